@@ -1,1 +1,5 @@
 //! Leases as a library.
+
+pub mod exact;
+pub mod money;
+pub mod percentage;
