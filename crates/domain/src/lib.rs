@@ -3,3 +3,4 @@
 pub mod exact;
 pub mod money;
 pub mod percentage;
+pub mod pricing;

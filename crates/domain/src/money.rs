@@ -228,6 +228,14 @@ impl Money {
         Self::from_minor(0, currency)
     }
 
+    /// The largest amount that a request may carry in a currency: 999,999,999.99, without the
+    /// decimals that the currency does not have.
+    #[must_use]
+    pub fn largest_amount(currency: Currency) -> Self {
+        let minor = MAX_AMOUNT.checked_div(currency.ten_thousandths());
+        Self::from_minor(minor.unwrap_or(MAX_AMOUNT), currency)
+    }
+
     /// Reads an amount that a request gave: 0 to 999,999,999.99, with the currency's decimals at most.
     ///
     /// # Errors

@@ -1,0 +1,113 @@
+//! Discount factors in binary fixed point: 128 bits, 104 of them behind the point.
+//!
+//! A decimal type spends microseconds on the powers of an annuity; these take nanoseconds, and
+//! their error is known. Every operation truncates, so a value is never above the true one. With
+//! `u = 2^-104` and factors up to one, by induction over the doubling steps of [`Powers`]:
+//!
+//! - a power `v^n` is low by less than `2n·u`,
+//! - a series `1 + v + … + v^(n−1)` is low by at most `2n²·u`.
+//!
+//! For the 121 terms of the longest lease that is 2^-96 and 2^-89. The payment formula relies on
+//! these bounds to know when it has to decide with big integers instead.
+
+/// Bits behind the binary point.
+const FRACTION_BITS: u32 = 104;
+/// Bits behind the binary point of an amount of money, [`Fixed::times`].
+pub(super) const AMOUNT_FRACTION_BITS: u32 = 64;
+const DROPPED_BITS: u32 = FRACTION_BITS - AMOUNT_FRACTION_BITS;
+
+/// A number from 0 to 2^24, truncated to 104 bits behind the point.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Fixed(u128);
+
+impl Fixed {
+    pub(super) const ZERO: Self = Self(0);
+    pub(super) const ONE: Self = Self(1 << FRACTION_BITS);
+
+    /// A whole number.
+    pub(super) fn whole(value: u16) -> Self {
+        Self(u128::from(value) << FRACTION_BITS)
+    }
+
+    /// `numerator / denominator`, low by less than 2^-104. `None` for a zero denominator or a
+    /// quotient of 2^24 or more.
+    pub(super) fn ratio(numerator: u64, denominator: u64) -> Option<Self> {
+        let denominator = u128::from(denominator);
+        // Long division in digits of 64 and 40 bits: a remainder is below 2^64, so it can be shifted.
+        let whole = u128::from(numerator).checked_div(denominator)?;
+        let rest = u128::from(numerator).checked_rem(denominator)? << 64;
+        let high = rest.checked_div(denominator)?;
+        let rest = rest.checked_rem(denominator)? << DROPPED_BITS;
+        let low = rest.checked_div(denominator)?;
+        if whole >> (u128::BITS - FRACTION_BITS) != 0 {
+            return None;
+        }
+        Some(Self(
+            (whole << FRACTION_BITS) | (high << DROPPED_BITS) | low,
+        ))
+    }
+
+    pub(super) fn checked_add(self, other: Self) -> Option<Self> {
+        self.0.checked_add(other.0).map(Self)
+    }
+
+    pub(super) fn checked_sub(self, other: Self) -> Option<Self> {
+        self.0.checked_sub(other.0).map(Self)
+    }
+
+    pub(super) fn checked_mul(self, other: Self) -> Option<Self> {
+        let (low, high) = self.0.carrying_mul(other.0, 0);
+        if high >> FRACTION_BITS != 0 {
+            return None;
+        }
+        Some(Self(
+            (high << (u128::BITS - FRACTION_BITS)) | (low >> FRACTION_BITS),
+        ))
+    }
+
+    /// The product with an amount in minor units, with 64 bits behind the point.
+    pub(super) fn times(self, amount: u64) -> Option<u128> {
+        let (low, high) = self.0.carrying_mul(u128::from(amount), 0);
+        if high >> DROPPED_BITS != 0 {
+            return None;
+        }
+        Some((high << (u128::BITS - DROPPED_BITS)) | (low >> DROPPED_BITS))
+    }
+
+    /// The number with 64 bits behind the point.
+    pub(super) fn to_amount_fraction(self) -> u128 {
+        self.0 >> DROPPED_BITS
+    }
+}
+
+/// `v^n` and `1 + v + … + v^(n−1)`, computed together without a subtraction that would cancel.
+#[derive(Clone, Copy)]
+pub(super) struct Powers {
+    pub(super) power: Fixed,
+    pub(super) series: Fixed,
+}
+
+impl Powers {
+    /// The powers of `v` for `n` terms, in one doubling step per binary digit of `n`.
+    pub(super) fn new(v: Fixed, n: u16) -> Option<Self> {
+        let mut so_far = Self {
+            power: Fixed::ONE,
+            series: Fixed::ZERO,
+        };
+        for digit in (0..u16::BITS.saturating_sub(n.leading_zeros())).rev() {
+            so_far = Self {
+                series: so_far
+                    .series
+                    .checked_mul(Fixed::ONE.checked_add(so_far.power)?)?,
+                power: so_far.power.checked_mul(so_far.power)?,
+            };
+            if n & (1 << digit) != 0 {
+                so_far = Self {
+                    series: so_far.series.checked_add(so_far.power)?,
+                    power: so_far.power.checked_mul(v)?,
+                };
+            }
+        }
+        Some(so_far)
+    }
+}
