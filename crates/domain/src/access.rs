@@ -1,0 +1,284 @@
+//! Who acts: API keys, modes and permissions.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::ids::{ApiKeyPubId, OrganizationId, OrganizationPubId, UserId, UserPubId};
+use crate::text::Name;
+use crate::time::Timestamp;
+
+/// Whether money and goods are real.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
+pub enum Mode {
+    /// Real money, real goods.
+    Live,
+    /// Simulated, for trying out and for tests.
+    Sandbox,
+}
+
+impl Mode {
+    /// Both modes.
+    pub const ALL: [Self; 2] = [Self::Live, Self::Sandbox];
+
+    /// The name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Sandbox => "sandbox",
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A name that belongs to none of the values of an enumeration.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("must be one of {allowed}")]
+pub struct UnknownName {
+    /// The names there are, separated by commas.
+    pub allowed: String,
+}
+
+impl FromStr for Mode {
+    type Err = UnknownName;
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        match text {
+            "live" => Ok(Self::Live),
+            "sandbox" => Ok(Self::Sandbox),
+            _ => Err(UnknownName { allowed: "live, sandbox".to_owned() }),
+        }
+    }
+}
+
+macro_rules! permissions {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
+        /// What a key may do.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Permission {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Permission {
+            /// Every permission.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The name on the wire.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+        }
+
+        impl FromStr for Permission {
+            type Err = UnknownName;
+            fn from_str(text: &str) -> Result<Self, UnknownName> {
+                match text {
+                    $(stringify!($name) => Ok(Self::$name),)*
+                    _ => Err(UnknownName {
+                        allowed: Self::ALL.iter().map(|known| known.as_str()).collect::<Vec<_>>().join(", "),
+                    }),
+                }
+            }
+        }
+    };
+}
+
+permissions! {
+    /// Read products and categories.
+    ProductRead,
+    /// Create and update products and categories.
+    ProductWrite,
+    /// Delete products.
+    ProductDelete,
+    /// Read variants and their prices.
+    ProductVariantRead,
+    /// Create and update variants.
+    ProductVariantWrite,
+    /// Delete variants.
+    ProductVariantDelete,
+    /// Read customers.
+    CustomerRead,
+    /// Update customers.
+    CustomerWrite,
+    /// Read checkouts and their tracking.
+    CheckoutRead,
+    /// Create checkouts for the key's own user, and move checkouts.
+    CheckoutWrite,
+    /// Create checkouts for other customers.
+    CheckoutCreateWithCustomer,
+    /// Cancel checkouts.
+    CheckoutCancel,
+    /// Fulfil checkouts and give tracking.
+    CheckoutFulfill,
+    /// Read lease terms.
+    LeaseTermRead,
+    /// Create, update and delete lease terms.
+    LeaseTermWrite,
+    /// Read events.
+    EventRead,
+    /// Manage webhook endpoints.
+    WebhookWrite,
+    /// Manage API keys.
+    KeyWrite,
+}
+
+impl fmt::Display for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A set of permissions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct Permissions(u32);
+
+impl Permissions {
+    /// Every permission.
+    #[must_use]
+    pub fn all() -> Self {
+        Permission::ALL.iter().copied().collect()
+    }
+
+    const fn bit(permission: Permission) -> u32 {
+        1_u32.wrapping_shl(permission as u32)
+    }
+
+    /// Whether the set holds the permission.
+    #[must_use]
+    pub const fn contains(self, permission: Permission) -> bool {
+        self.0 & Self::bit(permission) != 0
+    }
+
+    /// The permissions of the set, in the order of [`Permission::ALL`].
+    pub fn iter(self) -> impl Iterator<Item = Permission> {
+        Permission::ALL.iter().copied().filter(move |permission| self.contains(*permission))
+    }
+}
+
+impl FromIterator<Permission> for Permissions {
+    fn from_iter<I: IntoIterator<Item = Permission>>(permissions: I) -> Self {
+        Self(permissions.into_iter().fold(0, |set, permission| set | Self::bit(permission)))
+    }
+}
+
+impl FromStr for Permissions {
+    type Err = UnknownName;
+    /// `all`, or names separated by commas.
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        if text.trim() == "all" {
+            return Ok(Self::all());
+        }
+        text.split(',').map(|name| name.trim().parse()).collect()
+    }
+}
+
+/// The SHA-256 of a key's secret text: all that is kept of it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KeyHash(pub [u8; 32]);
+
+impl fmt::Debug for KeyHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyHash(…)")
+    }
+}
+
+/// An API key's record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    /// Its id.
+    pub id: ApiKeyPubId,
+    /// The organization that it acts for.
+    pub organization_id: OrganizationId,
+    /// The user that it acts as.
+    pub user_id: UserId,
+    /// Live or sandbox.
+    pub mode: Mode,
+    /// What it may do.
+    pub permissions: Permissions,
+    /// A name for people.
+    pub name: Option<Name>,
+    /// Hash of its secret.
+    pub hash: KeyHash,
+    /// The secret's last four characters, by which people tell keys apart.
+    pub hint: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it ends, if ever.
+    pub expires_at: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+    /// When it was last used, to the minute.
+    pub last_used_at: Option<Timestamp>,
+}
+
+impl ApiKey {
+    /// Whether the key opens anything at this time.
+    #[must_use]
+    pub fn is_valid_at(&self, now: Timestamp) -> bool {
+        self.revoked_at.is_none_or(|at| at > now) && self.expires_at.is_none_or(|at| at > now)
+    }
+}
+
+/// Who a request acts for: what a valid key says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Access {
+    /// The key.
+    pub key_id: ApiKeyPubId,
+    /// Its organization's number.
+    pub organization_id: OrganizationId,
+    /// Its organization's public id.
+    pub organization_pub_id: OrganizationPubId,
+    /// Its user's number.
+    pub user_id: UserId,
+    /// Its user's public id.
+    pub user_pub_id: UserPubId,
+    /// Live or sandbox.
+    pub mode: Mode,
+    /// What it may do.
+    pub permissions: Permissions,
+}
+
+/// A permission that is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the API key lacks the permission {0}")]
+pub struct MissingPermission(pub Permission);
+
+impl Access {
+    /// Whether the key has the permission.
+    ///
+    /// # Errors
+    /// [`MissingPermission`] when it has not.
+    pub const fn require(&self, permission: Permission) -> Result<(), MissingPermission> {
+        if self.permissions.contains(permission) {
+            Ok(())
+        } else {
+            Err(MissingPermission(permission))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_permissions() {
+        let set: Permissions = "ProductRead, CheckoutFulfill".parse().unwrap();
+        assert!(set.contains(Permission::ProductRead));
+        assert!(!set.contains(Permission::ProductWrite));
+        assert_eq!(set.iter().collect::<Vec<_>>(), [Permission::ProductRead, Permission::CheckoutFulfill]);
+        assert_eq!("all".parse(), Ok(Permissions::all()));
+        assert_eq!(Permissions::all().iter().count(), Permission::ALL.len());
+        assert!("ProductRead,Nope".parse::<Permissions>().is_err());
+        assert!("".parse::<Permissions>().is_err());
+    }
+}

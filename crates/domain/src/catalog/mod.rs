@@ -1,0 +1,16 @@
+//! Products, their options and their variants.
+
+mod options;
+mod product;
+mod variant;
+
+pub use options::{OptionDefinition, OptionError, OptionSelection, check_definitions, check_selection, is_same_combination};
+pub use product::{Category, Product, ProductSource, ProductStatus, ProductType, Review, ReviewStatus};
+pub use variant::{Availability, Inventory, InventoryError, ProductVariant, Unavailable, availability};
+
+/// Most options of a product.
+pub const MAX_OPTIONS: usize = 10;
+/// Most values of an option.
+pub const MAX_OPTION_VALUES: usize = 250;
+/// Most images of a variant.
+pub const MAX_IMAGES: usize = 50;

@@ -1,0 +1,151 @@
+//! Variants: what customers lease.
+
+use super::{OptionSelection, Product, ProductStatus, ProductType, ReviewStatus};
+use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
+use crate::money::Money;
+use crate::percentage::Percentage;
+use crate::text::{Description, ExternalId, Name, Sku, Url};
+use crate::time::Timestamp;
+
+/// Why a number is no inventory quantity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be an integer from 0 to 2147483647, or -1 or null to switch inventory tracking off")]
+pub struct InventoryError;
+
+/// How many of a variant are still free to promise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Inventory {
+    /// Not tracked: never runs out.
+    Untracked,
+    /// So many.
+    Tracked(u32),
+}
+
+impl Inventory {
+    /// From the number of the API: `-1` and nothing switch tracking off.
+    ///
+    /// # Errors
+    /// [`InventoryError`] on other negatives and on more than 2³¹ − 1.
+    pub fn from_quantity(quantity: Option<i64>) -> Result<Self, InventoryError> {
+        match quantity {
+            None | Some(-1) => Ok(Self::Untracked),
+            Some(quantity) => u32::try_from(quantity)
+                .ok()
+                .filter(|quantity| i32::try_from(*quantity).is_ok())
+                .map(Self::Tracked)
+                .ok_or(InventoryError),
+        }
+    }
+
+    /// The number of the API: nothing when tracking is off.
+    #[must_use]
+    pub const fn quantity(self) -> Option<u32> {
+        match self {
+            Self::Untracked => None,
+            Self::Tracked(quantity) => Some(quantity),
+        }
+    }
+
+    /// Whether one can be promised.
+    #[must_use]
+    pub const fn has_stock(self) -> bool {
+        !matches!(self, Self::Tracked(0))
+    }
+}
+
+/// One concrete combination of a product's option values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProductVariant {
+    /// Its id.
+    pub id: ProductVariantPubId,
+    /// Its product.
+    pub product_id: ProductPubId,
+    /// Whose it is.
+    pub organization_id: OrganizationId,
+    /// Its name.
+    pub name: Name,
+    /// What it is.
+    pub description: Description,
+    /// What it chose of each option of its product.
+    pub options: Vec<OptionSelection>,
+    /// Its price, the MSRP of its leases.
+    pub price: Money,
+    /// Its discount; none means the product's.
+    pub discount: Option<Percentage>,
+    /// Its images.
+    pub images: Vec<Url>,
+    /// Its stock keeping unit, unique among the organization's variants that are
+    /// not archived.
+    pub sku: Sku,
+    /// The caller's own id of it.
+    pub external_id: Option<ExternalId>,
+    /// Whether it is offered.
+    pub status: ProductStatus,
+    /// Whether new checkouts wait.
+    pub is_waitlisted: bool,
+    /// What is free to promise.
+    pub inventory: Inventory,
+    /// Its model year.
+    pub product_year: Option<i32>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Counts the writes; a write of another version is refused.
+    pub version: i64,
+}
+
+impl ProductVariant {
+    /// The id of the variant at the payment processor: chosen by us, so that it
+    /// is known before the processor is.
+    #[must_use]
+    pub fn processor_id(&self) -> String {
+        self.id.to_string()
+    }
+
+    /// The discount in force: the variant's, else the product's, else the organization's.
+    #[must_use]
+    pub fn effective_discount(&self, product: &Product, organization: Percentage) -> Percentage {
+        self.discount.or(product.discount).unwrap_or(organization)
+    }
+}
+
+/// Why something cannot be leased at all, waiting or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unavailable {
+    /// An add-on comes along with a leased product.
+    #[error("is an add-on: it cannot be leased on its own, only come along as a purchase item")]
+    AddOn,
+    /// Archived for good.
+    #[error("is archived and cannot be leased any more")]
+    Archived,
+}
+
+/// Whether a new checkout goes ahead or waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Availability {
+    /// Goes ahead.
+    Available,
+    /// Waits.
+    Waitlisted,
+}
+
+/// Whether the variant can be leased now.
+///
+/// # Errors
+/// [`Unavailable`] when it cannot be leased at all.
+pub const fn availability(product: &Product, variant: &ProductVariant) -> Result<Availability, Unavailable> {
+    if matches!(product.product_type, ProductType::AddOn) {
+        return Err(Unavailable::AddOn);
+    }
+    if matches!(product.status, ProductStatus::Archived) || matches!(variant.status, ProductStatus::Archived) {
+        return Err(Unavailable::Archived);
+    }
+    let open = matches!(product.status, ProductStatus::Active)
+        && matches!(variant.status, ProductStatus::Active)
+        && matches!(product.review.status, ReviewStatus::Approved)
+        && !product.is_waitlisted
+        && !variant.is_waitlisted
+        && variant.inventory.has_stock();
+    if open { Ok(Availability::Available) } else { Ok(Availability::Waitlisted) }
+}

@@ -1,0 +1,187 @@
+//! Customers, the lessees.
+
+use crate::access::Mode;
+use crate::address::{Address, Country};
+use crate::ids::{CustomerPubId, OrganizationId, UserId};
+use crate::names::named_enum;
+use crate::text::{Email, Line};
+use crate::time::Timestamp;
+
+named_enum! {
+    /// What the credit check said.
+    pub enum CreditStatus {
+        /// Not checked.
+        Unknown = "unknown",
+        /// Passed.
+        Passed = "passed",
+        /// Failed.
+        Failed = "failed",
+    }
+}
+
+named_enum! {
+    /// How far the identity verification is.
+    pub enum IdentityStatus {
+        /// Not begun.
+        None = "none",
+        /// Begun; the customer has something to do.
+        Pending = "pending",
+        /// Submitted; the verifier decides.
+        Processing = "processing",
+        /// Verified.
+        Verified = "verified",
+        /// Refused.
+        Failed = "failed",
+    }
+}
+
+/// What the screening of a customer has found out in one mode.
+///
+/// One customer serves both modes, but what a simulated verifier said must never
+/// open a real lease: each mode has a screening of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
+pub struct Screening {
+    /// The identity verification.
+    pub identity: IdentityStatus,
+    /// The verifier's session.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub verification_session_id: Option<String>,
+    /// The credit check.
+    pub credit: CreditStatus,
+    /// When credit was checked.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub credit_at: Option<Timestamp>,
+    /// The IP address that consented to the credit check.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub credit_ip_address: Option<String>,
+    /// The customer at the payment processor.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub processor_id: Option<String>,
+}
+
+impl Default for Screening {
+    fn default() -> Self {
+        Self {
+            identity: IdentityStatus::None,
+            verification_session_id: None,
+            credit: CreditStatus::Unknown,
+            credit_at: None,
+            credit_ip_address: None,
+            processor_id: None,
+        }
+    }
+}
+
+/// Name, phone and postal address of a customer; each member may be missing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Profile {
+    /// Given name.
+    pub first_name: Option<Line>,
+    /// Family name.
+    pub last_name: Option<Line>,
+    /// Street and number.
+    pub address1: Option<Line>,
+    /// Second line.
+    pub address2: Option<Line>,
+    /// City.
+    pub city: Option<Line>,
+    /// State or province.
+    pub state: Option<Line>,
+    /// Postal code.
+    pub zip: Option<Line>,
+    /// Country.
+    pub country: Option<Country>,
+    /// Phone number.
+    pub phone: Option<Line>,
+}
+
+impl Profile {
+    /// Whether nothing is missing that a lease needs: both names and a complete
+    /// address. A phone number is welcome, not needed.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.first_name.is_some() && self.last_name.is_some() && self.address().is_some()
+    }
+
+    /// The address, when it is complete and of its country's form.
+    #[must_use]
+    pub fn address(&self) -> Option<Address> {
+        Address {
+            first_name: self.first_name.clone(),
+            last_name: self.last_name.clone(),
+            company: None,
+            address1: self.address1.clone()?,
+            address2: self.address2.clone(),
+            city: self.city.clone()?,
+            state: self.state.clone(),
+            zip: self.zip.clone()?,
+            country: self.country?,
+            phone: self.phone.clone(),
+        }
+        .checked()
+        .ok()
+    }
+
+    /// Fills what is missing here from `given`; what is here stays.
+    pub fn fill_from(&mut self, given: Self) {
+        let Self { first_name, last_name, address1, address2, city, state, zip, country, phone } = given;
+        // An address is one thing: half of an old one and half of a new one is no place.
+        if self.address1.is_none() && self.city.is_none() && self.zip.is_none() {
+            self.address2 = self.address2.take().or(address2);
+        }
+        self.first_name = self.first_name.take().or(first_name);
+        self.last_name = self.last_name.take().or(last_name);
+        self.address1 = self.address1.take().or(address1);
+        self.city = self.city.take().or(city);
+        self.state = self.state.take().or(state);
+        self.zip = self.zip.take().or(zip);
+        self.country = self.country.or(country);
+        self.phone = self.phone.take().or(phone);
+    }
+}
+
+/// A customer, who is also a user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Customer {
+    /// Its public id, the user's.
+    pub id: CustomerPubId,
+    /// Its number.
+    pub user_id: UserId,
+    /// The organization whose customer it is.
+    pub organization_id: OrganizationId,
+    /// Its e-mail address, unique within the organization in any case.
+    pub email: Email,
+    /// Name, phone and address.
+    pub profile: Profile,
+    /// What screening found in live mode.
+    pub live: Screening,
+    /// What screening found in sandbox mode.
+    pub sandbox: Screening,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Counts the writes; a write of another version is refused.
+    pub version: i64,
+}
+
+impl Customer {
+    /// The screening of a mode.
+    #[must_use]
+    pub const fn screening(&self, mode: Mode) -> &Screening {
+        match mode {
+            Mode::Live => &self.live,
+            Mode::Sandbox => &self.sandbox,
+        }
+    }
+
+    /// The screening of a mode, to write.
+    pub const fn screening_mut(&mut self, mode: Mode) -> &mut Screening {
+        match mode {
+            Mode::Live => &mut self.live,
+            Mode::Sandbox => &mut self.sandbox,
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Shipments: carriers, tracking numbers and what carriers report.
+
+mod carrier;
+mod tracking;
+
+pub use carrier::{Carrier, CarrierError, TrackingNumber, TrackingNumberError, detect};
+pub use tracking::{EventOrigin, Reported, TrackingEvent, TrackingStatus};

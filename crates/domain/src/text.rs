@@ -1,0 +1,245 @@
+//! Texts that are trimmed, bounded and free of control characters.
+
+use std::fmt;
+
+/// Why a text is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TextError {
+    /// Nothing but white space.
+    #[error("must not be empty")]
+    Empty,
+    /// Too many characters.
+    #[error("must be at most {max} characters long")]
+    TooLong {
+        /// The most characters that are allowed.
+        max: usize,
+    },
+    /// A control character, U+0000 among them.
+    #[error("must not contain control characters (found U+{found:04X})")]
+    Control {
+        /// The character's code point.
+        found: u32,
+    },
+    /// Not of the form that the kind of text has.
+    #[error("{rule}")]
+    Form {
+        /// What the form is.
+        rule: &'static str,
+    },
+}
+
+fn checked(text: &str, max: usize, multiline: bool) -> Result<&str, TextError> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(TextError::Empty);
+    }
+    if text.chars().count() > max {
+        return Err(TextError::TooLong { max });
+    }
+    let refused = |c: &char| c.is_control() && !(multiline && matches!(c, '\n' | '\t' | '\r'));
+    match text.chars().find(refused) {
+        Some(found) => Err(TextError::Control { found: u32::from(found) }),
+        None => Ok(text),
+    }
+}
+
+macro_rules! texts {
+    ($($(#[$doc:meta])* $name:ident { max: $max:literal, multiline: $multiline:literal, form: $form:expr }),* $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "serde", serde(try_from = "String", into = "String"))]
+        pub struct $name(String);
+
+        impl $name {
+            /// The most characters that the text may have.
+            pub const MAX: usize = $max;
+
+            /// The text, trimmed.
+            ///
+            /// # Errors
+            /// [`TextError`] when it is empty, longer than [`Self::MAX`] characters,
+            /// holds control characters or is not of the kind's form.
+            pub fn parse(text: &str) -> Result<Self, TextError> {
+                let text = checked(text, $max, $multiline)?;
+                let form: fn(&str) -> Result<(), TextError> = $form;
+                form(text)?;
+                Ok(Self(text.to_owned()))
+            }
+
+            /// The text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = TextError;
+            fn try_from(text: String) -> Result<Self, TextError> {
+                Self::parse(&text)
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = TextError;
+            fn from_str(text: &str) -> Result<Self, TextError> {
+                Self::parse(text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(text: $name) -> String {
+                text.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    )*};
+}
+
+const fn any(_: &str) -> Result<(), TextError> {
+    Ok(())
+}
+
+fn email_form(text: &str) -> Result<(), TextError> {
+    const RULE: TextError = TextError::Form { rule: "must be an e-mail address" };
+    let (local, domain) = text.rsplit_once('@').ok_or(RULE)?;
+    let local_fits = !local.is_empty()
+        && local.len() <= 64
+        && !local.starts_with('.')
+        && !local.ends_with('.')
+        && !local.contains("..")
+        && local.chars().all(|c| c.is_alphanumeric() || "!#$%&'*+/=?^_`{|}~-.".contains(c));
+    let labels_fit = domain.contains('.')
+        && domain.split('.').all(|label| {
+            !label.is_empty()
+                && label.len() <= 63
+                && !label.starts_with('-')
+                && !label.ends_with('-')
+                && label.chars().all(|c| c.is_alphanumeric() || c == '-')
+        });
+    if local_fits && labels_fit { Ok(()) } else { Err(RULE) }
+}
+
+texts! {
+    /// A name or title, up to 255 characters.
+    Name { max: 255, multiline: false, form: any },
+    /// A description, up to 10,000 characters; line breaks and tabs are allowed.
+    Description { max: 10_000, multiline: true, form: any },
+    /// A stock keeping unit, up to 255 characters.
+    Sku { max: 255, multiline: false, form: any },
+    /// An id from the caller's own system, up to 255 characters.
+    ExternalId { max: 255, multiline: false, form: any },
+    /// One line of an address, a carrier's or provider's text, a reason: up to 255 characters.
+    Line { max: 255, multiline: false, form: any },
+    /// Notes, up to 2,000 characters; line breaks and tabs are allowed.
+    Notes { max: 2_000, multiline: true, form: any },
+    /// What a carrier says of an event, up to 1,000 characters.
+    EventText { max: 1_000, multiline: true, form: any },
+    /// An e-mail address, up to 254 characters.
+    Email { max: 254, multiline: false, form: email_form },
+    /// An absolute URL, up to 2,048 characters; what schemes are allowed is the caller's rule.
+    Url { max: 2_048, multiline: false, form: url_form },
+}
+
+impl Email {
+    /// The address as it is compared: no two customers of an organization share it.
+    #[must_use]
+    pub fn folded(&self) -> String {
+        self.0.to_lowercase()
+    }
+
+    /// What stands before the `@`.
+    #[must_use]
+    pub fn local_part(&self) -> &str {
+        self.0.rsplit_once('@').map_or("", |(local, _)| local)
+    }
+}
+
+fn url_form(text: &str) -> Result<(), TextError> {
+    const RULE: TextError = TextError::Form { rule: "must be an absolute http or https URL without user info" };
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")).ok_or(RULE)?;
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let clean = text.chars().all(|c| !c.is_whitespace() && !matches!(c, '<' | '>' | '"' | '\\' | '^' | '`' | '{' | '|' | '}'));
+    if authority.is_empty() || authority.contains('@') || !clean || host_of(authority).is_none() {
+        return Err(RULE);
+    }
+    Ok(())
+}
+
+fn host_of(authority: &str) -> Option<&str> {
+    let (host, port) = if let Some(end) = authority.find(']') {
+        let (host, rest) = authority.split_at_checked(end.checked_add(1)?)?;
+        (host, rest.strip_prefix(':'))
+    } else {
+        authority.split_once(':').map_or((authority, None), |(host, port)| (host, Some(port)))
+    };
+    let port_fits = port.is_none_or(|port| port.parse::<u16>().is_ok());
+    let name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '_');
+    let host_fits = host.starts_with('[') || (!host.is_empty() && host.chars().all(name));
+    (port_fits && host_fits).then_some(host)
+}
+
+impl Url {
+    /// Whether the scheme is `https`.
+    #[must_use]
+    pub fn is_https(&self) -> bool {
+        self.0.starts_with("https://")
+    }
+
+    /// Whether the host is this machine's own.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        let rest = self.0.split_once("://").map_or("", |(_, rest)| rest);
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        host_of(authority).is_some_and(|host| {
+            host.eq_ignore_ascii_case("localhost")
+                || host == "[::1]"
+                || host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_trimmed_bounded_and_printable() {
+        assert_eq!(Name::parse("  Road bike ").map(String::from), Ok("Road bike".into()));
+        assert_eq!(Name::parse(" \t "), Err(TextError::Empty));
+        assert_eq!(Name::parse("a\u{0}b"), Err(TextError::Control { found: 0 }));
+        assert_eq!(Name::parse("a\nb"), Err(TextError::Control { found: 10 }));
+        assert!(Description::parse("a\n\tb").is_ok());
+        assert!(Name::parse(&"ä".repeat(255)).is_ok());
+        assert_eq!(Name::parse(&"ä".repeat(256)), Err(TextError::TooLong { max: 255 }));
+    }
+
+    #[test]
+    fn emails() {
+        for good in ["a@example.com", "A.b+identityfail@mail.example.co.uk", "o'neil@example.com"] {
+            assert!(Email::parse(good).is_ok(), "{good}");
+        }
+        for bad in ["", "a", "@example.com", "a@", "a@b", "a b@example.com", ".a@example.com", "a@-x.com", "a@x..com"] {
+            assert!(Email::parse(bad).is_err(), "{bad}");
+        }
+        assert_eq!(Email::parse("Ada+creditfail@Example.com").map(|e| e.local_part().to_owned()), Ok("Ada+creditfail".into()));
+    }
+
+    #[test]
+    fn urls() {
+        for good in ["https://example.com", "http://localhost:3000/x?y=z#f", "https://[::1]:8080/", "https://例え.jp/"] {
+            assert!(Url::parse(good).is_ok(), "{good}");
+        }
+        for bad in ["example.com", "ftp://example.com", "https://", "https://user@example.com", "https://a b.com", "javascript:alert(1)", "https://x:99999/"] {
+            assert!(Url::parse(bad).is_err(), "{bad}");
+        }
+        assert!(Url::parse("http://127.0.0.1:1/").is_ok_and(|url| url.is_loopback()));
+        assert!(Url::parse("http://127.0.0.1.example.com/").is_ok_and(|url| !url.is_loopback()));
+    }
+}
