@@ -52,7 +52,9 @@ impl FromStr for Mode {
         match text {
             "live" => Ok(Self::Live),
             "sandbox" => Ok(Self::Sandbox),
-            _ => Err(UnknownName { allowed: "live, sandbox".to_owned() }),
+            _ => Err(UnknownName {
+                allowed: "live, sandbox".to_owned(),
+            }),
         }
     }
 }
@@ -160,13 +162,20 @@ impl Permissions {
 
     /// The permissions of the set, in the order of [`Permission::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Permission> {
-        Permission::ALL.iter().copied().filter(move |permission| self.contains(*permission))
+        Permission::ALL
+            .iter()
+            .copied()
+            .filter(move |permission| self.contains(*permission))
     }
 }
 
 impl FromIterator<Permission> for Permissions {
     fn from_iter<I: IntoIterator<Item = Permission>>(permissions: I) -> Self {
-        Self(permissions.into_iter().fold(0, |set, permission| set | Self::bit(permission)))
+        Self(
+            permissions
+                .into_iter()
+                .fold(0, |set, permission| set | Self::bit(permission)),
+        )
     }
 }
 
@@ -275,7 +284,10 @@ mod tests {
         let set: Permissions = "ProductRead, CheckoutFulfill".parse().unwrap();
         assert!(set.contains(Permission::ProductRead));
         assert!(!set.contains(Permission::ProductWrite));
-        assert_eq!(set.iter().collect::<Vec<_>>(), [Permission::ProductRead, Permission::CheckoutFulfill]);
+        assert_eq!(
+            set.iter().collect::<Vec<_>>(),
+            [Permission::ProductRead, Permission::CheckoutFulfill]
+        );
         assert_eq!("all".parse(), Ok(Permissions::all()));
         assert_eq!(Permissions::all().iter().count(), Permission::ALL.len());
         assert!("ProductRead,Nope".parse::<Permissions>().is_err());

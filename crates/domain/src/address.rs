@@ -25,7 +25,9 @@ pub enum AddressProblem {
     #[error("must be an ISO 3166-1 alpha-2 country code such as US")]
     Country,
     /// Not a subdivision of the country.
-    #[error("must be the code or name of a state or province of the country, such as CA for California")]
+    #[error(
+        "must be the code or name of a state or province of the country, such as CA for California"
+    )]
     State,
     /// Not a US ZIP code.
     #[error("must be a US ZIP code: 5 digits, or 9 as 12345-6789")]
@@ -79,7 +81,8 @@ impl FromStr for Country {
     type Err = AddressError;
     fn from_str(text: &str) -> Result<Self, AddressError> {
         let code = text.trim().to_ascii_uppercase();
-        let bytes = <[u8; 2]>::try_from(code.as_bytes()).map_err(|_| fault("country", AddressProblem::Country))?;
+        let bytes = <[u8; 2]>::try_from(code.as_bytes())
+            .map_err(|_| fault("country", AddressProblem::Country))?;
         rust_iso3166::from_alpha2(&code)
             .map(|_| Self(bytes))
             .ok_or(fault("country", AddressProblem::Country))
@@ -117,18 +120,23 @@ pub fn parse_state(country: Country, state: &Line) -> Result<Line, AddressError>
     }
     let refused = || fault("state", AddressProblem::State);
     let wanted = state.as_str();
-    let subdivisions = rust_iso3166::from_alpha2(country.code())
-        .and_then(|country| country.subdivisions())
-        .unwrap_or_default();
+    let place = rust_iso3166::from_alpha2(country.code()).ok_or_else(refused)?;
+    let subdivisions = place.subdivisions().unwrap_or_default();
     let found = subdivisions.iter().find_map(|subdivision| {
-        let code = subdivision.code.split_once('-').map_or(subdivision.code, |(_, code)| code);
+        let code = subdivision
+            .code
+            .split_once('-')
+            .map_or(subdivision.code, |(_, code)| code);
         let fits = code.eq_ignore_ascii_case(wanted)
             || subdivision.code.eq_ignore_ascii_case(wanted)
             || subdivision.name.eq_ignore_ascii_case(wanted);
         fits.then_some(code)
     });
     // The military "states" are no subdivisions, but mail goes there.
-    let military = country == Country::US && ["AA", "AE", "AP"].iter().any(|code| code.eq_ignore_ascii_case(wanted));
+    let military = country == Country::US
+        && ["AA", "AE", "AP"]
+            .iter()
+            .any(|code| code.eq_ignore_ascii_case(wanted));
     match found {
         Some(code) => Line::parse(code).map_err(|_| refused()),
         None if military => Line::parse(&wanted.to_ascii_uppercase()).map_err(|_| refused()),
@@ -143,15 +151,22 @@ pub fn parse_state(country: Country, state: &Line) -> Result<Line, AddressError>
 /// or [`AddressProblem::Zip`] when it is not of the form.
 pub fn parse_zip(country: Country, zip: &Line) -> Result<Line, AddressError> {
     let text = zip.as_str().to_ascii_uppercase();
-    let digits = |part: &str, count: usize| part.len() == count && part.bytes().all(|b| b.is_ascii_digit());
+    let digits =
+        |part: &str, count: usize| part.len() == count && part.bytes().all(|b| b.is_ascii_digit());
     let refuse = |problem| fault("zip", problem);
     let line = |text: &str| Line::parse(text).map_err(|_| refuse(AddressProblem::Zip));
     match country {
         Country::US => {
             let fits = digits(&text, 5)
                 || digits(&text, 9)
-                || text.split_once('-').is_some_and(|(five, four)| digits(five, 5) && digits(four, 4));
-            if fits { line(&text) } else { Err(refuse(AddressProblem::UsZip)) }
+                || text
+                    .split_once('-')
+                    .is_some_and(|(five, four)| digits(five, 5) && digits(four, 4));
+            if fits {
+                line(&text)
+            } else {
+                Err(refuse(AddressProblem::UsZip))
+            }
         }
         Country::CA => {
             let compact: String = text.chars().filter(|c| !matches!(c, ' ' | '-')).collect();
@@ -170,10 +185,23 @@ pub fn parse_zip(country: Country, zip: &Line) -> Result<Line, AddressError> {
                 Err(refuse(AddressProblem::CaZip))
             }
         }
-        Country::AU => if digits(&text, 4) { line(&text) } else { Err(refuse(AddressProblem::AuZip)) },
+        Country::AU => {
+            if digits(&text, 4) {
+                line(&text)
+            } else {
+                Err(refuse(AddressProblem::AuZip))
+            }
+        }
         _ => {
-            let fits = text.len() <= 16 && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ' ' | '-'));
-            if fits { line(&text) } else { Err(refuse(AddressProblem::Zip)) }
+            let fits = text.len() <= 16
+                && text
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, ' ' | '-'));
+            if fits {
+                line(&text)
+            } else {
+                Err(refuse(AddressProblem::Zip))
+            }
         }
     }
 }
@@ -187,7 +215,22 @@ pub fn parse_phone(country: Option<Country>, phone: &Line) -> Result<Line, Addre
     let refused = fault("phone", AddressProblem::Phone);
     let region = country.and_then(|country| country.code().parse().ok());
     let number = phonenumber::parse(region, phone.as_str()).map_err(|_| refused.clone())?;
-    if number.is_possible() { Ok(phone.clone()) } else { Err(refused) }
+    // Reserved and fictitious numbers are well formed too: E.164's lengths decide
+    // (15 digits at the most, the country code included; North America has exactly
+    // 10 after its 1), not whether the number is in use.
+    let national = number.national().to_string().len();
+    let code = number.code().value();
+    let fits = if code == 1 {
+        national == 10
+    } else {
+        (4..=12).contains(&national)
+    };
+    if fits {
+        Ok(phone.clone())
+    } else {
+        Err(refused)
+    }
+    Err(refused)
 }
 
 /// A complete postal address.
@@ -196,30 +239,48 @@ pub fn parse_phone(country: Option<Country>, phone: &Line) -> Result<Line, Addre
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 pub struct Address {
     /// Given name of who receives there.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub first_name: Option<Line>,
     /// Family name of who receives there.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub last_name: Option<Line>,
     /// Company.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub company: Option<Line>,
     /// Street and number.
     pub address1: Line,
     /// Second line.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub address2: Option<Line>,
     /// City.
     pub city: Line,
     /// State or province, its ISO 3166-2 code where the country needs one.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub state: Option<Line>,
     /// Postal code in the country's form.
     pub zip: Line,
     /// Country.
     pub country: Country,
     /// Phone number, as it was given.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub phone: Option<Line>,
 }
 
@@ -233,9 +294,15 @@ impl Address {
         if self.country.needs_state() && self.state.is_none() {
             return Err(fault("state", AddressProblem::Missing));
         }
-        self.state = self.state.map(|state| parse_state(self.country, &state)).transpose()?;
+        self.state = self
+            .state
+            .map(|state| parse_state(self.country, &state))
+            .transpose()?;
         self.zip = parse_zip(self.country, &self.zip)?;
-        self.phone = self.phone.map(|phone| parse_phone(Some(self.country), &phone)).transpose()?;
+        self.phone = self
+            .phone
+            .map(|phone| parse_phone(Some(self.country), &phone))
+            .transpose()?;
         Ok(self)
     }
 }
@@ -262,18 +329,48 @@ mod tests {
 
     #[test]
     fn states_by_code_or_name() {
-        for (place, given, code) in [("US", "ca", "CA"), ("US", "California", "CA"), ("US", "us-ny", "NY"), ("CA", "Ontario", "ON"), ("AU", "nsw", "NSW"), ("US", "AE", "AE"), ("DE", "Bayern", "Bayern")] {
-            assert_eq!(parse_state(country(place), &line(given)), Ok(line(code)), "{place} {given}");
+        for (place, given, code) in [
+            ("US", "ca", "CA"),
+            ("US", "California", "CA"),
+            ("US", "us-ny", "NY"),
+            ("CA", "Ontario", "ON"),
+            ("AU", "nsw", "NSW"),
+            ("US", "AE", "AE"),
+            ("DE", "Bayern", "Bayern"),
+        ] {
+            assert_eq!(
+                parse_state(country(place), &line(given)),
+                Ok(line(code)),
+                "{place} {given}"
+            );
         }
         assert!(parse_state(Country::US, &line("Atlantis")).is_err());
     }
 
     #[test]
     fn zips_by_country() {
-        for (place, given, kept) in [("US", "94105", "94105"), ("US", "94105-1234", "94105-1234"), ("CA", "k1a0b1", "K1A 0B1"), ("AU", "2000", "2000"), ("GB", "sw1a 1aa", "SW1A 1AA")] {
-            assert_eq!(parse_zip(country(place), &line(given)), Ok(line(kept)), "{given}");
+        for (place, given, kept) in [
+            ("US", "94105", "94105"),
+            ("US", "94105-1234", "94105-1234"),
+            ("CA", "k1a0b1", "K1A 0B1"),
+            ("AU", "2000", "2000"),
+            ("GB", "sw1a 1aa", "SW1A 1AA"),
+        ] {
+            assert_eq!(
+                parse_zip(country(place), &line(given)),
+                Ok(line(kept)),
+                "{given}"
+            );
         }
-        for (place, bad) in [("US", "9410"), ("US", "94105-12"), ("US", "ABCDE"), ("CA", "K1A 0B"), ("CA", "Z1A 0B1"), ("AU", "20000"), ("GB", "!!")] {
+        for (place, bad) in [
+            ("US", "9410"),
+            ("US", "94105-12"),
+            ("US", "ABCDE"),
+            ("CA", "K1A 0B"),
+            ("CA", "Z1A 0B1"),
+            ("AU", "20000"),
+            ("GB", "!!"),
+        ] {
             assert!(parse_zip(country(place), &line(bad)).is_err(), "{bad}");
         }
     }

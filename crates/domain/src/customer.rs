@@ -46,18 +46,30 @@ pub struct Screening {
     /// The identity verification.
     pub identity: IdentityStatus,
     /// The verifier's session.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub verification_session_id: Option<String>,
     /// The credit check.
     pub credit: CreditStatus,
     /// When credit was checked.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub credit_at: Option<Timestamp>,
     /// The IP address that consented to the credit check.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub credit_ip_address: Option<String>,
     /// The customer at the payment processor.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub processor_id: Option<String>,
 }
 
@@ -126,7 +138,17 @@ impl Profile {
 
     /// Fills what is missing here from `given`; what is here stays.
     pub fn fill_from(&mut self, given: Self) {
-        let Self { first_name, last_name, address1, address2, city, state, zip, country, phone } = given;
+        let Self {
+            first_name,
+            last_name,
+            address1,
+            address2,
+            city,
+            state,
+            zip,
+            country,
+            phone,
+        } = given;
         // An address is one thing: half of an old one and half of a new one is no place.
         if self.address1.is_none() && self.city.is_none() && self.zip.is_none() {
             self.address2 = self.address2.take().or(address2);

@@ -22,7 +22,9 @@ pub enum IdError {
         prefix: &'static str,
     },
     /// What follows the prefix is not 22 base-62 digits of a 128-bit number.
-    #[error("is not a well-formed {prefix}_ id: {prefix}_ is followed by 22 characters of [0-9A-Za-z]")]
+    #[error(
+        "is not a well-formed {prefix}_ id: {prefix}_ is followed by 22 characters of [0-9A-Za-z]"
+    )]
     Malformed {
         /// The prefix that the kind has.
         prefix: &'static str,
@@ -59,7 +61,9 @@ fn decode(text: &str) -> Option<u128> {
 }
 
 /// What every public id can do, whatever it names.
-pub trait PublicId: Copy + Eq + fmt::Display + FromStr<Err = IdError> + Send + Sync + 'static {
+pub trait PublicId:
+    Copy + Eq + fmt::Display + FromStr<Err = IdError> + Send + Sync + 'static
+{
     /// The text before the underscore.
     const PREFIX: &'static str;
     /// The id of these 128 bits.
@@ -301,11 +305,23 @@ mod tests {
     #[test]
     fn foreign_prefixes_and_overflows_are_refused() {
         let id = ProductPubId::from_uuid(Uuid::from_u128(7)).to_string();
-        assert_eq!(id.parse::<CheckoutPubId>(), Err(IdError::WrongPrefix { prefix: "chk" }));
-        assert_eq!("chk_zzzzzzzzzzzzzzzzzzzzzz".parse::<CheckoutPubId>(), Err(IdError::Malformed { prefix: "chk" }));
-        assert_eq!("chk_".parse::<CheckoutPubId>(), Err(IdError::Malformed { prefix: "chk" }));
+        assert_eq!(
+            id.parse::<CheckoutPubId>(),
+            Err(IdError::WrongPrefix { prefix: "chk" })
+        );
+        assert_eq!(
+            "chk_zzzzzzzzzzzzzzzzzzzzzz".parse::<CheckoutPubId>(),
+            Err(IdError::Malformed { prefix: "chk" })
+        );
+        assert_eq!(
+            "chk_".parse::<CheckoutPubId>(),
+            Err(IdError::Malformed { prefix: "chk" })
+        );
         assert_eq!(UserId::new(0), Err(IdError::NotPositive));
-        assert_eq!("12".parse::<LeaseTermRef>(), Ok(IdRef::Number(LeaseTermId(12))));
+        assert_eq!(
+            "12".parse::<LeaseTermRef>(),
+            Ok(IdRef::Number(LeaseTermId(12)))
+        );
         assert!("x12".parse::<LeaseTermRef>().is_err());
     }
 }

@@ -1,6 +1,29 @@
-//! Leases as a library.
+//! Leases as a library: exact pricing, the lifecycle of a checkout as one table,
+//! ports for whatever stores and provides, and the use cases over them.
+//!
+//! The crate knows no database, no HTTP and no runtime. Time, chance and ids are
+//! arguments.
+#![deny(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::float_arithmetic,
+    clippy::string_slice
+)]
 
+pub mod access;
+pub mod address;
+pub mod catalog;
+pub mod checkout;
+pub mod customer;
 pub mod exact;
+pub mod fulfillment;
+pub mod ids;
+pub mod lease_term;
 pub mod money;
+mod names;
+pub mod organization;
 pub mod percentage;
+pub mod ports;
 pub mod pricing;
+pub mod text;
+pub mod time;

@@ -38,7 +38,7 @@ macro_rules! named_enum {
 
         impl std::str::FromStr for $name {
             type Err = $crate::access::UnknownName;
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
+            fn from_str(text: &str) -> Result<Self, $crate::access::UnknownName> {
                 match text {
                     $($wire => Ok(Self::$variant),)*
                     _ => Err($crate::access::UnknownName {
@@ -50,7 +50,7 @@ macro_rules! named_enum {
 
         impl TryFrom<String> for $name {
             type Error = $crate::access::UnknownName;
-            fn try_from(text: String) -> Result<Self, Self::Error> {
+            fn try_from(text: String) -> Result<Self, $crate::access::UnknownName> {
                 text.parse()
             }
         }

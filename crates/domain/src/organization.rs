@@ -65,7 +65,9 @@ pub enum Region {
 
 /// Why a text is no service area.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{entry:?} is no part of a service area: use a country (US), a state of it (US-CA) or a zip prefix (US:941*)")]
+#[error(
+    "{entry:?} is no part of a service area: use a country (US), a state of it (US-CA) or a zip prefix (US:941*)"
+)]
 pub struct ServiceAreaError {
     /// The entry at fault.
     pub entry: String,
@@ -74,17 +76,29 @@ pub struct ServiceAreaError {
 impl FromStr for Region {
     type Err = ServiceAreaError;
     fn from_str(text: &str) -> Result<Self, ServiceAreaError> {
-        let refused = || ServiceAreaError { entry: text.to_owned() };
+        let refused = || ServiceAreaError {
+            entry: text.to_owned(),
+        };
         let country = |code: &str| code.parse::<Country>().map_err(|_| refused());
         if let Some((code, zip)) = text.split_once(':') {
             let prefix = zip.strip_suffix('*').unwrap_or(zip).to_ascii_uppercase();
-            let fits = !prefix.is_empty() && prefix.chars().all(|c| c.is_ascii_alphanumeric() || c == ' ');
-            return if fits { Ok(Self::ZipPrefix(country(code)?, prefix)) } else { Err(refused()) };
+            let fits = !prefix.is_empty()
+                && prefix
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || c == ' ');
+            return if fits {
+                Ok(Self::ZipPrefix(country(code)?, prefix))
+            } else {
+                Err(refused())
+            };
         }
         if let Some((code, state)) = text.split_once('-') {
             let country = country(code)?;
             let state = Line::parse(state).map_err(|_| refused())?;
-            let known = rust_iso3166::iso3166_2::from_code(&format!("{country}-{}", state.as_str().to_ascii_uppercase()));
+            let known = rust_iso3166::iso3166_2::from_code(&format!(
+                "{country}-{}",
+                state.as_str().to_ascii_uppercase()
+            ));
             return match known {
                 Some(_) => Ok(Self::State(country, state.as_str().to_ascii_uppercase())),
                 None => Err(refused()),
@@ -107,7 +121,9 @@ impl fmt::Display for Region {
 impl Region {
     const fn country(&self) -> Country {
         match self {
-            Self::Country(country) | Self::State(country, _) | Self::ZipPrefix(country, _) => *country,
+            Self::Country(country) | Self::State(country, _) | Self::ZipPrefix(country, _) => {
+                *country
+            }
         }
     }
 }
@@ -143,9 +159,12 @@ impl NotServed {
 impl FromStr for NotServed {
     type Err = crate::access::UnknownName;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        [Self::Country, Self::State, Self::Zip].into_iter().find(|code| code.as_str() == text).ok_or_else(|| {
-            crate::access::UnknownName { allowed: "country_not_served, state_not_served, zip_not_served".to_owned() }
-        })
+        [Self::Country, Self::State, Self::Zip]
+            .into_iter()
+            .find(|code| code.as_str() == text)
+            .ok_or_else(|| crate::access::UnknownName {
+                allowed: "country_not_served, state_not_served, zip_not_served".to_owned(),
+            })
     }
 }
 
@@ -170,7 +189,11 @@ impl ServiceArea {
         if self.0.is_empty() {
             return Ok(());
         }
-        let here: Vec<&Region> = self.0.iter().filter(|region| region.country() == address.country).collect();
+        let here: Vec<&Region> = self
+            .0
+            .iter()
+            .filter(|region| region.country() == address.country)
+            .collect();
         if here.is_empty() {
             return Err(NotServed::Country);
         }
@@ -186,7 +209,10 @@ impl ServiceArea {
             return Ok(());
         }
         // Postal codes are finer than states: where any are listed the zip is what fails.
-        if here.iter().any(|region| matches!(region, Region::ZipPrefix(..))) {
+        if here
+            .iter()
+            .any(|region| matches!(region, Region::ZipPrefix(..)))
+        {
             Err(NotServed::Zip)
         } else {
             Err(NotServed::State)
@@ -197,7 +223,12 @@ impl ServiceArea {
 impl FromStr for ServiceArea {
     type Err = ServiceAreaError;
     fn from_str(text: &str) -> Result<Self, ServiceAreaError> {
-        text.split(',').map(str::trim).filter(|entry| !entry.is_empty()).map(str::parse).collect::<Result<_, _>>().map(Self)
+        text.split(',')
+            .map(str::trim)
+            .filter(|entry| !entry.is_empty())
+            .map(str::parse)
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 }
 
@@ -237,17 +268,37 @@ mod tests {
     fn the_coarsest_level_that_fails_is_named() {
         let cases = [
             ("", address("DE", None, "10115"), Ok(())),
-            ("US,CA", address("DE", None, "10115"), Err(NotServed::Country)),
+            (
+                "US,CA",
+                address("DE", None, "10115"),
+                Err(NotServed::Country),
+            ),
             ("US,CA", address("US", Some("NY"), "10001"), Ok(())),
-            ("US-CA", address("US", Some("NY"), "10001"), Err(NotServed::State)),
+            (
+                "US-CA",
+                address("US", Some("NY"), "10001"),
+                Err(NotServed::State),
+            ),
             ("US-CA", address("US", Some("CA"), "94105"), Ok(())),
             ("US:941*", address("US", Some("CA"), "94105"), Ok(())),
-            ("US:941*", address("US", Some("CA"), "90001"), Err(NotServed::Zip)),
-            ("US-NY,US:941*", address("US", Some("CA"), "90001"), Err(NotServed::Zip)),
+            (
+                "US:941*",
+                address("US", Some("CA"), "90001"),
+                Err(NotServed::Zip),
+            ),
+            (
+                "US-NY,US:941*",
+                address("US", Some("CA"), "90001"),
+                Err(NotServed::Zip),
+            ),
             ("US-NY,US:941*", address("US", Some("NY"), "10001"), Ok(())),
         ];
         for (area, address, expected) in cases {
-            assert_eq!(area.parse::<ServiceArea>().unwrap().serves(&address), expected, "{area} {address:?}");
+            assert_eq!(
+                area.parse::<ServiceArea>().unwrap().serves(&address),
+                expected,
+                "{area} {address:?}"
+            );
         }
     }
 

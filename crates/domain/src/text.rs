@@ -38,7 +38,9 @@ fn checked(text: &str, max: usize, multiline: bool) -> Result<&str, TextError> {
     }
     let refused = |c: &char| c.is_control() && !(multiline && matches!(c, '\n' | '\t' | '\r'));
     match text.chars().find(refused) {
-        Some(found) => Err(TextError::Control { found: u32::from(found) }),
+        Some(found) => Err(TextError::Control {
+            found: u32::from(found),
+        }),
         None => Ok(text),
     }
 }
@@ -107,14 +109,18 @@ const fn any(_: &str) -> Result<(), TextError> {
 }
 
 fn email_form(text: &str) -> Result<(), TextError> {
-    const RULE: TextError = TextError::Form { rule: "must be an e-mail address" };
+    const RULE: TextError = TextError::Form {
+        rule: "must be an e-mail address",
+    };
     let (local, domain) = text.rsplit_once('@').ok_or(RULE)?;
     let local_fits = !local.is_empty()
         && local.len() <= 64
         && !local.starts_with('.')
         && !local.ends_with('.')
         && !local.contains("..")
-        && local.chars().all(|c| c.is_alphanumeric() || "!#$%&'*+/=?^_`{|}~-.".contains(c));
+        && local
+            .chars()
+            .all(|c| c.is_alphanumeric() || "!#$%&'*+/=?^_`{|}~-.".contains(c));
     let labels_fit = domain.contains('.')
         && domain.split('.').all(|label| {
             !label.is_empty()
@@ -123,7 +129,11 @@ fn email_form(text: &str) -> Result<(), TextError> {
                 && !label.ends_with('-')
                 && label.chars().all(|c| c.is_alphanumeric() || c == '-')
         });
-    if local_fits && labels_fit { Ok(()) } else { Err(RULE) }
+    if local_fits && labels_fit {
+        Ok(())
+    } else {
+        Err(RULE)
+    }
 }
 
 texts! {
@@ -162,10 +172,17 @@ impl Email {
 }
 
 fn url_form(text: &str) -> Result<(), TextError> {
-    const RULE: TextError = TextError::Form { rule: "must be an absolute http or https URL without user info" };
-    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")).ok_or(RULE)?;
+    const RULE: TextError = TextError::Form {
+        rule: "must be an absolute http or https URL without user info",
+    };
+    let rest = text
+        .strip_prefix("https://")
+        .or_else(|| text.strip_prefix("http://"))
+        .ok_or(RULE)?;
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let clean = text.chars().all(|c| !c.is_whitespace() && !matches!(c, '<' | '>' | '"' | '\\' | '^' | '`' | '{' | '|' | '}'));
+    let clean = text.chars().all(|c| {
+        !c.is_whitespace() && !matches!(c, '<' | '>' | '"' | '\\' | '^' | '`' | '{' | '|' | '}')
+    });
     if authority.is_empty() || authority.contains('@') || !clean || host_of(authority).is_none() {
         return Err(RULE);
     }
@@ -177,7 +194,9 @@ fn host_of(authority: &str) -> Option<&str> {
         let (host, rest) = authority.split_at_checked(end.checked_add(1)?)?;
         (host, rest.strip_prefix(':'))
     } else {
-        authority.split_once(':').map_or((authority, None), |(host, port)| (host, Some(port)))
+        authority
+            .split_once(':')
+            .map_or((authority, None), |(host, port)| (host, Some(port)))
     };
     let port_fits = port.is_none_or(|port| port.parse::<u16>().is_ok());
     let name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '_');
@@ -200,7 +219,9 @@ impl Url {
         host_of(authority).is_some_and(|host| {
             host.eq_ignore_ascii_case("localhost")
                 || host == "[::1]"
-                || host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback())
+                || host
+                    .parse::<std::net::Ipv4Addr>()
+                    .is_ok_and(|address| address.is_loopback())
         })
     }
 }
@@ -211,32 +232,68 @@ mod tests {
 
     #[test]
     fn texts_are_trimmed_bounded_and_printable() {
-        assert_eq!(Name::parse("  Road bike ").map(String::from), Ok("Road bike".into()));
+        assert_eq!(
+            Name::parse("  Road bike ").map(String::from),
+            Ok("Road bike".into())
+        );
         assert_eq!(Name::parse(" \t "), Err(TextError::Empty));
         assert_eq!(Name::parse("a\u{0}b"), Err(TextError::Control { found: 0 }));
         assert_eq!(Name::parse("a\nb"), Err(TextError::Control { found: 10 }));
         assert!(Description::parse("a\n\tb").is_ok());
         assert!(Name::parse(&"ä".repeat(255)).is_ok());
-        assert_eq!(Name::parse(&"ä".repeat(256)), Err(TextError::TooLong { max: 255 }));
+        assert_eq!(
+            Name::parse(&"ä".repeat(256)),
+            Err(TextError::TooLong { max: 255 })
+        );
     }
 
     #[test]
     fn emails() {
-        for good in ["a@example.com", "A.b+identityfail@mail.example.co.uk", "o'neil@example.com"] {
+        for good in [
+            "a@example.com",
+            "A.b+identityfail@mail.example.co.uk",
+            "o'neil@example.com",
+        ] {
             assert!(Email::parse(good).is_ok(), "{good}");
         }
-        for bad in ["", "a", "@example.com", "a@", "a@b", "a b@example.com", ".a@example.com", "a@-x.com", "a@x..com"] {
+        for bad in [
+            "",
+            "a",
+            "@example.com",
+            "a@",
+            "a@b",
+            "a b@example.com",
+            ".a@example.com",
+            "a@-x.com",
+            "a@x..com",
+        ] {
             assert!(Email::parse(bad).is_err(), "{bad}");
         }
-        assert_eq!(Email::parse("Ada+creditfail@Example.com").map(|e| e.local_part().to_owned()), Ok("Ada+creditfail".into()));
+        assert_eq!(
+            Email::parse("Ada+creditfail@Example.com").map(|e| e.local_part().to_owned()),
+            Ok("Ada+creditfail".into())
+        );
     }
 
     #[test]
     fn urls() {
-        for good in ["https://example.com", "http://localhost:3000/x?y=z#f", "https://[::1]:8080/", "https://例え.jp/"] {
+        for good in [
+            "https://example.com",
+            "http://localhost:3000/x?y=z#f",
+            "https://[::1]:8080/",
+            "https://例え.jp/",
+        ] {
             assert!(Url::parse(good).is_ok(), "{good}");
         }
-        for bad in ["example.com", "ftp://example.com", "https://", "https://user@example.com", "https://a b.com", "javascript:alert(1)", "https://x:99999/"] {
+        for bad in [
+            "example.com",
+            "ftp://example.com",
+            "https://",
+            "https://user@example.com",
+            "https://a b.com",
+            "javascript:alert(1)",
+            "https://x:99999/",
+        ] {
             assert!(Url::parse(bad).is_err(), "{bad}");
         }
         assert!(Url::parse("http://127.0.0.1:1/").is_ok_and(|url| url.is_loopback()));

@@ -4,9 +4,16 @@ mod options;
 mod product;
 mod variant;
 
-pub use options::{OptionDefinition, OptionError, OptionSelection, check_definitions, check_selection, is_same_combination};
-pub use product::{Category, Product, ProductSource, ProductStatus, ProductType, Review, ReviewStatus};
-pub use variant::{Availability, Inventory, InventoryError, ProductVariant, Unavailable, availability};
+pub use options::{
+    OptionDefinition, OptionError, OptionSelection, check_definitions, check_selection,
+    is_same_combination,
+};
+pub use product::{
+    Category, Product, ProductSource, ProductStatus, ProductType, Review, ReviewStatus,
+};
+pub use variant::{
+    Availability, Inventory, InventoryError, ProductVariant, Unavailable, availability,
+};
 
 /// Most options of a product.
 pub const MAX_OPTIONS: usize = 10;

@@ -38,7 +38,10 @@ pub struct OptionError {
 }
 
 fn fault(path: String, message: impl Into<String>) -> OptionError {
-    OptionError { path, message: message.into() }
+    OptionError {
+        path,
+        message: message.into(),
+    }
 }
 
 fn same(a: &Name, b: &Name) -> bool {
@@ -64,20 +67,39 @@ fn repeated<'a>(names: impl Iterator<Item = &'a Name>) -> Option<(usize, &'a Nam
 /// or with more than [`MAX_OPTION_VALUES`], and on repeated ids, names and values.
 pub fn check_definitions(options: &[OptionDefinition]) -> Result<(), OptionError> {
     if options.len() > MAX_OPTIONS {
-        return Err(fault(String::new(), format!("must have at most {MAX_OPTIONS} options")));
+        return Err(fault(
+            String::new(),
+            format!("must have at most {MAX_OPTIONS} options"),
+        ));
     }
     if let Some((index, name)) = repeated(options.iter().map(|option| &option.name)) {
-        return Err(fault(format!("[{index}].name"), format!("the option name {name} is used twice")));
+        return Err(fault(
+            format!("[{index}].name"),
+            format!("the option name {name} is used twice"),
+        ));
     }
     for (index, option) in options.iter().enumerate() {
-        if options.iter().take(index).any(|earlier| earlier.id == option.id) {
-            return Err(fault(format!("[{index}].id"), format!("the option id {} is used twice", option.id)));
+        if options
+            .iter()
+            .take(index)
+            .any(|earlier| earlier.id == option.id)
+        {
+            return Err(fault(
+                format!("[{index}].id"),
+                format!("the option id {} is used twice", option.id),
+            ));
         }
         if option.values.is_empty() || option.values.len() > MAX_OPTION_VALUES {
-            return Err(fault(format!("[{index}].values"), format!("must have 1 to {MAX_OPTION_VALUES} values")));
+            return Err(fault(
+                format!("[{index}].values"),
+                format!("must have 1 to {MAX_OPTION_VALUES} values"),
+            ));
         }
         if let Some((value, name)) = repeated(option.values.iter()) {
-            return Err(fault(format!("[{index}].values[{value}]"), format!("the value {name} is used twice")));
+            return Err(fault(
+                format!("[{index}].values[{value}]"),
+                format!("the value {name} is used twice"),
+            ));
         }
     }
     Ok(())
@@ -89,15 +111,39 @@ pub fn check_definitions(options: &[OptionDefinition]) -> Result<(), OptionError
 /// # Errors
 /// [`OptionError`] on an unknown or repeated option, a value that is not in the
 /// list, and an option without a selection.
-pub fn check_selection(options: &[OptionDefinition], selection: &[OptionSelection]) -> Result<Vec<OptionSelection>, OptionError> {
+pub fn check_selection(
+    options: &[OptionDefinition],
+    selection: &[OptionSelection],
+) -> Result<Vec<OptionSelection>, OptionError> {
     for (index, chosen) in selection.iter().enumerate() {
-        if !options.iter().any(|option| same(&option.name, &chosen.name)) {
-            let known = options.iter().map(|option| option.name.as_str()).collect::<Vec<_>>().join(", ");
-            let known = if known.is_empty() { "none".to_owned() } else { known };
-            return Err(fault(format!("[{index}].name"), format!("the product has no option {}; it has: {known}", chosen.name)));
+        if !options
+            .iter()
+            .any(|option| same(&option.name, &chosen.name))
+        {
+            let known = options
+                .iter()
+                .map(|option| option.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", ");
+            let known = if known.is_empty() {
+                "none".to_owned()
+            } else {
+                known
+            };
+            return Err(fault(
+                format!("[{index}].name"),
+                format!("the product has no option {}; it has: {known}", chosen.name),
+            ));
         }
-        if selection.iter().take(index).any(|earlier| same(&earlier.name, &chosen.name)) {
-            return Err(fault(format!("[{index}].name"), format!("the option {} is selected twice", chosen.name)));
+        if selection
+            .iter()
+            .take(index)
+            .any(|earlier| same(&earlier.name, &chosen.name))
+        {
+            return Err(fault(
+                format!("[{index}].name"),
+                format!("the option {} is selected twice", chosen.name),
+            ));
         }
     }
     options
@@ -107,12 +153,36 @@ pub fn check_selection(options: &[OptionDefinition], selection: &[OptionSelectio
                 .iter()
                 .enumerate()
                 .find(|(_, chosen)| same(&chosen.name, &option.name))
-                .ok_or_else(|| fault(String::new(), format!("must select a value for the option {}", option.name)))?;
-            let value = option.values.iter().find(|value| same(value, &chosen.value)).ok_or_else(|| {
-                let known = option.values.iter().map(Name::as_str).take(20).collect::<Vec<_>>().join(", ");
-                fault(format!("[{index}].value"), format!("{} is not a value of {}; it has: {known}", chosen.value, option.name))
-            })?;
-            Ok(OptionSelection { name: option.name.clone(), value: value.clone() })
+                .ok_or_else(|| {
+                    fault(
+                        String::new(),
+                        format!("must select a value for the option {}", option.name),
+                    )
+                })?;
+            let value = option
+                .values
+                .iter()
+                .find(|value| same(value, &chosen.value))
+                .ok_or_else(|| {
+                    let known = option
+                        .values
+                        .iter()
+                        .map(Name::as_str)
+                        .take(20)
+                        .collect::<Vec<_>>()
+                        .join(", ");
+                    fault(
+                        format!("[{index}].value"),
+                        format!(
+                            "{} is not a value of {}; it has: {known}",
+                            chosen.value, option.name
+                        ),
+                    )
+                })?;
+            Ok(OptionSelection {
+                name: option.name.clone(),
+                value: value.clone(),
+            })
         })
         .collect()
 }
@@ -121,7 +191,9 @@ pub fn check_selection(options: &[OptionDefinition], selection: &[OptionSelectio
 #[must_use]
 pub fn is_same_combination(a: &[OptionSelection], b: &[OptionSelection]) -> bool {
     let within = |chosen: &OptionSelection, other: &[OptionSelection]| {
-        other.iter().any(|theirs| same(&theirs.name, &chosen.name) && same(&theirs.value, &chosen.value))
+        other
+            .iter()
+            .any(|theirs| same(&theirs.name, &chosen.name) && same(&theirs.value, &chosen.value))
     };
     a.len() == b.len() && a.iter().all(|chosen| within(chosen, b))
 }
@@ -135,38 +207,80 @@ mod tests {
     }
 
     fn option(id: &str, label: &str, values: &[&str]) -> OptionDefinition {
-        OptionDefinition { id: id.into(), name: name(label), position: 0, values: values.iter().map(|v| name(v)).collect() }
+        OptionDefinition {
+            id: id.into(),
+            name: name(label),
+            position: 0,
+            values: values.iter().map(|v| name(v)).collect(),
+        }
     }
 
     fn pick(label: &str, value: &str) -> OptionSelection {
-        OptionSelection { name: name(label), value: name(value) }
+        OptionSelection {
+            name: name(label),
+            value: name(value),
+        }
     }
 
     #[test]
     fn definitions_are_unique_in_any_case() {
         let path = |options: &[OptionDefinition]| check_definitions(options).map_err(|e| e.path);
         assert_eq!(path(&[]), Ok(()));
-        assert_eq!(path(&[option("a", "Size", &["S", "M"]), option("b", "Color", &["Red"])]), Ok(()));
-        assert_eq!(path(&[option("a", "Size", &["S"]), option("b", "SIZE", &["M"])]), Err("[1].name".into()));
-        assert_eq!(path(&[option("a", "Size", &["S"]), option("a", "Color", &["M"])]), Err("[1].id".into()));
-        assert_eq!(path(&[option("a", "Size", &["S", "s"])]), Err("[0].values[1]".into()));
+        assert_eq!(
+            path(&[
+                option("a", "Size", &["S", "M"]),
+                option("b", "Color", &["Red"])
+            ]),
+            Ok(())
+        );
+        assert_eq!(
+            path(&[option("a", "Size", &["S"]), option("b", "SIZE", &["M"])]),
+            Err("[1].name".into())
+        );
+        assert_eq!(
+            path(&[option("a", "Size", &["S"]), option("a", "Color", &["M"])]),
+            Err("[1].id".into())
+        );
+        assert_eq!(
+            path(&[option("a", "Size", &["S", "s"])]),
+            Err("[0].values[1]".into())
+        );
         assert_eq!(path(&[option("a", "Size", &[])]), Err("[0].values".into()));
     }
 
     #[test]
     fn one_selection_for_each_option() {
-        let options = [option("a", "Size", &["S", "M"]), option("b", "Color", &["Red"])];
-        let check = |picks: &[OptionSelection]| check_selection(&options, picks).map_err(|e| e.path);
-        assert_eq!(check(&[pick("color", "RED"), pick("size", "m")]), Ok(vec![pick("Size", "M"), pick("Color", "Red")]));
+        let options = [
+            option("a", "Size", &["S", "M"]),
+            option("b", "Color", &["Red"]),
+        ];
+        let check =
+            |picks: &[OptionSelection]| check_selection(&options, picks).map_err(|e| e.path);
+        assert_eq!(
+            check(&[pick("color", "RED"), pick("size", "m")]),
+            Ok(vec![pick("Size", "M"), pick("Color", "Red")])
+        );
         assert_eq!(check(&[pick("Size", "S")]), Err(String::new()));
-        assert_eq!(check(&[pick("Size", "S"), pick("Color", "Blue")]), Err("[1].value".into()));
-        assert_eq!(check(&[pick("Size", "S"), pick("Shape", "Round")]), Err("[1].name".into()));
-        assert_eq!(check(&[pick("Size", "S"), pick("size", "M"), pick("Color", "Red")]), Err("[1].name".into()));
+        assert_eq!(
+            check(&[pick("Size", "S"), pick("Color", "Blue")]),
+            Err("[1].value".into())
+        );
+        assert_eq!(
+            check(&[pick("Size", "S"), pick("Shape", "Round")]),
+            Err("[1].name".into())
+        );
+        assert_eq!(
+            check(&[pick("Size", "S"), pick("size", "M"), pick("Color", "Red")]),
+            Err("[1].name".into())
+        );
     }
 
     #[test]
     fn combinations_compare_without_order() {
-        assert!(is_same_combination(&[pick("A", "1"), pick("B", "2")], &[pick("b", "2"), pick("a", "1")]));
+        assert!(is_same_combination(
+            &[pick("A", "1"), pick("B", "2")],
+            &[pick("b", "2"), pick("a", "1")]
+        ));
         assert!(!is_same_combination(&[pick("A", "1")], &[pick("A", "2")]));
         assert!(!is_same_combination(&[pick("A", "1")], &[]));
     }

@@ -134,11 +134,16 @@ pub enum Availability {
 ///
 /// # Errors
 /// [`Unavailable`] when it cannot be leased at all.
-pub const fn availability(product: &Product, variant: &ProductVariant) -> Result<Availability, Unavailable> {
+pub const fn availability(
+    product: &Product,
+    variant: &ProductVariant,
+) -> Result<Availability, Unavailable> {
     if matches!(product.product_type, ProductType::AddOn) {
         return Err(Unavailable::AddOn);
     }
-    if matches!(product.status, ProductStatus::Archived) || matches!(variant.status, ProductStatus::Archived) {
+    if matches!(product.status, ProductStatus::Archived)
+        || matches!(variant.status, ProductStatus::Archived)
+    {
         return Err(Unavailable::Archived);
     }
     let open = matches!(product.status, ProductStatus::Active)
@@ -147,5 +152,9 @@ pub const fn availability(product: &Product, variant: &ProductVariant) -> Result
         && !product.is_waitlisted
         && !variant.is_waitlisted
         && variant.inventory.has_stock();
-    if open { Ok(Availability::Available) } else { Ok(Availability::Waitlisted) }
+    if open {
+        Ok(Availability::Available)
+    } else {
+        Ok(Availability::Waitlisted)
+    }
 }

@@ -1,8 +1,8 @@
 //! How an event changes a checkout.
 
 use super::{
-    Actor, Checkout, Effect, Event, EventKind, InsuranceStatus, Lifecycle, Move, RecurringPaymentStatus, Refusal, StockTaken,
-    PaymentFailure, WaitlistReason, arrows_from, moves_of, transition,
+    Actor, Checkout, Effect, Event, EventKind, InsuranceStatus, Lifecycle, Move, PaymentFailure,
+    RecurringPaymentStatus, Refusal, StockTaken, WaitlistReason, arrows_from, moves_of, transition,
 };
 use crate::customer::{CreditStatus, IdentityStatus};
 use crate::fulfillment::TrackingStatus;
@@ -24,7 +24,11 @@ impl Circumstances {
     /// Without a reason.
     #[must_use]
     pub const fn new(at: Timestamp, actor: Actor) -> Self {
-        Self { at, actor, reason: None }
+        Self {
+            at,
+            actor,
+            reason: None,
+        }
     }
 }
 
@@ -41,7 +45,11 @@ pub struct Facts {
 
 impl Facts {
     /// Nothing is known.
-    pub const NONE: Self = Self { profile_complete: false, identity: IdentityStatus::None, credit: CreditStatus::Unknown };
+    pub const NONE: Self = Self {
+        profile_complete: false,
+        identity: IdentityStatus::None,
+        credit: CreditStatus::Unknown,
+    };
 }
 
 /// One step that a checkout made, as it is recorded.
@@ -105,11 +113,20 @@ impl Checkout {
     /// # Errors
     /// [`TransitionError`] when the state does not allow the event, or when the
     /// event lacks something (no term chosen). The checkout is unchanged then.
-    pub fn apply(&mut self, event: Event, by: &Circumstances, facts: &Facts) -> Result<Applied, TransitionError> {
+    pub fn apply(
+        &mut self,
+        event: Event,
+        by: &Circumstances,
+        facts: &Facts,
+    ) -> Result<Applied, TransitionError> {
         let from = self.lifecycle();
         let kind = event.kind();
-        let mut applied =
-            Applied { outcome: Outcome::Applied, transitions: Vec::new(), effects: Vec::new(), releases_stock: false };
+        let mut applied = Applied {
+            outcome: Outcome::Applied,
+            transitions: Vec::new(),
+            effects: Vec::new(),
+            releases_stock: false,
+        };
         match transition(from, kind) {
             Move::To(_) | Move::Stay => {}
             Move::AlreadyApplied => {
@@ -128,7 +145,11 @@ impl Checkout {
         if !is_step_back(kind) {
             while let Some(next) = self.next_known(facts) {
                 // What is known already is the system's doing, whoever made the first step.
-                self.step(next, &Circumstances::new(by.at, Actor::System), &mut applied);
+                self.step(
+                    next,
+                    &Circumstances::new(by.at, Actor::System),
+                    &mut applied,
+                );
             }
         }
         self.updated_at = by.at;
@@ -139,17 +160,23 @@ impl Checkout {
     /// actor can make happen.
     pub fn ways_to(&self, target: Lifecycle, actor: Actor) -> impl Iterator<Item = EventKind> + '_ {
         let from = self.lifecycle();
-        moves_of(from, actor).filter(move |arrow| arrow.to == target).map(|arrow| arrow.event)
+        moves_of(from, actor)
+            .filter(move |arrow| arrow.to == target)
+            .map(|arrow| arrow.event)
     }
 
     fn refusal(&self, event: EventKind, actor: Actor) -> TransitionError {
         let from = self.lifecycle();
-        let mut allowed: Vec<&str> = moves_of(from, actor).map(|arrow| arrow.to.as_str()).collect();
+        let mut allowed: Vec<&str> = moves_of(from, actor)
+            .map(|arrow| arrow.to.as_str())
+            .collect();
         allowed.dedup();
         let why = if from.is_ended() {
             "it has ended".to_owned()
         } else if allowed.is_empty() {
-            let waits_for = arrows_from(from).find(|arrow| arrow.to != from).map(|arrow| arrow.event.as_str());
+            let waits_for = arrows_from(from)
+                .find(|arrow| arrow.to != from)
+                .map(|arrow| arrow.event.as_str());
             format!("it waits for {}", waits_for.unwrap_or("nothing"))
         } else {
             format!("it can go to {} now", allowed.join(", "))
@@ -160,15 +187,27 @@ impl Checkout {
     /// What the table cannot see because it lies in the data.
     fn guard(&self, event: &Event) -> Result<(), TransitionError> {
         let refuse = |why: &str| {
-            Err(TransitionError { from: self.lifecycle(), event: event.kind(), why: why.to_owned() })
+            Err(TransitionError {
+                from: self.lifecycle(),
+                event: event.kind(),
+                why: why.to_owned(),
+            })
         };
         match event {
-            Event::LeaseAccepted | Event::DepositSubmitted if self.term.is_none() => refuse("a lease term is to be chosen first"),
-            Event::OrderResumed if self.shipment.shipped_at.is_some() => refuse("the goods are shipped: it can go back to shipped"),
-            Event::ShipmentResumed | Event::Delivered { .. } if self.shipment.shipped_at.is_none() => {
+            Event::LeaseAccepted | Event::DepositSubmitted { .. } if self.term.is_none() => {
+                refuse("a lease term is to be chosen first")
+            }
+            Event::OrderResumed if self.shipment.shipped_at.is_some() => {
+                refuse("the goods are shipped: it can go back to shipped")
+            }
+            Event::ShipmentResumed | Event::Delivered { .. }
+                if self.shipment.shipped_at.is_none() =>
+            {
                 refuse("the goods are not shipped: it can go back to orderConfirmed")
             }
-            Event::DocumentsSigned if self.recurring.method.is_none() => refuse("a recurring payment method is needed first"),
+            Event::DocumentsSigned if self.recurring.method.is_none() => {
+                refuse("a recurring payment method is needed first")
+            }
             _ => Ok(()),
         }
     }
@@ -177,7 +216,10 @@ impl Checkout {
     const fn is_recorded_already(&self, event: &Event) -> bool {
         match event {
             Event::DocumentsSigned => self.signed_at.is_some(),
-            Event::Delivered { .. } => self.shipment.delivered_at.is_some() && matches!(self.state.lifecycle, Lifecycle::Shipped),
+            Event::Delivered { .. } => {
+                self.shipment.delivered_at.is_some()
+                    && matches!(self.state.lifecycle, Lifecycle::Shipped)
+            }
             _ => false,
         }
     }
@@ -186,7 +228,11 @@ impl Checkout {
     /// the work needs them.
     fn record_late(&mut self, event: &Event) {
         match event {
-            Event::DepositAuthorized { payment_intent_id, expires_at, .. } if self.deposit.payment_intent_id.is_none() => {
+            Event::DepositAuthorized {
+                payment_intent_id,
+                expires_at,
+                ..
+            } if self.deposit.payment_intent_id.is_none() => {
                 self.deposit.payment_intent_id = Some(payment_intent_id.clone());
                 self.deposit.preauth_expires_at = Some(*expires_at);
             }
@@ -194,7 +240,9 @@ impl Checkout {
                 self.deposit.invoice_id = Some(invoice_id.clone());
                 self.deposit.captured_at = Some(*at);
             }
-            Event::SubscriptionStarted { subscription_id, .. } if self.recurring.subscription_id.is_none() => {
+            Event::SubscriptionStarted {
+                subscription_id, ..
+            } if self.recurring.subscription_id.is_none() => {
                 self.recurring.subscription_id = Some(subscription_id.clone());
             }
             _ => {}
@@ -205,14 +253,24 @@ impl Checkout {
     fn next_known(&self, facts: &Facts) -> Option<Event> {
         match self.lifecycle() {
             Lifecycle::ProfilePending if facts.profile_complete => Some(Event::ProfileCompleted),
-            Lifecycle::IdentityRequired if facts.identity == IdentityStatus::Verified => Some(Event::IdentityVerified),
-            Lifecycle::QualificationPending if facts.credit == CreditStatus::Passed => Some(Event::Qualified),
-            Lifecycle::ShippingAddressPending => match (self.pickup_location_id, &self.shipping.address) {
-                (Some(_), _) => Some(Event::PickupChosen),
-                (None, Some(address)) => Some(Event::ShippingAddressGiven { address: address.clone() }),
-                (None, None) => None,
-            },
-            Lifecycle::PickupLocationPending => self.pickup_location_id.map(|location| Event::PickupLocationGiven { location }),
+            Lifecycle::IdentityRequired if facts.identity == IdentityStatus::Verified => {
+                Some(Event::IdentityVerified)
+            }
+            Lifecycle::QualificationPending if facts.credit == CreditStatus::Passed => {
+                Some(Event::Qualified)
+            }
+            Lifecycle::ShippingAddressPending => {
+                match (self.pickup_location_id, &self.shipping.address) {
+                    (Some(_), _) => Some(Event::PickupChosen),
+                    (None, Some(address)) => Some(Event::ShippingAddressGiven {
+                        address: address.clone(),
+                    }),
+                    (None, None) => None,
+                }
+            }
+            Lifecycle::PickupLocationPending => self
+                .pickup_location_id
+                .map(|location| Event::PickupLocationGiven { location }),
             _ => None,
         }
     }
@@ -228,10 +286,20 @@ impl Checkout {
         };
         self.record(event, by, applied);
         if to != from {
-            self.state = super::State { lifecycle: to, previous: Some(from) };
+            self.state = super::State {
+                lifecycle: to,
+                previous: Some(from),
+            };
             self.enter(to, by, applied);
         }
-        applied.transitions.push(Transition { from, event: kind, to, at: by.at, actor: by.actor, reason: by.reason.clone() });
+        applied.transitions.push(Transition {
+            from,
+            event: kind,
+            to,
+            at: by.at,
+            actor: by.actor,
+            reason: by.reason.clone(),
+        });
     }
 
     fn fail_payment(&mut self, refusal: Refusal, at: Timestamp) {
@@ -244,15 +312,22 @@ impl Checkout {
         match event {
             Event::IdentityRequested => applied.effects.push(Effect::StartIdentityVerification),
             Event::IdentitySubmitted => applied.effects.push(Effect::FetchIdentityResult),
-            Event::PickupChosen => {}
             Event::ShippingChosen | Event::SteppedBackToAddress => self.pickup_location_id = None,
             Event::ShippingAddressGiven { address } => {
                 self.shipping.address = Some(address);
                 self.pickup_location_id = None;
             }
             Event::PickupLocationGiven { location } => self.pickup_location_id = Some(location),
-            Event::DepositSubmitted => applied.effects.push(Effect::AuthorizeDeposit),
-            Event::DepositAuthorized { payment_intent_id, expires_at, method, stock } => {
+            Event::DepositSubmitted { method } => {
+                self.deposit.method_id = method.or(self.deposit.method_id.take());
+                applied.effects.push(Effect::AuthorizeDeposit);
+            }
+            Event::DepositAuthorized {
+                payment_intent_id,
+                expires_at,
+                method,
+                stock,
+            } => {
                 self.deposit.payment_intent_id = Some(payment_intent_id);
                 self.deposit.preauth_expires_at = Some(expires_at);
                 self.recurring.last_failure = None;
@@ -265,7 +340,9 @@ impl Checkout {
                     self.wait_for_stock();
                 }
             }
-            Event::DepositRefused(refusal) | Event::CaptureRefused(refusal) => self.fail_payment(refusal, by.at),
+            Event::DepositRefused(refusal) | Event::CaptureRefused(refusal) => {
+                self.fail_payment(refusal, by.at)
+            }
             Event::PaymentMethodSaved(method) => self.recurring.method = Some(method),
             Event::DocumentsSigned => {
                 self.signed_at = Some(by.at);
@@ -307,11 +384,16 @@ impl Checkout {
                     self.shipment.status = Some(TrackingStatus::Delivered);
                 }
             }
-            Event::SubscriptionStarted { subscription_id, start } => {
+            Event::SubscriptionStarted {
+                subscription_id,
+                start,
+            } => {
                 self.recurring.status = RecurringPaymentStatus::Active;
                 self.recurring.subscription_id = Some(subscription_id);
                 self.lease.start = Some(start);
-                self.lease.end = self.term.and_then(|term| add_months(start, u32::from(term.months.get())));
+                self.lease.end = self
+                    .term
+                    .and_then(|term| add_months(start, u32::from(term.months.get())));
             }
             Event::ReturnInitiated { reason, notes } => {
                 self.return_.reason = reason.or(self.return_.reason.take());
@@ -334,6 +416,7 @@ impl Checkout {
             }
             Event::Expired => self.let_go(applied),
             Event::Opened
+            | Event::PickupChosen
             | Event::ProfileCompleted
             | Event::IdentityStarted
             | Event::IdentityAbandoned
@@ -366,7 +449,9 @@ impl Checkout {
                     self.insurance = InsuranceStatus::Approved;
                 }
             }
-            Lifecycle::LeaseActive => self.milestones.active_at = self.milestones.active_at.or(Some(by.at)),
+            Lifecycle::LeaseActive => {
+                self.milestones.active_at = self.milestones.active_at.or(Some(by.at))
+            }
             Lifecycle::ReturnPending => {
                 self.return_.initiated_at = Some(by.at);
                 self.return_.cancelled_at = None;
@@ -397,14 +482,21 @@ impl Checkout {
             | Lifecycle::QualificationFailed => {}
         }
         // A check whose answer is known already is not asked for again.
-        if state != Lifecycle::QualificationPending && self.state.previous == Some(Lifecycle::QualificationPending) {
-            applied.effects.retain(|effect| *effect != Effect::CheckCredit);
+        if state != Lifecycle::QualificationPending
+            && self.state.previous == Some(Lifecycle::QualificationPending)
+        {
+            applied
+                .effects
+                .retain(|effect| *effect != Effect::CheckCredit);
         }
     }
 
     fn wait_for_stock(&mut self) {
-        self.waitlist =
-            Some(super::Waitlist { reason: WaitlistReason::Inventory, address: None, reason_code: None });
+        self.waitlist = Some(super::Waitlist {
+            reason: WaitlistReason::Inventory,
+            address: None,
+            reason_code: None,
+        });
     }
 
     fn release_stock(&mut self, applied: &mut Applied) {
@@ -419,8 +511,8 @@ impl Checkout {
             applied.effects.push(Effect::RefundDeposit);
         } else if self.deposit.payment_intent_id.is_some()
             || matches!(self.lifecycle(), Lifecycle::DepositProcessing)
-            // Signed: a capture may be on its way, and a refund undoes what a void cannot.
         {
+            // A capture may be on its way: whoever voids finds out, and refunds instead.
             applied.effects.push(Effect::VoidDeposit);
         }
         if self.shipment.shipped_at.is_some() {

@@ -1,9 +1,9 @@
 //! What can happen to a checkout.
 
 use super::{PaymentMethod, Tracking};
+use crate::address::Address;
 use crate::ids::PickupLocationId;
 use crate::names::named_enum;
-use crate::address::Address;
 use crate::text::{EventText, Line, Notes};
 use crate::time::{Day, Timestamp};
 
@@ -149,16 +149,22 @@ impl EventKind {
             Self::PaymentMethodSaved | Self::DocumentsSigned => &[Customer, Provider],
             Self::CaptureRetried => &[Customer, System],
             Self::AuthorizationLapsed => &[Provider, System],
-            Self::AddendumsRequested | Self::Fulfilled | Self::ReturnInitiated | Self::ReturnCancelled | Self::ReturnCompleted => {
-                &[Operator]
-            }
+            Self::AddendumsRequested
+            | Self::Fulfilled
+            | Self::ReturnInitiated
+            | Self::ReturnCancelled
+            | Self::ReturnCompleted => &[Operator],
             Self::AddendumsSigned => &[Customer, Operator, Provider],
-            Self::FulfillmentFailed | Self::OrderResumed | Self::ShipmentResumed | Self::Delivered => &[Operator, Provider],
+            Self::FulfillmentFailed
+            | Self::OrderResumed
+            | Self::ShipmentResumed
+            | Self::Delivered => &[Operator, Provider],
             Self::TermEnded | Self::StockFreed | Self::AreaWidened | Self::Expired => &[System],
             Self::Cancelled => &[Customer, Operator],
-            Self::SteppedBackToProfile | Self::SteppedBackToAddress | Self::SteppedBackToPickup | Self::SteppedBackToReview => {
-                &[Customer, Operator]
-            }
+            Self::SteppedBackToProfile
+            | Self::SteppedBackToAddress
+            | Self::SteppedBackToPickup
+            | Self::SteppedBackToReview => &[Customer, Operator],
         }
     }
 
@@ -220,7 +226,10 @@ pub enum Event {
     /// See [`EventKind::LeaseAccepted`].
     LeaseAccepted,
     /// See [`EventKind::DepositSubmitted`].
-    DepositSubmitted,
+    DepositSubmitted {
+        /// The processor's id of the method that pays, when the customer named one.
+        method: Option<String>,
+    },
     /// See [`EventKind::DepositAuthorized`] and [`EventKind::DepositAuthorizedWithoutStock`].
     DepositAuthorized {
         /// The processor's id of the pre-authorization.
@@ -352,9 +361,15 @@ impl Event {
             Self::ShippingAddressGiven { .. } => EventKind::ShippingAddressGiven,
             Self::PickupLocationGiven { .. } => EventKind::PickupLocationGiven,
             Self::LeaseAccepted => EventKind::LeaseAccepted,
-            Self::DepositSubmitted => EventKind::DepositSubmitted,
-            Self::DepositAuthorized { stock: StockTaken::Taken | StockTaken::Untracked, .. } => EventKind::DepositAuthorized,
-            Self::DepositAuthorized { stock: StockTaken::NoneLeft, .. } => EventKind::DepositAuthorizedWithoutStock,
+            Self::DepositSubmitted { .. } => EventKind::DepositSubmitted,
+            Self::DepositAuthorized {
+                stock: StockTaken::Taken | StockTaken::Untracked,
+                ..
+            } => EventKind::DepositAuthorized,
+            Self::DepositAuthorized {
+                stock: StockTaken::NoneLeft,
+                ..
+            } => EventKind::DepositAuthorizedWithoutStock,
             Self::DepositRefused(_) => EventKind::DepositRefused,
             Self::PaymentMethodSaved(_) => EventKind::PaymentMethodSaved,
             Self::DocumentsSigned => EventKind::DocumentsSigned,

@@ -20,9 +20,9 @@ pub use diagram::{dot, markdown_table, mermaid};
 pub use effect::Effect;
 pub use event::{Actor, Event, EventKind, Refusal, StockTaken};
 pub use parts::{
-    CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, FrozenQuote, InsuranceStatus, LeaseDates, MilestoneTimes,
-    PaymentFailure, PaymentMethod, PurchaseItem, Recurring, RecurringPaymentStatus, Redirects, Return, Shipment, Tracking,
-    Waitlist, WaitlistReason,
+    CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, FrozenQuote, InsuranceStatus, LeaseDates,
+    MilestoneTimes, PaymentFailure, PaymentMethod, PurchaseItem, Recurring, RecurringPaymentStatus,
+    Redirects, Return, Shipment, Tracking, Waitlist, WaitlistReason,
 };
 pub use progress::{Milestone, MilestoneName, Progress, STEPS};
 pub use state::{Lifecycle, Phase};
@@ -30,7 +30,10 @@ pub use transitions::{Arrow, Move, arrows, arrows_from, moves_of, transition};
 
 use crate::access::Mode;
 use crate::address::Address;
-use crate::ids::{CheckoutPubId, CustomerPubId, OrganizationId, PickupLocationId, ProductPubId, ProductVariantPubId, UserId};
+use crate::ids::{
+    CheckoutPubId, CustomerPubId, OrganizationId, PickupLocationId, ProductPubId,
+    ProductVariantPubId, UserId,
+};
 use crate::money::{Money, MoneyError};
 use crate::text::{ExternalId, Line};
 use crate::time::Timestamp;
@@ -46,13 +49,19 @@ impl State {
     /// The state of a new checkout.
     #[must_use]
     pub const fn new(lifecycle: Lifecycle) -> Self {
-        Self { lifecycle, previous: None }
+        Self {
+            lifecycle,
+            previous: None,
+        }
     }
 
     /// The state as a store kept it.
     #[must_use]
     pub const fn restore(lifecycle: Lifecycle, previous: Option<Lifecycle>) -> Self {
-        Self { lifecycle, previous }
+        Self {
+            lifecycle,
+            previous,
+        }
     }
 }
 
@@ -144,7 +153,11 @@ impl Checkout {
     /// shipping, else the profile's, else billing.
     #[must_use]
     pub fn served_address<'a>(&'a self, profile: Option<&'a Address>) -> Option<&'a Address> {
-        self.shipping.address.as_ref().or(profile).or(self.billing.address.as_ref())
+        self.shipping
+            .address
+            .as_ref()
+            .or(profile)
+            .or(self.billing.address.as_ref())
     }
 
     /// What the purchase items cost together.
@@ -152,7 +165,9 @@ impl Checkout {
     /// # Errors
     /// [`MoneyError`] when it is more than can be counted.
     pub fn purchase_total(&self, zero: Money) -> Result<Money, MoneyError> {
-        self.purchase_items.iter().try_fold(zero, |sum, item| sum.checked_add(item.total()?))
+        self.purchase_items
+            .iter()
+            .try_fold(zero, |sum, item| sum.checked_add(item.total()?))
     }
 
     /// Whether the recurring payments have a failure that was not made good.

@@ -7,8 +7,8 @@ use crate::ids::{CheckoutItemPubId, LeaseTermId, LeaseTermPubId, ProductVariantP
 use crate::money::{Money, MoneyError};
 use crate::names::named_enum;
 use crate::organization::NotServed;
-use crate::pricing::Quote;
 use crate::percentage::TermMonths;
+use crate::pricing::Quote;
 use crate::text::{Line, Name, Notes, Sku, Url};
 use crate::time::{Day, Timestamp};
 
@@ -84,7 +84,10 @@ pub struct PurchaseItem {
     /// How many, 1 to 1,000.
     pub quantity: u32,
     /// The add-on variant, if it is one of the catalog.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub variant_id: Option<ProductVariantPubId>,
 }
 
@@ -126,6 +129,8 @@ pub struct CheckoutAddress {
 /// The deposit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Deposit {
+    /// The processor's id of the method that the customer named to pay it.
+    pub method_id: Option<String>,
     /// The processor's id of the pre-authorization.
     pub payment_intent_id: Option<String>,
     /// When the pre-authorization ends unless captured.
@@ -147,16 +152,28 @@ pub struct PaymentMethod {
     #[cfg_attr(feature = "serde", serde(rename = "type"))]
     pub kind: String,
     /// Such as `visa`.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub brand: Option<String>,
     /// The last four digits.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub last4: Option<String>,
     /// Month of expiry, 1 to 12.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub exp_month: Option<u8>,
     /// Year of expiry.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub exp_year: Option<u16>,
 }
 

@@ -79,7 +79,9 @@ const fn percentage(state: Lifecycle) -> u8 {
     match state {
         Lifecycle::Created => 0,
         Lifecycle::ProfilePending => 5,
-        Lifecycle::IdentityRequired | Lifecycle::WaitlistedAfterProfile | Lifecycle::WaitlistedLocation => 12,
+        Lifecycle::IdentityRequired
+        | Lifecycle::WaitlistedAfterProfile
+        | Lifecycle::WaitlistedLocation => 12,
         Lifecycle::IdentityVerifying => 16,
         Lifecycle::IdentityProcessing | Lifecycle::IdentityFailed => 20,
         Lifecycle::QualificationPending | Lifecycle::QualificationFailed => 28,
@@ -90,7 +92,9 @@ const fn percentage(state: Lifecycle) -> u8 {
         Lifecycle::WaitlistedAfterDeposit => 64,
         Lifecycle::RecurringPaymentMethodPending => 66,
         Lifecycle::DocumentsPending | Lifecycle::CaptureFailed => 76,
-        Lifecycle::OrderConfirmed | Lifecycle::AddendumsPending | Lifecycle::FulfillmentException => 88,
+        Lifecycle::OrderConfirmed
+        | Lifecycle::AddendumsPending
+        | Lifecycle::FulfillmentException => 88,
         Lifecycle::Shipped => 94,
         Lifecycle::LeaseActive | Lifecycle::ReturnPending | Lifecycle::Returned => 100,
         // How far it had come is the caller's to add.
@@ -104,7 +108,10 @@ impl Checkout {
     pub fn progress(&self) -> Progress {
         let state = self.lifecycle();
         let reached = match (state, self.previous_lifecycle()) {
-            (Lifecycle::Cancelled | Lifecycle::Expired | Lifecycle::FulfillmentException, Some(before)) => before,
+            (
+                Lifecycle::Cancelled | Lifecycle::Expired | Lifecycle::FulfillmentException,
+                Some(before),
+            ) => before,
             _ => state,
         };
         Progress {
@@ -117,7 +124,10 @@ impl Checkout {
             is_terminal: state.is_ended(),
             needs_attention: matches!(
                 state,
-                Lifecycle::DepositFailed | Lifecycle::CaptureFailed | Lifecycle::FulfillmentException | Lifecycle::AddendumsPending
+                Lifecycle::DepositFailed
+                    | Lifecycle::CaptureFailed
+                    | Lifecycle::FulfillmentException
+                    | Lifecycle::AddendumsPending
             ) || self.has_failed_payments(),
             can_go_back: matches!(
                 state,
@@ -140,8 +150,14 @@ impl Checkout {
             milestone(MilestoneName::LeaseActive, self.milestones.active_at),
         ];
         if self.lifecycle().phase() == Phase::Return {
-            milestones.push(milestone(MilestoneName::ReturnPending, self.return_.initiated_at));
-            milestones.push(milestone(MilestoneName::Returned, self.return_.completed_at));
+            milestones.push(milestone(
+                MilestoneName::ReturnPending,
+                self.return_.initiated_at,
+            ));
+            milestones.push(milestone(
+                MilestoneName::Returned,
+                self.return_.completed_at,
+            ));
         }
         milestones
     }
@@ -153,7 +169,10 @@ mod tests {
 
     #[test]
     fn the_percentage_never_falls_along_the_happy_path() {
-        let path: Vec<u8> = Lifecycle::HAPPY_PATH.iter().map(|state| percentage(*state)).collect();
+        let path: Vec<u8> = Lifecycle::HAPPY_PATH
+            .iter()
+            .map(|state| percentage(*state))
+            .collect();
         assert!(path.is_sorted(), "{path:?}");
         assert_eq!(path.first(), Some(&0));
         assert_eq!(path.last(), Some(&100));

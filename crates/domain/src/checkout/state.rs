@@ -119,15 +119,23 @@ impl Lifecycle {
             | Self::ShippingAddressPending
             | Self::PickupLocationPending
             | Self::LeaseReviewPending => Phase::Application,
-            Self::DepositPending | Self::DepositProcessing | Self::DepositFailed | Self::RecurringPaymentMethodPending => {
-                Phase::Payment
-            }
+            Self::DepositPending
+            | Self::DepositProcessing
+            | Self::DepositFailed
+            | Self::RecurringPaymentMethodPending => Phase::Payment,
             Self::DocumentsPending | Self::CaptureFailed => Phase::Documents,
-            Self::OrderConfirmed | Self::AddendumsPending | Self::Shipped | Self::FulfillmentException => Phase::Fulfillment,
+            Self::OrderConfirmed
+            | Self::AddendumsPending
+            | Self::Shipped
+            | Self::FulfillmentException => Phase::Fulfillment,
             Self::LeaseActive => Phase::Active,
             Self::ReturnPending | Self::Returned => Phase::Return,
-            Self::WaitlistedAfterProfile | Self::WaitlistedAfterDeposit | Self::WaitlistedLocation => Phase::Waitlist,
-            Self::Cancelled | Self::Expired | Self::IdentityFailed | Self::QualificationFailed => Phase::Closed,
+            Self::WaitlistedAfterProfile
+            | Self::WaitlistedAfterDeposit
+            | Self::WaitlistedLocation => Phase::Waitlist,
+            Self::Cancelled | Self::Expired | Self::IdentityFailed | Self::QualificationFailed => {
+                Phase::Closed
+            }
         }
     }
 
@@ -135,7 +143,14 @@ impl Lifecycle {
     /// customer may start another for the same variant and term.
     #[must_use]
     pub const fn is_ended(self) -> bool {
-        matches!(self, Self::Returned | Self::Cancelled | Self::Expired | Self::IdentityFailed | Self::QualificationFailed)
+        matches!(
+            self,
+            Self::Returned
+                | Self::Cancelled
+                | Self::Expired
+                | Self::IdentityFailed
+                | Self::QualificationFailed
+        )
     }
 
     /// Whether the checkout waits for stock or service.
@@ -160,7 +175,10 @@ impl Lifecycle {
     /// Whether the order was confirmed: from here on progress has milestones.
     #[must_use]
     pub const fn is_confirmed(self) -> bool {
-        matches!(self.phase(), Phase::Fulfillment | Phase::Active | Phase::Return)
+        matches!(
+            self.phase(),
+            Phase::Fulfillment | Phase::Active | Phase::Return
+        )
     }
 
     /// The states of a checkout that meets no obstacle, in order.

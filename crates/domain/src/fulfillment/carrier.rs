@@ -35,10 +35,18 @@ impl TrackingNumber {
         if text.len() > 256 {
             return Err(TrackingNumberError);
         }
-        let number: String =
-            text.chars().filter(|c| !c.is_whitespace() && *c != '-').map(|c| c.to_ascii_uppercase()).collect();
-        let fits = (4..=64).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        if fits { Ok(Self(number)) } else { Err(TrackingNumberError) }
+        let number: String = text
+            .chars()
+            .filter(|c| !c.is_whitespace() && *c != '-')
+            .map(|c| c.to_ascii_uppercase())
+            .collect();
+        let fits = (4..=64).contains(&number.len())
+            && number.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if fits {
+            Ok(Self(number))
+        } else {
+            Err(TrackingNumberError)
+        }
     }
 
     /// The number.

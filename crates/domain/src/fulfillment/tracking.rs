@@ -51,7 +51,10 @@ impl TrackingStatus {
     /// Whether the shipment moves towards the customer: what ends an exception.
     #[must_use]
     pub const fn is_movement(self) -> bool {
-        matches!(self, Self::InTransit | Self::OutForDelivery | Self::AvailableForPickup)
+        matches!(
+            self,
+            Self::InTransit | Self::OutForDelivery | Self::AvailableForPickup
+        )
     }
 
     /// Whether the shipment will not arrive as it is.

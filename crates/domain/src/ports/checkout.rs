@@ -1,0 +1,198 @@
+//! The store of checkouts.
+
+use async_trait::async_trait;
+
+use super::{Page, SortOrder, StoreError};
+use crate::access::Mode;
+use crate::checkout::Tracking;
+use crate::checkout::{Checkout, Lifecycle, Transition, WaitlistReason};
+use crate::ids::{
+    CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
+};
+use crate::text::ExternalId;
+use crate::time::{Day, Timestamp};
+
+/// Whose checkouts, and of which mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Scope {
+    /// The organization.
+    pub organization_id: OrganizationId,
+    /// Live or sandbox.
+    pub mode: Mode,
+}
+
+/// What became of a new checkout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InsertedCheckout {
+    /// It was kept.
+    New,
+    /// The customer has one that runs for the variant and term.
+    Existing(Box<Checkout>),
+}
+
+/// Which checkouts a list shows; what is empty filters nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CheckoutFilter {
+    /// This one.
+    pub id: Option<CheckoutPubId>,
+    /// Of this customer.
+    pub customer: Option<CustomerPubId>,
+    /// In these states.
+    pub lifecycles: Vec<Lifecycle>,
+    /// Waiting for this.
+    pub waitlist_reason: Option<WaitlistReason>,
+    /// Of this order.
+    pub external_order_id: Option<ExternalId>,
+}
+
+/// What checkouts are sorted by; ties go by id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CheckoutSort {
+    /// When they were made.
+    #[default]
+    CreatedAt,
+    /// When they last changed.
+    UpdatedAt,
+    /// The names of their states.
+    Lifecycle,
+    /// The caller's order ids; those without one last.
+    ExternalOrderId,
+    /// When their leases began; those without one last.
+    LeaseStartDate,
+}
+
+/// A transition with its place in the history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stamped {
+    /// The number in the checkout's history, from 1.
+    pub sequence: i64,
+    /// The transition.
+    pub transition: Transition,
+}
+
+/// Checkouts.
+#[cfg_attr(feature = "mock", mockall::automock)]
+#[async_trait]
+pub trait CheckoutStore: Send {
+    /// Keeps a new checkout with its items, unless the customer has one of the
+    /// same mode, variant and term that has not ended: under any race there is one.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] of the external order id.
+    async fn insert(&mut self, checkout: &Checkout) -> Result<InsertedCheckout, StoreError>;
+    /// The checkout of this id.
+    async fn get(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError>;
+    /// The checkout whose page has the token of this SHA-256.
+    async fn find_by_page_token(&mut self, hash: &[u8; 32])
+    -> Result<Option<Checkout>, StoreError>;
+    /// Says which token the checkout's page has, by its SHA-256.
+    async fn set_page_token(
+        &mut self,
+        id: CheckoutPubId,
+        hash: &[u8; 32],
+    ) -> Result<(), StoreError>;
+    /// The customer's checkout of the variant and term that has not ended.
+    async fn find_open(
+        &mut self,
+        scope: Scope,
+        customer: CustomerPubId,
+        variant: ProductVariantPubId,
+        term: Option<LeaseTermPubId>,
+    ) -> Result<Option<Checkout>, StoreError>;
+    /// Whether the organization has a checkout of this order in the mode.
+    async fn has_external_order(
+        &mut self,
+        scope: Scope,
+        id: &ExternalId,
+    ) -> Result<bool, StoreError>;
+    /// The checkouts of this pre-authorization.
+    async fn find_by_payment_intent(
+        &mut self,
+        mode: Mode,
+        id: &str,
+    ) -> Result<Option<CheckoutPubId>, StoreError>;
+    /// The checkout of this subscription.
+    async fn find_by_subscription(
+        &mut self,
+        mode: Mode,
+        id: &str,
+    ) -> Result<Option<CheckoutPubId>, StoreError>;
+    /// The checkouts with this tracking number that were not ended, newest first.
+    async fn find_by_tracking(
+        &mut self,
+        tracking: &Tracking,
+    ) -> Result<Vec<CheckoutPubId>, StoreError>;
+    /// The customer's checkouts in these states, oldest first.
+    async fn of_customer(
+        &mut self,
+        mode: Mode,
+        customer: CustomerPubId,
+        states: &[Lifecycle],
+    ) -> Result<Vec<CheckoutPubId>, StoreError>;
+    /// A page of the checkouts of the scope.
+    async fn list(
+        &mut self,
+        scope: Scope,
+        filter: &CheckoutFilter,
+        sort: CheckoutSort,
+        order: SortOrder,
+        page: Page,
+    ) -> Result<Vec<Checkout>, StoreError>;
+    /// How many checkouts the filter shows.
+    async fn count(&mut self, scope: Scope, filter: &CheckoutFilter) -> Result<u64, StoreError>;
+    /// The checkout, locked until the end of the unit of work.
+    async fn lock(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError>;
+    /// Writes the checkout and its items if its version is still the stored one,
+    /// and counts the version up.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`], [`StoreError::Missing`],
+    /// [`StoreError::Conflict`] of the open checkout (another term was chosen that
+    /// the customer has a running checkout for) or the external order id.
+    async fn update(&mut self, checkout: &mut Checkout) -> Result<(), StoreError>;
+    /// Adds transitions to the checkout's history.
+    async fn record(
+        &mut self,
+        id: CheckoutPubId,
+        transitions: &[Transition],
+    ) -> Result<(), StoreError>;
+    /// The checkout's history, oldest first.
+    async fn history(&mut self, id: CheckoutPubId) -> Result<Vec<Stamped>, StoreError>;
+    /// Up to so many of the checkouts that wait for the variant's stock, locked,
+    /// those with a deposit first, then in the order in which they began to wait.
+    async fn lock_waiting_for_stock(
+        &mut self,
+        variant: ProductVariantPubId,
+        limit: u32,
+    ) -> Result<Vec<Checkout>, StoreError>;
+    /// Up to so many of the organization's checkouts that wait for their location,
+    /// after the given one, in the order in which they began to wait.
+    async fn waiting_for_location(
+        &mut self,
+        organization: OrganizationId,
+        after: Option<CheckoutPubId>,
+        limit: u32,
+    ) -> Result<Vec<CheckoutPubId>, StoreError>;
+    /// Checkouts of application, payment (recurring payment method included) and
+    /// waitlist that were last changed before the time, oldest first.
+    async fn untouched_since(
+        &mut self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<CheckoutPubId>, StoreError>;
+    /// Checkouts with an authorized, not captured deposit that lapses before the
+    /// time, soonest first.
+    async fn lapsing_before(
+        &mut self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<CheckoutPubId>, StoreError>;
+    /// Active leases whose last day is before the day, earliest first.
+    async fn leases_ended_before(
+        &mut self,
+        day: Day,
+        limit: u32,
+    ) -> Result<Vec<CheckoutPubId>, StoreError>;
+    /// Tracked shipments that are under way, those asked for longest ago first.
+    async fn under_way(&mut self, limit: u32) -> Result<Vec<CheckoutPubId>, StoreError>;
+}

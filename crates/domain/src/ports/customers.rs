@@ -1,0 +1,74 @@
+//! The store of customers.
+
+use async_trait::async_trait;
+
+use super::StoreError;
+use crate::access::Mode;
+use crate::customer::{Customer, Profile};
+use crate::ids::{CustomerPubId, OrganizationId, UserId};
+use crate::text::Email;
+use crate::time::Timestamp;
+
+/// A customer that has no number yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewCustomer {
+    /// See [`Customer::id`].
+    pub id: CustomerPubId,
+    /// See [`Customer::organization_id`].
+    pub organization_id: OrganizationId,
+    /// See [`Customer::email`].
+    pub email: Email,
+    /// See [`Customer::profile`].
+    pub profile: Profile,
+    /// See [`Customer::created_at`].
+    pub created_at: Timestamp,
+}
+
+/// What became of a new customer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InsertedCustomer {
+    /// It was kept.
+    New(Customer),
+    /// The organization has one of the e-mail address.
+    Existing(Customer),
+}
+
+/// Customers.
+#[cfg_attr(feature = "mock", mockall::automock)]
+#[async_trait]
+pub trait CustomerStore: Send {
+    /// Keeps a new customer and gives it a number, unless the organization has one
+    /// of the e-mail address (in any case): under any race there is one.
+    async fn insert(&mut self, new: &NewCustomer) -> Result<InsertedCustomer, StoreError>;
+    /// The customer of this id.
+    async fn get(&mut self, id: CustomerPubId) -> Result<Option<Customer>, StoreError>;
+    /// The customers of these numbers, in any order.
+    async fn get_many(&mut self, ids: &[UserId]) -> Result<Vec<Customer>, StoreError>;
+    /// The organization's customer of this e-mail address, in any case.
+    async fn find_by_email(
+        &mut self,
+        organization: OrganizationId,
+        email: &Email,
+    ) -> Result<Option<Customer>, StoreError>;
+    /// The customer of this verification session.
+    async fn find_by_verification_session(
+        &mut self,
+        mode: Mode,
+        session_id: &str,
+    ) -> Result<Option<Customer>, StoreError>;
+    /// The customer, locked until the end of the unit of work.
+    async fn lock(&mut self, id: CustomerPubId) -> Result<Option<Customer>, StoreError>;
+    /// Whether the organization may know of the customer: it has a checkout with
+    /// the organization, or is the user of one of its keys.
+    async fn is_known_to(
+        &mut self,
+        id: UserId,
+        organization: OrganizationId,
+    ) -> Result<bool, StoreError>;
+    /// Writes the customer if its version is still the stored one, and counts the
+    /// version up.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`], [`StoreError::Missing`].
+    async fn update(&mut self, customer: &mut Customer) -> Result<(), StoreError>;
+}

@@ -1,0 +1,70 @@
+//! What the domain needs of the world: stores, providers, time and chance.
+//!
+//! Every port is object-safe. Stores are reached through a [`UnitOfWork`]; look-ups
+//! answer `Result<Option<T>, StoreError>`; writes are compare-and-set on the
+//! entity's `version` and tell stale from missing.
+
+mod ambient;
+mod catalog;
+mod checkout;
+mod customers;
+mod idempotency;
+mod inbox;
+mod keys;
+mod lease_terms;
+mod organizations;
+mod outbox;
+mod paging;
+mod processor;
+mod providers;
+mod store_error;
+mod tracking;
+mod unit_of_work;
+
+pub use ambient::{Clock, Entropy, IdGenerator};
+pub use catalog::{
+    CategoryStore, NewCategory, ProductFilter, ProductSort, ProductStore, VariantStore,
+};
+pub use checkout::{CheckoutFilter, CheckoutSort, CheckoutStore, InsertedCheckout, Scope, Stamped};
+pub use customers::{CustomerStore, InsertedCustomer, NewCustomer};
+pub use idempotency::{IdempotencyKey, IdempotencyStore, StoredAnswer};
+pub use inbox::{InboxMessage, InboxStore};
+pub use keys::{KeyHolder, KeyStore};
+pub use lease_terms::{DeletedTerm, LeaseTermStore, NewLeaseTerm};
+pub use organizations::{
+    NewOrganization, NewPickupLocation, OrganizationStore, PickupLocationStore,
+};
+pub use outbox::{Job, JobFilter, JobState, JobSubject, NewJob, OutboxStore};
+pub use paging::{Page, SortOrder, Start};
+pub use processor::{
+    Answer, Authorization, Call, Capture, DepositRequest, PaymentProcessor, ProcessorCustomer,
+    ProcessorProduct, ProcessorVariant, Subscription, SubscriptionRequest, Voided,
+};
+pub use providers::{
+    CarrierDetector, CreditChecker, DocumentSigner, Doubt, FormatDetector, IdentityResult,
+    IdentitySession, IdentityVerifier, LeaseDocument, Person, ProviderSet, Providers,
+    ShipmentTracker,
+};
+pub use store_error::{StoreError, UniqueField};
+pub use tracking::TrackingStore;
+pub use unit_of_work::{Database, UnitOfWork};
+
+#[cfg(feature = "mock")]
+pub use {
+    ambient::{MockClock, MockEntropy, MockIdGenerator},
+    catalog::{MockCategoryStore, MockProductStore, MockVariantStore},
+    checkout::MockCheckoutStore,
+    customers::MockCustomerStore,
+    idempotency::MockIdempotencyStore,
+    inbox::MockInboxStore,
+    keys::MockKeyStore,
+    lease_terms::MockLeaseTermStore,
+    organizations::{MockOrganizationStore, MockPickupLocationStore},
+    outbox::MockOutboxStore,
+    processor::MockPaymentProcessor,
+    providers::{
+        MockCarrierDetector, MockCreditChecker, MockDocumentSigner, MockIdentityVerifier,
+        MockShipmentTracker,
+    },
+    tracking::MockTrackingStore,
+};

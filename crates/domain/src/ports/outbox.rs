@@ -1,0 +1,133 @@
+//! The store of work for providers.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use super::StoreError;
+use crate::access::Mode;
+use crate::checkout::Effect;
+use crate::ids::{CheckoutPubId, CustomerPubId, OrganizationId, ProductPubId, ProductVariantPubId};
+use crate::names::named_enum;
+use crate::time::Timestamp;
+
+named_enum! {
+    /// How far a job is.
+    pub enum JobState {
+        /// To be done.
+        Pending = "pending",
+        /// Done.
+        Done = "done",
+        /// Given up until somebody says otherwise.
+        Dead = "dead",
+    }
+}
+
+/// What a job is about. Jobs of the same subject are done in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum JobSubject {
+    /// A checkout.
+    Checkout(CheckoutPubId),
+    /// A product.
+    Product(ProductPubId),
+    /// A variant.
+    Variant(ProductVariantPubId),
+    /// A customer.
+    Customer(CustomerPubId),
+}
+
+/// A job that is to be kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewJob {
+    /// Its id; the idempotency key of the provider's call is made of it.
+    pub id: Uuid,
+    /// What is to be done.
+    pub effect: Effect,
+    /// About what.
+    pub subject: JobSubject,
+    /// Whose.
+    pub organization_id: OrganizationId,
+    /// Live or sandbox; jobs about the catalog are done in live mode, and in
+    /// sandbox mode where a processor serves it.
+    pub mode: Mode,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+    /// Not before.
+    pub available_at: Timestamp,
+}
+
+/// A job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// The job as it was asked for.
+    pub new: NewJob,
+    /// How far it is.
+    pub state: JobState,
+    /// How often it was tried, this time included.
+    pub attempts: u32,
+    /// When it was first tried.
+    pub first_attempt_at: Option<Timestamp>,
+    /// Why it was not done the last time.
+    pub last_error: Option<String>,
+}
+
+impl Job {
+    /// The key under which the provider is called: the same for every try.
+    #[must_use]
+    pub fn idempotency_key(&self) -> String {
+        format!("{}-{}", self.new.effect, self.new.id.simple())
+    }
+}
+
+/// Which jobs a list shows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct JobFilter {
+    /// In this state; without one, pending and dead ones.
+    pub state: Option<JobState>,
+    /// About this.
+    pub subject: Option<JobSubject>,
+}
+
+/// Work for providers.
+#[cfg_attr(feature = "mock", mockall::automock)]
+#[async_trait]
+pub trait OutboxStore: Send {
+    /// Keeps new jobs, in this order.
+    async fn push(&mut self, jobs: &[NewJob]) -> Result<(), StoreError>;
+    /// Takes up to so many jobs that are due, each the first open one of its
+    /// subject, and keeps others from taking them for the time of the lease.
+    /// Counts their attempts up. Several workers take different ones.
+    async fn claim(
+        &mut self,
+        now: Timestamp,
+        lease: Duration,
+        limit: u32,
+    ) -> Result<Vec<Job>, StoreError>;
+    /// Takes the first open job of the subject if nobody else holds it, due or not.
+    async fn claim_of(
+        &mut self,
+        subject: JobSubject,
+        now: Timestamp,
+        lease: Duration,
+    ) -> Result<Option<Job>, StoreError>;
+    /// The job is done. Tells whether it still was this attempt's to say so.
+    async fn complete(&mut self, job: &Job, at: Timestamp) -> Result<bool, StoreError>;
+    /// The job is to be tried again, not before the time.
+    async fn retry(
+        &mut self,
+        job: &Job,
+        not_before: Timestamp,
+        error: &str,
+    ) -> Result<(), StoreError>;
+    /// The job is given up until it is requeued; later ones of its subject wait.
+    async fn bury(&mut self, job: &Job, error: &str) -> Result<(), StoreError>;
+    /// Up to so many jobs, oldest first.
+    async fn list(&mut self, filter: &JobFilter, limit: u32) -> Result<Vec<Job>, StoreError>;
+    /// Makes dead and waiting jobs due now: this one, or all. Tells how many.
+    async fn requeue(&mut self, id: Option<Uuid>, now: Timestamp) -> Result<u64, StoreError>;
+    /// How many jobs are pending and how many are dead.
+    async fn backlog(&mut self) -> Result<(u64, u64), StoreError>;
+    /// Forgets jobs that were done before the time. Tells how many.
+    async fn purge_done(&mut self, before: Timestamp) -> Result<u64, StoreError>;
+}

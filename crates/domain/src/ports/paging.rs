@@ -1,0 +1,31 @@
+//! Pages of lists.
+
+use uuid::Uuid;
+
+/// Which way a list runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum SortOrder {
+    /// Smallest, oldest first.
+    Ascending,
+    /// Largest, newest first.
+    #[default]
+    Descending,
+}
+
+/// Where a page starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Start {
+    /// After so many.
+    Offset(u32),
+    /// After the record of this id, at constant cost however deep.
+    After(Uuid),
+}
+
+/// A page of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Page {
+    /// Where it starts.
+    pub start: Start,
+    /// The most that it holds.
+    pub limit: u32,
+}

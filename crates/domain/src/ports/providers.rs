@@ -1,0 +1,176 @@
+//! Identity verification, credit checks, signatures and carriers.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::{Answer, Call, PaymentProcessor};
+use crate::access::Mode;
+use crate::address::Address;
+use crate::checkout::Tracking;
+use crate::fulfillment::{Carrier, CarrierError, Reported, TrackingNumber, detect};
+use crate::ids::{CheckoutPubId, CustomerPubId};
+use crate::pricing::Quote;
+
+/// Nobody knows whether the work was done: ask again with the same key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Doubt {
+    /// The provider could not be reached, or did not answer in time.
+    #[error("the provider could not be reached: {0}")]
+    Unreachable(String),
+    /// The provider answered what could not be understood, or that it failed.
+    #[error("the provider failed: {0}")]
+    Failed(String),
+    /// No provider is set up for the mode.
+    #[error("no provider is configured: {0}")]
+    Unconfigured(String),
+}
+
+/// Somebody who is to be verified or checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Person {
+    /// Our id of the customer.
+    pub id: CustomerPubId,
+    /// The e-mail address.
+    pub email: String,
+    /// Given name.
+    pub first_name: Option<String>,
+    /// Family name.
+    pub last_name: Option<String>,
+    /// Where they live.
+    pub address: Option<Address>,
+}
+
+/// An open identity verification.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdentitySession {
+    /// The verifier's id.
+    pub id: String,
+    /// Where the customer goes on, when the verifier has a page of its own.
+    pub url: Option<String>,
+}
+
+/// What the verifier decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum IdentityResult {
+    /// The customer has something to do.
+    AwaitingCustomer,
+    /// Not decided.
+    Processing,
+    /// The customer is who they say.
+    Verified,
+    /// The session ended without an answer.
+    Abandoned,
+    /// The customer is not who they say.
+    Refused,
+}
+
+/// Verifies who somebody is.
+#[cfg_attr(feature = "mock", mockall::automock)]
+#[async_trait]
+pub trait IdentityVerifier: Send + Sync {
+    /// Opens a session.
+    async fn start(
+        &self,
+        call: &Call,
+        checkout: CheckoutPubId,
+        person: &Person,
+    ) -> Result<Answer<IdentitySession>, Doubt>;
+    /// What was decided.
+    async fn result(&self, mode: Mode, session_id: &str) -> Result<IdentityResult, Doubt>;
+}
+
+/// Checks credit: done means passed, refused means failed.
+#[cfg_attr(feature = "mock", mockall::automock)]
+#[async_trait]
+pub trait CreditChecker: Send + Sync {
+    /// Checks the person's credit for a lease of this size.
+    async fn check(
+        &self,
+        call: &Call,
+        person: &Person,
+        quote: Option<Quote>,
+    ) -> Result<Answer<()>, Doubt>;
+}
+
+/// A lease that is to be signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaseDocument {
+    /// The checkout.
+    pub checkout: CheckoutPubId,
+    /// The lessee.
+    pub person: Person,
+    /// The price.
+    pub quote: Quote,
+}
+
+/// Has documents signed.
+#[cfg_attr(feature = "mock", mockall::automock)]
+#[async_trait]
+pub trait DocumentSigner: Send + Sync {
+    /// Prepares the lease for signature; answers the document's id.
+    async fn prepare(&self, call: &Call, document: &LeaseDocument)
+    -> Result<Answer<String>, Doubt>;
+}
+
+/// Asks carriers where shipments are.
+#[cfg_attr(feature = "mock", mockall::automock)]
+#[async_trait]
+pub trait ShipmentTracker: Send + Sync {
+    /// Everything the carrier reported of the shipment.
+    async fn reports(&self, tracking: &Tracking) -> Result<Vec<Reported>, Doubt>;
+}
+
+/// Tells carriers by their numbers.
+#[cfg_attr(feature = "mock", mockall::automock)]
+pub trait CarrierDetector: Send + Sync {
+    /// The carrier of the number.
+    fn detect(&self, number: &TrackingNumber) -> Result<Carrier, CarrierError>;
+}
+
+/// Tells carriers by structure and check digit alone.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FormatDetector;
+
+impl CarrierDetector for FormatDetector {
+    fn detect(&self, number: &TrackingNumber) -> Result<Carrier, CarrierError> {
+        detect(number)
+    }
+}
+
+/// The providers of one mode.
+#[derive(Clone)]
+pub struct Providers {
+    /// The payment processor.
+    pub processor: Arc<dyn PaymentProcessor>,
+    /// The identity verifier.
+    pub identity: Arc<dyn IdentityVerifier>,
+    /// The credit checker.
+    pub credit: Arc<dyn CreditChecker>,
+    /// The document signer.
+    pub signer: Arc<dyn DocumentSigner>,
+}
+
+/// The providers of both modes.
+#[derive(Clone)]
+pub struct ProviderSet {
+    /// Real money.
+    pub live: Providers,
+    /// Simulated.
+    pub sandbox: Providers,
+    /// Carriers that are asked, where any are.
+    pub tracker: Option<Arc<dyn ShipmentTracker>>,
+    /// How carriers are told by number.
+    pub carriers: Arc<dyn CarrierDetector>,
+}
+
+impl ProviderSet {
+    /// The providers of the mode.
+    #[must_use]
+    pub const fn of(&self, mode: Mode) -> &Providers {
+        match mode {
+            Mode::Live => &self.live,
+            Mode::Sandbox => &self.sandbox,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! A transaction as a value.
+
+use async_trait::async_trait;
+
+use super::{
+    CategoryStore, CheckoutStore, CustomerStore, IdempotencyStore, InboxStore, KeyStore,
+    LeaseTermStore, OrganizationStore, OutboxStore, PickupLocationStore, ProductStore, StoreError,
+    TrackingStore, VariantStore,
+};
+
+/// Work on the stores that is done as a whole or not at all.
+///
+/// Dropped without [`commit`](UnitOfWork::commit), nothing of it has happened, and
+/// nothing stays locked.
+#[async_trait]
+pub trait UnitOfWork: Send {
+    /// Organizations.
+    fn organizations(&mut self) -> &mut dyn OrganizationStore;
+    /// Pickup locations.
+    fn pickup_locations(&mut self) -> &mut dyn PickupLocationStore;
+    /// API keys.
+    fn keys(&mut self) -> &mut dyn KeyStore;
+    /// Customers.
+    fn customers(&mut self) -> &mut dyn CustomerStore;
+    /// Lease terms.
+    fn lease_terms(&mut self) -> &mut dyn LeaseTermStore;
+    /// Product categories.
+    fn categories(&mut self) -> &mut dyn CategoryStore;
+    /// Products.
+    fn products(&mut self) -> &mut dyn ProductStore;
+    /// Variants and their stock.
+    fn variants(&mut self) -> &mut dyn VariantStore;
+    /// Checkouts.
+    fn checkouts(&mut self) -> &mut dyn CheckoutStore;
+    /// Tracking events.
+    fn tracking(&mut self) -> &mut dyn TrackingStore;
+    /// Work for providers.
+    fn outbox(&mut self) -> &mut dyn OutboxStore;
+    /// Messages of providers.
+    fn inbox(&mut self) -> &mut dyn InboxStore;
+    /// Answers to requests that may be repeated.
+    fn idempotency(&mut self) -> &mut dyn IdempotencyStore;
+
+    /// Makes the work durable.
+    ///
+    /// # Errors
+    /// [`StoreError`]; whether the work was done is then unknown for
+    /// [`StoreError::Unavailable`], and it was not for the others.
+    async fn commit(self: Box<Self>) -> Result<(), StoreError>;
+}
+
+/// Where units of work come from.
+#[async_trait]
+pub trait Database: Send + Sync {
+    /// Begins work that changes something.
+    async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StoreError>;
+
+    /// Opens a view for reading; each read sees what was committed before it.
+    /// Committing it is not needed.
+    async fn read(&self) -> Result<Box<dyn UnitOfWork>, StoreError>;
+}
