@@ -19,10 +19,8 @@ use crate::{Durability, Error, Progress, Settings, postmaster};
 
 /// The write-ahead log of a crash is replayed within this time.
 pub(crate) const START_DEADLINE: Duration = Duration::from_secs(300);
-/// How long a start waits for another process's command to end.
+/// How long a start waits for the command of another process to end.
 const COMMAND_DEADLINE: Duration = Duration::from_secs(60);
-/// How long a lock may be held by nobody who says so: the time between taking the lock and writing into it.
-const UNNAMED_DEADLINE: Duration = Duration::from_secs(5);
 /// Between two looks at something that only another process can change.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
@@ -70,7 +68,7 @@ pub(crate) fn start(
     ))
 }
 
-/// Waits while another process has the data directory for one command; refuses when one has it for good.
+/// Waits while another process is about to let go of the data directory; refuses when one serves from it.
 fn take_ownership(
     layout: &Layout,
     role: Role,
@@ -78,35 +76,61 @@ fn take_ownership(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<OwnerLock, Error> {
     let path = layout.owner_lock();
-    let begun = Instant::now();
+    let mut seen = None;
+    let mut since = Instant::now();
     let mut announced = None;
     loop {
         let holder = match OwnerLock::attempt(&path, role, account)? {
             Attempt::Taken(lock) => return Ok(lock),
             Attempt::Held(holder) => holder,
         };
-        let patience = match &holder {
-            Some(Holder {
-                role: Role::Service,
-                ..
-            }) => Duration::ZERO,
-            Some(Holder {
-                role: Role::Command,
-                pid,
-                ..
-            }) => {
-                if announced != Some(*pid) {
-                    announced = Some(*pid);
-                    progress(Progress::WaitingForOwner { pid: *pid });
-                }
-                COMMAND_DEADLINE
+        if seen.as_ref() != Some(&holder) {
+            let serves = matches!(
+                &holder,
+                Some(Holder {
+                    role: Role::Service,
+                    url: Some(_),
+                    ..
+                })
+            );
+            if let Some(Holder { pid, .. }) = holder
+                && !serves
+                && announced != Some(pid)
+            {
+                announced = Some(pid);
+                progress(Progress::WaitingForOwner { pid });
             }
-            None => UNNAMED_DEADLINE,
-        };
-        if begun.elapsed() >= patience {
+            seen = Some(holder.clone());
+            since = Instant::now();
+        }
+        if since.elapsed() >= patience(holder.as_ref()) {
             return Err(in_use(layout, holder.as_ref()));
         }
         thread::sleep(LOOK_AGAIN);
+    }
+}
+
+/// How long a start waits for this holder of the data directory to let go.
+fn patience(holder: Option<&Holder>) -> Duration {
+    match holder {
+        // It serves; but one that was killed a moment ago still does on paper.
+        Some(Holder {
+            role: Role::Service,
+            url: Some(_),
+            ..
+        }) => Duration::from_secs(1),
+        // It starts, and will serve, or it stops.
+        Some(Holder {
+            role: Role::Service,
+            url: None,
+            ..
+        }) => START_DEADLINE,
+        Some(Holder {
+            role: Role::Command,
+            ..
+        }) => COMMAND_DEADLINE,
+        // The time between taking the lock and writing into it.
+        None => Duration::from_secs(5),
     }
 }
 

@@ -7,6 +7,9 @@
 )]
 
 mod helper;
+mod kills;
 mod lifecycle;
+mod refusals;
 mod sharing;
 mod support;
+mod users;

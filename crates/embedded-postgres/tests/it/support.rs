@@ -1,8 +1,10 @@
 //! Folders, SQL and waiting.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -103,4 +105,33 @@ pub(crate) fn lives(pid: u32) -> bool {
         let after_name = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
         !after_name.starts_with('Z')
     })
+}
+
+/// A live process whose working directory is the cluster: a server keeps it there.
+pub(crate) fn server_on(data_dir: &Path) -> Option<u32> {
+    let cluster = data_dir.join("data");
+    fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok())
+        .find(|pid| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == cluster))
+}
+
+/// Runs a server on the cluster as its owner would at a terminal.
+pub(crate) fn server_by_hand(program: &Path, data_dir: &Path) -> Child {
+    let owner = fs::metadata(data_dir.join("data")).unwrap();
+    let mut command = Command::new(program);
+    command
+        .arg("-D")
+        .arg(data_dir.join("data"))
+        .args(["-c", "listen_addresses=", "-c"])
+        .arg(format!(
+            "unix_socket_directories={}",
+            data_dir.join("run").display()
+        ))
+        .current_dir("/")
+        .stderr(Stdio::null());
+    if rustix::process::geteuid().is_root() {
+        command.uid(owner.uid()).gid(owner.gid());
+    }
+    command.spawn().unwrap()
 }

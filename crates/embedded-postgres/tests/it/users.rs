@@ -1,0 +1,165 @@
+//! As root and as an ordinary user.
+//!
+//! Only root can become another user: run by an ordinary user, the tests of root have nothing to run on and return.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+
+use lessor_embedded_postgres::{Error, Settings, start};
+
+use crate::helper::Helper;
+use crate::support::{Folder, Session, eventually, lives};
+
+/// The last number before the reserved one: of nobody on most systems, and of no account that owns anything.
+const ORDINARY: u32 = 65534;
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// A folder that the ordinary user owns, with a copy of this program in it.
+fn ordinary_users_folder() -> (Folder, std::path::PathBuf) {
+    let folder = Folder::new();
+    let program = folder.path().join("it");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    chown(folder.path(), Some(ORDINARY), Some(ORDINARY)).unwrap();
+    (folder, program)
+}
+
+#[test]
+fn the_server_does_not_run_as_root() {
+    let folder = Folder::new();
+    let instance = start(&Settings::new(folder.data_dir()), |_| ()).unwrap();
+    let server = fs::metadata(format!("/proc/{}", instance.server_pid())).unwrap();
+    assert_ne!(server.uid(), 0);
+    assert_eq!(
+        fs::metadata(folder.data_dir().join("data")).unwrap().uid(),
+        server.uid()
+    );
+    if !is_root() {
+        assert_eq!(server.uid(), rustix::process::geteuid().as_raw());
+    }
+}
+
+#[test]
+fn an_ordinary_user_runs_it_as_itself() {
+    if !is_root() {
+        return;
+    }
+    let (folder, program) = ordinary_users_folder();
+    let mut owner = Helper::spawn_as("own", &folder.data_dir(), &program, Some(ORDINARY));
+    let server: u32 = owner.wait_for("server ").parse().unwrap();
+    let url = owner.wait_for("url ");
+    assert_eq!(
+        fs::metadata(format!("/proc/{server}")).unwrap().uid(),
+        ORDINARY
+    );
+    Session::open(&url).execute("CREATE TABLE kept ()");
+    owner.kill();
+    eventually("the server stops", || !lives(server));
+
+    // Root runs the cluster as its owner, and takes nothing from that user.
+    let by_root = start(&Settings::new(folder.data_dir()), |_| ()).unwrap();
+    assert_eq!(
+        fs::metadata(format!("/proc/{}", by_root.server_pid()))
+            .unwrap()
+            .uid(),
+        ORDINARY
+    );
+    assert_eq!(
+        Session::open(by_root.url()).number("SELECT count(*) FROM kept"),
+        0
+    );
+    by_root.stop();
+    let mut again = Helper::spawn_as("own", &folder.data_dir(), &program, Some(ORDINARY));
+    assert_eq!(
+        Session::open(&again.wait_for("url ")).number("SELECT count(*) FROM kept"),
+        0
+    );
+    again.finish();
+}
+
+#[test]
+fn an_ordinary_user_loses_nothing_to_a_kill() {
+    if !is_root() {
+        return;
+    }
+    let (folder, program) = ordinary_users_folder();
+    for _ in 0..3 {
+        let mut owner = Helper::spawn_as("commit", &folder.data_dir(), &program, Some(ORDINARY));
+        let mut acknowledged: i64 = 0;
+        for _ in 0..50 {
+            acknowledged = owner.wait_for("committed ").parse().unwrap();
+        }
+        owner.kill();
+        for line in owner.rest() {
+            acknowledged = line.strip_prefix("committed ").unwrap().parse().unwrap();
+        }
+        let mut next = Helper::spawn_as("own", &folder.data_dir(), &program, Some(ORDINARY));
+        let session = Session::open(&next.wait_for("url "));
+        assert!(session.number("SELECT max(id) FROM acknowledged") >= acknowledged);
+        next.finish();
+    }
+}
+
+#[test]
+fn another_users_data_directory_is_refused() {
+    if !is_root() {
+        return;
+    }
+    let (folder, program) = ordinary_users_folder();
+    start(&Settings::new(folder.data_dir()), |_| ())
+        .unwrap()
+        .stop();
+    let mut other = Helper::spawn_as("start", &folder.data_dir(), &program, Some(ORDINARY));
+    let refused = other.wait_for("error ");
+    assert!(refused.contains("--data-dir"), "{refused}");
+    assert!(refused.contains("run it as that user"), "{refused}");
+}
+
+#[test]
+fn root_is_told_which_folder_bars_the_way() {
+    if !is_root() {
+        return;
+    }
+    let folder = Folder::new();
+    let home = folder.path().join("home");
+    fs::create_dir(&home).unwrap();
+    fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).unwrap();
+    let refused = start(&Settings::new(home.join("db")), |_| ()).unwrap_err();
+    assert!(
+        matches!(&refused, Error::DataDir { path, .. } if *path == home),
+        "{refused}"
+    );
+    assert!(refused.to_string().contains("/var/lib/lessor"), "{refused}");
+    fs::set_permissions(&home, fs::Permissions::from_mode(0o711)).unwrap();
+    start(&Settings::new(home.join("db")), |_| ()).unwrap();
+}
+
+#[test]
+fn a_cluster_that_root_restored_is_given_to_the_servers_user() {
+    if !is_root() {
+        return;
+    }
+    let folder = Folder::new();
+    let settings = Settings::new(folder.data_dir());
+    let first = start(&settings, |_| ()).unwrap();
+    Session::open(first.url()).execute("CREATE TABLE kept ()");
+    first.stop();
+    take_back(&folder.data_dir());
+    let second = start(&settings, |_| ()).unwrap();
+    assert_eq!(
+        Session::open(second.url()).number("SELECT count(*) FROM kept"),
+        0
+    );
+}
+
+/// As a copy made by root would be.
+fn take_back(path: &std::path::Path) {
+    chown(path, Some(0), Some(0)).unwrap();
+    if path.is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            take_back(&entry.unwrap().path());
+        }
+    }
+}
