@@ -230,7 +230,6 @@ pub fn parse_phone(country: Option<Country>, phone: &Line) -> Result<Line, Addre
     } else {
         Err(refused)
     }
-    Err(refused)
 }
 
 /// A complete postal address.
