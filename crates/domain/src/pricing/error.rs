@@ -15,6 +15,28 @@ pub enum PricingError {
         /// The largest amount allowed.
         max: Money,
     },
+    /// A count is outside its range.
+    #[error("{figure} is from {min} to {max}")]
+    CountOutOfRange {
+        /// The input.
+        figure: &'static str,
+        /// The least count allowed.
+        min: u16,
+        /// The greatest count allowed.
+        max: u16,
+    },
+    /// The payments made at signing reach the capitalized cost, so that no rate can be charged on
+    /// the rest.
+    #[error("payments at signing must be below the capitalized cost: nothing is financed")]
+    NothingFinanced,
+    /// The payments fit no rate within the range of [`ImplicitRate`](super::ImplicitRate).
+    #[error("the rate of a lease is from -100 to 1000000 percent a year")]
+    RateOutOfRange,
+    /// The payment of a lease pays its balance off before the end of the extension.
+    #[error(
+        "the payment pays off the balance before the added months end: add fewer, or set a residual value"
+    )]
+    BalanceRunsOut,
 }
 
 impl PricingError {

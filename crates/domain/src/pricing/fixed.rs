@@ -51,10 +51,6 @@ impl Fixed {
         self.0.checked_add(other.0).map(Self)
     }
 
-    pub(super) fn checked_sub(self, other: Self) -> Option<Self> {
-        self.0.checked_sub(other.0).map(Self)
-    }
-
     pub(super) fn checked_mul(self, other: Self) -> Option<Self> {
         let (low, high) = self.0.carrying_mul(other.0, 0);
         if high >> FRACTION_BITS != 0 {
@@ -110,4 +106,14 @@ impl Powers {
         }
         Some(so_far)
     }
+}
+
+/// Rounds an amount with 64 bits behind the point to minor units, a half upwards: amounts here
+/// are not negative. What truncation may have taken, at most 2^-30 of a minor unit, is given back
+/// before, so that a half stays a half.
+pub(super) fn round_amount(amount: u128) -> Option<u64> {
+    const HALF: u128 = 1 << (AMOUNT_FRACTION_BITS - 1);
+    const TRUNCATED: u128 = 1 << (AMOUNT_FRACTION_BITS - 30);
+    let minor = amount.checked_add(HALF | TRUNCATED)? >> AMOUNT_FRACTION_BITS;
+    u64::try_from(minor).ok()
 }

@@ -13,12 +13,25 @@
 )]
 
 mod amounts;
+mod discount;
 mod error;
+mod extension;
 mod fixed;
+mod implicit_rate;
+mod lease;
 mod payment;
+mod plan;
 mod quote;
 mod rate_card;
+mod schedule;
+mod termination;
 
 pub use error::PricingError;
+pub use extension::{Extension, ExtensionTerms};
+pub use implicit_rate::ImplicitRate;
+pub use lease::{LeaseQuote, LeaseTerms, PaymentTax};
+pub use plan::PaymentPlan;
 pub use quote::{Quote, quote};
 pub use rate_card::{Rate, RateCard};
+pub use schedule::{RentMethod, ScheduleLine};
+pub use termination::{PurchaseCharges, PurchaseQuote, TerminationCharges, TerminationQuote};

@@ -3,14 +3,12 @@
 use num_bigint::BigUint;
 
 use super::amounts::WHOLE;
+use super::discount::{Annuity, Discount};
 use super::error::PricingError;
-use super::fixed::{AMOUNT_FRACTION_BITS, Fixed, Powers};
+use super::fixed::AMOUNT_FRACTION_BITS;
 use super::rate_card::Rate;
 use crate::exact::round_half_away_from_zero;
-use crate::percentage::{AnnualRate, MoneyFactor, Percentage, TermMonths};
-
-/// Months of a year times percent: an annual rate in percent divided by this is a monthly rate.
-const PERCENT_MONTHS: u64 = 1_200;
+use crate::percentage::{MoneyFactor, Percentage, TermMonths};
 
 /// What determines the base payment, in minor units of one currency.
 ///
@@ -22,32 +20,35 @@ pub(super) struct BasePayment {
     pub(super) residual_value: u64,
     pub(super) term: TermMonths,
     pub(super) payments_in_advance: u16,
-    pub(super) rate: Rate,
 }
 
 impl BasePayment {
-    /// The payment rounded to a minor unit.
-    pub(super) fn rounded(&self) -> Result<u64, PricingError> {
-        match self.rate {
-            Rate::MoneyFactor(factor) => self.level(factor, 1, 1),
-            Rate::AnnualRate(rate) => self
-                .constant_yield_fast(rate)
-                .or_else(|| self.constant_yield_exact(rate, 1, 1)),
+    /// The payment at a rate, rounded to a minor unit.
+    pub(super) fn at(&self, rate: Rate) -> Result<u64, PricingError> {
+        match rate {
+            Rate::MoneyFactor(factor) => self.level(factor, 1, 1).ok_or(PricingError::OVERFLOW),
+            Rate::AnnualRate(rate) => self.at_discount(Discount::from(rate)),
         }
-        .ok_or(PricingError::OVERFLOW)
+    }
+
+    /// The payment at a monthly discount, rounded to a minor unit.
+    pub(super) fn at_discount(&self, discount: Discount) -> Result<u64, PricingError> {
+        self.constant_yield_fast(discount)
+            .or_else(|| self.constant_yield_exact(discount, 1, 1))
+            .ok_or(PricingError::OVERFLOW)
     }
 
     /// The payment with a tax on its unrounded value, the sum rounded to a minor unit.
-    pub(super) fn rounded_with_tax(&self, tax: Percentage) -> Result<u64, PricingError> {
+    pub(super) fn with_tax(&self, rate: Rate, tax: Percentage) -> Result<u64, PricingError> {
         let taxed = WHOLE.saturating_add(tax.units());
-        match self.rate {
+        match rate {
             Rate::MoneyFactor(factor) => self.level(factor, taxed, WHOLE),
-            Rate::AnnualRate(rate) => self.constant_yield_exact(rate, taxed, WHOLE),
+            Rate::AnnualRate(rate) => self.constant_yield_exact(rate.into(), taxed, WHOLE),
         }
         .ok_or(PricingError::OVERFLOW)
     }
 
-    /// `((C − R)/n + (C + R)·f) · scale`, as one fraction of integers.
+    /// `((C − R)/n + (C + R)·f) · scale/of`, as one fraction of integers.
     fn level(&self, factor: MoneyFactor, scale: u32, of: u32) -> Option<u64> {
         let months = i128::from(self.term.get());
         let cost = i128::from(self.capitalized_cost);
@@ -69,9 +70,12 @@ impl BasePayment {
     }
 
     /// `(C − R·v^n) / (k + v + … + v^(n−k))` in fixed point; `None` when its error leaves the
-    /// rounding open, about once in 2^50 payments of ordinary size.
-    fn constant_yield_fast(&self, rate: AnnualRate) -> Option<u64> {
-        let annuity = Annuity::new(discount_factor(rate)?, self.term, self.payments_in_advance)?;
+    /// rounding open, about once in 2^48 payments of ordinary size, or when `v` is above one.
+    fn constant_yield_fast(&self, discount: Discount) -> Option<u64> {
+        if discount.is_premium() {
+            return None;
+        }
+        let annuity = Annuity::new(discount.factor()?, self.term, self.payments_in_advance)?;
         let financed = u128::from(self.capitalized_cost)
             .checked_shl(AMOUNT_FRACTION_BITS)?
             .checked_sub(annuity.residual_factor.times(self.residual_value)?)?;
@@ -90,72 +94,127 @@ impl BasePayment {
         }
     }
 
-    /// The same as one fraction of big integers: with `v = N/M`,
+    /// The same times `scale/of` as one fraction of big integers: with `v = N/M`,
     /// `(C·M^n − R·N^n) / (k·M^n + N·M^(n−1) + … + N^(n−k)·M^k)`.
     #[expect(
         clippy::arithmetic_side_effects,
         reason = "big integers do not overflow, and the one subtraction is guarded"
     )]
-    fn constant_yield_exact(&self, rate: AnnualRate, scale: u32, of: u32) -> Option<u64> {
-        let (numerator, denominator) = discount_fraction(rate)?;
-        let (n, m) = (BigUint::from(numerator), BigUint::from(denominator));
+    fn constant_yield_exact(&self, discount: Discount, scale: u32, of: u32) -> Option<u64> {
+        let (n, m) = discount.big_fraction();
         let months = u32::from(self.term.get());
         let advance = u32::from(self.payments_in_advance);
         let whole = m.pow(months);
         let (cost, residual) = (
-            whole.clone() * self.capitalized_cost,
+            &whole * self.capitalized_cost,
             n.pow(months) * self.residual_value,
         );
         if cost < residual {
             return None;
         }
-        let financed = cost - residual;
         let mut divisor = whole * advance;
         for month in 1..=months.checked_sub(advance)? {
             divisor += n.pow(month) * m.pow(months.checked_sub(month)?);
         }
-        let (dividend, divisor) = (financed * scale, divisor * of);
-        // Both are positive: a half upwards is a half away from zero.
-        u64::try_from((dividend * 2_u32 + &divisor) / (divisor * 2_u32)).ok()
+        round_half_up((cost - residual) * scale, divisor * of)
     }
 }
 
-/// The discount factors of the payments and of the residual value.
-pub(super) struct Annuity {
-    /// `k + v + … + v^(n−k)`: what a payment of one is worth at signing.
-    pub(super) payments_factor: Fixed,
-    /// `v^n`: what a residual value of one is worth at signing.
-    pub(super) residual_factor: Fixed,
-}
-
-impl Annuity {
-    /// For `term` payments of which `advance` are made at signing and the others at the end of
-    /// each month, as far as they go.
-    pub(super) fn new(v: Fixed, term: TermMonths, advance: u16) -> Option<Self> {
-        let term = term.get();
-        let Some(early) = advance.checked_sub(1) else {
-            let powers = Powers::new(v, term)?;
-            return Some(Self {
-                payments_factor: powers.series.checked_mul(v)?,
-                residual_factor: powers.power,
-            });
-        };
-        // k + v + … + v^(n−k) = (k − 1) + (1 + v + … + v^(n−k))
-        let regular = Powers::new(v, term.checked_sub(early)?)?;
-        Some(Self {
-            payments_factor: regular.series.checked_add(Fixed::whole(early))?,
-            residual_factor: regular.power.checked_mul(Powers::new(v, early)?.power)?,
-        })
+/// The quotient of two big integers that are not negative, where a half upwards is a half away
+/// from zero. `None` for a zero denominator or a quotient beyond 64 bits.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "big integers do not overflow, and the divisor is not zero"
+)]
+pub(super) fn round_half_up(numerator: BigUint, denominator: BigUint) -> Option<u64> {
+    if denominator == BigUint::ZERO {
+        return None;
     }
+    u64::try_from((numerator * 2_u32 + &denominator) / (denominator * 2_u32)).ok()
 }
 
-/// `v = 1/(1 + rate/1200)` as a fraction.
-fn discount_fraction(rate: AnnualRate) -> Option<(u64, u64)> {
-    let whole = PERCENT_MONTHS.checked_mul(u64::from(AnnualRate::SCALE))?;
-    Some((whole, whole.checked_add(u64::from(rate.units()))?))
-}
+#[cfg(test)]
+mod tests {
+    use super::{BasePayment, Discount, Rate, TermMonths};
+    use proptest::prelude::*;
 
-fn discount_factor(rate: AnnualRate) -> Option<Fixed> {
-    let (numerator, denominator) = discount_fraction(rate)?;
-    Fixed::ratio(numerator, denominator)
+    fn payment(cost: u64, residual: u64, months: u16, advance: u16) -> BasePayment {
+        BasePayment {
+            capitalized_cost: cost,
+            residual_value: residual,
+            term: TermMonths::new(months).unwrap(),
+            payments_in_advance: advance,
+        }
+    }
+
+    fn discount(rate: &str) -> Discount {
+        Discount::from(rate.parse::<crate::percentage::AnnualRate>().unwrap())
+    }
+
+    #[test]
+    fn a_payment_on_a_half_is_left_to_the_exact_path() {
+        // v = 15/16, so that the payment is 20 − 8·15/16 = 12.5.
+        let tie = payment(20, 8, 1, 1);
+        assert_eq!(tie.constant_yield_fast(discount("80")), None);
+        assert_eq!(tie.constant_yield_exact(discount("80"), 1, 1), Some(13));
+        // Both payments in advance: 201/2.
+        let tie = payment(201, 0, 2, 2);
+        assert_eq!(tie.at_discount(discount("50")).unwrap(), 101);
+        assert_eq!(tie.constant_yield_fast(discount("50")), None);
+    }
+
+    #[test]
+    fn a_payment_beside_a_half_is_not() {
+        assert_eq!(
+            payment(19, 8, 1, 1).constant_yield_fast(discount("80")),
+            None
+        );
+        assert_eq!(
+            payment(20, 9, 1, 1).constant_yield_fast(discount("80")),
+            Some(12)
+        );
+        assert_eq!(
+            payment(20, 7, 1, 1).constant_yield_fast(discount("80")),
+            Some(13)
+        );
+    }
+
+    #[test]
+    fn a_tax_on_the_unrounded_payment_is_exact_by_both_methods() {
+        let lease = payment(100, 0, 3, 1);
+        let tax = "50".parse().unwrap();
+        let free = Rate::AnnualRate("0".parse().unwrap());
+        let factor = Rate::MoneyFactor("0".parse().unwrap());
+        // 100/3 · 1.5 = 50, where 1.5 of the rounded 33 would be 49.5.
+        assert_eq!(lease.with_tax(free, tax).unwrap(), 50);
+        assert_eq!(lease.with_tax(factor, tax).unwrap(), 50);
+    }
+
+    proptest! {
+        #[test]
+        fn the_fast_path_agrees_with_the_exact_one(
+            (cost, residual) in (0_u64..=9_999_999_999_900).prop_flat_map(|cost| (Just(cost), 0..=cost)),
+            (months, advance) in (1_u16..=120).prop_flat_map(|months| (Just(months), 0..=months)),
+            rate in 0_i64..=100_000_000,
+        ) {
+            let rate = crate::percentage::AnnualRate::new(rust_decimal::Decimal::new(rate, 6)).unwrap();
+            let lease = payment(cost, residual, months, advance);
+            let exact = lease.constant_yield_exact(rate.into(), 1, 1);
+            prop_assert!(exact.is_some());
+            if let Some(fast) = lease.constant_yield_fast(rate.into()) {
+                prop_assert_eq!(Some(fast), exact);
+            }
+        }
+
+        #[test]
+        fn small_leases_agree_too(
+            (cost, residual) in (0_u64..=50).prop_flat_map(|cost| (Just(cost), 0..=cost)),
+            (months, advance) in (1_u16..=12).prop_flat_map(|months| (Just(months), 0..=months)),
+            rate in prop::sample::select(vec!["0", "20", "30", "50", "60", "75", "80", "100"]),
+        ) {
+            let lease = payment(cost, residual, months, advance);
+            let exact = lease.constant_yield_exact(discount(rate), 1, 1);
+            prop_assert_eq!(lease.at_discount(discount(rate)).ok(), exact);
+        }
+    }
 }

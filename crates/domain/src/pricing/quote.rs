@@ -1,6 +1,7 @@
 use super::amounts::{WHOLE, check_amount, money, share};
 use super::error::PricingError;
 use super::payment::BasePayment;
+use super::plan::PaymentPlan;
 use super::rate_card::RateCard;
 use crate::money::{Currency, Money};
 use crate::percentage::{Percentage, TermMonths};
@@ -41,6 +42,21 @@ pub struct Quote {
     pub total_due_at_signing: Money,
     /// The total monthly payment times the months. The deposit is not part of it.
     pub total_of_payments: Money,
+}
+
+impl Quote {
+    /// The payments of the lease, without insurance: from them follow its schedule, its implicit
+    /// rate and what ending or extending it costs.
+    #[must_use]
+    pub const fn plan(&self) -> PaymentPlan {
+        PaymentPlan::of_quote(
+            self.capitalized_cost,
+            self.residual_value,
+            self.monthly_payment,
+            self.term,
+            1,
+        )
+    }
 }
 
 /// Prices an item at a list price for one rate card.
@@ -86,9 +102,8 @@ pub fn quote(msrp: Money, discount: Percentage, card: &RateCard) -> Result<Quote
         residual_value: residual_value.minor().unsigned_abs(),
         term: card.term,
         payments_in_advance: 1,
-        rate: card.rate,
     }
-    .rounded()?;
+    .at(card.rate)?;
     let monthly_payment = money(monthly_payment, msrp.currency())?;
     let depreciation = capitalized_cost.checked_sub(residual_value)?;
     let rent_charge = monthly_payment
