@@ -1,0 +1,140 @@
+//! Packs the bundled server: the files of the payload crate that a server needs, each verified, each different content
+//! once, as one compressed stream beside a list of names and SHA-256 sums.
+
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rustc-check-cfg=cfg(has_payload)");
+    println!("cargo::rerun-if-changed=build.rs");
+    #[cfg(feature = "bundled")]
+    pack::pack()?;
+    Ok(())
+}
+
+#[cfg(feature = "bundled")]
+mod pack {
+    use std::collections::HashSet;
+    use std::env;
+    use std::error::Error;
+    use std::fmt::Write as _;
+    use std::fs::{self, File};
+    use std::io::Write as _;
+    use std::path::PathBuf;
+
+    use flate2::Compression;
+    use flate2::write::DeflateEncoder;
+    use sha2::{Digest, Sha256};
+
+    /// One file that the payload crate's manifest lists.
+    #[derive(Default)]
+    struct Listed {
+        source: String,
+        relative: String,
+        sha256: String,
+        executable: bool,
+    }
+
+    /// Does nothing on platforms for which there is no payload crate.
+    pub(super) fn pack() -> Result<(), Box<dyn Error>> {
+        let Some(manifest) = env::vars().find_map(|(name, value)| {
+            let ours = name.starts_with("DEP_OLIPHAUNT_ARTIFACT_LIBOLIPHAUNT_NATIVE_")
+                && name.ends_with("_MANIFEST");
+            ours.then_some(value)
+        }) else {
+            return Ok(());
+        };
+        println!("cargo::rerun-if-changed={manifest}");
+        let files = read_manifest(&fs::read_to_string(&manifest)?)?;
+
+        let out = PathBuf::from(env::var("OUT_DIR")?);
+        let mut list = String::new();
+        let mut packed = HashSet::new();
+        let mut stream = DeflateEncoder::new(
+            File::create(out.join("payload.deflate"))?,
+            Compression::best(),
+        );
+        for file in files.iter().filter(|file| is_needed(&file.relative)) {
+            let content = fs::read(&file.source)?;
+            let sum = Sha256::digest(&content);
+            let sum = sum
+                .iter()
+                .fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+            if sum != file.sha256 {
+                return Err(
+                    format!("{}: its SHA-256 is {sum}, not {}", file.source, file.sha256).into(),
+                );
+            }
+            let mode = if file.executable { "x" } else { "-" };
+            writeln!(list, "{sum} {} {mode} {}", content.len(), file.relative)?;
+            if packed.insert(sum) {
+                stream.write_all(&content)?;
+            }
+        }
+        stream.finish()?;
+        fs::write(out.join("payload.list"), list)?;
+        println!("cargo::rustc-cfg=has_payload");
+        Ok(())
+    }
+
+    /// What `initdb` and `postgres` need at run time, and the licences. The payload also carries an in-process build, a
+    /// client library for embedded SQL, headers and `pg_ctl`.
+    fn is_needed(relative: &str) -> bool {
+        let server = relative.starts_with("runtime/")
+            && relative != "runtime/bin/pg_ctl"
+            && !relative.starts_with("runtime/lib/libecpg")
+            && !relative.starts_with("runtime/lib/libpgtypes");
+        server || relative.starts_with("THIRD_PARTY_") || relative == "LICENSE"
+    }
+
+    /// Reads `[[files]]` tables of one `key = value` in each line, which is all that the manifest has.
+    fn read_manifest(text: &str) -> Result<Vec<Listed>, Box<dyn Error>> {
+        let mut files: Vec<Listed> = Vec::new();
+        for line in text.lines() {
+            if line == "[[files]]" {
+                files.push(Listed::default());
+            }
+            let (Some(file), Some((key, value))) = (files.last_mut(), line.split_once(" = "))
+            else {
+                continue;
+            };
+            match key {
+                "source" => file.source = unquote(value)?,
+                "relative" => file.relative = unquote(value)?,
+                "sha256" => file.sha256 = unquote(value)?,
+                "executable" => file.executable = value.parse()?,
+                _ => {
+                    return Err(
+                        format!("the payload's manifest has an unknown line: {line}").into(),
+                    );
+                }
+            }
+        }
+        if files.is_empty() {
+            return Err("the payload's manifest lists no files".into());
+        }
+        Ok(files)
+    }
+
+    fn unquote(value: &str) -> Result<String, Box<dyn Error>> {
+        let inner = value
+            .strip_prefix('"')
+            .and_then(|value| value.strip_suffix('"'))
+            .ok_or_else(|| format!("not a quoted value: {value}"))?;
+        let mut text = String::new();
+        let mut characters = inner.chars();
+        while let Some(character) = characters.next() {
+            match character {
+                '\\' => match characters.next() {
+                    Some(escaped @ ('\\' | '"' | '\'')) => text.push(escaped),
+                    other => {
+                        return Err(
+                            format!("an escape that is not known: {other:?} in {value}").into()
+                        );
+                    }
+                },
+                plain => text.push(plain),
+            }
+        }
+        Ok(text)
+    }
+}
