@@ -87,6 +87,76 @@ impl Code {
         }
     }
 
+    /// The statuses that carry the code.
+    #[must_use]
+    pub const fn statuses(self) -> &'static [u16] {
+        match self {
+            Self::ParameterMissing | Self::InvalidParameter => &[400],
+            Self::InvalidRequest => &[400, 405, 408, 413, 415],
+            Self::Unauthorized => &[401],
+            Self::Forbidden => &[403],
+            Self::NotFound => &[404],
+            Self::IdempotencyInProgress => &[409],
+            Self::RateLimited => &[429],
+            Self::InternalServerError => &[500],
+            Self::ProcessorError => &[502],
+            Self::Unavailable => &[503],
+        }
+    }
+
+    /// What happened and what the caller can do, for the reference.
+    #[must_use]
+    pub const fn explanation(self) -> &'static str {
+        match self {
+            Self::ParameterMissing => {
+                "A required parameter was left out, or was null when something was created. \
+                 error.param is its path in the body, or the query parameter. Send it."
+            }
+            Self::InvalidParameter => {
+                "A parameter has a type or value that is not accepted, collides with a value in use \
+                 (sku, externalId, externalOrderId), or is not known here. error.param is its path, \
+                 error.message says what is allowed. Correct it; repeating the same request fails again."
+            }
+            Self::InvalidRequest => {
+                "The request cannot be carried out as it is: the body is not JSON (400), the state of the \
+                 resource forbids the step (400, the message names the state or the missing steps), the \
+                 method is not allowed (405, see the Allow header), the body came too slowly (408), is \
+                 too large (413) or is not application/json (415)."
+            }
+            Self::Unauthorized => {
+                "The Authorization header is missing, or its API key is invalid, revoked or expired. \
+                 Send Authorization: Bearer <API_KEY> with a key that is in force."
+            }
+            Self::Forbidden => {
+                "The API key is valid but may not do this; the message names the missing permission. \
+                 Use a key that has it."
+            }
+            Self::NotFound => {
+                "The resource does not exist, was deleted, or belongs to an organization that the key has \
+                 no access to. The answer is the same in each case."
+            }
+            Self::IdempotencyInProgress => {
+                "A request with the same Idempotency-Key is still being worked on. Repeat the request \
+                 later with the same key to get its answer."
+            }
+            Self::RateLimited => {
+                "Too many requests with this API key. Wait as long as the Retry-After header says."
+            }
+            Self::InternalServerError => {
+                "The service failed. The request may be repeated, a POST with the same Idempotency-Key. \
+                 Tell support the request id that the Request-Id header carries."
+            }
+            Self::ProcessorError => {
+                "The payment processor refused or could not be reached in a step that cannot be deferred. \
+                 Repeat the request later, a POST with the same Idempotency-Key."
+            }
+            Self::Unavailable => {
+                "The service cannot take the request now: its database cannot be reached or it is at its \
+                 limit of load. Wait as long as the Retry-After header says."
+            }
+        }
+    }
+
     /// The code that an answer of this status carries when nothing more precise is known.
     #[must_use]
     pub fn of_status(status: StatusCode) -> Self {
@@ -112,6 +182,7 @@ pub struct ApiError {
     message: String,
     param: Option<String>,
     headers: Vec<(HeaderName, HeaderValue)>,
+    closes: bool,
 }
 
 impl ApiError {
@@ -122,7 +193,14 @@ impl ApiError {
             message: message.into(),
             param: None,
             headers: Vec::new(),
+            closes: false,
         }
+    }
+
+    /// Closes the connection after the answer, since more of the request could still come.
+    const fn closing(mut self) -> Self {
+        self.closes = true;
+        self
     }
 
     fn with_param(mut self, param: impl Into<String>) -> Self {
@@ -214,7 +292,7 @@ impl ApiError {
             Code::InvalidRequest,
             "the request body did not arrive in time",
         )
-        .with_header(header::CONNECTION, HeaderValue::from_static("close"))
+        .closing()
     }
 
     /// 409: the request with this idempotency key is still being worked on.
@@ -235,7 +313,7 @@ impl ApiError {
             Code::InvalidRequest,
             format!("the request body is larger than {limit} bytes"),
         )
-        .with_header(header::CONNECTION, HeaderValue::from_static("close"))
+        .closing()
     }
 
     /// 415: the body is not declared as JSON.
@@ -412,6 +490,9 @@ impl ResponseError for ApiError {
     fn error_response(&self) -> HttpResponse {
         let mut response = HttpResponse::build(self.status);
         response.content_type("application/json");
+        if self.closes {
+            response.force_close();
+        }
         for header in &self.headers {
             response.insert_header(header.clone());
         }

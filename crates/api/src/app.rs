@@ -1,0 +1,82 @@
+//! The app: the routes, and what surrounds them.
+
+use std::fmt;
+
+use actix_web::body::BoxBody;
+use actix_web::dev::{ServiceFactory, ServiceRequest, ServiceResponse};
+use actix_web::middleware::from_fn;
+use actix_web::{App, Error, web};
+use utoipa_actix_web::AppExt as _;
+use utoipa_actix_web::service_config::ServiceConfig;
+
+use crate::body::BodyLimits;
+use crate::middleware::{PublicUrl, RouteTable, context, fallback};
+use crate::mutation::Mutations;
+use crate::openapi;
+use crate::routes::docs::{self, Document};
+use crate::routes::health::{self, Readiness};
+use crate::telemetry::Metrics;
+
+/// What every app needs, whatever its routes.
+#[derive(Clone)]
+pub struct AppParts {
+    /// Where clients reach the service.
+    pub public_url: PublicUrl,
+    /// How much of a body is read, and for how long.
+    pub body_limits: BodyLimits,
+    /// Where work that changes anything runs.
+    pub mutations: Mutations,
+    /// What `/readyz` asks.
+    pub readiness: Readiness,
+    /// What `/metrics` shows; without it there is no such path.
+    pub metrics: Option<Metrics>,
+}
+
+impl fmt::Debug for AppParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AppParts")
+            .field("public_url", &self.public_url)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Builds the app around `routes`, with the health checks, the reference, and an answer in the
+/// error shape for everything else.
+pub fn build(
+    parts: &AppParts,
+    routes: impl FnOnce(&mut ServiceConfig<'_>),
+) -> App<
+    impl ServiceFactory<
+        ServiceRequest,
+        Config = (),
+        Response = ServiceResponse<BoxBody>,
+        Error = Error,
+        InitError = (),
+    >,
+> {
+    let (app, document) = App::new()
+        .into_utoipa_app()
+        .openapi(openapi::base())
+        .configure(routes)
+        .service(health::healthz)
+        .service(health::readyz)
+        .service(health::metrics)
+        .service(docs::openapi)
+        .service(docs::reference)
+        .service(docs::errors)
+        .service(docs::asset)
+        .split_for_parts();
+    let document = openapi::finish(&document, parts.public_url.as_str());
+    let mut app = app
+        .app_data(web::Data::new(RouteTable::from_document(&document)))
+        .app_data(web::Data::new(Document::new(&document)))
+        .app_data(parts.public_url.clone())
+        .app_data(parts.body_limits)
+        .app_data(parts.mutations.clone())
+        .app_data(parts.readiness.clone());
+    if let Some(metrics) = &parts.metrics {
+        app = app.app_data(metrics.clone());
+    }
+    app.default_service(web::to(fallback))
+        .wrap(from_fn(context))
+}

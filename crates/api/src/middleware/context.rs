@@ -1,0 +1,289 @@
+//! The outermost layer: every request gets an id, a span and an answer in the documented shape.
+
+use std::any::Any;
+use std::future::{Ready, ready};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use actix_web::body::{BoxBody, MessageBody};
+use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use actix_web::http::{Method, StatusCode};
+use actix_web::middleware::Next;
+use actix_web::{
+    Error, FromRequest, HttpMessage as _, HttpRequest, HttpResponse, ResponseError as _,
+};
+use futures_util::FutureExt as _;
+use tracing::Instrument as _;
+
+use crate::error::ApiError;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+
+/// The address under which clients reach the service, without a trailing slash. App data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicUrl(Arc<str>);
+
+impl PublicUrl {
+    /// Takes an address with or without its trailing slash.
+    #[must_use]
+    pub fn new(url: &str) -> Self {
+        Self(url.trim_end_matches('/').into())
+    }
+
+    /// The address without a trailing slash.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The id of a request. It is made here and never taken from the client, so that one id means one
+/// request in the logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestId(Arc<str>);
+
+impl RequestId {
+    fn generate() -> Self {
+        static FALLBACK: AtomicU64 = AtomicU64::new(0);
+        let mut bytes = [0; 16];
+        if getrandom::fill(&mut bytes).is_err() {
+            // An id is for looking things up, not a secret: a counter serves when the system has
+            // no randomness to give.
+            bytes[8..].copy_from_slice(&FALLBACK.fetch_add(1, Ordering::Relaxed).to_be_bytes());
+        }
+        Self(format!("req_{}", hex::encode(bytes)).into())
+    }
+
+    /// The id, `req_…`.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromRequest for RequestId {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let id = request.extensions().get::<Self>().cloned();
+        ready(id.ok_or_else(|| {
+            ApiError::internal("the request has no id: the context layer is missing")
+        }))
+    }
+}
+
+/// The middleware (for `actix_web::middleware::from_fn`), to be the outermost of the app.
+///
+/// - `Request-Id` on every answer, and in the span of everything that is logged on the way
+/// - HEAD is routed as GET; the connection leaves the body out
+/// - a panic is a 500, an error of actix is in our shape
+/// - `Cache-Control: no-store` unless the answer says otherwise
+/// - one log line and the request metrics
+///
+/// # Errors
+/// A layer's error whose request is gone comes back as an error, rendered in full.
+pub async fn context(
+    mut request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let started = Instant::now();
+    let id = RequestId::generate();
+    let public_url = request
+        .app_data::<PublicUrl>()
+        .map(|url| Arc::clone(&url.0));
+    let envelope = Envelope {
+        id: id.clone(),
+        public_url: public_url.unwrap_or_default(),
+    };
+    let method = request.method().clone();
+    let route = request
+        .match_pattern()
+        .unwrap_or_else(|| "unmatched".to_owned());
+    let span = tracing::info_span!("request", request_id = id.as_str(), %method, route);
+    request.extensions_mut().insert(id);
+    if method == Method::HEAD {
+        request.head_mut().method = Method::GET;
+    }
+
+    let in_flight = InFlight::enter();
+    let answer = async {
+        let answered = AssertUnwindSafe(async { next.call(request).await })
+            .catch_unwind()
+            .await;
+        let result = match answered {
+            Ok(Ok(response)) => Ok(envelope.finish(response.map_into_boxed_body())),
+            Ok(Err(error)) => Err(envelope.rendered(error)),
+            Err(panic) => Err(envelope.rendered(ApiError::internal(panic_message(&*panic)).into())),
+        };
+        let status = match &result {
+            Ok(response) => response.status(),
+            Err(error) => error.as_response_error().status_code(),
+        };
+        tracing::info!(
+            status = status.as_u16(),
+            elapsed_ms = started.elapsed().as_millis(),
+            "answered"
+        );
+        record(&method, &route, status, started);
+        result
+    }
+    .instrument(span)
+    .await;
+    drop(in_flight);
+    answer
+}
+
+fn record(method: &Method, route: &str, status: StatusCode, started: Instant) {
+    // A method is the client's to invent; the label's values must stay few.
+    let method = match *method {
+        Method::GET
+        | Method::HEAD
+        | Method::POST
+        | Method::PUT
+        | Method::DELETE
+        | Method::PATCH
+        | Method::OPTIONS => method.as_str().to_owned(),
+        _ => "other".to_owned(),
+    };
+    let route = route.to_owned();
+    metrics::counter!(
+        "http_requests_total",
+        "method" => method.clone(),
+        "route" => route.clone(),
+        "status" => status.as_u16().to_string(),
+    )
+    .increment(1);
+    metrics::histogram!("http_request_duration_seconds", "method" => method, "route" => route)
+        .record(started.elapsed());
+}
+
+/// Counts the requests under way; one whose client is gone ends by being dropped.
+struct InFlight;
+
+impl InFlight {
+    fn enter() -> Self {
+        metrics::gauge!("http_requests_in_flight").increment(1);
+        Self
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        metrics::gauge!("http_requests_in_flight").decrement(1);
+    }
+}
+
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("of unknown kind");
+    format!("panic: {text}")
+}
+
+/// What only the request knows about its answer.
+struct Envelope {
+    id: RequestId,
+    public_url: Arc<str>,
+}
+
+impl Envelope {
+    fn finish(&self, mut response: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
+        if let Some(error) = failure(response.response()) {
+            let headers = response.headers_mut();
+            headers.remove(header::CONTENT_ENCODING);
+            headers.insert(
+                header::CONTENT_TYPE,
+                HeaderValue::from_static("application/json"),
+            );
+            let body = BoxBody::new(error.body(&self.public_url, Some(self.id.as_str())));
+            response = response.map_body(|_, _| body);
+        }
+        self.finish_headers(response.headers_mut());
+        response
+    }
+
+    fn finish_headers(&self, headers: &mut HeaderMap) {
+        // The id is made of letters and digits.
+        if let Ok(id) = HeaderValue::from_str(self.id.as_str()) {
+            headers.insert(REQUEST_ID, id);
+        }
+        if !headers.contains_key(header::CACHE_CONTROL) {
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        }
+    }
+
+    /// An error without a request, as one that renders itself in full.
+    fn rendered(&self, error: Error) -> Error {
+        let api = match error.as_error::<ApiError>() {
+            Some(error) => error.clone(),
+            None => foreign(error.as_response_error().status_code(), &error),
+        };
+        Rendered {
+            status: api.status(),
+            response: std::cell::RefCell::new(Some({
+                let mut response = api.error_response();
+                self.finish_headers(response.headers_mut());
+                response.set_body(BoxBody::new(
+                    api.body(&self.public_url, Some(self.id.as_str())),
+                ))
+            })),
+        }
+        .into()
+    }
+}
+
+/// The error that an answer stands for, when it has to be written in our shape. `None` for answers
+/// that are no errors, and for those that are in it already.
+fn failure(response: &HttpResponse) -> Option<ApiError> {
+    let status = response.status();
+    if !status.is_client_error() && !status.is_server_error() {
+        return None;
+    }
+    if let Some(error) = response.error() {
+        return Some(match error.as_error::<ApiError>() {
+            Some(error) => error.clone(),
+            None => foreign(status, error),
+        });
+    }
+    let content_type = response.headers().get(header::CONTENT_TYPE);
+    let is_json =
+        content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
+    (!is_json).then(|| ApiError::of_status(status))
+}
+
+fn foreign(status: StatusCode, error: &Error) -> ApiError {
+    if status.is_server_error() {
+        tracing::error!(cause = %error, "request failed");
+    }
+    ApiError::of_status(status)
+}
+
+/// A finished answer that travels as an error, because the request that it belongs to is gone.
+#[derive(Debug)]
+struct Rendered {
+    status: StatusCode,
+    response: std::cell::RefCell<Option<HttpResponse>>,
+}
+
+impl std::fmt::Display for Rendered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "answered with {}", self.status)
+    }
+}
+
+impl actix_web::ResponseError for Rendered {
+    fn status_code(&self) -> StatusCode {
+        self.status
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let response = self.response.borrow_mut().take();
+        response.unwrap_or_else(|| HttpResponse::new(self.status))
+    }
+}

@@ -1,0 +1,111 @@
+//! Requests that no route takes: 404, or 405 with `Allow`.
+
+use actix_web::dev::ResourceDef;
+use actix_web::http::Method;
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use crate::error::ApiError;
+
+/// Which methods each path takes. Built from the OpenAPI document, so that it can only say what is
+/// documented.
+#[derive(Default)]
+pub struct RouteTable(Vec<(ResourceDef, Vec<Method>)>);
+
+impl RouteTable {
+    /// The operations of a document.
+    #[must_use]
+    pub fn from_document(document: &serde_json::Value) -> Self {
+        let mut table = Self::default();
+        for (path, item) in document["paths"].as_object().into_iter().flatten() {
+            let methods = item
+                .as_object()
+                .into_iter()
+                .flatten()
+                .filter_map(|(key, _)| {
+                    const METHODS: [Method; 5] = [
+                        Method::GET,
+                        Method::POST,
+                        Method::PUT,
+                        Method::PATCH,
+                        Method::DELETE,
+                    ];
+                    METHODS
+                        .into_iter()
+                        .find(|method| method.as_str().eq_ignore_ascii_case(key))
+                });
+            table = table.with(path, methods);
+        }
+        table
+    }
+
+    /// The table with one more path, which may hold `{parameters}`.
+    #[must_use]
+    pub fn with(mut self, path: &str, methods: impl IntoIterator<Item = Method>) -> Self {
+        self.0
+            .push((ResourceDef::new(path), methods.into_iter().collect()));
+        self
+    }
+
+    /// The methods of every pattern that `path` matches, HEAD wherever there is GET. Empty: there is
+    /// no such path.
+    fn allowed(&self, path: &str) -> Vec<Method> {
+        let mut allowed: Vec<Method> = Vec::new();
+        let matching = self.0.iter().filter(|(pattern, _)| pattern.is_match(path));
+        for method in matching.flat_map(|(_, methods)| methods) {
+            if !allowed.contains(method) {
+                allowed.push(method.clone());
+                if *method == Method::GET {
+                    allowed.push(Method::HEAD);
+                }
+            }
+        }
+        allowed
+    }
+}
+
+/// The app's default service.
+///
+/// # Errors
+/// Always: 405 for a path that takes other methods, else 404.
+pub async fn fallback(
+    request: HttpRequest,
+    routes: web::Data<RouteTable>,
+) -> Result<HttpResponse, ApiError> {
+    let allowed = routes.allowed(request.path());
+    if allowed.is_empty() {
+        Err(ApiError::not_found("path"))
+    } else {
+        Err(ApiError::method_not_allowed(&allowed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_matching_pattern_counts() {
+        let table = RouteTable::from_document(&serde_json::json!({"paths": {
+            "/v1/things/bulk": {"put": {}},
+            "/v1/things/{id}": {"get": {}, "delete": {}, "parameters": []},
+            "/v1/things": {"post": {}}
+        }}));
+        let allowed = |path: &str| {
+            let mut allowed = table.allowed(path);
+            allowed.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
+            allowed
+        };
+        assert_eq!(allowed("/v1/things"), [Method::POST]);
+        assert_eq!(
+            allowed("/v1/things/x"),
+            [Method::DELETE, Method::GET, Method::HEAD]
+        );
+        assert_eq!(
+            allowed("/v1/things/bulk"),
+            [Method::DELETE, Method::GET, Method::HEAD, Method::PUT]
+        );
+        for path in ["/v1", "/v1/things/", "/v1/things/x/y", "/", "*", ""] {
+            assert!(allowed(path).is_empty(), "{path}");
+        }
+    }
+}

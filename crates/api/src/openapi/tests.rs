@@ -1,0 +1,89 @@
+use serde_json::{Value, json};
+
+use super::inline::inline;
+use super::*;
+
+#[test]
+fn small_schemas_are_written_out() {
+    let document = inline(json!({
+        "paths": {"/x": {"get": {"schema": {"$ref": "#/components/schemas/Big"}}}},
+        "components": {"schemas": {
+            "Big": {"properties": {
+                "a": {"description": "An a.", "$ref": "#/components/schemas/Small"},
+                "b": {"type": "integer", "x-inline": true}
+            }},
+            "Small": {"x-inline": true, "items": {"$ref": "#/components/schemas/Tiny"}},
+            "Tiny": {"x-inline": true, "type": "string"}
+        }}
+    }));
+    assert_eq!(
+        document,
+        json!({
+            "paths": {"/x": {"get": {"schema": {"$ref": "#/components/schemas/Big"}}}},
+            "components": {"schemas": {
+                "Big": {"properties": {
+                    "a": {"description": "An a.", "items": {"type": "string"}},
+                    "b": {"type": "integer"}
+                }}
+            }}
+        })
+    );
+}
+
+#[test]
+fn the_error_schema_names_the_members_of_the_interface() {
+    let document = finish(&base(), "");
+    let record = &document["components"]["schemas"]["ErrorRecord"];
+    let members: Vec<_> = record["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(members, ["code", "doc_url", "message", "param", "type"]);
+    assert_eq!(record["required"], json!(["type"]));
+    assert_eq!(
+        document["components"]["schemas"]["ErrorType"]["enum"],
+        json!(["api_error", "invalid_request_error"])
+    );
+}
+
+#[test]
+fn every_code_stands_at_an_answer() {
+    let document = finish(&base(), "");
+    let responses = document["components"]["responses"].to_string();
+    for code in Code::ALL {
+        assert!(
+            responses.contains(&format!("#{}", code.as_str())),
+            "{code:?}"
+        );
+    }
+}
+
+#[test]
+fn operations_list_the_errors_that_they_can_answer() {
+    let statuses = |path: &str, method: &str, operation: Value| {
+        let mut operation = operation;
+        finish_operation(path, method, &mut operation);
+        let mut statuses: Vec<_> = operation["responses"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect();
+        statuses.sort();
+        statuses.join(" ")
+    };
+    let success = json!({"200": {"description": "ok"}});
+    assert_eq!(
+        statuses(
+            "/v1/checkouts",
+            "post",
+            json!({"requestBody": {}, "responses": success})
+        ),
+        "200 400 401 403 404 408 409 413 415 429 500 502 503"
+    );
+    assert_eq!(
+        statuses("/v1/products/{id}", "get", json!({"responses": success})),
+        "200 400 401 403 404 429 500 503"
+    );
+    assert_eq!(
+        statuses("/healthz", "get", json!({"responses": success})),
+        "200 500"
+    );
+}

@@ -1,0 +1,158 @@
+//! The API reference, without anything from elsewhere: it works offline.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use actix_web::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue};
+use actix_web::web::{self, Bytes};
+use actix_web::{HttpResponse, get};
+
+use crate::error::{ApiError, Code};
+use crate::query::Segment;
+
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
+                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const STYLE: &str = include_str!("docs/style.css");
+const REFERENCE: &str = include_str!("docs/reference.html");
+const START: &str = include_str!("docs/start.js");
+
+/// The finished OpenAPI document, as it is served. App data.
+#[derive(Clone, Debug)]
+pub struct Document(Bytes);
+
+impl Document {
+    /// Writes the document out once, for every request.
+    #[must_use]
+    pub fn new(document: &serde_json::Value) -> Self {
+        Self(document.to_string().into())
+    }
+}
+
+/// The OpenAPI document.
+#[utoipa::path(tag = "Reference", responses((status = 200, body = Object, description = "OpenAPI 3.1")))]
+#[get("/openapi.json")]
+pub(crate) async fn openapi(document: web::Data<Document>) -> HttpResponse {
+    HttpResponse::Ok()
+        .content_type("application/json")
+        .insert_header((CACHE_CONTROL, "no-cache"))
+        .body(document.0.clone())
+}
+
+/// The reference, for people.
+#[utoipa::path(tag = "Reference", responses((status = 200, body = String, content_type = "text/html")))]
+#[get("/docs")]
+pub(crate) async fn reference() -> HttpResponse {
+    page(REFERENCE.to_owned())
+}
+
+/// What each error code means.
+#[utoipa::path(tag = "Reference", responses((status = 200, body = String, content_type = "text/html")))]
+#[get("/docs/errors")]
+pub(crate) async fn errors() -> HttpResponse {
+    page(errors_page())
+}
+
+/// A part of the reference page.
+#[utoipa::path(
+    tag = "Reference",
+    params(("file" = String, Path, description = "Name of the file")),
+    responses((status = 200, body = String, content_type = "text/plain", description = "The file"))
+)]
+#[get("/docs/assets/{file}")]
+pub(crate) async fn asset(file: Segment) -> Result<HttpResponse, ApiError> {
+    let (content_type, body) = match file.0.as_str() {
+        "style.css" => (
+            "text/css; charset=utf-8",
+            Bytes::from_static(STYLE.as_bytes()),
+        ),
+        "start.js" => (
+            "text/javascript; charset=utf-8",
+            Bytes::from_static(START.as_bytes()),
+        ),
+        name @ ("swagger-ui.css" | "swagger-ui-bundle.js" | "favicon-32x32.png") => vendored(name)?,
+        _ => return Err(ApiError::not_found("file")),
+    };
+    Ok(HttpResponse::Ok()
+        .content_type(content_type)
+        .insert_header((CACHE_CONTROL, "public, max-age=3600"))
+        .body(body))
+}
+
+/// A file of the page that is built into the binary.
+fn vendored(name: &str) -> Result<(&'static str, Bytes), ApiError> {
+    let content_type = match name.rsplit('.').next() {
+        Some("css") => "text/css; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        _ => "image/png",
+    };
+    let config = Arc::new(utoipa_swagger_ui::Config::from("/openapi.json"));
+    match utoipa_swagger_ui::serve(name, config) {
+        Ok(Some(file)) => Ok((content_type, Bytes::from(file.bytes.into_owned()))),
+        Ok(None) => Err(ApiError::not_found("file")),
+        Err(error) => Err(ApiError::internal(error)),
+    }
+}
+
+fn page(html: String) -> HttpResponse {
+    HttpResponse::Ok()
+        .content_type("text/html; charset=utf-8")
+        .insert_header((CACHE_CONTROL, "no-cache"))
+        .insert_header((CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)))
+        .body(html)
+}
+
+/// One section for each code, with the anchor that `doc_url` names.
+fn errors_page() -> String {
+    let mut sections = String::new();
+    for code in Code::ALL {
+        let statuses = code
+            .statuses()
+            .iter()
+            .map(u16::to_string)
+            .collect::<Vec<_>>()
+            .join(", ");
+        // Writing to a string cannot fail. Codes and explanations are ours and hold no markup.
+        let explanation = code.explanation().replace('<', "&lt;").replace('>', "&gt;");
+        let _infallible = write!(
+            sections,
+            "<section id=\"{0}\"><h2><a href=\"#{0}\"><code>{0}</code></a> <small>{statuses}</small></h2>\
+             <p>{explanation}</p></section>\n",
+            code.as_str()
+        );
+    }
+    include_str!("docs/errors.html").replace("{{sections}}", &sections)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_its_anchor() {
+        let page = errors_page();
+        for code in Code::ALL {
+            assert!(
+                page.contains(&format!("id=\"{}\"", code.as_str())),
+                "{code:?}"
+            );
+        }
+        assert!(!page.contains("{{"));
+    }
+
+    #[test]
+    fn the_pages_load_nothing_from_elsewhere() {
+        for page in [REFERENCE, &errors_page(), STYLE, START] {
+            for outside in [
+                "src=\"http",
+                "href=\"http",
+                "src=\"//",
+                "href=\"//",
+                "@import",
+                "url(http",
+            ] {
+                assert!(!page.contains(outside), "{outside}");
+            }
+        }
+    }
+}

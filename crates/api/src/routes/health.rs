@@ -1,0 +1,90 @@
+//! Whether the service lives, whether it can work, and how it does.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::web::Json;
+use actix_web::{HttpRequest, HttpResponse, get};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::error::ApiError;
+use crate::telemetry::Metrics;
+
+/// How long the readiness check may take.
+const READY_WITHIN: Duration = Duration::from_secs(2);
+
+type Check = dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync;
+
+/// Asks whether what the service needs can be reached. App data.
+#[derive(Clone)]
+pub struct Readiness(Arc<Check>);
+
+impl Readiness {
+    /// `check` answers what is not ready; that goes to the log and not to the client.
+    pub fn new<F, R>(check: F) -> Self
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Future<Output = Result<(), String>> + Send + 'static,
+    {
+        Self(Arc::new(move || Box::pin(check())))
+    }
+
+    async fn check(&self) -> Result<(), String> {
+        match tokio::time::timeout(READY_WITHIN, (self.0)()).await {
+            Ok(result) => result,
+            Err(_) => Err("the readiness check took too long".to_owned()),
+        }
+    }
+}
+
+impl fmt::Debug for Readiness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Readiness").finish_non_exhaustive()
+    }
+}
+
+/// The state of the service.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Health {
+    /// `ok` or `ready`.
+    status: &'static str,
+}
+
+/// Whether the process lives.
+///
+/// Says nothing about its database: a service that waits for its database must not be restarted.
+#[utoipa::path(tag = "Operations", responses((status = 200, body = Health)))]
+#[get("/healthz")]
+pub(crate) async fn healthz() -> Json<Health> {
+    Json(Health { status: "ok" })
+}
+
+/// Whether requests can be served: the database answers.
+#[utoipa::path(
+    tag = "Operations",
+    responses((status = 200, body = Health), (status = 503, description = "Not ready: the database cannot be reached."))
+)]
+#[get("/readyz")]
+pub(crate) async fn readyz(request: HttpRequest) -> Result<Json<Health>, ApiError> {
+    if let Some(readiness) = request.app_data::<Readiness>() {
+        let checked = readiness.check().await;
+        checked.map_err(|cause| ApiError::unavailable(Duration::from_secs(1), cause))?;
+    }
+    Ok(Json(Health { status: "ready" }))
+}
+
+/// Metrics in the text format of Prometheus.
+#[utoipa::path(tag = "Operations", responses((status = 200, body = String, content_type = "text/plain")))]
+#[get("/metrics")]
+pub(crate) async fn metrics(request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    match request.app_data::<Metrics>() {
+        Some(metrics) => Ok(HttpResponse::Ok()
+            .content_type("text/plain; version=0.0.4; charset=utf-8")
+            .body(metrics.render())),
+        None => Err(ApiError::not_found("path")),
+    }
+}

@@ -1,0 +1,4 @@
+//! What the service answers, by path.
+
+pub mod docs;
+pub mod health;

@@ -1,0 +1,102 @@
+//! Logs and metrics.
+
+use std::time::Duration;
+
+use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::{SubscriberInitExt as _, TryInitError};
+
+/// How log lines are written. They go to standard error: standard output is for what a command
+/// answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Human,
+    /// One JSON object for each line.
+    Json,
+}
+
+/// The upper bounds of the latency histogram, in seconds.
+const LATENCY_BUCKETS: [f64; 12] = [
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0,
+];
+
+/// Why logging could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    /// The filter is not one.
+    #[error("the log filter {filter:?} is not valid: {source}")]
+    Filter {
+        /// What was given.
+        filter: String,
+        /// What is wrong with it.
+        source: tracing_subscriber::filter::ParseError,
+    },
+    /// Something else in the process logs already.
+    #[error("logging is set up already")]
+    AlreadySet(#[from] TryInitError),
+}
+
+/// Starts logging. `filter` is a `tracing` directive list, such as `info,lessor=debug`. Panics are
+/// logged like errors.
+///
+/// # Errors
+/// A filter that cannot be read; logging that was set up before.
+pub fn init_logs(format: LogFormat, filter: &str) -> Result<(), TelemetryError> {
+    let filter = EnvFilter::try_new(filter).map_err(|source| TelemetryError::Filter {
+        filter: filter.to_owned(),
+        source,
+    })?;
+    let registry = tracing_subscriber::registry().with(filter);
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    match format {
+        LogFormat::Human => registry.with(lines).try_init()?,
+        LogFormat::Json => registry.with(lines.json().flatten_event(true)).try_init()?,
+    }
+    std::panic::set_hook(Box::new(|panic| {
+        tracing::error!(cause = %panic, "panic");
+    }));
+    Ok(())
+}
+
+/// The process's metrics.
+#[derive(Clone)]
+pub struct Metrics(PrometheusHandle);
+
+impl Metrics {
+    /// Starts collecting. Once in a process.
+    ///
+    /// # Errors
+    /// Something else in the process collects already.
+    pub fn install() -> Result<Self, BuildError> {
+        let handle = PrometheusBuilder::new()
+            .set_buckets(&LATENCY_BUCKETS)?
+            .install_recorder()?;
+        metrics::describe_counter!("http_requests_total", "Requests answered");
+        metrics::describe_gauge!("http_requests_in_flight", "Requests under way");
+        metrics::describe_histogram!(
+            "http_request_duration_seconds",
+            metrics::Unit::Seconds,
+            "Time from a request's head to its answer"
+        );
+        Ok(Self(handle))
+    }
+
+    /// The metrics in the text format of Prometheus.
+    #[must_use]
+    pub fn render(&self) -> String {
+        self.0.render()
+    }
+
+    /// Folds recorded samples into their histograms every few seconds, so that they do not pile up
+    /// while nobody asks. Never ends.
+    pub async fn upkeep(self) {
+        let mut ticks = tokio::time::interval(Duration::from_secs(5));
+        loop {
+            ticks.tick().await;
+            self.0.run_upkeep();
+        }
+    }
+}
