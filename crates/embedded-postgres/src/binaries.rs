@@ -139,30 +139,9 @@ impl Binaries {
             let found = Self::probe(&dir, None, account).map_err(unusable)?;
             return found.accept(layout, wanted);
         }
-        let installed = Installed::look(account);
-        if let Some(best) = installed.best(wanted) {
-            return Ok(best.clone());
-        }
-        let bundled = if wanted.is_some_and(|wanted| wanted != bundle::MAJOR) {
-            Err(Error::Bundle(format!(
-                "the bundled PostgreSQL is version {}",
-                bundle::VERSION
-            )))
-        } else {
+        Installed::look(account).choose(layout, wanted, || {
             bundle::provide(layout, account, progress)
-        };
-        match (bundled, wanted) {
-            (Ok(found), _) => found.accept(layout, wanted),
-            (Err(_), Some(wanted)) if !installed.found.is_empty() => Err(Error::ForeignVersion {
-                data: layout.data(),
-                wanted,
-                found: installed.versions(),
-            }),
-            (Err(reason), _) => Err(Error::NoServer {
-                searched: installed.describe(),
-                bundle: reason.to_string(),
-            }),
-        }
+        })
     }
 
     fn accept(self, layout: &Layout, wanted: Option<u32>) -> Result<Self, Error> {
@@ -245,6 +224,37 @@ impl Installed {
         installed
     }
 
+    /// The newest installed server, of the wanted major version if one is wanted; else the bundled one.
+    fn choose(
+        self,
+        layout: &Layout,
+        wanted: Option<u32>,
+        bundled: impl FnOnce() -> Result<Binaries, Error>,
+    ) -> Result<Binaries, Error> {
+        if let Some(best) = self.best(wanted) {
+            return Ok(best.clone());
+        }
+        let bundled = match wanted {
+            Some(wanted) if wanted != bundle::MAJOR => Err(Error::Bundle(format!(
+                "version {} does not read the data of version {wanted}",
+                bundle::VERSION
+            ))),
+            _ => bundled(),
+        };
+        match (bundled, wanted) {
+            (Ok(found), _) => found.accept(layout, wanted),
+            (Err(_), Some(wanted)) if !self.found.is_empty() => Err(Error::ForeignVersion {
+                data: layout.data(),
+                wanted,
+                found: self.versions(),
+            }),
+            (Err(reason), _) => Err(Error::NoServer {
+                searched: self.describe(),
+                bundle: reason.to_string(),
+            }),
+        }
+    }
+
     fn best(&self, wanted: Option<u32>) -> Option<&Binaries> {
         self.found
             .iter()
@@ -277,7 +287,11 @@ impl Installed {
 
 #[cfg(test)]
 mod tests {
-    use super::Version;
+    use std::path::PathBuf;
+
+    use super::{Binaries, Installed, Version};
+    use crate::Error;
+    use crate::layout::Layout;
 
     #[test]
     fn versions_are_read_and_ordered() {
@@ -293,5 +307,90 @@ mod tests {
         assert_eq!((beta.major, beta.minor), (18, 0));
         assert!(beta > debian);
         assert_eq!(parse("bash 5.2"), None);
+    }
+
+    fn binaries(dir: &str, version: &str) -> Binaries {
+        Binaries {
+            dir: PathBuf::from(dir),
+            version: Version::parse(&format!("postgres (PostgreSQL) {version}")).unwrap(),
+            libraries: None,
+        }
+    }
+
+    fn installed(found: &[(&str, &str)]) -> Installed {
+        Installed {
+            found: found
+                .iter()
+                .map(|(dir, version)| binaries(dir, version))
+                .collect(),
+            refused: vec!["/usr/pgsql-12/bin: PostgreSQL 12.1 is older than 14".to_owned()],
+        }
+    }
+
+    fn choose(
+        found: &[(&str, &str)],
+        wanted: Option<u32>,
+        bundled: Result<Binaries, Error>,
+    ) -> Result<String, Error> {
+        let layout = Layout {
+            root: PathBuf::from("/db"),
+        };
+        installed(found)
+            .choose(&layout, wanted, || bundled)
+            .map(|chosen| chosen.dir.display().to_string())
+    }
+
+    fn no_bundle() -> Result<Binaries, Error> {
+        Err(Error::Bundle("glibc is too old".to_owned()))
+    }
+
+    #[test]
+    fn the_newest_serves_a_new_cluster_and_the_first_of_equals() {
+        let found = [
+            ("/a", "15.9"),
+            ("/path", "17.2"),
+            ("/b", "17.2"),
+            ("/c", "17.1"),
+        ];
+        assert_eq!(choose(&found, None, no_bundle()).unwrap(), "/path");
+    }
+
+    #[test]
+    fn an_existing_cluster_gets_its_own_major_version() {
+        let found = [("/a", "15.9"), ("/b", "15.14"), ("/c", "17.2")];
+        assert_eq!(choose(&found, Some(15), no_bundle()).unwrap(), "/b");
+        let bundled = Ok(binaries("/bundled", "18.4"));
+        assert_eq!(choose(&found, Some(18), bundled).unwrap(), "/bundled");
+    }
+
+    #[test]
+    fn the_bundled_one_serves_where_none_is_installed() {
+        let bundled = Ok(binaries("/bundled", "18.4"));
+        assert_eq!(choose(&[], None, bundled).unwrap(), "/bundled");
+    }
+
+    #[test]
+    fn a_cluster_of_a_version_that_is_not_at_hand_is_refused() {
+        let refused = choose(&[("/a", "15.9"), ("/c", "17.2")], Some(16), no_bundle()).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "the data in /db/data belongs to PostgreSQL 16, and only 15.9, 17.2 is at hand: install PostgreSQL 16, \
+             or dump and restore into another --data-dir"
+        );
+    }
+
+    #[test]
+    fn where_there_is_no_server_at_all_the_error_says_what_was_tried_and_what_to_do() {
+        let refused = choose(&[], None, no_bundle()).unwrap_err().to_string();
+        for part in [
+            "/usr/lib/postgresql",
+            "PostgreSQL 12.1 is older than 14",
+            "glibc is too old",
+            "apt-get install postgresql",
+            "brew install postgresql",
+            "DATABASE_URL",
+        ] {
+            assert!(refused.contains(part), "{part} is not in: {refused}");
+        }
     }
 }

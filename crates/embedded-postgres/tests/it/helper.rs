@@ -26,8 +26,26 @@ impl Helper {
         Self::spawn_as(order, data_dir, &std::env::current_exe().unwrap(), None)
     }
 
+    /// With a folder before the others of its path.
+    pub(crate) fn spawn_with_path(order: &str, data_dir: &Path, first: &Path) -> Self {
+        let before = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::iter::once(first.to_owned()).chain(std::env::split_paths(&before));
+        let path = std::env::join_paths(folders).unwrap();
+        let mut command = Self::command(order, data_dir, &std::env::current_exe().unwrap());
+        command.env("PATH", path);
+        Self::from(command)
+    }
+
     /// As another user, from a copy of this program that this user can reach.
     pub(crate) fn spawn_as(order: &str, data_dir: &Path, program: &Path, uid: Option<u32>) -> Self {
+        let mut command = Self::command(order, data_dir, program);
+        if let Some(uid) = uid {
+            command.uid(uid).gid(uid);
+        }
+        Self::from(command)
+    }
+
+    fn command(order: &str, data_dir: &Path, program: &Path) -> Command {
         let mut command = Command::new(program);
         command
             .args([
@@ -40,9 +58,10 @@ impl Helper {
             .env(DATA_DIR, data_dir)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
-        if let Some(uid) = uid {
-            command.uid(uid).gid(uid);
-        }
+        command
+    }
+
+    fn from(mut command: Command) -> Self {
         let mut child = command.spawn().unwrap();
         let stdin = child.stdin.take();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use lessor_embedded_postgres::{Error, Settings, start};
 
+use crate::helper::Helper;
 use crate::support::Folder;
 
 fn refusal(settings: &Settings) -> Error {
@@ -139,6 +140,22 @@ fn an_initdb_that_fails_shows_why_and_leaves_no_cluster() {
     assert!(!folder.data_dir().join("data").exists());
     settings.bin_dir = None;
     start(&settings, |_| ()).unwrap();
+}
+
+#[test]
+fn a_newer_server_in_the_path_is_for_new_clusters_only() {
+    let folder = Folder::new();
+    start(&Settings::new(folder.data_dir()), |_| ())
+        .unwrap()
+        .stop();
+    let bin = folder.path().join("bin");
+    fs::create_dir(&bin).unwrap();
+    script(&bin.join("postgres"), "echo 'postgres (PostgreSQL) 99.1'");
+    script(&bin.join("initdb"), "echo 'initdb of 99' >&2; exit 1");
+    Helper::spawn_with_path("start", &folder.data_dir(), &bin).wait_for("url ");
+    let other = folder.path().join("other");
+    let refused = Helper::spawn_with_path("start", &other, &bin).wait_for("error ");
+    assert!(refused.contains("initdb of 99"), "{refused}");
 }
 
 fn script(path: &Path, body: &str) {
