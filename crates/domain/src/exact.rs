@@ -1,11 +1,5 @@
 //! Exact decimal text and the one rounding rule: no number of a lease ever passes through a float.
 
-#![deny(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    clippy::float_arithmetic
-)]
-
 use rust_decimal::Decimal;
 
 /// Digits before the decimal point beyond which no quantity of a lease is in range, whatever its type.

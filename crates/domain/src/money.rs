@@ -1,11 +1,5 @@
 //! Money: whole minor units of one currency, and the amounts that requests carry.
 
-#![deny(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    clippy::float_arithmetic
-)]
-
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;

@@ -1,11 +1,5 @@
 //! Percentages, lease rates and the lease term: exact numbers within a range.
 
-#![deny(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    clippy::float_arithmetic
-)]
-
 use std::fmt;
 use std::str::FromStr;
 

@@ -5,14 +5,32 @@
 //! `docs/PRICING.md` derives the formulas and shows the published examples they reproduce.
 //!
 //! - [`quote()`] prices a catalog item with a [`RateCard`].
-
-#![deny(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    clippy::float_arithmetic
-)]
+//! - [`LeaseTerms`] price any lease: capitalized fees, reductions, payments in advance, tax.
+//! - Both have a [`PaymentPlan`], from which follow the payment schedule, the implicit rate, what
+//!   ending the lease early or buying the property costs, and an extension of the lease.
+//! - [`disclosure`] fills in the forms of the US Consumer Leasing Act.
+//!
+//! ```
+//! use lessor_domain::money::{Currency, Money};
+//! use lessor_domain::pricing::{LeaseTerms, Rate, RentMethod, TerminationCharges};
+//!
+//! let usd = |amount| Money::parse(amount, Currency::USD);
+//! let rate = Rate::AnnualRate("6".parse()?);
+//! let lease = LeaseTerms::new(usd("1299")?, usd("584.55")?, "24".parse()?, rate).quote()?;
+//! let plan = lease.plan();
+//!
+//! let schedule = plan.schedule(RentMethod::ConstantYield)?;
+//! let rents = Money::sum(schedule.iter().map(|line| line.rent), Currency::USD)?;
+//! assert_eq!(rents, lease.rent_charge);
+//!
+//! let charges = TerminationCharges::none(Currency::USD);
+//! let ended = plan.termination_quote(12, RentMethod::ConstantYield, charges)?;
+//! assert_eq!(ended.balance, schedule[11].balance);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod amounts;
+pub mod disclosure;
 mod discount;
 mod error;
 mod extension;
