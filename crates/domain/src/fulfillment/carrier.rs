@@ -81,16 +81,7 @@ pub enum CarrierError {
     /// It has the form of none.
     #[error("is of no known carrier's form (ups, fedex): name the carrier")]
     None,
-    /// It has the form of several.
+    /// It has the form of several, which may be ones that Lessor does not track.
     #[error("could be of more than one carrier: name the carrier")]
     Ambiguous,
-}
-
-/// The carrier of the number, by its structure and check digit.
-///
-/// # Errors
-/// [`CarrierError`] when none or more than one fits.
-pub fn detect(number: &TrackingNumber) -> Result<Carrier, CarrierError> {
-    let _ = number;
-    Err(CarrierError::None)
 }

@@ -1,0 +1,156 @@
+//! Carriers told by tracking numbers, against published numbers of every carrier.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test stops where its own data is wrong"
+)]
+
+use lessor_domain::fulfillment::{Carrier, CarrierError, TrackingNumber, detect};
+use proptest::prelude::*;
+use serde_json::Value;
+
+/// `(carrier, format, number)` of the published numbers, valid or invalid ones.
+fn published(kind: &str) -> Vec<(String, String, String)> {
+    let data: Value = serde_json::from_str(include_str!("data/carriers.json")).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let mut numbers = Vec::new();
+    for format in data["formats"].as_array().unwrap() {
+        for number in format[kind].as_array().unwrap() {
+            numbers.push((
+                text(&format["carrier"]),
+                text(&format["format"]),
+                text(number),
+            ));
+        }
+    }
+    numbers
+}
+
+fn carrier_of(text: &str) -> Result<Carrier, CarrierError> {
+    detect(&TrackingNumber::parse(text).unwrap())
+}
+
+#[test]
+fn published_numbers_of_ours_are_told_and_those_of_others_are_not() {
+    let numbers = published("valid");
+    assert!(numbers.len() > 80, "{}", numbers.len());
+    for (carrier, format, number) in numbers {
+        let found = carrier_of(&number);
+        match carrier.parse::<Carrier>() {
+            Ok(ours) => assert_eq!(found, Ok(ours), "{format} {number}"),
+            Err(_) => assert!(found.is_err(), "{format} {number} is not {found:?}'s"),
+        }
+    }
+}
+
+#[test]
+fn published_numbers_that_are_wrong_are_nobodys() {
+    let numbers = published("invalid");
+    assert!(numbers.len() > 40, "{}", numbers.len());
+    for (_, format, number) in numbers {
+        assert_eq!(
+            carrier_of(&number),
+            Err(CarrierError::None),
+            "{format} {number}"
+        );
+    }
+}
+
+#[test]
+fn a_number_that_another_carrier_may_have_given_is_ambiguous() {
+    for purolator in ["287809468872", "320610804900"] {
+        assert_eq!(
+            carrier_of(purolator),
+            Err(CarrierError::Ambiguous),
+            "{purolator}"
+        );
+    }
+    // Begins as Purolator's do, but fails Purolator's check digit.
+    assert_eq!(carrier_of("477179081230"), Ok(Carrier::Fedex));
+}
+
+/// Where the part that a format's check digit covers begins and ends.
+fn covered(format: &str, number: &str) -> std::ops::Range<usize> {
+    match format {
+        "UPS" => 2..18,
+        "UPS Waybill" => 1..11,
+        "FedEx Express (34)" | "FedEx Ground GSN" => 20..34,
+        "FedEx ASTRA (32)" => 16..28,
+        "FedEx Ground (SSCC-18)" => 2..18,
+        "FedEx Ground 96 (22)" => 7..22,
+        _ => 0..number.len(),
+    }
+}
+
+#[test]
+fn a_flipped_digit_is_mostly_refused() {
+    let (mut flips, mut passed) = (0_u32, 0_u32);
+    for (carrier, format, number) in published("valid") {
+        if carrier.parse::<Carrier>().is_err() {
+            continue;
+        }
+        let number = TrackingNumber::parse(&number).unwrap();
+        for place in covered(&format, number.as_str()) {
+            let old = number.as_str().as_bytes()[place];
+            for new in (b'0'..=b'9').filter(|new| *new != old && old.is_ascii_digit()) {
+                let mut flipped = number.as_str().as_bytes().to_vec();
+                flipped[place] = new;
+                flips += 1;
+                passed += u32::from(carrier_of(std::str::from_utf8(&flipped).unwrap()).is_ok());
+            }
+        }
+    }
+    assert!(flips > 2_000, "{flips}");
+    // Both schemes miss some: weight two maps 5 to 10, and modulo 11 is cut to one digit.
+    assert!(
+        passed * 25 < flips,
+        "{passed} of {flips} flipped numbers passed"
+    );
+}
+
+/// A published number of ours, written as people write them.
+fn written() -> impl Strategy<Value = (String, String)> {
+    let ours: Vec<String> = published("valid")
+        .into_iter()
+        .filter(|(carrier, ..)| carrier.parse::<Carrier>().is_ok())
+        .map(|(_, _, number)| number)
+        .collect();
+    (
+        prop::sample::select(ours),
+        prop::collection::vec((0_u8..4, any::<bool>()), 64),
+    )
+        .prop_map(|(number, whims)| {
+            let number = TrackingNumber::parse(&number).unwrap().as_str().to_owned();
+            let mut text = String::new();
+            for (letter, (gap, lower)) in number.chars().zip(whims) {
+                match gap {
+                    0 => text.push(' '),
+                    1 => text.push('-'),
+                    _ => {}
+                }
+                text.push(if lower {
+                    letter.to_ascii_lowercase()
+                } else {
+                    letter
+                });
+            }
+            (number, text)
+        })
+}
+
+proptest! {
+    #[test]
+    fn how_a_number_is_written_does_not_matter((number, text) in written()) {
+        prop_assert_eq!(carrier_of(&text), carrier_of(&number));
+        prop_assert!(carrier_of(&text).is_ok());
+    }
+
+    #[test]
+    fn any_number_is_decided(text in "[0-9A-Za-z]{4,64}") {
+        let found = carrier_of(&text);
+        // No form of UPS is all digits, every form of FedEx is.
+        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        prop_assert_ne!(found, Ok(if digits { Carrier::Ups } else { Carrier::Fedex }));
+    }
+}
