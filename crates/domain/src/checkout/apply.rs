@@ -340,9 +340,12 @@ impl Checkout {
                     self.wait_for_stock();
                 }
             }
-            Event::DepositRefused(refusal) | Event::CaptureRefused(refusal) => {
-                self.fail_payment(refusal, by.at)
+            Event::DepositRefused(refusal) => {
+                // Nothing is authorized: the price follows the catalog again.
+                self.quote = None;
+                self.fail_payment(refusal, by.at);
             }
+            Event::CaptureRefused(refusal) => self.fail_payment(refusal, by.at),
             Event::PaymentMethodSaved(method) => self.recurring.method = Some(method),
             Event::DocumentsSigned => {
                 self.signed_at = Some(by.at);
@@ -357,6 +360,7 @@ impl Checkout {
             Event::AuthorizationLapsed => {
                 self.deposit.payment_intent_id = None;
                 self.deposit.preauth_expires_at = None;
+                self.quote = None;
                 // What was signed refers to a deposit that is gone; it is signed anew.
                 self.signed_at = None;
                 if self.lifecycle() == Lifecycle::WaitlistedAfterDeposit {

@@ -181,6 +181,12 @@ pub trait VariantStore: Send {
         organization: OrganizationId,
         ids: &[ProductVariantPubId],
     ) -> Result<Vec<ProductVariant>, StoreError>;
+    /// The organization's variants of these ids, archived ones included, in any order.
+    async fn get_many_with_archived(
+        &mut self,
+        organization: OrganizationId,
+        ids: &[ProductVariantPubId],
+    ) -> Result<Vec<ProductVariant>, StoreError>;
     /// The variants of these products that are not archived, by product, oldest first.
     async fn of_products(
         &mut self,

@@ -1,0 +1,421 @@
+//! Products and categories.
+
+use super::{Context, Error, Patch, waitlist};
+use crate::access::Permission;
+use crate::catalog::{
+    Category, OptionDefinition, Product, ProductSource, ProductStatus, ProductType, Review, ReviewStatus, check_definitions,
+    check_selection,
+};
+use crate::checkout::Effect;
+use crate::ids::{
+    OrganizationPubId, OrganizationRef, ProductCategoryPubId, ProductCategoryRef, ProductPubId, IdRef, UserId,
+};
+use crate::money::{Amount, Money};
+use crate::organization::Organization;
+use crate::percentage::Percentage;
+use crate::ports::{
+    JobSubject, NewCategory, NewJob, Page, ProductFilter, ProductSort, SortOrder, StoreError, UnitOfWork,
+};
+use crate::text::{Description, ExternalId, Name, Notes, Sku, Url};
+use crate::access::Mode;
+
+/// An option as a caller gives it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OptionInput {
+    /// Its id; one is made when it is left out.
+    pub id: Option<String>,
+    /// Its name.
+    pub name: Name,
+    /// Its position; the place in the list when it is left out.
+    pub position: Option<i32>,
+    /// Its values.
+    pub values: Vec<Name>,
+}
+
+/// A product to be created.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateProduct {
+    /// Whose it is to be.
+    pub organization: OrganizationRef,
+    /// Its name.
+    pub name: Name,
+    /// What it is.
+    pub description: Description,
+    /// What it can be chosen in.
+    pub options: Vec<OptionInput>,
+    /// Its base price.
+    pub price: Amount,
+    /// Where its data come from.
+    pub source: ProductSource,
+    /// Whether it can be leased.
+    pub product_type: ProductType,
+    /// Its discount.
+    pub discount: Option<Percentage>,
+    /// The caller's own id of it.
+    pub external_id: Option<ExternalId>,
+    /// Its category.
+    pub category: Option<ProductCategoryRef>,
+    /// Its stock keeping unit.
+    pub sku: Option<Sku>,
+}
+
+/// What is to change in a product.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UpdateProduct {
+    /// Its name.
+    pub name: Option<Name>,
+    /// What it is.
+    pub description: Option<Description>,
+    /// What it can be chosen in.
+    pub options: Option<Vec<OptionInput>>,
+    /// Its base price.
+    pub price: Option<Amount>,
+    /// Whether it can be leased.
+    pub product_type: Option<ProductType>,
+    /// Whether it is offered.
+    pub status: Option<ProductStatus>,
+    /// Active or inactive, in other words.
+    pub is_active: Option<bool>,
+    /// Whether new checkouts wait.
+    pub is_waitlisted: Option<bool>,
+    /// Whether updates from its source are refused.
+    pub ignore_upstream_updates: Option<bool>,
+    /// Its discount.
+    pub discount: Patch<Percentage>,
+    /// Its main image.
+    pub main_image: Patch<Url>,
+    /// Its category.
+    pub category: Patch<ProductCategoryRef>,
+    /// Its stock keeping unit.
+    pub sku: Patch<Sku>,
+    /// Where the update comes from; by hand when nobody says.
+    pub source: Option<ProductSource>,
+}
+
+impl UpdateProduct {
+    fn touches_more_than_status(&self) -> bool {
+        *self != Self { status: self.status, is_active: self.is_active, source: self.source, ..Self::default() }
+    }
+}
+
+/// The status that `status` and `isActive` ask for together.
+pub(super) fn wanted_status(status: Option<ProductStatus>, is_active: Option<bool>) -> Result<Option<ProductStatus>, Error> {
+    let by_flag = is_active.map(|active| if active { ProductStatus::Active } else { ProductStatus::Inactive });
+    match (status, by_flag) {
+        (Some(status), Some(flag)) if status != flag => {
+            Err(Error::invalid("isActive", format!("contradicts status {status}: give one of them")))
+        }
+        (status, flag) => Ok(status.or(flag)),
+    }
+}
+
+pub(super) async fn organization_of(uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Organization, Error> {
+    uow.organizations()
+        .get(ctx.access.organization_id)
+        .await?
+        .ok_or(Error::Store(StoreError::Missing("organization")))
+}
+
+/// Whether the reference is to the key's own organization.
+///
+/// # Errors
+/// [`Error::ForeignOrganization`] when it is not.
+pub fn own_organization(ctx: &Context<'_>, organization: OrganizationRef) -> Result<(), Error> {
+    let own = match organization {
+        IdRef::Public(id) => id == ctx.access.organization_pub_id,
+        IdRef::Number(id) => id == ctx.access.organization_id,
+    };
+    if own { Ok(()) } else { Err(Error::ForeignOrganization) }
+}
+
+pub(super) fn price_in(amount: Amount, organization: &Organization, param: &str) -> Result<Money, Error> {
+    amount.in_currency(organization.currency).map_err(|error| Error::invalid(param, error))
+}
+
+fn defined(options: Vec<OptionInput>, before: &[OptionDefinition], ctx: &Context<'_>) -> Result<Vec<OptionDefinition>, Error> {
+    let options: Vec<OptionDefinition> = options
+        .into_iter()
+        .enumerate()
+        .map(|(index, option)| {
+            let known = before.iter().find(|known| known.name.as_str().eq_ignore_ascii_case(option.name.as_str()));
+            OptionDefinition {
+                id: option
+                    .id
+                    .or_else(|| known.map(|known| known.id.clone()))
+                    .unwrap_or_else(|| format!("opt_{}", ctx.ids.next().simple())),
+                position: option.position.unwrap_or_else(|| i32::try_from(index).unwrap_or(i32::MAX)),
+                name: option.name,
+                values: option.values,
+            }
+        })
+        .collect();
+    check_definitions(&options).map_err(|fault| Error::invalid(format!("options{}", fault.path), &fault.message))?;
+    Ok(options)
+}
+
+async fn category_of(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    category: ProductCategoryRef,
+) -> Result<Category, Error> {
+    uow.categories()
+        .find(ctx.access.organization_id, category)
+        .await?
+        .ok_or_else(|| Error::invalid("productCategoryId", "is not a category of the organization"))
+}
+
+/// A job about the catalog, which concerns both modes.
+pub(super) fn catalog_job(ctx: &Context<'_>, effect: Effect, subject: JobSubject) -> NewJob {
+    NewJob {
+        id: ctx.ids.next(),
+        effect,
+        subject,
+        organization_id: ctx.access.organization_id,
+        mode: Mode::Live,
+        created_at: ctx.now,
+        available_at: ctx.now,
+    }
+}
+
+/// Creates a product.
+///
+/// # Errors
+/// [`Error`]: another organization, the missing permission, options that are no
+/// matrix, a price that the currency cannot express, an external id in use.
+pub async fn create_product(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, input: CreateProduct) -> Result<Product, Error> {
+    own_organization(ctx, input.organization)?;
+    ctx.access.require(Permission::ProductWrite)?;
+    let organization = organization_of(uow, ctx).await?;
+    let options = defined(input.options, &[], ctx)?;
+    let price = price_in(input.price, &organization, "price")?;
+    let category = match input.category {
+        Some(category) => Some(category_of(uow, ctx, category).await?.category_id),
+        None => None,
+    };
+    let product = Product {
+        id: ProductPubId::from_uuid(ctx.ids.next()),
+        organization_id: organization.id,
+        name: input.name,
+        description: input.description,
+        options,
+        price,
+        discount: input.discount,
+        source: input.source,
+        product_type: input.product_type,
+        review: Review {
+            status: if organization.requires_product_review { ReviewStatus::Pending } else { ReviewStatus::Approved },
+            notes: None,
+            reviewed_at: None,
+            reviewed_by: None,
+        },
+        status: ProductStatus::Active,
+        is_waitlisted: false,
+        ignore_upstream_updates: false,
+        external_id: input.external_id,
+        sku: input.sku,
+        main_image: None,
+        category_id: category,
+        created_at: ctx.now,
+        updated_at: ctx.now,
+        version: 1,
+    };
+    uow.products().insert(&product).await?;
+    uow.outbox().push(&[catalog_job(ctx, Effect::PushProduct, JobSubject::Product(product.id))]).await?;
+    Ok(product)
+}
+
+/// The product, archived or not.
+///
+/// # Errors
+/// [`Error::NotFound`], [`Error::Forbidden`].
+pub async fn get_product(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, id: ProductPubId) -> Result<Product, Error> {
+    let product = uow.products().get(ctx.access.organization_id, id).await?.ok_or(Error::not_found("product"))?;
+    ctx.access.require(Permission::ProductRead)?;
+    Ok(product)
+}
+
+/// A page of products and how many there are in all.
+///
+/// # Errors
+/// [`Error::ForeignOrganization`], [`Error::Forbidden`].
+pub async fn list_products(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    filter: &ProductFilter,
+    sort: ProductSort,
+    order: SortOrder,
+    page: Page,
+) -> Result<(Vec<Product>, u64), Error> {
+    ctx.access.require(Permission::ProductRead)?;
+    let total = uow.products().count(ctx.access.organization_id, filter).await?;
+    let products = uow.products().list(ctx.access.organization_id, filter, sort, order, page).await?;
+    Ok((products, total))
+}
+
+async fn still_fits_variants(
+    uow: &mut dyn UnitOfWork,
+    product: &Product,
+    options: &[OptionDefinition],
+) -> Result<(), Error> {
+    let variants = uow.variants().of_products(product.organization_id, &[product.id]).await?;
+    for variant in variants {
+        if let Err(fault) = check_selection(options, &variant.options) {
+            return Err(Error::invalid(
+                "options",
+                format!("the variant {} ({}) no longer fits: {}", variant.id, variant.name, fault.message),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Updates a product: what is not mentioned stays.
+///
+/// # Errors
+/// [`Error`]: not found, the missing permission, an archived product, options that
+/// a live variant no longer fits, a status that contradicts `isActive`.
+pub async fn update_product(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: ProductPubId,
+    update: UpdateProduct,
+) -> Result<Product, Error> {
+    let mut product = uow.products().lock(ctx.access.organization_id, id).await?.ok_or(Error::not_found("product"))?;
+    ctx.access.require(Permission::ProductWrite)?;
+    if product.status == ProductStatus::Archived && update.touches_more_than_status() {
+        return Err(Error::rule("the product is archived: only its status can be updated"));
+    }
+    if product.ignore_upstream_updates && update.source.is_some_and(|source| source != ProductSource::Manual) {
+        return Err(Error::rule("the product ignores updates from upstream systems"));
+    }
+    let organization = organization_of(uow, ctx).await?;
+    let before = product.clone();
+    if let Some(status) = wanted_status(update.status, update.is_active)? {
+        product.status = status;
+    }
+    if let Some(options) = update.options {
+        let options = defined(options, &product.options, ctx)?;
+        still_fits_variants(uow, &product, &options).await?;
+        product.options = options;
+    }
+    if let Some(price) = update.price {
+        product.price = price_in(price, &organization, "price")?;
+    }
+    product.name = update.name.unwrap_or(product.name);
+    product.description = update.description.unwrap_or(product.description);
+    product.product_type = update.product_type.unwrap_or(product.product_type);
+    product.is_waitlisted = update.is_waitlisted.unwrap_or(product.is_waitlisted);
+    product.ignore_upstream_updates = update.ignore_upstream_updates.unwrap_or(product.ignore_upstream_updates);
+    update.discount.apply(&mut product.discount);
+    update.main_image.apply(&mut product.main_image);
+    update.sku.apply(&mut product.sku);
+    match update.category {
+        Patch::Keep => {}
+        Patch::Clear => product.category_id = None,
+        Patch::Set(category) => product.category_id = Some(category_of(uow, ctx, category).await?.category_id),
+    }
+    let shown = |product: &Product| (product.name.clone(), product.description.clone(), product.price, product.main_image.clone());
+    if organization.requires_product_review && product.review.status == ReviewStatus::Approved && shown(&before) != shown(&product) {
+        product.review.status = ReviewStatus::Pending;
+    }
+    product.updated_at = ctx.now;
+    uow.products().update(&mut product).await?;
+    uow.outbox().push(&[catalog_job(ctx, Effect::PushProduct, JobSubject::Product(product.id))]).await?;
+    if is_open(&product) && !is_open(&before) {
+        waitlist::free_product(uow, ctx.now, ctx.ids, &product).await?;
+    }
+    Ok(product)
+}
+
+const fn is_open(product: &Product) -> bool {
+    matches!(product.status, ProductStatus::Active)
+        && matches!(product.review.status, ReviewStatus::Approved)
+        && !product.is_waitlisted
+}
+
+/// Deletes the product and its variants, or archives them when any has checkout
+/// items.
+///
+/// # Errors
+/// [`Error::NotFound`], also of what is archived already; [`Error::Forbidden`].
+pub async fn delete_product(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, id: ProductPubId) -> Result<Product, Error> {
+    let mut product = uow.products().lock(ctx.access.organization_id, id).await?.ok_or(Error::not_found("product"))?;
+    ctx.access.require(Permission::ProductDelete)?;
+    if product.status == ProductStatus::Archived {
+        return Err(Error::not_found("product"));
+    }
+    product.updated_at = ctx.now;
+    product.status = ProductStatus::Archived;
+    // The variants are locked, so that no checkout of one appears in between.
+    let variants = uow.variants().of_products(product.organization_id, &[product.id]).await?;
+    let mut locked = Vec::with_capacity(variants.len());
+    for variant in variants {
+        locked.extend(uow.variants().lock(product.organization_id, variant.id).await?);
+    }
+    if uow.products().has_checkout_items(product.id).await? {
+        for mut variant in locked {
+            variant.status = ProductStatus::Archived;
+            variant.updated_at = ctx.now;
+            uow.variants().update(&mut variant).await?;
+        }
+        uow.products().update(&mut product).await?;
+        uow.outbox().push(&[catalog_job(ctx, Effect::PushProduct, JobSubject::Product(product.id))]).await?;
+    } else {
+        uow.products().delete(product.id).await?;
+    }
+    Ok(product)
+}
+
+/// Reviews a product.
+///
+/// # Errors
+/// [`Error::NotFound`].
+pub async fn review_product(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: ProductPubId,
+    status: ReviewStatus,
+    notes: Option<Notes>,
+    reviewer: Option<UserId>,
+) -> Result<Product, Error> {
+    let mut product = uow.products().lock(ctx.access.organization_id, id).await?.ok_or(Error::not_found("product"))?;
+    let was_open = is_open(&product);
+    product.review = Review { status, notes, reviewed_at: Some(ctx.now), reviewed_by: reviewer };
+    product.updated_at = ctx.now;
+    uow.products().update(&mut product).await?;
+    if is_open(&product) && !was_open {
+        waitlist::free_product(uow, ctx.now, ctx.ids, &product).await?;
+    }
+    Ok(product)
+}
+
+/// Creates a category.
+///
+/// # Errors
+/// [`Error::Forbidden`]; [`Error::Invalid`] when the name is in use.
+pub async fn create_category(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, name: Name) -> Result<Category, Error> {
+    ctx.access.require(Permission::ProductWrite)?;
+    let new = NewCategory {
+        id: ProductCategoryPubId::from_uuid(ctx.ids.next()),
+        organization_id: ctx.access.organization_id,
+        name,
+        created_at: ctx.now,
+    };
+    Ok(uow.categories().insert(&new).await?)
+}
+
+/// A page of categories, newest first, and how many there are in all.
+///
+/// # Errors
+/// [`Error::Forbidden`].
+pub async fn list_categories(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, page: Page) -> Result<(Vec<Category>, u64), Error> {
+    ctx.access.require(Permission::ProductRead)?;
+    let total = uow.categories().count(ctx.access.organization_id).await?;
+    Ok((uow.categories().list(ctx.access.organization_id, page).await?, total))
+}
+
+/// The public id of the key's organization, for records that show it.
+#[must_use]
+pub const fn organization_pub_id(ctx: &Context<'_>) -> OrganizationPubId {
+    ctx.access.organization_pub_id
+}

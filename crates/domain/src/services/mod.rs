@@ -1,0 +1,44 @@
+//! The use cases, over the ports.
+//!
+//! A use case works on a [`UnitOfWork`](crate::ports::UnitOfWork) and never commits it: whoever calls
+//! decides what else belongs to the same transaction (the answer to a request
+//! that may be repeated, another use case). No use case calls a provider; what a
+//! provider has to do becomes a job, and [`delivery`] carries jobs out.
+//!
+//! Refusals come in one order everywhere: what does not exist or is not visible
+//! ([`Error::NotFound`]), then the missing permission ([`Error::Forbidden`]), then
+//! the rules ([`Error::Invalid`], [`Error::Rule`]).
+
+pub mod catalog;
+pub mod checkouts;
+pub mod customers;
+pub mod delivery;
+mod error;
+pub mod fulfillment;
+pub mod housekeeping;
+pub mod journey;
+pub mod keys;
+pub mod lease_terms;
+mod moving;
+pub mod organizations;
+pub mod pricing;
+pub mod sandbox;
+pub mod variants;
+pub mod waitlist;
+
+pub use error::{Error, Patch};
+
+use crate::access::Access;
+use crate::ports::IdGenerator;
+use crate::time::Timestamp;
+
+/// Who asks, when, and where ids come from.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// Who asks.
+    pub access: &'a Access,
+    /// Now.
+    pub now: Timestamp,
+    /// Where ids come from.
+    pub ids: &'a dyn IdGenerator,
+}

@@ -1,0 +1,147 @@
+//! What variants cost for each term that they are offered for.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{Context, Error};
+use crate::access::Permission;
+use crate::catalog::{Product, ProductVariant};
+use crate::ids::{LeaseTermPubId, ProductPubId, ProductVariantPubId};
+use crate::lease_term::{LeaseTerm, offered};
+use crate::organization::Organization;
+use crate::percentage::TermMonths;
+use crate::ports::{StoreError, UnitOfWork};
+use crate::pricing::{Quote, quote};
+
+/// The price of one term.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TermPrice {
+    /// The term.
+    pub lease_term_id: LeaseTermPubId,
+    /// The price.
+    pub quote: Quote,
+}
+
+/// The prices of a variant, by months.
+pub type PriceTable = BTreeMap<TermMonths, TermPrice>;
+
+/// A variant with its prices.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PricedVariant {
+    /// The variant.
+    pub variant: ProductVariant,
+    /// Its prices.
+    pub prices: PriceTable,
+}
+
+/// The prices of the variant: one for each offered term.
+///
+/// # Errors
+/// [`Error::Pricing`] when a price is more than can be counted.
+pub fn price_table(
+    organization: &Organization,
+    product: &Product,
+    variant: &ProductVariant,
+    terms: &[LeaseTerm],
+) -> Result<PriceTable, Error> {
+    let discount = variant.effective_discount(product, organization.discount);
+    offered(terms, product.id)
+        .into_iter()
+        .map(|term| {
+            let quote = quote(variant.price, discount, &term.card)?;
+            Ok((term.card.term, TermPrice { lease_term_id: term.id, quote }))
+        })
+        .collect()
+}
+
+/// Prices variants whose products are at hand; the number of queries does not
+/// grow with the number of variants.
+///
+/// # Errors
+/// [`Error::Pricing`], [`Error::Store`].
+pub async fn price_all(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    products: &[Product],
+    variants: Vec<ProductVariant>,
+) -> Result<Vec<PricedVariant>, Error> {
+    let organization = super::catalog::organization_of(uow, ctx).await?;
+    let terms = uow.lease_terms().list(organization.id).await?;
+    let by_id: HashMap<ProductPubId, &Product> = products.iter().map(|product| (product.id, product)).collect();
+    variants
+        .into_iter()
+        .map(|variant| {
+            let product = by_id.get(&variant.product_id).ok_or(Error::Store(StoreError::Missing("product")))?;
+            let prices = price_table(&organization, product, &variant, &terms)?;
+            Ok(PricedVariant { variant, prices })
+        })
+        .collect()
+}
+
+/// The prices of one variant.
+///
+/// # Errors
+/// [`Error::Pricing`], [`Error::Store`].
+pub async fn price_one(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, variant: ProductVariant) -> Result<PricedVariant, Error> {
+    let product = uow
+        .products()
+        .get(variant.organization_id, variant.product_id)
+        .await?
+        .ok_or(Error::Store(StoreError::Missing("product")))?;
+    let mut priced = price_all(uow, ctx, &[product], vec![variant]).await?;
+    priced.pop().ok_or(Error::not_found("product variant"))
+}
+
+/// The live variants of these products with their prices, in the order of the
+/// ids; unknown ids are left out, repeated ones answered once.
+///
+/// # Errors
+/// [`Error::Forbidden`], [`Error::Pricing`].
+pub async fn of_products(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, ids: &[ProductPubId]) -> Result<Vec<PricedVariant>, Error> {
+    ctx.access.require(Permission::ProductVariantRead)?;
+    let organization = ctx.access.organization_id;
+    let products = uow.products().get_many(organization, ids).await?;
+    let mut variants = uow.variants().of_products(organization, ids).await?;
+    let place = |id: ProductPubId| ids.iter().position(|wanted| *wanted == id);
+    variants.sort_by_key(|variant| place(variant.product_id));
+    price_all(uow, ctx, &products, variants).await
+}
+
+/// The live variants of these ids with their prices in the order asked for, and
+/// the ids that were not found; repeated ids are answered once.
+///
+/// # Errors
+/// [`Error::Forbidden`], [`Error::Pricing`].
+pub async fn of_variants(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    ids: &[ProductVariantPubId],
+) -> Result<(Vec<PricedVariant>, Vec<ProductVariantPubId>), Error> {
+    ctx.access.require(Permission::ProductVariantRead)?;
+    let organization = ctx.access.organization_id;
+    let mut variants = uow.variants().get_many(organization, ids).await?;
+    let place = |id: ProductVariantPubId| ids.iter().position(|wanted| *wanted == id);
+    variants.sort_by_key(|variant| place(variant.id));
+    let mut missing: Vec<ProductVariantPubId> = Vec::new();
+    for id in ids {
+        if !missing.contains(id) && !variants.iter().any(|variant| variant.id == *id) {
+            missing.push(*id);
+        }
+    }
+    let mut products: Vec<ProductPubId> = variants.iter().map(|variant| variant.product_id).collect();
+    products.sort_unstable();
+    products.dedup();
+    let products = uow.products().get_many(organization, &products).await?;
+    Ok((price_all(uow, ctx, &products, variants).await?, missing))
+}
+
+/// The term with the lowest total monthly payment; ties go to the shorter term.
+///
+/// # Errors
+/// [`Error::NotFound`] when the variant is offered for no term.
+pub fn lowest(prices: &PriceTable) -> Result<(TermMonths, &TermPrice), Error> {
+    prices
+        .iter()
+        .min_by_key(|(months, price)| (price.quote.total_monthly_payment.minor(), **months))
+        .map(|(months, price)| (*months, price))
+        .ok_or(Error::not_found("lease term for this product variant"))
+}
