@@ -42,9 +42,9 @@ impl fmt::Debug for AppParts {
 
 /// Builds the app around `routes`, with the health checks, the reference, and an answer in the
 /// error shape for everything else.
-pub fn build(
+pub fn build<R>(
     parts: &AppParts,
-    routes: impl FnOnce(&mut ServiceConfig<'_>),
+    routes: R,
 ) -> App<
     impl ServiceFactory<
         ServiceRequest,
@@ -52,8 +52,11 @@ pub fn build(
         Response = ServiceResponse<BoxBody>,
         Error = Error,
         InitError = (),
-    >,
-> {
+    > + use<R>,
+>
+where
+    R: FnOnce(&mut ServiceConfig<'_>),
+{
     let (app, document) = App::new()
         .into_utoipa_app()
         .openapi(openapi::base())

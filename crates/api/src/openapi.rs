@@ -62,7 +62,6 @@ struct ErrorRecord {
 #[schema(rename_all = "snake_case")]
 #[expect(
     dead_code,
-    clippy::enum_variant_names,
     reason = "only its schema is used; the names are those of the interface"
 )]
 enum ErrorType {

@@ -5,9 +5,8 @@
 //! ```
 //! use lessor::fields::{Limit, List, Offset, Text};
 //! use serde::Deserialize;
-//! use utoipa::IntoParams;
 //!
-//! #[derive(Deserialize, IntoParams)]
+//! #[derive(Deserialize, utoipa::IntoParams)]
 //! #[serde(rename_all = "camelCase", deny_unknown_fields)]
 //! #[into_params(parameter_in = Query)]
 //! struct ListWidgets {
@@ -25,8 +24,8 @@
 //! }
 //! ```
 //!
-//! and its handler takes a [`Query<ListWidgets>`](Query), which also documents the parameters.
-//! `#[param(inline)]` is needed on every member whose type is not a primitive.
+//! and its handler takes a [`QueryParams<ListWidgets>`](QueryParams) and says `params(ListWidgets)` in its
+//! `utoipa::path`. `#[param(inline)]` is needed on every member whose type is not a primitive.
 
 use std::future::{Ready, ready};
 
@@ -45,9 +44,9 @@ const SEGMENT_MAX: usize = 255;
 /// The query string, read into `T`: unknown parameters, repeated single values and broken encodings
 /// are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Query<T>(pub T);
+pub struct QueryParams<T>(pub T);
 
-impl<T: DeserializeOwned + 'static> FromRequest for Query<T> {
+impl<T: DeserializeOwned + 'static> FromRequest for QueryParams<T> {
     type Error = ApiError;
     type Future = Ready<Result<Self, ApiError>>;
 
@@ -66,11 +65,11 @@ impl FromRequest for Segment {
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
-        let segment = request
-            .match_info()
-            .iter()
-            .last()
-            .and_then(|(_, value)| segment(value));
+        // actix has undone most of the encoding already, with replacement characters for what is not
+        // UTF-8; only the address as it was sent tells these from their own likes.
+        let readable = decode(request.uri().path(), false).is_some();
+        let last = request.match_info().iter().last().filter(|_| readable);
+        let segment = last.and_then(|(_, value)| segment(value));
         ready(
             segment
                 .map(Self)

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use actix_web::body::BoxBody;
-use actix_web::dev::{ServiceFactory, ServiceRequest, ServiceResponse};
+use actix_web::dev::{Server, ServiceFactory, ServiceRequest, ServiceResponse};
 use actix_web::{App, Error, HttpServer};
 use tokio::time::{Instant, timeout_at};
 
@@ -62,20 +62,7 @@ where
             InitError = (),
         > + 'static,
 {
-    // Whole seconds are what actix takes. Its own limit is only the second line: the deadline
-    // below is exact.
-    let seconds = settings.shutdown_timeout.as_secs().saturating_add(1);
-    let mut server = HttpServer::new(app)
-        .disable_signals()
-        .shutdown_timeout(seconds)
-        .max_connections(settings.max_connections)
-        .keep_alive(settings.keep_alive)
-        .client_request_timeout(settings.head_timeout)
-        .client_disconnect_timeout(Duration::from_secs(1));
-    if let Some(workers) = settings.workers {
-        server = server.workers(workers);
-    }
-    let server = server.listen(listener)?.run();
+    let server = start(listener, settings, app)?;
     let handle = server.handle();
     let mut serving = tokio::spawn(server);
 
@@ -96,6 +83,34 @@ where
         );
     }
     Ok(())
+}
+
+/// Begins to serve. Apart from `serve`, because the builder cannot be held across an await.
+fn start<T, F>(listener: TcpListener, settings: ServerSettings, app: F) -> io::Result<Server>
+where
+    F: Fn() -> App<T> + Send + Clone + 'static,
+    T: ServiceFactory<
+            ServiceRequest,
+            Config = (),
+            Response = ServiceResponse<BoxBody>,
+            Error = Error,
+            InitError = (),
+        > + 'static,
+{
+    // Whole seconds are what actix takes. Its own limit is only the second line: the deadline
+    // below is exact.
+    let seconds = settings.shutdown_timeout.as_secs().saturating_add(1);
+    let mut server = HttpServer::new(app)
+        .disable_signals()
+        .shutdown_timeout(seconds)
+        .max_connections(settings.max_connections)
+        .keep_alive(settings.keep_alive)
+        .client_request_timeout(settings.head_timeout)
+        .client_disconnect_timeout(Duration::from_secs(1));
+    if let Some(workers) = settings.workers {
+        server = server.workers(workers);
+    }
+    Ok(server.listen(listener)?.run())
 }
 
 /// Resolves at SIGTERM or SIGINT.

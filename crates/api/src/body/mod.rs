@@ -43,9 +43,8 @@
 //!
 //! - Error answers, the security scheme and the `Request-Id` header are added to every operation of
 //!   the OpenAPI document by [`openapi`](crate::openapi); a handler documents only its success.
-//! - PUT: the struct derives `Default` and has `#[serde(default)]`. A member that can be cleared is a
-//!   [`Patch<T>`](crate::fields::Patch); one that cannot is an `Option<T>` with
-//!   `#[schema(nullable = false)]`, for which `null` is refused.
+//! - PUT: a member that can be cleared is a `#[serde(default)]` [`Patch<T>`](crate::fields::Patch);
+//!   one that cannot is an `Option<T>` with `#[schema(nullable = false)]`, for which `null` is refused.
 //! - A list of [`RawObject`](crate::fields::RawObject) reads the items of a bulk request one by one.
 //! - [`Body::raw`] has the bytes as they came, for the hash of an idempotent request.
 //! - Work that changes anything runs in [`Mutations::run`](crate::mutation::Mutations::run), since a

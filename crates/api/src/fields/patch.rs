@@ -14,7 +14,7 @@ use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 use super::inline;
 use crate::body::PATCH;
 
-/// A clearable member of a PUT. Needs `#[serde(default)]` on the member or its struct.
+/// A clearable member of a PUT. Needs `#[serde(default)]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Patch<T> {
     /// Left out: unchanged.

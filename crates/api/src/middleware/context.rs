@@ -116,8 +116,10 @@ pub async fn context(
             .await;
         let result = match answered {
             Ok(Ok(response)) => Ok(envelope.finish(response.map_into_boxed_body())),
-            Ok(Err(error)) => Err(envelope.rendered(error)),
-            Err(panic) => Err(envelope.rendered(ApiError::internal(panic_message(&*panic)).into())),
+            Ok(Err(error)) => Err(envelope.rendered(&error)),
+            Err(panic) => {
+                Err(envelope.rendered(&ApiError::internal(panic_message(&*panic)).into()))
+            }
         };
         let status = match &result {
             Ok(response) => response.status(),
@@ -219,10 +221,10 @@ impl Envelope {
     }
 
     /// An error without a request, as one that renders itself in full.
-    fn rendered(&self, error: Error) -> Error {
+    fn rendered(&self, error: &Error) -> Error {
         let api = match error.as_error::<ApiError>() {
             Some(error) => error.clone(),
-            None => foreign(error.as_response_error().status_code(), &error),
+            None => foreign(error.as_response_error().status_code(), error),
         };
         Rendered {
             status: api.status(),

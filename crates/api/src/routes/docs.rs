@@ -114,10 +114,10 @@ fn errors_page() -> String {
             .join(", ");
         // Writing to a string cannot fail. Codes and explanations are ours and hold no markup.
         let explanation = code.explanation().replace('<', "&lt;").replace('>', "&gt;");
-        let _infallible = write!(
+        let _infallible = writeln!(
             sections,
             "<section id=\"{0}\"><h2><a href=\"#{0}\"><code>{0}</code></a> <small>{statuses}</small></h2>\
-             <p>{explanation}</p></section>\n",
+             <p>{explanation}</p></section>",
             code.as_str()
         );
     }

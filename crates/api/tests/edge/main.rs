@@ -1,0 +1,14 @@
+//! The surface on the wire, with toy routes: what clients send wrong, and what goes wrong inside.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking, and its helpers stand outside of test functions"
+)]
+
+mod bodies;
+mod documents;
+mod harness;
+mod lifetime;
+mod surface;
