@@ -1,1 +1,3 @@
-//! Adapters.
+//! The adapters of the domain's ports.
+
+pub mod postgres;

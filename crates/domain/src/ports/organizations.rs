@@ -54,6 +54,14 @@ pub trait OrganizationStore: Send {
     /// # Errors
     /// [`StoreError::Stale`], [`StoreError::Missing`].
     async fn update(&mut self, organization: &mut Organization) -> Result<(), StoreError>;
+    /// Counts the committed changes of whatever the organization's prices are made
+    /// of: its discount, its products' discounts and states, its variants' prices,
+    /// discounts, options, states and identifiers, its lease terms. Stock does not
+    /// count. Zero before the first.
+    ///
+    /// Prices that are read after the revision are at least as new as it: kept
+    /// under it, they are out of date exactly when it has moved on.
+    async fn pricing_revision(&mut self, organization: OrganizationId) -> Result<i64, StoreError>;
 }
 
 /// A pickup location that has no number yet.

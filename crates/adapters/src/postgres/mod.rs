@@ -1,0 +1,3 @@
+//! The stores on Postgres.
+
+mod schema;

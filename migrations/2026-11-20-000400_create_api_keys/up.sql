@@ -1,0 +1,24 @@
+create table api_keys (
+    id uuid not null,
+    organization_id bigint not null,
+    user_id bigint not null,
+    mode text not null,
+    permissions text[] not null,
+    name text,
+    -- SHA-256 of the secret, which is kept nowhere.
+    hash bytea not null,
+    hint text not null,
+    created_at timestamptz not null,
+    expires_at timestamptz,
+    revoked_at timestamptz,
+    last_used_at timestamptz,
+    constraint api_keys_pkey primary key (id),
+    constraint api_keys_hash_key unique (hash),
+    constraint api_keys_organization_id_fkey foreign key (organization_id) references organizations (id),
+    constraint api_keys_user_id_fkey foreign key (user_id) references customers (user_id),
+    constraint api_keys_mode_check check (mode in ('live', 'sandbox')),
+    constraint api_keys_hash_check check (octet_length(hash) = 32)
+);
+
+create index api_keys_organization_id_created_at_idx on api_keys (organization_id, created_at, id);
+create index api_keys_user_id_idx on api_keys (user_id);

@@ -1,0 +1,1 @@
+drop table lease_terms;

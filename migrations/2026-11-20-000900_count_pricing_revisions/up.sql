@@ -1,0 +1,57 @@
+-- Counts the changes of whatever an organization's prices are made of. A cache of prices that is kept under the
+-- revision read before them is emptied everywhere by the commit of a change, whoever made it.
+create table pricing_revisions (
+    organization_id bigint not null,
+    revision bigint not null,
+    constraint pricing_revisions_pkey primary key (organization_id),
+    constraint pricing_revisions_organization_id_fkey
+        foreign key (organization_id) references organizations (id) on delete cascade
+);
+
+create function bump_pricing_revision() returns trigger language plpgsql as $$
+declare
+    owner bigint := case when tg_op = 'DELETE' then old.organization_id else new.organization_id end;
+begin
+    insert into pricing_revisions as known (organization_id, revision) values (owner, 1)
+    on conflict (organization_id) do update set revision = known.revision + 1;
+    return null;
+end
+$$;
+
+create function bump_own_pricing_revision() returns trigger language plpgsql as $$
+begin
+    insert into pricing_revisions as known (organization_id, revision) values (new.id, 1)
+    on conflict (organization_id) do update set revision = known.revision + 1;
+    return null;
+end
+$$;
+
+-- Deferred to the commit: the row of an organization's revision is then locked for a moment only, and last, so that
+-- two transactions that change several prices in different orders do not block each other.
+create constraint trigger organizations_pricing_update
+    after update on organizations deferrable initially deferred for each row
+    when (old.discount is distinct from new.discount)
+    execute function bump_own_pricing_revision();
+
+create constraint trigger products_pricing_update
+    after update on products deferrable initially deferred for each row
+    when ((old.discount, old.status) is distinct from (new.discount, new.status))
+    execute function bump_pricing_revision();
+
+-- Identifiers count too: they decide which variant's prices a look-up finds. Stock does not.
+create constraint trigger product_variants_pricing_update
+    after update on product_variants deferrable initially deferred for each row
+    when (
+        (old.price, old.currency, old.discount, old.options, old.status, old.sku, old.external_id)
+        is distinct from
+        (new.price, new.currency, new.discount, new.options, new.status, new.sku, new.external_id)
+    )
+    execute function bump_pricing_revision();
+
+create constraint trigger product_variants_pricing_insert_delete
+    after insert or delete on product_variants deferrable initially deferred for each row
+    execute function bump_pricing_revision();
+
+create constraint trigger lease_terms_pricing
+    after insert or update or delete on lease_terms deferrable initially deferred for each row
+    execute function bump_pricing_revision();
