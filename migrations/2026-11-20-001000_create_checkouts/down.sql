@@ -1,0 +1,3 @@
+drop table checkout_items;
+drop table checkouts;
+drop sequence checkout_tracking_turns;

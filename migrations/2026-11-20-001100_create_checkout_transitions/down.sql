@@ -1,0 +1,2 @@
+drop table checkout_transitions;
+drop function refuse_to_rewrite_history();

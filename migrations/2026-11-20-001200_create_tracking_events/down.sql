@@ -1,0 +1,1 @@
+drop table tracking_events;

@@ -1,0 +1,1 @@
+drop table outbox_jobs;

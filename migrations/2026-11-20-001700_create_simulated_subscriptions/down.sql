@@ -1,0 +1,2 @@
+drop table simulated_invoices;
+drop table simulated_subscriptions;

@@ -1,0 +1,2 @@
+drop table simulated_documents;
+drop table simulated_identity_sessions;
