@@ -45,9 +45,9 @@ pub(crate) fn provide(
 #[cfg(has_payload)]
 mod payload {
     use std::collections::HashMap;
-    use std::fs::{self, DirBuilder, File, OpenOptions};
+    use std::fs::{self, File, OpenOptions, Permissions};
     use std::io::{self, Read, Write};
-    use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+    use std::os::unix::fs::PermissionsExt;
     use std::path::{Path, PathBuf};
     use std::process::Command;
 
@@ -55,7 +55,7 @@ mod payload {
     use sha2::{Digest, Sha256};
 
     use super::VERSION;
-    use crate::layout::{Layout, remove_dir, sync_dir};
+    use crate::layout::{Layout, create_passable_dir, remove_dir, sync_dir};
     use crate::{Error, Progress};
 
     /// One line for each file: SHA-256, size, `x` or `-`, path.
@@ -164,17 +164,11 @@ mod payload {
         for entry in entries {
             let path = folder.join(entry.path);
             if let Some(parent) = path.parent() {
-                // Readable for the user that the server runs as.
-                DirBuilder::new()
-                    .recursive(true)
-                    .mode(0o755)
-                    .create(parent)
-                    .map_err(Error::io("create", parent))?;
+                create_passable_dir(parent).map_err(Error::io("create", parent))?;
             }
             let mut file = OpenOptions::new()
                 .write(true)
                 .create_new(true)
-                .mode(if entry.executable { 0o755 } else { 0o644 })
                 .open(&path)
                 .map_err(Error::io("create", &path))?;
             let sum = match written.get(entry.sha256) {
@@ -188,7 +182,11 @@ mod payload {
             if sum != entry.sha256 {
                 return Err(damaged(&path, &sum, entry));
             }
-            file.sync_all().map_err(Error::io("flush", &path))?;
+            // For the user that the server runs as, whatever the umask says.
+            let mode = if entry.executable { 0o755 } else { 0o644 };
+            file.set_permissions(Permissions::from_mode(mode))
+                .and_then(|()| file.sync_all())
+                .map_err(Error::io("flush", &path))?;
             written.entry(entry.sha256).or_insert(path);
         }
         Ok(())

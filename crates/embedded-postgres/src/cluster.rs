@@ -11,8 +11,8 @@ use rustix::process::Signal;
 use crate::account::Account;
 use crate::binaries::Binaries;
 use crate::layout::{
-    Layout, create_private_dir, give, give_tree, open_private_file, remove_dir, remove_file,
-    sync_dir,
+    Layout, create_private_dir, give, give_tree, not_opened, open_private_file, remove_dir,
+    remove_file, sync_dir,
 };
 use crate::lock::ServerLock;
 use crate::{Durability, Error, Progress, Settings, process};
@@ -274,7 +274,7 @@ fn read_password(path: &Path) -> Result<Option<String>, Error> {
     let mut text = String::new();
     match File::open(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Error::io("open", path)(error)),
+        Err(error) => return Err(not_opened(path)(error)),
         Ok(mut file) => file
             .read_to_string(&mut text)
             .map_err(Error::io("read", path))?,

@@ -3,10 +3,11 @@
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, chownat};
+use rustix::process::geteuid;
 
 use crate::Error;
 use crate::account::Account;
@@ -31,19 +32,15 @@ pub(crate) struct Layout {
 impl Layout {
     /// Creates the data directory when it is missing, and checks that it can be one.
     pub(crate) fn prepare(data_dir: &Path) -> Result<Self, Error> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o755)
-            .create(data_dir)
-            .map_err(|source| Error::DataDir {
-                path: data_dir.to_owned(),
-                reason: match source.kind() {
-                    io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
-                        "is not a folder".to_owned()
-                    }
-                    _ => format!("cannot be created: {source}"),
-                },
-            })?;
+        create_passable_dir(data_dir).map_err(|source| Error::DataDir {
+            path: data_dir.to_owned(),
+            reason: match source.kind() {
+                io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+                    "is not a folder".to_owned()
+                }
+                _ => format!("cannot be created: {source}"),
+            },
+        })?;
         let layout = Self::existing(data_dir)?;
         if layout.root.join("PG_VERSION").exists() {
             return Err(Error::DataDir {
@@ -99,6 +96,25 @@ impl Layout {
     }
 }
 
+/// Makes a folder, and those above it that are missing, which root makes passable for the account that the server runs
+/// under whatever its umask says. What is in them has modes of its own.
+pub(crate) fn create_passable_dir(path: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o755).create(path) {
+        Ok(()) if geteuid().is_root() => {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let parent = path
+                .parent()
+                .filter(|parent| !parent.as_os_str().is_empty());
+            create_passable_dir(parent.ok_or(error)?)?;
+            create_passable_dir(path)
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        outcome => outcome,
+    }
+}
+
 /// Makes a folder, mode 0700, that belongs to the account the server runs under.
 pub(crate) fn create_private_dir(path: &Path, account: Option<&Account>) -> Result<(), Error> {
     DirBuilder::new()
@@ -118,17 +134,21 @@ pub(crate) fn open_private_file(path: &Path, account: Option<&Account>) -> Resul
         .truncate(false)
         .mode(0o600)
         .open(path)
-        .map_err(|source| match source.kind() {
-            io::ErrorKind::PermissionDenied => Error::DataDir {
-                path: path.to_owned(),
-                reason:
-                    "permission denied: it belongs to another user than the one who runs Lessor"
-                        .to_owned(),
-            },
-            _ => Error::io("open", path)(source),
-        })?;
+        .map_err(not_opened(path))?;
     give(path, account)?;
     Ok(file)
+}
+
+/// For `map_err`: that a file of the data directory could not be opened.
+pub(crate) fn not_opened(path: &Path) -> impl FnOnce(io::Error) -> Error {
+    move |source| match source.kind() {
+        io::ErrorKind::PermissionDenied => Error::DataDir {
+            path: path.to_owned(),
+            reason: "permission denied: it belongs to another user than the one who runs Lessor"
+                .to_owned(),
+        },
+        _ => Error::io("open", path)(source),
+    }
 }
 
 /// Gives a file or folder to the account; links are not followed.

@@ -18,7 +18,7 @@ use rustix::io::Errno;
 
 use crate::Error;
 use crate::account::Account;
-use crate::layout::open_private_file;
+use crate::layout::{not_opened, open_private_file};
 use crate::postmaster;
 
 /// Why a process owns the server, which tells another what to do that wants it.
@@ -137,7 +137,7 @@ pub(crate) fn look(path: &Path) -> Result<Seen, Error> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(Seen::Free),
-        Err(source) => return Err(Error::io("open", path)(source)),
+        Err(source) => return Err(not_opened(path)(source)),
     };
     if try_lock(&file, path, FlockOperation::NonBlockingLockShared)? {
         return Ok(Seen::Free);

@@ -312,6 +312,8 @@ fn parameters(settings: &Settings) -> Vec<(&'static str, String)> {
     let mut parameters: Vec<(&'static str, String)> = [
         ("port", "5432"),
         ("unix_socket_permissions", "0700"),
+        // Every session is the superuser's: reserved ones would only be missing.
+        ("superuser_reserved_connections", "0"),
         ("cluster_name", "lessor"),
         ("timezone", "UTC"),
         ("log_timezone", "UTC"),

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use lessor_embedded_postgres::{Error, Settings, attach, open, start};
@@ -21,9 +21,27 @@ pub(crate) struct Helper {
     lines: Lines<BufReader<ChildStdout>>,
 }
 
+/// What makes this test program the second process.
+const ARGUMENTS: [&str; 4] = [
+    "helper::second_process",
+    "--exact",
+    "--ignored",
+    "--nocapture",
+];
+
 impl Helper {
     pub(crate) fn spawn(order: &str, data_dir: &Path) -> Self {
-        Self::spawn_as(order, data_dir, &std::env::current_exe().unwrap(), None)
+        Self::run(
+            Command::new(this_program()).args(ARGUMENTS),
+            order,
+            data_dir,
+        )
+    }
+
+    /// As another user, from a copy of this program that this user can reach.
+    pub(crate) fn spawn_as(order: &str, data_dir: &Path, program: &Path, uid: u32) -> Self {
+        let mut command = Command::new(program);
+        Self::run(command.args(ARGUMENTS).uid(uid).gid(uid), order, data_dir)
     }
 
     /// With a folder before the others of its path.
@@ -31,38 +49,27 @@ impl Helper {
         let before = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::iter::once(first.to_owned()).chain(std::env::split_paths(&before));
         let path = std::env::join_paths(folders).unwrap();
-        let mut command = Self::command(order, data_dir, &std::env::current_exe().unwrap());
-        command.env("PATH", path);
-        Self::from(command)
+        let mut command = Command::new(this_program());
+        Self::run(command.args(ARGUMENTS).env("PATH", path), order, data_dir)
     }
 
-    /// As another user, from a copy of this program that this user can reach.
-    pub(crate) fn spawn_as(order: &str, data_dir: &Path, program: &Path, uid: Option<u32>) -> Self {
-        let mut command = Self::command(order, data_dir, program);
-        if let Some(uid) = uid {
-            command.uid(uid).gid(uid);
-        }
-        Self::from(command)
+    /// With another umask.
+    pub(crate) fn spawn_with_umask(order: &str, data_dir: &Path, umask: &str) -> Self {
+        let mut shell = Command::new("/bin/sh");
+        shell
+            .arg("-c")
+            .arg(format!("umask {umask}; exec \"$0\" \"$@\""));
+        Self::run(shell.arg(this_program()).args(ARGUMENTS), order, data_dir)
     }
 
-    fn command(order: &str, data_dir: &Path, program: &Path) -> Command {
-        let mut command = Command::new(program);
-        command
-            .args([
-                "helper::second_process",
-                "--exact",
-                "--ignored",
-                "--nocapture",
-            ])
+    fn run(command: &mut Command, order: &str, data_dir: &Path) -> Self {
+        let mut child = command
             .env(ORDER, order)
             .env(DATA_DIR, data_dir)
             .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
-        command
-    }
-
-    fn from(mut command: Command) -> Self {
-        let mut child = command.spawn().unwrap();
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let stdin = child.stdin.take();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         Self {
@@ -129,6 +136,10 @@ impl Drop for Helper {
     }
 }
 
+fn this_program() -> PathBuf {
+    std::env::current_exe().unwrap()
+}
+
 fn say(line: &str) {
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{MARK}{line}").unwrap();
@@ -144,7 +155,7 @@ fn wait_for_end_of_input() {
 #[ignore = "the second process of other tests"]
 fn second_process() {
     let order = std::env::var(ORDER).expect("only other tests run this");
-    let data_dir = std::path::PathBuf::from(std::env::var_os(DATA_DIR).unwrap());
+    let data_dir = PathBuf::from(std::env::var_os(DATA_DIR).unwrap());
     let settings = Settings::new(&data_dir);
     match order.as_str() {
         "own" => {

@@ -51,6 +51,12 @@ fn the_first_start_makes_a_cluster_and_later_ones_find_it() {
 
     let server = instance.server_pid();
     assert!(instance.is_running());
+    // Ctrl-C at the terminal is sent to the owner's process group, and is not to reach the server.
+    let group = rustix::process::getpgid(rustix::process::Pid::from_raw(
+        i32::try_from(server).unwrap(),
+    ))
+    .unwrap();
+    assert_ne!(group, rustix::process::getpgrp());
     // The open session does not keep the server from stopping.
     instance.stop();
     assert!(!lives(server));
@@ -200,14 +206,14 @@ fn relative_data_directories_work() {
 
 #[test]
 fn a_throwaway_server_flushes_nothing_and_leaves_nothing() {
-    let instance = throwaway(20, |_| ()).unwrap();
+    let instance = throwaway(3, |_| ()).unwrap();
     let folder = instance.data_dir().to_owned();
     let server = instance.server_pid();
     let session = Session::open(instance.url());
     assert_eq!(session.text("SELECT current_setting('fsync')"), "off");
     assert_eq!(
         session.text("SELECT current_setting('max_connections')"),
-        "20"
+        "3"
     );
     session.execute("CREATE DATABASE template_of_tests");
     session.execute("CREATE DATABASE one TEMPLATE template_of_tests STRATEGY file_copy");

@@ -47,7 +47,7 @@ fn an_ordinary_user_runs_it_as_itself() {
         return;
     }
     let (folder, program) = ordinary_users_folder();
-    let mut owner = Helper::spawn_as("own", &folder.data_dir(), &program, Some(ORDINARY));
+    let mut owner = Helper::spawn_as("own", &folder.data_dir(), &program, ORDINARY);
     let server: u32 = owner.wait_for("server ").parse().unwrap();
     let url = owner.wait_for("url ");
     assert_eq!(
@@ -71,7 +71,7 @@ fn an_ordinary_user_runs_it_as_itself() {
         0
     );
     by_root.stop();
-    let mut again = Helper::spawn_as("own", &folder.data_dir(), &program, Some(ORDINARY));
+    let mut again = Helper::spawn_as("own", &folder.data_dir(), &program, ORDINARY);
     assert_eq!(
         Session::open(&again.wait_for("url ")).number("SELECT count(*) FROM kept"),
         0
@@ -86,7 +86,7 @@ fn an_ordinary_user_loses_nothing_to_a_kill() {
     }
     let (folder, program) = ordinary_users_folder();
     for _ in 0..3 {
-        let mut owner = Helper::spawn_as("commit", &folder.data_dir(), &program, Some(ORDINARY));
+        let mut owner = Helper::spawn_as("commit", &folder.data_dir(), &program, ORDINARY);
         let mut acknowledged: i64 = 0;
         for _ in 0..50 {
             acknowledged = owner.wait_for("committed ").parse().unwrap();
@@ -95,7 +95,7 @@ fn an_ordinary_user_loses_nothing_to_a_kill() {
         for line in owner.rest() {
             acknowledged = line.strip_prefix("committed ").unwrap().parse().unwrap();
         }
-        let mut next = Helper::spawn_as("own", &folder.data_dir(), &program, Some(ORDINARY));
+        let mut next = Helper::spawn_as("own", &folder.data_dir(), &program, ORDINARY);
         let session = Session::open(&next.wait_for("url "));
         assert!(session.number("SELECT max(id) FROM acknowledged") >= acknowledged);
         next.finish();
@@ -111,7 +111,7 @@ fn another_users_data_directory_is_refused() {
     start(&Settings::new(folder.data_dir()), |_| ())
         .unwrap()
         .stop();
-    let mut other = Helper::spawn_as("start", &folder.data_dir(), &program, Some(ORDINARY));
+    let mut other = Helper::spawn_as("start", &folder.data_dir(), &program, ORDINARY);
     let refused = other.wait_for("error ");
     assert!(refused.contains("--data-dir"), "{refused}");
     assert!(refused.contains("run it as that user"), "{refused}");
@@ -134,6 +134,47 @@ fn root_is_told_which_folder_bars_the_way() {
     assert!(refused.to_string().contains("/var/lib/lessor"), "{refused}");
     fs::set_permissions(&home, fs::Permissions::from_mode(0o711)).unwrap();
     start(&Settings::new(home.join("db")), |_| ()).unwrap();
+}
+
+#[test]
+fn roots_umask_does_not_bar_the_server() {
+    if !is_root() {
+        return;
+    }
+    let folder = Folder::new();
+    let mut owner = Helper::spawn_with_umask("own", &folder.path().join("new/db"), "077");
+    owner.wait_for("url ");
+    owner.finish();
+}
+
+#[test]
+fn a_place_that_an_ordinary_user_may_not_write_to_is_refused() {
+    if !is_root() {
+        return;
+    }
+    let (folder, program) = ordinary_users_folder();
+    let of_root = folder.path().join("of-root");
+    fs::create_dir(&of_root).unwrap();
+    for data_dir in [of_root.clone(), of_root.join("db")] {
+        let mut user = Helper::spawn_as("start", &data_dir, &program, ORDINARY);
+        let refused = user.wait_for("error --data-dir");
+        assert!(
+            refused.to_lowercase().contains("permission denied"),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn another_users_server_cannot_be_attached_to() {
+    if !is_root() {
+        return;
+    }
+    let (folder, program) = ordinary_users_folder();
+    let _owner = start(&Settings::new(folder.data_dir()), |_| ()).unwrap();
+    let mut other = Helper::spawn_as("attach", &folder.data_dir(), &program, ORDINARY);
+    let refused = other.wait_for("error --data-dir");
+    assert!(refused.contains("permission denied"), "{refused}");
 }
 
 #[test]
