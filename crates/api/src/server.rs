@@ -100,6 +100,8 @@ where
     // Whole seconds are what actix takes. Its own limit is only the second line: the deadline
     // below is exact.
     let seconds = settings.shutdown_timeout.as_secs().saturating_add(1);
+    // The disconnect timeout also is how long a closing connection is read on, so that an answer
+    // which comes before the end of the request is not overtaken by a reset.
     let mut server = HttpServer::new(app)
         .disable_signals()
         .shutdown_timeout(seconds)

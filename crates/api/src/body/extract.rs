@@ -108,7 +108,6 @@ async fn read(request: &HttpRequest, mut payload: dev::Payload) -> Result<Bytes,
     let headers = request.headers();
     let declared = declares_json(headers)?;
     if content_length(headers).is_some_and(|length| length > limits.max_bytes as u64) {
-        discard(payload, limits).await;
         return Err(ApiError::payload_too_large(limits.max_bytes));
     }
     let whole = async {
@@ -128,31 +127,10 @@ async fn read(request: &HttpRequest, mut payload: dev::Payload) -> Result<Bytes,
     };
     match tokio::time::timeout(limits.timeout, whole).await {
         Ok(Ok(Some(body))) => Ok(body),
-        Ok(Ok(None)) => {
-            discard(payload, limits).await;
-            Err(ApiError::payload_too_large(limits.max_bytes))
-        }
+        Ok(Ok(None)) => Err(ApiError::payload_too_large(limits.max_bytes)),
         Ok(Err(error)) => Err(error),
         Err(_) => Err(ApiError::request_timeout()),
     }
-}
-
-/// Reads on for a while, since closing a connection with unread data resets it, and the reset can
-/// overtake the answer. Bounded: who sends more than this gets the reset.
-async fn discard(mut payload: dev::Payload, limits: BodyLimits) {
-    let mut rest = limits.max_bytes.saturating_mul(8);
-    let all = async {
-        while let Some(Ok(chunk)) = payload.next().await {
-            let Some(left) = rest.checked_sub(chunk.len()) else {
-                return;
-            };
-            rest = left;
-        }
-    };
-    // Whether the rest came or not, the answer is the same.
-    tokio::time::timeout(Duration::from_secs(1), all)
-        .await
-        .unwrap_or_default();
 }
 
 fn content_length(headers: &HeaderMap) -> Option<u64> {

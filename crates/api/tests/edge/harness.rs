@@ -17,6 +17,7 @@ use lessor::mutation::Mutations;
 use lessor::query::{QueryParams, Segment};
 use lessor::routes::health::Readiness;
 use lessor::server::{self, ServerSettings};
+use lessor::telemetry::Metrics;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -299,6 +300,7 @@ pub(crate) struct Setup {
     pub(crate) limits: BodyLimits,
     pub(crate) settings: ServerSettings,
     pub(crate) ready: bool,
+    pub(crate) metrics: Option<Metrics>,
 }
 
 impl Default for Setup {
@@ -310,6 +312,7 @@ impl Default for Setup {
                 ..ServerSettings::default()
             },
             ready: true,
+            metrics: None,
         }
     }
 }
@@ -344,7 +347,7 @@ impl Server {
                     Err("secret host refuses".to_owned())
                 }
             }),
-            metrics: None,
+            metrics: setup.metrics,
         };
         let (stop, stopped) = oneshot::channel::<()>();
         let data = gate.clone();

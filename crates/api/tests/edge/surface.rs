@@ -1,3 +1,5 @@
+use lessor::telemetry::Metrics;
+
 use crate::harness::{Server, Setup};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -188,4 +190,73 @@ async fn health_says_what_is_asked() {
     let answer = broken.send("GET", "/readyz", &[], b"").await;
     answer.assert_error(503, "unavailable", None);
     assert_eq!(answer.header("retry-after"), Some("1"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_count_by_route_and_not_by_path() {
+    let server = Server::with(Setup {
+        metrics: Some(Metrics::install().unwrap()),
+        ..Setup::default()
+    })
+    .await;
+    for (method, path) in [
+        ("GET", "/v1/things/metrics-1"),
+        ("HEAD", "/v1/things/metrics-2"),
+        ("BREW", "/metrics-nowhere"),
+    ] {
+        server.send(method, path, &[], b"").await;
+    }
+    let answer = server.send("GET", "/metrics", &[], b"").await;
+    assert!(
+        answer
+            .header("content-type")
+            .unwrap()
+            .starts_with("text/plain; version=0.0.4")
+    );
+    for line in [
+        "http_requests_total{method=\"GET\",route=\"/v1/things/{id}\",status=\"200\"}",
+        "http_requests_total{method=\"HEAD\",route=\"/v1/things/{id}\",status=\"200\"}",
+        "http_requests_total{method=\"other\",route=\"unmatched\",status=\"404\"}",
+        "http_request_duration_seconds_bucket{method=\"GET\",route=\"/v1/things/{id}\",le=\"10\"}",
+        "http_requests_in_flight",
+    ] {
+        assert!(answer.body.contains(line), "{line} in {}", answer.body);
+    }
+    assert!(!answer.body.contains("metrics-1"));
+    // Without a recorder there is nothing to show.
+    let bare = Server::start().await;
+    bare.send("GET", "/metrics", &[], b"")
+        .await
+        .assert_error(404, "not_found", None);
+}
+
+/// What a refused request leaves unread is never taken for the next request.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unread_body_is_not_the_next_request() {
+    let server = Server::start().await;
+    let smuggled = "GET /v1/things/smuggled HTTP/1.1\r\nhost: x\r\nauthorization: k\r\n\r\n";
+    for head in [
+        "POST /v1/things HTTP/1.1\r\nhost: x\r\nauthorization: k\r\ncontent-type: text/plain\r\n",
+        "POST /v1/things HTTP/1.1\r\nhost: x\r\n",
+        "POST /nope HTTP/1.1\r\nhost: x\r\n",
+        "GET /healthz HTTP/1.1\r\nhost: x\r\n",
+    ] {
+        let first = format!("{head}content-length: {}\r\n\r\n{smuggled}", smuggled.len());
+        let last = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        let answer = server.raw(format!("{first}{last}").as_bytes()).await;
+        assert!(!answer.body.contains("smuggled"), "{answer:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_arrives_though_the_body_was_not_read() {
+    let server = Server::start().await;
+    let body = "x".repeat(4 * 1024 * 1024);
+    for (path, status) in [("/nope", 404), ("/v1/things", 401)] {
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        assert_eq!(server.raw(request.as_bytes()).await.status, status);
+    }
 }
