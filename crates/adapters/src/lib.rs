@@ -1,3 +1,5 @@
 //! The adapters of the domain's ports.
 
+pub mod ambient;
 pub mod postgres;
+pub mod unconfigured;

@@ -170,6 +170,284 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    checkouts (id) {
+        id -> Uuid,
+        organization_id -> BigInt,
+        mode -> Text,
+        customer_id -> Uuid,
+        user_id -> BigInt,
+        product_id -> Uuid,
+        variant_id -> Uuid,
+        term_id -> Nullable<Uuid>,
+        lease_term_id -> Nullable<BigInt>,
+        term_in_months -> Nullable<Integer>,
+        lifecycle -> Text,
+        previous_lifecycle -> Nullable<Text>,
+        external_order_id -> Nullable<Text>,
+        insurance_status -> Text,
+        quote -> Nullable<Jsonb>,
+        purchase_items -> Jsonb,
+        redirects -> Jsonb,
+        billing_address -> Nullable<Jsonb>,
+        billing_address_locked -> Bool,
+        shipping_address -> Nullable<Jsonb>,
+        shipping_address_locked -> Bool,
+        pickup_location_id -> Nullable<BigInt>,
+        deposit_method_id -> Nullable<Text>,
+        payment_intent_id -> Nullable<Text>,
+        preauth_expires_at -> Nullable<Timestamptz>,
+        deposit_invoice_id -> Nullable<Text>,
+        deposit_captured_at -> Nullable<Timestamptz>,
+        holds_stock -> Bool,
+        lease_document_id -> Nullable<Text>,
+        signed_at -> Nullable<Timestamptz>,
+        recurring_status -> Text,
+        subscription_id -> Nullable<Text>,
+        recurring_method -> Nullable<Jsonb>,
+        paid_cycles -> Integer,
+        payment_failure_count -> Integer,
+        last_payment_failure -> Nullable<Jsonb>,
+        tracking_number -> Nullable<Text>,
+        tracking_carrier -> Nullable<Text>,
+        tracking_status -> Nullable<Text>,
+        tracking_turn -> Nullable<BigInt>,
+        shipped_at -> Nullable<Timestamptz>,
+        delivered_at -> Nullable<Timestamptz>,
+        signed_by -> Nullable<Text>,
+        return_initiated_at -> Nullable<Timestamptz>,
+        return_completed_at -> Nullable<Timestamptz>,
+        return_cancelled_at -> Nullable<Timestamptz>,
+        return_reason -> Nullable<Text>,
+        return_notes -> Nullable<Text>,
+        waitlist_reason -> Nullable<Text>,
+        waitlist_address -> Nullable<Jsonb>,
+        waitlist_reason_code -> Nullable<Text>,
+        waiting_since -> Nullable<Timestamptz>,
+        lease_start -> Nullable<Date>,
+        lease_end -> Nullable<Date>,
+        confirmed_at -> Nullable<Timestamptz>,
+        active_at -> Nullable<Timestamptz>,
+        cancel_reason -> Nullable<Text>,
+        page_nonce -> Bytea,
+        page_token_hash -> Nullable<Bytea>,
+        created_at -> Timestamptz,
+        updated_at -> Timestamptz,
+        version -> BigInt,
+    }
+}
+
+diesel::table! {
+    checkout_items (id) {
+        id -> Uuid,
+        checkout_id -> Uuid,
+        position -> Integer,
+        variant_id -> Uuid,
+        sku -> Text,
+        name -> Text,
+        serial_number -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    checkout_transitions (checkout_id, sequence) {
+        checkout_id -> Uuid,
+        sequence -> BigInt,
+        from_lifecycle -> Text,
+        event -> Text,
+        to_lifecycle -> Text,
+        at -> Timestamptz,
+        actor -> Text,
+        reason -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    tracking_events (id) {
+        id -> BigInt,
+        checkout_id -> Uuid,
+        tracking_number -> Text,
+        carrier -> Text,
+        at -> Timestamptz,
+        status -> Text,
+        description -> Nullable<Text>,
+        location -> Nullable<Text>,
+        signed_by -> Nullable<Text>,
+        estimated_delivery -> Nullable<Timestamptz>,
+        origin -> Text,
+        received_at -> Timestamptz,
+        dedupe_key -> Bytea,
+    }
+}
+
+diesel::table! {
+    outbox_jobs (id) {
+        id -> Uuid,
+        sequence -> BigInt,
+        effect -> Text,
+        subject_kind -> Text,
+        subject_id -> Uuid,
+        organization_id -> BigInt,
+        mode -> Text,
+        created_at -> Timestamptz,
+        available_at -> Timestamptz,
+        state -> Text,
+        attempts -> Integer,
+        first_attempt_at -> Nullable<Timestamptz>,
+        claimed_until -> Nullable<Timestamptz>,
+        last_error -> Nullable<Text>,
+        done_at -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    inbox_messages (source, id) {
+        source -> Text,
+        id -> Text,
+        sequence -> BigInt,
+        mode -> Text,
+        body -> Bytea,
+        received_at -> Timestamptz,
+        handled_at -> Nullable<Timestamptz>,
+        problem -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    idempotency_answers (key_hash) {
+        key_hash -> Bytea,
+        organization_id -> BigInt,
+        mode -> Text,
+        path -> Text,
+        key -> Text,
+        request_hash -> Bytea,
+        status -> SmallInt,
+        body -> Bytea,
+        is_final -> Bool,
+        created_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    simulated_calls (operation, idempotency_key) {
+        operation -> Text,
+        idempotency_key -> Text,
+        request_hash -> Bytea,
+        answer -> Nullable<Jsonb>,
+        created_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    simulated_attempts (operation, checkout_id) {
+        operation -> Text,
+        checkout_id -> Uuid,
+        attempts -> Integer,
+    }
+}
+
+diesel::table! {
+    simulated_products (id) {
+        id -> Text,
+        name -> Text,
+        description -> Text,
+        active -> Bool,
+        organization_id -> Uuid,
+        monthly_prices -> Jsonb,
+        updated_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    simulated_customers (id) {
+        id -> Text,
+        customer_id -> Uuid,
+        email -> Text,
+        name -> Nullable<Text>,
+        phone -> Nullable<Text>,
+        updated_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    simulated_payment_methods (id) {
+        id -> Text,
+        customer_id -> Uuid,
+        test_card -> Text,
+        details -> Jsonb,
+        created_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    simulated_payment_intents (id) {
+        id -> Text,
+        checkout_id -> Uuid,
+        customer_id -> Uuid,
+        email -> Text,
+        amount_minor -> BigInt,
+        currency -> Text,
+        payment_method_id -> Text,
+        status -> Text,
+        expires_at -> Timestamptz,
+        invoice_id -> Nullable<Text>,
+        captured_at -> Nullable<Timestamptz>,
+        refunded_minor -> BigInt,
+        created_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    simulated_subscriptions (id) {
+        id -> Text,
+        checkout_id -> Uuid,
+        email -> Text,
+        payment_method_id -> Text,
+        amount_minor -> BigInt,
+        currency -> Text,
+        cycles -> Integer,
+        anchor -> Date,
+        billed_cycles -> Integer,
+        next_on -> Date,
+        status -> Text,
+        created_at -> Timestamptz,
+        ended_at -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    simulated_invoices (id) {
+        id -> Text,
+        subscription_id -> Text,
+        cycle -> Integer,
+        due_on -> Date,
+        paid -> Bool,
+        failure_code -> Nullable<Text>,
+        failure_message -> Nullable<Text>,
+        billed_at -> Timestamptz,
+        told_at -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    simulated_identity_sessions (id) {
+        id -> Text,
+        checkout_id -> Uuid,
+        customer_id -> Uuid,
+        email -> Text,
+        created_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    simulated_documents (id) {
+        id -> Text,
+        checkout_id -> Uuid,
+        quote -> Jsonb,
+        created_at -> Timestamptz,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(
     organizations,
     pickup_locations,
@@ -180,4 +458,8 @@ diesel::allow_tables_to_appear_in_same_query!(
     product_variants,
     lease_terms,
     pricing_revisions,
+    checkouts,
+    checkout_items,
 );
+
+diesel::allow_tables_to_appear_in_same_query!(simulated_subscriptions, simulated_invoices);

@@ -1,0 +1,185 @@
+//! Providers of a mode that nobody has set up.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use lessor_domain::access::Mode;
+use lessor_domain::checkout::PaymentMethod;
+use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::money::Money;
+use lessor_domain::ports::{
+    Answer, Authorization, Call, Capture, CreditChecker, DepositRequest, DocumentSigner, Doubt,
+    IdentityResult, IdentitySession, IdentityVerifier, LeaseDocument, PaymentProcessor, Person,
+    ProcessorCustomer, ProcessorProduct, ProcessorVariant, Providers, Subscription,
+    SubscriptionRequest, Voided,
+};
+use lessor_domain::pricing::Quote;
+
+/// Stands for providers that are not configured: every call answers
+/// [`Doubt::Unconfigured`] with what there is to set, so that the work waits in the
+/// outbox until somebody sets it.
+#[derive(Debug, Clone, Copy)]
+pub struct Unconfigured {
+    variable: &'static str,
+}
+
+impl Unconfigured {
+    /// Providers that are missing until the environment variable is set.
+    #[must_use]
+    pub const fn new(variable: &'static str) -> Self {
+        Self { variable }
+    }
+
+    /// All four of them.
+    #[must_use]
+    pub fn providers(self) -> Providers {
+        Providers {
+            processor: Arc::new(self),
+            identity: Arc::new(self),
+            credit: Arc::new(self),
+            signer: Arc::new(self),
+        }
+    }
+
+    fn doubt<T>(&self, what: &str) -> Result<T, Doubt> {
+        Err(Doubt::Unconfigured(format!(
+            "there is no {what}: set {}",
+            self.variable
+        )))
+    }
+
+    fn processor<T>(&self) -> Result<T, Doubt> {
+        self.doubt("payment processor")
+    }
+}
+
+#[async_trait]
+impl PaymentProcessor for Unconfigured {
+    async fn push_product(&self, _: &Call, _: &ProcessorProduct) -> Result<Answer<()>, Doubt> {
+        self.processor()
+    }
+
+    async fn push_variant(&self, _: &Call, _: &ProcessorVariant) -> Result<Answer<()>, Doubt> {
+        self.processor()
+    }
+
+    async fn push_customer(
+        &self,
+        _: &Call,
+        _: &ProcessorCustomer,
+    ) -> Result<Answer<String>, Doubt> {
+        self.processor()
+    }
+
+    async fn authorize_deposit(
+        &self,
+        _: &Call,
+        _: &DepositRequest,
+    ) -> Result<Answer<Authorization>, Doubt> {
+        self.processor()
+    }
+
+    async fn capture_deposit(&self, _: &Call, _: &str) -> Result<Answer<Capture>, Doubt> {
+        self.processor()
+    }
+
+    async fn void_deposit(&self, _: &Call, _: &str) -> Result<Answer<Voided>, Doubt> {
+        self.processor()
+    }
+
+    async fn refund_deposit(
+        &self,
+        _: &Call,
+        _: &str,
+        _: Option<Money>,
+    ) -> Result<Answer<()>, Doubt> {
+        self.processor()
+    }
+
+    async fn payment_method(
+        &self,
+        _: &Call,
+        _: &ProcessorCustomer,
+        _: Option<String>,
+    ) -> Result<Answer<PaymentMethod>, Doubt> {
+        self.processor()
+    }
+
+    async fn create_subscription(
+        &self,
+        _: &Call,
+        _: &SubscriptionRequest,
+    ) -> Result<Answer<Subscription>, Doubt> {
+        self.processor()
+    }
+
+    async fn cancel_subscription(&self, _: &Call, _: &str) -> Result<Answer<()>, Doubt> {
+        self.processor()
+    }
+
+    async fn subscriptions_of(
+        &self,
+        _: Mode,
+        _: CheckoutPubId,
+    ) -> Result<Vec<Subscription>, Doubt> {
+        self.processor()
+    }
+}
+
+#[async_trait]
+impl IdentityVerifier for Unconfigured {
+    async fn start(
+        &self,
+        _: &Call,
+        _: CheckoutPubId,
+        _: &Person,
+    ) -> Result<Answer<IdentitySession>, Doubt> {
+        self.doubt("identity verifier")
+    }
+
+    async fn result(&self, _: Mode, _: &str) -> Result<IdentityResult, Doubt> {
+        self.doubt("identity verifier")
+    }
+}
+
+#[async_trait]
+impl CreditChecker for Unconfigured {
+    async fn check(&self, _: &Call, _: &Person, _: Option<Quote>) -> Result<Answer<()>, Doubt> {
+        self.doubt("credit checker")
+    }
+}
+
+#[async_trait]
+impl DocumentSigner for Unconfigured {
+    async fn prepare(&self, _: &Call, _: &LeaseDocument) -> Result<Answer<String>, Doubt> {
+        self.doubt("document signer")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn says_what_to_set() {
+        let providers = Unconfigured::new("LESSOR_PROCESSOR_LIVE_KEY").providers();
+        let call = Call {
+            mode: Mode::Live,
+            idempotency_key: "captureDeposit-1".to_owned(),
+            first_tried_at: chrono::DateTime::UNIX_EPOCH,
+            now: chrono::DateTime::UNIX_EPOCH,
+        };
+        assert_eq!(
+            providers.processor.capture_deposit(&call, "pi_1").await,
+            Err(Doubt::Unconfigured(
+                "there is no payment processor: set LESSOR_PROCESSOR_LIVE_KEY".to_owned()
+            ))
+        );
+        assert_eq!(
+            providers.identity.result(Mode::Live, "vs_1").await,
+            Err(Doubt::Unconfigured(
+                "there is no identity verifier: set LESSOR_PROCESSOR_LIVE_KEY".to_owned()
+            ))
+        );
+    }
+}
