@@ -16,6 +16,7 @@ mod organizations;
 mod outbox;
 mod paging;
 mod processor;
+mod processor_event;
 mod providers;
 mod store_error;
 mod tracking;
@@ -40,6 +41,7 @@ pub use processor::{
     Answer, Authorization, Call, Capture, DepositRequest, PaymentProcessor, ProcessorCustomer,
     ProcessorProduct, ProcessorVariant, Subscription, SubscriptionRequest, Voided,
 };
+pub use processor_event::{OurIds, ProcessorEvent, ProcessorFact};
 pub use providers::{
     CarrierDetector, CreditChecker, DocumentSigner, Doubt, FormatDetector, IdentityResult,
     IdentitySession, IdentityVerifier, LeaseDocument, Person, ProviderSet, Providers,

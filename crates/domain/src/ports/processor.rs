@@ -228,9 +228,21 @@ pub trait PaymentProcessor: Send + Sync {
         subscription_id: &str,
     ) -> Result<Answer<()>, Doubt>;
     /// The checkout's subscriptions: one at the most, unless something went wrong.
+    ///
+    /// A processor may need a minute before it shows one that was just made.
     async fn subscriptions_of(
         &self,
         mode: Mode,
         checkout: CheckoutPubId,
     ) -> Result<Vec<Subscription>, Doubt>;
+    /// Why the payment of this invoice failed the last time; nothing when it did not.
+    ///
+    /// A message that a recurring payment failed does not say why: this does.
+    async fn payment_failure(
+        &self,
+        _mode: Mode,
+        _invoice_id: &str,
+    ) -> Result<Option<Refusal>, Doubt> {
+        Ok(None)
+    }
 }

@@ -1,0 +1,145 @@
+//! What the payment processor and the identity verifier tell of by themselves.
+
+use super::IdentityResult;
+use crate::access::Mode;
+use crate::checkout::Refusal;
+use crate::ids::{CheckoutPubId, CustomerPubId, OrganizationPubId};
+use crate::money::Money;
+use crate::time::Timestamp;
+
+/// A message that a provider sent by itself.
+///
+/// Messages come late, more than once and in any order: `id` tells repeated ones,
+/// and `at` which of two that contradict each other is the newer one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessorEvent {
+    /// The provider's id of the message.
+    pub id: String,
+    /// When it happened, to the second.
+    pub at: Timestamp,
+    /// Live or sandbox.
+    pub mode: Mode,
+    /// Our records that it is about.
+    pub about: OurIds,
+    /// What happened.
+    pub fact: ProcessorFact,
+}
+
+/// Our ids, as far as the provider's object carries them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OurIds {
+    /// The checkout.
+    pub checkout: Option<CheckoutPubId>,
+    /// The lessor.
+    pub organization: Option<OrganizationPubId>,
+    /// The lessee.
+    pub customer: Option<CustomerPubId>,
+}
+
+/// What happened at a provider.
+///
+/// Facts about payments that Lessor did not ask for, such as those that a
+/// subscription makes by itself, carry no checkout of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProcessorFact {
+    /// An identity verification moved.
+    Identity {
+        /// The verifier's id.
+        session_id: String,
+        /// What is decided of it.
+        result: IdentityResult,
+    },
+    /// A payment was authorized and can be captured.
+    Authorized {
+        /// The processor's id.
+        payment_intent_id: String,
+        /// When the authorization ends unless captured, where the message tells.
+        expires_at: Option<Timestamp>,
+    },
+    /// A payment was refused.
+    PaymentRefused {
+        /// The processor's id.
+        payment_intent_id: String,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// A payment was captured.
+    Captured {
+        /// The processor's id.
+        payment_intent_id: String,
+        /// The processor's id of the charge, where the message tells.
+        invoice_id: Option<String>,
+    },
+    /// An authorization is gone: let go of, or lapsed.
+    AuthorizationEnded {
+        /// The processor's id.
+        payment_intent_id: String,
+        /// Whether its time ran out.
+        lapsed: bool,
+    },
+    /// A captured payment was paid back.
+    Refunded {
+        /// The processor's id, when the payment had one.
+        payment_intent_id: Option<String>,
+        /// How much in all.
+        amount: Money,
+        /// Whether that is all of it.
+        full: bool,
+    },
+    /// The customer's bank contests a payment.
+    Disputed {
+        /// The processor's id, when the payment had one.
+        payment_intent_id: Option<String>,
+        /// The processor's id of the dispute.
+        dispute_id: String,
+        /// How much.
+        amount: Money,
+        /// How far it is, in the processor's word, such as `needs_response`.
+        status: String,
+        /// Whether it is over.
+        closed: bool,
+    },
+    /// A recurring payment was made.
+    InvoicePaid {
+        /// The processor's id of the subscription.
+        subscription_id: String,
+        /// The processor's id of the invoice.
+        invoice_id: String,
+        /// How much.
+        amount: Money,
+        /// Whether it is the first one, made when the subscription starts.
+        first: bool,
+    },
+    /// A recurring payment failed.
+    InvoiceFailed {
+        /// The processor's id of the subscription.
+        subscription_id: String,
+        /// The processor's id of the invoice.
+        invoice_id: String,
+        /// How often the processor has tried this invoice.
+        attempts: u32,
+        /// Whether it is the first one, made when the subscription starts.
+        first: bool,
+    },
+    /// A subscription started or changed, and runs.
+    SubscriptionChanged {
+        /// The processor's id.
+        subscription_id: String,
+        /// How far it is, in the processor's word, such as `past_due`.
+        status: String,
+        /// When it will end by itself.
+        ends_at: Option<Timestamp>,
+    },
+    /// A subscription ended.
+    SubscriptionEnded {
+        /// The processor's id.
+        subscription_id: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// Something that Lessor has no use for.
+    Unknown {
+        /// The provider's name of it.
+        kind: String,
+    },
+}
