@@ -25,5 +25,6 @@ pub mod organization;
 pub mod percentage;
 pub mod ports;
 pub mod pricing;
+pub mod services;
 pub mod text;
 pub mod time;

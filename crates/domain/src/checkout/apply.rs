@@ -245,6 +245,14 @@ impl Checkout {
             } if self.recurring.subscription_id.is_none() => {
                 self.recurring.subscription_id = Some(subscription_id.clone());
             }
+            // Goods that were billed when they were shipped arrive later.
+            Event::Delivered { at, signed_by } if self.shipment.delivered_at.is_none() => {
+                self.shipment.delivered_at = Some(*at);
+                self.shipment.signed_by = signed_by.clone().or(self.shipment.signed_by.take());
+                if self.shipment.tracking.is_some() {
+                    self.shipment.status = Some(TrackingStatus::Delivered);
+                }
+            }
             _ => {}
         }
     }
@@ -373,15 +381,12 @@ impl Checkout {
                 if tracking.is_some() {
                     self.shipment.status = Some(TrackingStatus::PreTransit);
                 } else {
-                    applied.effects.push(Effect::CreateSubscription);
+                    self.request_subscription(by.at, applied);
                 }
                 self.shipment.tracking = tracking;
             }
             Event::Delivered { at, signed_by } => {
-                // A shipment without tracking is billed from the start already.
-                if self.shipment.delivered_at.is_none() && self.shipment.tracking.is_some() {
-                    applied.effects.push(Effect::CreateSubscription);
-                }
+                self.request_subscription(by.at, applied);
                 self.shipment.delivered_at = Some(at);
                 self.shipment.signed_by = signed_by.or(self.shipment.signed_by.take());
                 if self.shipment.tracking.is_some() {
@@ -509,6 +514,15 @@ impl Checkout {
         }
     }
 
+    /// Goods without tracking are billed when they are shipped, others when they are
+    /// delivered, and none twice.
+    fn request_subscription(&mut self, at: Timestamp, applied: &mut Applied) {
+        if self.recurring.requested_at.is_none() {
+            self.recurring.requested_at = Some(at);
+            applied.effects.push(Effect::CreateSubscription);
+        }
+    }
+
     /// Ends what is running for a checkout that ends without a lease.
     fn let_go(&mut self, applied: &mut Applied) {
         if self.deposit.captured_at.is_some() {
@@ -519,8 +533,8 @@ impl Checkout {
             // A capture may be on its way: whoever voids finds out, and refunds instead.
             applied.effects.push(Effect::VoidDeposit);
         }
-        if self.shipment.shipped_at.is_some() {
-            // Goods went out and came back: a subscription may exist or be on its way.
+        if self.recurring.requested_at.is_some() {
+            // It exists or is on its way.
             applied.effects.push(Effect::CancelSubscription);
         }
         self.release_stock(applied);

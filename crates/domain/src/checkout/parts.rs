@@ -194,6 +194,8 @@ pub struct PaymentFailure {
 pub struct Recurring {
     /// Whether they run.
     pub status: RecurringPaymentStatus,
+    /// When the subscription was asked for: once for each checkout, ever.
+    pub requested_at: Option<Timestamp>,
     /// The processor's id of the subscription.
     pub subscription_id: Option<String>,
     /// What pays.
@@ -210,6 +212,7 @@ impl Default for Recurring {
     fn default() -> Self {
         Self {
             status: RecurringPaymentStatus::Pending,
+            requested_at: None,
             subscription_id: None,
             method: None,
             paid_cycles: 0,

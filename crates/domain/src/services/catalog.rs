@@ -1,23 +1,25 @@
 //! Products and categories.
 
 use super::{Context, Error, Patch, waitlist};
+use crate::access::Mode;
 use crate::access::Permission;
 use crate::catalog::{
-    Category, OptionDefinition, Product, ProductSource, ProductStatus, ProductType, Review, ReviewStatus, check_definitions,
-    check_selection,
+    Category, OptionDefinition, Product, ProductSource, ProductStatus, ProductType, Review,
+    ReviewStatus, check_definitions, check_selection,
 };
 use crate::checkout::Effect;
 use crate::ids::{
-    OrganizationPubId, OrganizationRef, ProductCategoryPubId, ProductCategoryRef, ProductPubId, IdRef, UserId,
+    IdRef, OrganizationPubId, OrganizationRef, ProductCategoryPubId, ProductCategoryRef,
+    ProductPubId, UserId,
 };
 use crate::money::{Amount, Money};
 use crate::organization::Organization;
 use crate::percentage::Percentage;
 use crate::ports::{
-    JobSubject, NewCategory, NewJob, Page, ProductFilter, ProductSort, SortOrder, StoreError, UnitOfWork,
+    JobSubject, NewCategory, NewJob, Page, ProductFilter, ProductSort, SortOrder, StoreError,
+    UnitOfWork,
 };
 use crate::text::{Description, ExternalId, Name, Notes, Sku, Url};
-use crate::access::Mode;
 
 /// An option as a caller gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,22 +96,41 @@ pub struct UpdateProduct {
 
 impl UpdateProduct {
     fn touches_more_than_status(&self) -> bool {
-        *self != Self { status: self.status, is_active: self.is_active, source: self.source, ..Self::default() }
+        *self
+            != Self {
+                status: self.status,
+                is_active: self.is_active,
+                source: self.source,
+                ..Self::default()
+            }
     }
 }
 
 /// The status that `status` and `isActive` ask for together.
-pub(super) fn wanted_status(status: Option<ProductStatus>, is_active: Option<bool>) -> Result<Option<ProductStatus>, Error> {
-    let by_flag = is_active.map(|active| if active { ProductStatus::Active } else { ProductStatus::Inactive });
-    match (status, by_flag) {
-        (Some(status), Some(flag)) if status != flag => {
-            Err(Error::invalid("isActive", format!("contradicts status {status}: give one of them")))
+pub(super) fn wanted_status(
+    status: Option<ProductStatus>,
+    is_active: Option<bool>,
+) -> Result<Option<ProductStatus>, Error> {
+    let by_flag = is_active.map(|active| {
+        if active {
+            ProductStatus::Active
+        } else {
+            ProductStatus::Inactive
         }
+    });
+    match (status, by_flag) {
+        (Some(status), Some(flag)) if status != flag => Err(Error::invalid(
+            "isActive",
+            format!("contradicts status {status}: give one of them"),
+        )),
         (status, flag) => Ok(status.or(flag)),
     }
 }
 
-pub(super) async fn organization_of(uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Organization, Error> {
+pub(super) async fn organization_of(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+) -> Result<Organization, Error> {
     uow.organizations()
         .get(ctx.access.organization_id)
         .await?
@@ -125,31 +146,53 @@ pub fn own_organization(ctx: &Context<'_>, organization: OrganizationRef) -> Res
         IdRef::Public(id) => id == ctx.access.organization_pub_id,
         IdRef::Number(id) => id == ctx.access.organization_id,
     };
-    if own { Ok(()) } else { Err(Error::ForeignOrganization) }
+    if own {
+        Ok(())
+    } else {
+        Err(Error::ForeignOrganization)
+    }
 }
 
-pub(super) fn price_in(amount: Amount, organization: &Organization, param: &str) -> Result<Money, Error> {
-    amount.in_currency(organization.currency).map_err(|error| Error::invalid(param, error))
+pub(super) fn price_in(
+    amount: Amount,
+    organization: &Organization,
+    param: &str,
+) -> Result<Money, Error> {
+    amount
+        .in_currency(organization.currency)
+        .map_err(|error| Error::invalid(param, error))
 }
 
-fn defined(options: Vec<OptionInput>, before: &[OptionDefinition], ctx: &Context<'_>) -> Result<Vec<OptionDefinition>, Error> {
+fn defined(
+    options: Vec<OptionInput>,
+    before: &[OptionDefinition],
+    ctx: &Context<'_>,
+) -> Result<Vec<OptionDefinition>, Error> {
     let options: Vec<OptionDefinition> = options
         .into_iter()
         .enumerate()
         .map(|(index, option)| {
-            let known = before.iter().find(|known| known.name.as_str().eq_ignore_ascii_case(option.name.as_str()));
+            let known = before.iter().find(|known| {
+                known
+                    .name
+                    .as_str()
+                    .eq_ignore_ascii_case(option.name.as_str())
+            });
             OptionDefinition {
                 id: option
                     .id
                     .or_else(|| known.map(|known| known.id.clone()))
                     .unwrap_or_else(|| format!("opt_{}", ctx.ids.next().simple())),
-                position: option.position.unwrap_or_else(|| i32::try_from(index).unwrap_or(i32::MAX)),
+                position: option
+                    .position
+                    .unwrap_or_else(|| i32::try_from(index).unwrap_or(i32::MAX)),
                 name: option.name,
                 values: option.values,
             }
         })
         .collect();
-    check_definitions(&options).map_err(|fault| Error::invalid(format!("options{}", fault.path), &fault.message))?;
+    check_definitions(&options)
+        .map_err(|fault| Error::invalid(format!("options{}", fault.path), &fault.message))?;
     Ok(options)
 }
 
@@ -182,7 +225,11 @@ pub(super) fn catalog_job(ctx: &Context<'_>, effect: Effect, subject: JobSubject
 /// # Errors
 /// [`Error`]: another organization, the missing permission, options that are no
 /// matrix, a price that the currency cannot express, an external id in use.
-pub async fn create_product(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, input: CreateProduct) -> Result<Product, Error> {
+pub async fn create_product(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    input: CreateProduct,
+) -> Result<Product, Error> {
     own_organization(ctx, input.organization)?;
     ctx.access.require(Permission::ProductWrite)?;
     let organization = organization_of(uow, ctx).await?;
@@ -203,7 +250,11 @@ pub async fn create_product(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, input: 
         source: input.source,
         product_type: input.product_type,
         review: Review {
-            status: if organization.requires_product_review { ReviewStatus::Pending } else { ReviewStatus::Approved },
+            status: if organization.requires_product_review {
+                ReviewStatus::Pending
+            } else {
+                ReviewStatus::Approved
+            },
             notes: None,
             reviewed_at: None,
             reviewed_by: None,
@@ -220,7 +271,13 @@ pub async fn create_product(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, input: 
         version: 1,
     };
     uow.products().insert(&product).await?;
-    uow.outbox().push(&[catalog_job(ctx, Effect::PushProduct, JobSubject::Product(product.id))]).await?;
+    uow.outbox()
+        .push(&[catalog_job(
+            ctx,
+            Effect::PushProduct,
+            JobSubject::Product(product.id),
+        )])
+        .await?;
     Ok(product)
 }
 
@@ -228,8 +285,16 @@ pub async fn create_product(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, input: 
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Forbidden`].
-pub async fn get_product(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, id: ProductPubId) -> Result<Product, Error> {
-    let product = uow.products().get(ctx.access.organization_id, id).await?.ok_or(Error::not_found("product"))?;
+pub async fn get_product(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: ProductPubId,
+) -> Result<Product, Error> {
+    let product = uow
+        .products()
+        .get(ctx.access.organization_id, id)
+        .await?
+        .ok_or(Error::not_found("product"))?;
     ctx.access.require(Permission::ProductRead)?;
     Ok(product)
 }
@@ -247,8 +312,14 @@ pub async fn list_products(
     page: Page,
 ) -> Result<(Vec<Product>, u64), Error> {
     ctx.access.require(Permission::ProductRead)?;
-    let total = uow.products().count(ctx.access.organization_id, filter).await?;
-    let products = uow.products().list(ctx.access.organization_id, filter, sort, order, page).await?;
+    let total = uow
+        .products()
+        .count(ctx.access.organization_id, filter)
+        .await?;
+    let products = uow
+        .products()
+        .list(ctx.access.organization_id, filter, sort, order, page)
+        .await?;
     Ok((products, total))
 }
 
@@ -257,12 +328,18 @@ async fn still_fits_variants(
     product: &Product,
     options: &[OptionDefinition],
 ) -> Result<(), Error> {
-    let variants = uow.variants().of_products(product.organization_id, &[product.id]).await?;
+    let variants = uow
+        .variants()
+        .of_products(product.organization_id, &[product.id])
+        .await?;
     for variant in variants {
         if let Err(fault) = check_selection(options, &variant.options) {
             return Err(Error::invalid(
                 "options",
-                format!("the variant {} ({}) no longer fits: {}", variant.id, variant.name, fault.message),
+                format!(
+                    "the variant {} ({}) no longer fits: {}",
+                    variant.id, variant.name, fault.message
+                ),
             ));
         }
     }
@@ -280,13 +357,25 @@ pub async fn update_product(
     id: ProductPubId,
     update: UpdateProduct,
 ) -> Result<Product, Error> {
-    let mut product = uow.products().lock(ctx.access.organization_id, id).await?.ok_or(Error::not_found("product"))?;
+    let mut product = uow
+        .products()
+        .lock(ctx.access.organization_id, id)
+        .await?
+        .ok_or(Error::not_found("product"))?;
     ctx.access.require(Permission::ProductWrite)?;
     if product.status == ProductStatus::Archived && update.touches_more_than_status() {
-        return Err(Error::rule("the product is archived: only its status can be updated"));
+        return Err(Error::rule(
+            "the product is archived: only its status can be updated",
+        ));
     }
-    if product.ignore_upstream_updates && update.source.is_some_and(|source| source != ProductSource::Manual) {
-        return Err(Error::rule("the product ignores updates from upstream systems"));
+    if product.ignore_upstream_updates
+        && update
+            .source
+            .is_some_and(|source| source != ProductSource::Manual)
+    {
+        return Err(Error::rule(
+            "the product ignores updates from upstream systems",
+        ));
     }
     let organization = organization_of(uow, ctx).await?;
     let before = product.clone();
@@ -305,22 +394,42 @@ pub async fn update_product(
     product.description = update.description.unwrap_or(product.description);
     product.product_type = update.product_type.unwrap_or(product.product_type);
     product.is_waitlisted = update.is_waitlisted.unwrap_or(product.is_waitlisted);
-    product.ignore_upstream_updates = update.ignore_upstream_updates.unwrap_or(product.ignore_upstream_updates);
+    product.ignore_upstream_updates = update
+        .ignore_upstream_updates
+        .unwrap_or(product.ignore_upstream_updates);
     update.discount.apply(&mut product.discount);
     update.main_image.apply(&mut product.main_image);
     update.sku.apply(&mut product.sku);
     match update.category {
         Patch::Keep => {}
         Patch::Clear => product.category_id = None,
-        Patch::Set(category) => product.category_id = Some(category_of(uow, ctx, category).await?.category_id),
+        Patch::Set(category) => {
+            product.category_id = Some(category_of(uow, ctx, category).await?.category_id)
+        }
     }
-    let shown = |product: &Product| (product.name.clone(), product.description.clone(), product.price, product.main_image.clone());
-    if organization.requires_product_review && product.review.status == ReviewStatus::Approved && shown(&before) != shown(&product) {
+    let shown = |product: &Product| {
+        (
+            product.name.clone(),
+            product.description.clone(),
+            product.price,
+            product.main_image.clone(),
+        )
+    };
+    if organization.requires_product_review
+        && product.review.status == ReviewStatus::Approved
+        && shown(&before) != shown(&product)
+    {
         product.review.status = ReviewStatus::Pending;
     }
     product.updated_at = ctx.now;
     uow.products().update(&mut product).await?;
-    uow.outbox().push(&[catalog_job(ctx, Effect::PushProduct, JobSubject::Product(product.id))]).await?;
+    uow.outbox()
+        .push(&[catalog_job(
+            ctx,
+            Effect::PushProduct,
+            JobSubject::Product(product.id),
+        )])
+        .await?;
     if is_open(&product) && !is_open(&before) {
         waitlist::free_product(uow, ctx.now, ctx.ids, &product).await?;
     }
@@ -338,8 +447,16 @@ const fn is_open(product: &Product) -> bool {
 ///
 /// # Errors
 /// [`Error::NotFound`], also of what is archived already; [`Error::Forbidden`].
-pub async fn delete_product(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, id: ProductPubId) -> Result<Product, Error> {
-    let mut product = uow.products().lock(ctx.access.organization_id, id).await?.ok_or(Error::not_found("product"))?;
+pub async fn delete_product(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: ProductPubId,
+) -> Result<Product, Error> {
+    let mut product = uow
+        .products()
+        .lock(ctx.access.organization_id, id)
+        .await?
+        .ok_or(Error::not_found("product"))?;
     ctx.access.require(Permission::ProductDelete)?;
     if product.status == ProductStatus::Archived {
         return Err(Error::not_found("product"));
@@ -347,10 +464,17 @@ pub async fn delete_product(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, id: Pro
     product.updated_at = ctx.now;
     product.status = ProductStatus::Archived;
     // The variants are locked, so that no checkout of one appears in between.
-    let variants = uow.variants().of_products(product.organization_id, &[product.id]).await?;
+    let variants = uow
+        .variants()
+        .of_products(product.organization_id, &[product.id])
+        .await?;
     let mut locked = Vec::with_capacity(variants.len());
     for variant in variants {
-        locked.extend(uow.variants().lock(product.organization_id, variant.id).await?);
+        locked.extend(
+            uow.variants()
+                .lock(product.organization_id, variant.id)
+                .await?,
+        );
     }
     if uow.products().has_checkout_items(product.id).await? {
         for mut variant in locked {
@@ -359,7 +483,13 @@ pub async fn delete_product(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, id: Pro
             uow.variants().update(&mut variant).await?;
         }
         uow.products().update(&mut product).await?;
-        uow.outbox().push(&[catalog_job(ctx, Effect::PushProduct, JobSubject::Product(product.id))]).await?;
+        uow.outbox()
+            .push(&[catalog_job(
+                ctx,
+                Effect::PushProduct,
+                JobSubject::Product(product.id),
+            )])
+            .await?;
     } else {
         uow.products().delete(product.id).await?;
     }
@@ -378,9 +508,18 @@ pub async fn review_product(
     notes: Option<Notes>,
     reviewer: Option<UserId>,
 ) -> Result<Product, Error> {
-    let mut product = uow.products().lock(ctx.access.organization_id, id).await?.ok_or(Error::not_found("product"))?;
+    let mut product = uow
+        .products()
+        .lock(ctx.access.organization_id, id)
+        .await?
+        .ok_or(Error::not_found("product"))?;
     let was_open = is_open(&product);
-    product.review = Review { status, notes, reviewed_at: Some(ctx.now), reviewed_by: reviewer };
+    product.review = Review {
+        status,
+        notes,
+        reviewed_at: Some(ctx.now),
+        reviewed_by: reviewer,
+    };
     product.updated_at = ctx.now;
     uow.products().update(&mut product).await?;
     if is_open(&product) && !was_open {
@@ -393,7 +532,11 @@ pub async fn review_product(
 ///
 /// # Errors
 /// [`Error::Forbidden`]; [`Error::Invalid`] when the name is in use.
-pub async fn create_category(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, name: Name) -> Result<Category, Error> {
+pub async fn create_category(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    name: Name,
+) -> Result<Category, Error> {
     ctx.access.require(Permission::ProductWrite)?;
     let new = NewCategory {
         id: ProductCategoryPubId::from_uuid(ctx.ids.next()),
@@ -408,10 +551,19 @@ pub async fn create_category(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, name: 
 ///
 /// # Errors
 /// [`Error::Forbidden`].
-pub async fn list_categories(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, page: Page) -> Result<(Vec<Category>, u64), Error> {
+pub async fn list_categories(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    page: Page,
+) -> Result<(Vec<Category>, u64), Error> {
     ctx.access.require(Permission::ProductRead)?;
     let total = uow.categories().count(ctx.access.organization_id).await?;
-    Ok((uow.categories().list(ctx.access.organization_id, page).await?, total))
+    Ok((
+        uow.categories()
+            .list(ctx.access.organization_id, page)
+            .await?,
+        total,
+    ))
 }
 
 /// The public id of the key's organization, for records that show it.

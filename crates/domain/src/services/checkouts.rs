@@ -5,18 +5,20 @@ use crate::access::{Access, Permission};
 use crate::address::Address;
 use crate::catalog::{Availability, ProductType, ProductVariant, availability};
 use crate::checkout::{
-    Actor, Checkout, CheckoutAddress, CheckoutItem, ChosenTerm, Circumstances, Deposit, Event, EventKind, InsuranceStatus,
-    LeaseDates, Lifecycle, MilestoneTimes, PurchaseItem, Recurring, Redirects, Return, Shipment, State, Waitlist,
-    WaitlistReason,
+    Actor, Checkout, CheckoutAddress, CheckoutItem, ChosenTerm, Circumstances, Deposit, Event,
+    EventKind, InsuranceStatus, LeaseDates, Lifecycle, MilestoneTimes, PurchaseItem, Recurring,
+    Redirects, Return, Shipment, State, Waitlist, WaitlistReason,
 };
 use crate::customer::{Customer, Profile};
-use crate::ids::{CheckoutItemPubId, CheckoutPubId, CustomerPubId, LeaseTermRef, ProductVariantPubId};
+use crate::ids::{
+    CheckoutItemPubId, CheckoutPubId, CustomerPubId, LeaseTermRef, ProductVariantPubId,
+};
 use crate::lease_term::{LeaseTerm, offered};
 use crate::money::{Amount, Money};
 use crate::percentage::TermMonths;
 use crate::ports::{
-    CheckoutFilter, CheckoutSort, Entropy, InsertedCheckout, InsertedCustomer, NewCustomer, Page, Scope, SortOrder, StoreError,
-    UnitOfWork,
+    CheckoutFilter, CheckoutSort, Entropy, InsertedCheckout, InsertedCustomer, NewCustomer, Page,
+    Scope, SortOrder, StoreError, UnitOfWork,
 };
 use crate::pricing::{Quote, quote};
 use crate::text::{Email, ExternalId, Line, Name, Sku};
@@ -77,18 +79,27 @@ pub struct CreateCheckout {
 /// Whose checkouts the key sees.
 #[must_use]
 pub const fn scope_of(access: &Access) -> Scope {
-    Scope { organization_id: access.organization_id, mode: access.mode }
+    Scope {
+        organization_id: access.organization_id,
+        mode: access.mode,
+    }
 }
 
 /// Whether the key may know of the checkout.
 fn visible(access: &Access, checkout: Option<Checkout>) -> Result<Checkout, Error> {
     checkout
-        .filter(|checkout| checkout.organization_id == access.organization_id && checkout.mode == access.mode)
+        .filter(|checkout| {
+            checkout.organization_id == access.organization_id && checkout.mode == access.mode
+        })
         .ok_or(Error::not_found("checkout"))
 }
 
 /// The checkout, locked, if the key may know of it.
-pub(super) async fn lock_visible(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, id: CheckoutPubId) -> Result<Checkout, Error> {
+pub(super) async fn lock_visible(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: CheckoutPubId,
+) -> Result<Checkout, Error> {
     visible(ctx.access, uow.checkouts().lock(id).await?)
 }
 
@@ -96,7 +107,11 @@ pub(super) async fn lock_visible(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, id
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Forbidden`].
-pub async fn get_checkout(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, id: CheckoutPubId) -> Result<Checkout, Error> {
+pub async fn get_checkout(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: CheckoutPubId,
+) -> Result<Checkout, Error> {
     let checkout = visible(ctx.access, uow.checkouts().get(id).await?)?;
     ctx.access.require(Permission::CheckoutRead)?;
     Ok(checkout)
@@ -117,7 +132,12 @@ pub async fn list_checkouts(
     ctx.access.require(Permission::CheckoutRead)?;
     let scope = scope_of(ctx.access);
     let total = uow.checkouts().count(scope, filter).await?;
-    Ok((uow.checkouts().list(scope, filter, sort, order, page).await?, total))
+    Ok((
+        uow.checkouts()
+            .list(scope, filter, sort, order, page)
+            .await?,
+        total,
+    ))
 }
 
 /// What a checkout's lease costs: the frozen quote, else by today's catalog; none
@@ -125,8 +145,14 @@ pub async fn list_checkouts(
 ///
 /// # Errors
 /// [`Error::Pricing`], [`Error::Store`].
-pub async fn quote_of(uow: &mut dyn UnitOfWork, checkout: &Checkout) -> Result<Option<Quote>, Error> {
-    Ok(quotes_of(uow, std::slice::from_ref(checkout)).await?.pop().flatten())
+pub async fn quote_of(
+    uow: &mut dyn UnitOfWork,
+    checkout: &Checkout,
+) -> Result<Option<Quote>, Error> {
+    Ok(quotes_of(uow, std::slice::from_ref(checkout))
+        .await?
+        .pop()
+        .flatten())
 }
 
 /// What the leases of checkouts of one organization cost, in their order; the
@@ -134,33 +160,55 @@ pub async fn quote_of(uow: &mut dyn UnitOfWork, checkout: &Checkout) -> Result<O
 ///
 /// # Errors
 /// [`Error::Pricing`], [`Error::Store`].
-pub async fn quotes_of(uow: &mut dyn UnitOfWork, checkouts: &[Checkout]) -> Result<Vec<Option<Quote>>, Error> {
-    let open: Vec<&Checkout> = checkouts.iter().filter(|checkout| checkout.quote.is_none() && checkout.term.is_some()).collect();
+pub async fn quotes_of(
+    uow: &mut dyn UnitOfWork,
+    checkouts: &[Checkout],
+) -> Result<Vec<Option<Quote>>, Error> {
+    let open: Vec<&Checkout> = checkouts
+        .iter()
+        .filter(|checkout| checkout.quote.is_none() && checkout.term.is_some())
+        .collect();
     let Some(first) = open.first() else {
         return Ok(checkouts.iter().map(|checkout| checkout.quote).collect());
     };
     let organization_id = first.organization_id;
-    let organization =
-        uow.organizations().get(organization_id).await?.ok_or(Error::Store(StoreError::Missing("organization")))?;
+    let organization = uow
+        .organizations()
+        .get(organization_id)
+        .await?
+        .ok_or(Error::Store(StoreError::Missing("organization")))?;
     let terms = uow.lease_terms().list(organization_id).await?;
-    let mut variant_ids: Vec<ProductVariantPubId> = open.iter().map(|checkout| checkout.variant_id).collect();
+    let mut variant_ids: Vec<ProductVariantPubId> =
+        open.iter().map(|checkout| checkout.variant_id).collect();
     variant_ids.sort_unstable();
     variant_ids.dedup();
     let mut product_ids: Vec<_> = open.iter().map(|checkout| checkout.product_id).collect();
     product_ids.sort_unstable();
     product_ids.dedup();
-    let variants = uow.variants().get_many_with_archived(organization_id, &variant_ids).await?;
-    let products = uow.products().get_many(organization_id, &product_ids).await?;
+    let variants = uow
+        .variants()
+        .get_many_with_archived(organization_id, &variant_ids)
+        .await?;
+    let products = uow
+        .products()
+        .get_many(organization_id, &product_ids)
+        .await?;
     checkouts
         .iter()
         .map(|checkout| {
             if let Some(frozen) = checkout.quote {
                 return Ok(Some(frozen));
             }
-            let Some(chosen) = checkout.term else { return Ok(None) };
+            let Some(chosen) = checkout.term else {
+                return Ok(None);
+            };
             let term = terms.iter().find(|term| term.id == chosen.id);
-            let variant = variants.iter().find(|variant| variant.id == checkout.variant_id);
-            let product = products.iter().find(|product| product.id == checkout.product_id);
+            let variant = variants
+                .iter()
+                .find(|variant| variant.id == checkout.variant_id);
+            let product = products
+                .iter()
+                .find(|product| product.id == checkout.product_id);
             match (term, variant, product) {
                 (Some(term), Some(variant), Some(product)) => {
                     let discount = variant.effective_discount(product, organization.discount);
@@ -186,8 +234,14 @@ pub async fn create_checkout(
 ) -> Result<(Checkout, bool), Error> {
     let organization_id = ctx.access.organization_id;
     let (variant_param, found) = match &input.variant {
-        VariantRef::Id(id) => ("productVariantId", uow.variants().get(organization_id, *id).await?),
-        VariantRef::Sku(sku) => ("sku", uow.variants().find_by_sku(organization_id, sku).await?),
+        VariantRef::Id(id) => (
+            "productVariantId",
+            uow.variants().get(organization_id, *id).await?,
+        ),
+        VariantRef::Sku(sku) => (
+            "sku",
+            uow.variants().find_by_sku(organization_id, sku).await?,
+        ),
     };
     let variant_id = found.ok_or(Error::not_found("product variant"))?;
     ctx.access.require(match input.customer {
@@ -206,7 +260,8 @@ pub async fn create_checkout(
         .lock_shared(organization_id, variant_id.id)
         .await?
         .ok_or(Error::not_found("product variant"))?;
-    let available = availability(&product, &variant).map_err(|why| Error::invalid(variant_param, why))?;
+    let available =
+        availability(&product, &variant).map_err(|why| Error::invalid(variant_param, why))?;
     if input.redirects.any_insecure(ctx.access.mode) {
         return Err(insecure_redirect(&input.redirects, ctx));
     }
@@ -219,7 +274,11 @@ pub async fn create_checkout(
     let purchase_items = purchase_items(uow, ctx, &organization, input.purchase_items).await?;
     let customer = customer_for(uow, ctx, input.customer).await?;
     let scope = scope_of(ctx.access);
-    if let Some(existing) = uow.checkouts().find_open(scope, customer.id, variant.id, term.map(|term| term.id)).await? {
+    if let Some(existing) = uow
+        .checkouts()
+        .find_open(scope, customer.id, variant.id, term.map(|term| term.id))
+        .await?
+    {
         return Ok((existing, false));
     }
     if let Some(order) = &input.external_order_id
@@ -230,7 +289,10 @@ pub async fn create_checkout(
     let mut page_nonce = [0_u8; 16];
     entropy.fill(&mut page_nonce);
     let id = CheckoutPubId::from_uuid(ctx.ids.next());
-    let given = |address: Option<Address>| CheckoutAddress { locked: address.is_some(), address };
+    let given = |address: Option<Address>| CheckoutAddress {
+        locked: address.is_some(),
+        address,
+    };
     let mut checkout = Checkout {
         id,
         organization_id,
@@ -239,7 +301,10 @@ pub async fn create_checkout(
         user_id: customer.user_id,
         product_id: product.id,
         variant_id: variant.id,
-        items: vec![item_of(&variant, CheckoutItemPubId::from_uuid(ctx.ids.next()))],
+        items: vec![item_of(
+            &variant,
+            CheckoutItemPubId::from_uuid(ctx.ids.next()),
+        )],
         term,
         quote: None,
         purchase_items,
@@ -269,14 +334,27 @@ pub async fn create_checkout(
     let profile_address = customer.profile.address();
     let not_served = checkout
         .served_address(profile_address.as_ref())
-        .and_then(|address| organization.service_area.serves(address).err().map(|code| (address.clone(), code)));
+        .and_then(|address| {
+            organization
+                .service_area
+                .serves(address)
+                .err()
+                .map(|code| (address.clone(), code))
+        });
     if let Some((address, code)) = not_served {
         checkout.state = State::new(Lifecycle::WaitlistedLocation);
-        checkout.waitlist =
-            Some(Waitlist { reason: WaitlistReason::Location, address: Some(address), reason_code: Some(code) });
+        checkout.waitlist = Some(Waitlist {
+            reason: WaitlistReason::Location,
+            address: Some(address),
+            reason_code: Some(code),
+        });
     } else if available == Availability::Waitlisted {
         checkout.state = State::new(Lifecycle::WaitlistedAfterProfile);
-        checkout.waitlist = Some(Waitlist { reason: WaitlistReason::Inventory, address: None, reason_code: None });
+        checkout.waitlist = Some(Waitlist {
+            reason: WaitlistReason::Inventory,
+            address: None,
+            reason_code: None,
+        });
     }
     match uow.checkouts().insert(&checkout).await? {
         InsertedCheckout::New => Ok((checkout, true)),
@@ -285,19 +363,30 @@ pub async fn create_checkout(
 }
 
 fn insecure_redirect(redirects: &Redirects, ctx: &Context<'_>) -> Error {
-    let param = redirects.first_insecure(ctx.access.mode).unwrap_or("successUrl");
-    Error::invalid(param, "must be an absolute https URL; http is allowed for this machine's own addresses in sandbox mode")
+    let param = redirects
+        .first_insecure(ctx.access.mode)
+        .unwrap_or("successUrl");
+    Error::invalid(
+        param,
+        "must be an absolute https URL; http is allowed for this machine's own addresses in sandbox mode",
+    )
 }
 
 impl Redirects {
     fn first_insecure(&self, mode: crate::access::Mode) -> Option<&'static str> {
         let insecure = |url: &Option<crate::text::Url>| {
-            url.as_ref().is_some_and(|url| !(url.is_https() || mode == crate::access::Mode::Sandbox && url.is_loopback()))
+            url.as_ref().is_some_and(|url| {
+                !(url.is_https() || mode == crate::access::Mode::Sandbox && url.is_loopback())
+            })
         };
-        [("successUrl", &self.success), ("cancelUrl", &self.cancel), ("failureUrl", &self.failure)]
-            .into_iter()
-            .find(|(_, url)| insecure(url))
-            .map(|(param, _)| param)
+        [
+            ("successUrl", &self.success),
+            ("cancelUrl", &self.cancel),
+            ("failureUrl", &self.failure),
+        ]
+        .into_iter()
+        .find(|(_, url)| insecure(url))
+        .map(|(param, _)| param)
     }
 
     fn any_insecure(&self, mode: crate::access::Mode) -> bool {
@@ -306,20 +395,49 @@ impl Redirects {
 }
 
 fn item_of(variant: &ProductVariant, id: CheckoutItemPubId) -> CheckoutItem {
-    CheckoutItem { id, variant_id: variant.id, sku: variant.sku.clone(), name: variant.name.clone(), serial_number: None }
+    CheckoutItem {
+        id,
+        variant_id: variant.id,
+        sku: variant.sku.clone(),
+        name: variant.name.clone(),
+        serial_number: None,
+    }
 }
 
 fn chosen(term: &LeaseTerm) -> ChosenTerm {
-    ChosenTerm { id: term.id, lease_term_id: term.lease_term_id, months: term.card.term }
+    ChosenTerm {
+        id: term.id,
+        lease_term_id: term.lease_term_id,
+        months: term.card.term,
+    }
 }
 
-fn offered_term(terms: &[LeaseTerm], product: &crate::ids::ProductPubId, months: TermMonths) -> Result<ChosenTerm, Error> {
+fn offered_term(
+    terms: &[LeaseTerm],
+    product: &crate::ids::ProductPubId,
+    months: TermMonths,
+) -> Result<ChosenTerm, Error> {
     let offered = offered(terms, *product);
-    offered.iter().find(|term| term.card.term == months).map(|term| chosen(term)).ok_or_else(|| {
-        let known = offered.iter().map(|term| term.card.term.to_string()).collect::<Vec<_>>().join(", ");
-        let known = if known.is_empty() { "no term".to_owned() } else { known };
-        Error::invalid("selectedTermInMonths", format!("is not offered for this variant, which is offered for: {known}"))
-    })
+    offered
+        .iter()
+        .find(|term| term.card.term == months)
+        .map(|term| chosen(term))
+        .ok_or_else(|| {
+            let known = offered
+                .iter()
+                .map(|term| term.card.term.to_string())
+                .collect::<Vec<_>>()
+                .join(", ");
+            let known = if known.is_empty() {
+                "no term".to_owned()
+            } else {
+                known
+            };
+            Error::invalid(
+                "selectedTermInMonths",
+                format!("is not offered for this variant, which is offered for: {known}"),
+            )
+        })
 }
 
 async fn purchase_items(
@@ -329,10 +447,21 @@ async fn purchase_items(
     inputs: Vec<PurchaseItemInput>,
 ) -> Result<Vec<PurchaseItem>, Error> {
     let ids: Vec<ProductVariantPubId> = inputs.iter().filter_map(|item| item.variant_id).collect();
-    let variants = if ids.is_empty() { Vec::new() } else { uow.variants().get_many(ctx.access.organization_id, &ids).await? };
+    let variants = if ids.is_empty() {
+        Vec::new()
+    } else {
+        uow.variants()
+            .get_many(ctx.access.organization_id, &ids)
+            .await?
+    };
     let product_ids: Vec<_> = variants.iter().map(|variant| variant.product_id).collect();
-    let products =
-        if product_ids.is_empty() { Vec::new() } else { uow.products().get_many(ctx.access.organization_id, &product_ids).await? };
+    let products = if product_ids.is_empty() {
+        Vec::new()
+    } else {
+        uow.products()
+            .get_many(ctx.access.organization_id, &product_ids)
+            .await?
+    };
     let mut items = Vec::with_capacity(inputs.len());
     for (index, input) in inputs.into_iter().enumerate() {
         let at = |member: &str| format!("purchaseItems[{index}].{member}");
@@ -341,36 +470,70 @@ async fn purchase_items(
                 let variant = variants
                     .iter()
                     .find(|variant| variant.id == id)
-                    .ok_or_else(|| Error::invalid(at("productVariantId"), "is not a variant of the organization"))?;
-                let is_add_on = products
-                    .iter()
-                    .any(|product| product.id == variant.product_id && product.product_type == ProductType::AddOn);
+                    .ok_or_else(|| {
+                        Error::invalid(
+                            at("productVariantId"),
+                            "is not a variant of the organization",
+                        )
+                    })?;
+                let is_add_on = products.iter().any(|product| {
+                    product.id == variant.product_id && product.product_type == ProductType::AddOn
+                });
                 if !is_add_on {
-                    return Err(Error::invalid(at("productVariantId"), "is not an add-on: only add-ons can be bought along"));
+                    return Err(Error::invalid(
+                        at("productVariantId"),
+                        "is not an add-on: only add-ons can be bought along",
+                    ));
                 }
                 (variant.name.clone(), variant.price)
             }
             None => {
                 let name = input.name.ok_or(Error::Missing { param: at("name") })?;
-                let amount = input.amount.ok_or(Error::Missing { param: at("amount") })?;
-                (name, super::catalog::price_in(amount, organization, &at("amount"))?)
+                let amount = input.amount.ok_or(Error::Missing {
+                    param: at("amount"),
+                })?;
+                (
+                    name,
+                    super::catalog::price_in(amount, organization, &at("amount"))?,
+                )
             }
         };
-        items.push(PurchaseItem { name, amount, quantity: input.quantity, variant_id: input.variant_id });
+        items.push(PurchaseItem {
+            name,
+            amount,
+            quantity: input.quantity,
+            variant_id: input.variant_id,
+        });
     }
     let total = items
         .iter()
-        .try_fold(Money::zero(organization.currency), |sum, item| sum.checked_add(item.total()?))
+        .try_fold(Money::zero(organization.currency), |sum, item| {
+            sum.checked_add(item.total()?)
+        })
         .map_err(|error| Error::invalid("purchaseItems", error))?;
     if total.minor() > Money::largest_amount(organization.currency).minor() {
-        return Err(Error::invalid("purchaseItems", format!("must cost at most {} together", Money::largest_amount(organization.currency))));
+        return Err(Error::invalid(
+            "purchaseItems",
+            format!(
+                "must cost at most {} together",
+                Money::largest_amount(organization.currency)
+            ),
+        ));
     }
     Ok(items)
 }
 
-async fn customer_for(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, input: Option<CustomerInput>) -> Result<Customer, Error> {
+async fn customer_for(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    input: Option<CustomerInput>,
+) -> Result<Customer, Error> {
     let Some(CustomerInput { email, profile }) = input else {
-        return uow.customers().get(ctx.access.user_pub_id).await?.ok_or(Error::Store(StoreError::Missing("customer")));
+        return uow
+            .customers()
+            .get(ctx.access.user_pub_id)
+            .await?
+            .ok_or(Error::Store(StoreError::Missing("customer")));
     };
     let new = NewCustomer {
         id: CustomerPubId::from_uuid(ctx.ids.next()),
@@ -388,8 +551,11 @@ async fn customer_for(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, input: Option
                 return Ok(existing);
             }
             // Locked before it is filled, so that nothing somebody else wrote is lost.
-            let mut customer =
-                uow.customers().lock(existing.id).await?.ok_or(Error::Store(StoreError::Missing("customer")))?;
+            let mut customer = uow
+                .customers()
+                .lock(existing.id)
+                .await?
+                .ok_or(Error::Store(StoreError::Missing("customer")))?;
             customer.profile.fill_from(new.profile);
             customer.updated_at = ctx.now;
             uow.customers().update(&mut customer).await?;
@@ -418,17 +584,29 @@ pub async fn choose_term(
         LeaseTermRef::Number(number) => known.lease_term_id == number,
     };
     let offered = offered(&terms, checkout.product_id);
-    let found = offered.iter().find(wanted).map(|term| chosen(term)).ok_or_else(|| {
-        let known = offered.iter().map(|term| format!("{} ({} months)", term.id, term.card.term)).collect::<Vec<_>>().join(", ");
-        Error::invalid("leaseTermId", format!("is not offered for this variant, which is offered for: {known}"))
-    })?;
+    let found = offered
+        .iter()
+        .find(wanted)
+        .map(|term| chosen(term))
+        .ok_or_else(|| {
+            let known = offered
+                .iter()
+                .map(|term| format!("{} ({} months)", term.id, term.card.term))
+                .collect::<Vec<_>>()
+                .join(", ");
+            Error::invalid(
+                "leaseTermId",
+                format!("is not offered for this variant, which is offered for: {known}"),
+            )
+        })?;
     if checkout.term == Some(found) {
         return Ok(checkout);
     }
     let before_deposit = checkout.deposit.payment_intent_id.is_none()
         && checkout.quote.is_none()
         && (checkout.lifecycle().is_waitlisted()
-            || checkout.lifecycle().rank() < Lifecycle::DepositProcessing.rank() && !checkout.lifecycle().is_ended());
+            || checkout.lifecycle().rank() < Lifecycle::DepositProcessing.rank()
+                && !checkout.lifecycle().is_ended());
     if !before_deposit {
         return Err(Error::rule(format!(
             "the lease term can be changed before the deposit only; the checkout is {}",
@@ -436,8 +614,21 @@ pub async fn choose_term(
         )));
     }
     let scope = scope_of(ctx.access);
-    if uow.checkouts().find_open(scope, checkout.customer_id, checkout.variant_id, Some(found.id)).await?.is_some() {
-        return Err(Error::invalid("leaseTermId", "is the term of another running checkout of the customer for this variant"));
+    if uow
+        .checkouts()
+        .find_open(
+            scope,
+            checkout.customer_id,
+            checkout.variant_id,
+            Some(found.id),
+        )
+        .await?
+        .is_some()
+    {
+        return Err(Error::invalid(
+            "leaseTermId",
+            "is the term of another running checkout of the customer for this variant",
+        ));
     }
     checkout.term = Some(found);
     checkout.updated_at = ctx.now;
@@ -450,7 +641,12 @@ pub async fn choose_term(
 ///
 /// # Errors
 /// [`Error::Rule`] naming the states that are possible now.
-pub async fn move_to(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, id: CheckoutPubId, target: Lifecycle) -> Result<Checkout, Error> {
+pub async fn move_to(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: CheckoutPubId,
+    target: Lifecycle,
+) -> Result<Checkout, Error> {
     let mut checkout = lock_visible(uow, ctx, id).await?;
     ctx.access.require(Permission::CheckoutWrite)?;
     if checkout.lifecycle() == target {
@@ -458,7 +654,11 @@ pub async fn move_to(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, id: CheckoutPu
     }
     let by = Circumstances::new(ctx.now, Actor::Operator);
     let event = operator_event(&checkout, target, ctx.now).ok_or_else(|| {
-        Error::rule(format!("the checkout is {} and cannot be moved to {target}: {}", checkout.lifecycle(), allowed_now(&checkout)))
+        Error::rule(format!(
+            "the checkout is {} and cannot be moved to {target}: {}",
+            checkout.lifecycle(),
+            allowed_now(&checkout)
+        ))
     })?;
     moving::apply(uow, ctx.ids, &mut checkout, event, &by).await?;
     Ok(checkout)
@@ -472,7 +672,11 @@ fn allowed_now(checkout: &Checkout) -> String {
         .map(|target| target.as_str())
         .collect();
     states.dedup();
-    if states.is_empty() { "no other state is possible now".to_owned() } else { format!("possible now: {}", states.join(", ")) }
+    if states.is_empty() {
+        "no other state is possible now".to_owned()
+    } else {
+        format!("possible now: {}", states.join(", "))
+    }
 }
 
 /// The event by which an operator brings the checkout to the state.
@@ -480,27 +684,54 @@ fn allowed_now(checkout: &Checkout) -> String {
 /// `leaseActive` from `shipped` is a delivery that is confirmed by hand: the lease
 /// becomes active when the subscription runs, as after a carrier's word. `shipped`
 /// from `orderConfirmed` is the fulfilment, which has an endpoint of its own.
-pub(super) fn operator_event(checkout: &Checkout, target: Lifecycle, now: Timestamp) -> Option<Event> {
+pub(super) fn operator_event(
+    checkout: &Checkout,
+    target: Lifecycle,
+    now: Timestamp,
+) -> Option<Event> {
     if target == Lifecycle::LeaseActive
-        && matches!(checkout.lifecycle(), Lifecycle::Shipped | Lifecycle::FulfillmentException)
+        && matches!(
+            checkout.lifecycle(),
+            Lifecycle::Shipped | Lifecycle::FulfillmentException
+        )
         && checkout.shipment.shipped_at.is_some()
     {
-        return Some(Event::Delivered { at: now, signed_by: None });
+        return Some(Event::Delivered {
+            at: now,
+            signed_by: None,
+        });
     }
     let mut kinds = checkout.ways_to(target, Actor::Operator);
     kinds.find_map(|kind| match kind {
         EventKind::AddendumsRequested => Some(Event::AddendumsRequested),
         EventKind::AddendumsSigned => Some(Event::AddendumsSigned),
         EventKind::FulfillmentFailed => Some(Event::FulfillmentFailed { reason: None }),
-        EventKind::OrderResumed => checkout.shipment.shipped_at.is_none().then_some(Event::OrderResumed),
-        EventKind::ShipmentResumed => checkout.shipment.shipped_at.is_some().then_some(Event::ShipmentResumed),
-        EventKind::ReturnInitiated => Some(Event::ReturnInitiated { reason: None, notes: None }),
+        EventKind::OrderResumed => checkout
+            .shipment
+            .shipped_at
+            .is_none()
+            .then_some(Event::OrderResumed),
+        EventKind::ShipmentResumed => checkout
+            .shipment
+            .shipped_at
+            .is_some()
+            .then_some(Event::ShipmentResumed),
+        EventKind::ReturnInitiated => Some(Event::ReturnInitiated {
+            reason: None,
+            notes: None,
+        }),
         EventKind::ReturnCancelled => Some(Event::ReturnCancelled),
         EventKind::ReturnCompleted => Some(Event::ReturnCompleted),
         EventKind::Cancelled => Some(Event::Cancelled { reason: None }),
         EventKind::SteppedBackToProfile => Some(Event::SteppedBackToProfile),
-        EventKind::SteppedBackToAddress => checkout.pickup_location_id.is_none().then_some(Event::SteppedBackToAddress),
-        EventKind::SteppedBackToPickup => checkout.pickup_location_id.is_some().then_some(Event::SteppedBackToPickup),
+        EventKind::SteppedBackToAddress => checkout
+            .pickup_location_id
+            .is_none()
+            .then_some(Event::SteppedBackToAddress),
+        EventKind::SteppedBackToPickup => checkout
+            .pickup_location_id
+            .is_some()
+            .then_some(Event::SteppedBackToPickup),
         EventKind::SteppedBackToReview => Some(Event::SteppedBackToReview),
         _ => None,
     })
@@ -519,8 +750,18 @@ pub async fn cancel_checkout(
 ) -> Result<Checkout, Error> {
     let mut checkout = lock_visible(uow, ctx, id).await?;
     ctx.access.require(Permission::CheckoutCancel)?;
-    let by = Circumstances { reason: reason.clone(), ..Circumstances::new(ctx.now, Actor::Operator) };
-    moving::apply(uow, ctx.ids, &mut checkout, Event::Cancelled { reason }, &by).await?;
+    let by = Circumstances {
+        reason: reason.clone(),
+        ..Circumstances::new(ctx.now, Actor::Operator)
+    };
+    moving::apply(
+        uow,
+        ctx.ids,
+        &mut checkout,
+        Event::Cancelled { reason },
+        &by,
+    )
+    .await?;
     Ok(checkout)
 }
 

@@ -57,12 +57,17 @@ pub enum Error {
 impl Error {
     /// [`Error::Invalid`].
     pub fn invalid(param: impl Into<String>, message: impl ToString) -> Self {
-        Self::Invalid { param: param.into(), message: message.to_string() }
+        Self::Invalid {
+            param: param.into(),
+            message: message.to_string(),
+        }
     }
 
     /// [`Error::Rule`].
     pub fn rule(message: impl Into<String>) -> Self {
-        Self::Rule { message: message.into() }
+        Self::Rule {
+            message: message.into(),
+        }
     }
 
     /// [`Error::NotFound`].
@@ -82,9 +87,10 @@ impl From<StoreError> for Error {
     /// What must be unique names the parameter that collides.
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Conflict(field) => {
-                Self::invalid(field.as_str(), "is used already, and has to be unique within the organization")
-            }
+            StoreError::Conflict(field) => Self::invalid(
+                field.as_str(),
+                "is used already, and has to be unique within the organization",
+            ),
             other => Self::Store(other),
         }
     }

@@ -12,17 +12,17 @@
 pub mod catalog;
 pub mod checkouts;
 pub mod customers;
-pub mod delivery;
+
 mod error;
 pub mod fulfillment;
-pub mod housekeeping;
+
 pub mod journey;
 pub mod keys;
 pub mod lease_terms;
 mod moving;
 pub mod organizations;
 pub mod pricing;
-pub mod sandbox;
+
 pub mod variants;
 pub mod waitlist;
 

@@ -20,16 +20,30 @@ pub(super) fn facts_of(customer: &Customer, checkout: &Checkout) -> Facts {
 
 /// The checkout, locked.
 pub(super) async fn lock(uow: &mut dyn UnitOfWork, id: CheckoutPubId) -> Result<Checkout, Error> {
-    uow.checkouts().lock(id).await?.ok_or(Error::not_found("checkout"))
+    uow.checkouts()
+        .lock(id)
+        .await?
+        .ok_or(Error::not_found("checkout"))
 }
 
 /// The checkout's customer, who is always there.
-pub(super) async fn customer_of(uow: &mut dyn UnitOfWork, checkout: &Checkout) -> Result<Customer, Error> {
-    uow.customers().get(checkout.customer_id).await?.ok_or(Error::Store(StoreError::Missing("customer")))
+pub(super) async fn customer_of(
+    uow: &mut dyn UnitOfWork,
+    checkout: &Checkout,
+) -> Result<Customer, Error> {
+    uow.customers()
+        .get(checkout.customer_id)
+        .await?
+        .ok_or(Error::Store(StoreError::Missing("customer")))
 }
 
 /// A job about a checkout.
-pub(super) fn job(checkout: &Checkout, effect: Effect, now: Timestamp, ids: &dyn IdGenerator) -> NewJob {
+pub(super) fn job(
+    checkout: &Checkout,
+    effect: Effect,
+    now: Timestamp,
+    ids: &dyn IdGenerator,
+) -> NewJob {
     NewJob {
         id: ids.next(),
         effect,
@@ -60,8 +74,14 @@ pub(super) async fn apply(
         return Ok(applied);
     }
     uow.checkouts().update(checkout).await?;
-    uow.checkouts().record(checkout.id, &applied.transitions).await?;
-    let jobs: Vec<NewJob> = applied.effects.iter().map(|effect| job(checkout, *effect, by.at, ids)).collect();
+    uow.checkouts()
+        .record(checkout.id, &applied.transitions)
+        .await?;
+    let jobs: Vec<NewJob> = applied
+        .effects
+        .iter()
+        .map(|effect| job(checkout, *effect, by.at, ids))
+        .collect();
     uow.outbox().push(&jobs).await?;
     if applied.releases_stock {
         uow.variants().return_stock(checkout.variant_id).await?;

@@ -48,7 +48,13 @@ pub fn price_table(
         .into_iter()
         .map(|term| {
             let quote = quote(variant.price, discount, &term.card)?;
-            Ok((term.card.term, TermPrice { lease_term_id: term.id, quote }))
+            Ok((
+                term.card.term,
+                TermPrice {
+                    lease_term_id: term.id,
+                    quote,
+                },
+            ))
         })
         .collect()
 }
@@ -66,11 +72,16 @@ pub async fn price_all(
 ) -> Result<Vec<PricedVariant>, Error> {
     let organization = super::catalog::organization_of(uow, ctx).await?;
     let terms = uow.lease_terms().list(organization.id).await?;
-    let by_id: HashMap<ProductPubId, &Product> = products.iter().map(|product| (product.id, product)).collect();
+    let by_id: HashMap<ProductPubId, &Product> = products
+        .iter()
+        .map(|product| (product.id, product))
+        .collect();
     variants
         .into_iter()
         .map(|variant| {
-            let product = by_id.get(&variant.product_id).ok_or(Error::Store(StoreError::Missing("product")))?;
+            let product = by_id
+                .get(&variant.product_id)
+                .ok_or(Error::Store(StoreError::Missing("product")))?;
             let prices = price_table(&organization, product, &variant, &terms)?;
             Ok(PricedVariant { variant, prices })
         })
@@ -81,7 +92,11 @@ pub async fn price_all(
 ///
 /// # Errors
 /// [`Error::Pricing`], [`Error::Store`].
-pub async fn price_one(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, variant: ProductVariant) -> Result<PricedVariant, Error> {
+pub async fn price_one(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    variant: ProductVariant,
+) -> Result<PricedVariant, Error> {
     let product = uow
         .products()
         .get(variant.organization_id, variant.product_id)
@@ -96,7 +111,11 @@ pub async fn price_one(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, variant: Pro
 ///
 /// # Errors
 /// [`Error::Forbidden`], [`Error::Pricing`].
-pub async fn of_products(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, ids: &[ProductPubId]) -> Result<Vec<PricedVariant>, Error> {
+pub async fn of_products(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    ids: &[ProductPubId],
+) -> Result<Vec<PricedVariant>, Error> {
     ctx.access.require(Permission::ProductVariantRead)?;
     let organization = ctx.access.organization_id;
     let products = uow.products().get_many(organization, ids).await?;
@@ -127,7 +146,8 @@ pub async fn of_variants(
             missing.push(*id);
         }
     }
-    let mut products: Vec<ProductPubId> = variants.iter().map(|variant| variant.product_id).collect();
+    let mut products: Vec<ProductPubId> =
+        variants.iter().map(|variant| variant.product_id).collect();
     products.sort_unstable();
     products.dedup();
     let products = uow.products().get_many(organization, &products).await?;

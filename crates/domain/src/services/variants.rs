@@ -3,7 +3,9 @@
 use super::catalog::{catalog_job, organization_of, price_in, wanted_status};
 use super::{Context, Error, Patch, waitlist};
 use crate::access::Permission;
-use crate::catalog::{Inventory, OptionSelection, Product, ProductStatus, ProductVariant, check_selection};
+use crate::catalog::{
+    Inventory, OptionSelection, Product, ProductStatus, ProductVariant, check_selection,
+};
 use crate::checkout::Effect;
 use crate::ids::{ProductPubId, ProductVariantPubId};
 use crate::money::Amount;
@@ -67,20 +69,27 @@ pub struct UpdateVariant {
 
 impl UpdateVariant {
     fn touches_more_than_status(&self) -> bool {
-        *self != Self { status: self.status, is_active: self.is_active, ..Self::default() }
+        *self
+            != Self {
+                status: self.status,
+                is_active: self.is_active,
+                ..Self::default()
+            }
     }
 }
 
 fn chosen(product: &Product, options: &[OptionSelection]) -> Result<Vec<OptionSelection>, Error> {
-    check_selection(&product.options, options).map_err(|fault| Error::invalid(format!("options{}", fault.path), &fault.message))
+    check_selection(&product.options, options)
+        .map_err(|fault| Error::invalid(format!("options{}", fault.path), &fault.message))
 }
 
 /// A collision of the combination says more than that something is in use.
 fn explain(error: StoreError) -> Error {
     match error {
-        StoreError::Conflict(UniqueField::Combination) => {
-            Error::invalid("options", "another variant of the product has this combination and model year")
-        }
+        StoreError::Conflict(UniqueField::Combination) => Error::invalid(
+            "options",
+            "another variant of the product has this combination and model year",
+        ),
         other => other.into(),
     }
 }
@@ -91,7 +100,11 @@ fn explain(error: StoreError) -> Error {
 /// [`Error`]: no such product, the missing permission, an archived product, options
 /// that are no combination of the product's, a sku, external id or combination in
 /// use, a price that the currency cannot express.
-pub async fn create_variant(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, input: CreateVariant) -> Result<ProductVariant, Error> {
+pub async fn create_variant(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    input: CreateVariant,
+) -> Result<ProductVariant, Error> {
     // Shared, so that the product's options cannot change in between.
     let product = uow
         .products()
@@ -100,7 +113,10 @@ pub async fn create_variant(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, input: 
         .ok_or(Error::not_found("product"))?;
     ctx.access.require(Permission::ProductVariantWrite)?;
     if product.status == ProductStatus::Archived {
-        return Err(Error::invalid("productId", "is an archived product, which takes no new variants"));
+        return Err(Error::invalid(
+            "productId",
+            "is an archived product, which takes no new variants",
+        ));
     }
     let organization = organization_of(uow, ctx).await?;
     let variant = ProductVariant {
@@ -124,7 +140,13 @@ pub async fn create_variant(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, input: 
         version: 1,
     };
     uow.variants().insert(&variant).await.map_err(explain)?;
-    uow.outbox().push(&[catalog_job(ctx, Effect::PushVariant, JobSubject::Variant(variant.id))]).await?;
+    uow.outbox()
+        .push(&[catalog_job(
+            ctx,
+            Effect::PushVariant,
+            JobSubject::Variant(variant.id),
+        )])
+        .await?;
     Ok(variant)
 }
 
@@ -138,7 +160,11 @@ pub async fn update_variant(
     id: ProductVariantPubId,
     update: UpdateVariant,
 ) -> Result<ProductVariant, Error> {
-    let owner = uow.variants().get(ctx.access.organization_id, id).await?.ok_or(Error::not_found("product variant"))?;
+    let owner = uow
+        .variants()
+        .get(ctx.access.organization_id, id)
+        .await?
+        .ok_or(Error::not_found("product variant"))?;
     ctx.access.require(Permission::ProductVariantWrite)?;
     // Product before variant, everywhere: the one order in which both are locked.
     let product = uow
@@ -146,10 +172,15 @@ pub async fn update_variant(
         .lock_shared(ctx.access.organization_id, owner.product_id)
         .await?
         .ok_or(Error::not_found("product variant"))?;
-    let mut variant =
-        uow.variants().lock(ctx.access.organization_id, id).await?.ok_or(Error::not_found("product variant"))?;
+    let mut variant = uow
+        .variants()
+        .lock(ctx.access.organization_id, id)
+        .await?
+        .ok_or(Error::not_found("product variant"))?;
     if variant.status == ProductStatus::Archived && update.touches_more_than_status() {
-        return Err(Error::rule("the variant is archived: only its status can be updated"));
+        return Err(Error::rule(
+            "the variant is archived: only its status can be updated",
+        ));
     }
     let organization = organization_of(uow, ctx).await?;
     let before = variant.clone();
@@ -174,7 +205,13 @@ pub async fn update_variant(
     update.discount.apply(&mut variant.discount);
     variant.updated_at = ctx.now;
     uow.variants().update(&mut variant).await.map_err(explain)?;
-    uow.outbox().push(&[catalog_job(ctx, Effect::PushVariant, JobSubject::Variant(variant.id))]).await?;
+    uow.outbox()
+        .push(&[catalog_job(
+            ctx,
+            Effect::PushVariant,
+            JobSubject::Variant(variant.id),
+        )])
+        .await?;
     waitlist::after_variant_change(uow, ctx.now, ctx.ids, &product, &before, &variant).await?;
     Ok(variant)
 }
@@ -183,9 +220,16 @@ pub async fn update_variant(
 ///
 /// # Errors
 /// [`Error::NotFound`], also of what is archived already; [`Error::Forbidden`].
-pub async fn delete_variant(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, id: ProductVariantPubId) -> Result<ProductVariant, Error> {
-    let mut variant =
-        uow.variants().lock(ctx.access.organization_id, id).await?.ok_or(Error::not_found("product variant"))?;
+pub async fn delete_variant(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: ProductVariantPubId,
+) -> Result<ProductVariant, Error> {
+    let mut variant = uow
+        .variants()
+        .lock(ctx.access.organization_id, id)
+        .await?
+        .ok_or(Error::not_found("product variant"))?;
     ctx.access.require(Permission::ProductVariantDelete)?;
     if variant.status == ProductStatus::Archived {
         return Err(Error::not_found("product variant"));
@@ -194,7 +238,13 @@ pub async fn delete_variant(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, id: Pro
     variant.updated_at = ctx.now;
     if uow.variants().has_checkout_items(variant.id).await? {
         uow.variants().update(&mut variant).await?;
-        uow.outbox().push(&[catalog_job(ctx, Effect::PushVariant, JobSubject::Variant(variant.id))]).await?;
+        uow.outbox()
+            .push(&[catalog_job(
+                ctx,
+                Effect::PushVariant,
+                JobSubject::Variant(variant.id),
+            )])
+            .await?;
     } else {
         uow.variants().delete(variant.id).await?;
     }
@@ -205,8 +255,16 @@ pub async fn delete_variant(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, id: Pro
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Forbidden`].
-pub async fn get_variant(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, id: ProductVariantPubId) -> Result<ProductVariant, Error> {
-    let variant = uow.variants().get(ctx.access.organization_id, id).await?.ok_or(Error::not_found("product variant"))?;
+pub async fn get_variant(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: ProductVariantPubId,
+) -> Result<ProductVariant, Error> {
+    let variant = uow
+        .variants()
+        .get(ctx.access.organization_id, id)
+        .await?
+        .ok_or(Error::not_found("product variant"))?;
     ctx.access.require(Permission::ProductVariantRead)?;
     Ok(variant)
 }
@@ -215,9 +273,16 @@ pub async fn get_variant(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, id: Produc
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Forbidden`].
-pub async fn get_variant_by_sku(uow: &mut dyn UnitOfWork, ctx: &Context<'_>, sku: &Sku) -> Result<ProductVariant, Error> {
-    let variant =
-        uow.variants().find_by_sku(ctx.access.organization_id, sku).await?.ok_or(Error::not_found("product variant"))?;
+pub async fn get_variant_by_sku(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    sku: &Sku,
+) -> Result<ProductVariant, Error> {
+    let variant = uow
+        .variants()
+        .find_by_sku(ctx.access.organization_id, sku)
+        .await?
+        .ok_or(Error::not_found("product variant"))?;
     ctx.access.require(Permission::ProductVariantRead)?;
     Ok(variant)
 }
@@ -244,7 +309,11 @@ pub async fn find_variant(
             Err(_) => None,
         },
         (None, Otherwise::ExternalId) => match ExternalId::parse(identifier) {
-            Ok(id) => uow.variants().find_by_external_id(organization, &id).await?,
+            Ok(id) => {
+                uow.variants()
+                    .find_by_external_id(organization, &id)
+                    .await?
+            }
             Err(_) => None,
         },
     };
@@ -272,9 +341,15 @@ pub async fn list_variants(
     product: ProductPubId,
     page: Page,
 ) -> Result<(Product, Vec<ProductVariant>), Error> {
-    let product =
-        uow.products().get(ctx.access.organization_id, product).await?.ok_or(Error::not_found("product"))?;
+    let product = uow
+        .products()
+        .get(ctx.access.organization_id, product)
+        .await?
+        .ok_or(Error::not_found("product"))?;
     ctx.access.require(Permission::ProductVariantRead)?;
-    let variants = uow.variants().list(ctx.access.organization_id, product.id, page).await?;
+    let variants = uow
+        .variants()
+        .list(ctx.access.organization_id, product.id, page)
+        .await?;
     Ok((product, variants))
 }

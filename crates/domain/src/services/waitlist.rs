@@ -33,7 +33,11 @@ async fn free(
     limit: u32,
 ) -> Result<(), Error> {
     let by = Circumstances::new(now, Actor::System);
-    for mut checkout in uow.checkouts().lock_waiting_for_stock(variant.id, limit).await? {
+    for mut checkout in uow
+        .checkouts()
+        .lock_waiting_for_stock(variant.id, limit)
+        .await?
+    {
         let stock = if checkout.lifecycle() == Lifecycle::WaitlistedAfterDeposit {
             match uow.variants().take_stock(variant.id).await? {
                 StockTaken::NoneLeft => return Ok(()),
@@ -64,7 +68,9 @@ pub(super) async fn after_variant_change(
     let reopened = offered && !is_offered(product, before);
     let limit = match (before.inventory, after.inventory) {
         (Inventory::Tracked(_), Inventory::Untracked) => BATCH,
-        (Inventory::Tracked(before), Inventory::Tracked(after)) if after > before && !reopened => after.saturating_sub(before),
+        (Inventory::Tracked(before), Inventory::Tracked(after)) if after > before && !reopened => {
+            after.saturating_sub(before)
+        }
         (_, Inventory::Tracked(after)) if reopened => after,
         (Inventory::Untracked, Inventory::Untracked) if reopened => BATCH,
         _ => 0,
@@ -83,9 +89,18 @@ pub(super) async fn free_product(
     ids: &dyn IdGenerator,
     product: &Product,
 ) -> Result<(), Error> {
-    let variants = uow.variants().of_products(product.organization_id, &[product.id]).await?;
+    let variants = uow
+        .variants()
+        .of_products(product.organization_id, &[product.id])
+        .await?;
     for variant in variants {
-        let Some(variant) = uow.variants().lock(product.organization_id, variant.id).await? else { continue };
+        let Some(variant) = uow
+            .variants()
+            .lock(product.organization_id, variant.id)
+            .await?
+        else {
+            continue;
+        };
         if is_offered(product, &variant) {
             let limit = variant.inventory.quantity().unwrap_or(BATCH).min(BATCH);
             free(uow, now, ids, true, &variant, limit).await?;
@@ -103,10 +118,30 @@ pub(super) async fn stock_returned(
 ) -> Result<(), Error> {
     // The variant is locked by the return of its stock. The product is only read:
     // locking it after the variant would break the order.
-    let Some(variant) = uow.variants().get(checkout.organization_id, checkout.variant_id).await? else { return Ok(()) };
-    let Some(product) = uow.products().get(checkout.organization_id, checkout.product_id).await? else { return Ok(()) };
+    let Some(variant) = uow
+        .variants()
+        .get(checkout.organization_id, checkout.variant_id)
+        .await?
+    else {
+        return Ok(());
+    };
+    let Some(product) = uow
+        .products()
+        .get(checkout.organization_id, checkout.product_id)
+        .await?
+    else {
+        return Ok(());
+    };
     // Boxed by the caller's recursion: freeing a checkout never gives stock back.
-    Box::pin(free(uow, now, ids, is_offered(&product, &variant), &variant, 1)).await
+    Box::pin(free(
+        uow,
+        now,
+        ids,
+        is_offered(&product, &variant),
+        &variant,
+        1,
+    ))
+    .await
 }
 
 /// Frees those among the organization's next checkouts that the area now serves.
@@ -122,13 +157,28 @@ pub async fn free_location(
     area: &ServiceArea,
     after: Option<CheckoutPubId>,
 ) -> Result<Option<CheckoutPubId>, Error> {
-    let waiting = uow.checkouts().waiting_for_location(organization, after, BATCH).await?;
+    let waiting = uow
+        .checkouts()
+        .waiting_for_location(organization, after, BATCH)
+        .await?;
     for id in &waiting {
-        let Some(mut checkout) = uow.checkouts().lock(*id).await? else { continue };
-        let address = checkout.waitlist.as_ref().and_then(|waitlist| waitlist.address.clone());
+        let Some(mut checkout) = uow.checkouts().lock(*id).await? else {
+            continue;
+        };
+        let address = checkout
+            .waitlist
+            .as_ref()
+            .and_then(|waitlist| waitlist.address.clone());
         let served = address.is_some_and(|address| area.serves(&address).is_ok());
         if checkout.lifecycle() == Lifecycle::WaitlistedLocation && served {
-            moving::apply(uow, ids, &mut checkout, Event::AreaWidened, &Circumstances::new(now, Actor::System)).await?;
+            moving::apply(
+                uow,
+                ids,
+                &mut checkout,
+                Event::AreaWidened,
+                &Circumstances::new(now, Actor::System),
+            )
+            .await?;
         }
     }
     Ok(waiting.last().copied())

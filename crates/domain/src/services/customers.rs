@@ -1,0 +1,150 @@
+//! Reading and changing customers.
+
+use super::{Context, Error, Patch, moving};
+use crate::access::Permission;
+use crate::address::{AddressError, AddressProblem, Country, parse_phone, parse_state, parse_zip};
+use crate::checkout::{Actor, Circumstances, Event, Lifecycle};
+use crate::customer::{Customer, Profile};
+use crate::ids::CustomerPubId;
+use crate::ports::UnitOfWork;
+use crate::text::Line;
+
+/// What is to change in a customer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UpdateCustomer {
+    /// Given name.
+    pub first_name: Patch<Line>,
+    /// Family name.
+    pub last_name: Patch<Line>,
+    /// Street and number.
+    pub address1: Patch<Line>,
+    /// Second line.
+    pub address2: Patch<Line>,
+    /// City.
+    pub city: Patch<Line>,
+    /// State or province.
+    pub state: Patch<Line>,
+    /// Postal code.
+    pub zip: Patch<Line>,
+    /// Country.
+    pub country: Patch<Country>,
+    /// Phone number.
+    pub phone: Patch<Line>,
+}
+
+/// The profile with state, postal code and phone in the form of its country.
+///
+/// # Errors
+/// [`AddressError`] naming the member at fault. A state or postal code without a
+/// country is kept as it is until the country is known.
+pub fn checked_profile(mut profile: Profile) -> Result<Profile, AddressError> {
+    if let Some(country) = profile.country {
+        profile.state = profile
+            .state
+            .map(|state| parse_state(country, &state))
+            .transpose()?;
+        profile.zip = profile
+            .zip
+            .map(|zip| parse_zip(country, &zip))
+            .transpose()?;
+    }
+    profile.phone = profile
+        .phone
+        .map(|phone| parse_phone(profile.country, &phone))
+        .transpose()?;
+    Ok(profile)
+}
+
+async fn known(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: CustomerPubId,
+) -> Result<Customer, Error> {
+    let customer = uow
+        .customers()
+        .get(id)
+        .await?
+        .ok_or(Error::not_found("customer"))?;
+    if uow
+        .customers()
+        .is_known_to(customer.user_id, ctx.access.organization_id)
+        .await?
+    {
+        Ok(customer)
+    } else {
+        Err(Error::not_found("customer"))
+    }
+}
+
+/// The customer, if the organization may know of it.
+///
+/// # Errors
+/// [`Error::NotFound`], [`Error::Forbidden`].
+pub async fn get_customer(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: CustomerPubId,
+) -> Result<Customer, Error> {
+    let customer = known(uow, ctx, id).await?;
+    ctx.access.require(Permission::CustomerRead)?;
+    Ok(customer)
+}
+
+/// Updates the customer's profile: what is not mentioned stays. Checkouts that
+/// waited for the profile go on.
+///
+/// # Errors
+/// [`Error`]: not found, the missing permission, a phone, postal code or state that
+/// is not of the country.
+pub async fn update_customer(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: CustomerPubId,
+    update: UpdateCustomer,
+) -> Result<Customer, Error> {
+    known(uow, ctx, id).await?;
+    ctx.access.require(Permission::CustomerWrite)?;
+    let mut customer = uow
+        .customers()
+        .lock(id)
+        .await?
+        .ok_or(Error::not_found("customer"))?;
+    let profile = &mut customer.profile;
+    let before = profile.clone();
+    update.first_name.apply(&mut profile.first_name);
+    update.last_name.apply(&mut profile.last_name);
+    update.address1.apply(&mut profile.address1);
+    update.address2.apply(&mut profile.address2);
+    update.city.apply(&mut profile.city);
+    update.state.apply(&mut profile.state);
+    update.zip.apply(&mut profile.zip);
+    update.country.apply(&mut profile.country);
+    update.phone.apply(&mut profile.phone);
+    let address_changed = (&before.state, &before.zip, before.country)
+        != (&profile.state, &profile.zip, profile.country);
+    if address_changed || before.phone != profile.phone {
+        customer.profile =
+            checked_profile(customer.profile).map_err(|fault| match fault.problem {
+                AddressProblem::Missing => Error::Missing {
+                    param: fault.member.to_owned(),
+                },
+                problem => Error::invalid(fault.member, problem),
+            })?;
+    }
+    customer.updated_at = ctx.now;
+    uow.customers().update(&mut customer).await?;
+    if customer.profile.is_complete() && !before.is_complete() {
+        let waiting = uow
+            .checkouts()
+            .of_customer(ctx.access.mode, customer.id, &[Lifecycle::ProfilePending])
+            .await?;
+        for id in waiting {
+            let mut checkout = moving::lock(uow, id).await?;
+            let by = Circumstances::new(ctx.now, Actor::System);
+            if checkout.lifecycle() == Lifecycle::ProfilePending {
+                moving::apply(uow, ctx.ids, &mut checkout, Event::ProfileCompleted, &by).await?;
+            }
+        }
+    }
+    Ok(customer)
+}

@@ -1,0 +1,349 @@
+//! Shipping, and what carriers report.
+
+use std::collections::BTreeMap;
+
+use super::{Context, Error, checkouts, moving};
+use crate::access::Permission;
+use crate::checkout::{Actor, Checkout, Circumstances, Event, Lifecycle, Tracking};
+use crate::customer::IdentityStatus;
+use crate::fulfillment::{
+    Carrier, EventOrigin, Reported, TrackingEvent, TrackingNumber, TrackingStatus,
+};
+use crate::ids::{CheckoutItemPubId, CheckoutPubId};
+use crate::ports::{CarrierDetector, IdGenerator, UnitOfWork};
+use crate::text::Line;
+use crate::time::Timestamp;
+
+/// What a fulfilment says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Fulfill {
+    /// The tracking number; without one billing starts at once.
+    pub tracking_number: Option<TrackingNumber>,
+    /// The carrier; told from the number when nobody says.
+    pub carrier: Option<Carrier>,
+    /// Serial numbers of the shipped goods by checkout item.
+    pub serial_numbers: BTreeMap<CheckoutItemPubId, Line>,
+}
+
+/// The way of a checkout's goods, as callers see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrackingView {
+    /// The checkout.
+    pub checkout: Checkout,
+    /// What was reported, oldest first.
+    pub events: Vec<TrackingEvent>,
+}
+
+/// The steps that the interface names.
+fn missing_steps(checkout: &Checkout, identity: IdentityStatus) -> Vec<&'static str> {
+    let reached = |state: Lifecycle| {
+        checkout.lifecycle().rank() >= state.rank() && checkout.lifecycle().rank().is_some()
+    };
+    let with_deposit = checkout.lifecycle() == Lifecycle::WaitlistedAfterDeposit;
+    let mut missing = Vec::new();
+    if !(reached(Lifecycle::QualificationPending)
+        || with_deposit
+        || identity == IdentityStatus::Verified && checkout.lifecycle().rank().is_none())
+    {
+        missing.push("identity verification");
+    }
+    if !(reached(Lifecycle::ShippingAddressPending) || with_deposit) {
+        missing.push("qualification");
+    }
+    if !reached(Lifecycle::OrderConfirmed) {
+        missing.push("deposit");
+    }
+    if checkout.signed_at.is_none() {
+        missing.push("document signing");
+    }
+    missing
+}
+
+fn carrier_of(
+    detector: &dyn CarrierDetector,
+    number: &TrackingNumber,
+    named: Option<Carrier>,
+    before: Option<Carrier>,
+) -> Result<Carrier, Error> {
+    match named {
+        Some(carrier) => Ok(carrier),
+        None => detector
+            .detect(number)
+            .or_else(|why| before.ok_or_else(|| Error::invalid("trackingNumber", why))),
+    }
+}
+
+/// Marks the checkout fulfilled. The same again changes nothing.
+///
+/// # Errors
+/// [`Error`]: not found, the missing permission, a tracking number whose carrier
+/// cannot be told, serial numbers of items that are not the checkout's, steps that
+/// are missing, another tracking number than the one that it was fulfilled with.
+pub async fn fulfill(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    detector: &dyn CarrierDetector,
+    id: CheckoutPubId,
+    input: Fulfill,
+) -> Result<Checkout, Error> {
+    let mut checkout = checkouts::lock_visible(uow, ctx, id).await?;
+    ctx.access.require(Permission::CheckoutFulfill)?;
+    if input.tracking_number.is_none() && input.carrier.is_some() {
+        return Err(Error::Missing {
+            param: "trackingNumber".to_owned(),
+        });
+    }
+    if let Some(unknown) = input
+        .serial_numbers
+        .keys()
+        .find(|id| !checkout.items.iter().any(|item| item.id == **id))
+    {
+        return Err(Error::invalid(
+            format!("serialNumbers.{unknown}"),
+            "is not an item of the checkout",
+        ));
+    }
+    let tracking = match input.tracking_number {
+        Some(number) => {
+            let before = checkout
+                .shipment
+                .tracking
+                .as_ref()
+                .filter(|known| known.number == number)
+                .map(|known| known.carrier);
+            let carrier = carrier_of(detector, &number, input.carrier, before)?;
+            Some(Tracking { number, carrier })
+        }
+        None => None,
+    };
+    if checkout.shipment.shipped_at.is_some() {
+        return again(&checkout, tracking.as_ref(), &input.serial_numbers);
+    }
+    if checkout.lifecycle() != Lifecycle::OrderConfirmed {
+        let identity = moving::customer_of(uow, &checkout)
+            .await?
+            .screening(checkout.mode)
+            .identity;
+        let missing = missing_steps(&checkout, identity);
+        let state = checkout.lifecycle();
+        return Err(Error::rule(if state.is_ended() || missing.is_empty() {
+            format!("the checkout is {state}: only one that is orderConfirmed can be fulfilled")
+        } else {
+            format!(
+                "the checkout is {state} and cannot be fulfilled yet; missing: {}",
+                missing.join(", ")
+            )
+        }));
+    }
+    for item in &mut checkout.items {
+        if let Some(serial) = input.serial_numbers.get(&item.id) {
+            item.serial_number = Some(serial.clone());
+        }
+    }
+    let by = Circumstances::new(ctx.now, Actor::Operator);
+    moving::apply(
+        uow,
+        ctx.ids,
+        &mut checkout,
+        Event::Fulfilled {
+            tracking: tracking.clone(),
+        },
+        &by,
+    )
+    .await?;
+    if let Some(tracking) = tracking {
+        let reported = Reported {
+            at: ctx.now,
+            status: TrackingStatus::PreTransit,
+            description: None,
+            location: None,
+            signed_by: None,
+            estimated_delivery: None,
+        };
+        let event = TrackingEvent {
+            reported,
+            origin: EventOrigin::Lessor,
+            received_at: ctx.now,
+        };
+        uow.tracking()
+            .insert(checkout.id, &tracking, &event)
+            .await?;
+    }
+    Ok(checkout)
+}
+
+/// A second fulfilment: the same content is the same fulfilment.
+fn again(
+    checkout: &Checkout,
+    tracking: Option<&Tracking>,
+    serials: &BTreeMap<CheckoutItemPubId, Line>,
+) -> Result<Checkout, Error> {
+    if checkout.lifecycle().is_ended() {
+        return Err(Error::rule(format!(
+            "the checkout is {} and cannot be fulfilled",
+            checkout.lifecycle()
+        )));
+    }
+    let same_serials = checkout.items.iter().all(|item| {
+        serials
+            .get(&item.id)
+            .is_none_or(|serial| item.serial_number.as_ref() == Some(serial))
+    });
+    match tracking {
+        Some(tracking) if checkout.shipment.tracking.as_ref() != Some(tracking) => {
+            Err(Error::rule(
+                "the checkout is fulfilled already with other tracking: change it with POST /v1/checkouts/{id}/tracking",
+            ))
+        }
+        None if checkout.shipment.tracking.is_some() => Err(Error::rule(
+            "the checkout is fulfilled already with a tracking number: it cannot be fulfilled without one",
+        )),
+        _ if !same_serials => Err(Error::rule(
+            "the checkout is fulfilled already with other serial numbers",
+        )),
+        _ => Ok(checkout.clone()),
+    }
+}
+
+/// Adds tracking to a fulfilled checkout, or changes it.
+///
+/// # Errors
+/// [`Error`]: not found, the missing permission, a carrier that cannot be told, a
+/// checkout that is not shipped, or delivered already.
+pub async fn set_tracking(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    detector: &dyn CarrierDetector,
+    id: CheckoutPubId,
+    number: TrackingNumber,
+    carrier: Option<Carrier>,
+) -> Result<TrackingView, Error> {
+    let mut checkout = checkouts::lock_visible(uow, ctx, id).await?;
+    ctx.access.require(Permission::CheckoutFulfill)?;
+    let before = checkout
+        .shipment
+        .tracking
+        .as_ref()
+        .map(|known| known.carrier);
+    let tracking = Tracking {
+        carrier: carrier_of(detector, &number, carrier, before)?,
+        number,
+    };
+    if checkout.shipment.tracking.as_ref() == Some(&tracking) {
+        return view(uow, checkout).await;
+    }
+    if checkout.shipment.shipped_at.is_none() || checkout.lifecycle().is_ended() {
+        return Err(Error::rule(format!(
+            "the checkout is {}: tracking is given after the fulfilment",
+            checkout.lifecycle()
+        )));
+    }
+    if checkout.shipment.delivered_at.is_some() {
+        return Err(Error::rule("the goods are delivered: their tracking stays"));
+    }
+    checkout.shipment.tracking = Some(tracking.clone());
+    checkout.shipment.status = Some(TrackingStatus::PreTransit);
+    checkout.updated_at = ctx.now;
+    uow.checkouts().update(&mut checkout).await?;
+    view(uow, checkout).await
+}
+
+/// Where the goods are.
+///
+/// # Errors
+/// [`Error::NotFound`], [`Error::Forbidden`], [`Error::Rule`] before the fulfilment.
+pub async fn get_tracking(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: CheckoutPubId,
+) -> Result<TrackingView, Error> {
+    let checkout = checkouts::get_checkout(uow, ctx, id).await?;
+    if checkout.shipment.shipped_at.is_none() {
+        return Err(Error::rule(format!(
+            "the checkout is {} and has no tracking before it is fulfilled",
+            checkout.lifecycle()
+        )));
+    }
+    view(uow, checkout).await
+}
+
+async fn view(uow: &mut dyn UnitOfWork, checkout: Checkout) -> Result<TrackingView, Error> {
+    let events = match &checkout.shipment.tracking {
+        Some(tracking) => uow.tracking().list(checkout.id, tracking).await?,
+        None => Vec::new(),
+    };
+    Ok(TrackingView { checkout, events })
+}
+
+/// Takes in what was reported of the checkout's shipment. Late, repeated and
+/// out-of-order reports end in the same state: what counts is the report that is
+/// newest by the carrier's word, and a delivery stays a delivery.
+///
+/// # Errors
+/// [`Error::Rule`] when the goods are not shipped.
+pub async fn report(
+    uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
+    now: Timestamp,
+    id: CheckoutPubId,
+    reported: Reported,
+    origin: EventOrigin,
+) -> Result<Checkout, Error> {
+    let mut checkout = moving::lock(uow, id).await?;
+    let Some(tracking) = checkout.shipment.tracking.clone() else {
+        return Err(Error::rule(format!(
+            "the checkout is {} and has no tracking number",
+            checkout.lifecycle()
+        )));
+    };
+    let event = TrackingEvent {
+        reported: reported.clone(),
+        origin,
+        received_at: now,
+    };
+    if !uow
+        .tracking()
+        .insert(checkout.id, &tracking, &event)
+        .await?
+    {
+        return Ok(checkout);
+    }
+    if checkout.lifecycle().is_ended() || checkout.shipment.delivered_at.is_some() {
+        // Kept for the record; nothing is left to move, but a signature may come late.
+        if checkout.shipment.signed_by.is_none() && reported.signed_by.is_some() {
+            checkout.shipment.signed_by = reported.signed_by;
+            checkout.updated_at = now;
+            uow.checkouts().update(&mut checkout).await?;
+        }
+        return Ok(checkout);
+    }
+    let by = Circumstances::new(now, Actor::Provider);
+    if reported.status == TrackingStatus::Delivered {
+        let event = Event::Delivered {
+            at: reported.at,
+            signed_by: reported.signed_by,
+        };
+        moving::apply(uow, ids, &mut checkout, event, &by).await?;
+        return Ok(checkout);
+    }
+    let events = uow.tracking().list(checkout.id, &tracking).await?;
+    let newest = events
+        .iter()
+        .max_by_key(|event| (event.reported.at, event.origin != EventOrigin::Lessor));
+    let status = newest.map_or(reported.status, |event| event.reported.status);
+    let reason = reported.description;
+    if checkout.shipment.status != Some(status) {
+        checkout.shipment.status = Some(status);
+        checkout.updated_at = now;
+        uow.checkouts().update(&mut checkout).await?;
+    }
+    let event = match checkout.lifecycle() {
+        Lifecycle::Shipped if status.is_exception() => Some(Event::FulfillmentFailed { reason }),
+        Lifecycle::FulfillmentException if status.is_movement() => Some(Event::ShipmentResumed),
+        _ => None,
+    };
+    if let Some(event) = event {
+        moving::apply(uow, ids, &mut checkout, event, &by).await?;
+    }
+    Ok(checkout)
+}

@@ -1,0 +1,258 @@
+//! What the customer does on the way to the lease: the steps of the checkout page.
+//!
+//! Whoever serves the page finds the checkout by its token and calls these; the
+//! sandbox plays them for a test.
+
+use super::{Error, moving};
+use crate::address::Address;
+use crate::checkout::{Actor, Applied, Checkout, Circumstances, Event, Lifecycle, PaymentMethod};
+use crate::ids::PickupLocationId;
+use crate::ports::{IdGenerator, StoreError, UnitOfWork};
+use crate::time::Timestamp;
+
+/// Who acts on the page, and when.
+#[derive(Clone, Copy)]
+pub struct Page<'a> {
+    /// Now.
+    pub now: Timestamp,
+    /// Where ids come from.
+    pub ids: &'a dyn IdGenerator,
+}
+
+impl Page<'_> {
+    async fn apply(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+        event: Event,
+    ) -> Result<Applied, Error> {
+        moving::apply(
+            uow,
+            self.ids,
+            checkout,
+            event,
+            &Circumstances::new(self.now, Actor::Customer),
+        )
+        .await
+    }
+
+    /// The customer opened the page.
+    ///
+    /// # Errors
+    /// [`Error::Rule`] when the checkout has ended.
+    pub async fn open(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+    ) -> Result<Applied, Error> {
+        self.apply(uow, checkout, Event::Opened).await
+    }
+
+    /// The customer says that name and address are complete.
+    ///
+    /// # Errors
+    /// [`Error::Rule`] when they are not, or in another state.
+    pub async fn complete_profile(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+    ) -> Result<Applied, Error> {
+        let customer = moving::customer_of(uow, checkout).await?;
+        if !customer.profile.is_complete() {
+            return Err(Error::rule(
+                "the profile is not complete: first name, last name and a complete address are needed",
+            ));
+        }
+        self.apply(uow, checkout, Event::ProfileCompleted).await
+    }
+
+    /// The customer asks to be verified.
+    ///
+    /// # Errors
+    /// [`Error::Rule`] in another state.
+    pub async fn request_identity(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+    ) -> Result<Applied, Error> {
+        self.apply(uow, checkout, Event::IdentityRequested).await
+    }
+
+    /// The customer says where to ship.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the organization does not serve the address;
+    /// [`Error::Rule`] when the organization gave the address, or in another state.
+    pub async fn give_shipping_address(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+        address: Address,
+    ) -> Result<Applied, Error> {
+        if checkout.shipping.locked && checkout.shipping.address.as_ref() != Some(&address) {
+            return Err(Error::rule(
+                "the shipping address was given by the organization and cannot be changed",
+            ));
+        }
+        let organization = uow
+            .organizations()
+            .get(checkout.organization_id)
+            .await?
+            .ok_or(Error::Store(StoreError::Missing("organization")))?;
+        organization.service_area.serves(&address).map_err(|code| {
+            Error::invalid(
+                "shippingAddress",
+                format!("is outside the area that is served ({})", code.as_str()),
+            )
+        })?;
+        self.apply(uow, checkout, Event::ShippingAddressGiven { address })
+            .await
+    }
+
+    /// The customer picks the goods up.
+    ///
+    /// # Errors
+    /// [`Error::Rule`] in another state.
+    pub async fn choose_pickup(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+    ) -> Result<Applied, Error> {
+        self.apply(uow, checkout, Event::PickupChosen).await
+    }
+
+    /// The customer has the goods shipped after all.
+    ///
+    /// # Errors
+    /// [`Error::Rule`] in another state.
+    pub async fn choose_shipping(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+    ) -> Result<Applied, Error> {
+        self.apply(uow, checkout, Event::ShippingChosen).await
+    }
+
+    /// The customer says where the goods are picked up.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when there is no such open location; [`Error::Rule`] in
+    /// another state.
+    pub async fn give_pickup_location(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+        location: PickupLocationId,
+    ) -> Result<Applied, Error> {
+        let known = uow
+            .pickup_locations()
+            .get(checkout.organization_id, location)
+            .await?;
+        if !known.is_some_and(|known| known.active) {
+            return Err(Error::invalid(
+                "pickupLocationId",
+                "is not an open pickup location of the organization",
+            ));
+        }
+        self.apply(uow, checkout, Event::PickupLocationGiven { location })
+            .await
+    }
+
+    /// The customer accepts the lease's terms.
+    ///
+    /// # Errors
+    /// [`Error::Rule`] when no term is chosen, or in another state.
+    pub async fn accept_lease(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+    ) -> Result<Applied, Error> {
+        self.apply(uow, checkout, Event::LeaseAccepted).await
+    }
+
+    /// The customer submits the deposit: the price is frozen, so that what is
+    /// authorized is what was shown.
+    ///
+    /// # Errors
+    /// [`Error::Rule`] when no term is chosen, or in another state.
+    pub async fn submit_deposit(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+        method: Option<String>,
+    ) -> Result<Applied, Error> {
+        if matches!(
+            checkout.lifecycle(),
+            Lifecycle::DepositPending | Lifecycle::DepositFailed
+        ) {
+            checkout.quote = super::checkouts::quote_of(uow, checkout).await?;
+        }
+        self.apply(uow, checkout, Event::DepositSubmitted { method })
+            .await
+    }
+
+    /// The customer names the method of the recurring payments.
+    ///
+    /// # Errors
+    /// [`Error::Rule`] in another state.
+    pub async fn save_payment_method(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+        method: PaymentMethod,
+    ) -> Result<Applied, Error> {
+        self.apply(uow, checkout, Event::PaymentMethodSaved(method))
+            .await
+    }
+
+    /// The customer signed the lease.
+    ///
+    /// # Errors
+    /// [`Error::Rule`] while the document is not there, or in another state.
+    pub async fn sign_documents(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+    ) -> Result<Applied, Error> {
+        if checkout.lifecycle() == Lifecycle::DocumentsPending
+            && checkout.lease_document_id.is_none()
+        {
+            return Err(Error::rule("the lease document is being prepared"));
+        }
+        self.apply(uow, checkout, Event::DocumentsSigned).await
+    }
+
+    /// The capture of the deposit is tried again.
+    ///
+    /// # Errors
+    /// [`Error::Rule`] in another state.
+    pub async fn retry_capture(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+    ) -> Result<Applied, Error> {
+        self.apply(uow, checkout, Event::CaptureRetried).await
+    }
+
+    /// The customer goes a step back.
+    ///
+    /// # Errors
+    /// [`Error::Rule`] where there is no step to go back to.
+    pub async fn go_back(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+    ) -> Result<Applied, Error> {
+        let event = match checkout.lifecycle() {
+            Lifecycle::ShippingAddressPending | Lifecycle::PickupLocationPending => {
+                Event::SteppedBackToProfile
+            }
+            Lifecycle::LeaseReviewPending if checkout.pickup_location_id.is_some() => {
+                Event::SteppedBackToPickup
+            }
+            Lifecycle::LeaseReviewPending => Event::SteppedBackToAddress,
+            _ => Event::SteppedBackToReview,
+        };
+        self.apply(uow, checkout, event).await
+    }
+}

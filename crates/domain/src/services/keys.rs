@@ -1,0 +1,171 @@
+//! API keys: administration by the operator of the installation.
+//!
+//! How a secret looks and is hashed is the edge's; here is what a key may do and
+//! when it ends.
+
+use std::time::Duration;
+
+use super::Error;
+use crate::access::{ApiKey, KeyHash, Mode, Permissions};
+use crate::customer::{Customer, Profile};
+use crate::ids::{ApiKeyPubId, CustomerPubId, OrganizationRef, UserPubId};
+use crate::ports::{IdGenerator, InsertedCustomer, KeyHolder, NewCustomer, UnitOfWork};
+use crate::text::{Email, Name};
+use crate::time::Timestamp;
+
+/// Whose key it is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyUser {
+    /// A user that there is.
+    Id(UserPubId),
+    /// The organization's user of the address; made when there is none.
+    Email(Email),
+}
+
+/// A key to be created.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateKey {
+    /// The organization that it acts for.
+    pub organization: OrganizationRef,
+    /// The user that it acts as.
+    pub user: KeyUser,
+    /// Live or sandbox.
+    pub mode: Mode,
+    /// What it may do.
+    pub permissions: Permissions,
+    /// A name for people.
+    pub name: Option<Name>,
+    /// When it ends, if ever.
+    pub expires_at: Option<Timestamp>,
+    /// Hash of its secret.
+    pub hash: KeyHash,
+    /// The secret's last four characters.
+    pub hint: String,
+}
+
+/// Creates a key. Answers it with its user.
+///
+/// # Errors
+/// [`Error::NotFound`] of the organization or user.
+pub async fn create_key(
+    uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
+    now: Timestamp,
+    input: CreateKey,
+) -> Result<(KeyHolder, Customer), Error> {
+    let organization = uow
+        .organizations()
+        .find(input.organization)
+        .await?
+        .ok_or(Error::not_found("organization"))?;
+    let user = match input.user {
+        KeyUser::Id(id) => uow
+            .customers()
+            .get(id)
+            .await?
+            .ok_or(Error::not_found("user"))?,
+        KeyUser::Email(email) => {
+            let new = NewCustomer {
+                id: CustomerPubId::from_uuid(ids.next()),
+                organization_id: organization.id,
+                email,
+                profile: Profile::default(),
+                created_at: now,
+            };
+            match uow.customers().insert(&new).await? {
+                InsertedCustomer::New(user) | InsertedCustomer::Existing(user) => user,
+            }
+        }
+    };
+    let key = ApiKey {
+        id: ApiKeyPubId::from_uuid(ids.next()),
+        organization_id: organization.id,
+        user_id: user.user_id,
+        mode: input.mode,
+        permissions: input.permissions,
+        name: input.name,
+        hash: input.hash,
+        hint: input.hint,
+        created_at: now,
+        expires_at: input.expires_at,
+        revoked_at: None,
+        last_used_at: None,
+    };
+    uow.keys().insert(&key).await?;
+    Ok((
+        KeyHolder {
+            key,
+            organization_pub_id: organization.pub_id,
+            user_pub_id: user.id,
+        },
+        user,
+    ))
+}
+
+/// Revokes a key at once; again changes nothing.
+///
+/// # Errors
+/// [`Error::NotFound`].
+pub async fn revoke_key(
+    uow: &mut dyn UnitOfWork,
+    now: Timestamp,
+    id: ApiKeyPubId,
+) -> Result<KeyHolder, Error> {
+    let mut holder = uow
+        .keys()
+        .get(id)
+        .await?
+        .ok_or(Error::not_found("API key"))?;
+    if holder.key.revoked_at.is_none() {
+        holder.key.revoked_at = Some(now);
+        uow.keys()
+            .close(id, holder.key.revoked_at, holder.key.expires_at)
+            .await?;
+    }
+    Ok(holder)
+}
+
+/// Replaces a key by one that may do the same; the old one still opens for the
+/// overlap.
+///
+/// # Errors
+/// [`Error::NotFound`]; [`Error::Rule`] when the key is revoked or has ended.
+pub async fn roll_key(
+    uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
+    now: Timestamp,
+    id: ApiKeyPubId,
+    overlap: Duration,
+    hash: KeyHash,
+    hint: String,
+) -> Result<KeyHolder, Error> {
+    let old = uow
+        .keys()
+        .get(id)
+        .await?
+        .ok_or(Error::not_found("API key"))?;
+    if !old.key.is_valid_at(now) {
+        return Err(Error::rule(
+            "the key is revoked or has ended: create a new one",
+        ));
+    }
+    let new = ApiKey {
+        id: ApiKeyPubId::from_uuid(ids.next()),
+        hash,
+        hint,
+        created_at: now,
+        last_used_at: None,
+        revoked_at: None,
+        ..old.key.clone()
+    };
+    uow.keys().insert(&new).await?;
+    let until = chrono::TimeDelta::from_std(overlap)
+        .ok()
+        .and_then(|overlap| now.checked_add_signed(overlap));
+    let ends = match (until, old.key.expires_at) {
+        (Some(until), Some(expires)) => Some(until.min(expires)),
+        (until, expires) => until.or(expires),
+    };
+    uow.keys().close(id, None, ends).await?;
+    Ok(KeyHolder { key: new, ..old })
+}

@@ -1,0 +1,199 @@
+//! Lease terms.
+
+use super::{Context, Error};
+use crate::access::Permission;
+use crate::ids::{LeaseTermPubId, LeaseTermRef, ProductPubId};
+use crate::lease_term::{LeaseTerm, LeaseTermStatus};
+use crate::percentage::{AnnualRate, MoneyFactor, Percentage, TermMonths};
+use crate::ports::{DeletedTerm, NewLeaseTerm, StoreError, UniqueField, UnitOfWork};
+use crate::pricing::{Rate, RateCard};
+
+/// A lease term to be created.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateLeaseTerm {
+    /// The product that it is for; none means the organization's common offer.
+    pub product_id: Option<ProductPubId>,
+    /// Months, rate and percentages.
+    pub card: RateCard,
+    /// Whether it is offered.
+    pub status: LeaseTermStatus,
+}
+
+/// Which rate a term has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// By money factor.
+    MoneyFactor,
+    /// By annual rate.
+    AnnualRate,
+}
+
+/// What is to change in a lease term.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UpdateLeaseTerm {
+    /// Its months.
+    pub term: Option<TermMonths>,
+    /// Its method.
+    pub method: Option<Method>,
+    /// Its money factor.
+    pub money_factor: Option<MoneyFactor>,
+    /// Its annual rate in percent.
+    pub annual_rate: Option<AnnualRate>,
+    /// Its residual in percent of the MSRP.
+    pub residual: Option<Percentage>,
+    /// Its deposit in percent of the MSRP.
+    pub deposit: Option<Percentage>,
+    /// Its insurance in percent of the MSRP a year.
+    pub insurance: Option<Percentage>,
+    /// Whether it is offered.
+    pub status: Option<LeaseTermStatus>,
+}
+
+/// The rate of the method and the rates that were given: exactly the method's.
+///
+/// # Errors
+/// [`Error::Missing`] of the method's own rate, [`Error::Invalid`] of the other's.
+pub fn rate_of(
+    method: Method,
+    money_factor: Option<MoneyFactor>,
+    annual_rate: Option<AnnualRate>,
+) -> Result<Rate, Error> {
+    match (method, money_factor, annual_rate) {
+        (Method::MoneyFactor, _, Some(_)) => Err(Error::invalid(
+            "annualRate",
+            "does not go with the method moneyFactor",
+        )),
+        (Method::AnnualRate, Some(_), _) => Err(Error::invalid(
+            "moneyFactor",
+            "does not go with the method annualRate",
+        )),
+        (Method::MoneyFactor, Some(factor), None) => Ok(Rate::MoneyFactor(factor)),
+        (Method::AnnualRate, None, Some(rate)) => Ok(Rate::AnnualRate(rate)),
+        (Method::MoneyFactor, None, None) => Err(Error::Missing {
+            param: "moneyFactor".to_owned(),
+        }),
+        (Method::AnnualRate, None, None) => Err(Error::Missing {
+            param: "annualRate".to_owned(),
+        }),
+    }
+}
+
+fn explain(error: StoreError) -> Error {
+    match error {
+        StoreError::Conflict(UniqueField::TermMonths) => Error::invalid(
+            "termInMonths",
+            "is offered already by an active term of the same owner",
+        ),
+        other => other.into(),
+    }
+}
+
+/// Creates a lease term.
+///
+/// # Errors
+/// [`Error`]: an unknown product, the missing permission, months that an active
+/// term of the owner has.
+pub async fn create_lease_term(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    input: CreateLeaseTerm,
+) -> Result<LeaseTerm, Error> {
+    let organization_id = ctx.access.organization_id;
+    if let Some(product) = input.product_id {
+        uow.products()
+            .get(organization_id, product)
+            .await?
+            .ok_or(Error::not_found("product"))?;
+    }
+    ctx.access.require(Permission::LeaseTermWrite)?;
+    let new = NewLeaseTerm {
+        id: LeaseTermPubId::from_uuid(ctx.ids.next()),
+        organization_id,
+        product_id: input.product_id,
+        card: input.card,
+        status: input.status,
+        created_at: ctx.now,
+    };
+    uow.lease_terms().insert(&new).await.map_err(explain)
+}
+
+/// Every lease term of the organization, shortest first.
+///
+/// # Errors
+/// [`Error::Forbidden`].
+pub async fn list_lease_terms(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+) -> Result<Vec<LeaseTerm>, Error> {
+    ctx.access.require(Permission::LeaseTermRead)?;
+    Ok(uow.lease_terms().list(ctx.access.organization_id).await?)
+}
+
+async fn lock(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: LeaseTermRef,
+) -> Result<LeaseTerm, Error> {
+    let organization_id = ctx.access.organization_id;
+    let term = uow
+        .lease_terms()
+        .find(organization_id, id)
+        .await?
+        .ok_or(Error::not_found("lease term"))?;
+    ctx.access.require(Permission::LeaseTermWrite)?;
+    uow.lease_terms()
+        .lock(organization_id, term.id)
+        .await?
+        .ok_or(Error::not_found("lease term"))
+}
+
+/// Updates a lease term: what is not mentioned stays. Quotes that are frozen keep
+/// their price.
+///
+/// # Errors
+/// [`Error`], as for [`create_lease_term`]; a changed method needs its rate.
+pub async fn update_lease_term(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: LeaseTermRef,
+    update: UpdateLeaseTerm,
+) -> Result<LeaseTerm, Error> {
+    let mut term = lock(uow, ctx, id).await?;
+    let (now_method, factor, rate) = match term.card.rate {
+        Rate::MoneyFactor(factor) => (Method::MoneyFactor, Some(factor), None),
+        Rate::AnnualRate(rate) => (Method::AnnualRate, None, Some(rate)),
+    };
+    let method = update.method.unwrap_or(now_method);
+    let kept = method == now_method;
+    term.card.rate = rate_of(
+        method,
+        update.money_factor.or(factor.filter(|_| kept)),
+        update.annual_rate.or(rate.filter(|_| kept)),
+    )?;
+    term.card.term = update.term.unwrap_or(term.card.term);
+    term.card.residual = update.residual.unwrap_or(term.card.residual);
+    term.card.deposit = update.deposit.unwrap_or(term.card.deposit);
+    term.card.insurance = update.insurance.unwrap_or(term.card.insurance);
+    term.status = update.status.unwrap_or(term.status);
+    term.updated_at = ctx.now;
+    uow.lease_terms().update(&mut term).await.map_err(explain)?;
+    Ok(term)
+}
+
+/// Deletes a lease term; one that checkouts have becomes inactive instead.
+///
+/// # Errors
+/// [`Error::NotFound`], [`Error::Forbidden`].
+pub async fn delete_lease_term(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: LeaseTermRef,
+) -> Result<LeaseTerm, Error> {
+    let mut term = lock(uow, ctx, id).await?;
+    if uow.lease_terms().delete(term.id).await? == DeletedTerm::InUse {
+        term.status = LeaseTermStatus::Inactive;
+        term.updated_at = ctx.now;
+        uow.lease_terms().update(&mut term).await?;
+    }
+    Ok(term)
+}
