@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use lessor_embedded_postgres::{Progress, Settings, start, throwaway};
+use lessor_embedded_postgres::{Error, Instance, Progress, Settings, start, throwaway};
 
 use crate::support::{Folder, Session, eventually, lives};
 
@@ -78,6 +78,13 @@ fn the_first_start_makes_a_cluster_and_later_ones_find_it() {
         Session::open(again.url()).text("SELECT what FROM kept"),
         "this"
     );
+}
+
+#[test]
+fn an_instance_may_be_shared_between_threads() {
+    fn shareable<T: Send + Sync + 'static>() {}
+    shareable::<Instance>();
+    shareable::<Error>();
 }
 
 #[test]
