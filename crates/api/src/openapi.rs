@@ -5,6 +5,7 @@
 //! `Request-Id` header.
 
 mod inline;
+mod nulls;
 
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
@@ -130,6 +131,7 @@ pub fn finish(document: &utoipa::openapi::OpenApi, public_url: &str) -> Value {
     // Fails only for maps whose keys are no strings, and the document has none.
     let document = serde_json::to_value(document).unwrap_or_else(|_| json!({}));
     let mut document = inline::inline(document);
+    nulls::forbid_in_answers(&mut document);
     let server = if public_url.is_empty() {
         "/"
     } else {
@@ -210,6 +212,9 @@ fn finish_operation(path: &str, method: &str, operation: &mut Value) {
         .flat_map(Map::values_mut)
     {
         if response.get("$ref").is_none() {
+            if response.get("description").is_none_or(|text| text == "") {
+                response["description"] = json!("Success.");
+            }
             response["headers"]["Request-Id"] = json!({ "$ref": "#/components/headers/RequestId" });
         }
     }

@@ -71,7 +71,7 @@ impl<'de, const MAX: usize> Deserialize<'de> for Text<MAX> {
 
 impl<const MAX: usize> utoipa::__dev::ComposeSchema for Text<MAX> {
     fn compose(_: Vec<RefOr<Schema>>) -> RefOr<Schema> {
-        schema(MAX, r"^[^\p{Cc}]*$")
+        schema(MAX, r"^[^\x00-\x1f\x7f-\x9f]*$")
     }
 }
 
@@ -114,7 +114,7 @@ impl<'de, const MAX: usize> Deserialize<'de> for Prose<MAX> {
 
 impl<const MAX: usize> utoipa::__dev::ComposeSchema for Prose<MAX> {
     fn compose(_: Vec<RefOr<Schema>>) -> RefOr<Schema> {
-        schema(MAX, r"^([^\p{Cc}]|[\r\n\t])*$")
+        schema(MAX, r"^([^\x00-\x1f\x7f-\x9f]|[\r\n\t])*$")
     }
 }
 

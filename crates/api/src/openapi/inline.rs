@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::fields::INLINE_EXTENSION;
 
-const PREFIX: &str = "#/components/schemas/";
+pub(super) const PREFIX: &str = "#/components/schemas/";
 
 /// Replaces every reference to a schema that is marked [`INLINE_EXTENSION`] by the schema, removes
 /// these from the components, and the mark from everywhere.

@@ -87,3 +87,35 @@ fn operations_list_the_errors_that_they_can_answer() {
         "200 500"
     );
 }
+
+#[test]
+fn nulls_are_for_requests_only() {
+    let schema = |reference: Option<&str>| {
+        json!({"properties": {
+            "plain": {"type": ["string", "null"], "description": "A plain one."},
+            "choice": {"description": "A choice.", "oneOf": [{"type": "null"}, {"$ref": "#/components/schemas/Leaf"}]},
+            "next": reference.map_or(json!({}), |name| json!({"$ref": format!("#/components/schemas/{name}")}))
+        }})
+    };
+    let mut document = json!({
+        "paths": {"/x": {"post": {"requestBody": {"schema": {"$ref": "#/components/schemas/Asked"}}}}},
+        "components": {"schemas": {
+            "Asked": schema(Some("Within")),
+            "Within": schema(Some("Asked")),
+            "Answered": schema(None),
+            "Leaf": {"type": "string"}
+        }}
+    });
+    nulls::forbid_in_answers(&mut document);
+    let schemas = &document["components"]["schemas"];
+    assert_eq!(schemas["Asked"], schema(Some("Within")));
+    assert_eq!(schemas["Within"], schema(Some("Asked")));
+    assert_eq!(
+        schemas["Answered"]["properties"],
+        json!({
+            "plain": {"type": "string", "description": "A plain one."},
+            "choice": {"description": "A choice.", "$ref": "#/components/schemas/Leaf"},
+            "next": {}
+        })
+    );
+}
