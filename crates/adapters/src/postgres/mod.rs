@@ -1,3 +1,17 @@
 //! The stores on Postgres.
+//!
+//! [`PgDatabase`] gives units of work; [`PgUnitOfWork`] is one, and every store.
+//! Each store has a file of its own, with the rows that only it knows.
 
+mod connect;
+mod error;
+mod migrate;
+mod pool;
 mod schema;
+mod tls;
+mod unit_of_work;
+
+pub use connect::InvalidUrl;
+pub use migrate::MigrateError;
+pub use pool::{PgSettings, PoolStatus};
+pub use unit_of_work::{PgDatabase, PgUnitOfWork};

@@ -1,0 +1,108 @@
+//! What Postgres says, as the domain's errors.
+
+use diesel::result::{DatabaseErrorInformation, DatabaseErrorKind, Error};
+use lessor_domain::ports::{StoreError, UniqueField};
+
+/// The unique constraints that callers can run into, and what they keep unique.
+/// The names are those of the migrations; the test of the schema knows them too.
+pub(super) const UNIQUE_CONSTRAINTS: &[(&str, UniqueField)] = &[
+    ("customers_email_key", UniqueField::Email),
+    ("lease_terms_organization_term_key", UniqueField::TermMonths),
+    ("lease_terms_product_term_key", UniqueField::TermMonths),
+    ("pickup_locations_active_name_key", UniqueField::Name),
+    ("product_categories_name_key", UniqueField::Name),
+    ("product_variants_combination_key", UniqueField::Combination),
+    (
+        "product_variants_combination_year_key",
+        UniqueField::Combination,
+    ),
+    ("product_variants_external_id_key", UniqueField::ExternalId),
+    ("product_variants_sku_key", UniqueField::Sku),
+    ("products_external_id_key", UniqueField::ExternalId),
+];
+
+/// The error of a statement as the domain's.
+pub(super) fn store_error(error: Error) -> StoreError {
+    match error {
+        Error::DatabaseError(kind, info) => database_error(kind, &*info),
+        // A broken transaction manager is a connection that is no more.
+        Error::BrokenTransactionManager => {
+            StoreError::Unavailable("the connection was lost within a transaction".to_owned())
+        }
+        other => StoreError::Internal(other.to_string()),
+    }
+}
+
+fn database_error(kind: DatabaseErrorKind, info: &dyn DatabaseErrorInformation) -> StoreError {
+    match kind {
+        DatabaseErrorKind::UniqueViolation => unique_violation(info),
+        DatabaseErrorKind::SerializationFailure => StoreError::Contended,
+        // Read-only is a server that a fail-over has made a standby of.
+        DatabaseErrorKind::UnableToSendCommand
+        | DatabaseErrorKind::ClosedConnection
+        | DatabaseErrorKind::ReadOnlyTransaction => {
+            StoreError::Unavailable(info.message().to_owned())
+        }
+        DatabaseErrorKind::Unknown => by_message(info),
+        // The other constraints guard what the domain promises: a defect. Kinds
+        // to come are nothing that is known to pass.
+        _ => internal(info),
+    }
+}
+
+fn unique_violation(info: &dyn DatabaseErrorInformation) -> StoreError {
+    UNIQUE_CONSTRAINTS
+        .iter()
+        .find(|(name, _)| info.constraint_name() == Some(name))
+        .map_or_else(|| internal(info), |(_, field)| StoreError::Conflict(*field))
+}
+
+/// The rest is known by SQLSTATE, which Diesel does not hand on; so the message
+/// decides. Each connection asks for messages in English.
+fn by_message(info: &dyn DatabaseErrorInformation) -> StoreError {
+    const CONTENDED: &[&str] = &[
+        // 40P01
+        "deadlock detected",
+        // 55P03
+        "canceling statement due to lock timeout",
+        "could not obtain lock on ",
+    ];
+    const UNAVAILABLE: &[&str] = &[
+        // 57P01, 57P02, 57P03
+        "terminating connection due to ",
+        "the database system is ",
+        // 57P02 of the other sessions
+        "terminating connection because of crash of another server process",
+        // 53300, 53400, 53200, 53100
+        "sorry, too many clients already",
+        "remaining connection slots are reserved",
+        "too many connections for ",
+        "out of memory",
+        "could not extend file",
+        // 57014
+        "canceling statement due to statement timeout",
+    ];
+    let message = info.message();
+    let begins = |starts: &[&str]| starts.iter().any(|start| message.starts_with(start));
+    if begins(CONTENDED) {
+        StoreError::Contended
+    } else if begins(UNAVAILABLE) {
+        StoreError::Unavailable(message.to_owned())
+    } else {
+        internal(info)
+    }
+}
+
+fn internal(info: &dyn DatabaseErrorInformation) -> StoreError {
+    let place = [info.table_name(), info.constraint_name()]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(".");
+    // Details may hold what customers entered: they stay out of logs.
+    StoreError::Internal(if place.is_empty() {
+        info.message().to_owned()
+    } else {
+        format!("{} ({place})", info.message())
+    })
+}

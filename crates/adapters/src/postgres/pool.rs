@@ -1,0 +1,209 @@
+//! Connections: how they are made, checked and kept.
+
+use std::fmt;
+use std::time::Duration;
+
+use deadpool::Runtime;
+use deadpool::managed::{
+    Manager, Metrics, Object, Pool, PoolError, RecycleError, RecycleResult, Timeouts,
+};
+use diesel::ConnectionError;
+use diesel_async::pooled_connection::PoolableConnection;
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use lessor_domain::ports::StoreError;
+
+use super::connect::{ConnectOptions, InvalidUrl};
+
+/// A connection that was idle for longer is asked whether it lives before it is
+/// used; one that was just used is taken for alive, which saves a round trip.
+const TRUSTED_FOR: Duration = Duration::from_secs(1);
+
+/// Where the database is and how it is used.
+#[derive(Clone)]
+pub struct PgSettings {
+    /// `postgres://user:password@host/database?sslmode=…`.
+    pub url: String,
+    /// The most connections of this pool, at least 1.
+    pub max_connections: usize,
+    /// How long work waits for a connection before it is turned away.
+    pub wait_timeout: Duration,
+    /// How long connecting may take.
+    pub connect_timeout: Duration,
+    /// How long a statement may run.
+    pub statement_timeout: Duration,
+    /// How long a statement may wait for a lock.
+    pub lock_timeout: Duration,
+    /// How long a transaction may lie idle before the server ends its connection.
+    pub idle_in_transaction_timeout: Duration,
+}
+
+impl PgSettings {
+    /// Ten connections; 3 s to get one, 5 s to connect, 5 s for a lock, 30 s for a
+    /// statement and for an idle transaction.
+    #[must_use]
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            max_connections: 10,
+            wait_timeout: Duration::from_secs(3),
+            connect_timeout: Duration::from_secs(5),
+            statement_timeout: Duration::from_secs(30),
+            lock_timeout: Duration::from_secs(5),
+            idle_in_transaction_timeout: Duration::from_secs(30),
+        }
+    }
+
+    fn session_sql(&self) -> String {
+        format!(
+            "SET statement_timeout = {}; SET lock_timeout = {}; \
+             SET idle_in_transaction_session_timeout = {}; {COMMON_SESSION_SQL}",
+            self.statement_timeout.as_millis(),
+            self.lock_timeout.as_millis(),
+            self.idle_in_transaction_timeout.as_millis(),
+        )
+    }
+}
+
+impl fmt::Debug for PgSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The URL holds a password.
+        f.debug_struct("PgSettings")
+            .field("max_connections", &self.max_connections)
+            .field("wait_timeout", &self.wait_timeout)
+            .field("connect_timeout", &self.connect_timeout)
+            .field("statement_timeout", &self.statement_timeout)
+            .field("lock_timeout", &self.lock_timeout)
+            .field(
+                "idle_in_transaction_timeout",
+                &self.idle_in_transaction_timeout,
+            )
+            .finish_non_exhaustive()
+    }
+}
+
+/// English messages, since errors are told apart by them, and a server that notices
+/// a closed connection while a statement waits. Both are asked for and not insisted
+/// on: the first needs a right, the second an operating system, that may be missing.
+const COMMON_SESSION_SQL: &str = "\
+SET default_transaction_isolation = 'read committed'; \
+DO $$ BEGIN PERFORM set_config('lc_messages', 'C', false); EXCEPTION WHEN OTHERS THEN NULL; END $$; \
+DO $$ BEGIN PERFORM set_config('client_connection_check_interval', '1s', false); EXCEPTION WHEN OTHERS THEN NULL; END $$";
+
+/// For migrations, which may take and wait as long as they need.
+const PATIENT_SESSION_SQL: &str =
+    "SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0";
+
+/// A connection of the pool.
+pub(super) type Connection = Object<PgManager>;
+
+/// Makes connections for the pool and checks them.
+pub(super) struct PgManager {
+    options: ConnectOptions,
+    session_sql: String,
+}
+
+impl Manager for PgManager {
+    type Type = AsyncPgConnection;
+    type Error = ConnectionError;
+
+    async fn create(&self) -> Result<AsyncPgConnection, ConnectionError> {
+        let mut connection = self.options.connect().await?;
+        connection
+            .batch_execute(&self.session_sql)
+            .await
+            .map_err(ConnectionError::CouldntSetupConfiguration)?;
+        Ok(connection)
+    }
+
+    async fn recycle(
+        &self,
+        connection: &mut AsyncPgConnection,
+        metrics: &Metrics,
+    ) -> RecycleResult<ConnectionError> {
+        if connection.is_broken() {
+            return Err(RecycleError::message("closed"));
+        }
+        if metrics.last_used() > TRUSTED_FOR {
+            connection
+                .batch_execute("SELECT")
+                .await
+                .map_err(|error| RecycleError::message(error.to_string()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Connections in use and at hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolStatus {
+    /// The most there may be.
+    pub max: usize,
+    /// Those there are.
+    pub open: usize,
+    /// Those nobody uses.
+    pub idle: usize,
+    /// Tasks that wait for one.
+    pub waiting: usize,
+}
+
+/// A pool of connections to one database.
+#[derive(Clone)]
+pub(super) struct PgPool {
+    pool: Pool<PgManager>,
+}
+
+impl PgPool {
+    pub(super) fn new(settings: &PgSettings) -> Result<Self, InvalidUrl> {
+        let manager = PgManager {
+            options: ConnectOptions::parse(&settings.url, settings.connect_timeout)?,
+            session_sql: settings.session_sql(),
+        };
+        let pool = Pool::builder(manager)
+            .max_size(settings.max_connections.max(1))
+            .timeouts(Timeouts {
+                wait: Some(settings.wait_timeout),
+                create: Some(settings.connect_timeout),
+                recycle: Some(settings.connect_timeout),
+            })
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(|error| InvalidUrl::new(error.to_string()))?;
+        Ok(Self { pool })
+    }
+
+    /// A connection that was alive a moment ago.
+    pub(super) async fn get(&self) -> Result<Connection, StoreError> {
+        self.pool.get().await.map_err(|error| {
+            StoreError::Unavailable(match error {
+                PoolError::Timeout(_) => "no connection to the database is free".to_owned(),
+                PoolError::Backend(error) => format!("cannot connect to the database: {error}"),
+                other => other.to_string(),
+            })
+        })
+    }
+
+    /// Closes the connections that nobody uses.
+    pub(super) fn forget_idle(&self) {
+        let _ = self.pool.retain(|_, _| false);
+    }
+
+    /// A connection outside the pool that waits for locks as long as it takes.
+    pub(super) async fn connect_patiently(&self) -> Result<AsyncPgConnection, ConnectionError> {
+        let mut connection = self.pool.manager().create().await?;
+        connection
+            .batch_execute(PATIENT_SESSION_SQL)
+            .await
+            .map_err(ConnectionError::CouldntSetupConfiguration)?;
+        Ok(connection)
+    }
+
+    pub(super) fn status(&self) -> PoolStatus {
+        let status = self.pool.status();
+        PoolStatus {
+            max: status.max_size,
+            open: status.size,
+            idle: status.available,
+            waiting: status.waiting,
+        }
+    }
+}

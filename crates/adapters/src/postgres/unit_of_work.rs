@@ -1,0 +1,123 @@
+//! A transaction as a value, and where it comes from.
+
+use deadpool::managed::Object;
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use lessor_domain::ports::StoreError;
+
+use super::connect::InvalidUrl;
+use super::error::store_error;
+use super::pool::{Connection, PgPool, PgSettings, PoolStatus};
+
+/// The stores on Postgres. Cloning it shares its connections.
+#[derive(Clone)]
+pub struct PgDatabase {
+    pub(super) pool: PgPool,
+}
+
+impl PgDatabase {
+    /// A database at this address. Connects when the first work comes.
+    ///
+    /// The tasks that drive connections belong to the runtime on which work first
+    /// needed them: give each runtime a database of its own.
+    ///
+    /// # Errors
+    /// [`InvalidUrl`] when the address cannot be used.
+    pub fn new(settings: &PgSettings) -> Result<Self, InvalidUrl> {
+        Ok(Self {
+            pool: PgPool::new(settings)?,
+        })
+    }
+
+    /// Whether the database answers.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] when it does not.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        let mut connection = self.pool.get().await?;
+        connection
+            .batch_execute("SELECT")
+            .await
+            .map_err(store_error)
+    }
+
+    /// Connections in use and at hand.
+    #[must_use]
+    pub fn pool_status(&self) -> PoolStatus {
+        self.pool.status()
+    }
+
+    pub(super) async fn begin_work(&self) -> Result<PgUnitOfWork, StoreError> {
+        let mut work = PgUnitOfWork::new(self.pool.get().await?, true);
+        match work.execute("BEGIN").await {
+            Err(StoreError::Unavailable(_)) => {
+                // The connection was closed since it was last used, and the others
+                // that lie about most likely too. Nothing has begun: try a new one.
+                drop(work);
+                self.pool.forget_idle();
+                let mut work = PgUnitOfWork::new(self.pool.get().await?, true);
+                work.execute("BEGIN").await?;
+                Ok(work)
+            }
+            begun => begun.map(|()| work),
+        }
+    }
+
+    pub(super) async fn read_work(&self) -> Result<PgUnitOfWork, StoreError> {
+        Ok(PgUnitOfWork::new(self.pool.get().await?, false))
+    }
+}
+
+/// A unit of work on Postgres, which is every store as well: a transaction that
+/// reads what is committed, or, for reading, a connection without one.
+pub struct PgUnitOfWork {
+    /// None once the work is over.
+    connection: Option<Connection>,
+    in_transaction: bool,
+}
+
+impl PgUnitOfWork {
+    const fn new(connection: Connection, in_transaction: bool) -> Self {
+        Self {
+            connection: Some(connection),
+            in_transaction,
+        }
+    }
+
+    /// The connection, for the stores.
+    pub(super) fn connection(&mut self) -> Result<&mut AsyncPgConnection, StoreError> {
+        self.connection
+            .as_deref_mut()
+            .ok_or_else(|| StoreError::Internal("the unit of work is over".to_owned()))
+    }
+
+    async fn execute(&mut self, sql: &str) -> Result<(), StoreError> {
+        self.connection()?
+            .batch_execute(sql)
+            .await
+            .map_err(store_error)
+    }
+
+    pub(super) async fn finish(mut self) -> Result<(), StoreError> {
+        if self.in_transaction {
+            // COMMIT of a transaction in which a statement failed says nothing and
+            // rolls back. The empty statement before it fails then.
+            self.execute("SELECT; COMMIT").await?;
+            self.in_transaction = false;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for PgUnitOfWork {
+    fn drop(&mut self) {
+        // The pool takes a connection back as it is: with the transaction open, and
+        // with every lock that it holds, until somebody happens to take it again. A
+        // closed one the server rolls back at once. This is also what becomes of a
+        // request that was cancelled.
+        if self.in_transaction
+            && let Some(connection) = self.connection.take()
+        {
+            drop(Object::take(connection));
+        }
+    }
+}
