@@ -170,9 +170,10 @@ impl Checkout {
             .try_fold(zero, |sum, item| sum.checked_add(item.total()?))
     }
 
-    /// Whether the recurring payments have a failure that was not made good.
+    /// Whether the recurring payments have a failure that was not made good, or one
+    /// that the customer's bank contests.
     #[must_use]
     pub const fn has_failed_payments(&self) -> bool {
-        self.recurring.failure_count > 0
+        self.recurring.failure_count > 0 || self.recurring.dispute_id.is_some()
     }
 }

@@ -204,6 +204,8 @@ pub struct Recurring {
     pub paid_cycles: u32,
     /// How many failed since the last that was made.
     pub failure_count: u32,
+    /// The processor's id of a payment that the customer's bank contests.
+    pub dispute_id: Option<String>,
     /// The last that failed, until one is made.
     pub last_failure: Option<PaymentFailure>,
 }
@@ -217,6 +219,7 @@ impl Default for Recurring {
             method: None,
             paid_cycles: 0,
             failure_count: 0,
+            dispute_id: None,
             last_failure: None,
         }
     }

@@ -26,7 +26,10 @@ pub use ambient::{Clock, Entropy, IdGenerator};
 pub use catalog::{
     CategoryStore, NewCategory, ProductFilter, ProductSort, ProductStore, VariantStore,
 };
-pub use checkout::{CheckoutFilter, CheckoutSort, CheckoutStore, InsertedCheckout, Scope, Stamped};
+pub use checkout::{
+    CheckoutFilter, CheckoutSort, CheckoutStore, InsertedCheckout, InvoiceNews, InvoiceOutcome,
+    InvoiceTally, Scope, Stamped,
+};
 pub use customers::{CustomerStore, InsertedCustomer, NewCustomer};
 pub use idempotency::{IdempotencyKey, IdempotencyStore, StoredAnswer};
 pub use inbox::{InboxMessage, InboxStore};
