@@ -13,6 +13,7 @@ const PREFIX: &str = "lessor-throwaway-";
 /// Starts a server that keeps nothing, in a new folder under the system's temporary folder. The folder is removed when
 /// the instance is dropped; a process that ends without dropping it leaves the folder to the next one that comes here.
 ///
+/// [`Instance::url`] is that of database `postgres`; [`Instance::url_of`] gives those of the databases that tests make.
 /// The binaries are looked for in `LESSOR_PG_BIN_DIR` when it is set.
 ///
 /// # Errors
@@ -33,6 +34,8 @@ pub fn throwaway(
         durability: Durability::Throwaway,
         bin_dir: std::env::var_os("LESSOR_PG_BIN_DIR").map(PathBuf::from),
         max_connections,
+        // It is there already: tests make databases of their own.
+        database: "postgres".to_owned(),
         ..Settings::new(&data_dir)
     };
     match start::start(&settings, Role::Service, &mut on_progress) {
