@@ -1,6 +1,6 @@
 use num_bigint::BigUint;
 
-use super::amounts::money;
+use super::amounts::{check_amount, money};
 use super::discount::Discount;
 use super::error::PricingError;
 use super::payment::{BasePayment, round_half_up};
@@ -15,7 +15,8 @@ use crate::percentage::TermMonths;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 pub enum ExtensionTerms {
-    /// The payment and the rate go on as they were; the residual value falls.
+    /// The payment and the rate go on as they were; the residual value is what they leave. It
+    /// rises where the payment is below the rent, as it may be after several in advance.
     SamePayment,
     /// The payment is computed again, at the lease's own implicit rate, for a residual value at
     /// the new end.
@@ -152,7 +153,8 @@ impl PaymentPlan {
             return Err(PricingError::BalanceRunsOut);
         }
         let left = round_half_up(financed - paid, n.pow(months)).ok_or(PricingError::OVERFLOW)?;
-        // Where the payment covers the rent alone, its rounding could leave a minor unit more.
-        Ok(money(left, self.currency())?.checked_min(balance)?)
+        let left = money(left, self.currency())?;
+        check_amount("the residual value", left)?;
+        Ok(left)
     }
 }

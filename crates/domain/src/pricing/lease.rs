@@ -139,7 +139,7 @@ impl LeaseTerms {
     /// `C`, payments in advance at most the months, and all amounts are of one currency.
     pub fn quote(&self) -> Result<LeaseQuote, PricingError> {
         check_amount("the agreed value", self.agreed_value)?;
-        check_amount("the capitalized fees", self.capitalized_fees)?;
+        check_amount("the sum of capitalized fees", self.capitalized_fees)?;
         check_amount("the trade-in allowance", self.trade_in)?;
         check_amount("the rebate", self.rebate)?;
         check_amount("the cash reduction", self.cash_reduction)?;

@@ -12,8 +12,8 @@ use crate::percentage::{MoneyFactor, Percentage, TermMonths};
 
 /// What determines the base payment, in minor units of one currency.
 ///
-/// Both amounts are at most [`Money::largest_amount`](crate::money::Money::largest_amount), below
-/// 2^44, and the residual value is not above the capitalized cost.
+/// Both amounts are at most [`Money::largest_amount`](crate::money::Money::largest_amount), which
+/// is below 2^44.
 #[derive(Clone, Copy)]
 pub(super) struct BasePayment {
     pub(super) capitalized_cost: u64,
@@ -98,7 +98,7 @@ impl BasePayment {
     /// `(C·M^n − R·N^n) / (k·M^n + N·M^(n−1) + … + N^(n−k)·M^k)`.
     #[expect(
         clippy::arithmetic_side_effects,
-        reason = "big integers do not overflow, and the one subtraction is guarded"
+        reason = "big integers do not overflow, and the smaller is subtracted"
     )]
     fn constant_yield_exact(&self, discount: Discount, scale: u32, of: u32) -> Option<u64> {
         let (n, m) = discount.big_fraction();
@@ -109,14 +109,18 @@ impl BasePayment {
             &whole * self.capitalized_cost,
             n.pow(months) * self.residual_value,
         );
-        if cost < residual {
-            return None;
-        }
+        // A rate below zero may leave a payment just below zero, which rounds to nothing.
+        let negative = cost < residual;
+        let financed = if negative {
+            residual - cost
+        } else {
+            cost - residual
+        };
         let mut divisor = whole * advance;
         for month in 1..=months.checked_sub(advance)? {
             divisor += n.pow(month) * m.pow(months.checked_sub(month)?);
         }
-        round_half_up((cost - residual) * scale, divisor * of)
+        round_half_up(financed * scale, divisor * of).filter(|payment| !negative || *payment == 0)
     }
 }
 

@@ -37,9 +37,8 @@ impl PaymentPlan {
     /// A plan from its figures, which may be another lessor's.
     ///
     /// # Errors
-    /// [`PricingError`] when an amount is negative or above [`Money::largest_amount`], the
-    /// residual value is above the capitalized cost, more payments are in advance than there are
-    /// months, or the currencies differ.
+    /// [`PricingError`] when an amount is negative or above [`Money::largest_amount`], more
+    /// payments are in advance than there are months, or the currencies differ.
     pub fn new(
         capitalized_cost: Money,
         residual_value: Money,
@@ -48,9 +47,10 @@ impl PaymentPlan {
         payments_in_advance: u16,
     ) -> Result<Self, PricingError> {
         check_amount("the capitalized cost", capitalized_cost)?;
+        check_amount("the residual value", residual_value)?;
         check_amount("the payment", payment)?;
+        capitalized_cost.same_currency(residual_value)?;
         capitalized_cost.same_currency(payment)?;
-        check_residual(residual_value, capitalized_cost)?;
         check_advance(payments_in_advance, term)?;
         Ok(Self::of_quote(
             capitalized_cost,

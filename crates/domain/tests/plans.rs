@@ -1,0 +1,830 @@
+//! What follows from the payments of a lease: rate, schedule, ending early, buying, extending,
+//! and the disclosure of goods.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test stops where its own data is wrong"
+)]
+
+use chrono::NaiveDate;
+use lessor_domain::money::{Currency, Money, MoneyError};
+use lessor_domain::percentage::{AnnualRate, Percentage, RateFault};
+use lessor_domain::pricing::disclosure::{
+    DisclosureHeader, FurnitureCharges, FurnitureLeaseDisclosure, LeasedItem, MileageLimit,
+    NamedAmount, PurchaseOption, VehicleCharges, VehicleLeaseDisclosure,
+};
+use lessor_domain::pricing::{
+    ExtensionTerms, ImplicitRate, LeaseTerms, PaymentPlan, PricingError, PurchaseCharges, Rate,
+    RateCard, RentMethod, ScheduleLine, TerminationCharges, quote,
+};
+
+use RentMethod::{ConstantYield, RuleOf78};
+
+fn usd(minor: i64) -> Money {
+    Money::from_minor(minor, Currency::USD)
+}
+
+fn eur(minor: i64) -> Money {
+    Money::from_minor(minor, "EUR".parse().unwrap())
+}
+
+fn plan(cost: i64, residual: i64, payment: i64, months: u16, advance: u16) -> PaymentPlan {
+    PaymentPlan::new(
+        usd(cost),
+        usd(residual),
+        usd(payment),
+        months.try_into().unwrap(),
+        advance,
+    )
+    .unwrap()
+}
+
+/// The lease of the Federal Reserve Board's early-termination table.
+fn board_lease() -> PaymentPlan {
+    plan(1_880_000, 1_235_000, 24_469, 48, 1)
+}
+
+fn lines(schedule: &[ScheduleLine]) -> Vec<[i64; 4]> {
+    schedule
+        .iter()
+        .map(|line| [line.payment, line.rent, line.depreciation, line.balance].map(Money::minor))
+        .collect()
+}
+
+#[test]
+fn a_plan_knows_its_totals() {
+    let plan = board_lease();
+    assert_eq!(plan.total_of_payments(), Ok(usd(1_174_512)));
+    assert_eq!(plan.depreciation(), Ok(usd(645_000)));
+    assert_eq!(plan.rent_charge(), Ok(usd(529_512)));
+    assert_eq!(plan.payment(), usd(24_469));
+    assert_eq!(plan.payments_in_advance(), 1);
+}
+
+#[test]
+fn a_plan_that_does_not_fit_together_is_refused() {
+    let new = |cost, residual, payment, advance| {
+        PaymentPlan::new(cost, residual, payment, "12".parse().unwrap(), advance)
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        new(usd(-1), usd(0), usd(0), 1),
+        "the capitalized cost is from 0 to 999999999.99"
+    );
+    assert_eq!(
+        new(usd(10), usd(-1), usd(0), 1),
+        "the residual value is from 0 to 999999999.99"
+    );
+    assert_eq!(
+        new(usd(10), usd(0), usd(-1), 1),
+        "the payment is from 0 to 999999999.99"
+    );
+    assert_eq!(
+        new(usd(10), usd(0), usd(1), 13),
+        "the number of payments in advance is from 0 to 12"
+    );
+    for message in [
+        new(usd(10), eur(0), usd(1), 1),
+        new(usd(10), usd(0), eur(1), 1),
+    ] {
+        assert_eq!(message, "amounts of USD and EUR cannot be combined");
+    }
+}
+
+#[test]
+fn an_implicit_rate_is_found() {
+    for (plan, rate) in [
+        // Exact rates: interest alone, in advance v = 1 − P/C and in arrears i = P/C.
+        (plan(10_000, 10_000, 100, 12, 0), "12"),
+        (plan(10_000, 10_000, 0, 12, 1), "0"),
+        (plan(1_200, 0, 100, 12, 1), "0"),
+        (plan(3, 3, 1, 2, 1), "600"),
+        (plan(10_000, 10_000, 400, 24, 1), "50"),
+        // Less paid than depreciated: 33.33 × 3 for 100.
+        (plan(10_000, 0, 3_333, 3, 1), "-0.119996000267"),
+        // Half of the cost is never paid.
+        (plan(10_000, 5_000, 0, 12, 0), "-67.350824781968"),
+        (plan(3, 2, 0, 17, 0), "-28.282445002438"),
+        // Nothing is charged and nothing financed: every rate fits.
+        (plan(0, 0, 0, 12, 1), "0"),
+        (plan(1_000, 0, 1_000, 1, 1), "0"),
+        (plan(1_200, 0, 100, 12, 12), "0"),
+        // The limits: v = 1/(1 + 1,000,000/1,200) leaves 1 of 834.33.
+        (
+            plan(100_000_000, 100_000_000, 83_333_333, 1, 0),
+            "999.999996",
+        ),
+        (board_lease(), "8.497144383085"),
+    ] {
+        let found = plan.implicit_rate().unwrap();
+        assert_eq!(found.to_string(), rate, "{plan:?}");
+        assert_eq!(plan.payment_at(found), Ok(plan.payment()), "{plan:?}");
+    }
+}
+
+#[test]
+fn a_plan_without_a_rate_says_why() {
+    for (plan, error) in [
+        // More is paid at signing than is financed.
+        (
+            plan(1_000, 500, 1_000, 12, 1),
+            PricingError::NothingFinanced,
+        ),
+        (plan(1_000, 0, 1_000, 12, 1), PricingError::NothingFinanced),
+        (plan(1_000, 500, 500, 2, 2), PricingError::NothingFinanced),
+        (plan(1_000, 0, 600, 12, 2), PricingError::NothingFinanced),
+        (plan(0, 0, 1, 12, 1), PricingError::NothingFinanced),
+        // Nothing comes back, or nearly everything at once.
+        (plan(1_000, 0, 0, 12, 1), PricingError::RateOutOfRange),
+        (plan(1_000, 1, 0, 12, 0), PricingError::RateOutOfRange),
+        (
+            plan(100_000_000, 100_000_000, 99_999_999, 12, 1),
+            PricingError::RateOutOfRange,
+        ),
+    ] {
+        assert_eq!(plan.implicit_rate(), Err(error), "{plan:?}");
+        assert_eq!(plan.schedule(ConstantYield), Err(error));
+        assert!(plan.schedule(RuleOf78).is_ok());
+    }
+}
+
+#[test]
+fn a_payment_at_a_rate_that_no_payment_reaches_is_refused() {
+    assert_eq!(
+        plan(1_000, 1_000, 0, 12, 1).payment_at(ImplicitRate::MIN),
+        Err(PricingError::RateOutOfRange)
+    );
+}
+
+#[test]
+fn an_implicit_rate_prints_and_rounds() {
+    let rate = board_lease().implicit_rate().unwrap();
+    assert_eq!(rate.to_annual_rate().unwrap().to_string(), "8.497144");
+    assert_eq!(format!("{rate:?}"), "ImplicitRate(8.497144383085)");
+    assert!(ImplicitRate::MIN < ImplicitRate::ZERO && ImplicitRate::ZERO < rate);
+    assert_eq!(ImplicitRate::MIN.to_string(), "-100");
+    assert_eq!(ImplicitRate::MAX.to_string(), "1000000");
+    assert_eq!(
+        ImplicitRate::MAX.to_annual_rate().unwrap_err().fault,
+        RateFault::OutOfRange
+    );
+    assert_eq!(
+        ImplicitRate::MIN.to_annual_rate().unwrap_err().fault,
+        RateFault::OutOfRange
+    );
+    let annual: AnnualRate = "7.25".parse().unwrap();
+    assert_eq!(ImplicitRate::from(annual).to_annual_rate(), Ok(annual));
+}
+
+#[test]
+fn a_schedule_in_advance_and_in_arrears() {
+    // 1 % a month on 10,000 that are due at the end.
+    let interest = plan(10_000, 10_000, 100, 3, 0)
+        .schedule(ConstantYield)
+        .unwrap();
+    assert_eq!(lines(&interest), [[100, 100, 0, 10_000]; 3]);
+
+    // 50 % a month on what the first payment leaves.
+    let advance = plan(3, 3, 1, 2, 1).schedule(ConstantYield).unwrap();
+    assert_eq!(lines(&advance), [[1, 1, 0, 3], [1, 1, 0, 3]]);
+
+    // Three of six in advance: three later, at the end of months 1 to 3, and nothing for the last two.
+    let three = plan(60_000, 0, 11_000, 6, 3);
+    let schedule = three.schedule(ConstantYield).unwrap();
+    let payments: Vec<i64> = schedule.iter().map(|line| line.payment.minor()).collect();
+    assert_eq!(payments, [33_000, 11_000, 11_000, 11_000, 0, 0]);
+    let rents: i64 = schedule.iter().map(|line| line.rent.minor()).sum();
+    assert_eq!(rents, 6_000);
+    assert_eq!(schedule[3].balance, usd(0));
+    assert_eq!(schedule[5].balance, usd(0));
+
+    // A residual value goes on earning rent after the last payment.
+    let residual = plan(60_000, 10_000, 10_000, 6, 3)
+        .schedule(ConstantYield)
+        .unwrap();
+    assert_eq!(residual[5].payment, usd(0));
+    assert!(residual[5].rent > usd(0) && residual[5].depreciation < usd(0));
+    assert_eq!(residual[5].balance, usd(10_000));
+}
+
+#[test]
+fn the_rule_of_78_earns_by_the_months_that_remain() {
+    // 780 of rent over twelve months: 120, 110, … 10.
+    let plan = plan(100_000, 40_000, 5_065, 12, 1);
+    assert_eq!(plan.rent_charge(), Ok(usd(780)));
+    let schedule = plan.schedule(RuleOf78).unwrap();
+    let rents: Vec<i64> = schedule.iter().map(|line| line.rent.minor()).collect();
+    assert_eq!(rents, [120, 110, 100, 90, 80, 70, 60, 50, 40, 30, 20, 10]);
+    assert_eq!(schedule[0].balance, usd(100_000 - 5_065 + 120));
+    assert_eq!(schedule[11].balance, usd(40_000));
+    // With three payments in advance the first month is paid for three times.
+    let three = PaymentPlan::new(usd(100_000), usd(40_000), usd(5_065), plan.term(), 3).unwrap();
+    assert_eq!(
+        three.balance_after(1, RuleOf78),
+        Ok(usd(100_000 - 3 * 5_065 + 120))
+    );
+}
+
+#[test]
+fn a_balance_is_known_at_every_month_of_the_term() {
+    for method in [ConstantYield, RuleOf78] {
+        let plan = board_lease();
+        assert_eq!(plan.balance_after(0, method), Ok(usd(1_880_000)));
+        assert_eq!(plan.balance_after(48, method), Ok(usd(1_235_000)));
+        assert_eq!(
+            plan.balance_after(49, method).unwrap_err().to_string(),
+            "the month is from 0 to 48"
+        );
+    }
+}
+
+#[test]
+fn every_figure_of_an_early_termination() {
+    let charges = TerminationCharges {
+        past_due: usd(24_469),
+        termination_fee: usd(20_000),
+        disposition_fee: usd(40_000),
+        official_fees: usd(1_000),
+        realized_value: usd(1_700_000),
+        deposit: usd(35_000),
+    };
+    let ended = board_lease()
+        .termination_quote(2, ConstantYield, charges)
+        .unwrap();
+    assert_eq!((ended.month, ended.method), (2, ConstantYield));
+    assert_eq!(ended.balance, usd(1_857_260));
+    assert_eq!(ended.remaining_payments, 46);
+    assert_eq!(ended.total_of_remaining_payments, usd(46 * 24_469));
+    // What the table earns after month 2: 5,295.12 − 131.39 − 130.59.
+    assert_eq!(ended.unearned_rent, usd(503_314));
+    assert_eq!(ended.payoff, usd(1_857_260 + 85_469));
+    assert_eq!(ended.early_termination_charge, usd(242_729));
+    assert_eq!(ended.due, usd(207_729));
+    assert_eq!(ended.charges, charges);
+
+    // What the property brings beyond the payoff is the lessor's; the deposit is refunded.
+    let worth_more = TerminationCharges {
+        realized_value: usd(2_000_000),
+        ..charges
+    };
+    let ended = board_lease()
+        .termination_quote(2, ConstantYield, worth_more)
+        .unwrap();
+    assert_eq!(ended.early_termination_charge, usd(0));
+    assert_eq!(ended.due, usd(-35_000));
+
+    // The rule of 78 has earned 48 and 47 of 1,176 parts.
+    let none = TerminationCharges::none(Currency::USD);
+    let ended = board_lease().termination_quote(2, RuleOf78, none).unwrap();
+    assert_eq!(ended.balance, usd(1_880_000 - 2 * 24_469 + 42_775));
+    assert_eq!(ended.due, ended.balance);
+    let last = board_lease().termination_quote(48, RuleOf78, none).unwrap();
+    assert_eq!((last.remaining_payments, last.unearned_rent), (0, usd(0)));
+}
+
+#[test]
+fn every_figure_of_a_purchase() {
+    let charges = PurchaseCharges {
+        option_fee: usd(10_000),
+        past_due: usd(24_469),
+        tax: "8.25".parse().unwrap(),
+        deposit: usd(35_000),
+    };
+    let bought = board_lease()
+        .purchase_quote(48, ConstantYield, charges)
+        .unwrap();
+    assert_eq!((bought.month, bought.method), (48, ConstantYield));
+    assert_eq!(bought.price, usd(1_235_000));
+    assert_eq!(bought.tax, usd(102_713));
+    assert_eq!(bought.total, usd(1_235_000 + 10_000 + 102_713 + 24_469));
+    assert_eq!(bought.due, usd(1_372_182 - 35_000));
+    assert_eq!(bought.charges, charges);
+
+    let none = PurchaseCharges::none(Currency::USD);
+    let early = board_lease()
+        .purchase_quote(1, ConstantYield, none)
+        .unwrap();
+    assert_eq!((early.price, early.due), (usd(1_868_670), usd(1_868_670)));
+}
+
+#[test]
+fn ending_and_buying_refuse_what_is_out_of_range() {
+    let plan = board_lease();
+    let none = TerminationCharges::none(Currency::USD);
+    for month in [0, 49, u16::MAX] {
+        let month_error = "the month is from 1 to 48";
+        let ended = plan.termination_quote(month, ConstantYield, none);
+        assert_eq!(ended.unwrap_err().to_string(), month_error);
+        let none = PurchaseCharges::none(Currency::USD);
+        let bought = plan.purchase_quote(month, ConstantYield, none);
+        assert_eq!(bought.unwrap_err().to_string(), month_error);
+    }
+    let negative = usd(-1);
+    for (charges, figure) in [
+        (
+            TerminationCharges {
+                past_due: negative,
+                ..none
+            },
+            "the amount past due",
+        ),
+        (
+            TerminationCharges {
+                termination_fee: negative,
+                ..none
+            },
+            "the termination fee",
+        ),
+        (
+            TerminationCharges {
+                disposition_fee: negative,
+                ..none
+            },
+            "the disposition fee",
+        ),
+        (
+            TerminationCharges {
+                official_fees: negative,
+                ..none
+            },
+            "the sum of official fees",
+        ),
+        (
+            TerminationCharges {
+                realized_value: negative,
+                ..none
+            },
+            "the realized value",
+        ),
+        (
+            TerminationCharges {
+                deposit: negative,
+                ..none
+            },
+            "the deposit",
+        ),
+    ] {
+        let error = plan
+            .termination_quote(2, ConstantYield, charges)
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("{figure} is from 0 to 999999999.99")
+        );
+    }
+    let none = PurchaseCharges::none(Currency::USD);
+    for (charges, figure) in [
+        (
+            PurchaseCharges {
+                option_fee: negative,
+                ..none
+            },
+            "the option fee",
+        ),
+        (
+            PurchaseCharges {
+                past_due: negative,
+                ..none
+            },
+            "the amount past due",
+        ),
+        (
+            PurchaseCharges {
+                deposit: negative,
+                ..none
+            },
+            "the deposit",
+        ),
+    ] {
+        let error = plan.purchase_quote(2, ConstantYield, charges).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("{figure} is from 0 to 999999999.99")
+        );
+    }
+    let foreign = TerminationCharges::none("EUR".parse().unwrap());
+    assert!(matches!(
+        plan.termination_quote(2, ConstantYield, foreign),
+        Err(PricingError::Money(MoneyError::CurrencyMismatch { .. }))
+    ));
+}
+
+#[test]
+fn an_extension_at_the_same_payment() {
+    let plan = board_lease();
+    let extension = plan
+        .extend(48, "6".parse().unwrap(), ExtensionTerms::SamePayment)
+        .unwrap();
+    assert_eq!((extension.month, extension.added.get()), (48, 6));
+    assert_eq!(extension.plan.capitalized_cost(), usd(1_235_000));
+    assert_eq!(extension.plan.payment(), usd(24_469));
+    assert_eq!(extension.plan.term().get(), 6);
+    assert_eq!(extension.plan.residual_value(), usd(1_137_912));
+
+    // From the middle of the term it goes on where the schedule is.
+    let extension = plan
+        .extend(2, "6".parse().unwrap(), ExtensionTerms::SamePayment)
+        .unwrap();
+    assert_eq!(extension.plan.capitalized_cost(), usd(1_857_260));
+    assert_eq!(extension.plan.term().get(), 52);
+    assert_eq!(extension.plan.residual_value(), usd(1_137_912));
+
+    // 1 % a month in arrears on 10,000 pays no more than the rent.
+    let interest = self::plan(10_000, 10_000, 100, 12, 0)
+        .extend(12, "12".parse().unwrap(), ExtensionTerms::SamePayment)
+        .unwrap();
+    assert_eq!(interest.plan.residual_value(), usd(10_000));
+    assert_eq!(interest.plan.payments_in_advance(), 0);
+
+    // After three payments in advance, one payment a month is below the rent.
+    let growing = self::plan(100_000, 89_396, 6_875, 20, 3)
+        .extend(20, "1".parse().unwrap(), ExtensionTerms::SamePayment)
+        .unwrap();
+    assert_eq!(growing.plan.residual_value(), usd(89_398));
+    assert_eq!(growing.plan.depreciation(), Ok(usd(-2)));
+
+    // Without a rate the balance falls by the payment, and is gone after two more.
+    let free = self::plan(1_200, 200, 100, 10, 1);
+    let extend =
+        |months: &str| free.extend(10, months.parse().unwrap(), ExtensionTerms::SamePayment);
+    assert_eq!(extend("1").unwrap().plan.residual_value(), usd(100));
+    assert_eq!(extend("2").unwrap().plan.residual_value(), usd(0));
+    assert_eq!(extend("3"), Err(PricingError::BalanceRunsOut));
+}
+
+#[test]
+fn an_extension_with_a_new_payment() {
+    let plan = board_lease();
+    // The residual value that the same payment leaves gives that payment back.
+    let residual_value = usd(1_137_912);
+    let same = plan
+        .extend(
+            48,
+            "6".parse().unwrap(),
+            ExtensionTerms::SameRate { residual_value },
+        )
+        .unwrap();
+    assert_eq!(same.plan.payment(), usd(24_469));
+
+    let rate = Rate::MoneyFactor("0.0025".parse().unwrap());
+    let extension = plan
+        .extend(
+            48,
+            "10".parse().unwrap(),
+            ExtensionTerms::NewRate {
+                residual_value: usd(1_135_000),
+                rate,
+            },
+        )
+        .unwrap();
+    // 100,000/10 + 2,370,000 × 0.0025
+    assert_eq!(extension.plan.payment(), usd(15_925));
+    assert_eq!(extension.plan.residual_value(), usd(1_135_000));
+
+    // Several payments in advance become one.
+    let three = self::plan(60_000, 10_000, 10_000, 6, 3);
+    let free = Rate::AnnualRate(AnnualRate::ZERO);
+    let terms = ExtensionTerms::NewRate {
+        residual_value: usd(0),
+        rate: free,
+    };
+    let extension = three.extend(6, "2".parse().unwrap(), terms).unwrap();
+    assert_eq!(extension.plan.payments_in_advance(), 1);
+    assert_eq!(extension.plan.payment(), usd(5_000));
+}
+
+#[test]
+fn an_extension_out_of_range_is_refused() {
+    let plan = board_lease();
+    let six = "6".parse().unwrap();
+    let extend = |month, added: &str, terms| {
+        plan.extend(month, added.parse().unwrap(), terms)
+            .unwrap_err()
+            .to_string()
+    };
+    for month in [0, 49] {
+        assert_eq!(
+            extend(month, "6", ExtensionTerms::SamePayment),
+            "the month is from 1 to 48"
+        );
+    }
+    assert_eq!(
+        extend(8, "81", ExtensionTerms::SamePayment),
+        "the number of added months is from 1 to 80"
+    );
+    assert!(
+        plan.extend(
+            8,
+            "80".parse().unwrap(),
+            ExtensionTerms::SameRate {
+                residual_value: usd(0)
+            }
+        )
+        .is_ok()
+    );
+    for residual_value in [usd(-1), usd(1_235_001)] {
+        assert_eq!(
+            extend(48, "6", ExtensionTerms::SameRate { residual_value }),
+            "the residual value is from 0 to 12350.00"
+        );
+    }
+    let foreign = ExtensionTerms::SameRate {
+        residual_value: eur(0),
+    };
+    assert!(matches!(
+        plan.extend(48, six, foreign),
+        Err(PricingError::Money(MoneyError::CurrencyMismatch { .. }))
+    ));
+}
+
+fn header(due_day: u8) -> DisclosureHeader {
+    let date = NaiveDate::from_ymd_opt(2026, 11, 20).unwrap();
+    DisclosureHeader {
+        date,
+        lessors: vec!["Example Leasing".to_owned()],
+        lessees: vec!["J. Smith".to_owned()],
+        first_payment_due: date,
+        due_day,
+    }
+}
+
+fn named(name: &str, minor: i64) -> NamedAmount {
+    NamedAmount {
+        name: name.to_owned(),
+        amount: usd(minor),
+    }
+}
+
+fn sofa() -> Vec<LeasedItem> {
+    vec![LeasedItem {
+        item: "Sofa".to_owned(),
+        color: Some("grey".to_owned()),
+        stock_number: Some("S-1".to_owned()),
+        manufacturer: None,
+        quantity: 2,
+    }]
+}
+
+#[test]
+fn every_line_of_the_furniture_form() {
+    let card = RateCard {
+        term: "24".parse().unwrap(),
+        rate: Rate::MoneyFactor("0.0025".parse().unwrap()),
+        residual: "45".parse().unwrap(),
+        deposit: "10".parse().unwrap(),
+        insurance: "6".parse().unwrap(),
+    };
+    let quote = quote(usd(129_900), Percentage::ZERO, &card).unwrap();
+    let option = PurchaseOption {
+        price: quote.residual_value,
+        fee: usd(2_500),
+    };
+    let form = FurnitureLeaseDisclosure::of_quote(
+        &quote,
+        header(31),
+        sofa(),
+        FurnitureCharges {
+            delivery_fee: usd(7_500),
+            other_at_signing: vec![named("Stair carry", 1_000), named("Disposal", 500)],
+            pick_up_fee: usd(5_000),
+            other_charges: vec![named("Annual cleaning", 3_000)],
+            purchase_option: Some(option),
+        },
+    )
+    .unwrap();
+
+    let due = &form.amount_due;
+    assert_eq!(due.first_monthly_payment, quote.total_monthly_payment);
+    assert_eq!(due.further_payments_in_advance, usd(0));
+    assert_eq!(due.refundable_security_deposit, usd(12_990));
+    assert_eq!(due.delivery_fee, usd(7_500));
+    assert_eq!(due.capitalized_cost_reduction, usd(0));
+    assert_eq!(due.total, usd(4_098 + 12_990 + 7_500 + 1_500));
+    let payments = &form.monthly_payments;
+    assert_eq!(
+        (payments.payment, payments.further_payments),
+        (usd(4_098), 23)
+    );
+    assert_eq!(payments.total, quote.total_of_payments);
+    assert_eq!(form.other_charges.total, usd(8_000));
+    // What is due and not the deposit, 23 payments, the other charges.
+    assert_eq!(
+        form.total_of_payments,
+        usd(4_098 + 9_000 + 23 * 4_098 + 8_000)
+    );
+    assert_eq!(form.purchase_option, Some(option));
+    assert_eq!(form.property, sofa());
+    assert_eq!(form.header, header(31));
+}
+
+/// A lease with three payments in advance and one with none, on both forms.
+#[test]
+fn the_forms_count_payments_in_advance() {
+    let terms = LeaseTerms::new(
+        usd(2_000_000),
+        usd(1_000_000),
+        "36".parse().unwrap(),
+        Rate::AnnualRate("6".parse().unwrap()),
+    )
+    .trade_in(usd(100_000))
+    .rebate(usd(50_000))
+    .cash_reduction(usd(25_000));
+    for (advance, further, at_signing) in [(3, 33, 3), (1, 35, 1), (0, 35, 0)] {
+        let lease = terms.payments_in_advance(advance).quote().unwrap();
+        let payment = lease.monthly_payment.minor();
+        let vehicle = VehicleLeaseDisclosure::new(
+            &lease,
+            header(1),
+            VehicleCharges {
+                security_deposit: usd(30_000),
+                other_at_signing: vec![named("Documents", 10_000)],
+                disposition_fee: usd(40_000),
+                other_charges: vec![named("Annual tax", 20_000)],
+                mileage_limit: Some(MileageLimit {
+                    miles_per_year: 12_000,
+                    charge_per_mile: usd(15),
+                }),
+                ..VehicleCharges::none(Currency::USD)
+            },
+        )
+        .unwrap();
+        let furniture = FurnitureLeaseDisclosure::of_lease(
+            &lease,
+            usd(30_000),
+            header(1),
+            sofa(),
+            FurnitureCharges {
+                other_at_signing: vec![named("Documents", 10_000)],
+                pick_up_fee: usd(60_000),
+                ..FurnitureCharges::none(Currency::USD)
+            },
+        )
+        .unwrap();
+
+        let due = usd(175_000 + 30_000 + 10_000 + at_signing * payment);
+        assert_eq!(vehicle.amount_due.total, due);
+        assert_eq!(furniture.amount_due.total, due);
+        assert_eq!(
+            furniture.amount_due.capitalized_cost_reduction,
+            usd(175_000)
+        );
+        let first = usd(at_signing.min(1) * payment);
+        assert_eq!(vehicle.amount_due.first_monthly_payment, first);
+        let more = usd((at_signing - 1).max(0) * payment);
+        assert_eq!(vehicle.amount_due.further_payments_in_advance, more);
+        assert_eq!(furniture.amount_due.further_payments_in_advance, more);
+
+        assert_eq!(vehicle.how_paid.net_trade_in_allowance, usd(100_000));
+        assert_eq!(vehicle.how_paid.rebates_and_noncash_credits, usd(50_000));
+        assert_eq!(vehicle.how_paid.cash, usd(due.minor() - 150_000));
+        assert_eq!(vehicle.monthly_payments.further_payments, further);
+        assert_eq!(vehicle.monthly_payments.total, usd(36 * payment));
+        assert_eq!(vehicle.other_charges.total, usd(60_000));
+        let total = usd(175_000 + 10_000 + 36 * payment + 60_000);
+        assert_eq!(vehicle.total_of_payments, total);
+        assert_eq!(furniture.total_of_payments, total);
+        assert_eq!(vehicle.mileage_limit.unwrap().miles_per_year, 12_000);
+    }
+}
+
+#[test]
+fn the_forms_refuse_what_is_out_of_range() {
+    let lease = LeaseTerms::new(
+        usd(10_000),
+        usd(5_000),
+        "12".parse().unwrap(),
+        Rate::AnnualRate("6".parse().unwrap()),
+    )
+    .quote()
+    .unwrap();
+    let none = || VehicleCharges::none(Currency::USD);
+    let vehicle = |due_day, charges| {
+        VehicleLeaseDisclosure::new(&lease, header(due_day), charges)
+            .unwrap_err()
+            .to_string()
+    };
+    for due_day in [0, 32] {
+        assert_eq!(
+            vehicle(due_day, none()),
+            "the day of the month on which payments are due is from 1 to 31"
+        );
+    }
+    let negative = usd(-1);
+    let option = |price, fee| Some(PurchaseOption { price, fee });
+    let limit = |charge_per_mile| {
+        Some(MileageLimit {
+            miles_per_year: 1,
+            charge_per_mile,
+        })
+    };
+    for (charges, figure) in [
+        (
+            VehicleCharges {
+                security_deposit: negative,
+                ..none()
+            },
+            "the security deposit",
+        ),
+        (
+            VehicleCharges {
+                title_fees: negative,
+                ..none()
+            },
+            "the sum of title fees",
+        ),
+        (
+            VehicleCharges {
+                registration_fees: negative,
+                ..none()
+            },
+            "the sum of registration fees",
+        ),
+        (
+            VehicleCharges {
+                disposition_fee: negative,
+                ..none()
+            },
+            "the disposition fee",
+        ),
+        (
+            VehicleCharges {
+                other_at_signing: vec![named("x", -1)],
+                ..none()
+            },
+            "the amount of a named line",
+        ),
+        (
+            VehicleCharges {
+                other_charges: vec![named("x", -1)],
+                ..none()
+            },
+            "the amount of a named line",
+        ),
+        (
+            VehicleCharges {
+                purchase_option: option(negative, usd(0)),
+                ..none()
+            },
+            "the price of the purchase option",
+        ),
+        (
+            VehicleCharges {
+                purchase_option: option(usd(0), negative),
+                ..none()
+            },
+            "the fee of the purchase option",
+        ),
+        (
+            VehicleCharges {
+                mileage_limit: limit(negative),
+                ..none()
+            },
+            "the charge per mile",
+        ),
+    ] {
+        assert_eq!(
+            vehicle(1, charges),
+            format!("{figure} is from 0 to 999999999.99")
+        );
+    }
+    for charges in [
+        VehicleCharges {
+            purchase_option: option(eur(1), usd(1)),
+            ..none()
+        },
+        VehicleCharges {
+            mileage_limit: limit(eur(1)),
+            ..none()
+        },
+        VehicleCharges::none("EUR".parse().unwrap()),
+    ] {
+        assert!(vehicle(1, charges).contains("cannot be combined"));
+    }
+    let none = || FurnitureCharges::none(Currency::USD);
+    for (deposit, charges, figure) in [
+        (negative, none(), "the security deposit"),
+        (
+            usd(0),
+            FurnitureCharges {
+                delivery_fee: negative,
+                ..none()
+            },
+            "the delivery fee",
+        ),
+        (
+            usd(0),
+            FurnitureCharges {
+                pick_up_fee: negative,
+                ..none()
+            },
+            "the pick-up fee",
+        ),
+    ] {
+        let error = FurnitureLeaseDisclosure::of_lease(&lease, deposit, header(1), sofa(), charges);
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            format!("{figure} is from 0 to 999999999.99")
+        );
+    }
+}
