@@ -149,6 +149,8 @@ pub struct Subscription {
     pub id: String,
     /// The day of the first payment, UTC.
     pub start: Day,
+    /// The processor's id of the first payment's invoice.
+    pub first_invoice_id: Option<String>,
     /// Whether the first payment was made.
     pub first_payment_paid: bool,
     /// Why the first payment failed, when it did.

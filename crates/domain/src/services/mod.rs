@@ -12,6 +12,7 @@
 pub mod catalog;
 pub mod checkouts;
 pub mod customers;
+pub mod delivery;
 
 mod error;
 pub mod fulfillment;
@@ -21,6 +22,7 @@ pub mod keys;
 pub mod lease_terms;
 mod moving;
 pub mod organizations;
+pub mod payments;
 pub mod pricing;
 
 pub mod variants;
