@@ -65,21 +65,21 @@ impl PaymentPlan {
     pub fn schedule(&self, method: RentMethod) -> Result<Vec<ScheduleLine>, PricingError> {
         let balances = self.balances(method)?;
         let mut before = self.capitalized_cost();
-        (1..=self.term().get())
-            .map(|month| {
-                let payment = self.payment_of_month(month)?;
-                let balance = balances.after(month)?;
-                let depreciation = before.checked_sub(balance)?;
-                before = balance;
-                Ok(ScheduleLine {
-                    month,
-                    payment,
-                    rent: payment.checked_sub(depreciation)?,
-                    depreciation,
-                    balance,
-                })
-            })
-            .collect()
+        let mut lines = Vec::with_capacity(self.term().get().into());
+        for month in 1..=self.term().get() {
+            let payment = self.payment_of_month(month)?;
+            let balance = balances.after(month)?;
+            let depreciation = before.checked_sub(balance)?;
+            lines.push(ScheduleLine {
+                month,
+                payment,
+                rent: payment.checked_sub(depreciation)?,
+                depreciation,
+                balance,
+            });
+            before = balance;
+        }
+        Ok(lines)
     }
 
     /// The balance at the end of a month, before the payment of the next: what the lessee still

@@ -15,11 +15,9 @@ use lessor_domain::pricing::{
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 
-const LARGEST: i64 = 99_999_999_999;
+use crate::usd;
 
-fn usd(minor: i64) -> Money {
-    Money::from_minor(minor, Currency::USD)
-}
+const LARGEST: i64 = 99_999_999_999;
 
 fn percentage() -> impl Strategy<Value = Percentage> {
     prop_oneof![

@@ -9,13 +9,7 @@ use lessor_domain::money::{Currency, Money, MoneyError};
 use lessor_domain::percentage::Percentage;
 use lessor_domain::pricing::{LeaseTerms, PaymentTax, PricingError, Rate, RateCard, quote};
 
-fn usd(minor: i64) -> Money {
-    Money::from_minor(minor, Currency::USD)
-}
-
-fn eur(minor: i64) -> Money {
-    Money::from_minor(minor, "EUR".parse().unwrap())
-}
+use crate::{eur, usd};
 
 fn factor(factor: &str) -> Rate {
     Rate::MoneyFactor(factor.parse().unwrap())
