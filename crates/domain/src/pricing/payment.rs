@@ -70,7 +70,7 @@ impl BasePayment {
     }
 
     /// `(C − R·v^n) / (k + v + … + v^(n−k))` in fixed point; `None` when its error leaves the
-    /// rounding open, about once in 2^48 payments of ordinary size, or when `v` is above one.
+    /// rounding open, on a half and for hardly any other payment, or when `v` is above one.
     fn constant_yield_fast(&self, discount: Discount) -> Option<u64> {
         if discount.is_premium() {
             return None;
