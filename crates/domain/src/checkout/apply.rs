@@ -459,7 +459,7 @@ impl Checkout {
                 }
             }
             Lifecycle::LeaseActive => {
-                self.milestones.active_at = self.milestones.active_at.or(Some(by.at))
+                self.milestones.active_at = self.milestones.active_at.or(Some(by.at));
             }
             Lifecycle::ReturnPending => {
                 self.return_.initiated_at = Some(by.at);

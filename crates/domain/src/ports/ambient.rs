@@ -1,5 +1,8 @@
 //! Time and chance.
 
+use std::time::Duration;
+
+use async_trait::async_trait;
 use uuid::Uuid;
 
 use crate::time::Timestamp;
@@ -23,4 +26,12 @@ pub trait IdGenerator: Send + Sync {
 pub trait Entropy: Send + Sync {
     /// Fills the bytes with random ones.
     fn fill(&self, bytes: &mut [u8]);
+}
+
+/// Lets time pass.
+#[cfg_attr(feature = "mock", mockall::automock)]
+#[async_trait]
+pub trait Timer: Send + Sync {
+    /// Comes back after the time.
+    async fn sleep(&self, time: Duration);
 }

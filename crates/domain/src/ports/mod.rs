@@ -22,7 +22,7 @@ mod store_error;
 mod tracking;
 mod unit_of_work;
 
-pub use ambient::{Clock, Entropy, IdGenerator};
+pub use ambient::{Clock, Entropy, IdGenerator, Timer};
 pub use catalog::{
     CategoryStore, NewCategory, ProductFilter, ProductSort, ProductStore, VariantStore,
 };
@@ -56,7 +56,7 @@ pub use unit_of_work::{Database, UnitOfWork};
 
 #[cfg(feature = "mock")]
 pub use {
-    ambient::{MockClock, MockEntropy, MockIdGenerator},
+    ambient::{MockClock, MockEntropy, MockIdGenerator, MockTimer},
     catalog::{MockCategoryStore, MockProductStore, MockVariantStore},
     checkout::MockCheckoutStore,
     customers::MockCustomerStore,

@@ -126,6 +126,9 @@ pub trait OutboxStore: Send {
     async fn list(&mut self, filter: &JobFilter, limit: u32) -> Result<Vec<Job>, StoreError>;
     /// Makes dead and waiting jobs due now: this one, or all. Tells how many.
     async fn requeue(&mut self, id: Option<Uuid>, now: Timestamp) -> Result<u64, StoreError>;
+    /// Makes the subject's pending jobs due now, however far they were put off.
+    /// Tells how many.
+    async fn release(&mut self, subject: JobSubject, now: Timestamp) -> Result<u64, StoreError>;
     /// How many jobs are pending and how many are dead.
     async fn backlog(&mut self) -> Result<(u64, u64), StoreError>;
     /// Forgets jobs that were done before the time. Tells how many.

@@ -404,7 +404,7 @@ pub async fn update_product(
         Patch::Keep => {}
         Patch::Clear => product.category_id = None,
         Patch::Set(category) => {
-            product.category_id = Some(category_of(uow, ctx, category).await?.category_id)
+            product.category_id = Some(category_of(uow, ctx, category).await?.category_id);
         }
     }
     let shown = |product: &Product| {

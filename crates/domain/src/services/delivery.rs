@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 
-use super::{Error, moving, payments};
+use super::moving::{self, Due};
+use super::{Error, payments};
 use crate::access::Mode;
 use crate::checkout::{
     Actor, Checkout, Circumstances, Effect, Event, Lifecycle, RecurringPaymentStatus, Refusal,
@@ -210,6 +211,42 @@ impl Deliverer {
     pub async fn drain(&self, subject: JobSubject) -> Result<(), Error> {
         while let Some(Delivered::Done) = self.deliver_next(subject).await? {}
         Ok(())
+    }
+
+    /// Delivers the next job of a checkout whose deposit is being authorized, as if
+    /// no stock were left.
+    pub(super) async fn deliver_out_of_stock(
+        &self,
+        id: crate::ids::CheckoutPubId,
+    ) -> Result<(), Error> {
+        let mut uow = self.database.begin().await?;
+        let job = uow
+            .outbox()
+            .claim_of(JobSubject::Checkout(id), self.clock.now(), JOB_LEASE)
+            .await?;
+        uow.commit().await?;
+        let Some(job) = job else { return Ok(()) };
+        let change = match self.perform(&job).await {
+            Ok(Change::Authorized(Authorization {
+                payment_intent_id,
+                expires_at,
+                method,
+            })) => Change::Happened(Event::DepositAuthorized {
+                payment_intent_id,
+                expires_at,
+                method,
+                stock: StockTaken::NoneLeft,
+            }),
+            Ok(other) => other,
+            Err(Setback::Failed(error)) => return Err(error),
+            Err(Setback::Doubt(doubt)) => return Err(doubt.into()),
+            Err(Setback::NotYet(_) | Setback::Refused(_)) => return Ok(()),
+        };
+        match self.write(&job, change).await {
+            Ok(()) => Ok(()),
+            Err(Setback::Failed(error)) => Err(error),
+            Err(Setback::Doubt(_) | Setback::NotYet(_) | Setback::Refused(_)) => Ok(()),
+        }
     }
 
     /// Tries one job that was taken.
@@ -761,8 +798,14 @@ impl Deliverer {
         let now = self.clock.now();
         if let JobSubject::Checkout(id) = job.new.subject {
             let mut checkout = moving::lock(uow.as_mut(), id).await?;
-            self.change(uow.as_mut(), now, &mut checkout, change)
-                .await?;
+            self.change(
+                uow.as_mut(),
+                now,
+                &mut checkout,
+                change,
+                moving::due_like(job),
+            )
+            .await?;
         }
         if uow.outbox().complete(job, now).await? {
             uow.commit().await?;
@@ -778,6 +821,7 @@ impl Deliverer {
         now: Timestamp,
         checkout: &mut Checkout,
         change: Change,
+        due: Due,
     ) -> Result<(), Setback> {
         let ids = self.ids.as_ref();
         let by = Circumstances::new(now, Actor::Provider);
@@ -798,7 +842,7 @@ impl Deliverer {
                 Event::IdentityStarted
             }
             Change::Identity(session, result) => {
-                payments::decide(uow, ids, now, checkout, &session, result).await?;
+                payments::decide(uow, ids, now, checkout, &session, result, due).await?;
                 payments::ask_for_others(uow, ids, now, checkout).await?;
                 return Ok(());
             }
@@ -854,7 +898,7 @@ impl Deliverer {
                 return Ok(());
             }
         };
-        moving::apply(uow, ids, checkout, event, &by).await?;
+        moving::apply_due(uow, ids, checkout, event, &by, due).await?;
         Ok(())
     }
 

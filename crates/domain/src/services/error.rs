@@ -56,6 +56,10 @@ pub enum Error {
 
 impl Error {
     /// [`Error::Invalid`].
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "errors are handed over where they are met"
+    )]
     pub fn invalid(param: impl Into<String>, message: impl ToString) -> Self {
         Self::Invalid {
             param: param.into(),

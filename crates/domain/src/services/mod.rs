@@ -16,6 +16,7 @@ pub mod delivery;
 
 mod error;
 pub mod fulfillment;
+pub mod housekeeping;
 
 pub mod journey;
 pub mod keys;
@@ -24,6 +25,7 @@ mod moving;
 pub mod organizations;
 pub mod payments;
 pub mod pricing;
+pub mod sandbox;
 
 pub mod variants;
 pub mod waitlist;

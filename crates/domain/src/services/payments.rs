@@ -3,7 +3,8 @@
 //! Messages come late, repeated and in any order; each of these ends in the same
 //! state whichever way they come.
 
-use super::{Error, moving};
+use super::Error;
+use super::moving::{self, Due};
 use crate::checkout::{
     Actor, Checkout, Circumstances, Effect, Event, Lifecycle, Outcome, RecurringPaymentStatus,
     Refusal,
@@ -281,7 +282,7 @@ async fn identity(
     let mut handled = Handled::Nothing;
     for id in waiting {
         let mut checkout = moving::lock(uow, id).await?;
-        if decide(uow, ids, now, &mut checkout, session_id, result).await? {
+        if decide(uow, ids, now, &mut checkout, session_id, result, Due::Now).await? {
             handled = Handled::Checkout(id);
         }
     }
@@ -297,6 +298,7 @@ pub(super) async fn decide(
     checkout: &mut Checkout,
     session_id: &str,
     result: IdentityResult,
+    due: Due,
 ) -> Result<bool, Error> {
     let Some(mut customer) = uow.customers().lock(checkout.customer_id).await? else {
         return Ok(false);
@@ -320,7 +322,7 @@ pub(super) async fn decide(
         uow.customers().update(&mut customer).await?;
     }
     let by = Circumstances::new(now, Actor::Provider);
-    match moving::apply(uow, ids, checkout, event, &by).await {
+    match moving::apply_due(uow, ids, checkout, event, &by, due).await {
         Ok(applied) => Ok(applied.outcome == Outcome::Applied),
         Err(Error::Rule { .. }) => Ok(false),
         Err(other) => Err(other),
