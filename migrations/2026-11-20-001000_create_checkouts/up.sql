@@ -35,10 +35,9 @@ create table checkouts (
     quote jsonb,
     purchase_items jsonb not null,
     redirects jsonb not null,
-    billing_address jsonb,
-    billing_address_locked boolean not null,
-    shipping_address jsonb,
-    shipping_address_locked boolean not null,
+    -- {address, locked}
+    billing jsonb not null,
+    shipping jsonb not null,
     pickup_location_id bigint,
     deposit_method_id text,
     payment_intent_id text,
@@ -50,11 +49,13 @@ create table checkouts (
     signed_at timestamptz,
     recurring_status text not null
         constraint checkouts_recurring_status_check check (recurring_status in ('pending', 'active', 'cancelled')),
+    subscription_requested_at timestamptz,
     subscription_id text,
     recurring_method jsonb,
     paid_cycles integer not null constraint checkouts_paid_cycles_check check (paid_cycles >= 0),
     payment_failure_count integer not null
         constraint checkouts_payment_failure_count_check check (payment_failure_count >= 0),
+    dispute_id text,
     last_payment_failure jsonb,
     tracking_number text,
     tracking_carrier text constraint checkouts_tracking_carrier_check check (tracking_carrier in ('ups', 'fedex')),
@@ -128,7 +129,7 @@ create table checkouts (
     constraint checkouts_billing_has_a_subscription_check
         check (subscription_id is not null or recurring_status <> 'active'),
     constraint checkouts_lease_has_a_beginning_check check (lease_end >= lease_start),
-    constraint checkouts_version_counts_check check (version >= 1)
+    constraint checkouts_version_counts_check check (version >= 0)
 );
 
 -- Two checkouts without a term are the same.
@@ -181,9 +182,9 @@ create index checkouts_that_lapse_idx on checkouts (preauth_expires_at, id)
         and lifecycle not in ('returned', 'cancelled', 'expired', 'identityFailed', 'qualificationFailed');
 create index checkouts_whose_lease_ends_idx on checkouts (lease_end, id)
     where lifecycle = 'leaseActive';
-create index checkouts_under_way_idx on checkouts (tracking_turn nulls first, id)
+create index checkouts_under_way_idx on checkouts (tracking_turn nulls first, shipped_at, id)
     where lifecycle in ('shipped', 'fulfillmentException') and tracking_number is not null
-        and shipped_at is not null and delivered_at is null;
+        and delivered_at is null;
 create index checkouts_tracking_idx on checkouts (tracking_number, tracking_carrier)
     where tracking_number is not null
         and lifecycle not in ('returned', 'cancelled', 'expired', 'identityFailed', 'qualificationFailed');
@@ -208,3 +209,20 @@ create table checkout_items (
 
 create index checkout_items_checkout_id_idx on checkout_items (checkout_id, position);
 create index checkout_items_variant_id_idx on checkout_items (variant_id);
+
+-- What the processor told of each invoice, so that news in any order come to the same.
+create table checkout_invoices (
+    checkout_id uuid not null,
+    invoice_id text not null,
+    paid boolean not null,
+    failed_attempts integer not null,
+    failure_code text,
+    failure_message text,
+    at timestamptz not null,
+    constraint checkout_invoices_pkey primary key (checkout_id, invoice_id),
+    constraint checkout_invoices_checkout_id_fkey
+        foreign key (checkout_id) references checkouts (id) on delete cascade,
+    constraint checkout_invoices_failed_attempts_check check (failed_attempts >= 0),
+    constraint checkout_invoices_failure_check
+        check (num_nulls(failure_code, failure_message) = case when paid then 2 else 0 end)
+);

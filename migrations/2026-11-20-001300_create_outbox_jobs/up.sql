@@ -30,6 +30,6 @@ create table outbox_jobs (
 create unique index outbox_jobs_sequence_key on outbox_jobs (sequence);
 create index outbox_jobs_open_idx on outbox_jobs (subject_kind, subject_id, sequence)
     where state in ('pending', 'dead');
-create index outbox_jobs_due_idx on outbox_jobs (available_at, sequence) where state = 'pending';
+create index outbox_jobs_pending_idx on outbox_jobs (sequence) where state = 'pending';
 create index outbox_jobs_dead_idx on outbox_jobs (sequence) where state = 'dead';
 create index outbox_jobs_done_idx on outbox_jobs (done_at) where state = 'done';

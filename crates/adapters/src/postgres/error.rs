@@ -6,6 +6,11 @@ use lessor_domain::ports::{StoreError, UniqueField};
 /// The unique constraints that callers can run into, and what they keep unique.
 /// The names are those of the migrations; the test of the schema knows them too.
 pub(super) const UNIQUE_CONSTRAINTS: &[(&str, UniqueField)] = &[
+    (
+        "checkouts_external_order_id_key",
+        UniqueField::ExternalOrderId,
+    ),
+    ("checkouts_open_key", UniqueField::OpenCheckout),
     ("customers_email_key", UniqueField::Email),
     ("lease_terms_organization_term_key", UniqueField::TermMonths),
     ("lease_terms_product_term_key", UniqueField::TermMonths),

@@ -3,8 +3,10 @@
 //! [`PgDatabase`] gives units of work; [`PgUnitOfWork`] is one, and every store.
 //! Each store has a file of its own, with the rows that only it knows.
 
+mod checkout;
 mod connect;
-mod error;
+pub(crate) mod decode;
+pub(crate) mod error;
 mod migrate;
 mod pool;
 mod schema;

@@ -189,10 +189,8 @@ diesel::table! {
         quote -> Nullable<Jsonb>,
         purchase_items -> Jsonb,
         redirects -> Jsonb,
-        billing_address -> Nullable<Jsonb>,
-        billing_address_locked -> Bool,
-        shipping_address -> Nullable<Jsonb>,
-        shipping_address_locked -> Bool,
+        billing -> Jsonb,
+        shipping -> Jsonb,
         pickup_location_id -> Nullable<BigInt>,
         deposit_method_id -> Nullable<Text>,
         payment_intent_id -> Nullable<Text>,
@@ -203,10 +201,12 @@ diesel::table! {
         lease_document_id -> Nullable<Text>,
         signed_at -> Nullable<Timestamptz>,
         recurring_status -> Text,
+        subscription_requested_at -> Nullable<Timestamptz>,
         subscription_id -> Nullable<Text>,
         recurring_method -> Nullable<Jsonb>,
         paid_cycles -> Integer,
         payment_failure_count -> Integer,
+        dispute_id -> Nullable<Text>,
         last_payment_failure -> Nullable<Jsonb>,
         tracking_number -> Nullable<Text>,
         tracking_carrier -> Nullable<Text>,
@@ -246,6 +246,18 @@ diesel::table! {
         sku -> Text,
         name -> Text,
         serial_number -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    checkout_invoices (checkout_id, invoice_id) {
+        checkout_id -> Uuid,
+        invoice_id -> Text,
+        paid -> Bool,
+        failed_attempts -> Integer,
+        failure_code -> Nullable<Text>,
+        failure_message -> Nullable<Text>,
+        at -> Timestamptz,
     }
 }
 

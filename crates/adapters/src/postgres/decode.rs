@@ -1,0 +1,107 @@
+//! From what rows hold to what the domain means, with errors that name the place.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use lessor_domain::ids::IdError;
+use lessor_domain::ports::StoreError;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// A row that is being read.
+pub(crate) struct Place<'a> {
+    table: &'static str,
+    row: &'a dyn Display,
+}
+
+impl<'a> Place<'a> {
+    /// The table's row of this id.
+    pub(crate) const fn new(table: &'static str, row: &'a dyn Display) -> Self {
+        Self { table, row }
+    }
+
+    /// The column holds what it must not.
+    pub(crate) fn corrupt(&self, column: &'static str, problem: &str) -> StoreError {
+        StoreError::Corrupt {
+            table: self.table,
+            column,
+            row: self.row.to_string(),
+            problem: problem.to_owned(),
+        }
+    }
+
+    /// A text of a kind.
+    pub(crate) fn parse<T>(&self, column: &'static str, text: &str) -> Result<T, StoreError>
+    where
+        T: FromStr<Err: Display>,
+    {
+        text.parse()
+            .map_err(|error: T::Err| self.corrupt(column, &error.to_string()))
+    }
+
+    /// A text of a kind that may be missing.
+    pub(crate) fn parse_if<T>(
+        &self,
+        column: &'static str,
+        text: Option<String>,
+    ) -> Result<Option<T>, StoreError>
+    where
+        T: FromStr<Err: Display>,
+    {
+        text.map(|text| self.parse(column, &text)).transpose()
+    }
+
+    /// A value object.
+    pub(crate) fn json<T: DeserializeOwned>(
+        &self,
+        column: &'static str,
+        value: Value,
+    ) -> Result<T, StoreError> {
+        serde_path_to_error::deserialize(value)
+            .map_err(|error| self.corrupt(column, &error.to_string()))
+    }
+
+    /// A value object that may be missing.
+    pub(crate) fn json_if<T: DeserializeOwned>(
+        &self,
+        column: &'static str,
+        value: Option<Value>,
+    ) -> Result<Option<T>, StoreError> {
+        value.map(|value| self.json(column, value)).transpose()
+    }
+
+    /// A numeric id.
+    pub(crate) fn number<T>(&self, column: &'static str, number: i64) -> Result<T, StoreError>
+    where
+        T: TryFrom<i64, Error = IdError>,
+    {
+        T::try_from(number).map_err(|error| self.corrupt(column, &error.to_string()))
+    }
+
+    /// A count.
+    pub(crate) fn count(&self, column: &'static str, number: i32) -> Result<u32, StoreError> {
+        u32::try_from(number).map_err(|_| self.corrupt(column, "is negative"))
+    }
+
+    /// Bytes of a known length.
+    pub(crate) fn bytes<const N: usize>(
+        &self,
+        column: &'static str,
+        bytes: Vec<u8>,
+    ) -> Result<[u8; N], StoreError> {
+        bytes
+            .try_into()
+            .map_err(|_| self.corrupt(column, &format!("is not {N} bytes long")))
+    }
+}
+
+/// The value object as a column keeps it.
+pub(crate) fn json<T: Serialize>(value: &T) -> Result<Value, StoreError> {
+    serde_json::to_value(value).map_err(|error| StoreError::Internal(error.to_string()))
+}
+
+/// The count as a column keeps it.
+pub(crate) fn counted(count: u32) -> Result<i32, StoreError> {
+    i32::try_from(count).map_err(|_| StoreError::Internal(format!("{count} is too many to count")))
+}
