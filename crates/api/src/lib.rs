@@ -8,6 +8,7 @@ pub mod middleware;
 pub mod mutation;
 pub mod openapi;
 pub mod query;
+pub mod records;
 pub mod routes;
 pub mod server;
 pub mod telemetry;

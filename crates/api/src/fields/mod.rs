@@ -7,6 +7,7 @@
 pub(crate) mod decimal;
 mod integer;
 mod list;
+mod named;
 mod patch;
 mod raw;
 mod text;
@@ -14,6 +15,8 @@ mod text;
 pub use decimal::DecimalText;
 pub use integer::{Int, IntText, Limit, Offset, Reference};
 pub use list::{List, Table};
+pub(crate) use named::names;
+pub use named::{Id, Named, Names};
 pub use patch::Patch;
 pub use raw::RawObject;
 pub use text::{Prose, Text, WebUrl};
