@@ -237,6 +237,14 @@ pub trait CheckoutStore: Send {
         day: Day,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError>;
+    /// Up to so many checkouts of the mode whose subscription was asked for, after
+    /// the given one, by id.
+    async fn billed(
+        &mut self,
+        mode: Mode,
+        after: Option<CheckoutPubId>,
+        limit: u32,
+    ) -> Result<Vec<CheckoutPubId>, StoreError>;
     /// Tracked shipments that are under way, those asked for longest ago first.
     async fn under_way(&mut self, limit: u32) -> Result<Vec<CheckoutPubId>, StoreError>;
 }

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::StoreError;
+use super::{ProcessorEvent, StoreError};
 use crate::access::Mode;
 use crate::time::Timestamp;
 
@@ -44,4 +44,14 @@ pub trait InboxStore: Send {
         at: Timestamp,
         problem: Option<&'a str>,
     ) -> Result<(), StoreError>;
+}
+
+/// Reads what the processor's messages say.
+#[cfg_attr(feature = "mock", mockall::automock)]
+pub trait MessageReader: Send + Sync {
+    /// What the message tells.
+    ///
+    /// # Errors
+    /// What is wrong with it, for people.
+    fn read(&self, message: &InboxMessage) -> Result<ProcessorEvent, String>;
 }

@@ -32,7 +32,7 @@ pub use checkout::{
 };
 pub use customers::{CustomerStore, InsertedCustomer, NewCustomer};
 pub use idempotency::{IdempotencyKey, IdempotencyStore, StoredAnswer};
-pub use inbox::{InboxMessage, InboxStore};
+pub use inbox::{InboxMessage, InboxStore, MessageReader};
 pub use keys::{KeyHolder, KeyStore};
 pub use lease_terms::{DeletedTerm, LeaseTermStore, NewLeaseTerm};
 pub use organizations::{
@@ -61,7 +61,7 @@ pub use {
     checkout::MockCheckoutStore,
     customers::MockCustomerStore,
     idempotency::MockIdempotencyStore,
-    inbox::MockInboxStore,
+    inbox::{MockInboxStore, MockMessageReader},
     keys::MockKeyStore,
     lease_terms::MockLeaseTermStore,
     organizations::{MockOrganizationStore, MockPickupLocationStore},

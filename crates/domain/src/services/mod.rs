@@ -17,6 +17,7 @@ pub mod delivery;
 mod error;
 pub mod fulfillment;
 pub mod housekeeping;
+pub mod inbox;
 
 pub mod journey;
 pub mod keys;
@@ -25,6 +26,7 @@ mod moving;
 pub mod organizations;
 pub mod payments;
 pub mod pricing;
+pub mod reconcile;
 pub mod sandbox;
 
 pub mod variants;

@@ -1,0 +1,270 @@
+//! Comparing leases with the processor's subscriptions.
+//!
+//! Nothing here makes a subscription: that is its job's alone. What can be mended
+//! without money changing hands twice is mended, the rest is reported.
+
+use std::sync::Arc;
+
+use super::{Error, moving};
+use crate::access::Mode;
+use crate::checkout::{Checkout, Effect, RecurringPaymentStatus};
+use crate::ids::CheckoutPubId;
+use crate::ports::{
+    Answer, Call, Clock, Database, Doubt, IdGenerator, JobFilter, JobState, JobSubject,
+    ProviderSet, Subscription, UnitOfWork,
+};
+
+/// What differs between a lease and the processor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Difference {
+    /// The lease is billed by a subscription that the processor does not have.
+    Lost {
+        /// The subscription that the lease names.
+        subscription_id: String,
+    },
+    /// The processor bills for a lease that has no subscription yet: its job is to
+    /// take the answer in.
+    Unrecorded {
+        /// The processor's subscription.
+        subscription_id: String,
+    },
+    /// Another subscription bills for the same lease.
+    Double {
+        /// The one too many.
+        subscription_id: String,
+    },
+    /// The subscription ended at the processor, the lease does not know.
+    Ended {
+        /// The subscription.
+        subscription_id: String,
+    },
+    /// The checkout has ended, its subscription has not.
+    StillBilled {
+        /// The subscription.
+        subscription_id: String,
+    },
+    /// The subscription was asked for and neither is there nor on its way.
+    NotBilled,
+}
+
+/// A difference, where it is, and whether it was mended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The checkout.
+    pub checkout: CheckoutPubId,
+    /// What differs.
+    pub difference: Difference,
+    /// Whether it was mended.
+    pub mended: bool,
+}
+
+/// Compares leases with the processor.
+#[derive(Clone)]
+pub struct Reconciler {
+    /// Where leases are.
+    pub database: Arc<dyn Database>,
+    /// Who bills them.
+    pub providers: ProviderSet,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Where ids come from.
+    pub ids: Arc<dyn IdGenerator>,
+}
+
+/// A page of leases that were compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compared {
+    /// How many.
+    pub leases: usize,
+    /// What differs.
+    pub findings: Vec<Finding>,
+    /// Where to go on; none at the end.
+    pub next: Option<CheckoutPubId>,
+}
+
+impl Reconciler {
+    /// Compares the mode's next leases, and mends what it may when asked to.
+    ///
+    /// # Errors
+    /// [`Error::Store`]; [`Error::Provider`] when the processor does not answer.
+    pub async fn compare(
+        &self,
+        mode: Mode,
+        after: Option<CheckoutPubId>,
+        limit: u32,
+        mend: bool,
+    ) -> Result<Compared, Error> {
+        let mut view = self.database.read().await?;
+        let leases = view.checkouts().billed(mode, after, limit).await?;
+        drop(view);
+        let mut findings = Vec::new();
+        for id in &leases {
+            findings.extend(self.compare_one(mode, *id, mend).await?);
+        }
+        Ok(Compared {
+            leases: leases.len(),
+            findings,
+            next: leases.last().copied(),
+        })
+    }
+
+    async fn compare_one(
+        &self,
+        mode: Mode,
+        id: CheckoutPubId,
+        mend: bool,
+    ) -> Result<Vec<Finding>, Error> {
+        // Asked before the lease is read: a subscription that is made in between is
+        // then known to the lease, not taken for one too many.
+        let theirs = self
+            .providers
+            .of(mode)
+            .processor
+            .subscriptions_of(mode, id)
+            .await?;
+        let mut view = self.database.read().await?;
+        let Some(checkout) = view.checkouts().get(id).await? else {
+            return Ok(Vec::new());
+        };
+        let filter = JobFilter {
+            state: Some(JobState::Pending),
+            subject: Some(JobSubject::Checkout(id)),
+        };
+        let on_its_way = view.outbox().list(&filter, 100).await?.iter().any(|job| {
+            matches!(
+                job.new.effect,
+                Effect::CreateSubscription | Effect::CancelSubscription
+            )
+        });
+        drop(view);
+        let mut findings = Vec::new();
+        for difference in differences(&checkout, &theirs, on_its_way) {
+            let mended = mend && self.mend(&checkout, &difference).await?;
+            findings.push(Finding {
+                checkout: id,
+                difference,
+                mended,
+            });
+        }
+        Ok(findings)
+    }
+
+    async fn mend(&self, checkout: &Checkout, difference: &Difference) -> Result<bool, Error> {
+        match difference {
+            Difference::Ended { .. } => {
+                let mut uow = self.database.begin().await?;
+                let mut checkout = moving::lock(uow.as_mut(), checkout.id).await?;
+                checkout.recurring.status = RecurringPaymentStatus::Cancelled;
+                checkout.updated_at = self.clock.now();
+                uow.checkouts().update(&mut checkout).await?;
+                uow.commit().await?;
+                Ok(true)
+            }
+            Difference::Double { subscription_id } => self.cancel(checkout, subscription_id).await,
+            Difference::Unrecorded { .. } | Difference::NotBilled => {
+                self.ask_again(checkout, Effect::CreateSubscription).await
+            }
+            Difference::StillBilled { .. } => {
+                self.ask_again(checkout, Effect::CancelSubscription).await
+            }
+            // A person has to see why it is gone before another is made.
+            Difference::Lost { .. } => Ok(false),
+        }
+    }
+
+    async fn cancel(&self, checkout: &Checkout, subscription_id: &str) -> Result<bool, Error> {
+        let now = self.clock.now();
+        let call = Call {
+            mode: checkout.mode,
+            idempotency_key: format!("reconcile-cancel-{subscription_id}"),
+            first_tried_at: now,
+            now,
+        };
+        let answer = self
+            .providers
+            .of(checkout.mode)
+            .processor
+            .cancel_subscription(&call, subscription_id)
+            .await;
+        match answer {
+            Ok(Answer::Done(())) => Ok(true),
+            Ok(Answer::Refused(_))
+            | Err(Doubt::Unreachable(_) | Doubt::Failed(_) | Doubt::Unconfigured(_)) => Ok(false),
+        }
+    }
+
+    async fn ask_again(&self, checkout: &Checkout, effect: Effect) -> Result<bool, Error> {
+        let mut uow = self.database.begin().await?;
+        let now = self.clock.now();
+        // Locked, so that two reconcilers do not both ask.
+        let checkout = moving::lock(uow.as_mut(), checkout.id).await?;
+        let filter = JobFilter {
+            state: None,
+            subject: Some(JobSubject::Checkout(checkout.id)),
+        };
+        let waiting = uow.outbox().list(&filter, 100).await?;
+        match waiting.iter().find(|job| job.new.effect == effect) {
+            Some(job) => {
+                uow.outbox().requeue(Some(job.new.id), now).await?;
+            }
+            None => {
+                uow.outbox()
+                    .push(&[moving::job(&checkout, effect, now, self.ids.as_ref())])
+                    .await?;
+            }
+        }
+        uow.commit().await?;
+        Ok(true)
+    }
+}
+
+/// What differs between the lease and the processor's subscriptions of it.
+fn differences(checkout: &Checkout, theirs: &[Subscription], on_its_way: bool) -> Vec<Difference> {
+    let running: Vec<&Subscription> = theirs
+        .iter()
+        .filter(|subscription| !subscription.ended)
+        .collect();
+    let ours = checkout.recurring.subscription_id.as_deref();
+    let mut found = Vec::new();
+    match ours {
+        Some(id) => {
+            match theirs.iter().find(|subscription| subscription.id == id) {
+                None => found.push(Difference::Lost {
+                    subscription_id: id.to_owned(),
+                }),
+                Some(known)
+                    if known.ended
+                        && checkout.recurring.status == RecurringPaymentStatus::Active =>
+                {
+                    found.push(Difference::Ended {
+                        subscription_id: id.to_owned(),
+                    });
+                }
+                Some(known) if !known.ended && checkout.lifecycle().is_ended() && !on_its_way => {
+                    found.push(Difference::StillBilled {
+                        subscription_id: id.to_owned(),
+                    });
+                }
+                Some(_) => {}
+            }
+            let others = running.iter().filter(|subscription| subscription.id != id);
+            found.extend(others.map(|subscription| Difference::Double {
+                subscription_id: subscription.id.clone(),
+            }));
+        }
+        None if on_its_way => {}
+        None => match running.split_first() {
+            Some((first, others)) => {
+                found.push(Difference::Unrecorded {
+                    subscription_id: first.id.clone(),
+                });
+                found.extend(others.iter().map(|other| Difference::Double {
+                    subscription_id: other.id.clone(),
+                }));
+            }
+            None if !checkout.lifecycle().is_ended() => found.push(Difference::NotBilled),
+            None => {}
+        },
+    }
+    found
+}
