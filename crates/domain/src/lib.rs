@@ -28,3 +28,8 @@ pub mod pricing;
 pub mod services;
 pub mod text;
 pub mod time;
+
+/// The examples of the README are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;
