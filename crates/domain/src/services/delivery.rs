@@ -19,6 +19,7 @@ use crate::checkout::{
 };
 use crate::customer::{CreditStatus, Customer, IdentityStatus};
 use crate::money::Money;
+use crate::names::named_enum;
 use crate::ports::{
     Answer, Authorization, Call, Clock, Database, DepositRequest, Doubt, Entropy, IdGenerator,
     IdentityResult, InvoiceNews, InvoiceOutcome, Job, JobSubject, LeaseDocument, Person,
@@ -40,6 +41,37 @@ const WAIVED: &str = "waived_";
 /// How long an authorization of nothing lasts.
 const WAIVED_FOR: TimeDelta = TimeDelta::days(7);
 
+named_enum! {
+    /// Where the process may die while a job is carried out; each is safe, and each
+    /// is tried by a test that dies there.
+    pub enum CrashPoint {
+        /// The job is taken, nobody was called.
+        Taken = "taken",
+        /// The customer is known to the processor, the work is not begun.
+        CustomerKnown = "customerKnown",
+        /// The provider has answered, nothing is written.
+        Answered = "answered",
+        /// The answer is written, not committed.
+        Uncommitted = "uncommitted",
+        /// Everything is committed.
+        Committed = "committed",
+    }
+}
+
+/// Watches jobs being carried out. Tests abort the process in it.
+pub trait Probe: Send + Sync {
+    /// The job of the effect has come to the point.
+    fn reached(&self, point: CrashPoint, effect: Effect);
+}
+
+/// Watches nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoProbe;
+
+impl Probe for NoProbe {
+    fn reached(&self, _: CrashPoint, _: Effect) {}
+}
+
 /// Carries jobs out.
 #[derive(Clone)]
 pub struct Deliverer {
@@ -53,6 +85,8 @@ pub struct Deliverer {
     pub ids: Arc<dyn IdGenerator>,
     /// Where the jitter of pauses comes from.
     pub entropy: Arc<dyn Entropy>,
+    /// Who watches; [`NoProbe`] outside of tests.
+    pub probe: Arc<dyn Probe>,
 }
 
 /// What became of one try of a job.
@@ -251,8 +285,12 @@ impl Deliverer {
 
     /// Tries one job that was taken.
     async fn deliver(&self, job: &Job) -> Result<Delivered, Error> {
+        self.probe.reached(CrashPoint::Taken, job.new.effect);
         let tried = match self.perform(job).await {
-            Ok(change) => self.write(job, change).await,
+            Ok(change) => {
+                self.probe.reached(CrashPoint::Answered, job.new.effect);
+                self.write(job, change).await
+            }
             Err(setback) => Err(setback),
         };
         let now = self.clock.now();
@@ -536,6 +574,8 @@ impl Deliverer {
                 uow.customers().update(&mut customer).await?;
                 uow.commit().await?;
                 known.processor_id = Some(id);
+                self.probe
+                    .reached(CrashPoint::CustomerKnown, Effect::PushCustomer);
             }
         }
         Ok(known)
@@ -808,7 +848,9 @@ impl Deliverer {
             .await?;
         }
         if uow.outbox().complete(job, now).await? {
+            self.probe.reached(CrashPoint::Uncommitted, job.new.effect);
             uow.commit().await?;
+            self.probe.reached(CrashPoint::Committed, job.new.effect);
         }
         // Otherwise somebody else has the job now: nothing of this try is written, and
         // theirs gets the same answer under the same key.
