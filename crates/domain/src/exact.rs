@@ -31,7 +31,7 @@ pub fn round_half_away_from_zero(numerator: i128, denominator: i128) -> Option<i
     if remainder.unsigned_abs() < rest {
         return Some(quotient);
     }
-    let away_from_zero = if (numerator < 0) == (denominator < 0) {
+    let away_from_zero = if numerator.is_negative() == denominator.is_negative() {
         1
     } else {
         -1

@@ -41,13 +41,7 @@ impl Currency {
 
     /// Ten-thousandths, the unit of an [`Amount`], in one minor unit.
     fn ten_thousandths(self) -> i64 {
-        match self.digits {
-            0 => 10_000,
-            1 => 1_000,
-            2 => 100,
-            3 => 10,
-            _ => 1,
-        }
+        10_i64.saturating_pow(AMOUNT_DECIMALS.saturating_sub(u32::from(self.digits)))
     }
 }
 

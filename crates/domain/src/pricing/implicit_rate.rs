@@ -60,9 +60,11 @@ impl ImplicitRate {
     /// # Errors
     /// [`RateError`] when it is below 0 or above 100.
     pub fn to_annual_rate(self) -> Result<AnnualRate, RateError> {
-        let units = round_half_away_from_zero(self.units.into(), Self::ANNUAL_RATE_UNIT.into())
-            .unwrap_or_default();
-        AnnualRate::new(Decimal::from_i128_with_scale(units, AnnualRate::DECIMALS))
+        // What could not be rounded would be out of range.
+        let units = round_half_away_from_zero(self.units.into(), Self::ANNUAL_RATE_UNIT.into());
+        AnnualRate::new(units.map_or(Decimal::MAX, |units| {
+            Decimal::from_i128_with_scale(units, AnnualRate::DECIMALS)
+        }))
     }
 
     /// The rate counted in its last decimal.
