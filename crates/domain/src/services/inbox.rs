@@ -10,7 +10,7 @@ use crate::checkout::Refusal;
 use crate::ids::CheckoutPubId;
 use crate::ports::{
     Clock, Database, IdGenerator, InboxMessage, MessageReader, ProcessorEvent, ProcessorFact,
-    ProviderSet, UnitOfWork,
+    ProviderSet,
 };
 
 use payments::Handled;

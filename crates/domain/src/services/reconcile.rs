@@ -11,7 +11,7 @@ use crate::checkout::{Checkout, Effect, RecurringPaymentStatus};
 use crate::ids::CheckoutPubId;
 use crate::ports::{
     Answer, Call, Clock, Database, Doubt, IdGenerator, JobFilter, JobState, JobSubject,
-    ProviderSet, Subscription, UnitOfWork,
+    ProviderSet, Subscription,
 };
 
 /// What differs between a lease and the processor.

@@ -1,0 +1,313 @@
+//! Carrying out what the outbox holds.
+//!
+//! A job is taken in a short unit of work of its own, the provider is called
+//! outside of any, and the answer is written in a third together with the mark
+//! that the job is done. Dying anywhere in between repeats the call under the same
+//! key. Doubt is retried with a growing pause; a refusal is an answer.
+
+mod catalog;
+mod perform;
+mod record;
+
+pub use perform::processor_customer;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+
+use super::Error;
+use crate::checkout::{Effect, Event, Refusal, StockTaken};
+use crate::names::named_enum;
+use crate::ports::{
+    Authorization, Call, Clock, Database, Doubt, Entropy, IdGenerator, IdentityResult, Job,
+    JobSubject, ProviderSet, StoreError, Subscription,
+};
+use crate::time::Timestamp;
+
+/// How long a worker keeps a job to itself.
+pub const JOB_LEASE: Duration = Duration::from_secs(90);
+/// How often a job is tried before it is put aside for a person.
+pub const MAX_ATTEMPTS: u32 = 25;
+/// The longest pause between two tries.
+const LONGEST_PAUSE: TimeDelta = TimeDelta::hours(6);
+
+named_enum! {
+    /// Where the process may die while a job is carried out; each is safe, and each
+    /// is tried by a test that dies there.
+    pub enum CrashPoint {
+        /// The job is taken, nobody was called.
+        Taken = "taken",
+        /// The customer is known to the processor, the work is not begun.
+        CustomerKnown = "customerKnown",
+        /// The provider has answered, nothing is written.
+        Answered = "answered",
+        /// The answer is written, not committed.
+        Uncommitted = "uncommitted",
+        /// Everything is committed.
+        Committed = "committed",
+    }
+}
+
+/// Watches jobs being carried out. Tests abort the process in it.
+pub trait Probe: Send + Sync {
+    /// The job of the effect has come to the point.
+    fn reached(&self, point: CrashPoint, effect: Effect);
+}
+
+/// Watches nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoProbe;
+
+impl Probe for NoProbe {
+    fn reached(&self, _: CrashPoint, _: Effect) {}
+}
+
+/// Carries jobs out.
+#[derive(Clone)]
+pub struct Deliverer {
+    /// Where jobs and checkouts are.
+    pub database: Arc<dyn Database>,
+    /// Who does the work.
+    pub providers: ProviderSet,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Where ids come from.
+    pub ids: Arc<dyn IdGenerator>,
+    /// Where the jitter of pauses comes from.
+    pub entropy: Arc<dyn Entropy>,
+    /// Who watches; [`NoProbe`] outside of tests.
+    pub probe: Arc<dyn Probe>,
+}
+
+/// What became of one try of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Delivered {
+    /// It is done.
+    Done,
+    /// It is to be tried again at this time.
+    Later(Timestamp),
+    /// It is put aside for a person.
+    Buried,
+}
+
+/// What a provider's answer is to change.
+enum Change {
+    /// Nothing is left to do.
+    Nothing,
+    /// The answer of the identity verifier's start.
+    IdentityStarted(String),
+    /// What the verifier decided of the session.
+    Identity(String, IdentityResult),
+    /// Whether the credit check passed.
+    Credit(bool),
+    /// The deposit is authorized.
+    Authorized(Authorization),
+    /// The deposit is authorized anew.
+    Renewed(Authorization),
+    /// The document is prepared.
+    Document(String),
+    /// The subscription runs.
+    Subscribed(Subscription),
+    /// The subscription is ended.
+    Unsubscribed,
+    /// Something else happened.
+    Happened(Event),
+}
+
+/// Why a try came to nothing.
+enum Setback {
+    Doubt(Doubt),
+    /// The provider has not decided: ask again then.
+    NotYet(TimeDelta),
+    /// The provider refused what must not be refused: a person has to see to it.
+    Refused(Refusal),
+    Failed(Error),
+}
+
+impl From<Doubt> for Setback {
+    fn from(doubt: Doubt) -> Self {
+        Self::Doubt(doubt)
+    }
+}
+
+impl From<Error> for Setback {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<StoreError> for Setback {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl Deliverer {
+    /// Delivers up to so many due jobs. Answers how many it took.
+    ///
+    /// # Errors
+    /// [`Error::Store`] when the jobs cannot be taken.
+    pub async fn run_due(&self, limit: u32) -> Result<usize, Error> {
+        let mut uow = self.database.begin().await?;
+        let jobs = uow
+            .outbox()
+            .claim(self.clock.now(), JOB_LEASE, limit)
+            .await?;
+        uow.commit().await?;
+        let taken = jobs.len();
+        for job in jobs {
+            self.deliver(&job).await?;
+        }
+        Ok(taken)
+    }
+
+    /// Delivers the next job of the subject, due or not. None when there is none,
+    /// or somebody else is at it.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn deliver_next(&self, subject: JobSubject) -> Result<Option<Delivered>, Error> {
+        let mut uow = self.database.begin().await?;
+        let job = uow
+            .outbox()
+            .claim_of(subject, self.clock.now(), JOB_LEASE)
+            .await?;
+        uow.commit().await?;
+        match job {
+            Some(job) => self.deliver(&job).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Delivers the subject's jobs until none is left, or one has to wait.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn drain(&self, subject: JobSubject) -> Result<(), Error> {
+        while let Some(Delivered::Done) = self.deliver_next(subject).await? {}
+        Ok(())
+    }
+
+    /// Delivers the next job of a checkout whose deposit is being authorized, as if
+    /// no stock were left.
+    pub(super) async fn deliver_out_of_stock(
+        &self,
+        id: crate::ids::CheckoutPubId,
+    ) -> Result<(), Error> {
+        let mut uow = self.database.begin().await?;
+        let job = uow
+            .outbox()
+            .claim_of(JobSubject::Checkout(id), self.clock.now(), JOB_LEASE)
+            .await?;
+        uow.commit().await?;
+        let Some(job) = job else { return Ok(()) };
+        let change = match self.perform(&job).await {
+            Ok(Change::Authorized(Authorization {
+                payment_intent_id,
+                expires_at,
+                method,
+            })) => Change::Happened(Event::DepositAuthorized {
+                payment_intent_id,
+                expires_at,
+                method,
+                stock: StockTaken::NoneLeft,
+            }),
+            Ok(other) => other,
+            Err(Setback::Failed(error)) => return Err(error),
+            Err(Setback::Doubt(doubt)) => return Err(doubt.into()),
+            Err(Setback::NotYet(_) | Setback::Refused(_)) => return Ok(()),
+        };
+        match self.write(&job, change).await {
+            Ok(()) => Ok(()),
+            Err(Setback::Failed(error)) => Err(error),
+            Err(Setback::Doubt(_) | Setback::NotYet(_) | Setback::Refused(_)) => Ok(()),
+        }
+    }
+
+    /// Tries one job that was taken.
+    async fn deliver(&self, job: &Job) -> Result<Delivered, Error> {
+        self.probe.reached(CrashPoint::Taken, job.new.effect);
+        let tried = match self.perform(job).await {
+            Ok(change) => {
+                self.probe.reached(CrashPoint::Answered, job.new.effect);
+                self.write(job, change).await
+            }
+            Err(setback) => Err(setback),
+        };
+        let now = self.clock.now();
+        let (again, why) = match tried {
+            Ok(()) => return Ok(Delivered::Done),
+            Err(Setback::NotYet(pause)) => (
+                now.checked_add_signed(pause),
+                "the provider has not decided yet".to_owned(),
+            ),
+            Err(Setback::Doubt(doubt)) if job.attempts < MAX_ATTEMPTS => (
+                now.checked_add_signed(self.pause(job.attempts)),
+                doubt.to_string(),
+            ),
+            Err(Setback::Doubt(doubt)) => (None, doubt.to_string()),
+            Err(Setback::Refused(refusal)) => (
+                None,
+                format!("refused: {} ({})", refusal.message, refusal.code),
+            ),
+            Err(Setback::Failed(Error::Store(
+                StoreError::Stale(_) | StoreError::Contended | StoreError::Unavailable(_),
+            ))) => (
+                now.checked_add_signed(TimeDelta::seconds(1)),
+                "the store was contended".to_owned(),
+            ),
+            Err(Setback::Failed(error)) if job.attempts < MAX_ATTEMPTS => (
+                now.checked_add_signed(self.pause(job.attempts)),
+                error.to_string(),
+            ),
+            Err(Setback::Failed(error)) => (None, error.to_string()),
+        };
+        let mut uow = self.database.begin().await?;
+        let outcome = match again {
+            Some(at) => {
+                uow.outbox().retry(job, at, &why).await?;
+                Delivered::Later(at)
+            }
+            None => {
+                uow.outbox().bury(job, &why).await?;
+                Delivered::Buried
+            }
+        };
+        uow.commit().await?;
+        Ok(outcome)
+    }
+
+    /// One second, doubled with each try up to six hours, plus up to a quarter of
+    /// itself so that many do not come back at once.
+    fn pause(&self, attempts: u32) -> TimeDelta {
+        let mut byte = [0_u8; 1];
+        self.entropy.fill(&mut byte);
+        let [jitter] = byte;
+        let seconds = 1_i64
+            .checked_shl(attempts.saturating_sub(1))
+            .filter(|seconds| *seconds > 0);
+        let pause = seconds
+            .and_then(TimeDelta::try_seconds)
+            .unwrap_or(LONGEST_PAUSE)
+            .min(LONGEST_PAUSE);
+        let extra = pause
+            .num_milliseconds()
+            .saturating_mul(i64::from(jitter))
+            .checked_div(1024)
+            .unwrap_or(0);
+        pause
+            .checked_add(&TimeDelta::milliseconds(extra))
+            .unwrap_or(pause)
+    }
+
+    fn call(&self, job: &Job) -> Call {
+        let now = self.clock.now();
+        Call {
+            mode: job.new.mode,
+            idempotency_key: job.idempotency_key(),
+            first_tried_at: job.first_attempt_at.unwrap_or(now),
+            now,
+        }
+    }
+}
