@@ -576,8 +576,32 @@ pub async fn choose_term(
     id: CheckoutPubId,
     term: LeaseTermRef,
 ) -> Result<Checkout, Error> {
-    let mut checkout = lock_visible(uow, ctx, id).await?;
+    let mut checkout = changeable(uow, ctx, id).await?;
+    set_term(uow, ctx.now, &mut checkout, term).await?;
+    Ok(checkout)
+}
+
+/// The checkout, locked, for one who may change it.
+///
+/// # Errors
+/// [`Error::NotFound`], [`Error::Forbidden`].
+pub async fn changeable(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: CheckoutPubId,
+) -> Result<Checkout, Error> {
+    let checkout = lock_visible(uow, ctx, id).await?;
     ctx.access.require(Permission::CheckoutWrite)?;
+    Ok(checkout)
+}
+
+/// Sets the lease term of the locked checkout, whoever chose it.
+pub(super) async fn set_term(
+    uow: &mut dyn UnitOfWork,
+    now: Timestamp,
+    checkout: &mut Checkout,
+    term: LeaseTermRef,
+) -> Result<(), Error> {
     let terms = uow.lease_terms().list(checkout.organization_id).await?;
     let wanted = |known: &&&LeaseTerm| match term {
         LeaseTermRef::Public(id) => known.id == id,
@@ -600,20 +624,18 @@ pub async fn choose_term(
             )
         })?;
     if checkout.term == Some(found) {
-        return Ok(checkout);
+        return Ok(());
     }
-    let before_deposit = checkout.deposit.payment_intent_id.is_none()
-        && checkout.quote.is_none()
-        && (checkout.lifecycle().is_waitlisted()
-            || checkout.lifecycle().rank() < Lifecycle::DepositProcessing.rank()
-                && !checkout.lifecycle().is_ended());
-    if !before_deposit {
+    if !takes_a_term(checkout) {
         return Err(Error::rule(format!(
             "the lease term can be changed before the deposit only; the checkout is {}",
             checkout.lifecycle()
         )));
     }
-    let scope = scope_of(ctx.access);
+    let scope = Scope {
+        organization_id: checkout.organization_id,
+        mode: checkout.mode,
+    };
     if uow
         .checkouts()
         .find_open(
@@ -631,9 +653,19 @@ pub async fn choose_term(
         ));
     }
     checkout.term = Some(found);
-    checkout.updated_at = ctx.now;
-    uow.checkouts().update(&mut checkout).await?;
-    Ok(checkout)
+    checkout.updated_at = now;
+    uow.checkouts().update(checkout).await?;
+    Ok(())
+}
+
+/// Whether another lease term can still be chosen: nothing of the deposit has begun.
+#[must_use]
+pub fn takes_a_term(checkout: &Checkout) -> bool {
+    checkout.deposit.payment_intent_id.is_none()
+        && checkout.quote.is_none()
+        && (checkout.lifecycle().is_waitlisted()
+            || checkout.lifecycle().rank() < Lifecycle::DepositProcessing.rank()
+                && !checkout.lifecycle().is_ended())
 }
 
 /// Moves the checkout to the state as an operator can; the same state again changes

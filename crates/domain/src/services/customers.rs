@@ -1,12 +1,12 @@
 //! Reading and changing customers.
 
 use super::{Context, Error, Patch, moving};
-use crate::access::Permission;
+use crate::access::{Mode, Permission};
 use crate::address::{AddressError, AddressProblem, Country, parse_phone, parse_state, parse_zip};
 use crate::checkout::{Actor, Circumstances, Event, Lifecycle};
 use crate::customer::{Customer, Profile};
 use crate::ids::CustomerPubId;
-use crate::ports::UnitOfWork;
+use crate::ports::{IdGenerator, UnitOfWork};
 use crate::text::Line;
 
 /// What is to change in a customer.
@@ -123,28 +123,44 @@ pub async fn update_customer(
     let address_changed = (&before.state, &before.zip, before.country)
         != (&profile.state, &profile.zip, profile.country);
     if address_changed || before.phone != profile.phone {
-        customer.profile =
-            checked_profile(customer.profile).map_err(|fault| match fault.problem {
-                AddressProblem::Missing => Error::Missing {
-                    param: fault.member.to_owned(),
-                },
-                problem => Error::invalid(fault.member, problem),
-            })?;
+        customer.profile = checked(customer.profile)?;
     }
     customer.updated_at = ctx.now;
     uow.customers().update(&mut customer).await?;
     if customer.profile.is_complete() && !before.is_complete() {
-        let waiting = uow
-            .checkouts()
-            .of_customer(ctx.access.mode, customer.id, &[Lifecycle::ProfilePending])
-            .await?;
-        for id in waiting {
-            let mut checkout = moving::lock(uow, id).await?;
-            let by = Circumstances::new(ctx.now, Actor::System);
-            if checkout.lifecycle() == Lifecycle::ProfilePending {
-                moving::apply(uow, ctx.ids, &mut checkout, Event::ProfileCompleted, &by).await?;
-            }
-        }
+        let by = Circumstances::new(ctx.now, Actor::System);
+        profile_completed(uow, ctx.ids, ctx.access.mode, &customer, &by).await?;
     }
     Ok(customer)
+}
+
+/// [`checked_profile`] with its faults as those of parameters.
+pub(super) fn checked(profile: Profile) -> Result<Profile, Error> {
+    checked_profile(profile).map_err(|fault| match fault.problem {
+        AddressProblem::Missing => Error::Missing {
+            param: fault.member.to_owned(),
+        },
+        problem => Error::invalid(fault.member, problem),
+    })
+}
+
+/// Checkouts that waited for the customer's profile go on.
+pub(super) async fn profile_completed(
+    uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
+    mode: Mode,
+    customer: &Customer,
+    by: &Circumstances,
+) -> Result<(), Error> {
+    let waiting = uow
+        .checkouts()
+        .of_customer(mode, customer.id, &[Lifecycle::ProfilePending])
+        .await?;
+    for id in waiting {
+        let mut checkout = moving::lock(uow, id).await?;
+        if checkout.lifecycle() == Lifecycle::ProfilePending {
+            moving::apply(uow, ids, &mut checkout, Event::ProfileCompleted, by).await?;
+        }
+    }
+    Ok(())
 }

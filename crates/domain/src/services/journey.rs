@@ -3,10 +3,14 @@
 //! Whoever serves the page finds the checkout by its token and calls these; the
 //! sandbox plays them for a test.
 
-use super::{Error, moving};
+use super::{Error, customers, moving};
+use crate::access::Mode;
 use crate::address::Address;
-use crate::checkout::{Actor, Applied, Checkout, Circumstances, Event, Lifecycle, PaymentMethod};
-use crate::ids::PickupLocationId;
+use crate::checkout::{
+    Actor, Applied, Checkout, Circumstances, Event, Lifecycle, Outcome, PaymentMethod,
+};
+use crate::customer::{IdentityStatus, Profile};
+use crate::ids::{LeaseTermRef, PickupLocationId};
 use crate::ports::{IdGenerator, StoreError, UnitOfWork};
 use crate::time::Timestamp;
 
@@ -66,6 +70,46 @@ impl Page<'_> {
         self.apply(uow, checkout, Event::ProfileCompleted).await
     }
 
+    /// The customer gives name, phone and address, all of them at once, and goes on if
+    /// nothing is missing. Their other checkouts that waited for it go on too.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] naming the member at fault; [`Error::Rule`] when something is
+    /// missing, or when the profile is not asked for any more.
+    pub async fn give_profile(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+        profile: Profile,
+    ) -> Result<Applied, Error> {
+        let mut customer = uow
+            .customers()
+            .lock(checkout.customer_id)
+            .await?
+            .ok_or(Error::Store(StoreError::Missing("customer")))?;
+        customer.profile = customers::checked(profile)?;
+        customer.updated_at = self.now;
+        uow.customers().update(&mut customer).await?;
+        let applied = self.complete_profile(uow, checkout).await?;
+        let by = Circumstances::new(self.now, Actor::System);
+        customers::profile_completed(uow, self.ids, checkout.mode, &customer, &by).await?;
+        Ok(applied)
+    }
+
+    /// The customer chooses how long to lease, before the deposit.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the term is not offered; [`Error::Rule`] when the deposit
+    /// is paid or under way.
+    pub async fn choose_term(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+        term: LeaseTermRef,
+    ) -> Result<(), Error> {
+        super::checkouts::set_term(uow, self.now, checkout, term).await
+    }
+
     /// The customer asks to be verified.
     ///
     /// # Errors
@@ -76,6 +120,34 @@ impl Page<'_> {
         checkout: &mut Checkout,
     ) -> Result<Applied, Error> {
         self.apply(uow, checkout, Event::IdentityRequested).await
+    }
+
+    /// The customer hands in what the verifier asked for, where the verifier is
+    /// simulated and has no page of its own.
+    ///
+    /// # Errors
+    /// [`Error::SandboxOnly`] in live mode, where the verifier says so itself;
+    /// [`Error::Rule`] while no session is open.
+    pub async fn submit_identity(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+    ) -> Result<Applied, Error> {
+        if checkout.mode != Mode::Sandbox {
+            return Err(Error::SandboxOnly);
+        }
+        let applied = self.apply(uow, checkout, Event::IdentitySubmitted).await?;
+        if applied.outcome == Outcome::Applied {
+            let mut customer = uow
+                .customers()
+                .lock(checkout.customer_id)
+                .await?
+                .ok_or(Error::Store(StoreError::Missing("customer")))?;
+            customer.screening_mut(checkout.mode).identity = IdentityStatus::Processing;
+            customer.updated_at = self.now;
+            uow.customers().update(&mut customer).await?;
+        }
+        Ok(applied)
     }
 
     /// The customer says where to ship.
@@ -254,5 +326,18 @@ impl Page<'_> {
             _ => Event::SteppedBackToReview,
         };
         self.apply(uow, checkout, event).await
+    }
+
+    /// The customer calls the checkout off; again changes nothing.
+    ///
+    /// # Errors
+    /// [`Error::Rule`] when the goods are on their way or the checkout has ended otherwise.
+    pub async fn cancel(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+    ) -> Result<Applied, Error> {
+        self.apply(uow, checkout, Event::Cancelled { reason: None })
+            .await
     }
 }

@@ -92,6 +92,35 @@ const fn waits_for_provider(state: Lifecycle) -> bool {
     )
 }
 
+/// Whether a sandbox key can move the checkout to the state.
+///
+/// # Errors
+/// [`Error::Rule`] naming the states that follow.
+pub fn check_move(checkout: &Checkout, target: Lifecycle) -> Result<(), Error> {
+    let state = checkout.lifecycle();
+    let delivery = state == Lifecycle::Shipped && target == Lifecycle::LeaseActive;
+    if state == target
+        || delivery
+        || arrows_from(state).any(|arrow| arrow.to == target && arrow.to != state)
+    {
+        return Ok(());
+    }
+    let mut next: Vec<&str> = arrows_from(state)
+        .filter(|arrow| arrow.to != state)
+        .map(|arrow| arrow.to.as_str())
+        .collect();
+    next.sort_unstable();
+    next.dedup();
+    let next = if next.is_empty() {
+        "none, it has ended".to_owned()
+    } else {
+        next.join(", ")
+    };
+    Err(Error::rule(format!(
+        "the checkout is {state} and cannot be moved to {target}; possible now: {next}"
+    )))
+}
+
 impl Sandbox {
     fn sandbox_only(ctx: &Context<'_>) -> Result<(), Error> {
         if ctx.access.mode == Mode::Sandbox {
@@ -486,23 +515,7 @@ impl Sandbox {
         if state == target {
             return Ok(checkout);
         }
-        let delivery = state == Lifecycle::Shipped && target == Lifecycle::LeaseActive;
-        if !delivery && !arrows_from(state).any(|arrow| arrow.to == target && arrow.to != state) {
-            let mut next: Vec<&str> = arrows_from(state)
-                .filter(|arrow| arrow.to != state)
-                .map(|arrow| arrow.to.as_str())
-                .collect();
-            next.sort_unstable();
-            next.dedup();
-            let next = if next.is_empty() {
-                "none, it has ended".to_owned()
-            } else {
-                next.join(", ")
-            };
-            return Err(Error::rule(format!(
-                "the checkout is {state} and cannot be moved to {target}; possible now: {next}"
-            )));
-        }
+        check_move(&checkout, target)?;
         if state == Lifecycle::DepositProcessing && target == Lifecycle::WaitlistedAfterDeposit {
             self.deliverer.deliver_out_of_stock(id).await?;
             return self.read(ctx, id).await;
