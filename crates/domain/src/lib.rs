@@ -26,6 +26,8 @@ pub mod percentage;
 pub mod ports;
 pub mod pricing;
 pub mod services;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod text;
 pub mod time;
 

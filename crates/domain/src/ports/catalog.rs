@@ -229,11 +229,13 @@ pub trait VariantStore: Send {
     async fn has_checkout_items(&mut self, id: ProductVariantPubId) -> Result<bool, StoreError>;
     /// Takes one unit of the variant's stock, if there is one. The variant stays
     /// locked whatever comes of it, so that nobody adds stock past one who is
-    /// about to wait.
+    /// about to wait. Counts the version up, so that a copy from before cannot put
+    /// the unit back.
     ///
     /// # Errors
     /// [`StoreError::Missing`].
     async fn take_stock(&mut self, id: ProductVariantPubId) -> Result<StockTaken, StoreError>;
-    /// Puts one unit back, where stock is tracked.
+    /// Puts one unit back, where stock is tracked, and counts the version up. The
+    /// variant stays locked.
     async fn return_stock(&mut self, id: ProductVariantPubId) -> Result<(), StoreError>;
 }

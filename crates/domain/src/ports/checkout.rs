@@ -245,6 +245,8 @@ pub trait CheckoutStore: Send {
         after: Option<CheckoutPubId>,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError>;
-    /// Tracked shipments that are under way, those asked for longest ago first.
+    /// Tracked shipments that are under way and not delivered, those in an exception
+    /// too: those asked for longest ago first, those never asked for before all.
+    /// Calling this is asking: the answered ones move to the end of the round.
     async fn under_way(&mut self, limit: u32) -> Result<Vec<CheckoutPubId>, StoreError>;
 }

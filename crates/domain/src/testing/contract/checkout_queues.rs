@@ -1,0 +1,340 @@
+//! Checkouts that wait for something: stock, a service area, time, a carrier.
+
+use chrono::TimeDelta;
+
+use super::full;
+use super::shop::Shop;
+use crate::catalog::ProductVariant;
+use crate::checkout::{Actor, Checkout, Circumstances, Event, Lifecycle, StockTaken};
+use crate::ids::CheckoutPubId;
+use crate::ports::{Database, IdGenerator};
+use crate::time::Timestamp;
+
+/// More than any suite makes.
+const MANY: u32 = 10_000;
+
+pub(super) async fn all(database: &dyn Database) {
+    let shop = Shop::open(database).await;
+    the_line_for_stock_is_in_order(&shop).await;
+    the_line_for_a_location_is_in_order(&shop).await;
+    untouched_checkouts_are_found(&shop).await;
+    lapsing_deposits_are_found(&shop).await;
+    ended_leases_are_found(&shop).await;
+    shipments_under_way_take_turns(&shop).await;
+}
+
+fn ids(checkouts: &[Checkout]) -> Vec<CheckoutPubId> {
+    checkouts.iter().map(|checkout| checkout.id).collect()
+}
+
+/// Those of the found ones that the suite made, in the order found.
+fn ours(found: &[CheckoutPubId], made: &[&Checkout]) -> Vec<CheckoutPubId> {
+    let is_ours = |id: &&CheckoutPubId| made.iter().any(|checkout| checkout.id == **id);
+    found.iter().filter(is_ours).copied().collect()
+}
+
+async fn waiting(shop: &Shop<'_>, variant: &ProductVariant, limit: u32) -> Vec<CheckoutPubId> {
+    let found = shop
+        .done("checkouts.lock_waiting_for_stock: locks", async |uow| {
+            uow.checkouts()
+                .lock_waiting_for_stock(variant.id, limit)
+                .await
+        })
+        .await;
+    ids(&found)
+}
+
+fn authorized_without_stock(shop: &Shop<'_>, expires_at: Timestamp) -> Event {
+    Event::DepositAuthorized {
+        payment_intent_id: format!("pi_{}", shop.make.ids().next()),
+        expires_at,
+        method: None,
+        stock: StockTaken::NoneLeft,
+    }
+}
+
+async fn the_line_for_stock_is_in_order(shop: &Shop<'_>) {
+    let make = &shop.make;
+    let variant = shop.any_variant().await;
+    let other = shop.any_variant().await;
+    let of = async |variant: &ProductVariant, lifecycle| {
+        let customer = shop.anybody().await;
+        shop.checkout(make.checkout(&customer, variant).at(lifecycle))
+            .await
+    };
+    // Made first, but begins to wait last of those with a deposit.
+    let mut late = of(&variant, Lifecycle::DepositProcessing).await;
+    let mut early = of(&variant, Lifecycle::DepositProcessing).await;
+    let first = of(&variant, Lifecycle::WaitlistedAfterProfile).await;
+    let second = of(&variant, Lifecycle::WaitlistedAfterProfile).await;
+    of(&variant, Lifecycle::WaitlistedLocation).await;
+    of(&variant, Lifecycle::Cancelled).await;
+    of(&other, Lifecycle::WaitlistedAfterProfile).await;
+    for checkout in [&mut early, &mut late] {
+        let at = make.tick();
+        let event = authorized_without_stock(shop, at);
+        let by = Circumstances::new(at, Actor::Provider);
+        shop.apply(checkout, event, &by).await;
+    }
+    let line = [early.id, late.id, first.id, second.id];
+    assert_eq!(
+        waiting(shop, &variant, MANY).await,
+        line,
+        "checkouts.lock_waiting_for_stock: the variant's, those with a deposit first, then in the order in which they began to wait"
+    );
+    assert_eq!(
+        waiting(shop, &variant, 3).await,
+        line.get(..3).unwrap_or_default(),
+        "checkouts.lock_waiting_for_stock: so many at the most"
+    );
+    // A change that is no move keeps the place.
+    let mut touched = early;
+    touched.updated_at = make.tick();
+    shop.done("checkouts.update: writes", async |uow| {
+        uow.checkouts().update(&mut touched).await
+    })
+    .await;
+    assert_eq!(
+        waiting(shop, &variant, MANY).await,
+        line,
+        "checkouts.lock_waiting_for_stock: a change that is no move keeps the place in the line"
+    );
+    let by = Circumstances::new(make.tick(), Actor::System);
+    shop.apply(&mut touched, Event::AuthorizationLapsed, &by)
+        .await;
+    assert_eq!(
+        waiting(shop, &variant, MANY).await,
+        [late.id, first.id, second.id, touched.id],
+        "checkouts.lock_waiting_for_stock: one whose deposit lapsed keeps the time at which it began to wait"
+    );
+}
+
+async fn the_line_for_a_location_is_in_order(shop: &Shop<'_>) {
+    let make = &shop.make;
+    let organization = shop.organization.id;
+    let mut made = Vec::new();
+    for _ in 0..3 {
+        made.push(
+            shop.any_checkout(|checkout| checkout.at(Lifecycle::WaitlistedLocation))
+                .await,
+        );
+    }
+    let next = async |after, limit| {
+        shop.seen("checkouts.waiting_for_location: reads", async |view| {
+            view.checkouts()
+                .waiting_for_location(organization, after, limit)
+                .await
+        })
+        .await
+    };
+    let found = next(None, MANY).await;
+    let refs: Vec<_> = made.iter().collect();
+    assert_eq!(
+        ours(&found, &refs),
+        ids(&made),
+        "checkouts.waiting_for_location: in the order in which they began to wait"
+    );
+    let [first, second, third] = made.as_mut_slice() else {
+        panic!("the suite made three checkouts");
+    };
+    let by = Circumstances::new(make.tick(), Actor::System);
+    shop.apply(first, Event::AreaWidened, &by).await;
+    assert_eq!(
+        (
+            next(Some(first.id), MANY).await,
+            next(Some(first.id), 1).await
+        ),
+        (vec![second.id, third.id], vec![second.id]),
+        "checkouts.waiting_for_location: goes on after one that was freed meanwhile"
+    );
+    let neighbour = shop.neighbour().await;
+    let foreign = shop
+        .seen("checkouts.waiting_for_location: reads", async |view| {
+            view.checkouts()
+                .waiting_for_location(neighbour.id, None, MANY)
+                .await
+        })
+        .await;
+    assert_eq!(
+        foreign,
+        [],
+        "checkouts.waiting_for_location: not another organization's"
+    );
+}
+
+async fn untouched_checkouts_are_found(shop: &Shop<'_>) {
+    let start = shop.make.tick();
+    let at = |days| {
+        start
+            .checked_sub_signed(TimeDelta::days(days))
+            .unwrap_or(start)
+    };
+    let mut made = Vec::new();
+    for (lifecycle, days) in [
+        (Lifecycle::Created, 40),
+        (Lifecycle::RecurringPaymentMethodPending, 50),
+        (Lifecycle::WaitlistedAfterDeposit, 45),
+        (Lifecycle::DepositFailed, 30),
+        (Lifecycle::Created, 29),
+        (Lifecycle::DocumentsPending, 60),
+        (Lifecycle::OrderConfirmed, 60),
+        (Lifecycle::LeaseActive, 60),
+        (Lifecycle::Expired, 60),
+    ] {
+        let checkout = shop
+            .any_checkout(|checkout| checkout.at(lifecycle).with(|it| it.updated_at = at(days)))
+            .await;
+        made.push(checkout);
+    }
+    let refs: Vec<_> = made.iter().collect();
+    let found = shop
+        .seen("checkouts.untouched_since: reads", async |view| {
+            view.checkouts().untouched_since(at(30), MANY).await
+        })
+        .await;
+    let days: Vec<_> = ours(&found, &refs)
+        .iter()
+        .filter_map(|id| made.iter().find(|checkout| checkout.id == *id))
+        .map(|checkout| start.signed_duration_since(checkout.updated_at).num_days())
+        .collect();
+    assert_eq!(
+        days,
+        [50, 45, 40],
+        "checkouts.untouched_since: of application, payment and waitlist, changed before the time, oldest first"
+    );
+    let one = shop
+        .seen("checkouts.untouched_since: reads", async |view| {
+            view.checkouts().untouched_since(at(30), 1).await
+        })
+        .await;
+    assert_eq!(
+        one.len(),
+        1,
+        "checkouts.untouched_since: so many at the most"
+    );
+}
+
+async fn lapsing_deposits_are_found(shop: &Shop<'_>) {
+    let start = shop.make.tick();
+    let hours = |hours| {
+        start
+            .checked_add_signed(TimeDelta::hours(hours))
+            .unwrap_or(start)
+    };
+    let mut made = Vec::new();
+    for (lifecycle, lapses, captured) in [
+        (Lifecycle::DocumentsPending, 20, false),
+        (Lifecycle::WaitlistedAfterDeposit, 10, false),
+        (Lifecycle::RecurringPaymentMethodPending, 24, false),
+        (Lifecycle::OrderConfirmed, 10, true),
+        (Lifecycle::Cancelled, 10, false),
+    ] {
+        let checkout = shop
+            .any_checkout(|checkout| {
+                checkout.at(lifecycle).with(|it| {
+                    it.deposit.payment_intent_id = Some(format!("pi_{}", it.id));
+                    it.deposit.preauth_expires_at = Some(hours(lapses));
+                    it.deposit.captured_at = captured.then_some(start);
+                })
+            })
+            .await;
+        made.push(checkout);
+    }
+    let [documents, waitlisted, ..] = made.as_slice() else {
+        panic!("the suite made five checkouts");
+    };
+    let refs: Vec<_> = made.iter().collect();
+    let found = shop
+        .seen("checkouts.lapsing_before: reads", async |view| {
+            view.checkouts().lapsing_before(hours(24), MANY).await
+        })
+        .await;
+    assert_eq!(
+        ours(&found, &refs),
+        [waitlisted.id, documents.id],
+        "checkouts.lapsing_before: running, authorized, not captured, lapsing before the time, soonest first"
+    );
+}
+
+async fn ended_leases_are_found(shop: &Shop<'_>) {
+    let today = shop.make.tick().date_naive();
+    let day = |days| {
+        today
+            .checked_add_signed(TimeDelta::days(days))
+            .unwrap_or(today)
+    };
+    let mut made = Vec::new();
+    for (lifecycle, end) in [
+        (Lifecycle::LeaseActive, Some(-1)),
+        (Lifecycle::LeaseActive, Some(-9)),
+        (Lifecycle::LeaseActive, Some(0)),
+        (Lifecycle::LeaseActive, None),
+        (Lifecycle::ReturnPending, Some(-9)),
+    ] {
+        let checkout = shop
+            .any_checkout(|checkout| {
+                checkout
+                    .at(lifecycle)
+                    .with(|it| it.lease.end = end.map(day))
+            })
+            .await;
+        made.push(checkout);
+    }
+    let [yesterday, earlier, ..] = made.as_slice() else {
+        panic!("the suite made five checkouts");
+    };
+    let refs: Vec<_> = made.iter().collect();
+    let found = shop
+        .seen("checkouts.leases_ended_before: reads", async |view| {
+            view.checkouts().leases_ended_before(today, MANY).await
+        })
+        .await;
+    assert_eq!(
+        ours(&found, &refs),
+        [earlier.id, yesterday.id],
+        "checkouts.leases_ended_before: active leases whose last day is before the day, earliest first"
+    );
+}
+
+async fn shipments_under_way_take_turns(shop: &Shop<'_>) {
+    let make = &shop.make;
+    let ship = async |lifecycle, is_tracked: bool, is_delivered: bool| {
+        let number = make.ids().next().simple().to_string();
+        shop.any_checkout(|checkout| {
+            checkout.at(lifecycle).with(|it| {
+                it.shipment.shipped_at = Some(it.created_at);
+                it.shipment.tracking = is_tracked.then(|| full::tracking(&number));
+                it.shipment.delivered_at = is_delivered.then_some(it.created_at);
+            })
+        })
+        .await
+    };
+    let first = ship(Lifecycle::Shipped, true, false).await;
+    let stuck = ship(Lifecycle::FulfillmentException, true, false).await;
+    let untracked = ship(Lifecycle::Shipped, false, false).await;
+    let delivered = ship(Lifecycle::Shipped, true, true).await;
+    let active = ship(Lifecycle::LeaseActive, true, false).await;
+    let mut made = vec![&first, &stuck, &untracked, &delivered, &active];
+    let ask = async || {
+        shop.done("checkouts.under_way: answers", async |uow| {
+            uow.checkouts().under_way(MANY).await
+        })
+        .await
+    };
+    let mut asked = ours(&ask().await, &made);
+    asked.sort();
+    let mut expected = [first.id, stuck.id];
+    expected.sort();
+    assert_eq!(
+        asked, expected,
+        "checkouts.under_way: tracked shipments that were not delivered, in an exception too"
+    );
+    let fresh = ship(Lifecycle::Shipped, true, false).await;
+    made.push(&fresh);
+    let asked = ours(&ask().await, &made);
+    assert_eq!(
+        asked.first(),
+        Some(&fresh.id),
+        "checkouts.under_way: those asked for longest ago first, those never asked for before all"
+    );
+}

@@ -1,0 +1,603 @@
+//! Checkouts: what is kept, what is unique, what is found and listed.
+
+use super::shop::{Shop, after, first, must, must_be_missing, must_be_stale, must_conflict};
+use super::{checkout_queues, checkout_races, full};
+use crate::access::Mode;
+use crate::checkout::{Actor, Checkout, Circumstances, Event, Lifecycle, WaitlistReason};
+use crate::ids::CheckoutPubId;
+use crate::ports::{
+    CheckoutFilter, CheckoutSort, Database, IdGenerator, InsertedCheckout, Page, Scope, SortOrder,
+    Start, UniqueField,
+};
+
+/// The store of checkouts.
+///
+/// # Panics
+/// With the clause that is broken.
+pub async fn checkouts(database: &dyn Database) {
+    let shop = Shop::open(database).await;
+    checkouts_are_kept_as_they_are(&shop).await;
+    one_checkout_runs_for_an_intent(&shop).await;
+    external_orders_are_unique(&shop).await;
+    checkouts_are_found(&shop).await;
+    histories_grow(&shop).await;
+    let shop = Shop::open(database).await;
+    lists_are_filtered(&shop).await;
+    let shop = Shop::open(database).await;
+    lists_are_sorted_and_paged(&shop).await;
+    checkout_queues::all(database).await;
+    checkout_races::all(database).await;
+}
+
+async fn stored(shop: &Shop<'_>, id: CheckoutPubId) -> Option<Checkout> {
+    shop.seen("checkouts.get: reads", async |view| {
+        view.checkouts().get(id).await
+    })
+    .await
+}
+
+async fn checkouts_are_kept_as_they_are(shop: &Shop<'_>) {
+    let plain = shop.any_checkout(|checkout| checkout).await;
+    let mut full = full::checkout(shop).await;
+    for checkout in [&plain, &full] {
+        assert_eq!(
+            stored(shop, checkout.id).await.as_ref(),
+            Some(checkout),
+            "checkouts.get: as it was kept"
+        );
+    }
+    assert_eq!(
+        stored(shop, shop.make.id()).await,
+        None,
+        "checkouts.get: none of an unknown id"
+    );
+    let mut stale = full.clone();
+    let mut emptied = plain.clone();
+    emptied.id = full.id;
+    for (item, kept) in emptied.items.iter_mut().zip(&full.items) {
+        *item = kept.clone();
+        item.serial_number = "WBK-0002".parse().ok();
+    }
+    (emptied.customer_id, emptied.user_id) = (full.customer_id, full.user_id);
+    (emptied.product_id, emptied.variant_id) = (full.product_id, full.variant_id);
+    (emptied.created_at, emptied.updated_at) = (full.created_at, shop.make.tick());
+    emptied.page_nonce = full.page_nonce;
+    full = emptied;
+    shop.done("checkouts.update: writes", async |uow| {
+        uow.checkouts().update(&mut full).await
+    })
+    .await;
+    assert_eq!(
+        stored(shop, full.id).await.as_ref(),
+        Some(&full),
+        "checkouts.update: what is stored is what the caller has then, items, empty members and version included"
+    );
+    let locked = shop
+        .done("checkouts.lock: locks", async |uow| {
+            uow.checkouts().lock(full.id).await
+        })
+        .await;
+    assert_eq!(
+        locked.as_ref(),
+        Some(&full),
+        "checkouts.lock: reads the same"
+    );
+    let refused = shop
+        .run(async |uow| uow.checkouts().update(&mut stale).await)
+        .await;
+    must_be_stale(refused, "checkouts.update: an older version");
+    let mut unknown = plain;
+    unknown.id = shop.make.id();
+    let refused = shop
+        .run(async |uow| uow.checkouts().update(&mut unknown).await)
+        .await;
+    must_be_missing(refused, "checkouts.update: an unknown one");
+}
+
+async fn one_checkout_runs_for_an_intent(shop: &Shop<'_>) {
+    let make = &shop.make;
+    let customer = shop.anybody().await;
+    let variant = shop.any_variant().await;
+    let term = shop
+        .term(make.lease_term(&shop.organization).months(24))
+        .await;
+    let other_term = shop
+        .term(make.lease_term(&shop.organization).months(36))
+        .await;
+    let again = || make.checkout(&customer, &variant);
+    let insert = async |checkout: Checkout| {
+        shop.done("checkouts.insert: answers", async |uow| {
+            uow.checkouts().insert(&checkout).await
+        })
+        .await
+    };
+    let mut open = shop.checkout(again().term(&term)).await;
+    let existing = |checkout: &Checkout| InsertedCheckout::Existing(Box::new(checkout.clone()));
+    assert_eq!(
+        insert(again().term(&term).build()).await,
+        existing(&open),
+        "checkouts.insert: the running one of the same customer, variant and term is answered"
+    );
+    assert_eq!(
+        insert(again().term(&other_term).build()).await,
+        InsertedCheckout::New,
+        "checkouts.insert: another term is another checkout"
+    );
+    assert_eq!(
+        insert(again().term(&term).live().build()).await,
+        InsertedCheckout::New,
+        "checkouts.insert: another mode is another checkout"
+    );
+    let undecided = shop.checkout(again()).await;
+    assert_eq!(
+        insert(again().build()).await,
+        existing(&undecided),
+        "checkouts.insert: two checkouts without a term are the same"
+    );
+    let find = async |term| {
+        shop.seen("checkouts.find_open: reads", async |view| {
+            view.checkouts()
+                .find_open(shop.sandbox(), customer.id, variant.id, term)
+                .await
+        })
+        .await
+    };
+    assert_eq!(
+        (find(Some(term.id)).await, find(None).await),
+        (Some(open.clone()), Some(undecided.clone())),
+        "checkouts.find_open: by term, or by its absence"
+    );
+    let mut moved = undecided;
+    moved.term = open.term;
+    must_conflict(
+        shop.run(async |uow| uow.checkouts().update(&mut moved).await)
+            .await,
+        UniqueField::OpenCheckout,
+        "checkouts.update: a term that another running checkout has",
+    );
+
+    let by = Circumstances::new(make.tick(), Actor::Operator);
+    shop.apply(&mut open, Event::Cancelled { reason: None }, &by)
+        .await;
+    assert_eq!(
+        find(Some(term.id)).await,
+        None,
+        "checkouts.find_open: not one that has ended"
+    );
+    assert_eq!(
+        insert(again().term(&term).build()).await,
+        InsertedCheckout::New,
+        "checkouts.insert: after the end of one, the customer may have another"
+    );
+    let rewritten = shop
+        .run(async |uow| uow.checkouts().update(&mut open).await)
+        .await;
+    must(
+        rewritten,
+        "checkouts.update: one that has ended is in nobody's way",
+    );
+}
+
+async fn external_orders_are_unique(shop: &Shop<'_>) {
+    let neighbour = shop.neighbour().await;
+    let mut first = shop
+        .any_checkout(|checkout| checkout.order("order-1"))
+        .await;
+    let insert = async |builder: crate::testing::CheckoutBuilder| {
+        let checkout = builder.build();
+        shop.run(async |uow| uow.checkouts().insert(&checkout).await)
+            .await
+    };
+    let another = async || {
+        let customer = shop.anybody().await;
+        let variant = shop.any_variant().await;
+        shop.make.checkout(&customer, &variant)
+    };
+    must_conflict(
+        insert(another().await.order("order-1")).await,
+        UniqueField::ExternalOrderId,
+        "checkouts.insert: an external order id of the organization and mode",
+    );
+    must(
+        insert(another().await.order("order-1").live()).await,
+        "checkouts.insert: the other mode may have the external order id",
+    );
+    let mut other = shop.any_checkout(|checkout| checkout).await;
+    other.external_order_id = first.external_order_id.clone();
+    must_conflict(
+        shop.run(async |uow| uow.checkouts().update(&mut other).await)
+            .await,
+        UniqueField::ExternalOrderId,
+        "checkouts.update: an external order id of the organization and mode",
+    );
+    let by = Circumstances::new(shop.make.tick(), Actor::Operator);
+    shop.apply(&mut first, Event::Cancelled { reason: None }, &by)
+        .await;
+    must_conflict(
+        insert(another().await.order("order-1")).await,
+        UniqueField::ExternalOrderId,
+        "checkouts.insert: an ended checkout keeps its external order id",
+    );
+    let has = async |scope, id: &str| {
+        let id = full::parsed(id);
+        shop.seen("checkouts.has_external_order: reads", async |view| {
+            view.checkouts().has_external_order(scope, &id).await
+        })
+        .await
+    };
+    let elsewhere = Scope {
+        organization_id: neighbour.id,
+        mode: Mode::Sandbox,
+    };
+    assert_eq!(
+        [
+            has(shop.sandbox(), "order-1").await,
+            has(shop.sandbox(), "order-2").await,
+            has(elsewhere, "order-1").await,
+        ],
+        [true, false, false],
+        "checkouts.has_external_order: within organization and mode"
+    );
+}
+
+async fn checkouts_are_found(shop: &Shop<'_>) {
+    let make = &shop.make;
+    let unique = make.ids().next().simple().to_string();
+    let tracking = full::tracking(&unique);
+    let customer = shop.anybody().await;
+    let mut ours = Vec::new();
+    for (lifecycle, index) in [
+        (Lifecycle::Shipped, 0),
+        (Lifecycle::LeaseActive, 1),
+        (Lifecycle::Cancelled, 2),
+    ] {
+        let variant = shop.any_variant().await;
+        let builder = make.checkout(&customer, &variant).at(lifecycle).with(|it| {
+            it.shipment.tracking = Some(tracking.clone());
+            it.deposit.payment_intent_id = Some(format!("pi_{unique}_{index}"));
+            it.recurring.subscription_id = Some(format!("sub_{unique}_{index}"));
+        });
+        ours.push(shop.checkout(builder).await.id);
+    }
+    let [shipped, active, cancelled] = ours.as_slice() else {
+        panic!("the suite made three checkouts");
+    };
+    let hash_of = |id: &CheckoutPubId| {
+        let mut hash = [0; 32];
+        for (byte, id) in hash.iter_mut().zip(id.as_uuid().as_bytes()) {
+            *byte = *id;
+        }
+        hash
+    };
+    let (hash, token) = (hash_of(active), hash_of(shipped));
+    shop.done("checkouts.set_page_token: writes", async |uow| {
+        uow.checkouts().set_page_token(*shipped, &hash).await?;
+        uow.checkouts().set_page_token(*shipped, &token).await
+    })
+    .await;
+    let (by_token, by_old_token) = shop
+        .seen("checkouts.find_by_page_token: reads", async |view| {
+            Ok((
+                view.checkouts().find_by_page_token(&token).await?,
+                view.checkouts().find_by_page_token(&hash).await?,
+            ))
+        })
+        .await;
+    assert_eq!(
+        by_token.map(|checkout| checkout.id),
+        Some(*shipped),
+        "checkouts.find_by_page_token: by the token it has"
+    );
+    assert_eq!(
+        by_old_token, None,
+        "checkouts.find_by_page_token: not by one it had before"
+    );
+    let (by_intent, other_mode, by_subscription, by_tracking, of_customer) = shop
+        .seen("checkouts.find_by_payment_intent: reads", async |view| {
+            let store = view.checkouts();
+            let intent = format!("pi_{unique}_1");
+            Ok((
+                store.find_by_payment_intent(Mode::Sandbox, &intent).await?,
+                store.find_by_payment_intent(Mode::Live, &intent).await?,
+                store
+                    .find_by_subscription(Mode::Sandbox, &format!("sub_{unique}_2"))
+                    .await?,
+                store.find_by_tracking(&tracking).await?,
+                store
+                    .of_customer(
+                        Mode::Sandbox,
+                        customer.id,
+                        &[Lifecycle::Cancelled, Lifecycle::Shipped],
+                    )
+                    .await?,
+            ))
+        })
+        .await;
+    assert_eq!(
+        (by_intent, other_mode),
+        (Some(*active), None),
+        "checkouts.find_by_payment_intent: in its mode"
+    );
+    assert_eq!(
+        by_subscription,
+        Some(*cancelled),
+        "checkouts.find_by_subscription: whether it has ended or not"
+    );
+    assert_eq!(
+        by_tracking,
+        [*active, *shipped],
+        "checkouts.find_by_tracking: those that have not ended, newest first"
+    );
+    assert_eq!(
+        of_customer,
+        [*shipped, *cancelled],
+        "checkouts.of_customer: those in the states, oldest first"
+    );
+}
+
+async fn histories_grow(shop: &Shop<'_>) {
+    let mut checkout = shop.any_checkout(|checkout| checkout).await;
+    for (event, actor) in [
+        (Event::Opened, Actor::Customer),
+        (Event::ProfileCompleted, Actor::Customer),
+        (
+            Event::Cancelled {
+                reason: "too dear".parse().ok(),
+            },
+            Actor::Operator,
+        ),
+    ] {
+        let mut by = Circumstances::new(shop.make.tick(), actor);
+        by.reason = "because".parse().ok();
+        shop.apply(&mut checkout, event, &by).await;
+    }
+    let history = shop
+        .seen("checkouts.history: reads", async |view| {
+            view.checkouts().history(checkout.id).await
+        })
+        .await;
+    let steps: Vec<_> = history
+        .iter()
+        .map(|stamped| {
+            let it = &stamped.transition;
+            (stamped.sequence, it.from, it.to, it.actor)
+        })
+        .collect();
+    assert_eq!(
+        steps,
+        [
+            (
+                1,
+                Lifecycle::Created,
+                Lifecycle::ProfilePending,
+                Actor::Customer
+            ),
+            (
+                2,
+                Lifecycle::ProfilePending,
+                Lifecycle::IdentityRequired,
+                Actor::Customer
+            ),
+            (
+                3,
+                Lifecycle::IdentityRequired,
+                Lifecycle::Cancelled,
+                Actor::Operator
+            ),
+        ],
+        "checkouts.history: what was recorded, oldest first, numbered from 1"
+    );
+    assert!(
+        history
+            .iter()
+            .all(|stamped| stamped.transition.reason == "because".parse().ok()),
+        "checkouts.history: with the reasons"
+    );
+    assert_eq!(
+        stored(shop, checkout.id).await.as_ref(),
+        Some(&checkout),
+        "checkouts.record: changes nothing of the checkout itself"
+    );
+}
+
+async fn lists_are_filtered(shop: &Shop<'_>) {
+    let created = shop
+        .any_checkout(|checkout| checkout.order("filter-1"))
+        .await;
+    let waiting = shop
+        .any_checkout(|checkout| checkout.at(Lifecycle::WaitlistedAfterProfile))
+        .await;
+    let away = shop
+        .any_checkout(|checkout| checkout.at(Lifecycle::WaitlistedLocation))
+        .await;
+    let gone = shop.any_checkout(|checkout| checkout.cancelled("no")).await;
+    let live = shop
+        .any_checkout(crate::testing::CheckoutBuilder::live)
+        .await;
+    let none = CheckoutFilter::default;
+    let cases: [(&str, CheckoutFilter, &[&Checkout]); 8] = [
+        ("nothing", none(), &[&created, &waiting, &away, &gone]),
+        (
+            "id",
+            CheckoutFilter {
+                id: Some(away.id),
+                ..none()
+            },
+            &[&away],
+        ),
+        (
+            "an id of the other mode",
+            CheckoutFilter {
+                id: Some(live.id),
+                ..none()
+            },
+            &[],
+        ),
+        (
+            "customer",
+            CheckoutFilter {
+                customer: Some(gone.customer_id),
+                ..none()
+            },
+            &[&gone],
+        ),
+        (
+            "states",
+            CheckoutFilter {
+                lifecycles: vec![Lifecycle::Cancelled, Lifecycle::Created],
+                ..none()
+            },
+            &[&created, &gone],
+        ),
+        (
+            "what they wait for",
+            CheckoutFilter {
+                waitlist_reason: Some(WaitlistReason::Location),
+                ..none()
+            },
+            &[&away],
+        ),
+        (
+            "order",
+            CheckoutFilter {
+                external_order_id: created.external_order_id.clone(),
+                ..none()
+            },
+            &[&created],
+        ),
+        (
+            "several at once",
+            CheckoutFilter {
+                customer: Some(gone.customer_id),
+                lifecycles: vec![Lifecycle::Created],
+                ..none()
+            },
+            &[],
+        ),
+    ];
+    for (what, filter, expected) in cases {
+        let (found, count) = shop
+            .seen("checkouts.list: reads", async |view| {
+                let store = view.checkouts();
+                let (sort, order) = (CheckoutSort::CreatedAt, SortOrder::Ascending);
+                Ok((
+                    store
+                        .list(shop.sandbox(), &filter, sort, order, first(100))
+                        .await?,
+                    store.count(shop.sandbox(), &filter).await?,
+                ))
+            })
+            .await;
+        assert_eq!(
+            found.iter().collect::<Vec<_>>(),
+            expected,
+            "checkouts.list: of the scope, filtered by {what}"
+        );
+        assert_eq!(
+            usize::try_from(count),
+            Ok(expected.len()),
+            "checkouts.count: filtered by {what}"
+        );
+    }
+}
+
+async fn lists_are_sorted_and_paged(shop: &Shop<'_>) {
+    let make = &shop.make;
+    let start = make.tick();
+    let day = |days| {
+        start
+            .checked_add_signed(chrono::TimeDelta::days(days))
+            .unwrap_or(start)
+    };
+    // (state, order id, days to the lease's start, days to the last change)
+    let rows = [
+        (Lifecycle::Shipped, Some("order-b"), None, 5),
+        (Lifecycle::Created, None, Some(3), 4),
+        (Lifecycle::LeaseActive, Some("order-c"), Some(1), 3),
+        (Lifecycle::Created, Some("order-a"), None, 2),
+        (Lifecycle::AddendumsPending, None, Some(2), 1),
+    ];
+    let mut kept = Vec::new();
+    for (lifecycle, order, lease, change) in rows {
+        let builder = shop
+            .any_checkout(|checkout| {
+                checkout.at(lifecycle).with(|it| {
+                    it.external_order_id = order.map(full::parsed);
+                    it.lease.start = lease.map(|days| day(days).date_naive());
+                    it.updated_at = day(change);
+                })
+            })
+            .await;
+        kept.push(builder.id);
+    }
+    let [shipped, created, active, created_too, addendums] = kept.as_slice() else {
+        panic!("the suite made five checkouts");
+    };
+    let reversed = |ids: &[CheckoutPubId]| ids.iter().rev().copied().collect::<Vec<_>>();
+    let by_state = [*addendums, *created, *created_too, *active, *shipped];
+    let cases = [
+        (CheckoutSort::CreatedAt, kept.clone(), reversed(&kept)),
+        (CheckoutSort::UpdatedAt, reversed(&kept), kept.clone()),
+        (
+            CheckoutSort::Lifecycle,
+            by_state.to_vec(),
+            reversed(&by_state),
+        ),
+        (
+            CheckoutSort::ExternalOrderId,
+            vec![*created_too, *shipped, *active, *created, *addendums],
+            vec![*active, *shipped, *created_too, *addendums, *created],
+        ),
+        (
+            CheckoutSort::LeaseStartDate,
+            vec![*active, *addendums, *created, *shipped, *created_too],
+            vec![*created, *addendums, *active, *created_too, *shipped],
+        ),
+    ];
+    let list = async |sort, order, page: Page| {
+        let found = shop
+            .seen("checkouts.list: reads", async |view| {
+                view.checkouts()
+                    .list(
+                        shop.sandbox(),
+                        &CheckoutFilter::default(),
+                        sort,
+                        order,
+                        page,
+                    )
+                    .await
+            })
+            .await;
+        found.iter().map(|checkout| checkout.id).collect::<Vec<_>>()
+    };
+    for (sort, ascending, descending) in cases {
+        for (order, expected) in [
+            (SortOrder::Ascending, ascending),
+            (SortOrder::Descending, descending),
+        ] {
+            assert_eq!(
+                list(sort, order, first(100)).await,
+                expected,
+                "checkouts.list: sorted by {sort:?}, {order:?}; ties by id in the same direction, what has no value last"
+            );
+            let mut offset = Vec::new();
+            for start in [0, 2, 4] {
+                let start = Start::Offset(start);
+                offset.extend(list(sort, order, Page { start, limit: 2 }).await);
+            }
+            assert_eq!(offset, expected, "checkouts.list: pages by offset");
+            let mut keyed = list(sort, order, first(2)).await;
+            while let Some(last) = keyed.last() {
+                let next = list(sort, order, after(last.as_uuid(), 2)).await;
+                if next.is_empty() || keyed.len() > 10 {
+                    break;
+                }
+                keyed.extend(next);
+            }
+            assert_eq!(
+                keyed, expected,
+                "checkouts.list: pages by key, sorted by {sort:?}, {order:?}"
+            );
+        }
+    }
+}

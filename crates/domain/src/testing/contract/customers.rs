@@ -1,0 +1,239 @@
+//! Customers.
+
+use super::shop::{Shop, must_be_missing, must_be_stale};
+use crate::access::Mode;
+use crate::customer::{CreditStatus, IdentityStatus, Screening};
+use crate::ports::{Database, InsertedCustomer};
+use crate::text::Email;
+
+fn email(text: &str) -> Email {
+    match text.parse() {
+        Ok(email) => email,
+        Err(error) => panic!("{text} is an e-mail address: {error}"),
+    }
+}
+
+/// The store of customers.
+///
+/// # Panics
+/// With the clause that is broken.
+pub async fn customers(database: &dyn Database) {
+    let shop = Shop::open(database).await;
+    one_customer_for_an_address(&shop).await;
+    customers_are_kept_as_they_are(&shop).await;
+    organizations_know_their_customers(&shop).await;
+}
+
+async fn one_customer_for_an_address(shop: &Shop<'_>) {
+    let make = &shop.make;
+    let new = make
+        .customer(&shop.organization)
+        .email("Ada.Lovelace@Example.com")
+        .new_record();
+    let insert = async |new| {
+        shop.done("customers.insert: keeps a customer", async |uow| {
+            uow.customers().insert(new).await
+        })
+        .await
+    };
+    let InsertedCustomer::New(kept) = insert(&new).await else {
+        panic!("customers.insert: a customer with a new e-mail address is new");
+    };
+    assert_eq!(
+        (kept.id, &kept.email, &kept.profile),
+        (new.id, &new.email, &new.profile),
+        "customers.insert: answers what was given"
+    );
+    assert_eq!(
+        (&kept.live, &kept.sandbox),
+        (&Screening::default(), &Screening::default()),
+        "customers.insert: nobody is screened at first"
+    );
+    let again = make
+        .customer(&shop.organization)
+        .email("ada.lovelace@EXAMPLE.com")
+        .without_profile()
+        .new_record();
+    assert_eq!(
+        insert(&again).await,
+        InsertedCustomer::Existing(kept.clone()),
+        "customers.insert: an address in another case is the same customer's, who stays as they are"
+    );
+    let neighbour = shop.neighbour().await;
+    let elsewhere = make
+        .customer(&neighbour)
+        .email("ada.lovelace@example.com")
+        .new_record();
+    assert!(
+        matches!(insert(&elsewhere).await, InsertedCustomer::New(_)),
+        "customers.insert: another organization's customer is another one"
+    );
+    let (found, foreign, unknown) = shop
+        .seen("customers.find_by_email: reads", async |view| {
+            let store = view.customers();
+            Ok((
+                store
+                    .find_by_email(shop.organization.id, &email("ADA.lovelace@example.com"))
+                    .await?,
+                store
+                    .find_by_email(neighbour.id, &email("ada.lovelace@example.com"))
+                    .await?,
+                store
+                    .find_by_email(shop.organization.id, &email("nobody@example.com"))
+                    .await?,
+            ))
+        })
+        .await;
+    assert_eq!(
+        found.as_ref(),
+        Some(&kept),
+        "customers.find_by_email: in any case"
+    );
+    assert_eq!(
+        foreign.map(|customer| customer.id),
+        Some(elsewhere.id),
+        "customers.find_by_email: within the organization"
+    );
+    assert_eq!(unknown, None, "customers.find_by_email: none of an unknown");
+
+    let racers = (0..4).map(|_| {
+        make.customer(&shop.organization)
+            .email("race@example.com")
+            .new_record()
+    });
+    let racers: Vec<_> = racers.collect();
+    let won = futures_util::future::join_all(racers.iter().map(insert)).await;
+    let new = won
+        .iter()
+        .filter(|inserted| matches!(inserted, InsertedCustomer::New(_)))
+        .count();
+    assert_eq!(
+        new, 1,
+        "customers.insert: under a race there is one customer"
+    );
+}
+
+async fn customers_are_kept_as_they_are(shop: &Shop<'_>) {
+    let make = &shop.make;
+    let mut customer = shop.anybody().await;
+    let session = format!("vs_{}", customer.id.as_uuid().simple());
+    customer.profile.address2 = "Unit 7".parse().ok();
+    customer.profile.phone = None;
+    *customer.screening_mut(Mode::Sandbox) = Screening {
+        identity: IdentityStatus::Processing,
+        verification_session_id: Some(session.clone()),
+        credit: CreditStatus::Passed,
+        credit_at: Some(make.tick()),
+        credit_ip_address: Some("2001:db8::1".to_owned()),
+        processor_id: Some("cus_1".to_owned()),
+    };
+    customer.screening_mut(Mode::Live).identity = IdentityStatus::Failed;
+    customer.updated_at = make.tick();
+    let before = customer.clone();
+    shop.done("customers.update: writes", async |uow| {
+        uow.customers().update(&mut customer).await
+    })
+    .await;
+    let (stored, locked) = (
+        shop.seen("customers.get: reads", async |view| {
+            view.customers().get(customer.id).await
+        })
+        .await,
+        shop.done("customers.lock: locks", async |uow| {
+            uow.customers().lock(customer.id).await
+        })
+        .await,
+    );
+    assert_eq!(
+        stored.as_ref(),
+        Some(&customer),
+        "customers.update: what is stored is what the caller has then, version included"
+    );
+    assert_eq!(locked, stored, "customers.lock: reads the same");
+    let (by_session, other_mode, many) = shop
+        .seen(
+            "customers.find_by_verification_session: reads",
+            async |view| {
+                let store = view.customers();
+                Ok((
+                    store
+                        .find_by_verification_session(Mode::Sandbox, &session)
+                        .await?,
+                    store
+                        .find_by_verification_session(Mode::Live, &session)
+                        .await?,
+                    store
+                        .get_many(&[customer.user_id, customer.user_id])
+                        .await?,
+                ))
+            },
+        )
+        .await;
+    assert_eq!(
+        by_session.as_ref(),
+        Some(&customer),
+        "customers.find_by_verification_session: in its mode"
+    );
+    assert_eq!(
+        other_mode, None,
+        "customers.find_by_verification_session: not in the other mode"
+    );
+    assert_eq!(
+        many,
+        [customer.clone()],
+        "customers.get_many: each once, by number"
+    );
+
+    let mut stale = before;
+    let refused = shop
+        .run(async |uow| uow.customers().update(&mut stale).await)
+        .await;
+    must_be_stale(refused, "customers.update: an older version");
+    let mut unknown = make.customer(&shop.organization).build();
+    let refused = shop
+        .run(async |uow| uow.customers().update(&mut unknown).await)
+        .await;
+    must_be_missing(refused, "customers.update: an unknown one");
+}
+
+async fn organizations_know_their_customers(shop: &Shop<'_>) {
+    let neighbour = shop.neighbour().await;
+    let lessee = shop.anybody().await;
+    let stranger = shop.anybody().await;
+    let keeper = shop.anybody().await;
+    let variant = shop.any_variant().await;
+    shop.checkout(shop.make.checkout(&lessee, &variant)).await;
+    let key = shop.make.api_key(&keeper).build();
+    shop.done("keys.insert: keeps a key", async |uow| {
+        uow.keys().insert(&key).await
+    })
+    .await;
+    for (who, organization, expected, clause) in [
+        (
+            &lessee,
+            &shop.organization,
+            true,
+            "who has a checkout with it",
+        ),
+        (
+            &keeper,
+            &shop.organization,
+            true,
+            "who is the user of one of its keys",
+        ),
+        (&stranger, &shop.organization, false, "not who has neither"),
+        (&lessee, &neighbour, false, "not another's"),
+    ] {
+        let known = shop
+            .seen("customers.is_known_to: reads", async |view| {
+                view.customers()
+                    .is_known_to(who.user_id, organization.id)
+                    .await
+            })
+            .await;
+        assert_eq!(
+            known, expected,
+            "customers.is_known_to: an organization knows {clause}"
+        );
+    }
+}

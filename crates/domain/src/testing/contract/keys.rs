@@ -1,0 +1,105 @@
+//! API keys.
+
+use chrono::TimeDelta;
+
+use super::shop::{Shop, must_be_missing};
+use crate::access::{KeyHash, Mode, Permission};
+use crate::ports::{Database, KeyHolder};
+
+/// The store of API keys.
+///
+/// # Panics
+/// With the clause that is broken.
+pub async fn keys(database: &dyn Database) {
+    let shop = Shop::open(database).await;
+    let make = &shop.make;
+    let user = shop.anybody().await;
+    let first = make
+        .api_key(&user)
+        .live()
+        .permissions(&[Permission::ProductRead, Permission::KeyWrite])
+        .with(|it| {
+            it.name = "Backoffice".parse().ok();
+            it.expires_at = it.created_at.checked_add_signed(TimeDelta::days(90));
+        })
+        .build();
+    let second = make.api_key(&user).build();
+    shop.done("keys.insert: keeps keys", async |uow| {
+        uow.keys().insert(&first).await?;
+        uow.keys().insert(&second).await
+    })
+    .await;
+    let holder = |key: &crate::access::ApiKey| KeyHolder {
+        key: key.clone(),
+        organization_pub_id: shop.organization.pub_id,
+        user_pub_id: user.id,
+    };
+    let (by_hash, by_id, unknown, list, everybodys) = shop
+        .seen("keys.find_by_hash: reads", async |view| {
+            let store = view.keys();
+            Ok((
+                store.find_by_hash(&first.hash).await?,
+                store.get(second.id).await?,
+                store.find_by_hash(&KeyHash([0; 32])).await?,
+                store.list(Some(shop.organization.id)).await?,
+                store.list(None).await?,
+            ))
+        })
+        .await;
+    assert_eq!(
+        by_hash,
+        Some(holder(&first)),
+        "keys.find_by_hash: as it was kept, with both public ids"
+    );
+    assert_eq!(by_id, Some(holder(&second)), "keys.get: as it was kept");
+    assert_eq!(unknown, None, "keys.find_by_hash: none of an unknown hash");
+    assert_eq!(
+        list,
+        [holder(&second), holder(&first)],
+        "keys.list: the organization's, newest first"
+    );
+    assert!(
+        list.iter().all(|holder| everybodys.contains(holder)),
+        "keys.list: without an organization, every key"
+    );
+    let neighbour = shop.neighbour().await;
+    let foreign = shop
+        .seen("keys.list: reads", async |view| {
+            view.keys().list(Some(neighbour.id)).await
+        })
+        .await;
+    assert_eq!(foreign, [], "keys.list: none of another organization");
+
+    let revoked = make.tick();
+    let used = make.tick();
+    shop.done("keys.close, keys.touch: write", async |uow| {
+        uow.keys()
+            .close(first.id, Some(revoked), first.expires_at)
+            .await?;
+        uow.keys().touch(second.id, used).await
+    })
+    .await;
+    let (closed, touched) = shop
+        .seen("keys.get: reads", async |view| {
+            Ok((
+                view.keys().find_by_hash(&first.hash).await?,
+                view.keys().get(second.id).await?,
+            ))
+        })
+        .await;
+    assert_eq!(
+        closed.map(|holder| (holder.key.revoked_at, holder.key.expires_at)),
+        Some((Some(revoked), first.expires_at)),
+        "keys.find_by_hash: a revoked key is still found, with the times it was closed at"
+    );
+    let noted = touched.and_then(|holder| holder.key.last_used_at);
+    assert!(
+        noted.is_some_and(|at| used.signed_duration_since(at).abs() <= TimeDelta::minutes(1)),
+        "keys.touch: notes the use to the minute, not {noted:?}"
+    );
+    let refused = shop
+        .run(async |uow| uow.keys().close(make.id(), Some(revoked), None).await)
+        .await;
+    must_be_missing(refused, "keys.close: an unknown key");
+    assert_eq!(first.mode, Mode::Live, "the suite's key is a live one");
+}

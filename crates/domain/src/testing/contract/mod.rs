@@ -1,0 +1,43 @@
+//! What every adapter of the stores has to do, as suites that run on any of them.
+//!
+//! A suite takes a [`Database`](crate::ports::Database) and panics with the clause
+//! that is broken. It makes an organization of its own, so that suites run one after
+//! another or at once, on a fresh database or on a shared one. A suite holds no two
+//! units of work at a time, except [`concurrent_units`], which is for databases
+//! that let several be open at once.
+#![expect(
+    clippy::panic,
+    reason = "a suite tells by a panic which clause is broken, as a test does"
+)]
+
+mod catalog;
+mod checkout_queues;
+mod checkout_races;
+mod checkouts;
+mod customers;
+mod full;
+mod idempotency;
+mod inbox;
+mod keys;
+mod lease_terms;
+mod organizations;
+mod outbox;
+mod products;
+mod shop;
+mod tracking;
+mod unit_of_work;
+mod variants;
+
+pub use catalog::categories;
+pub use checkouts::checkouts;
+pub use customers::customers;
+pub use idempotency::idempotency;
+pub use inbox::inbox;
+pub use keys::keys;
+pub use lease_terms::lease_terms;
+pub use organizations::{organizations, pickup_locations};
+pub use outbox::outbox;
+pub use products::products;
+pub use tracking::tracking;
+pub use unit_of_work::{concurrent_units, unit_of_work};
+pub use variants::variants;

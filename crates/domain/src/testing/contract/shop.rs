@@ -1,0 +1,253 @@
+//! An organization to try stores on, and how clauses are judged.
+
+use std::hash::{BuildHasher, RandomState};
+
+use crate::catalog::{Product, ProductVariant};
+use crate::checkout::{Checkout, Circumstances, Event, Facts};
+use crate::customer::Customer;
+use crate::lease_term::LeaseTerm;
+use crate::organization::Organization;
+use crate::ports::{
+    Database, InsertedCheckout, InsertedCustomer, Page, Scope, Start, StoreError, UniqueField,
+    UnitOfWork,
+};
+use crate::testing::{
+    CheckoutBuilder, CustomerBuilder, Fixtures, LeaseTermBuilder, ProductBuilder, VariantBuilder,
+};
+
+/// The value, unless the store failed.
+#[track_caller]
+pub(super) fn must<T>(result: Result<T, StoreError>, clause: &str) -> T {
+    match result {
+        Ok(value) => value,
+        Err(error) => panic!("{clause}, but: {error}"),
+    }
+}
+
+/// Whether the store refused because of the field.
+#[track_caller]
+pub(super) fn must_conflict<T>(result: Result<T, StoreError>, field: UniqueField, clause: &str) {
+    match result {
+        Err(StoreError::Conflict(found)) if found == field => {}
+        Err(error) => panic!("{clause}: Conflict({field:?}) expected, but: {error:?}"),
+        Ok(_) => panic!("{clause}: Conflict({field:?}) expected, but it was done"),
+    }
+}
+
+/// Whether the store refused a copy that somebody else had overtaken.
+#[track_caller]
+pub(super) fn must_be_stale<T>(result: Result<T, StoreError>, clause: &str) {
+    match result {
+        Err(StoreError::Stale(_)) => {}
+        Err(error) => panic!("{clause}: Stale expected, but: {error:?}"),
+        Ok(_) => panic!("{clause}: Stale expected, but it was done"),
+    }
+}
+
+/// Whether the store found nothing to change.
+#[track_caller]
+pub(super) fn must_be_missing<T>(result: Result<T, StoreError>, clause: &str) {
+    match result {
+        Err(StoreError::Missing(_)) => {}
+        Err(error) => panic!("{clause}: Missing expected, but: {error:?}"),
+        Ok(_) => panic!("{clause}: Missing expected, but it was done"),
+    }
+}
+
+/// The first so many.
+pub(super) const fn first(limit: u32) -> Page {
+    Page {
+        start: Start::Offset(0),
+        limit,
+    }
+}
+
+/// The next so many after the record.
+pub(super) const fn after(id: uuid::Uuid, limit: u32) -> Page {
+    Page {
+        start: Start::After(id),
+        limit,
+    }
+}
+
+/// An organization of a suite's own.
+pub(super) struct Shop<'d> {
+    pub(super) database: &'d dyn Database,
+    pub(super) make: Fixtures,
+    pub(super) organization: Organization,
+}
+
+impl<'d> Shop<'d> {
+    /// Opens one with ids that nobody else has.
+    pub(super) async fn open(database: &'d dyn Database) -> Self {
+        let make = Fixtures::seeded(RandomState::new().hash_one("suite"));
+        let new = make.organization().new_record();
+        let organization = run(database, async |uow| uow.organizations().insert(&new).await).await;
+        Self {
+            database,
+            make,
+            organization: must(organization, "organizations.insert: keeps an organization"),
+        }
+    }
+
+    /// Another organization in the same database.
+    pub(super) async fn neighbour(&self) -> Organization {
+        let new = self.make.organization().name("Elsewhere").new_record();
+        let organization = self
+            .run(async |uow| uow.organizations().insert(&new).await)
+            .await;
+        must(organization, "organizations.insert: keeps an organization")
+    }
+
+    pub(super) fn sandbox(&self) -> Scope {
+        Scope {
+            organization_id: self.organization.id,
+            mode: crate::access::Mode::Sandbox,
+        }
+    }
+
+    /// A unit of work: committed when the work succeeds, dropped when it does not.
+    pub(super) async fn run<T>(
+        &self,
+        work: impl AsyncFnOnce(&mut dyn UnitOfWork) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        run(self.database, work).await
+    }
+
+    /// A unit of work that has to succeed.
+    pub(super) async fn done<T>(
+        &self,
+        clause: &str,
+        work: impl AsyncFnOnce(&mut dyn UnitOfWork) -> Result<T, StoreError>,
+    ) -> T {
+        must(self.run(work).await, clause)
+    }
+
+    /// A reading that has to succeed.
+    pub(super) async fn seen<T>(
+        &self,
+        clause: &str,
+        look: impl AsyncFnOnce(&mut dyn UnitOfWork) -> Result<T, StoreError>,
+    ) -> T {
+        let mut view = must(self.database.read().await, "read: opens a view");
+        must(look(&mut *view).await, clause)
+    }
+
+    /// Keeps the customer, with screening.
+    pub(super) async fn customer(&self, builder: CustomerBuilder) -> Customer {
+        let wanted = builder.clone().build();
+        let new = builder.new_record();
+        self.done("customers.insert: keeps a customer", async |uow| {
+            let mut customer = match uow.customers().insert(&new).await? {
+                InsertedCustomer::New(customer) => customer,
+                InsertedCustomer::Existing(_) => {
+                    panic!("customers.insert: a customer with a new e-mail address is new")
+                }
+            };
+            if (&customer.live, &customer.sandbox) != (&wanted.live, &wanted.sandbox) {
+                customer.live = wanted.live;
+                customer.sandbox = wanted.sandbox;
+                uow.customers().update(&mut customer).await?;
+            }
+            Ok(customer)
+        })
+        .await
+    }
+
+    /// Some customer.
+    pub(super) async fn anybody(&self) -> Customer {
+        self.customer(self.make.customer(&self.organization)).await
+    }
+
+    /// Keeps the product.
+    pub(super) async fn product(&self, builder: ProductBuilder) -> Product {
+        let product = builder.build();
+        self.done("products.insert: keeps a product", async |uow| {
+            uow.products().insert(&product).await
+        })
+        .await;
+        product
+    }
+
+    /// Some product.
+    pub(super) async fn anything(&self) -> Product {
+        self.product(self.make.product(&self.organization)).await
+    }
+
+    /// Keeps the variant.
+    pub(super) async fn variant(&self, builder: VariantBuilder) -> ProductVariant {
+        let variant = builder.build();
+        self.done("variants.insert: keeps a variant", async |uow| {
+            uow.variants().insert(&variant).await
+        })
+        .await;
+        variant
+    }
+
+    /// Some variant of a product of its own.
+    pub(super) async fn any_variant(&self) -> ProductVariant {
+        let product = self.anything().await;
+        self.variant(self.make.variant(&product)).await
+    }
+
+    /// Keeps the lease term.
+    pub(super) async fn term(&self, builder: LeaseTermBuilder) -> LeaseTerm {
+        let new = builder.new_record();
+        self.done("lease_terms.insert: keeps a term", async |uow| {
+            uow.lease_terms().insert(&new).await
+        })
+        .await
+    }
+
+    /// Keeps the checkout.
+    pub(super) async fn checkout(&self, builder: CheckoutBuilder) -> Checkout {
+        let checkout = builder.build();
+        let inserted = self
+            .done("checkouts.insert: keeps a checkout", async |uow| {
+                uow.checkouts().insert(&checkout).await
+            })
+            .await;
+        assert_eq!(
+            inserted,
+            InsertedCheckout::New,
+            "checkouts.insert: a checkout that no other resembles is new"
+        );
+        checkout
+    }
+
+    /// A checkout of a customer and a variant of its own.
+    pub(super) async fn any_checkout(
+        &self,
+        change: impl FnOnce(CheckoutBuilder) -> CheckoutBuilder,
+    ) -> Checkout {
+        let customer = self.anybody().await;
+        let variant = self.any_variant().await;
+        self.checkout(change(self.make.checkout(&customer, &variant)))
+            .await
+    }
+
+    /// Applies the event and writes what comes of it, as the services do.
+    pub(super) async fn apply(&self, checkout: &mut Checkout, event: Event, by: &Circumstances) {
+        let applied = match checkout.apply(event, by, &Facts::NONE) {
+            Ok(applied) => applied,
+            Err(error) => panic!("the suite applies an event that is not possible: {error}"),
+        };
+        self.done("checkouts.update: writes a move", async |uow| {
+            uow.checkouts().update(checkout).await?;
+            uow.checkouts()
+                .record(checkout.id, &applied.transitions)
+                .await
+        })
+        .await;
+    }
+}
+
+async fn run<T>(
+    database: &dyn Database,
+    work: impl AsyncFnOnce(&mut dyn UnitOfWork) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let mut uow = database.begin().await?;
+    let value = work(&mut *uow).await?;
+    uow.commit().await?;
+    Ok(value)
+}

@@ -1,0 +1,397 @@
+//! Variants and their stock.
+
+use super::full;
+use super::shop::{Shop, after, first, must, must_be_missing, must_be_stale, must_conflict};
+use crate::catalog::{Inventory, Product, ProductStatus, ProductVariant};
+use crate::checkout::StockTaken;
+use crate::ids::ProductVariantPubId;
+use crate::ports::{Database, StoreError, UniqueField};
+
+/// The store of variants.
+///
+/// # Panics
+/// With the clause that is broken.
+pub async fn variants(database: &dyn Database) {
+    let shop = Shop::open(database).await;
+    variants_are_kept_as_they_are(&shop).await;
+    what_is_unique_is_unique_among_live_variants(&shop).await;
+    variants_are_found(&shop).await;
+    lists_are_oldest_first(&shop).await;
+    stock_is_taken_and_returned(&shop).await;
+    stock_is_promised_once_under_a_race(&shop).await;
+    variants_are_deleted(&shop).await;
+}
+
+async fn variants_are_kept_as_they_are(shop: &Shop<'_>) {
+    let neighbour = shop.neighbour().await;
+    let product = full::product(shop).await;
+    let plain = shop.any_variant().await;
+    let mut full = full::variant(shop, &product).await;
+    for variant in [&plain, &full] {
+        let (found, foreign) = shop
+            .seen("variants.get: reads", async |view| {
+                let store = view.variants();
+                Ok((
+                    store.get(shop.organization.id, variant.id).await?,
+                    store.get(neighbour.id, variant.id).await?,
+                ))
+            })
+            .await;
+        assert_eq!(
+            found.as_ref(),
+            Some(variant),
+            "variants.get: as it was kept"
+        );
+        assert_eq!(foreign, None, "variants.get: not another organization's");
+    }
+    let mut stale = full.clone();
+    full.inventory = Inventory::Untracked;
+    full.discount = None;
+    full.images.clear();
+    full.product_year = None;
+    full.updated_at = shop.make.tick();
+    shop.done("variants.update: writes", async |uow| {
+        uow.variants().update(&mut full).await
+    })
+    .await;
+    let locked = shop
+        .done("variants.lock: locks", async |uow| {
+            let shared = uow
+                .variants()
+                .lock_shared(shop.organization.id, full.id)
+                .await?;
+            let locked = uow.variants().lock(shop.organization.id, full.id).await?;
+            assert_eq!(shared, locked, "variants.lock_shared: reads the same");
+            Ok(locked)
+        })
+        .await;
+    assert_eq!(
+        locked.as_ref(),
+        Some(&full),
+        "variants.update: what is stored is what the caller has then, version included"
+    );
+    let refused = shop
+        .run(async |uow| uow.variants().update(&mut stale).await)
+        .await;
+    must_be_stale(refused, "variants.update: an older version");
+    let mut unknown = shop.make.variant(&product).choose("Size", "L").build();
+    let refused = shop
+        .run(async |uow| uow.variants().update(&mut unknown).await)
+        .await;
+    must_be_missing(refused, "variants.update: an unknown one");
+}
+
+async fn what_is_unique_is_unique_among_live_variants(shop: &Shop<'_>) {
+    let neighbour = shop.neighbour().await;
+    let elsewhere = shop.product(shop.make.product(&neighbour)).await;
+    let product = shop.anything().await;
+    let other = shop.anything().await;
+    let insert = async |variant: ProductVariant| {
+        shop.run(async |uow| uow.variants().insert(&variant).await)
+            .await
+    };
+    let named = |product: &Product, size: &str| {
+        shop.make
+            .variant(product)
+            .sku("UNIQUE-1")
+            .choose("Size", size)
+    };
+    let mut one = shop.variant(named(&product, "S").external_id("u-1")).await;
+    must_conflict(
+        insert(named(&other, "S").build()).await,
+        UniqueField::Sku,
+        "variants.insert: the sku of a live variant of the organization",
+    );
+    must_conflict(
+        insert(shop.make.variant(&other).external_id("u-1").build()).await,
+        UniqueField::ExternalId,
+        "variants.insert: the external id of a live variant of the organization",
+    );
+    must_conflict(
+        insert(shop.make.variant(&product).choose("Size", "S").build()).await,
+        UniqueField::Combination,
+        "variants.insert: the combination of a live variant of the product",
+    );
+    must(
+        insert(named(&elsewhere, "S").external_id("u-1").build()).await,
+        "variants.insert: another organization may have sku and external id",
+    );
+    must(
+        insert(
+            shop.make
+                .variant(&product)
+                .choose("Size", "S")
+                .with(|it| it.product_year = Some(2027))
+                .build(),
+        )
+        .await,
+        "variants.insert: another model year may have the combination",
+    );
+    must_conflict(
+        insert(
+            shop.make
+                .variant(&product)
+                .choose("Size", "S")
+                .with(|it| it.product_year = Some(2027))
+                .build(),
+        )
+        .await,
+        UniqueField::Combination,
+        "variants.insert: the combination and model year of a live variant",
+    );
+    let mut medium = shop
+        .variant(shop.make.variant(&product).choose("Size", "M"))
+        .await;
+    for (field, change) in [
+        (
+            UniqueField::Sku,
+            (|it: &mut ProductVariant, one: &ProductVariant| it.sku = one.sku.clone())
+                as fn(&mut ProductVariant, &ProductVariant),
+        ),
+        (UniqueField::ExternalId, |it, one| {
+            it.external_id = one.external_id.clone();
+        }),
+        (UniqueField::Combination, |it, one| {
+            it.options = one.options.clone();
+        }),
+    ] {
+        let mut copy = medium.clone();
+        change(&mut copy, &one);
+        must_conflict(
+            shop.run(async |uow| uow.variants().update(&mut copy).await)
+                .await,
+            field,
+            "variants.update: what another live variant has",
+        );
+    }
+    one.status = ProductStatus::Archived;
+    shop.done("variants.update: archives", async |uow| {
+        uow.variants().update(&mut one).await
+    })
+    .await;
+    medium.sku = one.sku.clone();
+    medium.external_id = one.external_id.clone();
+    medium.options = one.options.clone();
+    shop.done(
+        "variants.update: an archived variant frees sku, external id and combination",
+        async |uow| uow.variants().update(&mut medium).await,
+    )
+    .await;
+}
+
+async fn variants_are_found(shop: &Shop<'_>) {
+    let make = &shop.make;
+    let organization = shop.organization.id;
+    let neighbour = shop.neighbour().await;
+    let product = shop.anything().await;
+    let archived = |sku: &str| {
+        make.variant(&product)
+            .sku(sku)
+            .external_id("f-1")
+            .status(ProductStatus::Archived)
+    };
+    let old = shop.variant(archived("FOUND-1")).await;
+    let last = shop
+        .variant(archived("FOUND-1").with(|it| it.updated_at = make.tick()))
+        .await;
+    let find = async |organization| {
+        shop.seen("variants.find_by_sku: reads", async |view| {
+            let (sku, id) = (full::parsed("FOUND-1"), full::parsed("f-1"));
+            let store = view.variants();
+            let by_sku = store.find_by_sku(organization, &sku).await?;
+            let by_external = store.find_by_external_id(organization, &id).await?;
+            Ok((
+                by_sku.map(|variant| variant.id),
+                by_external.map(|variant| variant.id),
+            ))
+        })
+        .await
+    };
+    assert_eq!(
+        find(organization).await,
+        (Some(last.id), None),
+        "variants.find_by_sku: the archived one that had it last; find_by_external_id: no archived one"
+    );
+    let live = shop
+        .variant(make.variant(&product).sku("FOUND-1").external_id("f-1"))
+        .await;
+    assert_eq!(
+        find(organization).await,
+        (Some(live.id), Some(live.id)),
+        "variants.find_by_sku, find_by_external_id: the live one"
+    );
+    assert_eq!(
+        find(neighbour.id).await,
+        (None, None),
+        "variants.find_by_sku, find_by_external_id: within the organization"
+    );
+    let unknown = make.id::<ProductVariantPubId>();
+    let many = shop
+        .seen("variants.get_many: reads", async |view| {
+            view.variants()
+                .get_many(organization, &[old.id, live.id, unknown, last.id])
+                .await
+        })
+        .await;
+    assert_eq!(
+        many,
+        [live],
+        "variants.get_many: those that there are and that are not archived"
+    );
+}
+
+async fn lists_are_oldest_first(shop: &Shop<'_>) {
+    let make = &shop.make;
+    let organization = shop.organization.id;
+    let (one, two) = (shop.anything().await, shop.anything().await);
+    let mut of_one = Vec::new();
+    let mut of_two = Vec::new();
+    for size in ["S", "M", "L"] {
+        of_two.push(shop.variant(make.variant(&two).choose("Size", size)).await);
+        of_one.push(shop.variant(make.variant(&one).choose("Size", size)).await);
+    }
+    shop.variant(make.variant(&one).status(ProductStatus::Archived))
+        .await;
+    let mut paged: Vec<ProductVariant> = Vec::new();
+    let mut page = first(2);
+    loop {
+        let part = shop
+            .seen("variants.list: reads", async |view| {
+                view.variants().list(organization, one.id, page).await
+            })
+            .await;
+        let Some(last) = part.last() else { break };
+        page = after(last.id.as_uuid(), 2);
+        paged.extend(part);
+    }
+    assert_eq!(
+        paged, of_one,
+        "variants.list: the product's that are not archived, oldest first, pages neither skip nor repeat"
+    );
+    let grouped = shop
+        .seen("variants.of_products: reads", async |view| {
+            view.variants()
+                .of_products(organization, &[two.id, one.id])
+                .await
+        })
+        .await;
+    let expected = |first: &[ProductVariant], second: &[ProductVariant]| {
+        first.iter().chain(second).cloned().collect::<Vec<_>>()
+    };
+    assert!(
+        grouped == expected(&of_one, &of_two) || grouped == expected(&of_two, &of_one),
+        "variants.of_products: those that are not archived, product by product, oldest first"
+    );
+}
+
+async fn quantity(shop: &Shop<'_>, id: ProductVariantPubId) -> Inventory {
+    match shop
+        .seen("variants.get: reads", async |view| {
+            view.variants().get(shop.organization.id, id).await
+        })
+        .await
+    {
+        Some(variant) => variant.inventory,
+        None => panic!("variants.get: finds what was committed"),
+    }
+}
+
+async fn stock_is_taken_and_returned(shop: &Shop<'_>) {
+    let product = shop.anything().await;
+    let mut tracked = shop.variant(shop.make.variant(&product).stock(1)).await;
+    let untracked = shop
+        .variant(shop.make.variant(&product).choose("Size", "L"))
+        .await;
+    let take = async |id| {
+        shop.run(async |uow| uow.variants().take_stock(id).await)
+            .await
+    };
+    for (id, expected, clause) in [
+        (tracked.id, StockTaken::Taken, "takes the last one"),
+        (tracked.id, StockTaken::NoneLeft, "finds none left"),
+        (untracked.id, StockTaken::Untracked, "never runs out"),
+    ] {
+        let taken = must(take(id).await, "variants.take_stock: answers");
+        assert_eq!(taken, expected, "variants.take_stock: {clause}");
+    }
+    assert_eq!(
+        quantity(shop, tracked.id).await,
+        Inventory::Tracked(0),
+        "variants.take_stock: takes one, and none below zero"
+    );
+    let refused = shop
+        .run(async |uow| uow.variants().update(&mut tracked).await)
+        .await;
+    must_be_stale(
+        refused,
+        "variants.update: a copy from before stock was taken cannot put it back",
+    );
+    shop.done("variants.return_stock: puts one back", async |uow| {
+        uow.variants().return_stock(tracked.id).await?;
+        uow.variants().return_stock(untracked.id).await
+    })
+    .await;
+    assert_eq!(
+        (
+            quantity(shop, tracked.id).await,
+            quantity(shop, untracked.id).await
+        ),
+        (Inventory::Tracked(1), Inventory::Untracked),
+        "variants.return_stock: puts one back where stock is tracked"
+    );
+    must_be_missing(
+        take(shop.make.id()).await,
+        "variants.take_stock: of an unknown variant",
+    );
+}
+
+async fn stock_is_promised_once_under_a_race(shop: &Shop<'_>) {
+    let product = shop.anything().await;
+    let variant = shop.variant(shop.make.variant(&product).stock(3)).await;
+    let taken = futures_util::future::join_all((0..8).map(|_| async {
+        loop {
+            let taken = shop
+                .run(async |uow| uow.variants().take_stock(variant.id).await)
+                .await;
+            match taken {
+                Err(StoreError::Contended) => {}
+                taken => return must(taken, "variants.take_stock: answers"),
+            }
+        }
+    }))
+    .await;
+    let promised = taken
+        .iter()
+        .filter(|taken| **taken == StockTaken::Taken)
+        .count();
+    assert_eq!(
+        (promised, quantity(shop, variant.id).await),
+        (3, Inventory::Tracked(0)),
+        "variants.take_stock: under a race as many are promised as there are"
+    );
+}
+
+async fn variants_are_deleted(shop: &Shop<'_>) {
+    let leased = shop.any_checkout(|checkout| checkout).await;
+    let idle = shop.any_variant().await;
+    let found = shop
+        .seen("variants.has_checkout_items: reads", async |view| {
+            let store = view.variants();
+            Ok([
+                store.has_checkout_items(leased.variant_id).await?,
+                store.has_checkout_items(idle.id).await?,
+            ])
+        })
+        .await;
+    assert_eq!(
+        found,
+        [true, false],
+        "variants.has_checkout_items: of a variant that was checked out, and of no other"
+    );
+    let delete = async || {
+        shop.run(async |uow| uow.variants().delete(idle.id).await)
+            .await
+    };
+    must(delete().await, "variants.delete: deletes");
+    must_be_missing(delete().await, "variants.delete: what is gone already");
+}

@@ -1,0 +1,450 @@
+//! Checkouts.
+
+use std::cmp::Ordering;
+
+use async_trait::async_trait;
+
+use super::Memory;
+use super::paging::{directed, directed_nulls_last, page};
+use super::state::{CheckoutRow, State, check_version, count_up};
+use crate::access::Mode;
+use crate::checkout::{Checkout, Lifecycle, Phase, Tracking, Transition};
+use crate::ids::{
+    CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
+};
+use crate::ports::{
+    CheckoutFilter, CheckoutSort, CheckoutStore, InsertedCheckout, Page, Scope, SortOrder, Stamped,
+    StoreError, UniqueField,
+};
+use crate::text::ExternalId;
+use crate::time::{Day, Timestamp};
+
+const MISSING: StoreError = StoreError::Missing("checkout");
+
+/// What a customer can have one running checkout for.
+type Intent = (
+    Mode,
+    CustomerPubId,
+    ProductVariantPubId,
+    Option<LeaseTermPubId>,
+);
+
+fn intent(checkout: &Checkout) -> Intent {
+    (
+        checkout.mode,
+        checkout.customer_id,
+        checkout.variant_id,
+        checkout.term.map(|term| term.id),
+    )
+}
+
+fn is_of(checkout: &Checkout, scope: Scope) -> bool {
+    checkout.organization_id == scope.organization_id && checkout.mode == scope.mode
+}
+
+fn all(state: &State) -> impl Iterator<Item = &Checkout> {
+    state.checkouts.values().map(|row| &row.checkout)
+}
+
+fn open(state: &State, wanted: Intent) -> Option<&Checkout> {
+    all(state).find(|checkout| !checkout.lifecycle().is_ended() && intent(checkout) == wanted)
+}
+
+fn check_order(state: &State, checkout: &Checkout) -> Result<(), StoreError> {
+    let taken = checkout.external_order_id.is_some()
+        && all(state).any(|other| {
+            other.id != checkout.id
+                && other.organization_id == checkout.organization_id
+                && other.mode == checkout.mode
+                && other.external_order_id == checkout.external_order_id
+        });
+    if taken {
+        Err(StoreError::Conflict(UniqueField::ExternalOrderId))
+    } else {
+        Ok(())
+    }
+}
+
+fn shows(filter: &CheckoutFilter, checkout: &Checkout) -> bool {
+    filter.id.is_none_or(|id| checkout.id == id)
+        && filter.customer.is_none_or(|id| checkout.customer_id == id)
+        && (filter.lifecycles.is_empty() || filter.lifecycles.contains(&checkout.lifecycle()))
+        && filter.waitlist_reason.is_none_or(|reason| {
+            checkout
+                .waitlist
+                .as_ref()
+                .is_some_and(|waitlist| waitlist.reason == reason)
+        })
+        && filter
+            .external_order_id
+            .as_ref()
+            .is_none_or(|id| checkout.external_order_id.as_ref() == Some(id))
+}
+
+fn compare(a: &Checkout, b: &Checkout, sort: CheckoutSort, order: SortOrder) -> Ordering {
+    let (a_id, b_id) = (a.id.as_uuid(), b.id.as_uuid());
+    match sort {
+        CheckoutSort::CreatedAt => directed(&(a.created_at, a_id), &(b.created_at, b_id), order),
+        CheckoutSort::UpdatedAt => directed(&(a.updated_at, a_id), &(b.updated_at, b_id), order),
+        CheckoutSort::Lifecycle => directed(
+            &(a.lifecycle().as_str(), a_id),
+            &(b.lifecycle().as_str(), b_id),
+            order,
+        ),
+        CheckoutSort::ExternalOrderId => directed_nulls_last(
+            &(a.external_order_id.as_ref(), a_id),
+            &(b.external_order_id.as_ref(), b_id),
+            order,
+        ),
+        CheckoutSort::LeaseStartDate => {
+            directed_nulls_last(&(a.lease.start, a_id), &(b.lease.start, b_id), order)
+        }
+    }
+}
+
+/// The first `limit` of the ids by their keys.
+fn first<K: Ord>(mut found: Vec<(K, CheckoutPubId)>, limit: u32) -> Vec<CheckoutPubId> {
+    found.sort();
+    found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    found.into_iter().map(|(_, id)| id).collect()
+}
+
+#[async_trait]
+impl CheckoutStore for Memory {
+    async fn insert(&mut self, checkout: &Checkout) -> Result<InsertedCheckout, StoreError> {
+        let state = self.change()?;
+        state.require_organization(checkout.organization_id)?;
+        if !state.customers.contains_key(&checkout.customer_id) {
+            return Err(StoreError::Missing("customer"));
+        }
+        if !state.variants.contains_key(&checkout.variant_id) {
+            return Err(StoreError::Missing("variant"));
+        }
+        if let Some(existing) = open(state, intent(checkout)) {
+            return Ok(InsertedCheckout::Existing(Box::new(existing.clone())));
+        }
+        check_order(state, checkout)?;
+        state.checkouts.insert(
+            checkout.id,
+            CheckoutRow {
+                checkout: checkout.clone(),
+                page_token: None,
+                history: Vec::new(),
+                waiting_since: checkout.created_at,
+                asked: 0,
+            },
+        );
+        Ok(InsertedCheckout::New)
+    }
+
+    async fn get(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError> {
+        Ok(self
+            .state()
+            .checkouts
+            .get(&id)
+            .map(|row| row.checkout.clone()))
+    }
+
+    async fn find_by_page_token(
+        &mut self,
+        hash: &[u8; 32],
+    ) -> Result<Option<Checkout>, StoreError> {
+        let state = self.state();
+        let row = state
+            .checkouts
+            .values()
+            .find(|row| row.page_token.as_ref() == Some(hash));
+        Ok(row.map(|row| row.checkout.clone()))
+    }
+
+    async fn set_page_token(
+        &mut self,
+        id: CheckoutPubId,
+        hash: &[u8; 32],
+    ) -> Result<(), StoreError> {
+        let row = self.change()?.checkouts.get_mut(&id).ok_or(MISSING)?;
+        row.page_token = Some(*hash);
+        Ok(())
+    }
+
+    async fn find_open(
+        &mut self,
+        scope: Scope,
+        customer: CustomerPubId,
+        variant: ProductVariantPubId,
+        term: Option<LeaseTermPubId>,
+    ) -> Result<Option<Checkout>, StoreError> {
+        let state = self.state();
+        Ok(open(&state, (scope.mode, customer, variant, term))
+            .filter(|checkout| is_of(checkout, scope))
+            .cloned())
+    }
+
+    async fn has_external_order(
+        &mut self,
+        scope: Scope,
+        id: &ExternalId,
+    ) -> Result<bool, StoreError> {
+        Ok(all(&self.state()).any(|checkout| {
+            is_of(checkout, scope) && checkout.external_order_id.as_ref() == Some(id)
+        }))
+    }
+
+    async fn find_by_payment_intent(
+        &mut self,
+        mode: Mode,
+        id: &str,
+    ) -> Result<Option<CheckoutPubId>, StoreError> {
+        Ok(all(&self.state())
+            .find(|checkout| {
+                checkout.mode == mode && checkout.deposit.payment_intent_id.as_deref() == Some(id)
+            })
+            .map(|checkout| checkout.id))
+    }
+
+    async fn find_by_subscription(
+        &mut self,
+        mode: Mode,
+        id: &str,
+    ) -> Result<Option<CheckoutPubId>, StoreError> {
+        Ok(all(&self.state())
+            .find(|checkout| {
+                checkout.mode == mode && checkout.recurring.subscription_id.as_deref() == Some(id)
+            })
+            .map(|checkout| checkout.id))
+    }
+
+    async fn find_by_tracking(
+        &mut self,
+        tracking: &Tracking,
+    ) -> Result<Vec<CheckoutPubId>, StoreError> {
+        let state = self.state();
+        let mut found: Vec<_> = all(&state)
+            .filter(|checkout| {
+                !checkout.lifecycle().is_ended()
+                    && checkout.shipment.tracking.as_ref() == Some(tracking)
+            })
+            .map(|checkout| (checkout.created_at, checkout.id))
+            .collect();
+        found.sort();
+        Ok(found.into_iter().rev().map(|(_, id)| id).collect())
+    }
+
+    async fn of_customer(
+        &mut self,
+        mode: Mode,
+        customer: CustomerPubId,
+        states: &[Lifecycle],
+    ) -> Result<Vec<CheckoutPubId>, StoreError> {
+        let state = self.state();
+        let found = all(&state)
+            .filter(|checkout| {
+                checkout.mode == mode
+                    && checkout.customer_id == customer
+                    && states.contains(&checkout.lifecycle())
+            })
+            .map(|checkout| (checkout.created_at, checkout.id));
+        Ok(first(found.collect(), u32::MAX))
+    }
+
+    async fn list(
+        &mut self,
+        scope: Scope,
+        filter: &CheckoutFilter,
+        sort: CheckoutSort,
+        order: SortOrder,
+        wanted: Page,
+    ) -> Result<Vec<Checkout>, StoreError> {
+        let state = self.state();
+        Ok(page(
+            all(&state).filter(|checkout| is_of(checkout, scope)),
+            |checkout| checkout.id.as_uuid(),
+            |checkout| shows(filter, checkout),
+            |a, b| compare(a, b, sort, order),
+            wanted,
+        )
+        .into_iter()
+        .cloned()
+        .collect())
+    }
+
+    async fn count(&mut self, scope: Scope, filter: &CheckoutFilter) -> Result<u64, StoreError> {
+        let state = self.state();
+        let shown = all(&state)
+            .filter(|checkout| is_of(checkout, scope) && shows(filter, checkout))
+            .count();
+        Ok(u64::try_from(shown).unwrap_or(u64::MAX))
+    }
+
+    async fn lock(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError> {
+        Ok(self
+            .locked()?
+            .checkouts
+            .get(&id)
+            .map(|row| row.checkout.clone()))
+    }
+
+    async fn update(&mut self, checkout: &mut Checkout) -> Result<(), StoreError> {
+        let state = self.change()?;
+        let stored = state.checkouts.get(&checkout.id);
+        check_version(stored.map(|row| &row.checkout), checkout)?;
+        let clashes = !checkout.lifecycle().is_ended()
+            && open(state, intent(checkout)).is_some_and(|other| other.id != checkout.id);
+        if clashes {
+            return Err(StoreError::Conflict(UniqueField::OpenCheckout));
+        }
+        check_order(state, checkout)?;
+        let row = state.checkouts.get_mut(&checkout.id).ok_or(MISSING)?;
+        count_up(checkout);
+        let begins_to_wait =
+            checkout.lifecycle().is_waitlisted() && !row.checkout.lifecycle().is_waitlisted();
+        if begins_to_wait {
+            row.waiting_since = checkout.updated_at;
+        }
+        row.checkout = checkout.clone();
+        Ok(())
+    }
+
+    async fn record(
+        &mut self,
+        id: CheckoutPubId,
+        transitions: &[Transition],
+    ) -> Result<(), StoreError> {
+        let row = self.change()?.checkouts.get_mut(&id).ok_or(MISSING)?;
+        for transition in transitions {
+            let last = row.history.last().map_or(0, |stamped| stamped.sequence);
+            row.history.push(Stamped {
+                sequence: last.saturating_add(1),
+                transition: transition.clone(),
+            });
+        }
+        Ok(())
+    }
+
+    async fn history(&mut self, id: CheckoutPubId) -> Result<Vec<Stamped>, StoreError> {
+        let state = self.state();
+        let row = state.checkouts.get(&id);
+        Ok(row.map(|row| row.history.clone()).unwrap_or_default())
+    }
+
+    async fn lock_waiting_for_stock(
+        &mut self,
+        variant: ProductVariantPubId,
+        limit: u32,
+    ) -> Result<Vec<Checkout>, StoreError> {
+        let state = self.locked()?;
+        let found = state
+            .checkouts
+            .values()
+            .filter(|row| row.checkout.variant_id == variant)
+            .filter_map(|row| {
+                let place = match row.checkout.lifecycle() {
+                    Lifecycle::WaitlistedAfterDeposit => 0_u8,
+                    Lifecycle::WaitlistedAfterProfile => 1,
+                    _ => return None,
+                };
+                Some(((place, row.waiting_since), row.checkout.id))
+            });
+        Ok(first(found.collect(), limit)
+            .iter()
+            .filter_map(|id| state.checkouts.get(id))
+            .map(|row| row.checkout.clone())
+            .collect())
+    }
+
+    async fn waiting_for_location(
+        &mut self,
+        organization: OrganizationId,
+        after: Option<CheckoutPubId>,
+        limit: u32,
+    ) -> Result<Vec<CheckoutPubId>, StoreError> {
+        let state = self.state();
+        let place = |row: &CheckoutRow| (row.waiting_since, row.checkout.id);
+        // One that was freed meanwhile still marks its place.
+        let behind = after.and_then(|id| state.checkouts.get(&id)).map(place);
+        let found = state
+            .checkouts
+            .values()
+            .filter(|row| {
+                row.checkout.organization_id == organization
+                    && row.checkout.lifecycle() == Lifecycle::WaitlistedLocation
+                    && behind.is_none_or(|behind| place(row) > behind)
+            })
+            .map(place);
+        Ok(first(found.collect(), limit))
+    }
+
+    async fn untouched_since(
+        &mut self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<CheckoutPubId>, StoreError> {
+        let state = self.state();
+        let found = all(&state)
+            .filter(|checkout| {
+                let phase = checkout.lifecycle().phase();
+                checkout.updated_at < before
+                    && matches!(phase, Phase::Application | Phase::Payment | Phase::Waitlist)
+            })
+            .map(|checkout| (checkout.updated_at, checkout.id));
+        Ok(first(found.collect(), limit))
+    }
+
+    async fn lapsing_before(
+        &mut self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<CheckoutPubId>, StoreError> {
+        let state = self.state();
+        let found = all(&state)
+            .filter(|checkout| {
+                !checkout.lifecycle().is_ended()
+                    && checkout.deposit.payment_intent_id.is_some()
+                    && checkout.deposit.captured_at.is_none()
+            })
+            .filter_map(|checkout| {
+                let ends = checkout.deposit.preauth_expires_at?;
+                (ends < before).then_some((ends, checkout.id))
+            });
+        Ok(first(found.collect(), limit))
+    }
+
+    async fn leases_ended_before(
+        &mut self,
+        day: Day,
+        limit: u32,
+    ) -> Result<Vec<CheckoutPubId>, StoreError> {
+        let state = self.state();
+        let found = all(&state)
+            .filter(|checkout| checkout.lifecycle() == Lifecycle::LeaseActive)
+            .filter_map(|checkout| {
+                let end = checkout.lease.end?;
+                (end < day).then_some((end, checkout.id))
+            });
+        Ok(first(found.collect(), limit))
+    }
+
+    async fn under_way(&mut self, limit: u32) -> Result<Vec<CheckoutPubId>, StoreError> {
+        let state = self.state();
+        let found = state.checkouts.values().filter_map(|row| {
+            let shipment = &row.checkout.shipment;
+            let is_under_way = matches!(
+                row.checkout.lifecycle(),
+                Lifecycle::Shipped | Lifecycle::FulfillmentException
+            ) && shipment.tracking.is_some()
+                && shipment.delivered_at.is_none();
+            is_under_way.then_some(((row.asked, shipment.shipped_at), row.checkout.id))
+        });
+        let asked = first(found.collect(), limit);
+        // A view shows whose turn it is; a unit of work takes the turns.
+        if let Ok(state) = self.change() {
+            for id in &asked {
+                let turn = state.next_number();
+                if let Some(row) = state.checkouts.get_mut(id) {
+                    row.asked = turn;
+                }
+            }
+        }
+        Ok(asked)
+    }
+}

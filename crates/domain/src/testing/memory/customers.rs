@@ -1,0 +1,120 @@
+//! Customers.
+
+use async_trait::async_trait;
+
+use super::Memory;
+use super::state::{State, check_version, count_up};
+use crate::access::Mode;
+use crate::customer::{Customer, Screening};
+use crate::ids::{CustomerPubId, OrganizationId, UserId};
+use crate::ports::{CustomerStore, InsertedCustomer, NewCustomer, StoreError, UniqueField};
+use crate::text::Email;
+
+fn by_email<'a>(
+    state: &'a State,
+    organization: OrganizationId,
+    email: &Email,
+) -> Option<&'a Customer> {
+    state.customers.values().find(|customer| {
+        customer.organization_id == organization && customer.email.folded() == email.folded()
+    })
+}
+
+#[async_trait]
+impl CustomerStore for Memory {
+    async fn insert(&mut self, new: &NewCustomer) -> Result<InsertedCustomer, StoreError> {
+        let state = self.change()?;
+        state.require_organization(new.organization_id)?;
+        if let Some(existing) = by_email(state, new.organization_id, &new.email) {
+            return Ok(InsertedCustomer::Existing(existing.clone()));
+        }
+        let user_id = UserId::new(state.next_number())
+            .map_err(|error| StoreError::Internal(error.to_string()))?;
+        let new = new.clone();
+        let customer = Customer {
+            id: new.id,
+            user_id,
+            organization_id: new.organization_id,
+            email: new.email,
+            profile: new.profile,
+            live: Screening::default(),
+            sandbox: Screening::default(),
+            created_at: new.created_at,
+            updated_at: new.created_at,
+            version: 1,
+        };
+        state.customers.insert(customer.id, customer.clone());
+        Ok(InsertedCustomer::New(customer))
+    }
+
+    async fn get(&mut self, id: CustomerPubId) -> Result<Option<Customer>, StoreError> {
+        Ok(self.state().customers.get(&id).cloned())
+    }
+
+    async fn get_many(&mut self, ids: &[UserId]) -> Result<Vec<Customer>, StoreError> {
+        let state = self.state();
+        Ok(state
+            .customers
+            .values()
+            .filter(|customer| ids.contains(&customer.user_id))
+            .cloned()
+            .collect())
+    }
+
+    async fn find_by_email(
+        &mut self,
+        organization: OrganizationId,
+        email: &Email,
+    ) -> Result<Option<Customer>, StoreError> {
+        Ok(by_email(&self.state(), organization, email).cloned())
+    }
+
+    async fn find_by_verification_session(
+        &mut self,
+        mode: Mode,
+        session_id: &str,
+    ) -> Result<Option<Customer>, StoreError> {
+        let state = self.state();
+        Ok(state
+            .customers
+            .values()
+            .find(|customer| {
+                customer.screening(mode).verification_session_id.as_deref() == Some(session_id)
+            })
+            .cloned())
+    }
+
+    async fn lock(&mut self, id: CustomerPubId) -> Result<Option<Customer>, StoreError> {
+        Ok(self.locked()?.customers.get(&id).cloned())
+    }
+
+    async fn is_known_to(
+        &mut self,
+        id: UserId,
+        organization: OrganizationId,
+    ) -> Result<bool, StoreError> {
+        let state = self.state();
+        let has_checkout = state
+            .checkouts
+            .values()
+            .any(|row| row.checkout.user_id == id && row.checkout.organization_id == organization);
+        let has_key = state
+            .keys
+            .values()
+            .any(|key| key.user_id == id && key.organization_id == organization);
+        Ok(has_checkout || has_key)
+    }
+
+    async fn update(&mut self, customer: &mut Customer) -> Result<(), StoreError> {
+        let state = self.change()?;
+        check_version(state.customers.get(&customer.id), customer)?;
+        let taken = by_email(state, customer.organization_id, &customer.email)
+            .is_some_and(|other| other.id != customer.id);
+        if taken {
+            return Err(StoreError::Conflict(UniqueField::Email));
+        }
+        count_up(customer);
+        state.customers.insert(customer.id, customer.clone());
+        Ok(())
+    }
+}

@@ -1,0 +1,161 @@
+//! The stores in memory.
+//!
+//! Units of work are serializable in the simplest way: one at a time. A unit works
+//! on a copy of the state, which takes the state's place on commit; a unit that is
+//! dropped leaves nothing because nobody has seen its copy. Views for reading look
+//! at the committed state and wait for nobody.
+//!
+//! One task must not begin a second unit of work while it holds one: it would wait
+//! for itself.
+
+mod categories;
+mod checkouts;
+mod customers;
+mod idempotency;
+mod inbox;
+mod keys;
+mod lease_terms;
+mod organizations;
+mod outbox;
+mod paging;
+mod products;
+mod state;
+mod tracking;
+mod variants;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use async_lock::{Mutex, MutexGuardArc};
+use async_trait::async_trait;
+
+use self::state::State;
+use crate::ports::{
+    CategoryStore, CheckoutStore, CustomerStore, Database, IdempotencyStore, InboxStore, KeyStore,
+    LeaseTermStore, OrganizationStore, OutboxStore, PickupLocationStore, ProductStore, StoreError,
+    TrackingStore, UnitOfWork, VariantStore,
+};
+
+#[derive(Debug, Default)]
+struct Shared {
+    committed: RwLock<Arc<State>>,
+    writer: Arc<Mutex<()>>,
+}
+
+impl Shared {
+    fn committed(&self) -> Arc<State> {
+        let state = self
+            .committed
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&state)
+    }
+}
+
+/// A database in memory, for tests and for embedding without persistence. Clones
+/// share their records.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryDatabase {
+    shared: Arc<Shared>,
+}
+
+impl MemoryDatabase {
+    /// An empty database.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+#[async_trait]
+impl Database for MemoryDatabase {
+    async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+        let turn = self.shared.writer.lock_arc().await;
+        Ok(Box::new(Memory::Work {
+            state: self.shared.committed(),
+            shared: Arc::clone(&self.shared),
+            _turn: turn,
+        }))
+    }
+
+    async fn read(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+        Ok(Box::new(Memory::View(Arc::clone(&self.shared))))
+    }
+}
+
+/// A unit of work, or a view for reading.
+enum Memory {
+    Work {
+        state: Arc<State>,
+        shared: Arc<Shared>,
+        _turn: MutexGuardArc<()>,
+    },
+    View(Arc<Shared>),
+}
+
+impl Memory {
+    /// The state to read.
+    fn state(&self) -> Arc<State> {
+        match self {
+            Self::Work { state, .. } => Arc::clone(state),
+            Self::View(shared) => shared.committed(),
+        }
+    }
+
+    /// The state to change.
+    fn change(&mut self) -> Result<&mut State, StoreError> {
+        match self {
+            // The first change makes the unit's own copy.
+            Self::Work { state, .. } => Ok(Arc::make_mut(state)),
+            Self::View(_) => Err(needs_unit("changes")),
+        }
+    }
+
+    /// The state to read with a lock, which the unit of work as a whole is.
+    fn locked(&self) -> Result<Arc<State>, StoreError> {
+        match self {
+            Self::Work { state, .. } => Ok(Arc::clone(state)),
+            Self::View(_) => Err(needs_unit("locks")),
+        }
+    }
+}
+
+fn needs_unit(what: &str) -> StoreError {
+    StoreError::Internal(format!("{what} need a unit of work, this is a view"))
+}
+
+macro_rules! stores {
+    ($($name:ident: $store:ident,)*) => {
+        $(fn $name(&mut self) -> &mut dyn $store {
+            self
+        })*
+    };
+}
+
+#[async_trait]
+impl UnitOfWork for Memory {
+    stores! {
+        organizations: OrganizationStore,
+        pickup_locations: PickupLocationStore,
+        keys: KeyStore,
+        customers: CustomerStore,
+        lease_terms: LeaseTermStore,
+        categories: CategoryStore,
+        products: ProductStore,
+        variants: VariantStore,
+        checkouts: CheckoutStore,
+        tracking: TrackingStore,
+        outbox: OutboxStore,
+        inbox: InboxStore,
+        idempotency: IdempotencyStore,
+    }
+
+    async fn commit(self: Box<Self>) -> Result<(), StoreError> {
+        if let Self::Work { state, shared, .. } = *self {
+            *shared
+                .committed
+                .write()
+                .unwrap_or_else(PoisonError::into_inner) = state;
+        }
+        Ok(())
+    }
+}

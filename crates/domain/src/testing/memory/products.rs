@@ -1,0 +1,193 @@
+//! Products.
+
+use std::cmp::Ordering;
+
+use async_trait::async_trait;
+
+use super::Memory;
+use super::paging::{directed, page};
+use super::state::{State, check_version, count_up};
+use crate::catalog::{Product, ProductStatus};
+use crate::ids::{OrganizationId, ProductPubId};
+use crate::ports::{
+    Page, ProductFilter, ProductSort, ProductStore, SortOrder, StoreError, UniqueField,
+};
+
+/// Refuses an external id that another of the organization's live products has.
+fn check_unique(state: &State, product: &Product) -> Result<(), StoreError> {
+    let live = |product: &Product| product.status != ProductStatus::Archived;
+    let taken = live(product)
+        && product.external_id.is_some()
+        && state.products.values().any(|other| {
+            other.id != product.id
+                && live(other)
+                && other.organization_id == product.organization_id
+                && other.external_id == product.external_id
+        });
+    if taken {
+        Err(StoreError::Conflict(UniqueField::ExternalId))
+    } else {
+        Ok(())
+    }
+}
+
+fn one_of<T: PartialEq>(wanted: &[T], value: Option<&T>) -> bool {
+    wanted.is_empty() || value.is_some_and(|value| wanted.contains(value))
+}
+
+fn shows(filter: &ProductFilter, product: &Product) -> bool {
+    let status = if filter.statuses.is_empty() {
+        product.status != ProductStatus::Archived
+    } else {
+        filter.statuses.contains(&product.status)
+    };
+    status
+        && one_of(&filter.types, Some(&product.product_type))
+        && filter
+            .is_waitlisted
+            .is_none_or(|wanted| wanted == product.is_waitlisted)
+        && one_of(&filter.external_ids, product.external_id.as_ref())
+        && one_of(&filter.categories, product.category_id.as_ref())
+        && one_of(&filter.skus, product.sku.as_ref())
+}
+
+fn compare(a: &Product, b: &Product, sort: ProductSort, order: SortOrder) -> Ordering {
+    let (a_id, b_id) = (a.id.as_uuid(), b.id.as_uuid());
+    match sort {
+        ProductSort::CreatedAt => directed(&(a.created_at, a_id), &(b.created_at, b_id), order),
+        ProductSort::UpdatedAt => directed(&(a.updated_at, a_id), &(b.updated_at, b_id), order),
+        ProductSort::Name => directed(&(&a.name, a_id), &(&b.name, b_id), order),
+    }
+}
+
+fn find(state: &State, organization: OrganizationId, id: ProductPubId) -> Option<Product> {
+    state
+        .products
+        .get(&id)
+        .filter(|product| product.organization_id == organization)
+        .cloned()
+}
+
+#[async_trait]
+impl ProductStore for Memory {
+    async fn insert(&mut self, product: &Product) -> Result<(), StoreError> {
+        let state = self.change()?;
+        state.require_organization(product.organization_id)?;
+        check_unique(state, product)?;
+        state.products.insert(product.id, product.clone());
+        Ok(())
+    }
+
+    async fn get(
+        &mut self,
+        organization: OrganizationId,
+        id: ProductPubId,
+    ) -> Result<Option<Product>, StoreError> {
+        Ok(find(&self.state(), organization, id))
+    }
+
+    async fn get_many(
+        &mut self,
+        organization: OrganizationId,
+        ids: &[ProductPubId],
+    ) -> Result<Vec<Product>, StoreError> {
+        let state = self.state();
+        Ok(state
+            .products
+            .values()
+            .filter(|product| product.organization_id == organization && ids.contains(&product.id))
+            .cloned()
+            .collect())
+    }
+
+    async fn list(
+        &mut self,
+        organization: OrganizationId,
+        filter: &ProductFilter,
+        sort: ProductSort,
+        order: SortOrder,
+        wanted: Page,
+    ) -> Result<Vec<Product>, StoreError> {
+        let state = self.state();
+        let own = state
+            .products
+            .values()
+            .filter(|product| product.organization_id == organization);
+        Ok(page(
+            own,
+            |product| product.id.as_uuid(),
+            |product| shows(filter, product),
+            |a, b| compare(a, b, sort, order),
+            wanted,
+        )
+        .into_iter()
+        .cloned()
+        .collect())
+    }
+
+    async fn count(
+        &mut self,
+        organization: OrganizationId,
+        filter: &ProductFilter,
+    ) -> Result<u64, StoreError> {
+        let state = self.state();
+        let shown = state
+            .products
+            .values()
+            .filter(|product| product.organization_id == organization && shows(filter, product));
+        Ok(u64::try_from(shown.count()).unwrap_or(u64::MAX))
+    }
+
+    async fn lock(
+        &mut self,
+        organization: OrganizationId,
+        id: ProductPubId,
+    ) -> Result<Option<Product>, StoreError> {
+        Ok(find(&*self.locked()?, organization, id))
+    }
+
+    async fn lock_shared(
+        &mut self,
+        organization: OrganizationId,
+        id: ProductPubId,
+    ) -> Result<Option<Product>, StoreError> {
+        Ok(find(&*self.locked()?, organization, id))
+    }
+
+    async fn update(&mut self, product: &mut Product) -> Result<(), StoreError> {
+        let state = self.change()?;
+        check_version(state.products.get(&product.id), product)?;
+        check_unique(state, product)?;
+        count_up(product);
+        state.products.insert(product.id, product.clone());
+        Ok(())
+    }
+
+    async fn delete(&mut self, id: ProductPubId) -> Result<(), StoreError> {
+        let state = self.change()?;
+        if state.products.remove(&id).is_none() {
+            return Err(StoreError::Missing("product"));
+        }
+        state.variants.retain(|_, variant| variant.product_id != id);
+        state
+            .lease_terms
+            .retain(|_, term| term.product_id != Some(id));
+        Ok(())
+    }
+
+    async fn has_checkout_items(&mut self, id: ProductPubId) -> Result<bool, StoreError> {
+        let state = self.state();
+        let of_product = |variant| {
+            state
+                .variants
+                .get(variant)
+                .is_some_and(|variant| variant.product_id == id)
+        };
+        Ok(state.checkouts.values().any(|row| {
+            row.checkout
+                .items
+                .iter()
+                .any(|item| of_product(&item.variant_id))
+        }))
+    }
+}

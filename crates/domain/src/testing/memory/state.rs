@@ -1,0 +1,136 @@
+//! What is kept in memory.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::access::ApiKey;
+use crate::catalog::{Category, Product, ProductVariant};
+use crate::checkout::{Checkout, Tracking};
+use crate::customer::Customer;
+use crate::fulfillment::TrackingEvent;
+use crate::ids::{
+    ApiKeyPubId, CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, PickupLocationId,
+    ProductCategoryPubId, ProductPubId, ProductVariantPubId,
+};
+use crate::lease_term::LeaseTerm;
+use crate::organization::{Organization, PickupLocation};
+use crate::ports::{IdempotencyKey, InboxMessage, Job, Stamped, StoreError, StoredAnswer};
+use crate::time::Timestamp;
+
+/// A checkout and what the store alone knows of it.
+#[derive(Debug, Clone)]
+pub(super) struct CheckoutRow {
+    pub(super) checkout: Checkout,
+    pub(super) page_token: Option<[u8; 32]>,
+    pub(super) history: Vec<Stamped>,
+    /// When it began to wait; kept afterwards, as its place in the line.
+    pub(super) waiting_since: Timestamp,
+    /// When its carrier was asked last, counted over all checkouts.
+    pub(super) asked: i64,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct JobRow {
+    pub(super) job: Job,
+    pub(super) leased_until: Option<Timestamp>,
+    pub(super) done_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct InboxRow {
+    pub(super) message: InboxMessage,
+    pub(super) handled_at: Option<Timestamp>,
+    /// Why it could not be handled.
+    pub(super) problem: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct TrackingRow {
+    pub(super) checkout: CheckoutPubId,
+    pub(super) tracking: Tracking,
+    pub(super) event: TrackingEvent,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct State {
+    /// The number that was given last.
+    last_number: i64,
+    pub(super) organizations: BTreeMap<OrganizationId, Organization>,
+    pub(super) pickup_locations: BTreeMap<PickupLocationId, PickupLocation>,
+    pub(super) keys: BTreeMap<ApiKeyPubId, ApiKey>,
+    pub(super) customers: BTreeMap<CustomerPubId, Customer>,
+    pub(super) lease_terms: BTreeMap<LeaseTermPubId, LeaseTerm>,
+    pub(super) categories: BTreeMap<ProductCategoryPubId, Category>,
+    pub(super) products: BTreeMap<ProductPubId, Product>,
+    pub(super) variants: BTreeMap<ProductVariantPubId, ProductVariant>,
+    pub(super) checkouts: BTreeMap<CheckoutPubId, CheckoutRow>,
+    pub(super) tracking: Vec<TrackingRow>,
+    /// In the order in which they were pushed.
+    pub(super) jobs: Vec<JobRow>,
+    /// In the order in which they came.
+    pub(super) inbox: Vec<InboxRow>,
+    pub(super) answers: HashMap<IdempotencyKey, StoredAnswer>,
+}
+
+impl State {
+    /// The next number, as a sequence of a database gives it.
+    pub(super) const fn next_number(&mut self) -> i64 {
+        self.last_number = self.last_number.saturating_add(1);
+        self.last_number
+    }
+
+    /// Refuses a record whose organization is not there, as a foreign key does.
+    pub(super) fn require_organization(&self, id: OrganizationId) -> Result<(), StoreError> {
+        if self.organizations.contains_key(&id) {
+            Ok(())
+        } else {
+            Err(StoreError::Missing("organization"))
+        }
+    }
+}
+
+/// What a compare-and-set write needs of an entity.
+pub(super) trait Versioned: Clone {
+    /// What it is called in errors.
+    const NAME: &'static str;
+    fn version(&self) -> i64;
+    fn version_mut(&mut self) -> &mut i64;
+}
+
+macro_rules! versioned {
+    ($($entity:ident = $name:literal;)*) => {$(
+        impl Versioned for $entity {
+            const NAME: &'static str = $name;
+            fn version(&self) -> i64 {
+                self.version
+            }
+            fn version_mut(&mut self) -> &mut i64 {
+                &mut self.version
+            }
+        }
+    )*};
+}
+
+versioned! {
+    Organization = "organization";
+    Customer = "customer";
+    LeaseTerm = "lease term";
+    Product = "product";
+    ProductVariant = "variant";
+    Checkout = "checkout";
+}
+
+/// Whether the entity may take the stored one's place: it is there, and of the
+/// version that was read.
+pub(super) fn check_version<E: Versioned>(stored: Option<&E>, new: &E) -> Result<(), StoreError> {
+    match stored {
+        None => Err(StoreError::Missing(E::NAME)),
+        Some(stored) if stored.version() != new.version() => Err(StoreError::Stale(E::NAME)),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Counts the entity's version up, the caller's and the stored one alike.
+pub(super) fn count_up<E: Versioned>(entity: &mut E) {
+    let version = entity.version_mut();
+    *version = version.saturating_add(1);
+}

@@ -1,0 +1,245 @@
+//! Variants and their stock.
+
+use async_trait::async_trait;
+
+use super::Memory;
+use super::paging::{directed, page};
+use super::state::{State, check_version, count_up};
+use crate::catalog::{Inventory, ProductStatus, ProductVariant, is_same_combination};
+use crate::checkout::StockTaken;
+use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
+use crate::ports::{Page, SortOrder, StoreError, UniqueField, VariantStore};
+use crate::text::{ExternalId, Sku};
+
+fn is_live(variant: &ProductVariant) -> bool {
+    variant.status != ProductStatus::Archived
+}
+
+/// Refuses what another live variant has: its sku or external id within the
+/// organization, its combination and year within the product.
+fn check_unique(state: &State, variant: &ProductVariant) -> Result<(), StoreError> {
+    if !is_live(variant) {
+        return Ok(());
+    }
+    let others = || {
+        state
+            .variants
+            .values()
+            .filter(|other| other.id != variant.id && is_live(other))
+    };
+    let in_organization =
+        || others().filter(|other| other.organization_id == variant.organization_id);
+    if in_organization().any(|other| other.sku == variant.sku) {
+        return Err(StoreError::Conflict(UniqueField::Sku));
+    }
+    if variant.external_id.is_some()
+        && in_organization().any(|other| other.external_id == variant.external_id)
+    {
+        return Err(StoreError::Conflict(UniqueField::ExternalId));
+    }
+    let same = others().any(|other| {
+        other.product_id == variant.product_id
+            && other.product_year == variant.product_year
+            && is_same_combination(&other.options, &variant.options)
+    });
+    if same {
+        return Err(StoreError::Conflict(UniqueField::Combination));
+    }
+    Ok(())
+}
+
+fn find(
+    state: &State,
+    organization: OrganizationId,
+    id: ProductVariantPubId,
+) -> Option<ProductVariant> {
+    state
+        .variants
+        .get(&id)
+        .filter(|variant| variant.organization_id == organization)
+        .cloned()
+}
+
+#[async_trait]
+impl VariantStore for Memory {
+    async fn insert(&mut self, variant: &ProductVariant) -> Result<(), StoreError> {
+        let state = self.change()?;
+        state.require_organization(variant.organization_id)?;
+        if !state.products.contains_key(&variant.product_id) {
+            return Err(StoreError::Missing("product"));
+        }
+        check_unique(state, variant)?;
+        state.variants.insert(variant.id, variant.clone());
+        Ok(())
+    }
+
+    async fn get(
+        &mut self,
+        organization: OrganizationId,
+        id: ProductVariantPubId,
+    ) -> Result<Option<ProductVariant>, StoreError> {
+        Ok(find(&self.state(), organization, id))
+    }
+
+    async fn find_by_sku(
+        &mut self,
+        organization: OrganizationId,
+        sku: &Sku,
+    ) -> Result<Option<ProductVariant>, StoreError> {
+        let state = self.state();
+        Ok(state
+            .variants
+            .values()
+            .filter(|variant| variant.organization_id == organization && variant.sku == *sku)
+            .max_by_key(|variant| (is_live(variant), variant.updated_at, variant.id))
+            .cloned())
+    }
+
+    async fn find_by_external_id(
+        &mut self,
+        organization: OrganizationId,
+        id: &ExternalId,
+    ) -> Result<Option<ProductVariant>, StoreError> {
+        let state = self.state();
+        Ok(state
+            .variants
+            .values()
+            .find(|variant| {
+                variant.organization_id == organization
+                    && is_live(variant)
+                    && variant.external_id.as_ref() == Some(id)
+            })
+            .cloned())
+    }
+
+    async fn get_many(
+        &mut self,
+        organization: OrganizationId,
+        ids: &[ProductVariantPubId],
+    ) -> Result<Vec<ProductVariant>, StoreError> {
+        let state = self.state();
+        Ok(state
+            .variants
+            .values()
+            .filter(|variant| {
+                variant.organization_id == organization
+                    && is_live(variant)
+                    && ids.contains(&variant.id)
+            })
+            .cloned()
+            .collect())
+    }
+
+    async fn of_products(
+        &mut self,
+        organization: OrganizationId,
+        products: &[ProductPubId],
+    ) -> Result<Vec<ProductVariant>, StoreError> {
+        let mut variants: Vec<_> = self
+            .state()
+            .variants
+            .values()
+            .filter(|variant| {
+                variant.organization_id == organization
+                    && is_live(variant)
+                    && products.contains(&variant.product_id)
+            })
+            .cloned()
+            .collect();
+        variants.sort_by_key(|variant| (variant.product_id, variant.created_at, variant.id));
+        Ok(variants)
+    }
+
+    async fn list(
+        &mut self,
+        organization: OrganizationId,
+        product: ProductPubId,
+        wanted: Page,
+    ) -> Result<Vec<ProductVariant>, StoreError> {
+        let key = |variant: &ProductVariant| (variant.created_at, variant.id.as_uuid());
+        Ok(page(
+            self.state().variants.values().cloned(),
+            |variant| variant.id.as_uuid(),
+            |variant| {
+                variant.organization_id == organization
+                    && variant.product_id == product
+                    && is_live(variant)
+            },
+            |a, b| directed(&key(a), &key(b), SortOrder::Ascending),
+            wanted,
+        ))
+    }
+
+    async fn lock(
+        &mut self,
+        organization: OrganizationId,
+        id: ProductVariantPubId,
+    ) -> Result<Option<ProductVariant>, StoreError> {
+        Ok(find(&*self.locked()?, organization, id))
+    }
+
+    async fn lock_shared(
+        &mut self,
+        organization: OrganizationId,
+        id: ProductVariantPubId,
+    ) -> Result<Option<ProductVariant>, StoreError> {
+        Ok(find(&*self.locked()?, organization, id))
+    }
+
+    async fn update(&mut self, variant: &mut ProductVariant) -> Result<(), StoreError> {
+        let state = self.change()?;
+        check_version(state.variants.get(&variant.id), variant)?;
+        check_unique(state, variant)?;
+        count_up(variant);
+        state.variants.insert(variant.id, variant.clone());
+        Ok(())
+    }
+
+    async fn delete(&mut self, id: ProductVariantPubId) -> Result<(), StoreError> {
+        self.change()?
+            .variants
+            .remove(&id)
+            .map(|_| ())
+            .ok_or(StoreError::Missing("variant"))
+    }
+
+    async fn has_checkout_items(&mut self, id: ProductVariantPubId) -> Result<bool, StoreError> {
+        let state = self.state();
+        Ok(state
+            .checkouts
+            .values()
+            .any(|row| row.checkout.items.iter().any(|item| item.variant_id == id)))
+    }
+
+    async fn take_stock(&mut self, id: ProductVariantPubId) -> Result<StockTaken, StoreError> {
+        let variant = self
+            .change()?
+            .variants
+            .get_mut(&id)
+            .ok_or(StoreError::Missing("variant"))?;
+        match variant.inventory {
+            Inventory::Untracked => Ok(StockTaken::Untracked),
+            Inventory::Tracked(quantity) => match quantity.checked_sub(1) {
+                None => Ok(StockTaken::NoneLeft),
+                Some(left) => {
+                    variant.inventory = Inventory::Tracked(left);
+                    count_up(variant);
+                    Ok(StockTaken::Taken)
+                }
+            },
+        }
+    }
+
+    async fn return_stock(&mut self, id: ProductVariantPubId) -> Result<(), StoreError> {
+        let variant = self
+            .change()?
+            .variants
+            .get_mut(&id)
+            .ok_or(StoreError::Missing("variant"))?;
+        if let Inventory::Tracked(quantity) = variant.inventory {
+            variant.inventory = Inventory::Tracked(quantity.saturating_add(1));
+            count_up(variant);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,20 @@
+//! What tests of code on top of the domain need: a clock to set, stores in memory,
+//! providers to script, records to build, and the suites that every adapter of the
+//! stores has to pass. Feature `testing`; never part of a running service.
+
+mod ambient;
+pub mod contract;
+mod fakes;
+mod fixtures;
+mod memory;
+
+pub use ambient::{FixedEntropy, ManualClock, SequenceIds};
+pub use fakes::{
+    FakeCreditChecker, FakeIdentityVerifier, FakeProcessor, FakeProviders, FakeShipmentTracker,
+    FakeSigner, Recorded, Reply, Script,
+};
+pub use fixtures::{
+    ApiKeyBuilder, CheckoutBuilder, CustomerBuilder, Fixtures, LeaseTermBuilder,
+    OrganizationBuilder, ProductBuilder, VariantBuilder,
+};
+pub use memory::MemoryDatabase;
