@@ -29,6 +29,7 @@ suites! {
     keys,
     customers,
     lease_terms,
+    pricing_revisions,
     categories,
     products,
     variants,

@@ -280,6 +280,7 @@ impl PaymentProcessor for FakeProcessor {
         let answer = self.subscriptions.answer(call, || Subscription {
             id: format!("sub_{}", request.checkout.as_uuid().simple()),
             start: call.now.date_naive(),
+            first_invoice_id: Some(format!("in_{}", request.checkout.as_uuid().simple())),
             first_payment_paid: true,
             first_payment_failure: None,
             ended: false,

@@ -15,8 +15,8 @@ use crate::catalog::{
 };
 use crate::checkout::{
     Checkout, CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, InsuranceStatus, LeaseDates,
-    Lifecycle, MilestoneTimes, Recurring, Redirects, Return, Shipment, State, Waitlist,
-    WaitlistReason,
+    Lifecycle, MilestoneTimes, Phase, Recurring, RecurringPaymentStatus, Redirects, Return,
+    Shipment, State, Waitlist, WaitlistReason,
 };
 use crate::customer::{CreditStatus, Customer, IdentityStatus, Profile, Screening};
 use crate::ids::{
@@ -31,7 +31,7 @@ use crate::percentage::{Percentage, TermMonths};
 use crate::ports::{IdGenerator, NewCustomer, NewLeaseTerm, NewOrganization};
 use crate::pricing::{Rate, RateCard};
 use crate::text::{Description, Email, ExternalId, Line, Name, Sku};
-use crate::time::Timestamp;
+use crate::time::{Timestamp, add_months};
 
 /// Makes records: ids follow from the seed, and each record is a millisecond
 /// younger than the one before it.
@@ -328,6 +328,14 @@ impl Fixtures {
     }
 }
 
+const fn waitlist(reason: WaitlistReason) -> Waitlist {
+    Waitlist {
+        reason,
+        address: None,
+        reason_code: None,
+    }
+}
+
 macro_rules! builders {
     ($($(#[$doc:meta])* $name:ident($entity:ident);)*) => {$(
         $(#[$doc])*
@@ -559,21 +567,54 @@ impl CheckoutBuilder {
         self.with(|it| it.external_order_id = Some(text::<ExternalId>(id)))
     }
 
-    /// Stands in the state. Only the state: what usually comes with it (a deposit,
-    /// a shipment) is the caller's to add.
+    /// Stands in the state, with the least that a checkout there has: a reason to
+    /// wait, an authorized or captured deposit, a shipment, a subscription.
     pub fn at(self, lifecycle: Lifecycle) -> Self {
         self.with(|it| {
             it.state = State::new(lifecycle);
-            if lifecycle.is_waitlisted() {
-                it.waitlist = Some(Waitlist {
-                    reason: if lifecycle == Lifecycle::WaitlistedLocation {
-                        WaitlistReason::Location
-                    } else {
-                        WaitlistReason::Inventory
-                    },
-                    address: None,
-                    reason_code: None,
-                });
+            let made = it.created_at;
+            let id = it.id.as_uuid().simple();
+            match lifecycle {
+                Lifecycle::WaitlistedAfterProfile | Lifecycle::WaitlistedAfterDeposit => {
+                    it.waitlist = Some(waitlist(WaitlistReason::Inventory));
+                }
+                Lifecycle::WaitlistedLocation => {
+                    it.waitlist = Some(waitlist(WaitlistReason::Location));
+                }
+                _ => {}
+            }
+            let is_authorized = matches!(
+                lifecycle,
+                Lifecycle::WaitlistedAfterDeposit
+                    | Lifecycle::RecurringPaymentMethodPending
+                    | Lifecycle::DocumentsPending
+                    | Lifecycle::CaptureFailed
+            );
+            if is_authorized || lifecycle.is_confirmed() {
+                it.deposit.payment_intent_id = Some(format!("pi_{id}"));
+                it.deposit.preauth_expires_at = made.checked_add_signed(TimeDelta::days(7));
+            }
+            if lifecycle.is_confirmed() {
+                it.signed_at = Some(made);
+                it.deposit.invoice_id = Some(format!("in_{id}"));
+                it.deposit.captured_at = Some(made);
+                it.milestones.confirmed_at = Some(made);
+                it.insurance = InsuranceStatus::Approved;
+            }
+            let is_leased = matches!(lifecycle.phase(), Phase::Active | Phase::Return);
+            if lifecycle == Lifecycle::Shipped || is_leased {
+                it.shipment.shipped_at = Some(made);
+            }
+            if is_leased {
+                it.recurring.requested_at = Some(made);
+                it.recurring.status = RecurringPaymentStatus::Active;
+                it.recurring.subscription_id = Some(format!("sub_{id}"));
+                it.milestones.active_at = Some(made);
+                let start = made.date_naive();
+                it.lease.start = Some(start);
+                it.lease.end = it
+                    .term
+                    .and_then(|term| add_months(start, u32::from(term.months.get())));
             }
         })
     }

@@ -4,6 +4,7 @@ use chrono::TimeDelta;
 
 use super::full;
 use super::shop::Shop;
+use crate::access::Mode;
 use crate::catalog::ProductVariant;
 use crate::checkout::{Actor, Checkout, Circumstances, Event, Lifecycle, StockTaken};
 use crate::ids::CheckoutPubId;
@@ -20,6 +21,7 @@ pub(super) async fn all(database: &dyn Database) {
     untouched_checkouts_are_found(&shop).await;
     lapsing_deposits_are_found(&shop).await;
     ended_leases_are_found(&shop).await;
+    billed_checkouts_are_walked(&shop).await;
     shipments_under_way_take_turns(&shop).await;
 }
 
@@ -273,9 +275,10 @@ async fn ended_leases_are_found(shop: &Shop<'_>) {
     ] {
         let checkout = shop
             .any_checkout(|checkout| {
-                checkout
-                    .at(lifecycle)
-                    .with(|it| it.lease.end = end.map(day))
+                checkout.at(lifecycle).with(|it| {
+                    it.lease.start = Some(day(-365));
+                    it.lease.end = end.map(day);
+                })
             })
             .await;
         made.push(checkout);
@@ -293,6 +296,46 @@ async fn ended_leases_are_found(shop: &Shop<'_>) {
         ours(&found, &refs),
         [earlier.id, yesterday.id],
         "checkouts.leases_ended_before: active leases whose last day is before the day, earliest first"
+    );
+}
+
+async fn billed_checkouts_are_walked(shop: &Shop<'_>) {
+    let mut billed = Vec::new();
+    for lifecycle in [
+        Lifecycle::Shipped,
+        Lifecycle::LeaseActive,
+        Lifecycle::Cancelled,
+    ] {
+        let checkout = shop
+            .any_checkout(|checkout| {
+                checkout
+                    .at(lifecycle)
+                    .with(|it| it.recurring.requested_at = Some(it.created_at))
+            })
+            .await;
+        billed.push(checkout);
+    }
+    let idle = shop.any_checkout(|it| it.at(Lifecycle::Shipped)).await;
+    let live = shop
+        .any_checkout(|it| it.at(Lifecycle::LeaseActive).live())
+        .await;
+    let mut walked = Vec::new();
+    let mut after = None;
+    loop {
+        let page = shop
+            .seen("checkouts.billed: reads", async |view| {
+                view.checkouts().billed(Mode::Sandbox, after, 2).await
+            })
+            .await;
+        let Some(last) = page.last() else { break };
+        after = Some(*last);
+        walked.extend(page);
+    }
+    let made: Vec<_> = billed.iter().chain([&idle, &live]).collect();
+    assert_eq!(
+        ours(&walked, &made),
+        ids(&billed),
+        "checkouts.billed: those of the mode whose subscription was asked for, ended ones too, by id"
     );
 }
 

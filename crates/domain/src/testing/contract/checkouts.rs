@@ -3,11 +3,13 @@
 use super::shop::{Shop, after, first, must, must_be_missing, must_be_stale, must_conflict};
 use super::{checkout_queues, checkout_races, full};
 use crate::access::Mode;
-use crate::checkout::{Actor, Checkout, Circumstances, Event, Lifecycle, WaitlistReason};
+use crate::checkout::{
+    Actor, Checkout, Circumstances, Event, Lifecycle, PaymentFailure, Refusal, WaitlistReason,
+};
 use crate::ids::CheckoutPubId;
 use crate::ports::{
-    CheckoutFilter, CheckoutSort, Database, IdGenerator, InsertedCheckout, Page, Scope, SortOrder,
-    Start, UniqueField,
+    CheckoutFilter, CheckoutSort, Database, IdGenerator, InsertedCheckout, InvoiceNews,
+    InvoiceOutcome, InvoiceTally, Page, Scope, SortOrder, Start, UniqueField,
 };
 
 /// The store of checkouts.
@@ -21,6 +23,7 @@ pub async fn checkouts(database: &dyn Database) {
     external_orders_are_unique(&shop).await;
     checkouts_are_found(&shop).await;
     histories_grow(&shop).await;
+    invoices_come_to_the_same_in_any_order(&shop).await;
     let shop = Shop::open(database).await;
     lists_are_filtered(&shop).await;
     let shop = Shop::open(database).await;
@@ -400,6 +403,57 @@ async fn histories_grow(shop: &Shop<'_>) {
     );
 }
 
+async fn invoices_come_to_the_same_in_any_order(shop: &Shop<'_>) {
+    let start = shop.make.tick();
+    let news = |invoice: &str, minutes, failed: Option<u32>| InvoiceNews {
+        invoice_id: invoice.to_owned(),
+        outcome: failed.map_or(InvoiceOutcome::Paid, |attempts| InvoiceOutcome::Failed {
+            attempts,
+            refusal: Refusal {
+                code: format!("declined_{attempts}"),
+                message: format!("{invoice} was declined"),
+            },
+        }),
+        at: start
+            .checked_add_signed(chrono::TimeDelta::minutes(minutes))
+            .unwrap_or(start),
+    };
+    let mut all = [
+        news("in_1", 0, None),
+        news("in_2", 1, Some(1)),
+        news("in_2", 2, Some(2)),
+        news("in_2", 3, None),
+        news("in_3", 4, Some(1)),
+        news("in_3", 5, Some(3)),
+        news("in_4", 2, Some(1)),
+    ];
+    let expected = InvoiceTally {
+        paid: 2,
+        failed_attempts: 4,
+        last_failure: Some(PaymentFailure {
+            message: "in_3 was declined".to_owned(),
+            code: "declined_3".to_owned(),
+            at: all.get(5).map_or(start, |news| news.at),
+        }),
+    };
+    for _ in 0..2 {
+        let checkout = shop.any_checkout(|it| it.at(Lifecycle::LeaseActive)).await;
+        let mut tally = InvoiceTally::default();
+        for news in all.iter().chain(&all) {
+            tally = shop
+                .done("checkouts.record_invoice: takes news in", async |uow| {
+                    uow.checkouts().record_invoice(checkout.id, news).await
+                })
+                .await;
+        }
+        assert_eq!(
+            tally, expected,
+            "checkouts.record_invoice: paid stays paid, more attempts count, repeated and reordered news come to the same"
+        );
+        all.reverse();
+    }
+}
+
 async fn lists_are_filtered(shop: &Shop<'_>) {
     let created = shop
         .any_checkout(|checkout| checkout.order("filter-1"))
@@ -523,7 +577,9 @@ async fn lists_are_sorted_and_paged(shop: &Shop<'_>) {
             .any_checkout(|checkout| {
                 checkout.at(lifecycle).with(|it| {
                     it.external_order_id = order.map(full::parsed);
-                    it.lease.start = lease.map(|days| day(days).date_naive());
+                    if let Some(days) = lease {
+                        it.lease.start = Some(day(days).date_naive());
+                    }
                     it.updated_at = day(change);
                 })
             })

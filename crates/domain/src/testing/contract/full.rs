@@ -172,6 +172,7 @@ pub(super) async fn checkout(shop: &Shop<'_>) -> Checkout {
             it.signed_at = Some(later(1));
             it.recurring = Recurring {
                 status: RecurringPaymentStatus::Active,
+                requested_at: Some(later(2)),
                 subscription_id: Some(format!("sub_{}", it.id)),
                 method: Some(PaymentMethod {
                     id: "pm_1".to_owned(),
@@ -183,6 +184,7 @@ pub(super) async fn checkout(shop: &Shop<'_>) -> Checkout {
                 }),
                 paid_cycles: 11,
                 failure_count: 2,
+                dispute_id: Some("dp_1".to_owned()),
                 last_failure: Some(PaymentFailure {
                     message: "Your card was declined.".to_owned(),
                     code: "card_declined".to_owned(),

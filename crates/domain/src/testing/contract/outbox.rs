@@ -28,6 +28,7 @@ pub async fn outbox(database: &dyn Database) {
     jobs_are_tried_again(&shop).await;
     buried_jobs_hold_up_their_subject(&shop).await;
     subjects_are_claimed_out_of_turn(&shop).await;
+    put_off_jobs_are_released(&shop).await;
     backlogs_are_counted_and_purged(&shop).await;
 }
 
@@ -368,6 +369,37 @@ async fn subjects_are_claimed_out_of_turn(shop: &Shop<'_>) {
         None,
         "outbox.claim_of: nothing of a subject without jobs"
     );
+}
+
+async fn put_off_jobs_are_released(shop: &Shop<'_>) {
+    let queue = Queue::of(shop, &[]).await;
+    let other = Queue::of(shop, &[]).await;
+    for queue in [&queue, &other] {
+        let mut job = queue.job(Effect::PushProduct);
+        job.available_at = queue.later(86_400);
+        queue.push(&[job, queue.job(Effect::PushVariant)]).await;
+    }
+    let now = queue.later(5);
+    let released = shop
+        .done("outbox.release: writes", async |uow| {
+            uow.outbox().release(queue.subject, now).await
+        })
+        .await;
+    assert!(released >= 1, "outbox.release: tells how many");
+    let job = queue
+        .claim_one(
+            5,
+            "outbox.release: the subject's jobs are due now, in order",
+        )
+        .await;
+    assert_eq!(
+        job.new.effect,
+        Effect::PushProduct,
+        "outbox.release: the subject's jobs are due now, in order"
+    );
+    other
+        .nothing(5, "outbox.release: other subjects' jobs stay put off")
+        .await;
 }
 
 async fn backlogs_are_counted_and_purged(shop: &Shop<'_>) {

@@ -235,8 +235,21 @@ async fn variants_are_found(shop: &Shop<'_>) {
         .await;
     assert_eq!(
         many,
-        [live],
+        std::slice::from_ref(&live),
         "variants.get_many: those that there are and that are not archived"
+    );
+    let mut all = shop
+        .seen("variants.get_many_with_archived: reads", async |view| {
+            view.variants()
+                .get_many_with_archived(organization, &[live.id, unknown, last.id, old.id])
+                .await
+        })
+        .await;
+    all.sort_by_key(|variant| variant.id);
+    assert_eq!(
+        all,
+        [old, last, live],
+        "variants.get_many_with_archived: those that there are, archived or not"
     );
 }
 

@@ -1,6 +1,8 @@
 //! Checkouts.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::PoisonError;
 
 use async_trait::async_trait;
 
@@ -8,13 +10,13 @@ use super::Memory;
 use super::paging::{directed, directed_nulls_last, page};
 use super::state::{CheckoutRow, State, check_version, count_up};
 use crate::access::Mode;
-use crate::checkout::{Checkout, Lifecycle, Phase, Tracking, Transition};
+use crate::checkout::{Checkout, Lifecycle, PaymentFailure, Phase, Tracking, Transition};
 use crate::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
 };
 use crate::ports::{
-    CheckoutFilter, CheckoutSort, CheckoutStore, InsertedCheckout, Page, Scope, SortOrder, Stamped,
-    StoreError, UniqueField,
+    CheckoutFilter, CheckoutSort, CheckoutStore, InsertedCheckout, InvoiceNews, InvoiceOutcome,
+    InvoiceTally, Page, Scope, SortOrder, Stamped, StoreError, UniqueField,
 };
 use crate::text::ExternalId;
 use crate::time::{Day, Timestamp};
@@ -109,6 +111,43 @@ fn first<K: Ord>(mut found: Vec<(K, CheckoutPubId)>, limit: u32) -> Vec<Checkout
     found.into_iter().map(|(_, id)| id).collect()
 }
 
+/// Whether the news of an invoice says more than what is known: paid stays paid, and
+/// of two failures the one with more attempts counts.
+const fn supersedes(news: &InvoiceOutcome, known: &InvoiceOutcome) -> bool {
+    match (news, known) {
+        (_, InvoiceOutcome::Paid) => false,
+        (InvoiceOutcome::Paid, InvoiceOutcome::Failed { .. }) => true,
+        (
+            InvoiceOutcome::Failed { attempts: new, .. },
+            InvoiceOutcome::Failed { attempts: old, .. },
+        ) => *new > *old,
+    }
+}
+
+fn tally<'a>(invoices: impl Iterator<Item = &'a InvoiceNews>) -> InvoiceTally {
+    let mut tally = InvoiceTally::default();
+    for invoice in invoices {
+        match &invoice.outcome {
+            InvoiceOutcome::Paid => tally.paid = tally.paid.saturating_add(1),
+            InvoiceOutcome::Failed { attempts, refusal } => {
+                tally.failed_attempts = tally.failed_attempts.saturating_add(*attempts);
+                if tally
+                    .last_failure
+                    .as_ref()
+                    .is_none_or(|last| last.at <= invoice.at)
+                {
+                    tally.last_failure = Some(PaymentFailure {
+                        message: refusal.message.clone(),
+                        code: refusal.code.clone(),
+                        at: invoice.at,
+                    });
+                }
+            }
+        }
+    }
+    tally
+}
+
 #[async_trait]
 impl CheckoutStore for Memory {
     async fn insert(&mut self, checkout: &Checkout) -> Result<InsertedCheckout, StoreError> {
@@ -131,7 +170,7 @@ impl CheckoutStore for Memory {
                 page_token: None,
                 history: Vec::new(),
                 waiting_since: checkout.created_at,
-                asked: 0,
+                invoices: BTreeMap::new(),
             },
         );
         Ok(InsertedCheckout::New)
@@ -321,6 +360,19 @@ impl CheckoutStore for Memory {
         Ok(())
     }
 
+    async fn record_invoice(
+        &mut self,
+        id: CheckoutPubId,
+        news: &InvoiceNews,
+    ) -> Result<InvoiceTally, StoreError> {
+        let row = self.change()?.checkouts.get_mut(&id).ok_or(MISSING)?;
+        let known = row.invoices.get(&news.invoice_id);
+        if known.is_none_or(|known| supersedes(&news.outcome, &known.outcome)) {
+            row.invoices.insert(news.invoice_id.clone(), news.clone());
+        }
+        Ok(tally(row.invoices.values()))
+    }
+
     async fn history(&mut self, id: CheckoutPubId) -> Result<Vec<Stamped>, StoreError> {
         let state = self.state();
         let row = state.checkouts.get(&id);
@@ -424,26 +476,45 @@ impl CheckoutStore for Memory {
         Ok(first(found.collect(), limit))
     }
 
+    async fn billed(
+        &mut self,
+        mode: Mode,
+        after: Option<CheckoutPubId>,
+        limit: u32,
+    ) -> Result<Vec<CheckoutPubId>, StoreError> {
+        let state = self.state();
+        let found = all(&state)
+            .filter(|checkout| {
+                checkout.mode == mode
+                    && checkout.recurring.requested_at.is_some()
+                    && after.is_none_or(|after| checkout.id > after)
+            })
+            .map(|checkout| ((), checkout.id));
+        Ok(first(found.collect(), limit))
+    }
+
     async fn under_way(&mut self, limit: u32) -> Result<Vec<CheckoutPubId>, StoreError> {
         let state = self.state();
-        let found = state.checkouts.values().filter_map(|row| {
-            let shipment = &row.checkout.shipment;
+        let mut turns = self
+            .shared()
+            .turns
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let found = all(&state).filter_map(|checkout| {
+            let shipment = &checkout.shipment;
             let is_under_way = matches!(
-                row.checkout.lifecycle(),
+                checkout.lifecycle(),
                 Lifecycle::Shipped | Lifecycle::FulfillmentException
             ) && shipment.tracking.is_some()
                 && shipment.delivered_at.is_none();
-            is_under_way.then_some(((row.asked, shipment.shipped_at), row.checkout.id))
+            let turn = turns.of.get(&checkout.id).copied();
+            is_under_way.then_some(((turn, shipment.shipped_at), checkout.id))
         });
         let asked = first(found.collect(), limit);
-        // A view shows whose turn it is; a unit of work takes the turns.
-        if let Ok(state) = self.change() {
-            for id in &asked {
-                let turn = state.next_number();
-                if let Some(row) = state.checkouts.get_mut(id) {
-                    row.asked = turn;
-                }
-            }
+        for id in &asked {
+            turns.last = turns.last.saturating_add(1);
+            let turn = turns.last;
+            turns.of.insert(*id, turn);
         }
         Ok(asked)
     }

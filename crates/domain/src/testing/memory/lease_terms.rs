@@ -44,6 +44,7 @@ impl LeaseTermStore for Memory {
             version: 1,
         };
         check_unique(state, &term)?;
+        state.reprice(term.organization_id);
         state.lease_terms.insert(term.id, term.clone());
         Ok(term)
     }
@@ -97,6 +98,7 @@ impl LeaseTermStore for Memory {
         check_version(state.lease_terms.get(&term.id), term)?;
         check_unique(state, term)?;
         count_up(term);
+        state.reprice(term.organization_id);
         state.lease_terms.insert(term.id, term.clone());
         Ok(())
     }
@@ -110,10 +112,11 @@ impl LeaseTermStore for Memory {
         if in_use {
             return Ok(DeletedTerm::InUse);
         }
-        state
+        let term = state
             .lease_terms
             .remove(&id)
-            .map(|_| DeletedTerm::Gone)
-            .ok_or(StoreError::Missing("lease term"))
+            .ok_or(StoreError::Missing("lease term"))?;
+        state.reprice(term.organization_id);
+        Ok(DeletedTerm::Gone)
     }
 }

@@ -23,12 +23,14 @@ mod state;
 mod tracking;
 mod variants;
 
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use async_lock::{Mutex, MutexGuardArc};
 use async_trait::async_trait;
 
 use self::state::State;
+use crate::ids::CheckoutPubId;
 use crate::ports::{
     CategoryStore, CheckoutStore, CustomerStore, Database, IdempotencyStore, InboxStore, KeyStore,
     LeaseTermStore, OrganizationStore, OutboxStore, PickupLocationStore, ProductStore, StoreError,
@@ -39,6 +41,15 @@ use crate::ports::{
 struct Shared {
     committed: RwLock<Arc<State>>,
     writer: Arc<Mutex<()>>,
+    /// Whose carrier was asked when, as a place in the round: no part of any unit
+    /// of work, because asking has happened whatever becomes of the work.
+    turns: std::sync::Mutex<Turns>,
+}
+
+#[derive(Debug, Default)]
+struct Turns {
+    last: u64,
+    of: HashMap<CheckoutPubId, u64>,
 }
 
 impl Shared {
@@ -98,6 +109,12 @@ impl Memory {
         match self {
             Self::Work { state, .. } => Arc::clone(state),
             Self::View(shared) => shared.committed(),
+        }
+    }
+
+    const fn shared(&self) -> &Arc<Shared> {
+        match self {
+            Self::Work { shared, .. } | Self::View(shared) => shared,
         }
     }
 

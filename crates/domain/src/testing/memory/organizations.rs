@@ -63,12 +63,25 @@ impl OrganizationStore for Memory {
 
     async fn update(&mut self, organization: &mut Organization) -> Result<(), StoreError> {
         let state = self.change()?;
-        check_version(state.organizations.get(&organization.id), organization)?;
+        let stored = state.organizations.get(&organization.id);
+        check_version(stored, organization)?;
+        if stored.is_some_and(|stored| stored.discount != organization.discount) {
+            state.reprice(organization.id);
+        }
         count_up(organization);
         state
             .organizations
             .insert(organization.id, organization.clone());
         Ok(())
+    }
+
+    async fn pricing_revision(&mut self, organization: OrganizationId) -> Result<i64, StoreError> {
+        let state = self.state();
+        Ok(state
+            .pricing_revisions
+            .get(&organization)
+            .copied()
+            .unwrap_or_default())
     }
 }
 

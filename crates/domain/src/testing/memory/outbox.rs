@@ -172,6 +172,18 @@ impl OutboxStore for Memory {
         Ok(requeued)
     }
 
+    async fn release(&mut self, subject: JobSubject, now: Timestamp) -> Result<u64, StoreError> {
+        let mut released: u64 = 0;
+        for row in &mut self.change()?.jobs {
+            let is_put_off = row.job.state == JobState::Pending && row.job.new.available_at > now;
+            if row.job.new.subject == subject && is_put_off {
+                row.job.new.available_at = now;
+                released = released.saturating_add(1);
+            }
+        }
+        Ok(released)
+    }
+
     async fn backlog(&mut self) -> Result<(u64, u64), StoreError> {
         let state = self.state();
         let states = || state.jobs.iter().map(|row| row.job.state);

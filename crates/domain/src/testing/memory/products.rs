@@ -156,8 +156,15 @@ impl ProductStore for Memory {
 
     async fn update(&mut self, product: &mut Product) -> Result<(), StoreError> {
         let state = self.change()?;
-        check_version(state.products.get(&product.id), product)?;
+        let stored = state.products.get(&product.id);
+        check_version(stored, product)?;
+        let reprices = stored.is_some_and(|stored| {
+            (stored.discount, stored.status) != (product.discount, product.status)
+        });
         check_unique(state, product)?;
+        if reprices {
+            state.reprice(product.organization_id);
+        }
         count_up(product);
         state.products.insert(product.id, product.clone());
         Ok(())
@@ -165,9 +172,11 @@ impl ProductStore for Memory {
 
     async fn delete(&mut self, id: ProductPubId) -> Result<(), StoreError> {
         let state = self.change()?;
-        if state.products.remove(&id).is_none() {
-            return Err(StoreError::Missing("product"));
-        }
+        let product = state
+            .products
+            .remove(&id)
+            .ok_or(StoreError::Missing("product"))?;
+        state.reprice(product.organization_id);
         state.variants.retain(|_, variant| variant.product_id != id);
         state
             .lease_terms

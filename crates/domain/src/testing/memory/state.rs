@@ -13,7 +13,9 @@ use crate::ids::{
 };
 use crate::lease_term::LeaseTerm;
 use crate::organization::{Organization, PickupLocation};
-use crate::ports::{IdempotencyKey, InboxMessage, Job, Stamped, StoreError, StoredAnswer};
+use crate::ports::{
+    IdempotencyKey, InboxMessage, InvoiceNews, Job, Stamped, StoreError, StoredAnswer,
+};
 use crate::time::Timestamp;
 
 /// A checkout and what the store alone knows of it.
@@ -24,8 +26,8 @@ pub(super) struct CheckoutRow {
     pub(super) history: Vec<Stamped>,
     /// When it began to wait; kept afterwards, as its place in the line.
     pub(super) waiting_since: Timestamp,
-    /// When its carrier was asked last, counted over all checkouts.
-    pub(super) asked: i64,
+    /// What is known of the invoices of its subscription, by their ids.
+    pub(super) invoices: BTreeMap<String, InvoiceNews>,
 }
 
 #[derive(Debug, Clone)]
@@ -54,6 +56,8 @@ pub(super) struct TrackingRow {
 pub(super) struct State {
     /// The number that was given last.
     last_number: i64,
+    /// How often an organization's prices changed.
+    pub(super) pricing_revisions: BTreeMap<OrganizationId, i64>,
     pub(super) organizations: BTreeMap<OrganizationId, Organization>,
     pub(super) pickup_locations: BTreeMap<PickupLocationId, PickupLocation>,
     pub(super) keys: BTreeMap<ApiKeyPubId, ApiKey>,
@@ -76,6 +80,12 @@ impl State {
     pub(super) const fn next_number(&mut self) -> i64 {
         self.last_number = self.last_number.saturating_add(1);
         self.last_number
+    }
+
+    /// Counts a change of what the organization's prices are made of.
+    pub(super) fn reprice(&mut self, id: OrganizationId) {
+        let revision = self.pricing_revisions.entry(id).or_default();
+        *revision = revision.saturating_add(1);
     }
 
     /// Refuses a record whose organization is not there, as a foreign key does.

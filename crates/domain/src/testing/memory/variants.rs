@@ -48,6 +48,19 @@ fn check_unique(state: &State, variant: &ProductVariant) -> Result<(), StoreErro
     Ok(())
 }
 
+/// What prices, and look-ups of prices, depend on.
+fn sold_as(variant: &ProductVariant) -> impl PartialEq {
+    let it = variant.clone();
+    (
+        it.price,
+        it.discount,
+        it.options,
+        it.status,
+        it.sku,
+        it.external_id,
+    )
+}
+
 fn find(
     state: &State,
     organization: OrganizationId,
@@ -69,6 +82,7 @@ impl VariantStore for Memory {
             return Err(StoreError::Missing("product"));
         }
         check_unique(state, variant)?;
+        state.reprice(variant.organization_id);
         state.variants.insert(variant.id, variant.clone());
         Ok(())
     }
@@ -126,6 +140,20 @@ impl VariantStore for Memory {
                     && is_live(variant)
                     && ids.contains(&variant.id)
             })
+            .cloned()
+            .collect())
+    }
+
+    async fn get_many_with_archived(
+        &mut self,
+        organization: OrganizationId,
+        ids: &[ProductVariantPubId],
+    ) -> Result<Vec<ProductVariant>, StoreError> {
+        let state = self.state();
+        Ok(state
+            .variants
+            .values()
+            .filter(|variant| variant.organization_id == organization && ids.contains(&variant.id))
             .cloned()
             .collect())
     }
@@ -188,19 +216,26 @@ impl VariantStore for Memory {
 
     async fn update(&mut self, variant: &mut ProductVariant) -> Result<(), StoreError> {
         let state = self.change()?;
-        check_version(state.variants.get(&variant.id), variant)?;
+        let stored = state.variants.get(&variant.id);
+        check_version(stored, variant)?;
+        let reprices = stored.is_some_and(|stored| sold_as(stored) != sold_as(variant));
         check_unique(state, variant)?;
+        if reprices {
+            state.reprice(variant.organization_id);
+        }
         count_up(variant);
         state.variants.insert(variant.id, variant.clone());
         Ok(())
     }
 
     async fn delete(&mut self, id: ProductVariantPubId) -> Result<(), StoreError> {
-        self.change()?
+        let state = self.change()?;
+        let variant = state
             .variants
             .remove(&id)
-            .map(|_| ())
-            .ok_or(StoreError::Missing("variant"))
+            .ok_or(StoreError::Missing("variant"))?;
+        state.reprice(variant.organization_id);
+        Ok(())
     }
 
     async fn has_checkout_items(&mut self, id: ProductVariantPubId) -> Result<bool, StoreError> {
