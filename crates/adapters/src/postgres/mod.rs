@@ -7,10 +7,15 @@ mod checkout;
 mod connect;
 pub(crate) mod decode;
 pub(crate) mod error;
+pub(crate) mod hash;
+mod idempotency;
+mod inbox;
 mod migrate;
+mod outbox;
 mod pool;
 mod schema;
 mod tls;
+mod tracking;
 mod unit_of_work;
 
 pub use connect::InvalidUrl;

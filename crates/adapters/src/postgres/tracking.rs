@@ -1,0 +1,124 @@
+//! The store of tracking events.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use lessor_domain::checkout::Tracking;
+use lessor_domain::fulfillment::{Reported, TrackingEvent};
+use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ports::{StoreError, TrackingStore};
+use lessor_domain::time::Timestamp;
+
+use super::PgUnitOfWork;
+use super::decode::Place;
+use super::error::store_error;
+use super::hash;
+use super::schema::tracking_events;
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = tracking_events, check_for_backend(diesel::pg::Pg))]
+struct EventRow {
+    id: i64,
+    at: Timestamp,
+    status: String,
+    description: Option<String>,
+    location: Option<String>,
+    signed_by: Option<String>,
+    estimated_delivery: Option<Timestamp>,
+    origin: String,
+    received_at: Timestamp,
+}
+
+impl EventRow {
+    fn into_event(self) -> Result<TrackingEvent, StoreError> {
+        let at = Place::new("tracking_events", &self.id);
+        Ok(TrackingEvent {
+            reported: Reported {
+                at: self.at,
+                status: at.parse("status", &self.status)?,
+                description: at.parse_if("description", self.description)?,
+                location: at.parse_if("location", self.location)?,
+                signed_by: at.parse_if("signed_by", self.signed_by)?,
+                estimated_delivery: self.estimated_delivery,
+            },
+            origin: at.parse("origin", &self.origin)?,
+            received_at: self.received_at,
+        })
+    }
+}
+
+/// What two reports of the same thing have in common.
+fn dedupe_key(id: CheckoutPubId, tracking: &Tracking, reported: &Reported) -> [u8; 32] {
+    // No text that is there is empty.
+    let description = reported
+        .description
+        .as_ref()
+        .map_or("", |text| text.as_str());
+    let location = reported.location.as_ref().map_or("", |text| text.as_str());
+    hash::of_parts(
+        "tracking event",
+        &[
+            id.as_uuid().as_bytes(),
+            tracking.carrier.as_str().as_bytes(),
+            tracking.number.as_str().as_bytes(),
+            &reported.at.timestamp_micros().to_be_bytes(),
+            reported.status.as_str().as_bytes(),
+            description.as_bytes(),
+            location.as_bytes(),
+        ],
+    )
+}
+
+#[async_trait]
+impl TrackingStore for PgUnitOfWork {
+    async fn insert(
+        &mut self,
+        id: CheckoutPubId,
+        tracking: &Tracking,
+        event: &TrackingEvent,
+    ) -> Result<bool, StoreError> {
+        let reported = &event.reported;
+        diesel::insert_into(tracking_events::table)
+            .values((
+                tracking_events::checkout_id.eq(id.as_uuid()),
+                tracking_events::tracking_number.eq(tracking.number.as_str()),
+                tracking_events::carrier.eq(tracking.carrier.as_str()),
+                tracking_events::at.eq(reported.at),
+                tracking_events::status.eq(reported.status.as_str()),
+                tracking_events::description
+                    .eq(reported.description.as_ref().map(|text| text.as_str())),
+                tracking_events::location.eq(reported.location.as_ref().map(|text| text.as_str())),
+                tracking_events::signed_by
+                    .eq(reported.signed_by.as_ref().map(|text| text.as_str())),
+                tracking_events::estimated_delivery.eq(reported.estimated_delivery),
+                tracking_events::origin.eq(event.origin.as_str()),
+                tracking_events::received_at.eq(event.received_at),
+                tracking_events::dedupe_key.eq(dedupe_key(id, tracking, reported).to_vec()),
+            ))
+            .on_conflict(tracking_events::dedupe_key)
+            .do_nothing()
+            .execute(self.connection()?)
+            .await
+            .map(|written| written == 1)
+            .map_err(store_error)
+    }
+
+    async fn list(
+        &mut self,
+        id: CheckoutPubId,
+        tracking: &Tracking,
+    ) -> Result<Vec<TrackingEvent>, StoreError> {
+        tracking_events::table
+            .filter(tracking_events::checkout_id.eq(id.as_uuid()))
+            .filter(tracking_events::tracking_number.eq(tracking.number.as_str()))
+            .filter(tracking_events::carrier.eq(tracking.carrier.as_str()))
+            .order((tracking_events::at, tracking_events::id))
+            .select(EventRow::as_select())
+            .load(self.connection()?)
+            .await
+            .map_err(store_error)?
+            .into_iter()
+            .map(EventRow::into_event)
+            .collect()
+    }
+}
