@@ -182,6 +182,7 @@ create index checkouts_that_lapse_idx on checkouts (preauth_expires_at, id)
         and lifecycle not in ('returned', 'cancelled', 'expired', 'identityFailed', 'qualificationFailed');
 create index checkouts_whose_lease_ends_idx on checkouts (lease_end, id)
     where lifecycle = 'leaseActive';
+create index checkouts_billed_idx on checkouts (mode, id) where subscription_requested_at is not null;
 create index checkouts_under_way_idx on checkouts (tracking_turn nulls first, shipped_at, id)
     where lifecycle in ('shipped', 'fulfillmentException') and tracking_number is not null
         and delivered_at is null;

@@ -488,6 +488,15 @@ impl CheckoutStore for PgUnitOfWork {
         queues::leases_ended_before(self.connection()?, day, limit).await
     }
 
+    async fn billed(
+        &mut self,
+        mode: Mode,
+        after: Option<CheckoutPubId>,
+        limit: u32,
+    ) -> Result<Vec<CheckoutPubId>, StoreError> {
+        queues::billed(self.connection()?, mode, after, limit).await
+    }
+
     async fn under_way(&mut self, limit: u32) -> Result<Vec<CheckoutPubId>, StoreError> {
         queues::under_way(self.connection()?, limit).await
     }

@@ -5,6 +5,7 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use lessor_domain::access::Mode;
 use lessor_domain::checkout::{Lifecycle, Phase};
 use lessor_domain::ids::{CheckoutPubId, OrganizationId, ProductVariantPubId};
 use lessor_domain::ports::StoreError;
@@ -144,6 +145,26 @@ pub(super) async fn leases_ended_before(
         .await
         .map(ids)
         .map_err(store_error)
+}
+
+/// Those whose subscription was asked for.
+pub(super) async fn billed(
+    connection: &mut AsyncPgConnection,
+    mode: Mode,
+    after: Option<CheckoutPubId>,
+    limit: u32,
+) -> Result<Vec<CheckoutPubId>, StoreError> {
+    let mut query = checkouts::table
+        .filter(checkouts::mode.eq(mode.as_str()))
+        .filter(checkouts::subscription_requested_at.is_not_null())
+        .order(checkouts::id)
+        .limit(i64::from(limit))
+        .select(checkouts::id)
+        .into_boxed();
+    if let Some(after) = after {
+        query = query.filter(checkouts::id.gt(after.as_uuid()));
+    }
+    query.load(connection).await.map(ids).map_err(store_error)
 }
 
 #[derive(QueryableByName)]
