@@ -205,6 +205,18 @@ impl Checkout {
             {
                 refuse("the goods are not shipped: it can go back to orderConfirmed")
             }
+            // Whoever captured it, and wherever: nobody leases what they did not sign.
+            Event::DepositCaptured { .. } if self.signed_at.is_none() => {
+                refuse("the lease is to be signed first")
+            }
+            Event::StockFreed {
+                stock: StockTaken::NoneLeft,
+            } => refuse("no stock is left for it"),
+            Event::StockFreed {
+                stock: StockTaken::Taken,
+            } if self.lifecycle() == Lifecycle::WaitlistedAfterProfile => {
+                refuse("stock is taken with the deposit, not before")
+            }
             Event::DocumentsSigned if self.recurring.method.is_none() => {
                 refuse("a recurring payment method is needed first")
             }
