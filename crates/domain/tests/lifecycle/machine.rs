@@ -1,0 +1,449 @@
+//! Whatever happens to a checkout, in whatever order, these rules hold.
+
+use chrono::TimeDelta;
+use lessor_domain::checkout::{
+    Actor, Applied, Arrow, Checkout, Circumstances, Effect, Event, EventKind, Facts, Lifecycle,
+    Move, Outcome, Phase, RecurringPaymentStatus, State, StockTaken, TransitionError, arrows_from,
+    transition,
+};
+use lessor_domain::customer::{CreditStatus, IdentityStatus};
+use lessor_domain::ports::Clock;
+use lessor_domain::testing::Fixtures;
+use lessor_domain::time::add_months;
+use proptest::prelude::*;
+
+use crate::events::{Details, event};
+
+/// One thing that happens.
+#[derive(Debug, Clone, Copy)]
+struct Command {
+    /// Which event, among those that move the checkout on or among all.
+    pick: prop::sample::Index,
+    /// Whether the event is one of those that the state has arrows for.
+    possible: bool,
+    /// Whether it is an ending or a step back.
+    detour: bool,
+    /// Whether it happens twice, as whatever is delivered at least once may.
+    twice: bool,
+    details: Details,
+    /// What is known of the customer by then.
+    facts: Facts,
+}
+
+fn facts() -> impl Strategy<Value = Facts> {
+    let identity = prop_oneof![
+        3 => Just(IdentityStatus::None),
+        1 => Just(IdentityStatus::Processing),
+        1 => Just(IdentityStatus::Verified),
+        1 => Just(IdentityStatus::Failed),
+    ];
+    let credit = prop_oneof![
+        3 => Just(CreditStatus::Unknown),
+        1 => Just(CreditStatus::Passed),
+        1 => Just(CreditStatus::Failed),
+    ];
+    (any::<bool>(), identity, credit).prop_map(|(profile_complete, identity, credit)| Facts {
+        profile_complete,
+        identity,
+        credit,
+    })
+}
+
+fn command() -> impl Strategy<Value = Command> {
+    let details =
+        (any::<bool>(), any::<bool>(), 0_u32..1_000).prop_map(|(tracked, reusable, number)| {
+            Details {
+                tracked,
+                reusable,
+                number,
+            }
+        });
+    (
+        any::<prop::sample::Index>(),
+        prop::bool::weighted(0.8),
+        prop::bool::weighted(0.06),
+        prop::bool::weighted(0.2),
+        details,
+        facts(),
+    )
+        .prop_map(|(pick, possible, detour, twice, details, facts)| Command {
+            pick,
+            possible,
+            detour,
+            twice,
+            details,
+            facts,
+        })
+}
+
+/// Endings and steps back are rare: they would keep most checkouts from coming far.
+fn choose(checkout: &Checkout, command: &Command) -> EventKind {
+    if !command.possible {
+        return *command.pick.get(EventKind::ALL);
+    }
+    let is_detour = |arrow: &Arrow| {
+        let ends = arrow.to.is_ended() && arrow.to != Lifecycle::Returned;
+        ends || arrow.to.rank() < arrow.from.rank()
+    };
+    let choices: Vec<Arrow> = arrows_from(checkout.lifecycle())
+        .filter(|arrow| is_detour(arrow) == command.detour)
+        .collect();
+    if choices.is_empty() {
+        *command.pick.get(EventKind::ALL)
+    } else {
+        command.pick.get(&choices).event
+    }
+}
+
+/// A checkout and what the world outside of it counts.
+struct World {
+    make: Fixtures,
+    checkout: Checkout,
+    /// Units of stock that were taken and not given back.
+    stock: i32,
+    subscriptions_asked_for: u32,
+    /// The states that it has been in.
+    seen: Vec<Lifecycle>,
+}
+
+/// What happens once the deposit is gone, or has to be.
+fn deposit_effects(applied: &Applied) -> Vec<Effect> {
+    let is_about_deposit =
+        |effect: &&Effect| matches!(effect, Effect::VoidDeposit | Effect::RefundDeposit);
+    applied
+        .effects
+        .iter()
+        .filter(is_about_deposit)
+        .copied()
+        .collect()
+}
+
+impl World {
+    fn new(start: Lifecycle, with_term: bool, with_address: bool) -> Self {
+        let make = Fixtures::default();
+        let organization = make.organization().build();
+        let customer = make.customer(&organization).build();
+        let product = make.product(&organization).build();
+        let variant = make.variant(&product).build();
+        let term = make.lease_term(&organization).build();
+        let mut builder = make.checkout(&customer, &variant).at(start);
+        if with_term {
+            builder = builder.term(&term);
+        }
+        if with_address {
+            builder = builder.ships_to(make.address());
+        }
+        let checkout = builder.build();
+        Self {
+            make,
+            checkout,
+            stock: 0,
+            subscriptions_asked_for: 0,
+            seen: vec![start],
+        }
+    }
+
+    fn happen(&mut self, command: &Command) {
+        let kind = choose(&self.checkout, command);
+        let at = self.make.clock().advance(TimeDelta::minutes(1));
+        let actor = kind.actors().first().copied().unwrap_or(Actor::System);
+        let by = Circumstances::new(at, actor);
+        let event = event(kind, command.details, &self.checkout, &self.make, at);
+        self.apply(&event, &by, &command.facts);
+        if command.twice {
+            self.apply(&event, &by, &command.facts);
+        }
+    }
+
+    fn apply(&mut self, event: &Event, by: &Circumstances, facts: &Facts) {
+        let before = self.checkout.clone();
+        let result = self.checkout.apply(event.clone(), by, facts);
+        match &result {
+            Err(error) => self.was_refused(&before, event, error),
+            Ok(applied) if applied.outcome == Outcome::AlreadyApplied => {
+                self.was_late(&before, event, applied);
+            }
+            Ok(applied) => self.was_applied(&before, event, by, applied),
+        }
+        self.makes_sense();
+    }
+
+    fn was_refused(&self, before: &Checkout, event: &Event, error: &TransitionError) {
+        assert_eq!(
+            &self.checkout, before,
+            "a refused event changes nothing: {event:?}"
+        );
+        assert_eq!(
+            (error.from, error.event),
+            (before.lifecycle(), event.kind())
+        );
+        assert!(!error.why.is_empty(), "a refusal says why");
+    }
+
+    /// Nothing but the ids and times of an answer that came late may change.
+    fn was_late(&self, before: &Checkout, event: &Event, applied: &Applied) {
+        assert!(
+            applied.transitions.is_empty() && applied.effects.is_empty() && !applied.releases_stock,
+            "a replay asks for nothing: {event:?} gave {applied:?}"
+        );
+        let mut expected = before.clone();
+        expected.deposit.clone_from(&self.checkout.deposit);
+        expected
+            .recurring
+            .subscription_id
+            .clone_from(&self.checkout.recurring.subscription_id);
+        expected.shipment.clone_from(&self.checkout.shipment);
+        assert_eq!(
+            self.checkout, expected,
+            "a replay changes nothing else: {event:?}"
+        );
+        let (old, new) = (&before.deposit, &self.checkout.deposit);
+        let kept = |old: &Option<String>, new: &Option<String>| old.is_none() || old == new;
+        assert!(
+            kept(&old.payment_intent_id, &new.payment_intent_id)
+                && kept(&old.invoice_id, &new.invoice_id)
+                && kept(
+                    &before.recurring.subscription_id,
+                    &self.checkout.recurring.subscription_id
+                ),
+            "a late answer replaces no id that is known: {event:?}"
+        );
+    }
+
+    fn was_applied(
+        &mut self,
+        before: &Checkout,
+        event: &Event,
+        by: &Circumstances,
+        applied: &Applied,
+    ) {
+        assert_eq!(self.checkout.updated_at, by.at);
+        // The steps are a path through the table that begins and ends where the checkout did.
+        let mut place = before.lifecycle();
+        for step in &applied.transitions {
+            assert_eq!(step.from, place, "{applied:?}");
+            let allowed = match transition(step.from, step.event) {
+                Move::To(to) => to == step.to,
+                Move::Stay => step.to == step.from,
+                Move::AlreadyApplied | Move::Refused => false,
+            };
+            assert!(allowed, "{step:?} is not in the table");
+            if step.to != step.from {
+                assert_eq!(step.at, by.at);
+                self.seen.push(step.to);
+                self.progress_rises(step.from, step.to);
+            }
+            place = step.to;
+        }
+        assert_eq!(place, self.checkout.lifecycle(), "{applied:?}");
+        assert!(
+            applied
+                .transitions
+                .first()
+                .is_some_and(|step| step.event == event.kind()),
+            "the first step is the event's own: {applied:?}"
+        );
+        assert!(
+            !before.lifecycle().is_ended(),
+            "an ended checkout moves no more: {event:?}"
+        );
+        self.stock_is_counted(before, event, applied);
+        self.deposits_are_let_go(before, applied);
+        self.billing_is_asked_for_once(applied);
+    }
+
+    /// Percentages along the way that meets no obstacle.
+    fn progress_rises(&self, from: Lifecycle, to: Lifecycle) {
+        let percentage = |lifecycle| {
+            let mut there = self.checkout.clone();
+            there.state = State::new(lifecycle);
+            there.progress().percentage
+        };
+        let is_ahead = from
+            .rank()
+            .zip(to.rank())
+            .is_some_and(|(from, to)| from < to);
+        if is_ahead {
+            assert!(percentage(from) <= percentage(to), "{from} -> {to} falls");
+        }
+    }
+
+    fn stock_is_counted(&mut self, before: &Checkout, event: &Event, applied: &Applied) {
+        let is_taken = matches!(
+            event,
+            Event::DepositAuthorized {
+                stock: StockTaken::Taken,
+                ..
+            } | Event::StockFreed {
+                stock: StockTaken::Taken
+            }
+        );
+        self.stock += i32::from(is_taken) - i32::from(applied.releases_stock);
+        assert!(
+            (0..=1).contains(&self.stock),
+            "{event:?} leaves {} units",
+            self.stock
+        );
+        assert_eq!(
+            self.checkout.holds_stock,
+            self.stock == 1,
+            "a unit is held until it is given back, once: {event:?}"
+        );
+        assert_eq!(
+            applied.releases_stock,
+            before.holds_stock && !self.checkout.holds_stock,
+            "{event:?}"
+        );
+        if matches!(
+            self.checkout.lifecycle(),
+            Lifecycle::Cancelled | Lifecycle::Expired
+        ) {
+            assert_eq!(self.stock, 0, "who ends without a lease keeps no stock");
+        }
+    }
+
+    fn deposits_are_let_go(&self, before: &Checkout, applied: &Applied) {
+        let ends = self.checkout.lifecycle().is_ended();
+        let expected: &[Effect] = if !ends {
+            &[]
+        } else if before.deposit.captured_at.is_some() {
+            &[Effect::RefundDeposit]
+        } else if before.deposit.payment_intent_id.is_some()
+            || before.lifecycle() == Lifecycle::DepositProcessing
+        {
+            &[Effect::VoidDeposit]
+        } else {
+            &[]
+        };
+        assert_eq!(
+            deposit_effects(applied),
+            expected,
+            "a deposit is let go exactly when its checkout ends: {} -> {}",
+            before.lifecycle(),
+            self.checkout.lifecycle()
+        );
+    }
+
+    fn billing_is_asked_for_once(&mut self, applied: &Applied) {
+        let count = |wanted: Effect| {
+            applied
+                .effects
+                .iter()
+                .filter(|effect| **effect == wanted)
+                .count()
+        };
+        self.subscriptions_asked_for += u32::try_from(count(Effect::CreateSubscription)).unwrap();
+        assert!(
+            self.subscriptions_asked_for <= 1,
+            "one subscription for each checkout, ever"
+        );
+        assert_eq!(
+            self.checkout.recurring.requested_at.is_some(),
+            self.subscriptions_asked_for == 1
+        );
+        let ends_billed = self.checkout.lifecycle().is_ended()
+            && (self.subscriptions_asked_for == 1
+                || self.checkout.recurring.subscription_id.is_some());
+        assert_eq!(
+            count(Effect::CancelSubscription),
+            usize::from(ends_billed),
+            "billing ends with the checkout, and only then"
+        );
+    }
+
+    /// What must be true of a checkout at any time.
+    fn makes_sense(&self) {
+        let checkout = &self.checkout;
+        let state = checkout.lifecycle();
+        let progress = checkout.progress();
+        assert!(progress.percentage <= 100);
+        assert_eq!(
+            progress.percentage == 100,
+            matches!(state.phase(), Phase::Active | Phase::Return),
+            "{state} is at {} %",
+            progress.percentage
+        );
+        if state.is_confirmed() {
+            assert!(checkout.deposit.captured_at.is_some(), "{state} is paid");
+            assert!(checkout.signed_at.is_some(), "{state} is signed");
+            assert!(checkout.recurring.method.is_some(), "{state} can be billed");
+            assert!(checkout.term.is_some(), "{state} has a term");
+        }
+        if matches!(state.phase(), Phase::Active | Phase::Return) {
+            let start = checkout.lease.start.unwrap();
+            let months = u32::from(checkout.term.unwrap().months.get());
+            assert_eq!(checkout.lease.end, add_months(start, months));
+            assert!(checkout.recurring.subscription_id.is_some());
+            assert_eq!(checkout.recurring.status, RecurringPaymentStatus::Active);
+        }
+        if state == Lifecycle::Shipped {
+            assert!(checkout.shipment.shipped_at.is_some());
+        }
+        if state.is_waitlisted() {
+            assert!(checkout.waitlist.is_some(), "{state} waits for something");
+        }
+        if checkout.holds_stock {
+            assert!(
+                state.is_confirmed()
+                    || matches!(
+                        state,
+                        Lifecycle::RecurringPaymentMethodPending
+                            | Lifecycle::DocumentsPending
+                            | Lifecycle::CaptureFailed
+                    ),
+                "{state} holds stock"
+            );
+        }
+    }
+}
+
+fn start() -> impl Strategy<Value = Lifecycle> {
+    prop_oneof![
+        6 => Just(Lifecycle::Created),
+        1 => Just(Lifecycle::WaitlistedAfterProfile),
+        1 => Just(Lifecycle::WaitlistedLocation),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(800))]
+
+    #[test]
+    fn the_rules_hold_whatever_happens(
+        start in start(),
+        with_term in prop::bool::weighted(0.9),
+        with_address in any::<bool>(),
+        commands in prop::collection::vec(command(), 1..80),
+    ) {
+        let mut world = World::new(start, with_term, with_address);
+        let begun = world.make.clock().now();
+        for command in &commands {
+            world.happen(command);
+        }
+        prop_assert!(world.make.clock().now() > begun);
+    }
+}
+
+/// The property is worth what it reaches: chance has to find every state.
+#[test]
+fn chance_reaches_every_state() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+
+    let mut runner = TestRunner::deterministic();
+    let commands = prop::collection::vec(command(), 80);
+    let mut seen = std::collections::HashSet::new();
+    for _ in 0..400 {
+        let start = start().new_tree(&mut runner).unwrap().current();
+        let mut world = World::new(start, true, false);
+        for command in commands.new_tree(&mut runner).unwrap().current() {
+            world.happen(&command);
+        }
+        seen.extend(world.seen);
+    }
+    let missed: Vec<_> = Lifecycle::ALL
+        .iter()
+        .filter(|state| !seen.contains(state))
+        .collect();
+    assert!(missed.is_empty(), "never reached: {missed:?}");
+}

@@ -1,0 +1,350 @@
+//! Single stories: what the table cannot show.
+
+use chrono::TimeDelta;
+use lessor_domain::checkout::{
+    Actor, Applied, Checkout, Circumstances, Effect, Event, EventKind, Facts, Lifecycle, Outcome,
+    StockTaken,
+};
+use lessor_domain::customer::{CreditStatus, IdentityStatus};
+use lessor_domain::testing::Fixtures;
+
+use crate::events::{Details, card, event};
+
+const DETAILS: Details = Details {
+    tracked: true,
+    reusable: false,
+    number: 1,
+};
+
+struct Story {
+    make: Fixtures,
+    checkout: Checkout,
+}
+
+impl Story {
+    fn new() -> Self {
+        let make = Fixtures::default();
+        let organization = make.organization().build();
+        let customer = make.customer(&organization).build();
+        let product = make.product(&organization).build();
+        let variant = make.variant(&product).build();
+        let term = make.lease_term(&organization).build();
+        let checkout = make.checkout(&customer, &variant).term(&term).build();
+        Self { make, checkout }
+    }
+
+    fn try_event(&mut self, event: Event, facts: &Facts) -> Result<Applied, String> {
+        let at = self.make.clock().advance(TimeDelta::minutes(1));
+        let actor = event
+            .kind()
+            .actors()
+            .first()
+            .copied()
+            .unwrap_or(Actor::System);
+        self.checkout
+            .apply(event, &Circumstances::new(at, actor), facts)
+            .map_err(|error| error.to_string())
+    }
+
+    fn tell(&mut self, event: Event) -> Applied {
+        self.try_event(event, &Facts::NONE).unwrap()
+    }
+
+    /// Lets the events happen, with the data that they need.
+    fn walk(&mut self, kinds: &[EventKind], details: Details) -> Applied {
+        let mut last = None;
+        for kind in kinds {
+            let at = self.make.tick();
+            let event = event(*kind, details, &self.checkout, &self.make, at);
+            last = Some(self.tell(event));
+        }
+        last.unwrap()
+    }
+}
+
+const TO_DEPOSIT: &[EventKind] = &[
+    EventKind::Opened,
+    EventKind::ProfileCompleted,
+    EventKind::IdentityRequested,
+    EventKind::IdentityStarted,
+    EventKind::IdentitySubmitted,
+    EventKind::IdentityVerified,
+    EventKind::Qualified,
+    EventKind::ShippingAddressGiven,
+    EventKind::LeaseAccepted,
+    EventKind::DepositSubmitted,
+];
+const TO_CONFIRMATION: &[EventKind] = &[
+    EventKind::DepositAuthorized,
+    EventKind::PaymentMethodSaved,
+    EventKind::DocumentsSigned,
+    EventKind::DepositCaptured,
+];
+
+#[test]
+fn what_is_known_is_passed_through() {
+    let mut story = Story::new();
+    story.checkout.shipping.address = Some(story.make.address());
+    let known = Facts {
+        profile_complete: true,
+        identity: IdentityStatus::Verified,
+        credit: CreditStatus::Passed,
+    };
+    let applied = story.try_event(Event::Opened, &known).unwrap();
+    assert_eq!(story.checkout.lifecycle(), Lifecycle::LeaseReviewPending);
+    let path: Vec<_> = applied
+        .transitions
+        .iter()
+        .map(|step| (step.to, step.actor))
+        .collect();
+    assert_eq!(
+        path,
+        [
+            (Lifecycle::ProfilePending, Actor::Customer),
+            (Lifecycle::IdentityRequired, Actor::System),
+            (Lifecycle::QualificationPending, Actor::System),
+            (Lifecycle::ShippingAddressPending, Actor::System),
+            (Lifecycle::LeaseReviewPending, Actor::System),
+        ]
+    );
+    assert_eq!(
+        applied.effects,
+        [],
+        "a check that passed before is not asked for again"
+    );
+}
+
+#[test]
+fn a_step_back_is_not_passed_through_again() {
+    let mut story = Story::new();
+    story.walk(&TO_DEPOSIT[..8], DETAILS);
+    assert_eq!(story.checkout.lifecycle(), Lifecycle::LeaseReviewPending);
+    let known = Facts {
+        profile_complete: true,
+        ..Facts::NONE
+    };
+    story
+        .try_event(Event::SteppedBackToAddress, &known)
+        .unwrap();
+    assert_eq!(
+        story.checkout.lifecycle(),
+        Lifecycle::ShippingAddressPending
+    );
+    story
+        .try_event(Event::SteppedBackToProfile, &known)
+        .unwrap();
+    assert_eq!(story.checkout.lifecycle(), Lifecycle::ProfilePending);
+}
+
+#[test]
+fn no_term_no_deposit() {
+    let mut story = Story::new();
+    story.checkout.term = None;
+    story.walk(&TO_DEPOSIT[..8], DETAILS);
+    let refused = story
+        .try_event(Event::LeaseAccepted, &Facts::NONE)
+        .unwrap_err();
+    assert!(
+        refused.contains("a lease term is to be chosen first"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn no_order_without_a_signature() {
+    let mut story = Story::new();
+    story.walk(TO_DEPOSIT, DETAILS);
+    story.walk(&TO_CONFIRMATION[..2], DETAILS);
+    let at = story.make.tick();
+    let captured = event(
+        EventKind::DepositCaptured,
+        DETAILS,
+        &story.checkout,
+        &story.make,
+        at,
+    );
+    let refused = story.try_event(captured, &Facts::NONE).unwrap_err();
+    assert!(refused.contains("signed"), "{refused}");
+    assert_eq!(story.checkout.lifecycle(), Lifecycle::DocumentsPending);
+}
+
+#[test]
+fn tracked_goods_are_billed_from_their_delivery_on() {
+    let mut story = Story::new();
+    story.walk(TO_DEPOSIT, DETAILS);
+    story.walk(TO_CONFIRMATION, DETAILS);
+    let shipped = story.walk(&[EventKind::Fulfilled], DETAILS);
+    assert_eq!(shipped.effects, []);
+    let delivered = story.walk(&[EventKind::Delivered], DETAILS);
+    assert_eq!(delivered.effects, [Effect::CreateSubscription]);
+    assert_eq!(
+        story.checkout.lifecycle(),
+        Lifecycle::Shipped,
+        "until the subscription runs"
+    );
+    let again = story.walk(&[EventKind::Delivered], DETAILS);
+    assert_eq!(
+        (again.outcome, again.effects),
+        (Outcome::AlreadyApplied, vec![])
+    );
+    story.walk(&[EventKind::SubscriptionStarted], DETAILS);
+    assert_eq!(story.checkout.lifecycle(), Lifecycle::LeaseActive);
+}
+
+#[test]
+fn untracked_goods_are_billed_at_once_and_never_twice() {
+    let mut story = Story::new();
+    let untracked = Details {
+        tracked: false,
+        ..DETAILS
+    };
+    story.walk(TO_DEPOSIT, untracked);
+    story.walk(TO_CONFIRMATION, untracked);
+    let shipped = story.walk(&[EventKind::Fulfilled], untracked);
+    assert_eq!(shipped.effects, [Effect::CreateSubscription]);
+    let delivered = story.walk(&[EventKind::Delivered], untracked);
+    assert_eq!(
+        delivered.effects,
+        [],
+        "it was asked for when the goods were shipped"
+    );
+}
+
+#[test]
+fn a_lapsed_authorization_gives_stock_back_and_asks_for_the_deposit_again() {
+    let mut story = Story::new();
+    story.walk(TO_DEPOSIT, DETAILS);
+    story.walk(&TO_CONFIRMATION[..3], DETAILS);
+    assert!(story.checkout.holds_stock);
+    let lapsed = story.tell(Event::AuthorizationLapsed);
+    assert_eq!(story.checkout.lifecycle(), Lifecycle::DepositPending);
+    assert!(lapsed.releases_stock && !story.checkout.holds_stock);
+    assert_eq!(story.checkout.deposit.payment_intent_id, None);
+    assert_eq!(
+        story.checkout.signed_at, None,
+        "what was signed named the lapsed deposit"
+    );
+}
+
+#[test]
+fn an_answer_after_the_cancel_leaves_its_ids_to_whoever_undoes_it() {
+    let mut story = Story::new();
+    story.walk(TO_DEPOSIT, DETAILS);
+    let cancelled = story.tell(Event::Cancelled { reason: None });
+    assert_eq!(
+        cancelled.effects,
+        [Effect::VoidDeposit],
+        "an authorization may be on its way"
+    );
+    let late = story.walk(&[EventKind::DepositAuthorized], DETAILS);
+    assert_eq!(late.outcome, Outcome::AlreadyApplied);
+    assert_eq!(
+        story.checkout.deposit.payment_intent_id.as_deref(),
+        Some("pi_1")
+    );
+    assert!(
+        !story.checkout.holds_stock,
+        "a late authorization holds no stock"
+    );
+}
+
+#[test]
+fn those_who_wait_take_no_stock_before_their_deposit() {
+    let mut story = Story::new();
+    story.checkout = story
+        .make
+        .checkout(
+            &story
+                .make
+                .customer(&story.make.organization().build())
+                .build(),
+            &story
+                .make
+                .variant(
+                    &story
+                        .make
+                        .product(&story.make.organization().build())
+                        .build(),
+                )
+                .build(),
+        )
+        .at(Lifecycle::WaitlistedAfterProfile)
+        .build();
+    for stock in [StockTaken::Taken, StockTaken::NoneLeft] {
+        let refused = story.try_event(Event::StockFreed { stock }, &Facts::NONE);
+        assert!(refused.is_err(), "{stock}: {refused:?}");
+    }
+    story.tell(Event::StockFreed {
+        stock: StockTaken::Untracked,
+    });
+    assert_eq!(story.checkout.lifecycle(), Lifecycle::IdentityRequired);
+}
+
+#[test]
+fn an_exception_goes_back_to_where_it_came_from() {
+    let mut story = Story::new();
+    story.walk(TO_DEPOSIT, DETAILS);
+    story.walk(TO_CONFIRMATION, DETAILS);
+    story.walk(&[EventKind::FulfillmentFailed], DETAILS);
+    let progress = story.checkout.progress();
+    assert!(progress.is_failed && progress.needs_attention);
+    let refused = story
+        .try_event(Event::ShipmentResumed, &Facts::NONE)
+        .unwrap_err();
+    assert!(refused.contains("orderConfirmed"), "{refused}");
+    story.walk(
+        &[
+            EventKind::OrderResumed,
+            EventKind::Fulfilled,
+            EventKind::FulfillmentFailed,
+        ],
+        DETAILS,
+    );
+    let refused = story
+        .try_event(Event::OrderResumed, &Facts::NONE)
+        .unwrap_err();
+    assert!(refused.contains("shipped"), "{refused}");
+    let delivered = story.walk(&[EventKind::Delivered], DETAILS);
+    assert_eq!(delivered.effects, [Effect::CreateSubscription]);
+    assert_eq!(story.checkout.lifecycle(), Lifecycle::Shipped);
+}
+
+#[test]
+fn the_deposits_method_serves_for_the_recurring_payments() {
+    let mut story = Story::new();
+    story.walk(TO_DEPOSIT, DETAILS);
+    story.walk(
+        &TO_CONFIRMATION[..1],
+        Details {
+            reusable: true,
+            ..DETAILS
+        },
+    );
+    assert_eq!(story.checkout.recurring.method, Some(card()));
+    assert_eq!(
+        story.checkout.lifecycle(),
+        Lifecycle::RecurringPaymentMethodPending
+    );
+}
+
+#[test]
+fn a_refusal_names_what_can_be_done_instead() {
+    let mut story = Story::new();
+    story.walk(TO_DEPOSIT, DETAILS);
+    story.walk(TO_CONFIRMATION, DETAILS);
+    let refused = story.try_event(
+        Event::ReturnInitiated {
+            reason: None,
+            notes: None,
+        },
+        &Facts::NONE,
+    );
+    assert_eq!(
+        refused.unwrap_err(),
+        "returnInitiated is not possible while the checkout is orderConfirmed: \
+         it can go to addendumsPending, shipped, fulfillmentException, cancelled now"
+    );
+    story.tell(Event::Cancelled { reason: None });
+    let refused = story.try_event(Event::Opened, &Facts::NONE).unwrap_err();
+    assert!(refused.ends_with("it has ended"), "{refused}");
+}
