@@ -2,4 +2,5 @@
 
 pub mod ambient;
 pub mod postgres;
+pub mod processor;
 pub mod unconfigured;

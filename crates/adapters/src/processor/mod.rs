@@ -1,0 +1,15 @@
+//! The payment processor, which is also the identity verifier.
+//!
+//! [`HttpProcessor`] speaks the processor's HTTP API for both modes; the brand
+//! whose API it speaks shows inside its module and nowhere else. [`signature`] and
+//! [`parse_event`] read the messages that the processor sends by itself;
+//! [`standard_webhooks`] those of carriers.
+
+pub mod signature;
+pub mod standard_webhooks;
+mod stripe;
+
+pub use stripe::{
+    API_VERSION, ApiSecret, DEFAULT_URL, EventError, HttpProcessor, Pacing, RetryPolicy,
+    SIGNATURE_HEADER, Settings, SetupError, SystemPacing, Timeouts, parse_event,
+};

@@ -1,0 +1,312 @@
+//! Products and prices.
+
+use lessor_domain::checkout::Refusal;
+use lessor_domain::money::Money;
+use lessor_domain::percentage::TermMonths;
+use lessor_domain::ports::{Answer, Call, Doubt, ProcessorProduct, ProcessorVariant};
+use serde::Serialize;
+
+use super::amount;
+use super::client::Client;
+use super::error::{CallError, done, settle};
+use super::ids::{self, Ids};
+use super::once::{self, Work, subkey};
+use super::wire::{Metadata, Page, Price, Reference};
+
+/// Prices of a product that are looked through; a variant has one for each term.
+const MOST_PRICES: usize = 1_000;
+
+#[derive(Serialize)]
+struct ProductParams<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+    name: &'a str,
+    // The processor refuses an empty text for a new product.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    active: bool,
+    metadata: Metadata,
+}
+
+#[derive(Serialize)]
+struct PriceParams<'a> {
+    product: &'a str,
+    currency: String,
+    unit_amount: i64,
+    recurring: RecurringParams,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lookup_key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transfer_lookup_key: Option<bool>,
+    metadata: Metadata,
+}
+
+#[derive(Serialize)]
+struct RecurringParams {
+    interval: &'static str,
+}
+
+const MONTHLY: RecurringParams = RecurringParams { interval: "month" };
+
+#[derive(Serialize)]
+struct PricesOf<'a> {
+    product: &'a str,
+    active: bool,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    limit: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    starting_after: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Activity {
+    active: bool,
+}
+
+/// Makes the product known under its id, or brings what is known up to date.
+pub(super) async fn push_product(
+    client: &Client,
+    call: &Call,
+    product: &ProcessorProduct,
+) -> Result<Answer<()>, Doubt> {
+    let metadata = || Ids::default().organization(product.organization).metadata();
+    let description = Some(product.description.as_str()).filter(|text| !text.is_empty());
+    let params = ProductParams {
+        id: Some(&product.id),
+        name: &product.name,
+        description,
+        active: product.active,
+        metadata: metadata(),
+    };
+    let key = subkey(&call.idempotency_key, "product");
+    let made: Result<Reference, _> = client.post(call.mode, &["products"], &params, &key).await;
+    // The id is ours, so there is never a second one: whatever is said but success
+    // or a refusal, the product may be there, and is brought up to date.
+    let Err(error) = made else {
+        return Ok(Answer::Done(()));
+    };
+    let may_be_there = error.api().is_some_and(|error| {
+        error.is("resource_already_exists")
+            || error.status == 409
+            || error.is_stored_failure()
+            || error.is_other_request()
+    });
+    if !may_be_there {
+        return settle(Err(error));
+    }
+    let params = ProductParams {
+        id: None,
+        // An empty text clears the description of one that is there.
+        description: Some(&product.description),
+        ..params
+    };
+    let updated: Result<Reference, _> =
+        once::set(client, call, &["products", &product.id], &params).await;
+    done!(settle(updated)?);
+    Ok(Answer::Done(()))
+}
+
+/// Makes the variant known as a product, with one active price for each term.
+///
+/// A price never changes: another amount is another price, which takes the name
+/// over, and the one before is retired. What runs on it is not touched.
+pub(super) async fn push_variant(
+    client: &Client,
+    call: &Call,
+    variant: &ProcessorVariant,
+) -> Result<Answer<()>, Doubt> {
+    done!(push_product(client, call, &variant.product).await?);
+    let known = prices_of(client, call, &variant.product.id).await?;
+    let mut kept = Vec::with_capacity(variant.monthly.len());
+    for (months, monthly) in &variant.monthly {
+        let name = lookup_key(&variant.product.id, *months);
+        let named = |price: &&Price| price.lookup_key.as_deref() == Some(&name);
+        let price = match known.iter().find(named) {
+            Some(price) if is_monthly(price, *monthly) => price.id.clone(),
+            _ => {
+                let part = format!("price:{months}:{}", monthly.minor());
+                let key = subkey(&call.idempotency_key, &part);
+                let Some(units) = amount::to_processor(*monthly) else {
+                    return Ok(Answer::Refused(unchargeable(*monthly)));
+                };
+                let wanted = NewPrice {
+                    product: &variant.product.id,
+                    monthly: *monthly,
+                    units,
+                    lookup_key: Some(&name),
+                    ids: Ids::default()
+                        .organization(variant.product.organization)
+                        .variant(&variant.product.id),
+                };
+                done!(settle(create_price(client, call, &key, &wanted).await)?).id
+            }
+        };
+        kept.push(price);
+    }
+    // Only those that have a name of ours: others belong to subscriptions.
+    let retired = known
+        .iter()
+        .filter(|price| price.lookup_key.is_some() && !kept.contains(&price.id));
+    for price in retired {
+        let off = Activity { active: false };
+        let retired: Result<Reference, _> =
+            once::set(client, call, &["prices", &price.id], &off).await;
+        done!(settle(retired)?);
+    }
+    Ok(Answer::Done(()))
+}
+
+/// What a subscription is priced by.
+pub(super) struct Priced<'a> {
+    pub(super) product: &'a str,
+    /// The product's name, should it not be known yet.
+    pub(super) name: &'a str,
+    pub(super) monthly: Money,
+    /// Our ids, for what has to be made.
+    pub(super) ids: Ids,
+}
+
+/// A monthly price of this amount: one that is there, or else a new one.
+pub(super) async fn price_for(
+    client: &Client,
+    call: &Call,
+    wanted: Priced<'_>,
+) -> Result<Answer<Price>, Doubt> {
+    let known = prices_of(client, call, wanted.product).await?;
+    if let Some(price) = known
+        .into_iter()
+        .find(|price| is_monthly(price, wanted.monthly))
+    {
+        return Ok(Answer::Done(price));
+    }
+    let Some(units) = amount::to_processor(wanted.monthly) else {
+        return Ok(Answer::Refused(unchargeable(wanted.monthly)));
+    };
+    let price = NewPrice {
+        product: wanted.product,
+        monthly: wanted.monthly,
+        units,
+        lookup_key: None,
+        ids: wanted.ids.clone(),
+    };
+    let key = subkey(&call.idempotency_key, "price");
+    let made = match create_price(client, call, &key, &price).await {
+        Err(CallError::Api(error)) if error.is_missing() => {
+            // The variant was not made known yet.
+            done!(name_product(client, call, &wanted).await?);
+            create_price(client, call, &subkey(&key, "again"), &price).await
+        }
+        other => other,
+    };
+    settle(made)
+}
+
+/// Makes the product of a subscription known by its name alone; the rest follows
+/// when the variant is.
+async fn name_product(
+    client: &Client,
+    call: &Call,
+    wanted: &Priced<'_>,
+) -> Result<Answer<()>, Doubt> {
+    let params = ProductParams {
+        id: Some(wanted.product),
+        name: wanted.name,
+        description: None,
+        active: true,
+        metadata: wanted.ids.clone().metadata(),
+    };
+    let key = subkey(&call.idempotency_key, "product");
+    let made: Result<Reference, _> = client.post(call.mode, &["products"], &params, &key).await;
+    match made {
+        Err(CallError::Api(error)) if error.is("resource_already_exists") => {}
+        other => {
+            done!(settle(other)?);
+        }
+    }
+    Ok(Answer::Done(()))
+}
+
+struct NewPrice<'a> {
+    product: &'a str,
+    monthly: Money,
+    units: i64,
+    lookup_key: Option<&'a str>,
+    ids: Ids,
+}
+
+async fn create_price(
+    client: &Client,
+    call: &Call,
+    key: &str,
+    wanted: &NewPrice<'_>,
+) -> Result<Price, CallError> {
+    let params = PriceParams {
+        product: wanted.product,
+        currency: amount::code(wanted.monthly.currency()),
+        unit_amount: wanted.units,
+        recurring: MONTHLY,
+        lookup_key: wanted.lookup_key,
+        transfer_lookup_key: wanted.lookup_key.map(|_| true),
+        metadata: wanted.ids.clone().work(key).metadata(),
+    };
+    let work = Work {
+        call,
+        key,
+        path: &["prices"],
+        params: &params,
+    };
+    let find = || async {
+        let known = prices_of(client, call, wanted.product).await?;
+        Ok(known.into_iter().find(|price| {
+            ids::is_of_work(&price.metadata, key) && is_monthly(price, wanted.monthly)
+        }))
+    };
+    once::make(client, work, find).await
+}
+
+/// The product's active recurring prices.
+async fn prices_of(client: &Client, call: &Call, product: &str) -> Result<Vec<Price>, CallError> {
+    let mut prices: Vec<Price> = Vec::new();
+    loop {
+        let query = PricesOf {
+            product,
+            active: true,
+            kind: "recurring",
+            limit: 100,
+            starting_after: prices.last().map(|price| price.id.clone()),
+        };
+        let page: Page<Price> = client.get(call.mode, &["prices"], &query).await?;
+        let more = page.has_more && !page.data.is_empty();
+        prices.extend(page.data);
+        if !more || prices.len() >= MOST_PRICES {
+            return Ok(prices);
+        }
+    }
+}
+
+fn is_monthly(price: &Price, amount: Money) -> bool {
+    let every_month = price.recurring.as_ref().is_some_and(|recurring| {
+        recurring.interval == "month" && recurring.interval_count.unwrap_or(1) == 1
+    });
+    every_month
+        && price
+            .unit_amount
+            .and_then(|units| amount::from_processor(units, &price.currency))
+            == Some(amount)
+}
+
+fn lookup_key(product: &str, months: TermMonths) -> String {
+    format!("{product}-{months}")
+}
+
+/// An amount that the processor cannot count.
+pub(super) fn unchargeable(amount: Money) -> Refusal {
+    Refusal {
+        code: "invalid_amount".to_owned(),
+        message: format!(
+            "{amount} {} cannot be charged: the processor counts this currency in coarser units",
+            amount.currency()
+        ),
+    }
+}

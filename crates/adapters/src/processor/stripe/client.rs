@@ -1,0 +1,438 @@
+//! One HTTP client for every call: keys, version, time limits, retries, errors.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::DateTime;
+use lessor_domain::access::Mode;
+use reqwest::header::{
+    AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderValue, RETRY_AFTER, USER_AGENT,
+};
+use reqwest::{Method, Url, redirect};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+
+use super::error::{ApiError, CallError};
+use super::form;
+use super::retry::{Outcome, Pacing, RetryPolicy};
+
+/// The version of the API that requests are written for and answers are read as.
+pub const API_VERSION: &str = "2026-10-28.endive";
+
+/// Where the API is.
+pub const DEFAULT_URL: &str = "https://api.stripe.com";
+
+/// The longest idempotency key that the processor takes.
+const LONGEST_KEY: usize = 255;
+
+/// An API key of the processor.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiSecret(String);
+
+impl ApiSecret {
+    /// Takes a key; nothing when it is blank.
+    #[must_use]
+    pub fn new(key: impl AsRef<str>) -> Option<Self> {
+        let key = key.as_ref().trim();
+        (!key.is_empty()).then(|| Self(key.to_owned()))
+    }
+}
+
+impl fmt::Debug for ApiSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApiSecret(…)")
+    }
+}
+
+/// How long a request may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// To connect.
+    pub connect: Duration,
+    /// In all, from the first byte sent to the last byte read.
+    pub total: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            total: Duration::from_secs(30),
+        }
+    }
+}
+
+/// How the processor is reached.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Base URL of the API.
+    pub base_url: String,
+    /// The key for real money.
+    pub live_key: Option<ApiSecret>,
+    /// The key for the sandbox.
+    pub sandbox_key: Option<ApiSecret>,
+    /// How long a request may take.
+    pub timeouts: Timeouts,
+    /// How requests are repeated.
+    pub retry: RetryPolicy,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            base_url: DEFAULT_URL.to_owned(),
+            live_key: None,
+            sandbox_key: None,
+            timeouts: Timeouts::default(),
+            retry: RetryPolicy::default(),
+        }
+    }
+}
+
+/// The client cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// The base URL is none of HTTP.
+    #[error("the processor's URL is to be http:// or https:// and a host: {0}")]
+    Url(String),
+    /// A key holds characters that no header can.
+    #[error("the processor's {0} key holds characters that a key cannot have")]
+    Key(Mode),
+    /// The HTTP client could not be made.
+    #[error("the HTTP client cannot be made: {0}")]
+    Client(#[from] reqwest::Error),
+}
+
+/// The client. Clones share its connections.
+#[derive(Clone)]
+pub(super) struct Client {
+    http: reqwest::Client,
+    base: Url,
+    live: Option<HeaderValue>,
+    sandbox: Option<HeaderValue>,
+    retry: RetryPolicy,
+    pacing: Arc<dyn Pacing>,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("base", &self.base.as_str())
+            .finish_non_exhaustive()
+    }
+}
+
+struct Request<'a> {
+    mode: Mode,
+    method: Method,
+    url: Url,
+    body: Option<String>,
+    key: Option<&'a str>,
+}
+
+struct Reply {
+    outcome: Outcome,
+    status: u16,
+    request_id: Option<String>,
+    body: Vec<u8>,
+}
+
+impl Client {
+    /// Sets the client up.
+    ///
+    /// # Errors
+    /// [`SetupError`] when the settings cannot be.
+    pub(super) fn new(settings: &Settings, pacing: Arc<dyn Pacing>) -> Result<Self, SetupError> {
+        let base = Url::parse(&settings.base_url)
+            .ok()
+            .filter(|url| matches!(url.scheme(), "http" | "https") && !url.cannot_be_a_base())
+            .ok_or_else(|| SetupError::Url(settings.base_url.clone()))?;
+        let mut headers = HeaderMap::new();
+        headers.insert("Stripe-Version", HeaderValue::from_static(API_VERSION));
+        headers.insert(
+            USER_AGENT,
+            HeaderValue::from_static(concat!("lessor/", env!("CARGO_PKG_VERSION"))),
+        );
+        let mut builder = reqwest::Client::builder()
+            .default_headers(headers)
+            .redirect(redirect::Policy::none())
+            .connect_timeout(settings.timeouts.connect)
+            .timeout(settings.timeouts.total);
+        if is_loopback(&base) {
+            builder = builder.no_proxy();
+        }
+        Ok(Self {
+            http: builder.build()?,
+            base,
+            live: bearer(settings.live_key.as_ref(), Mode::Live)?,
+            sandbox: bearer(settings.sandbox_key.as_ref(), Mode::Sandbox)?,
+            retry: settings.retry,
+            pacing,
+        })
+    }
+
+    /// Reads an object or a list.
+    pub(super) async fn get<T, Q>(
+        &self,
+        mode: Mode,
+        path: &[&str],
+        query: &Q,
+    ) -> Result<T, CallError>
+    where
+        T: DeserializeOwned,
+        Q: Serialize + Sync + ?Sized,
+    {
+        let mut url = self.url(path)?;
+        let query = form::encode(query).map_err(|error| CallError::Request(error.to_string()))?;
+        url.set_query((!query.is_empty()).then_some(query.as_str()));
+        self.send(Request {
+            mode,
+            method: Method::GET,
+            url,
+            body: None,
+            key: None,
+        })
+        .await
+    }
+
+    /// Creates or changes an object under an idempotency key.
+    pub(super) async fn post<T, P>(
+        &self,
+        mode: Mode,
+        path: &[&str],
+        params: &P,
+        key: &str,
+    ) -> Result<T, CallError>
+    where
+        T: DeserializeOwned,
+        P: Serialize + Sync + ?Sized,
+    {
+        let body = form::encode(params).map_err(|error| CallError::Request(error.to_string()))?;
+        self.send(Request {
+            mode,
+            method: Method::POST,
+            url: self.url(path)?,
+            body: Some(body),
+            key: Some(key),
+        })
+        .await
+    }
+
+    /// Ends an object. Doing so twice is doing so once, so there is no key.
+    pub(super) async fn delete<T, P>(
+        &self,
+        mode: Mode,
+        path: &[&str],
+        params: &P,
+    ) -> Result<T, CallError>
+    where
+        T: DeserializeOwned,
+        P: Serialize + Sync + ?Sized,
+    {
+        let mut url = self.url(path)?;
+        let query = form::encode(params).map_err(|error| CallError::Request(error.to_string()))?;
+        url.set_query((!query.is_empty()).then_some(query.as_str()));
+        self.send(Request {
+            mode,
+            method: Method::DELETE,
+            url,
+            body: None,
+            key: None,
+        })
+        .await
+    }
+
+    fn url(&self, path: &[&str]) -> Result<Url, CallError> {
+        // Ids are parts of paths: one that is none would name another resource.
+        if let Some(part) = path.iter().find(|part| !is_path_part(part)) {
+            return Err(CallError::Request(format!(
+                "`{}` is no id of the processor's",
+                part.escape_debug()
+            )));
+        }
+        let mut url = self.base.clone();
+        url.path_segments_mut()
+            .map_err(|()| CallError::Request("the base URL has no path".to_owned()))?
+            .pop_if_empty()
+            .push("v1")
+            .extend(path);
+        Ok(url)
+    }
+
+    async fn send<T: DeserializeOwned>(&self, request: Request<'_>) -> Result<T, CallError> {
+        let mut made = 0;
+        let result = loop {
+            let result = self.once(&request).await;
+            made += 1;
+            let outcome = match &result {
+                Ok(reply) if reply.is_success() => break result,
+                Ok(reply) => reply.outcome,
+                Err(CallError::Transport(_)) => Outcome::default(),
+                Err(_) => break result,
+            };
+            let Some(pause) = self
+                .retry
+                .pause_after(made, &outcome, self.pacing.fraction())
+            else {
+                break result;
+            };
+            tracing::debug!(
+                method = %request.method, path = request.url.path(), made,
+                status = outcome.status, ?pause, "the processor is asked again"
+            );
+            self.pacing.pause(pause).await;
+        };
+        let reply = result.inspect_err(|error| {
+            tracing::warn!(
+                method = %request.method, path = request.url.path(), made, %error,
+                "the processor cannot be asked"
+            );
+        })?;
+        if reply.is_success() {
+            return reply.decode();
+        }
+        let error = ApiError::read(
+            reply.status,
+            reply.request_id,
+            reply.outcome.replayed,
+            &reply.body,
+        );
+        tracing::info!(
+            method = %request.method, path = request.url.path(), made, %error,
+            "the processor answered an error"
+        );
+        Err(CallError::Api(Box::new(error)))
+    }
+
+    async fn once(&self, request: &Request<'_>) -> Result<Reply, CallError> {
+        let secret = match request.mode {
+            Mode::Live => &self.live,
+            Mode::Sandbox => &self.sandbox,
+        };
+        let secret = secret.as_ref().ok_or(CallError::NoKey(request.mode))?;
+        let mut builder = self
+            .http
+            .request(request.method.clone(), request.url.clone())
+            .header(AUTHORIZATION, secret);
+        if let Some(body) = &request.body {
+            builder = builder
+                .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+                .body(body.clone());
+        }
+        if let Some(key) = request.key {
+            builder = builder.header("Idempotency-Key", header_key(key));
+        }
+        let response = builder.send().await.map_err(transport)?;
+        let status = response.status().as_u16();
+        let outcome = Outcome {
+            status: Some(status),
+            should_retry: flag(response.headers(), "Stripe-Should-Retry"),
+            retry_after: retry_after(response.headers()),
+            replayed: flag(response.headers(), "Idempotent-Replayed") == Some(true),
+        };
+        let request_id = text(response.headers(), "Request-Id").map(ToOwned::to_owned);
+        let body = response.bytes().await.map_err(transport)?.to_vec();
+        Ok(Reply {
+            outcome,
+            status,
+            request_id,
+            body,
+        })
+    }
+}
+
+impl Reply {
+    fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    fn decode<T: DeserializeOwned>(self) -> Result<T, CallError> {
+        let mut json = serde_json::Deserializer::from_slice(&self.body);
+        serde_path_to_error::deserialize(&mut json).map_err(|error| CallError::Decode {
+            path: error.path().to_string(),
+            message: error.inner().to_string(),
+            request_id: self.request_id,
+        })
+    }
+}
+
+fn bearer(secret: Option<&ApiSecret>, mode: Mode) -> Result<Option<HeaderValue>, SetupError> {
+    secret
+        .map(|ApiSecret(key)| {
+            let other = match mode {
+                Mode::Live => "_test_",
+                Mode::Sandbox => "_live_",
+            };
+            if key.contains(other) {
+                tracing::warn!(%mode, "the processor's key looks like one of the other mode");
+            }
+            let mut value = HeaderValue::from_str(&format!("Bearer {key}"))
+                .map_err(|_| SetupError::Key(mode))?;
+            value.set_sensitive(true);
+            Ok(value)
+        })
+        .transpose()
+}
+
+fn is_loopback(url: &Url) -> bool {
+    // IPv6 addresses come in brackets.
+    let host = url.host_str().unwrap_or_default();
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost"
+        || host
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+fn is_path_part(part: &str) -> bool {
+    (1..=255).contains(&part.len())
+        && part
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+/// The key as a header can carry it: one that is too long or of other characters
+/// is stood for by its hash.
+fn header_key(key: &str) -> String {
+    let fits =
+        (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
+    if fits {
+        key.to_owned()
+    } else {
+        hex::encode(Sha256::digest(key))
+    }
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+fn flag(headers: &HeaderMap, name: &str) -> Option<bool> {
+    text(headers, name).and_then(|value| value.parse().ok())
+}
+
+/// Seconds, or a date, which counts from the answer's own.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let value = text(headers, RETRY_AFTER.as_str())?;
+    if let Ok(seconds) = value.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let until = DateTime::parse_from_rfc2822(value).ok()?;
+    let sent = DateTime::parse_from_rfc2822(text(headers, DATE.as_str())?).ok()?;
+    Some((until - sent).to_std().unwrap_or(Duration::ZERO))
+}
+
+fn transport(error: reqwest::Error) -> CallError {
+    // The URL is left out: it may carry an e-mail address.
+    let error = error.without_url();
+    let mut message = error.to_string();
+    let mut source = std::error::Error::source(&error);
+    while let Some(cause) = source {
+        message.push_str(": ");
+        message.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    CallError::Transport(message)
+}

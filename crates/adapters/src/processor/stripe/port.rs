@@ -1,0 +1,163 @@
+//! The domain's ports, carried out through the client.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use lessor_domain::access::Mode;
+use lessor_domain::checkout::{PaymentMethod, Refusal};
+use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::money::Money;
+use lessor_domain::ports::{
+    Answer, Authorization, Call, Capture, DepositRequest, Doubt, IdentityResult, IdentitySession,
+    IdentityVerifier, PaymentProcessor, Person, ProcessorCustomer, ProcessorProduct,
+    ProcessorVariant, Subscription, SubscriptionRequest, Voided,
+};
+
+use super::client::{Client, Settings, SetupError};
+use super::retry::{Pacing, SystemPacing};
+use super::{catalog, customers, deposits, identity, payment_methods, refunds, subscriptions};
+
+/// The payment processor and identity verifier, over HTTP.
+///
+/// One serves both modes, each with its own key; a mode without a key answers
+/// [`Doubt::Unconfigured`]. Clones share connections.
+#[derive(Debug, Clone)]
+pub struct HttpProcessor {
+    client: Client,
+}
+
+impl HttpProcessor {
+    /// Sets it up with the system's timer.
+    ///
+    /// # Errors
+    /// [`SetupError`] when the settings cannot be.
+    pub fn new(settings: &Settings) -> Result<Self, SetupError> {
+        Self::paced(settings, Arc::new(SystemPacing))
+    }
+
+    /// Sets it up with a timer of one's own.
+    ///
+    /// # Errors
+    /// [`SetupError`] when the settings cannot be.
+    pub fn paced(settings: &Settings, pacing: Arc<dyn Pacing>) -> Result<Self, SetupError> {
+        let client = Client::new(settings, pacing)?;
+        Ok(Self { client })
+    }
+}
+
+#[async_trait]
+impl PaymentProcessor for HttpProcessor {
+    async fn push_product(
+        &self,
+        call: &Call,
+        product: &ProcessorProduct,
+    ) -> Result<Answer<()>, Doubt> {
+        catalog::push_product(&self.client, call, product).await
+    }
+
+    async fn push_variant(
+        &self,
+        call: &Call,
+        variant: &ProcessorVariant,
+    ) -> Result<Answer<()>, Doubt> {
+        catalog::push_variant(&self.client, call, variant).await
+    }
+
+    async fn push_customer(
+        &self,
+        call: &Call,
+        customer: &ProcessorCustomer,
+    ) -> Result<Answer<String>, Doubt> {
+        customers::push(&self.client, call, customer).await
+    }
+
+    async fn authorize_deposit(
+        &self,
+        call: &Call,
+        request: &DepositRequest,
+    ) -> Result<Answer<Authorization>, Doubt> {
+        deposits::authorize(&self.client, call, request).await
+    }
+
+    async fn capture_deposit(
+        &self,
+        call: &Call,
+        payment_intent_id: &str,
+    ) -> Result<Answer<Capture>, Doubt> {
+        deposits::capture(&self.client, call, payment_intent_id).await
+    }
+
+    async fn void_deposit(
+        &self,
+        call: &Call,
+        payment_intent_id: &str,
+    ) -> Result<Answer<Voided>, Doubt> {
+        deposits::void(&self.client, call, payment_intent_id).await
+    }
+
+    async fn refund_deposit(
+        &self,
+        call: &Call,
+        payment_intent_id: &str,
+        amount: Option<Money>,
+    ) -> Result<Answer<()>, Doubt> {
+        refunds::refund(&self.client, call, payment_intent_id, amount).await
+    }
+
+    async fn payment_method(
+        &self,
+        call: &Call,
+        customer: &ProcessorCustomer,
+        id: Option<String>,
+    ) -> Result<Answer<PaymentMethod>, Doubt> {
+        payment_methods::set_up(&self.client, call, customer, id.as_deref()).await
+    }
+
+    async fn create_subscription(
+        &self,
+        call: &Call,
+        request: &SubscriptionRequest,
+    ) -> Result<Answer<Subscription>, Doubt> {
+        subscriptions::create(&self.client, call, request).await
+    }
+
+    async fn cancel_subscription(
+        &self,
+        call: &Call,
+        subscription_id: &str,
+    ) -> Result<Answer<()>, Doubt> {
+        subscriptions::cancel(&self.client, call, subscription_id).await
+    }
+
+    async fn subscriptions_of(
+        &self,
+        mode: Mode,
+        checkout: CheckoutPubId,
+    ) -> Result<Vec<Subscription>, Doubt> {
+        subscriptions::of_checkout(&self.client, mode, checkout).await
+    }
+
+    async fn payment_failure(
+        &self,
+        mode: Mode,
+        invoice_id: &str,
+    ) -> Result<Option<Refusal>, Doubt> {
+        Ok(subscriptions::payment_failure(&self.client, mode, invoice_id).await?)
+    }
+}
+
+#[async_trait]
+impl IdentityVerifier for HttpProcessor {
+    async fn start(
+        &self,
+        call: &Call,
+        checkout: CheckoutPubId,
+        person: &Person,
+    ) -> Result<Answer<IdentitySession>, Doubt> {
+        identity::start(&self.client, call, checkout, person).await
+    }
+
+    async fn result(&self, mode: Mode, session_id: &str) -> Result<IdentityResult, Doubt> {
+        identity::result(&self.client, mode, session_id).await
+    }
+}

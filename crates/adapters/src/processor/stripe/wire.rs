@@ -1,0 +1,458 @@
+//! The processor's objects, as far as Lessor reads them.
+//!
+//! Everything that is not needed is optional, and enumerations keep values that
+//! nobody here knows: the processor adds both at any time.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+/// An enumeration that keeps what it does not know.
+macro_rules! open_enum {
+    ($(#[$doc:meta])* $name:ident { $($variant:ident = $text:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub(super) enum $name {
+            $(#[doc = concat!("`", $text, "`")] $variant,)*
+            /// A value that was not known when this was written.
+            Unknown(String),
+        }
+
+        impl $name {
+            /// The value on the wire.
+            pub(super) fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$variant => $text,)*
+                    Self::Unknown(text) => text,
+                }
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                Ok(match text.as_str() {
+                    $($text => Self::$variant,)*
+                    _ => Self::Unknown(text),
+                })
+            }
+        }
+    };
+}
+
+open_enum! {
+    /// How far a payment is.
+    IntentStatus {
+        RequiresPaymentMethod = "requires_payment_method",
+        RequiresConfirmation = "requires_confirmation",
+        RequiresAction = "requires_action",
+        Processing = "processing",
+        RequiresCapture = "requires_capture",
+        Canceled = "canceled",
+        Succeeded = "succeeded",
+    }
+}
+
+open_enum! {
+    /// How far a refund is.
+    RefundStatus {
+        Pending = "pending",
+        RequiresAction = "requires_action",
+        Succeeded = "succeeded",
+        Failed = "failed",
+        Canceled = "canceled",
+    }
+}
+
+open_enum! {
+    /// How far a subscription is.
+    SubscriptionStatus {
+        Incomplete = "incomplete",
+        IncompleteExpired = "incomplete_expired",
+        Trialing = "trialing",
+        Active = "active",
+        PastDue = "past_due",
+        Canceled = "canceled",
+        Unpaid = "unpaid",
+        Paused = "paused",
+    }
+}
+
+open_enum! {
+    /// How far an identity verification is.
+    SessionStatus {
+        RequiresInput = "requires_input",
+        Processing = "processing",
+        Verified = "verified",
+        Canceled = "canceled",
+    }
+}
+
+/// Pairs that we put on an object.
+pub(super) type Metadata = BTreeMap<String, String>;
+
+/// A page of a list.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Page<T> {
+    /// The objects, newest first.
+    pub(super) data: Vec<T>,
+    /// Whether there are more.
+    #[serde(default)]
+    pub(super) has_more: bool,
+    /// Where a search goes on.
+    #[serde(default)]
+    pub(super) next_page: Option<String>,
+}
+
+/// An object that is there in full only when it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Expandable<T> {
+    /// Its id.
+    Id(String),
+    /// The object.
+    Object(Box<T>),
+}
+
+impl<T> Expandable<T> {
+    /// The object, when it is there in full.
+    pub(super) fn object(&self) -> Option<&T> {
+        match self {
+            Self::Id(_) => None,
+            Self::Object(object) => Some(object),
+        }
+    }
+}
+
+// Written by hand so that errors keep their path, which an untagged enum loses.
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Expandable<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct IdOrObject<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for IdOrObject<T> {
+            type Value = Expandable<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an id or an object")
+            }
+
+            fn visit_str<E: de::Error>(self, id: &str) -> Result<Self::Value, E> {
+                Ok(Expandable::Id(id.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map))
+                    .map(|object| Expandable::Object(Box::new(object)))
+            }
+        }
+
+        deserializer.deserialize_any(IdOrObject(PhantomData))
+    }
+}
+
+/// An object of which only the id is needed.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Reference {
+    /// Its id.
+    pub(super) id: String,
+}
+
+impl Expandable<Reference> {
+    /// The id.
+    pub(super) fn id(&self) -> &str {
+        match self {
+            Self::Id(id) => id,
+            Self::Object(object) => &object.id,
+        }
+    }
+}
+
+/// A customer.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Customer {
+    /// Its id.
+    pub(super) id: String,
+    /// The e-mail address.
+    #[serde(default)]
+    pub(super) email: Option<String>,
+    /// The full name.
+    #[serde(default)]
+    pub(super) name: Option<String>,
+    /// The phone number.
+    #[serde(default)]
+    pub(super) phone: Option<String>,
+    /// Our ids.
+    #[serde(default)]
+    pub(super) metadata: Metadata,
+}
+
+/// A recurring price.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Price {
+    /// Its id.
+    pub(super) id: String,
+    /// In the processor's minor units.
+    #[serde(default)]
+    pub(super) unit_amount: Option<i64>,
+    /// Lower case.
+    pub(super) currency: String,
+    /// How it recurs.
+    #[serde(default)]
+    pub(super) recurring: Option<Recurring>,
+    /// Our name of it: one active price has it.
+    #[serde(default)]
+    pub(super) lookup_key: Option<String>,
+    /// Our ids.
+    #[serde(default)]
+    pub(super) metadata: Metadata,
+}
+
+/// How a price recurs.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Recurring {
+    /// Such as `month`.
+    pub(super) interval: String,
+    /// How many of them.
+    #[serde(default)]
+    pub(super) interval_count: Option<u32>,
+}
+
+/// A payment method.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct PaymentMethod {
+    /// Its id.
+    pub(super) id: String,
+    /// Such as `card`.
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    /// The card, when it is one.
+    #[serde(default)]
+    pub(super) card: Option<Card>,
+    /// Whose it is.
+    #[serde(default)]
+    pub(super) customer: Option<Expandable<Reference>>,
+}
+
+/// A card.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Card {
+    /// Such as `visa`.
+    #[serde(default)]
+    pub(super) brand: Option<String>,
+    /// The last four digits.
+    #[serde(default)]
+    pub(super) last4: Option<String>,
+    /// 1 to 12.
+    #[serde(default)]
+    pub(super) exp_month: Option<u8>,
+    /// Such as 2030.
+    #[serde(default)]
+    pub(super) exp_year: Option<u16>,
+}
+
+/// Why a payment or a setup failed.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct PaymentError {
+    /// Such as `card_declined`.
+    #[serde(default)]
+    pub(super) code: Option<String>,
+    /// What it says to people.
+    #[serde(default)]
+    pub(super) message: Option<String>,
+}
+
+/// A payment.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct PaymentIntent {
+    /// Its id.
+    pub(super) id: String,
+    /// How far it is.
+    pub(super) status: IntentStatus,
+    /// When it was made, Unix seconds.
+    pub(super) created: i64,
+    /// The method that pays.
+    #[serde(default)]
+    pub(super) payment_method: Option<Expandable<PaymentMethod>>,
+    /// The last try to charge it.
+    #[serde(default)]
+    pub(super) latest_charge: Option<Expandable<Charge>>,
+    /// Why the last try failed.
+    #[serde(default)]
+    pub(super) last_payment_error: Option<PaymentError>,
+    /// Why it was let go.
+    #[serde(default)]
+    pub(super) cancellation_reason: Option<String>,
+    /// Our ids.
+    #[serde(default)]
+    pub(super) metadata: Metadata,
+}
+
+/// A charge.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Charge {
+    /// Its id.
+    pub(super) id: String,
+    /// What the card's network said.
+    #[serde(default)]
+    pub(super) payment_method_details: Option<ChargeDetails>,
+    /// The movement of money, there once it is captured.
+    #[serde(default)]
+    pub(super) balance_transaction: Option<Expandable<BalanceTransaction>>,
+}
+
+impl Expandable<Charge> {
+    /// The id.
+    pub(super) fn id(&self) -> &str {
+        match self {
+            Self::Id(id) => id,
+            Self::Object(charge) => &charge.id,
+        }
+    }
+}
+
+/// What the card's network said.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct ChargeDetails {
+    /// Of cards.
+    #[serde(default)]
+    pub(super) card: Option<CardDetails>,
+    /// Of cards that are at a reader.
+    #[serde(default)]
+    pub(super) card_present: Option<CardDetails>,
+}
+
+/// What a card's network said.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct CardDetails {
+    /// When the authorization ends unless captured, Unix seconds.
+    #[serde(default)]
+    pub(super) capture_before: Option<i64>,
+}
+
+/// A movement of money.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct BalanceTransaction {
+    /// When, Unix seconds.
+    pub(super) created: i64,
+}
+
+/// A refund.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Refund {
+    /// How far it is.
+    #[serde(default)]
+    pub(super) status: Option<RefundStatus>,
+    /// Why it failed.
+    #[serde(default)]
+    pub(super) failure_reason: Option<String>,
+    /// Our ids.
+    #[serde(default)]
+    pub(super) metadata: Option<Metadata>,
+}
+
+/// A method that is being set up.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct SetupIntent {
+    /// Its id.
+    pub(super) id: String,
+    /// How far it is.
+    pub(super) status: IntentStatus,
+    /// The method.
+    #[serde(default)]
+    pub(super) payment_method: Option<Expandable<PaymentMethod>>,
+    /// Why it failed.
+    #[serde(default)]
+    pub(super) last_setup_error: Option<PaymentError>,
+    /// Our ids.
+    #[serde(default)]
+    pub(super) metadata: Metadata,
+}
+
+/// A subscription.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Subscription {
+    /// Its id.
+    pub(super) id: String,
+    /// How far it is.
+    pub(super) status: SubscriptionStatus,
+    /// When it was made, Unix seconds.
+    pub(super) created: i64,
+    /// The instant from which months are counted, Unix seconds.
+    pub(super) billing_cycle_anchor: i64,
+    /// When it began, Unix seconds.
+    #[serde(default)]
+    pub(super) start_date: Option<i64>,
+    /// When it is to end, Unix seconds.
+    #[serde(default)]
+    pub(super) cancel_at: Option<i64>,
+    /// The last invoice.
+    #[serde(default)]
+    pub(super) latest_invoice: Option<Expandable<Invoice>>,
+    /// Our ids.
+    #[serde(default)]
+    pub(super) metadata: Metadata,
+}
+
+/// An invoice.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Invoice {
+    /// Its id.
+    pub(super) id: String,
+    /// Such as `paid`.
+    #[serde(default)]
+    pub(super) status: Option<String>,
+    /// Such as `subscription_create`.
+    #[serde(default)]
+    pub(super) billing_reason: Option<String>,
+}
+
+impl Invoice {
+    /// Whether it is the one that the subscription started with.
+    pub(super) fn is_first(&self) -> bool {
+        self.billing_reason.as_deref() == Some("subscription_create")
+    }
+}
+
+/// A payment of an invoice.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct InvoicePayment {
+    /// What pays it.
+    pub(super) payment: InvoicePaymentSource,
+}
+
+/// What pays an invoice.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct InvoicePaymentSource {
+    /// A payment.
+    #[serde(default)]
+    pub(super) payment_intent: Option<Expandable<PaymentIntent>>,
+}
+
+/// An identity verification.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct VerificationSession {
+    /// Its id.
+    pub(super) id: String,
+    /// How far it is.
+    pub(super) status: SessionStatus,
+    /// The processor's page where the customer goes on.
+    #[serde(default)]
+    pub(super) url: Option<String>,
+    /// Why the last try failed.
+    #[serde(default)]
+    pub(super) last_error: Option<SessionError>,
+    /// Our ids.
+    #[serde(default)]
+    pub(super) metadata: Metadata,
+}
+
+/// Why a verification failed.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct SessionError {
+    /// Such as `document_expired`.
+    #[serde(default)]
+    pub(super) code: Option<String>,
+}
