@@ -34,6 +34,7 @@ fn a_currency_is_read_in_any_case_and_printed_in_upper_case() {
             (currency.code(), currency.digits(), currency.to_string()),
             (code, digits, code.to_owned())
         );
+        assert_eq!(format!("{currency:?}"), code);
     }
     assert_eq!(currency("USD"), Currency::USD);
     for text in ["", "US", "USDX", "ZZZ", "xau", "XXX", "U\u{130}D", "€"] {
@@ -240,6 +241,18 @@ fn percentages_and_rates_are_exact_within_their_range() {
     assert_eq!(Percentage::MAX.to_string(), "100");
     assert_eq!(MoneyFactor::MAX.to_string(), "1");
     assert_eq!(format!("{:?}", AnnualRate::MAX), "AnnualRate(100)");
+
+    let message = |text: &str| text.parse::<AnnualRate>().unwrap_err().to_string();
+    let range = "an annual rate is a decimal number from 0 to 100 with at most 6 decimals";
+    assert_eq!(message("x"), range);
+    assert_eq!(
+        message("101"),
+        format!("{range}: this one is outside the range")
+    );
+    assert_eq!(
+        message("1.1234567"),
+        format!("{range}: this one has more decimals")
+    );
 }
 
 #[test]
@@ -320,5 +333,25 @@ mod serde {
         assert_eq!(serde_json::to_string(&term).unwrap(), "12");
         assert!(serde_json::from_str::<TermMonths>("121").is_err());
         assert!(serde_json::from_str::<Currency>(r#""gold""#).is_err());
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_told_what_is_expected() {
+        for (message, expected) in [
+            (
+                serde_json::from_str::<Currency>("1").unwrap_err(),
+                "expected a currency code of ISO 4217",
+            ),
+            (
+                serde_json::from_str::<Amount>("1.5").unwrap_err(),
+                "expected a decimal string or a whole number from 0 to 999999999.99",
+            ),
+            (
+                serde_json::from_str::<Percentage>("1").unwrap_err(),
+                "expected a percentage as a decimal string",
+            ),
+        ] {
+            assert!(message.to_string().contains(expected), "{message}");
+        }
     }
 }

@@ -117,3 +117,110 @@ pub(super) fn round_amount(amount: u128) -> Option<u64> {
     let minor = amount.checked_add(HALF | TRUNCATED)? >> AMOUNT_FRACTION_BITS;
     u64::try_from(minor).ok()
 }
+
+#[cfg(test)]
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "the reference computes with big integers and small constants"
+)]
+mod tests {
+    use num_bigint::BigUint;
+    use proptest::prelude::*;
+
+    use super::{AMOUNT_FRACTION_BITS, FRACTION_BITS, Fixed, Powers, round_amount};
+
+    /// 1,200 % in units of 10^-12: the numerator of every discount factor.
+    const YEAR: u64 = 1_200_000_000_000_000;
+
+    fn shifted(value: impl Into<BigUint>) -> BigUint {
+        value.into() << FRACTION_BITS
+    }
+
+    #[test]
+    fn a_ratio_is_truncated_at_the_last_bit() {
+        for (numerator, denominator) in [
+            (0, 1),
+            (1, 1),
+            (1, 3),
+            (2, 3),
+            (5, 2),
+            (355, 113),
+            ((1 << 24) - 1, 1),
+            (1, u64::MAX),
+            (u64::MAX - 1, u64::MAX),
+            (YEAR, YEAR + 8_497_144_383_085),
+        ] {
+            let exact = shifted(numerator) / denominator;
+            let ratio = Fixed::ratio(numerator, denominator).unwrap();
+            assert_eq!(BigUint::from(ratio.0), exact, "{numerator}/{denominator}");
+        }
+        assert_eq!(Fixed::ratio(1, 1), Some(Fixed::ONE));
+        assert_eq!(Fixed::whole(120), Fixed::ratio(120, 1).unwrap());
+        assert_eq!(Fixed::ratio(1, 0), None);
+        assert_eq!(Fixed::ratio(1 << 24, 1), None);
+        assert_eq!(Fixed::ratio(u64::MAX, 1), None);
+    }
+
+    #[test]
+    fn a_product_beyond_the_range_is_refused() {
+        let (large, small) = (Fixed::whole(4_096), Fixed::whole(4_095));
+        assert_eq!(large.checked_mul(large), None);
+        let product = large.checked_mul(small).unwrap();
+        assert_eq!(BigUint::from(product.0), shifted(4_096_u32 * 4_095));
+        let most = Fixed(u128::MAX);
+        assert_eq!(most.checked_mul(Fixed::ONE), Some(most));
+        assert_eq!(most.checked_add(Fixed::ONE), None);
+        assert_eq!(most.times(u64::MAX), None);
+        assert_eq!(
+            Fixed::ONE.times(u64::MAX),
+            Some(u128::from(u64::MAX) << AMOUNT_FRACTION_BITS)
+        );
+        assert_eq!(
+            Fixed::whole(2).times((1 << 63) - 1),
+            Some(((1 << 64) - 2) << AMOUNT_FRACTION_BITS)
+        );
+        assert_eq!(Fixed::whole(2).times(1 << 63), None);
+        assert_eq!(
+            Fixed::whole(3).to_amount_fraction(),
+            3 << AMOUNT_FRACTION_BITS
+        );
+    }
+
+    #[test]
+    fn an_amount_is_rounded_with_what_truncation_took() {
+        let one: u128 = 1 << AMOUNT_FRACTION_BITS;
+        let half = one / 2;
+        let taken = one >> 30;
+        for (amount, minor) in [
+            (0, 0),
+            (one, 1),
+            (half, 1),
+            (half - taken, 1),
+            (half - taken - 1, 0),
+            (one + half, 2),
+            (one + half - taken - 1, 1),
+            (u128::from(u64::MAX) << AMOUNT_FRACTION_BITS, u64::MAX),
+        ] {
+            assert_eq!(round_amount(amount), Some(minor), "{amount}");
+        }
+        assert_eq!(round_amount(u128::MAX), None);
+    }
+
+    proptest! {
+        /// The bounds that the payment formula relies on.
+        #[test]
+        fn powers_are_low_by_no_more_than_their_bound(percent in 0_u64..=100_000_000_000_000, n in 0_u16..=121) {
+            let denominator = YEAR + percent;
+            let powers = Powers::new(Fixed::ratio(YEAR, denominator).unwrap(), n).unwrap();
+            let months = u32::from(n);
+            let power = |k: u32| shifted(1_u32) * BigUint::from(YEAR).pow(k) / BigUint::from(denominator).pow(k);
+            let series: BigUint = (0..months).map(power).sum();
+
+            let low_power = power(months) - BigUint::from(powers.power.0);
+            prop_assert!(low_power <= BigUint::from(2 * months), "power low by {}", low_power);
+            // The exact series is itself truncated once for each term.
+            prop_assert!(BigUint::from(powers.series.0) <= &series + months);
+            prop_assert!(series <= BigUint::from(powers.series.0) + 2 * months * months);
+        }
+    }
+}

@@ -140,6 +140,7 @@ pub(super) fn round_half_up(numerator: BigUint, denominator: BigUint) -> Option<
 #[cfg(test)]
 mod tests {
     use super::{BasePayment, Discount, Rate, TermMonths};
+    use crate::pricing::ImplicitRate;
     use proptest::prelude::*;
 
     fn payment(cost: u64, residual: u64, months: u16, advance: u16) -> BasePayment {
@@ -180,6 +181,18 @@ mod tests {
         assert_eq!(
             payment(20, 7, 1, 1).constant_yield_fast(discount("80")),
             Some(13)
+        );
+    }
+
+    #[test]
+    fn the_fast_path_serves_the_rates_that_its_bound_is_proven_for() {
+        let lease = payment(100, 0, 3, 1);
+        assert_eq!(lease.constant_yield_fast(discount("0")), Some(33));
+        let premium = Discount::from(ImplicitRate::MIN);
+        assert_eq!(lease.constant_yield_fast(premium), None);
+        assert_eq!(
+            lease.at_discount(premium).ok(),
+            lease.constant_yield_exact(premium, 1, 1)
         );
     }
 
