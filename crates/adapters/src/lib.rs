@@ -3,4 +3,5 @@
 pub mod ambient;
 pub mod postgres;
 pub mod processor;
+pub mod simulated;
 pub mod unconfigured;

@@ -27,7 +27,7 @@ pub(super) const UNIQUE_CONSTRAINTS: &[(&str, UniqueField)] = &[
 ];
 
 /// The error of a statement as the domain's.
-pub(super) fn store_error(error: Error) -> StoreError {
+pub(crate) fn store_error(error: Error) -> StoreError {
     match error {
         Error::DatabaseError(kind, info) => database_error(kind, &*info),
         // A broken transaction manager is a connection that is no more.

@@ -13,7 +13,7 @@ mod inbox;
 mod migrate;
 mod outbox;
 mod pool;
-mod schema;
+pub(crate) mod schema;
 mod tls;
 mod tracking;
 mod unit_of_work;

@@ -46,7 +46,7 @@ impl PgDatabase {
         self.pool.status()
     }
 
-    pub(super) async fn begin_work(&self) -> Result<PgUnitOfWork, StoreError> {
+    pub(crate) async fn begin_work(&self) -> Result<PgUnitOfWork, StoreError> {
         let mut work = PgUnitOfWork::new(self.pool.get().await?, true);
         match work.execute("BEGIN").await {
             Err(StoreError::Unavailable(_)) => {
@@ -84,7 +84,7 @@ impl PgUnitOfWork {
     }
 
     /// The connection, for the stores.
-    pub(super) fn connection(&mut self) -> Result<&mut AsyncPgConnection, StoreError> {
+    pub(crate) fn connection(&mut self) -> Result<&mut AsyncPgConnection, StoreError> {
         self.connection
             .as_deref_mut()
             .ok_or_else(|| StoreError::Internal("the unit of work is over".to_owned()))
@@ -97,7 +97,7 @@ impl PgUnitOfWork {
             .map_err(store_error)
     }
 
-    pub(super) async fn finish(mut self) -> Result<(), StoreError> {
+    pub(crate) async fn finish(mut self) -> Result<(), StoreError> {
         if self.in_transaction {
             // COMMIT of a transaction in which a statement failed says nothing and
             // rolls back. The empty statement before it fails then.

@@ -1,0 +1,252 @@
+//! Where calls come in: who may call, what was answered before, new ids.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use diesel::prelude::*;
+use diesel::result::Error as DieselError;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use lessor_domain::access::Mode;
+use lessor_domain::checkout::Refusal;
+use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ports::{Answer, Call, Doubt, Entropy, StoreError};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::postgres::schema::{simulated_attempts, simulated_calls};
+use crate::postgres::{PgDatabase, PgUnitOfWork, hash};
+
+/// Characters of an id behind its prefix: 142 bits.
+const ID_LENGTH: usize = 24;
+const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// What all simulated providers share.
+#[derive(Clone)]
+pub(super) struct Desk {
+    database: PgDatabase,
+    entropy: Arc<dyn Entropy>,
+}
+
+/// A call that came in.
+pub(super) enum Opened {
+    /// It was answered before; the answer names what came of it.
+    Answered(Answer<String>),
+    /// It is new: work on it, and close it with the answer.
+    New(Entry),
+}
+
+/// A call that is being worked on. Dropped without being closed, nothing of it has
+/// happened.
+pub(super) struct Entry {
+    work: PgUnitOfWork,
+    operation: &'static str,
+    key: String,
+}
+
+/// An answer as it is kept: a refusal, or the id of what was done.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Kept {
+    Done(String),
+    Refused { code: String, message: String },
+}
+
+pub(super) fn doubt(error: &StoreError) -> Doubt {
+    match error {
+        StoreError::Unavailable(_) | StoreError::Contended => Doubt::Unreachable(error.to_string()),
+        _ => Doubt::Failed(error.to_string()),
+    }
+}
+
+pub(super) fn query_doubt(error: DieselError) -> Doubt {
+    doubt(&crate::postgres::error::store_error(error))
+}
+
+/// Refuses calls of live mode: what is simulated must never open a real lease.
+pub(super) fn sandbox_only(mode: Mode) -> Result<(), Doubt> {
+    match mode {
+        Mode::Sandbox => Ok(()),
+        Mode::Live => Err(Doubt::Unconfigured(
+            "the simulated providers serve sandbox mode alone".to_owned(),
+        )),
+    }
+}
+
+impl Desk {
+    pub(super) fn new(database: PgDatabase, entropy: Arc<dyn Entropy>) -> Self {
+        Self { database, entropy }
+    }
+
+    /// A new id that nobody can guess, such as `pi_3kTMd8…`.
+    pub(super) fn id(&self, prefix: &str) -> String {
+        let mut id = format!("{prefix}_");
+        let mut missing = ID_LENGTH;
+        while missing > 0 {
+            let mut bytes = [0; 32];
+            self.entropy.fill(&mut bytes);
+            // Six bits each; the two values without a character are drawn again, so
+            // that all characters are equally likely.
+            for byte in bytes {
+                if let Some(character) = ALPHABET.get(usize::from(byte & 63))
+                    && missing > 0
+                {
+                    let _ = id.write_char(char::from(*character));
+                    missing = missing.saturating_sub(1);
+                }
+            }
+        }
+        id
+    }
+
+    /// Begins work that no key recognizes.
+    pub(super) async fn begin(&self) -> Result<PgUnitOfWork, Doubt> {
+        self.database
+            .begin_work()
+            .await
+            .map_err(|error| doubt(&error))
+    }
+
+    /// Takes the call in. The same key is the same work: who comes second waits for
+    /// the first and gets its answer. Keys are kept for each operation, and for ever.
+    ///
+    /// # Errors
+    /// [`Doubt::Failed`] when the key came before with other parameters.
+    pub(super) async fn open(
+        &self,
+        call: &Call,
+        operation: &'static str,
+        parameters: &[String],
+    ) -> Result<Opened, Doubt> {
+        sandbox_only(call.mode)?;
+        let parameters: Vec<&[u8]> = parameters.iter().map(String::as_bytes).collect();
+        let request = hash::of_parts(operation, &parameters);
+        let mut work = self.begin().await?;
+        let new = diesel::insert_into(simulated_calls::table)
+            .values((
+                simulated_calls::operation.eq(operation),
+                simulated_calls::idempotency_key.eq(&call.idempotency_key),
+                simulated_calls::request_hash.eq(request.as_slice()),
+                simulated_calls::created_at.eq(call.now),
+            ))
+            .on_conflict_do_nothing()
+            .execute(connection(&mut work)?)
+            .await
+            .map_err(query_doubt)?;
+        if new == 1 {
+            return Ok(Opened::New(Entry {
+                work,
+                operation,
+                key: call.idempotency_key.clone(),
+            }));
+        }
+        let (known, answer): (Vec<u8>, Option<Value>) = simulated_calls::table
+            .find((operation, &call.idempotency_key))
+            .select((simulated_calls::request_hash, simulated_calls::answer))
+            .first(connection(&mut work)?)
+            .await
+            .map_err(query_doubt)?;
+        close(work).await?;
+        if known != request {
+            return Err(Doubt::Failed(format!(
+                "the idempotency key {} came before with other parameters",
+                call.idempotency_key
+            )));
+        }
+        let kept = answer.map(serde_json::from_value::<Kept>).transpose();
+        match kept {
+            Ok(Some(Kept::Done(id))) => Ok(Opened::Answered(Answer::Done(id))),
+            Ok(Some(Kept::Refused { code, message })) => {
+                Ok(Opened::Answered(Answer::Refused(Refusal { code, message })))
+            }
+            Ok(None) | Err(_) => Err(Doubt::Failed(format!(
+                "what was answered to {} cannot be read",
+                call.idempotency_key
+            ))),
+        }
+    }
+}
+
+/// The connection of the work.
+pub(super) fn connection(work: &mut PgUnitOfWork) -> Result<&mut AsyncPgConnection, Doubt> {
+    work.connection().map_err(|error| doubt(&error))
+}
+
+/// Ends the work.
+pub(super) async fn close(work: PgUnitOfWork) -> Result<(), Doubt> {
+    work.finish().await.map_err(|error| doubt(&error))
+}
+
+impl Entry {
+    pub(super) fn connection(&mut self) -> Result<&mut AsyncPgConnection, Doubt> {
+        connection(&mut self.work)
+    }
+
+    /// Keeps the answer with the work, and hands it on.
+    pub(super) async fn close(mut self, answer: Answer<String>) -> Result<Answer<String>, Doubt> {
+        let kept = match &answer {
+            Answer::Done(id) => Kept::Done(id.clone()),
+            Answer::Refused(Refusal { code, message }) => Kept::Refused {
+                code: code.clone(),
+                message: message.clone(),
+            },
+        };
+        let kept = serde_json::to_value(kept).map_err(|error| Doubt::Failed(error.to_string()))?;
+        diesel::update(simulated_calls::table.find((self.operation, self.key.clone())))
+            .set(simulated_calls::answer.eq(kept))
+            .execute(self.connection()?)
+            .await
+            .map_err(query_doubt)?;
+        close(self.work).await?;
+        Ok(answer)
+    }
+
+    /// Counts this attempt of the operation for the checkout, from 1.
+    pub(super) async fn attempt(&mut self, checkout: CheckoutPubId) -> Result<i32, Doubt> {
+        let operation = self.operation;
+        diesel::insert_into(simulated_attempts::table)
+            .values((
+                simulated_attempts::operation.eq(operation),
+                simulated_attempts::checkout_id.eq(checkout.as_uuid()),
+                simulated_attempts::attempts.eq(1),
+            ))
+            .on_conflict((
+                simulated_attempts::operation,
+                simulated_attempts::checkout_id,
+            ))
+            .do_update()
+            .set(simulated_attempts::attempts.eq(simulated_attempts::attempts + 1))
+            .returning(simulated_attempts::attempts)
+            .get_result(self.connection()?)
+            .await
+            .map_err(query_doubt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn live_mode_is_refused() {
+        assert_eq!(sandbox_only(Mode::Sandbox), Ok(()));
+        assert!(matches!(
+            sandbox_only(Mode::Live),
+            Err(Doubt::Unconfigured(_))
+        ));
+    }
+
+    #[test]
+    fn what_is_kept_comes_back() {
+        for kept in [
+            Kept::Done("pi_1".to_owned()),
+            Kept::Refused {
+                code: "card_declined".to_owned(),
+                message: "no".to_owned(),
+            },
+        ] {
+            let text = serde_json::to_string(&kept).unwrap();
+            let again: Kept = serde_json::from_str(&text).unwrap();
+            assert_eq!(serde_json::to_string(&again).unwrap(), text);
+        }
+    }
+}

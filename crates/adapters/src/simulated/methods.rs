@@ -1,0 +1,163 @@
+//! Customers and their payment methods.
+
+use chrono::Datelike;
+use diesel::prelude::*;
+use diesel::upsert::excluded;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use lessor_domain::checkout::{PaymentMethod, Refusal};
+use lessor_domain::ids::CustomerPubId;
+use lessor_domain::ports::{Doubt, ProcessorCustomer};
+use lessor_domain::time::Timestamp;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::desk::{Desk, query_doubt};
+use super::outcomes::unknown;
+use crate::postgres::schema::{simulated_customers, simulated_payment_methods};
+
+/// The test cards: the name by which each is asked for, its brand, its last digits.
+const CARDS: &[(&str, &str, &str)] = &[
+    ("pm_card_visa", "visa", "4242"),
+    ("pm_card_mastercard", "mastercard", "4444"),
+    ("pm_card_amex", "amex", "0005"),
+    ("pm_card_discover", "discover", "1117"),
+];
+/// The card of a customer who named none.
+const DEFAULT_CARD: &str = "pm_card_visa";
+/// How many years test cards are valid.
+const VALID_FOR: i32 = 5;
+
+/// Makes the customer known, or brings what is known up to date; answers the id.
+pub(super) async fn push_customer(
+    connection: &mut AsyncPgConnection,
+    desk: &Desk,
+    customer: &ProcessorCustomer,
+    now: Timestamp,
+) -> Result<String, Doubt> {
+    use simulated_customers as c;
+    diesel::insert_into(c::table)
+        .values((
+            c::id.eq(desk.id("cus")),
+            c::customer_id.eq(customer.id.as_uuid()),
+            c::email.eq(&customer.email),
+            c::name.eq(&customer.name),
+            c::phone.eq(&customer.phone),
+            c::updated_at.eq(now),
+        ))
+        .on_conflict(c::customer_id)
+        .do_update()
+        .set((
+            c::email.eq(excluded(c::email)),
+            c::name.eq(excluded(c::name)),
+            c::phone.eq(excluded(c::phone)),
+            c::updated_at.eq(excluded(c::updated_at)),
+        ))
+        .returning(c::id)
+        .get_result(connection)
+        .await
+        .map_err(query_doubt)
+}
+
+/// The payment method of this id.
+pub(super) async fn find(
+    connection: &mut AsyncPgConnection,
+    id: &str,
+) -> Result<Option<PaymentMethod>, Doubt> {
+    let details: Option<Value> = simulated_payment_methods::table
+        .find(id)
+        .select(simulated_payment_methods::details)
+        .first(connection)
+        .await
+        .optional()
+        .map_err(query_doubt)?;
+    details.map(read).transpose()
+}
+
+fn read(details: Value) -> Result<PaymentMethod, Doubt> {
+    serde_json::from_value(details)
+        .map_err(|error| Doubt::Failed(format!("a payment method cannot be read: {error}")))
+}
+
+/// The customer's payment method that `wanted` names: one of theirs by its id, a
+/// test card by its name; without a name the one that they used last, else a test
+/// card. Asking again gives the same one.
+pub(super) async fn of_customer(
+    connection: &mut AsyncPgConnection,
+    desk: &Desk,
+    customer: CustomerPubId,
+    wanted: Option<&str>,
+    now: Timestamp,
+) -> Result<Result<PaymentMethod, Refusal>, Doubt> {
+    use simulated_payment_methods as m;
+    let own = m::table.filter(m::customer_id.eq(customer.as_uuid()));
+    let card = CARDS
+        .iter()
+        .find(|(name, ..)| *name == wanted.unwrap_or(DEFAULT_CARD));
+    let known: Option<Value> = match (wanted, card) {
+        (Some(_), Some(_)) => None,
+        (Some(id), None) => own
+            .filter(m::id.eq(id))
+            .select(m::details)
+            .first(connection)
+            .await
+            .optional()
+            .map_err(query_doubt)?,
+        (None, _) => own
+            .order((m::created_at.desc(), m::id.desc()))
+            .select(m::details)
+            .first(connection)
+            .await
+            .optional()
+            .map_err(query_doubt)?,
+    };
+    match (known, card) {
+        (Some(details), _) => read(details).map(Ok),
+        (None, Some(card)) => add(connection, desk, customer.as_uuid(), *card, now)
+            .await
+            .map(Ok),
+        (None, None) => Ok(Err(unknown("PaymentMethod", wanted.unwrap_or_default()))),
+    }
+}
+
+/// The customer's copy of the test card.
+async fn add(
+    connection: &mut AsyncPgConnection,
+    desk: &Desk,
+    customer: Uuid,
+    (name, brand, last4): (&str, &str, &str),
+    now: Timestamp,
+) -> Result<PaymentMethod, Doubt> {
+    use simulated_payment_methods as m;
+    let method = PaymentMethod {
+        id: desk.id("pm"),
+        kind: "card".to_owned(),
+        brand: Some(brand.to_owned()),
+        last4: Some(last4.to_owned()),
+        exp_month: Some(12),
+        exp_year: u16::try_from(now.year().saturating_add(VALID_FOR)).ok(),
+    };
+    let details =
+        serde_json::to_value(&method).map_err(|error| Doubt::Failed(error.to_string()))?;
+    diesel::insert_into(m::table)
+        .values((
+            m::id.eq(&method.id),
+            m::customer_id.eq(customer),
+            m::test_card.eq(name),
+            m::details.eq(details),
+            m::created_at.eq(now),
+        ))
+        .on_conflict((m::customer_id, m::test_card))
+        .do_nothing()
+        .execute(connection)
+        .await
+        .map_err(query_doubt)?;
+    // Whoever was first with the card decided its id.
+    let details: Value = m::table
+        .filter(m::customer_id.eq(customer))
+        .filter(m::test_card.eq(name))
+        .select(m::details)
+        .first(connection)
+        .await
+        .map_err(query_doubt)?;
+    read(details)
+}

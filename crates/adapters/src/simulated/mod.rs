@@ -1,0 +1,52 @@
+//! Providers of sandbox mode that need no account anywhere.
+//!
+//! They are durable: what they were asked for and what they answered lies in the
+//! database, so that a checkout survives a restart in any state. They decide by the
+//! local part of the customer's e-mail address, so that a test can ask for an
+//! outcome:
+//!
+//! | e-mail | outcome |
+//! |---|---|
+//! | `…+identityfail@` | the identity verification is refused |
+//! | `…+creditfail@` | the credit check is refused |
+//! | `…+depositfail@` | the first authorization of each checkout is refused |
+//! | `…+depositdecline@` | every authorization is refused |
+//! | `…+capturefail@` | the first capture of each checkout is refused |
+//! | `…+capturedecline@` | every capture is refused |
+//! | `…+paymentfail@` | every recurring payment after the first fails |
+//!
+//! Nothing here opens a real lease: a call of live mode is refused.
+
+mod deposits;
+mod desk;
+mod methods;
+mod outcomes;
+mod processor;
+mod screening;
+mod subscriptions;
+
+use std::sync::Arc;
+
+use lessor_domain::ports::{Entropy, Providers};
+
+pub use self::processor::SimulatedProcessor;
+pub use self::screening::{SimulatedCredit, SimulatedIdentity, SimulatedSigner};
+pub use self::subscriptions::SimulatedInvoice;
+use crate::postgres::PgDatabase;
+
+/// All four of them.
+#[must_use]
+pub fn providers(database: &PgDatabase, entropy: &Arc<dyn Entropy>) -> Providers {
+    Providers {
+        processor: Arc::new(SimulatedProcessor::new(
+            database.clone(),
+            Arc::clone(entropy),
+        )),
+        identity: Arc::new(SimulatedIdentity::new(
+            database.clone(),
+            Arc::clone(entropy),
+        )),
+        credit: Arc::new(SimulatedCredit::new(database.clone(), Arc::clone(entropy))),
+        signer: Arc::new(SimulatedSigner::new(database.clone(), Arc::clone(entropy))),
+    }
+}

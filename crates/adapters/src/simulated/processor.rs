@@ -1,0 +1,224 @@
+//! The simulated payment processor.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel::upsert::excluded;
+use diesel_async::RunQueryDsl;
+use lessor_domain::access::Mode;
+use lessor_domain::checkout::{PaymentMethod, Refusal};
+use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::money::Money;
+use lessor_domain::ports::{
+    Answer, Authorization, Call, Capture, DepositRequest, Doubt, Entropy, PaymentProcessor,
+    ProcessorCustomer, ProcessorProduct, ProcessorVariant, Subscription, SubscriptionRequest,
+    Voided,
+};
+use lessor_domain::time::Timestamp;
+use serde_json::Value;
+
+use super::desk::{Desk, close, connection, query_doubt, sandbox_only};
+use super::subscriptions::SimulatedInvoice;
+use super::{deposits, methods, subscriptions};
+use crate::postgres::PgDatabase;
+use crate::postgres::schema::simulated_products as products;
+
+/// A payment processor that moves no money; see the [module](super) for how a test
+/// asks for an outcome.
+#[derive(Clone)]
+pub struct SimulatedProcessor {
+    desk: Desk,
+}
+
+impl SimulatedProcessor {
+    /// The processor of this database.
+    #[must_use]
+    pub fn new(database: PgDatabase, entropy: Arc<dyn Entropy>) -> Self {
+        Self {
+            desk: Desk::new(database, entropy),
+        }
+    }
+
+    /// Bills every cycle that has come by now, each once, and answers the invoices
+    /// that were not [marked as told](Self::mark_told), oldest first. The first
+    /// cycle is not among them: it is paid and told when the subscription starts.
+    ///
+    /// Two that ask at the same time may get the same invoice: whoever takes it in
+    /// tells by its id.
+    ///
+    /// # Errors
+    /// [`Doubt`] when the database cannot be asked.
+    pub async fn due_invoices(&self, now: Timestamp) -> Result<Vec<SimulatedInvoice>, Doubt> {
+        subscriptions::due(&self.desk, now).await
+    }
+
+    /// Lessor has taken the invoice in: it is not told again.
+    ///
+    /// # Errors
+    /// [`Doubt`] when the database cannot be asked.
+    pub async fn mark_told(&self, invoice: &SimulatedInvoice, now: Timestamp) -> Result<(), Doubt> {
+        subscriptions::mark_told(&self.desk, &invoice.id, now).await
+    }
+
+    /// An upsert by the id that we chose: what is known is what came last. Keys play
+    /// no part, since a repeated call may well bring newer contents.
+    async fn push(
+        &self,
+        call: &Call,
+        product: &ProcessorProduct,
+        prices: Value,
+    ) -> Result<Answer<()>, Doubt> {
+        sandbox_only(call.mode)?;
+        let mut work = self.desk.begin().await?;
+        diesel::insert_into(products::table)
+            .values((
+                products::id.eq(&product.id),
+                products::name.eq(&product.name),
+                products::description.eq(&product.description),
+                products::active.eq(product.active),
+                products::organization_id.eq(product.organization.as_uuid()),
+                products::monthly_prices.eq(prices),
+                products::updated_at.eq(call.now),
+            ))
+            .on_conflict(products::id)
+            .do_update()
+            .set((
+                products::name.eq(excluded(products::name)),
+                products::description.eq(excluded(products::description)),
+                products::active.eq(excluded(products::active)),
+                products::monthly_prices.eq(excluded(products::monthly_prices)),
+                products::updated_at.eq(excluded(products::updated_at)),
+            ))
+            .execute(connection(&mut work)?)
+            .await
+            .map_err(query_doubt)?;
+        close(work).await?;
+        Ok(Answer::Done(()))
+    }
+}
+
+#[async_trait]
+impl PaymentProcessor for SimulatedProcessor {
+    async fn push_product(
+        &self,
+        call: &Call,
+        product: &ProcessorProduct,
+    ) -> Result<Answer<()>, Doubt> {
+        self.push(call, product, Value::Array(Vec::new())).await
+    }
+
+    async fn push_variant(
+        &self,
+        call: &Call,
+        variant: &ProcessorVariant,
+    ) -> Result<Answer<()>, Doubt> {
+        let prices = serde_json::to_value(&variant.monthly)
+            .map_err(|error| Doubt::Failed(error.to_string()))?;
+        self.push(call, &variant.product, prices).await
+    }
+
+    async fn push_customer(
+        &self,
+        call: &Call,
+        customer: &ProcessorCustomer,
+    ) -> Result<Answer<String>, Doubt> {
+        sandbox_only(call.mode)?;
+        let mut work = self.desk.begin().await?;
+        let id =
+            methods::push_customer(connection(&mut work)?, &self.desk, customer, call.now).await?;
+        close(work).await?;
+        Ok(Answer::Done(id))
+    }
+
+    async fn authorize_deposit(
+        &self,
+        call: &Call,
+        request: &DepositRequest,
+    ) -> Result<Answer<Authorization>, Doubt> {
+        deposits::authorize(&self.desk, call, request).await
+    }
+
+    async fn capture_deposit(
+        &self,
+        call: &Call,
+        payment_intent_id: &str,
+    ) -> Result<Answer<Capture>, Doubt> {
+        deposits::capture(&self.desk, call, payment_intent_id).await
+    }
+
+    async fn void_deposit(
+        &self,
+        call: &Call,
+        payment_intent_id: &str,
+    ) -> Result<Answer<Voided>, Doubt> {
+        deposits::void(&self.desk, call, payment_intent_id).await
+    }
+
+    async fn refund_deposit(
+        &self,
+        call: &Call,
+        payment_intent_id: &str,
+        amount: Option<Money>,
+    ) -> Result<Answer<()>, Doubt> {
+        deposits::refund(&self.desk, call, payment_intent_id, amount).await
+    }
+
+    /// The same customer and id give the same method, whatever the key.
+    async fn payment_method(
+        &self,
+        call: &Call,
+        customer: &ProcessorCustomer,
+        id: Option<String>,
+    ) -> Result<Answer<PaymentMethod>, Doubt> {
+        sandbox_only(call.mode)?;
+        let mut work = self.desk.begin().await?;
+        let found = methods::of_customer(
+            connection(&mut work)?,
+            &self.desk,
+            customer.id,
+            id.as_deref(),
+            call.now,
+        )
+        .await?;
+        close(work).await?;
+        Ok(match found {
+            Ok(method) => Answer::Done(method),
+            Err(refusal) => Answer::Refused(refusal),
+        })
+    }
+
+    async fn create_subscription(
+        &self,
+        call: &Call,
+        request: &SubscriptionRequest,
+    ) -> Result<Answer<Subscription>, Doubt> {
+        subscriptions::create(&self.desk, call, request).await
+    }
+
+    async fn cancel_subscription(
+        &self,
+        call: &Call,
+        subscription_id: &str,
+    ) -> Result<Answer<()>, Doubt> {
+        subscriptions::cancel(&self.desk, call, subscription_id).await
+    }
+
+    async fn subscriptions_of(
+        &self,
+        mode: Mode,
+        checkout: CheckoutPubId,
+    ) -> Result<Vec<Subscription>, Doubt> {
+        sandbox_only(mode)?;
+        subscriptions::of_checkout(&self.desk, checkout).await
+    }
+
+    async fn payment_failure(
+        &self,
+        mode: Mode,
+        invoice_id: &str,
+    ) -> Result<Option<Refusal>, Doubt> {
+        sandbox_only(mode)?;
+        subscriptions::failure_of(&self.desk, invoice_id).await
+    }
+}

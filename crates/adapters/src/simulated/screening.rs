@@ -1,0 +1,170 @@
+//! The simulated identity verifier, credit checker and document signer.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use lessor_domain::access::Mode;
+use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ports::{
+    Answer, Call, CreditChecker, DocumentSigner, Doubt, Entropy, IdentityResult, IdentitySession,
+    IdentityVerifier, LeaseDocument, Person,
+};
+use lessor_domain::pricing::Quote;
+
+use super::desk::{Desk, Opened, close, connection, query_doubt, sandbox_only};
+use super::outcomes::{Outcomes, refusal};
+use crate::postgres::PgDatabase;
+use crate::postgres::schema::{
+    simulated_documents as documents, simulated_identity_sessions as sessions,
+};
+
+/// Verifies everybody but those who ask to be refused. The checkout page plays the
+/// verifier's own page.
+#[derive(Clone)]
+pub struct SimulatedIdentity {
+    desk: Desk,
+}
+
+/// Passes everybody but those who ask to be refused.
+#[derive(Clone)]
+pub struct SimulatedCredit {
+    desk: Desk,
+}
+
+/// Prepares documents that the checkout page has signed.
+#[derive(Clone)]
+pub struct SimulatedSigner {
+    desk: Desk,
+}
+
+macro_rules! of_a_database {
+    ($($name:ident),*) => {$(
+        impl $name {
+            /// The provider of this database.
+            #[must_use]
+            pub fn new(database: PgDatabase, entropy: Arc<dyn Entropy>) -> Self {
+                Self { desk: Desk::new(database, entropy) }
+            }
+        }
+    )*};
+}
+
+of_a_database!(SimulatedIdentity, SimulatedCredit, SimulatedSigner);
+
+#[async_trait]
+impl IdentityVerifier for SimulatedIdentity {
+    async fn start(
+        &self,
+        call: &Call,
+        checkout: CheckoutPubId,
+        person: &Person,
+    ) -> Result<Answer<IdentitySession>, Doubt> {
+        let parameters = [checkout.to_string(), person.id.to_string()];
+        let answer = match self.desk.open(call, "startIdentity", &parameters).await? {
+            Opened::Answered(answer) => answer,
+            Opened::New(mut entry) => {
+                let id = self.desk.id("vs");
+                diesel::insert_into(sessions::table)
+                    .values((
+                        sessions::id.eq(&id),
+                        sessions::checkout_id.eq(checkout.as_uuid()),
+                        sessions::customer_id.eq(person.id.as_uuid()),
+                        sessions::email.eq(&person.email),
+                        sessions::created_at.eq(call.now),
+                    ))
+                    .execute(entry.connection()?)
+                    .await
+                    .map_err(query_doubt)?;
+                entry.close(Answer::Done(id)).await?
+            }
+        };
+        Ok(match answer {
+            Answer::Done(id) => Answer::Done(IdentitySession { id, url: None }),
+            Answer::Refused(refusal) => Answer::Refused(refusal),
+        })
+    }
+
+    /// A session that nobody opened ended without an answer: another can be opened.
+    async fn result(&self, mode: Mode, session_id: &str) -> Result<IdentityResult, Doubt> {
+        sandbox_only(mode)?;
+        let mut work = self.desk.begin().await?;
+        let email: Option<String> = sessions::table
+            .find(session_id)
+            .select(sessions::email)
+            .first(connection(&mut work)?)
+            .await
+            .optional()
+            .map_err(query_doubt)?;
+        close(work).await?;
+        Ok(match email {
+            None => IdentityResult::Abandoned,
+            Some(email) if Outcomes::of(&email).identity_fails() => IdentityResult::Refused,
+            Some(_) => IdentityResult::Verified,
+        })
+    }
+}
+
+#[async_trait]
+impl CreditChecker for SimulatedCredit {
+    /// The quote is no part of what a key stands for: a price that is not frozen
+    /// may change between two tries of the same check.
+    async fn check(
+        &self,
+        call: &Call,
+        person: &Person,
+        _quote: Option<Quote>,
+    ) -> Result<Answer<()>, Doubt> {
+        let parameters = [person.id.to_string()];
+        let answer = match self.desk.open(call, "checkCredit", &parameters).await? {
+            Opened::Answered(answer) => answer,
+            Opened::New(entry) => {
+                let answer = if Outcomes::of(&person.email).credit_fails() {
+                    Answer::Refused(refusal("credit_declined", "The credit check failed."))
+                } else {
+                    Answer::Done("passed".to_owned())
+                };
+                entry.close(answer).await?
+            }
+        };
+        Ok(match answer {
+            Answer::Done(_) => Answer::Done(()),
+            Answer::Refused(refusal) => Answer::Refused(refusal),
+        })
+    }
+}
+
+#[async_trait]
+impl DocumentSigner for SimulatedSigner {
+    async fn prepare(
+        &self,
+        call: &Call,
+        document: &LeaseDocument,
+    ) -> Result<Answer<String>, Doubt> {
+        let quote = serde_json::to_value(document.quote)
+            .map_err(|error| Doubt::Failed(error.to_string()))?;
+        let parameters = [document.checkout.to_string(), quote.to_string()];
+        match self
+            .desk
+            .open(call, "prepareDocuments", &parameters)
+            .await?
+        {
+            Opened::Answered(answer) => Ok(answer),
+            Opened::New(mut entry) => {
+                let id = self.desk.id("doc");
+                diesel::insert_into(documents::table)
+                    .values((
+                        documents::id.eq(&id),
+                        documents::checkout_id.eq(document.checkout.as_uuid()),
+                        documents::quote.eq(&quote),
+                        documents::created_at.eq(call.now),
+                    ))
+                    .execute(entry.connection()?)
+                    .await
+                    .map_err(query_doubt)?;
+                entry.close(Answer::Done(id)).await
+            }
+        }
+    }
+}
