@@ -3,18 +3,20 @@
 //! stores has to pass. Feature `testing`; never part of a running service.
 
 mod ambient;
+mod builders;
 pub mod contract;
 mod fakes;
 mod fixtures;
 mod memory;
 
 pub use ambient::{FixedEntropy, ManualClock, SequenceIds};
+pub use builders::{
+    ApiKeyBuilder, CheckoutBuilder, CustomerBuilder, LeaseTermBuilder, OrganizationBuilder,
+    ProductBuilder, VariantBuilder,
+};
 pub use fakes::{
     FakeCreditChecker, FakeIdentityVerifier, FakeProcessor, FakeProviders, FakeShipmentTracker,
     FakeSigner, Recorded, Reply, Script,
 };
-pub use fixtures::{
-    ApiKeyBuilder, CheckoutBuilder, CustomerBuilder, Fixtures, LeaseTermBuilder,
-    OrganizationBuilder, ProductBuilder, VariantBuilder,
-};
+pub use fixtures::Fixtures;
 pub use memory::MemoryDatabase;

@@ -1,15 +1,13 @@
 //! Checkouts: what is kept, what is unique, what is found and listed.
 
-use super::shop::{Shop, after, first, must, must_be_missing, must_be_stale, must_conflict};
-use super::{checkout_queues, checkout_races, full};
+use super::shop::{Shop, must, must_be_missing, must_be_stale, must_conflict};
+use super::{checkout_lists, checkout_queues, checkout_races, full};
 use crate::access::Mode;
-use crate::checkout::{
-    Actor, Checkout, Circumstances, Event, Lifecycle, PaymentFailure, Refusal, WaitlistReason,
-};
+use crate::checkout::{Actor, Checkout, Circumstances, Event, Lifecycle, PaymentFailure, Refusal};
 use crate::ids::CheckoutPubId;
 use crate::ports::{
-    CheckoutFilter, CheckoutSort, Database, IdGenerator, InsertedCheckout, InvoiceNews,
-    InvoiceOutcome, InvoiceTally, Page, Scope, SortOrder, Start, UniqueField,
+    Database, IdGenerator, InsertedCheckout, InvoiceNews, InvoiceOutcome, InvoiceTally, Scope,
+    UniqueField,
 };
 
 /// The store of checkouts.
@@ -24,10 +22,7 @@ pub async fn checkouts(database: &dyn Database) {
     checkouts_are_found(&shop).await;
     histories_grow(&shop).await;
     invoices_come_to_the_same_in_any_order(&shop).await;
-    let shop = Shop::open(database).await;
-    lists_are_filtered(&shop).await;
-    let shop = Shop::open(database).await;
-    lists_are_sorted_and_paged(&shop).await;
+    checkout_lists::all(database).await;
     checkout_queues::all(database).await;
     checkout_races::all(database).await;
 }
@@ -451,209 +446,5 @@ async fn invoices_come_to_the_same_in_any_order(shop: &Shop<'_>) {
             "checkouts.record_invoice: paid stays paid, more attempts count, repeated and reordered news come to the same"
         );
         all.reverse();
-    }
-}
-
-async fn lists_are_filtered(shop: &Shop<'_>) {
-    let created = shop
-        .any_checkout(|checkout| checkout.order("filter-1"))
-        .await;
-    let waiting = shop
-        .any_checkout(|checkout| checkout.at(Lifecycle::WaitlistedAfterProfile))
-        .await;
-    let away = shop
-        .any_checkout(|checkout| checkout.at(Lifecycle::WaitlistedLocation))
-        .await;
-    let gone = shop.any_checkout(|checkout| checkout.cancelled("no")).await;
-    let live = shop
-        .any_checkout(crate::testing::CheckoutBuilder::live)
-        .await;
-    let none = CheckoutFilter::default;
-    let cases: [(&str, CheckoutFilter, &[&Checkout]); 8] = [
-        ("nothing", none(), &[&created, &waiting, &away, &gone]),
-        (
-            "id",
-            CheckoutFilter {
-                id: Some(away.id),
-                ..none()
-            },
-            &[&away],
-        ),
-        (
-            "an id of the other mode",
-            CheckoutFilter {
-                id: Some(live.id),
-                ..none()
-            },
-            &[],
-        ),
-        (
-            "customer",
-            CheckoutFilter {
-                customer: Some(gone.customer_id),
-                ..none()
-            },
-            &[&gone],
-        ),
-        (
-            "states",
-            CheckoutFilter {
-                lifecycles: vec![Lifecycle::Cancelled, Lifecycle::Created],
-                ..none()
-            },
-            &[&created, &gone],
-        ),
-        (
-            "what they wait for",
-            CheckoutFilter {
-                waitlist_reason: Some(WaitlistReason::Location),
-                ..none()
-            },
-            &[&away],
-        ),
-        (
-            "order",
-            CheckoutFilter {
-                external_order_id: created.external_order_id.clone(),
-                ..none()
-            },
-            &[&created],
-        ),
-        (
-            "several at once",
-            CheckoutFilter {
-                customer: Some(gone.customer_id),
-                lifecycles: vec![Lifecycle::Created],
-                ..none()
-            },
-            &[],
-        ),
-    ];
-    for (what, filter, expected) in cases {
-        let (found, count) = shop
-            .seen("checkouts.list: reads", async |view| {
-                let store = view.checkouts();
-                let (sort, order) = (CheckoutSort::CreatedAt, SortOrder::Ascending);
-                Ok((
-                    store
-                        .list(shop.sandbox(), &filter, sort, order, first(100))
-                        .await?,
-                    store.count(shop.sandbox(), &filter).await?,
-                ))
-            })
-            .await;
-        assert_eq!(
-            found.iter().collect::<Vec<_>>(),
-            expected,
-            "checkouts.list: of the scope, filtered by {what}"
-        );
-        assert_eq!(
-            usize::try_from(count),
-            Ok(expected.len()),
-            "checkouts.count: filtered by {what}"
-        );
-    }
-}
-
-async fn lists_are_sorted_and_paged(shop: &Shop<'_>) {
-    let make = &shop.make;
-    let start = make.tick();
-    let day = |days| {
-        start
-            .checked_add_signed(chrono::TimeDelta::days(days))
-            .unwrap_or(start)
-    };
-    // (state, order id, days to the lease's start, days to the last change)
-    let rows = [
-        (Lifecycle::Shipped, Some("order-b"), None, 5),
-        (Lifecycle::Created, None, Some(3), 4),
-        (Lifecycle::LeaseActive, Some("order-c"), Some(1), 3),
-        (Lifecycle::Created, Some("order-a"), None, 2),
-        (Lifecycle::AddendumsPending, None, Some(2), 1),
-    ];
-    let mut kept = Vec::new();
-    for (lifecycle, order, lease, change) in rows {
-        let builder = shop
-            .any_checkout(|checkout| {
-                checkout.at(lifecycle).with(|it| {
-                    it.external_order_id = order.map(full::parsed);
-                    if let Some(days) = lease {
-                        it.lease.start = Some(day(days).date_naive());
-                    }
-                    it.updated_at = day(change);
-                })
-            })
-            .await;
-        kept.push(builder.id);
-    }
-    let [shipped, created, active, created_too, addendums] = kept.as_slice() else {
-        panic!("the suite made five checkouts");
-    };
-    let reversed = |ids: &[CheckoutPubId]| ids.iter().rev().copied().collect::<Vec<_>>();
-    let by_state = [*addendums, *created, *created_too, *active, *shipped];
-    let cases = [
-        (CheckoutSort::CreatedAt, kept.clone(), reversed(&kept)),
-        (CheckoutSort::UpdatedAt, reversed(&kept), kept.clone()),
-        (
-            CheckoutSort::Lifecycle,
-            by_state.to_vec(),
-            reversed(&by_state),
-        ),
-        (
-            CheckoutSort::ExternalOrderId,
-            vec![*created_too, *shipped, *active, *created, *addendums],
-            vec![*active, *shipped, *created_too, *addendums, *created],
-        ),
-        (
-            CheckoutSort::LeaseStartDate,
-            vec![*active, *addendums, *created, *shipped, *created_too],
-            vec![*created, *addendums, *active, *created_too, *shipped],
-        ),
-    ];
-    let list = async |sort, order, page: Page| {
-        let found = shop
-            .seen("checkouts.list: reads", async |view| {
-                view.checkouts()
-                    .list(
-                        shop.sandbox(),
-                        &CheckoutFilter::default(),
-                        sort,
-                        order,
-                        page,
-                    )
-                    .await
-            })
-            .await;
-        found.iter().map(|checkout| checkout.id).collect::<Vec<_>>()
-    };
-    for (sort, ascending, descending) in cases {
-        for (order, expected) in [
-            (SortOrder::Ascending, ascending),
-            (SortOrder::Descending, descending),
-        ] {
-            assert_eq!(
-                list(sort, order, first(100)).await,
-                expected,
-                "checkouts.list: sorted by {sort:?}, {order:?}; ties by id in the same direction, what has no value last"
-            );
-            let mut offset = Vec::new();
-            for start in [0, 2, 4] {
-                let start = Start::Offset(start);
-                offset.extend(list(sort, order, Page { start, limit: 2 }).await);
-            }
-            assert_eq!(offset, expected, "checkouts.list: pages by offset");
-            let mut keyed = list(sort, order, first(2)).await;
-            while let Some(last) = keyed.last() {
-                let next = list(sort, order, after(last.as_uuid(), 2)).await;
-                if next.is_empty() || keyed.len() > 10 {
-                    break;
-                }
-                keyed.extend(next);
-            }
-            assert_eq!(
-                keyed, expected,
-                "checkouts.list: pages by key, sorted by {sort:?}, {order:?}"
-            );
-        }
     }
 }

@@ -11,6 +11,7 @@
 )]
 
 mod catalog;
+mod checkout_lists;
 mod checkout_queues;
 mod checkout_races;
 mod checkouts;

@@ -1,0 +1,260 @@
+//! A lease without a server: `cargo run -p lessor-domain --example embed_lifecycle --features testing`
+//!
+//! Drives one checkout from the first click to the running lease through the use
+//! cases, on stores in memory and with providers that say yes. In an application of
+//! your own the [`Database`] is yours, and so are the providers.
+
+#![expect(clippy::print_stdout, reason = "an example shows what it did")]
+
+use std::error::Error;
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use lessor_domain::access::{Access, Mode, Permissions};
+use lessor_domain::checkout::{Checkout, Lifecycle, Redirects};
+use lessor_domain::fulfillment::{EventOrigin, Reported, TrackingNumber, TrackingStatus};
+use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId};
+use lessor_domain::ports::{
+    Clock, Database, FormatDetector, InsertedCustomer, JobSubject, StoreError, UnitOfWork,
+};
+use lessor_domain::services::checkouts::{CreateCheckout, CustomerInput, VariantRef};
+use lessor_domain::services::delivery::{Deliverer, NoProbe};
+use lessor_domain::services::fulfillment::Fulfill;
+use lessor_domain::services::journey::Page;
+use lessor_domain::services::organizations::{CreateOrganization, create_organization};
+use lessor_domain::services::{Context, checkouts, fulfillment};
+use lessor_domain::testing::{
+    FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase, SequenceIds,
+};
+
+/// What the application is made of.
+struct Shop {
+    database: MemoryDatabase,
+    clock: Arc<ManualClock>,
+    ids: Arc<SequenceIds>,
+    deliverer: Deliverer,
+    access: Access,
+    variant: VariantRef,
+}
+
+impl Shop {
+    /// An organization with a catalog of one bike, and somebody who may act for it.
+    async fn open() -> Result<Self, Box<dyn Error>> {
+        let database = MemoryDatabase::new();
+        let clock = Arc::new(ManualClock::default());
+        let ids = Arc::new(SequenceIds::seeded(1));
+        let make = Fixtures::seeded(2);
+
+        let mut uow = database.begin().await?;
+        let input = CreateOrganization {
+            name: "Northwind Cycles".parse()?,
+            currency: "USD".parse()?,
+            discount: "5".parse()?,
+            service_area: "US,CA".parse()?,
+            requires_product_review: false,
+            oftake_partner_id: None,
+        };
+        let organization =
+            create_organization(uow.as_mut(), ids.as_ref(), clock.now(), input).await?;
+        let clerk = make.customer(&organization).email("clerk@example.com");
+        let clerk = match uow.customers().insert(&clerk.new_record()).await? {
+            InsertedCustomer::New(clerk) | InsertedCustomer::Existing(clerk) => clerk,
+        };
+        let product = make.product(&organization).name("Road bike").build();
+        let variant = make.variant(&product).price("1299.00").stock(3).build();
+        uow.products().insert(&product).await?;
+        uow.variants().insert(&variant).await?;
+        uow.commit().await?;
+
+        let access = Access {
+            key_id: make.id::<ApiKeyPubId>(),
+            organization_id: organization.id,
+            organization_pub_id: organization.pub_id,
+            user_id: clerk.user_id,
+            user_pub_id: clerk.id,
+            mode: Mode::Sandbox,
+            permissions: Permissions::all(),
+        };
+        let deliverer = Deliverer {
+            database: Arc::new(database.clone()),
+            providers: FakeProviders::default().set(),
+            clock: Arc::<ManualClock>::clone(&clock),
+            ids: Arc::<SequenceIds>::clone(&ids),
+            entropy: Arc::new(FixedEntropy::seeded(3)),
+            probe: Arc::new(NoProbe),
+        };
+        Ok(Self {
+            database,
+            clock,
+            ids,
+            deliverer,
+            access,
+            variant: VariantRef::Id(variant.id),
+        })
+    }
+
+    fn context(&self) -> Context<'_> {
+        Context {
+            access: &self.access,
+            now: self.clock.now(),
+            ids: self.ids.as_ref(),
+        }
+    }
+
+    /// One step: in a unit of work of its own, then whatever providers have to do.
+    async fn step(
+        &self,
+        id: CheckoutPubId,
+        work: impl AsyncFnOnce(
+            &mut dyn UnitOfWork,
+            Page<'_>,
+            &mut Checkout,
+        ) -> Result<(), lessor_domain::services::Error>,
+    ) -> Result<Checkout, Box<dyn Error>> {
+        self.clock.advance(TimeDelta::minutes(1));
+        let page = Page {
+            now: self.clock.now(),
+            ids: self.ids.as_ref(),
+        };
+        let mut uow = self.database.begin().await?;
+        let missing = StoreError::Missing("checkout");
+        let mut checkout = uow.checkouts().lock(id).await?.ok_or(missing)?;
+        let before = checkout.lifecycle();
+        work(uow.as_mut(), page, &mut checkout).await?;
+        uow.commit().await?;
+        self.deliverer.drain(JobSubject::Checkout(id)).await?;
+        let checkout = self.now(id).await?;
+        println!(
+            "{:>3} %  {before} -> {}",
+            checkout.progress().percentage,
+            checkout.lifecycle()
+        );
+        Ok(checkout)
+    }
+
+    async fn now(&self, id: CheckoutPubId) -> Result<Checkout, Box<dyn Error>> {
+        let mut view = self.database.read().await?;
+        let checkout = view.checkouts().get(id).await?;
+        Ok(checkout.ok_or(StoreError::Missing("checkout"))?)
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let shop = Shop::open().await?;
+    let make = Fixtures::default();
+
+    let mut uow = shop.database.begin().await?;
+    let ada = make.customer(&make.organization().build()).build();
+    let input = CreateCheckout {
+        variant: shop.variant.clone(),
+        term: Some("12".parse()?),
+        customer: Some(CustomerInput {
+            email: "ada@example.com".parse()?,
+            profile: ada.profile,
+        }),
+        billing_address: None,
+        shipping_address: Some(make.address()),
+        purchase_items: Vec::new(),
+        external_order_id: Some("order-1".parse()?),
+        redirects: Redirects::default(),
+    };
+    let entropy = FixedEntropy::seeded(4);
+    let (checkout, is_new) =
+        checkouts::create_checkout(uow.as_mut(), &shop.context(), &entropy, input).await?;
+    uow.commit().await?;
+    println!(
+        "{} {}",
+        checkout.id,
+        if is_new { "is new" } else { "was there" }
+    );
+    let id = checkout.id;
+
+    // The customer, on the checkout page. Name and address came with the order: the
+    // steps that ask for them are passed through.
+    shop.step(id, async |uow, page, it| page.open(uow, it).await.map(drop))
+        .await?;
+    shop.step(id, async |uow, page, it| {
+        page.request_identity(uow, it).await.map(drop)
+    })
+    .await?;
+    shop.step(id, async |uow, page, it| {
+        page.submit_identity(uow, it).await.map(drop)
+    })
+    .await?;
+    shop.step(id, async |uow, page, it| {
+        page.accept_lease(uow, it).await.map(drop)
+    })
+    .await?;
+    let checkout = shop
+        .step(id, async |uow, page, it| {
+            page.submit_deposit(uow, it, None).await.map(drop)
+        })
+        .await?;
+    if let (Lifecycle::RecurringPaymentMethodPending, Some(method)) =
+        (checkout.lifecycle(), checkout.recurring.method)
+    {
+        shop.step(id, async |uow, page, it| {
+            page.save_payment_method(uow, it, method).await.map(drop)
+        })
+        .await?;
+    }
+    shop.step(id, async |uow, page, it| {
+        page.sign_documents(uow, it).await.map(drop)
+    })
+    .await?;
+
+    // The organization ships, the carrier delivers.
+    let number = TrackingNumber::parse("1Z 410E7W 03 9275 1591")?;
+    shop.step(id, async |uow, _, _| {
+        let input = Fulfill {
+            tracking_number: Some(number),
+            ..Fulfill::default()
+        };
+        fulfillment::fulfill(uow, &shop.context(), &FormatDetector, id, input)
+            .await
+            .map(drop)
+    })
+    .await?;
+    let leased = shop
+        .step(id, async |uow, page, _| {
+            let delivered = Reported {
+                at: page.now,
+                status: TrackingStatus::Delivered,
+                description: None,
+                location: None,
+                signed_by: "A. Lovelace".parse().ok(),
+                estimated_delivery: None,
+            };
+            fulfillment::report(uow, page.ids, page.now, id, delivered, EventOrigin::Webhook)
+                .await
+                .map(drop)
+        })
+        .await?;
+
+    let quote = leased.quote.ok_or("the quote is frozen with the deposit")?;
+    println!(
+        "leased from {} to {} for {} a month, deposit {}",
+        leased.lease.start.ok_or("the lease has a first day")?,
+        leased.lease.end.ok_or("the lease has a last day")?,
+        quote.total_monthly_payment,
+        quote.deposit,
+    );
+    let mut view = shop.database.read().await?;
+    for stamped in view.checkouts().history(id).await? {
+        let it = stamped.transition;
+        println!(
+            "{:>3}. {} {:<10} {} -> {}",
+            stamped.sequence,
+            it.at.format("%H:%M"),
+            it.actor,
+            it.from,
+            it.to
+        );
+    }
+    if leased.lifecycle() == Lifecycle::LeaseActive {
+        Ok(())
+    } else {
+        Err(format!("the lease is {}", leased.lifecycle()).into())
+    }
+}

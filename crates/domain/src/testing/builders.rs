@@ -1,0 +1,344 @@
+//! What the records of [`Fixtures`](super::Fixtures) can be changed by.
+#![expect(
+    clippy::expect_used,
+    reason = "a test stops where the values that it gives are not of their kind"
+)]
+
+use chrono::TimeDelta;
+
+use crate::access::{ApiKey, Mode, Permission};
+use crate::address::Address;
+use crate::catalog::{
+    Inventory, OptionSelection, Product, ProductStatus, ProductType, ProductVariant,
+};
+use crate::checkout::{
+    Checkout, ChosenTerm, InsuranceStatus, Lifecycle, Phase, RecurringPaymentStatus, State,
+    Waitlist, WaitlistReason,
+};
+use crate::customer::{CreditStatus, Customer, IdentityStatus, Profile};
+use crate::lease_term::{LeaseTerm, LeaseTermStatus};
+use crate::money::Money;
+use crate::organization::Organization;
+use crate::percentage::TermMonths;
+use crate::ports::{NewCustomer, NewLeaseTerm, NewOrganization};
+use crate::text::{Email, ExternalId, Line, Name, Sku};
+use crate::time::{Timestamp, add_months};
+
+pub(super) fn text<T: std::str::FromStr<Err = crate::text::TextError>>(text: &str) -> T {
+    text.parse().expect("a text of the kind")
+}
+
+const fn waitlist(reason: WaitlistReason) -> Waitlist {
+    Waitlist {
+        reason,
+        address: None,
+        reason_code: None,
+    }
+}
+
+macro_rules! builders {
+    ($($(#[$doc:meta])* $name:ident($entity:ident);)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone)]
+        #[must_use = "a builder makes nothing until it is built"]
+        pub struct $name(pub(super) $entity);
+
+        impl $name {
+            /// Changes whatever no other method does.
+            pub fn with(mut self, change: impl FnOnce(&mut $entity)) -> Self {
+                change(&mut self.0);
+                self
+            }
+
+            /// The record.
+            #[must_use]
+            pub fn build(self) -> $entity {
+                self.0
+            }
+        }
+    )*};
+}
+
+builders! {
+    /// Builds an [`Organization`].
+    OrganizationBuilder(Organization);
+    /// Builds a [`Customer`].
+    CustomerBuilder(Customer);
+    /// Builds a [`Product`].
+    ProductBuilder(Product);
+    /// Builds a [`ProductVariant`].
+    VariantBuilder(ProductVariant);
+    /// Builds a [`LeaseTerm`].
+    LeaseTermBuilder(LeaseTerm);
+    /// Builds a [`Checkout`].
+    CheckoutBuilder(Checkout);
+    /// Builds an [`ApiKey`].
+    ApiKeyBuilder(ApiKey);
+}
+
+impl OrganizationBuilder {
+    /// Sets the name.
+    pub fn name(self, name: &str) -> Self {
+        self.with(|it| it.name = text::<Name>(name))
+    }
+
+    /// Sets the currency, such as `EUR`.
+    pub fn currency(self, code: &str) -> Self {
+        self.with(|it| it.currency = code.parse().expect("a currency"))
+    }
+
+    /// Sets the service area, such as `US,CA`.
+    pub fn serves(self, area: &str) -> Self {
+        self.with(|it| it.service_area = area.parse().expect("a service area"))
+    }
+
+    /// What a store is given to keep: it gives the number itself.
+    #[must_use]
+    pub fn new_record(self) -> NewOrganization {
+        let it = self.0;
+        NewOrganization {
+            pub_id: it.pub_id,
+            name: it.name,
+            currency: it.currency,
+            discount: it.discount,
+            service_area: it.service_area,
+            requires_product_review: it.requires_product_review,
+            oftake_partner_id: it.oftake_partner_id,
+            created_at: it.created_at,
+        }
+    }
+}
+
+impl CustomerBuilder {
+    /// Sets the e-mail address.
+    pub fn email(self, email: &str) -> Self {
+        self.with(|it| it.email = text::<Email>(email))
+    }
+
+    /// Leaves name and address empty.
+    pub fn without_profile(self) -> Self {
+        self.with(|it| it.profile = Profile::default())
+    }
+
+    /// Verified and creditworthy in the mode.
+    pub fn screened(self, mode: Mode) -> Self {
+        self.with(|it| {
+            let screening = it.screening_mut(mode);
+            screening.identity = IdentityStatus::Verified;
+            screening.credit = CreditStatus::Passed;
+        })
+    }
+
+    /// What a store is given to keep: it gives the number itself.
+    #[must_use]
+    pub fn new_record(self) -> NewCustomer {
+        let it = self.0;
+        NewCustomer {
+            id: it.id,
+            organization_id: it.organization_id,
+            email: it.email,
+            profile: it.profile,
+            created_at: it.created_at,
+        }
+    }
+}
+
+impl ProductBuilder {
+    /// Sets the name.
+    pub fn name(self, name: &str) -> Self {
+        self.with(|it| it.name = text::<Name>(name))
+    }
+
+    /// Sets the external id.
+    pub fn external_id(self, id: &str) -> Self {
+        self.with(|it| it.external_id = Some(text::<ExternalId>(id)))
+    }
+
+    /// Sets the stock keeping unit.
+    pub fn sku(self, sku: &str) -> Self {
+        self.with(|it| it.sku = Some(text::<Sku>(sku)))
+    }
+
+    /// Sets the status.
+    pub fn status(self, status: ProductStatus) -> Self {
+        self.with(|it| it.status = status)
+    }
+
+    /// An add-on instead of something to lease.
+    pub fn add_on(self) -> Self {
+        self.with(|it| it.product_type = ProductType::AddOn)
+    }
+}
+
+impl VariantBuilder {
+    /// Sets the price, in the product's currency.
+    pub fn price(self, amount: &str) -> Self {
+        self.with(|it| it.price = Money::parse(amount, it.price.currency()).expect("an amount"))
+    }
+
+    /// Sets the stock keeping unit.
+    pub fn sku(self, sku: &str) -> Self {
+        self.with(|it| it.sku = text::<Sku>(sku))
+    }
+
+    /// Sets the external id.
+    pub fn external_id(self, id: &str) -> Self {
+        self.with(|it| it.external_id = Some(text::<ExternalId>(id)))
+    }
+
+    /// Chooses a value of an option, in place of the one chosen before.
+    pub fn choose(self, option: &str, value: &str) -> Self {
+        let chosen = OptionSelection {
+            name: text(option),
+            value: text(value),
+        };
+        self.with(|it| {
+            it.options.retain(|other| other.name != chosen.name);
+            it.options.push(chosen);
+        })
+    }
+
+    /// So many are free to promise.
+    pub fn stock(self, quantity: u32) -> Self {
+        self.with(|it| it.inventory = Inventory::Tracked(quantity))
+    }
+
+    /// Sets the status.
+    pub fn status(self, status: ProductStatus) -> Self {
+        self.with(|it| it.status = status)
+    }
+}
+
+impl LeaseTermBuilder {
+    /// Sets the months, 1 to 120.
+    pub fn months(self, months: u16) -> Self {
+        self.with(|it| it.card.term = TermMonths::new(months).expect("1 to 120 months"))
+    }
+
+    /// A term of one product.
+    pub fn of_product(self, product: &Product) -> Self {
+        self.with(|it| it.product_id = Some(product.id))
+    }
+
+    /// Not offered.
+    pub fn inactive(self) -> Self {
+        self.with(|it| it.status = LeaseTermStatus::Inactive)
+    }
+
+    /// What a store is given to keep: it gives the number itself.
+    #[must_use]
+    pub fn new_record(self) -> NewLeaseTerm {
+        let it = self.0;
+        NewLeaseTerm {
+            id: it.id,
+            organization_id: it.organization_id,
+            product_id: it.product_id,
+            card: it.card,
+            status: it.status,
+            created_at: it.created_at,
+        }
+    }
+}
+
+impl CheckoutBuilder {
+    /// In live mode instead of sandbox.
+    pub fn live(self) -> Self {
+        self.with(|it| it.mode = Mode::Live)
+    }
+
+    /// Chooses the term.
+    pub fn term(self, term: &LeaseTerm) -> Self {
+        self.with(|it| {
+            it.term = Some(ChosenTerm {
+                id: term.id,
+                lease_term_id: term.lease_term_id,
+                months: term.card.term,
+            });
+        })
+    }
+
+    /// Ships to the address.
+    pub fn ships_to(self, address: Address) -> Self {
+        self.with(|it| it.shipping.address = Some(address))
+    }
+
+    /// Sets the caller's order id.
+    pub fn order(self, id: &str) -> Self {
+        self.with(|it| it.external_order_id = Some(text::<ExternalId>(id)))
+    }
+
+    /// Stands in the state, with the least that a checkout there has: a reason to
+    /// wait, an authorized or captured deposit, a shipment, a subscription.
+    pub fn at(self, lifecycle: Lifecycle) -> Self {
+        self.with(|it| {
+            it.state = State::new(lifecycle);
+            let made = it.created_at;
+            let id = it.id.as_uuid().simple();
+            match lifecycle {
+                Lifecycle::WaitlistedAfterProfile | Lifecycle::WaitlistedAfterDeposit => {
+                    it.waitlist = Some(waitlist(WaitlistReason::Inventory));
+                }
+                Lifecycle::WaitlistedLocation => {
+                    it.waitlist = Some(waitlist(WaitlistReason::Location));
+                }
+                _ => {}
+            }
+            let is_authorized = matches!(
+                lifecycle,
+                Lifecycle::WaitlistedAfterDeposit
+                    | Lifecycle::RecurringPaymentMethodPending
+                    | Lifecycle::DocumentsPending
+                    | Lifecycle::CaptureFailed
+            );
+            if is_authorized || lifecycle.is_confirmed() {
+                it.deposit.payment_intent_id = Some(format!("pi_{id}"));
+                it.deposit.preauth_expires_at = made.checked_add_signed(TimeDelta::days(7));
+            }
+            if lifecycle.is_confirmed() {
+                it.signed_at = Some(made);
+                it.deposit.invoice_id = Some(format!("in_{id}"));
+                it.deposit.captured_at = Some(made);
+                it.milestones.confirmed_at = Some(made);
+                it.insurance = InsuranceStatus::Approved;
+            }
+            let is_leased = matches!(lifecycle.phase(), Phase::Active | Phase::Return);
+            if lifecycle == Lifecycle::Shipped || is_leased {
+                it.shipment.shipped_at = Some(made);
+            }
+            if is_leased {
+                it.recurring.requested_at = Some(made);
+                it.recurring.status = RecurringPaymentStatus::Active;
+                it.recurring.subscription_id = Some(format!("sub_{id}"));
+                it.milestones.active_at = Some(made);
+                let start = made.date_naive();
+                it.lease.start = Some(start);
+                it.lease.end = it
+                    .term
+                    .and_then(|term| add_months(start, u32::from(term.months.get())));
+            }
+        })
+    }
+
+    /// Called off for the reason.
+    pub fn cancelled(self, reason: &str) -> Self {
+        self.at(Lifecycle::Cancelled)
+            .with(|it| it.cancel_reason = Some(text::<Line>(reason)))
+    }
+}
+
+impl ApiKeyBuilder {
+    /// A live key.
+    pub fn live(self) -> Self {
+        self.with(|it| it.mode = Mode::Live)
+    }
+
+    /// With these permissions only.
+    pub fn permissions(self, permissions: &[Permission]) -> Self {
+        self.with(|it| it.permissions = permissions.iter().copied().collect())
+    }
+
+    /// Valid until then.
+    pub fn expires_at(self, at: Timestamp) -> Self {
+        self.with(|it| it.expires_at = Some(at))
+    }
+}
