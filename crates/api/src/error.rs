@@ -255,6 +255,11 @@ impl ApiError {
         )
     }
 
+    /// 403 for another reason than a missing permission.
+    pub fn forbidden_because(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, Code::Forbidden, message)
+    }
+
     /// 404: `what` (a noun, such as `"product"`) does not exist for this key.
     pub fn not_found(what: impl fmt::Display) -> Self {
         Self::new(

@@ -63,6 +63,14 @@ impl Mutations {
         }
     }
 
+    /// Runs `work` to its end without anybody waiting for it but a shutdown.
+    pub fn detach<F>(&self, work: F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.tracker.spawn_on(work.in_current_span(), &self.runtime);
+    }
+
     /// How many tasks are under way.
     #[must_use]
     pub fn under_way(&self) -> usize {

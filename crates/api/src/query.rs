@@ -120,7 +120,7 @@ fn from_query<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
 }
 
 /// Undoes percent-encoding, strictly: `None` for a broken escape or what is not UTF-8.
-fn decode(text: &str, plus_is_space: bool) -> Option<String> {
+pub(crate) fn decode(text: &str, plus_is_space: bool) -> Option<String> {
     let digit = |byte: Option<u8>| {
         char::from(byte?)
             .to_digit(16)

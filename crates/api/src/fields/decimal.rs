@@ -25,6 +25,12 @@ impl DecimalText {
     }
 }
 
+impl AsRef<str> for DecimalText {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
 impl<'de> Deserialize<'de> for DecimalText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_newtype_struct(

@@ -60,6 +60,12 @@ impl<const MAX: usize> fmt::Display for Text<MAX> {
     }
 }
 
+impl<const MAX: usize> AsRef<str> for Text<MAX> {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
 impl<'de, const MAX: usize> Deserialize<'de> for Text<MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_str(StrVisitor {
@@ -97,6 +103,12 @@ impl<const MAX: usize> Prose<MAX> {
     #[must_use]
     pub fn into_string(self) -> String {
         self.0
+    }
+}
+
+impl<const MAX: usize> AsRef<str> for Prose<MAX> {
+    fn as_ref(&self) -> &str {
+        &self.0
     }
 }
 
@@ -160,6 +172,12 @@ impl WebUrl {
             return Err(WANTED.to_owned());
         }
         Ok(Self(text.to_owned()))
+    }
+}
+
+impl AsRef<str> for WebUrl {
+    fn as_ref(&self) -> &str {
+        &self.0
     }
 }
 

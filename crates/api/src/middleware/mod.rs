@@ -1,8 +1,11 @@
 //! What surrounds every request, and what no route answers.
 
+mod auth;
 mod context;
 mod fallback;
 
+pub(crate) use auth::Caller;
+pub use auth::require_key;
 pub(crate) use context::panic_message;
 pub use context::{PublicUrl, RequestId, context};
 pub use fallback::{RouteTable, fallback};

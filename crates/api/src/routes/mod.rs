@@ -1,4 +1,30 @@
-//! What the service answers, by path.
+//! What the service answers, by path: a folder for each resource, as in the address.
+//!
+//! A handler extracts and parses, calls one use case, renders. What it answers is a type of its own,
+//! not the domain's.
 
 pub mod docs;
 pub mod health;
+pub mod lease_terms;
+pub mod product_categories;
+pub mod product_variants;
+pub mod products;
+
+use actix_web::middleware::from_fn;
+use utoipa_actix_web::scope::scope;
+use utoipa_actix_web::service_config::ServiceConfig;
+
+use crate::middleware::require_key;
+
+/// Every route of the service, for [`app::build`](crate::app::build). The app needs an
+/// [`AppState`](crate::state::AppState) among its data.
+pub fn configure(config: &mut ServiceConfig<'_>) {
+    config.service(
+        scope("/v1")
+            .configure(products::configure)
+            .configure(product_variants::configure)
+            .configure(lease_terms::configure)
+            .configure(product_categories::configure)
+            .wrap(from_fn(require_key)),
+    );
+}

@@ -1,0 +1,82 @@
+//! The layer around `/v1`: no request passes without a key that is in force.
+
+use std::sync::Arc;
+
+use actix_web::body::{BoxBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::{self, HeaderMap};
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpMessage as _};
+use lessor_domain::access::Access;
+
+use crate::authentication::authenticate;
+use crate::error::ApiError;
+use crate::state::AppState;
+
+/// Who a request acts for, among the request's extensions.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller(pub(crate) Arc<Access>);
+
+/// The middleware (for `actix_web::middleware::from_fn`). It comes before routing, so that an
+/// unknown path without a key is a 401 too.
+///
+/// # Errors
+/// See [`authenticate`].
+pub async fn require_key(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let checked = async {
+        let key = bearer(request.headers()).ok_or_else(ApiError::unauthorized)?;
+        authenticate(AppState::of(request.request())?, key).await
+    }
+    .await;
+    match checked {
+        Ok(access) => {
+            request.extensions_mut().insert(Caller(access));
+            Ok(next.call(request).await?.map_into_boxed_body())
+        }
+        Err(error) => Ok(request.error_response(error)),
+    }
+}
+
+/// The one bearer token of the request.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut given = headers.get_all(header::AUTHORIZATION);
+    let (Some(only), None) = (given.next(), given.next()) else {
+        return None;
+    };
+    let (scheme, token) = only.to_str().ok()?.split_once(' ')?;
+    scheme
+        .eq_ignore_ascii_case("bearer")
+        .then(|| token.trim_matches(' '))
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::{AUTHORIZATION, HeaderValue};
+
+    use super::*;
+
+    #[test]
+    fn one_bearer_token() {
+        let token = |values: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(AUTHORIZATION, HeaderValue::from_str(value).unwrap());
+            }
+            bearer(&headers).map(str::to_owned)
+        };
+        assert_eq!(token(&["Bearer abc"]).as_deref(), Some("abc"));
+        assert_eq!(token(&["bearer  abc"]).as_deref(), Some("abc"));
+        for bad in [
+            &[] as &[&str],
+            &["abc"],
+            &["Basic abc"],
+            &["Bearer"],
+            &["Bearer abc", "Bearer abc"],
+        ] {
+            assert_eq!(token(bad), None, "{bad:?}");
+        }
+    }
+}

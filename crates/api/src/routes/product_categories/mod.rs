@@ -1,0 +1,150 @@
+//! `/v1/product-categories`.
+
+use actix_web::{HttpResponse, get, post};
+use lessor_domain::access::Permission;
+use lessor_domain::catalog::Category;
+use lessor_domain::ids::{IdRef, ProductCategoryPubId};
+use lessor_domain::services::catalog;
+use lessor_domain::text::Name;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_actix_web::service_config::ServiceConfig;
+
+use crate::body::Body;
+use crate::error::ApiError;
+use crate::fields::{Limit, Offset, Text};
+use crate::query::QueryParams;
+use crate::transaction::Call;
+use crate::wire::{DateTimeText, Paging, listed, parse, unknown_start};
+
+pub(super) fn configure(config: &mut ServiceConfig<'_>) {
+    config.service(create).service(list);
+}
+
+/// A new product category.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CreateProductCategory {
+    /// Its name, unique within the organization in any case.
+    #[schema(example = "Bikes")]
+    name: Text<255>,
+}
+
+/// A product category.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = ProductCategory)]
+struct ProductCategoryRecord {
+    /// Its public id.
+    #[schema(
+        example = "cat_01JQ2m2bWu4Ma6LpKn3QsR",
+        pattern = "^cat_[0-9A-Za-z]{22}$"
+    )]
+    id: String,
+    /// Its number.
+    product_category_id: i64,
+    /// Its name.
+    name: String,
+    /// When it was made.
+    created_at: DateTimeText,
+    /// When it last changed.
+    updated_at: DateTimeText,
+}
+
+impl From<&Category> for ProductCategoryRecord {
+    fn from(category: &Category) -> Self {
+        Self {
+            id: category.id.to_string(),
+            product_category_id: category.category_id.get(),
+            name: category.name.to_string(),
+            created_at: category.created_at.into(),
+            updated_at: category.updated_at.into(),
+        }
+    }
+}
+
+/// Create a product category.
+///
+/// Requires `ProductWrite`.
+#[utoipa::path(
+    tag = "Product categories",
+    params(("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")),
+    request_body = CreateProductCategory,
+    responses((status = 200, body = ProductCategoryRecord, description = "The category."))
+)]
+#[post("/product-categories")]
+async fn create(call: Call, body: Body<CreateProductCategory>) -> Result<HttpResponse, ApiError> {
+    let name: Name = parse("name", body.value.name.as_str())?;
+    call.post(
+        Permission::ProductWrite,
+        &body.raw,
+        name,
+        |work, ctx, name| {
+            Box::pin(async move {
+                let category = catalog::create_category(work, &ctx, name).await?;
+                Ok(ProductCategoryRecord::from(&category))
+            })
+        },
+    )
+    .await
+}
+
+/// Which product categories to list.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ListProductCategories {
+    /// How many to answer.
+    #[serde(default)]
+    #[param(inline)]
+    limit: Limit,
+    /// How many to skip.
+    #[serde(default)]
+    #[param(inline)]
+    offset: Offset,
+    /// The id of the category that the page comes after.
+    #[param(inline)]
+    starting_after: Option<Text<64>>,
+}
+
+/// List product categories.
+///
+/// Newest first. Requires `ProductRead`.
+#[utoipa::path(
+    tag = "Product categories",
+    params(ListProductCategories),
+    responses((
+        status = 200,
+        body = [ProductCategoryRecord],
+        description = "A page of product categories.",
+        headers(
+            ("Link" = String, description = "`rel=\"next\"`: the next page, if there is one."),
+            ("X-Total-Count" = u64, description = "How many there are in all.")
+        )
+    ))
+)]
+#[get("/product-categories")]
+async fn list(
+    call: Call,
+    QueryParams(query): QueryParams<ListProductCategories>,
+) -> Result<HttpResponse, ApiError> {
+    let paging: Paging<ProductCategoryPubId> =
+        Paging::read(query.limit, query.offset, query.starting_after.as_ref())?;
+    let ctx = call.context();
+    let mut work = call.read().await?;
+    let (mut categories, total) = catalog::list_categories(&mut *work, &ctx, paging.page()).await?;
+    if let Some(after) = paging.after {
+        let start = IdRef::Public(after);
+        let start = work.categories().find(ctx.access.organization_id, start);
+        start.await?.ok_or_else(unknown_start)?;
+    }
+    let mut response = listed(
+        &call,
+        &paging,
+        &mut categories,
+        |category| category.id,
+        Some(total),
+    );
+    let records: Vec<ProductCategoryRecord> = categories.iter().map(Into::into).collect();
+    Ok(response.json(records))
+}

@@ -1,0 +1,423 @@
+//! What variants cost: bulk reads, the summary, the lowest payment.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{CACHE_CONTROL, ETAG, HeaderMap, IF_NONE_MATCH};
+use actix_web::web::Json;
+use actix_web::{HttpRequest, HttpResponse, get, post};
+use lessor_domain::access::Permission;
+use lessor_domain::ids::{ProductPubId, ProductVariantPubId};
+use lessor_domain::services::pricing::{self, PriceTable, PricedVariant, TermPrice};
+use lessor_domain::services::variants::{self, Otherwise};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::ProductVariantRecord;
+use super::summary::{Summary, SummaryKey};
+use crate::body::Body;
+use crate::error::ApiError;
+use crate::fields::{List, Text};
+use crate::query::{QueryParams, Segment};
+use crate::transaction::Call;
+use crate::wire::{DecimalString, MoneyText, findable};
+
+/// The price of a variant for one term. All amounts are of `currency`.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PricingEntry {
+    /// The lease term.
+    #[schema(
+        example = "term_01JQ2m3cXv5Nb7MqLp4RtS",
+        pattern = "^term_[0-9A-Za-z]{22}$"
+    )]
+    pub lease_term_id: String,
+    /// Its length in months.
+    #[schema(minimum = 1, maximum = 120, example = 24)]
+    pub term_in_months: u16,
+    /// ISO 4217 code.
+    #[schema(example = "USD", pattern = "^[A-Z]{3}$")]
+    pub currency: &'static str,
+    /// List price.
+    pub msrp: MoneyText,
+    /// Discount in percent of the list price.
+    pub discount_percentage: DecimalString,
+    /// List price less discount.
+    pub capitalized_cost: MoneyText,
+    /// Value at the end of the term.
+    pub residual_value: MoneyText,
+    /// Capitalized cost less residual value.
+    pub depreciation: MoneyText,
+    /// What the base payments exceed the depreciation by.
+    pub rent_charge: MoneyText,
+    /// Base payment a month, without insurance.
+    pub monthly_payment: MoneyText,
+    /// Insurance a month.
+    pub insurance: MoneyText,
+    /// Base payment and insurance a month.
+    pub total_monthly_payment: MoneyText,
+    /// Deposit in percent of the list price.
+    pub deposit_percentage: DecimalString,
+    /// Refundable deposit.
+    pub deposit: MoneyText,
+    /// Deposit and first total monthly payment.
+    pub total_due_at_signing: MoneyText,
+    /// All total monthly payments.
+    pub total_of_payments: MoneyText,
+}
+
+impl From<&TermPrice> for PricingEntry {
+    fn from(price: &TermPrice) -> Self {
+        let quote = &price.quote;
+        Self {
+            lease_term_id: price.lease_term_id.to_string(),
+            term_in_months: quote.term.get(),
+            currency: quote.currency.code(),
+            msrp: quote.msrp.into(),
+            discount_percentage: quote.discount.into(),
+            capitalized_cost: quote.capitalized_cost.into(),
+            residual_value: quote.residual_value.into(),
+            depreciation: quote.depreciation.into(),
+            rent_charge: quote.rent_charge.into(),
+            monthly_payment: quote.monthly_payment.into(),
+            insurance: quote.insurance.into(),
+            total_monthly_payment: quote.total_monthly_payment.into(),
+            deposit_percentage: quote.deposit_percentage.into(),
+            deposit: quote.deposit.into(),
+            total_due_at_signing: quote.total_due_at_signing.into(),
+            total_of_payments: quote.total_of_payments.into(),
+        }
+    }
+}
+
+/// The prices by months.
+pub(super) fn entries(prices: &PriceTable) -> BTreeMap<u16, PricingEntry> {
+    let entry = |(months, price): (&lessor_domain::percentage::TermMonths, &TermPrice)| {
+        (months.get(), PricingEntry::from(price))
+    };
+    prices.iter().map(entry).collect()
+}
+
+/// Of which products.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct OfProducts {
+    /// Public ids of products.
+    #[param(inline)]
+    product_ids: List<Text<64>, 100, 1>,
+}
+
+/// Read the variants of several products with their prices.
+///
+/// In the order of the products. Products that are not found are left out, archived variants too.
+/// Requires `ProductVariantRead`.
+#[utoipa::path(
+    tag = "Product variants",
+    params(OfProducts),
+    responses((status = 200, body = [ProductVariantRecord], description = "The variants, each with `pricing` and `productId`."))
+)]
+#[get("/product-variants/bulk")]
+pub(super) async fn of_products(
+    call: Call,
+    QueryParams(query): QueryParams<OfProducts>,
+) -> Result<Json<Vec<ProductVariantRecord>>, ApiError> {
+    let ids = query.product_ids.as_slice().iter();
+    let ids = ids.map(|id| findable::<ProductPubId>("productIds", id.as_str()));
+    let ids: Vec<ProductPubId> = ids
+        .filter_map(Result::transpose)
+        .collect::<Result<_, _>>()?;
+    let mut work = call.read().await?;
+    let priced = pricing::of_products(&mut *work, &call.context(), &ids).await?;
+    let record = |priced: &PricedVariant| {
+        ProductVariantRecord::new(&priced.variant)
+            .with_product(&priced.variant)
+            .with_pricing(&priced.prices)
+    };
+    Ok(Json(priced.iter().map(record).collect()))
+}
+
+/// Which variants to fetch.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct FetchProductVariants {
+    /// Public ids of variants.
+    ids: List<Text<64>, 100, 1>,
+}
+
+/// Variants that were asked for.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FetchedProductVariants {
+    /// Those that were found, each with `pricing`, in the order asked for.
+    results: Vec<ProductVariantRecord>,
+    /// The ids of the others.
+    not_found: Vec<String>,
+}
+
+/// Fetch several variants with their prices.
+///
+/// In the order asked for; an id that is given twice is answered once. Archived variants are not
+/// found. Requires `ProductVariantRead`.
+#[utoipa::path(
+    tag = "Product variants",
+    params(("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")),
+    request_body = FetchProductVariants,
+    responses((status = 200, body = FetchedProductVariants, description = "The variants."))
+)]
+#[post("/product-variants/bulk/fetch")]
+pub(super) async fn fetch(
+    call: Call,
+    body: Body<FetchProductVariants>,
+) -> Result<HttpResponse, ApiError> {
+    let mut wanted = Wanted::default();
+    for (index, id) in body.value.ids.as_slice().iter().enumerate() {
+        wanted.add(&format!("ids[{index}]"), id.as_str())?;
+    }
+    // A read needs no transaction, unless its answer is to be kept.
+    if call.has_idempotency_key() {
+        let permission = Permission::ProductVariantRead;
+        return call
+            .post(permission, &body.raw, wanted, |work, ctx, wanted| {
+                Box::pin(async move {
+                    let found = pricing::of_variants(work, &ctx, &wanted.ids).await?;
+                    Ok(wanted.answer(found))
+                })
+            })
+            .await;
+    }
+    let mut work = call.read().await?;
+    let found = pricing::of_variants(&mut *work, &call.context(), &wanted.ids).await?;
+    Ok(HttpResponse::Ok().json(wanted.answer(found)))
+}
+
+/// The ids that a request asks for, each once, in order.
+#[derive(Clone, Debug, Default)]
+struct Wanted {
+    texts: Vec<String>,
+    ids: Vec<ProductVariantPubId>,
+}
+
+impl Wanted {
+    fn add(&mut self, param: &str, text: &str) -> Result<(), ApiError> {
+        let id = findable::<ProductVariantPubId>(param, text)?;
+        if !self.texts.iter().any(|known| known == text) {
+            self.texts.push(text.to_owned());
+            self.ids.extend(id);
+        }
+        Ok(())
+    }
+
+    fn answer(
+        self,
+        (found, _): (Vec<PricedVariant>, Vec<ProductVariantPubId>),
+    ) -> FetchedProductVariants {
+        let known: Vec<String> = found
+            .iter()
+            .map(|priced| priced.variant.id.to_string())
+            .collect();
+        let missing = self.texts.into_iter().filter(|text| !known.contains(text));
+        FetchedProductVariants {
+            results: found
+                .iter()
+                .map(|priced| {
+                    ProductVariantRecord::new(&priced.variant).with_pricing(&priced.prices)
+                })
+                .collect(),
+            not_found: missing.collect(),
+        }
+    }
+}
+
+/// What a term costs, in short.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct SummaryEntry {
+    /// List price.
+    msrp: MoneyText,
+    /// Deposit in percent of the list price.
+    deposit_percentage: DecimalString,
+    /// Base payment and insurance a month.
+    total_monthly_payment: MoneyText,
+    /// Deposit and first total monthly payment.
+    total_due_at_signing: MoneyText,
+    /// ISO 4217 code.
+    #[schema(example = "USD", pattern = "^[A-Z]{3}$")]
+    currency: &'static str,
+}
+
+/// What a variant costs, in short.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct PricingSummary {
+    /// The variant.
+    product_variant_id: String,
+    /// Its prices by months.
+    #[schema(value_type = BTreeMap<String, SummaryEntry>)]
+    pricing: BTreeMap<u16, SummaryEntry>,
+}
+
+impl From<&PricedVariant> for PricingSummary {
+    fn from(priced: &PricedVariant) -> Self {
+        let entry = |price: &TermPrice| SummaryEntry {
+            msrp: price.quote.msrp.into(),
+            deposit_percentage: price.quote.deposit_percentage.into(),
+            total_monthly_payment: price.quote.total_monthly_payment.into(),
+            total_due_at_signing: price.quote.total_due_at_signing.into(),
+            currency: price.quote.currency.code(),
+        };
+        let prices = priced.prices.iter();
+        Self {
+            product_variant_id: priced.variant.id.to_string(),
+            pricing: prices
+                .map(|(months, price)| (months.get(), entry(price)))
+                .collect(),
+        }
+    }
+}
+
+/// Read what a variant costs, in short.
+///
+/// May be kept by the caller for five minutes. What the service keeps itself is thrown away as soon
+/// as a price, discount or term changes. Requires `ProductVariantRead`.
+#[utoipa::path(
+    tag = "Product variants",
+    params(
+        ("identifier" = String, Path, description = "`pvar_…`, or the SKU of the variant."),
+        ("If-None-Match" = Option<String>, Header, description = "The `ETag` of an earlier answer.")
+    ),
+    responses(
+        (
+            status = 200,
+            body = PricingSummary,
+            description = "The prices.",
+            headers(("ETag" = String, description = "Changes when the answer does."))
+        ),
+        (status = 304, description = "The answer is still what it was.")
+    )
+)]
+#[get("/product-variants/{identifier}/pricing-summary")]
+pub(super) async fn summary(
+    call: Call,
+    identifier: Segment,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    let organization = call.access().organization_id;
+    let mut work = call.read().await?;
+    let key = SummaryKey {
+        organization,
+        // Before the prices, which are then at least as new.
+        revision: work.organizations().pricing_revision(organization).await?,
+        identifier: identifier.0,
+    };
+    let cache = &call.state().summaries;
+    let summary = match cache.get(&key).await {
+        Some(summary) => {
+            call.require(Permission::ProductVariantRead)?;
+            summary
+        }
+        None => {
+            let ctx = call.context();
+            let variant =
+                variants::find_variant(&mut *work, &ctx, &key.identifier, Otherwise::Sku).await?;
+            let priced = pricing::price_one(&mut *work, &ctx, variant).await?;
+            let body = serde_json::to_vec(&PricingSummary::from(&priced));
+            let summary = Arc::new(Summary::new(body.map_err(ApiError::internal)?));
+            cache.insert(key, Arc::clone(&summary)).await;
+            summary
+        }
+    };
+    let known = names(request.headers(), &summary.etag);
+    let mut response = HttpResponse::build(if known {
+        StatusCode::NOT_MODIFIED
+    } else {
+        StatusCode::OK
+    });
+    response
+        .insert_header((CACHE_CONTROL, "private, max-age=300"))
+        .insert_header((ETAG, summary.etag.clone()));
+    Ok(if known {
+        response.finish()
+    } else {
+        response
+            .content_type("application/json")
+            .body(summary.body.clone())
+    })
+}
+
+/// The lowest payment of a variant.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LowestPayment {
+    /// The variant.
+    product_variant_id: String,
+    /// The term that it is for.
+    #[schema(minimum = 1, maximum = 120)]
+    term_in_months: u16,
+    /// Base payment and insurance a month.
+    total_monthly_payment: MoneyText,
+    /// ISO 4217 code.
+    #[schema(example = "USD", pattern = "^[A-Z]{3}$")]
+    currency: &'static str,
+}
+
+/// Read the lowest total monthly payment of a variant.
+///
+/// Over all terms that it is offered for; of several with the same payment, the shortest. Requires
+/// `ProductVariantRead`.
+#[utoipa::path(
+    tag = "Product variants",
+    params(("identifier" = String, Path, description = "`pvar_…`, or the external id of the variant.")),
+    responses((status = 200, body = LowestPayment, description = "The payment and its term."))
+)]
+#[get("/product-variants/{identifier}/lowest")]
+pub(super) async fn lowest(
+    call: Call,
+    identifier: Segment,
+) -> Result<Json<LowestPayment>, ApiError> {
+    let mut work = call.read().await?;
+    let ctx = call.context();
+    let variant =
+        variants::find_variant(&mut *work, &ctx, &identifier.0, Otherwise::ExternalId).await?;
+    let priced = pricing::price_one(&mut *work, &ctx, variant).await?;
+    let (months, price) = pricing::lowest(&priced.prices)?;
+    Ok(Json(LowestPayment {
+        product_variant_id: priced.variant.id.to_string(),
+        term_in_months: months.get(),
+        total_monthly_payment: price.quote.total_monthly_payment.into(),
+        currency: price.quote.currency.code(),
+    }))
+}
+
+/// Whether `If-None-Match` names the tag.
+fn names(headers: &HeaderMap, etag: &str) -> bool {
+    headers
+        .get_all(IF_NONE_MATCH)
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
+        .any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn tags_are_compared_weakly() {
+        let named = |value: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(IF_NONE_MATCH, HeaderValue::from_static(value));
+            names(&headers, "\"a\"")
+        };
+        for same in ["\"a\"", "W/\"a\"", "\"b\", \"a\"", "*"] {
+            assert!(named(same), "{same}");
+        }
+        for other in ["\"b\"", "a", "", "\"a"] {
+            assert!(!named(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What handlers work with: the ports, and what is kept between requests.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::HttpRequest;
+use lessor_domain::ports::{Clock, Database, Entropy, IdGenerator, ProviderSet};
+
+use crate::authentication::{KeyCache, RateLimits};
+use crate::error::ApiError;
+use crate::middleware::PublicUrl;
+use crate::mutation::Mutations;
+use crate::routes::product_variants::SummaryCache;
+
+/// The ports that an application state is made of.
+#[derive(Clone)]
+pub struct Ports {
+    /// The stores. Work that changes anything uses them on the runtime of [`Mutations`].
+    pub database: Arc<dyn Database>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Where ids come from.
+    pub ids: Arc<dyn IdGenerator>,
+    /// Where secrets come from.
+    pub entropy: Arc<dyn Entropy>,
+    /// Payment processor, verifiers, signers and carriers.
+    pub providers: ProviderSet,
+}
+
+/// What an operator chooses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateSettings {
+    /// Where clients reach the service.
+    pub public_url: PublicUrl,
+    /// The most requests of one key in a second; none: as many as there are.
+    pub rate_limit: Option<NonZeroU32>,
+    /// How long a key that was looked up is taken for unchanged: a revoked key still opens for this
+    /// long.
+    pub key_cache_ttl: Duration,
+    /// How long a pricing summary is kept, unless a price changes before.
+    pub summary_cache_ttl: Duration,
+}
+
+impl StateSettings {
+    /// No rate limit, keys looked up anew after 2 seconds, summaries computed anew after 5 minutes.
+    #[must_use]
+    pub const fn new(public_url: PublicUrl) -> Self {
+        Self {
+            public_url,
+            rate_limit: None,
+            key_cache_ttl: Duration::from_secs(2),
+            summary_cache_ttl: Duration::from_secs(300),
+        }
+    }
+}
+
+/// Everything a handler works with. App data; cloning shares it.
+///
+/// Handlers do not use it themselves but through a [`Call`](crate::transaction::Call), which also
+/// knows who asks.
+#[derive(Clone)]
+pub struct AppState {
+    /// The ports.
+    pub ports: Ports,
+    /// What reads go to: the same stores, by connections of the worker's own where there are any.
+    pub reads: Arc<dyn Database>,
+    /// Where work that changes anything runs.
+    pub mutations: Mutations,
+    /// What an operator chose.
+    pub settings: Arc<StateSettings>,
+    /// API keys that were looked up a moment ago.
+    pub keys: KeyCache,
+    /// How many requests each key may make.
+    pub limits: Option<RateLimits>,
+    /// Pricing summaries.
+    pub summaries: SummaryCache,
+}
+
+impl AppState {
+    /// A state over these ports. Reads and changes share `ports.database`.
+    #[must_use]
+    pub fn new(ports: Ports, mutations: Mutations, settings: StateSettings) -> Self {
+        Self {
+            reads: Arc::clone(&ports.database),
+            ports,
+            mutations,
+            keys: KeyCache::new(settings.key_cache_ttl),
+            limits: settings.rate_limit.map(RateLimits::per_second),
+            summaries: SummaryCache::new(settings.summary_cache_ttl),
+            settings: Arc::new(settings),
+        }
+    }
+
+    /// The same state, with a database of its own for reads: a connection belongs to the runtime on
+    /// which it was opened, and each worker has one. Call it inside of the closure that builds a
+    /// worker's app.
+    #[must_use]
+    pub fn reading_from(mut self, reads: Arc<dyn Database>) -> Self {
+        self.reads = reads;
+        self
+    }
+
+    /// The state of the app that serves the request.
+    pub(crate) fn of(request: &HttpRequest) -> Result<&Self, ApiError> {
+        request
+            .app_data::<Self>()
+            .ok_or_else(|| ApiError::internal("the app has no AppState among its data"))
+    }
+}
+
+impl fmt::Debug for AppState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AppState")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
