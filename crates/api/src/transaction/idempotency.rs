@@ -64,7 +64,7 @@ pub(super) fn key_of(request: &HttpRequest) -> Result<Option<String>, ApiError> 
         return refused("must not be given more than once");
     }
     match value.to_str() {
-        Ok(key) if key.is_empty() => refused("must not be empty"),
+        Ok("") => refused("must not be empty"),
         Ok(key) if key.len() > MAX_KEY_LENGTH => {
             refused(&format!("must be at most {MAX_KEY_LENGTH} characters long"))
         }

@@ -2,6 +2,8 @@
 
 mod dto;
 
+use std::cmp::Reverse;
+
 use actix_web::{HttpResponse, delete, get, post, put};
 use lessor_domain::access::Permission;
 use lessor_domain::ids::{LeaseTermPubId, LeaseTermRef};
@@ -99,7 +101,7 @@ async fn list(
         Paging::read(query.limit, query.offset, query.starting_after.as_ref())?;
     let mut work = call.read().await?;
     let mut terms = lease_terms::list_lease_terms(&mut *work, &call.context()).await?;
-    terms.sort_by(|a, b| (b.created_at, b.id).cmp(&(a.created_at, a.id)));
+    terms.sort_by_key(|term| Reverse((term.created_at, term.id)));
     let total = terms.len() as u64;
     let mut page = paging.cut(terms, |term| term.id)?;
     let mut response = listed(&call, &paging, &mut page, |term| term.id, Some(total));

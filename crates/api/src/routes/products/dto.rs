@@ -1,6 +1,7 @@
 //! Products as requests and answers have them.
 
 use lessor_domain::catalog;
+use lessor_domain::ids::{ProductCategoryId, UserId};
 use lessor_domain::services::catalog as service;
 use lessor_domain::text::Name;
 use serde::{Deserialize, Serialize};
@@ -325,10 +326,10 @@ impl From<&catalog::Product> for ProductRecord {
             discount_percentage: product.discount.map(Into::into),
             external_id: product.external_id.as_ref().map(ToString::to_string),
             main_product_image: product.main_image.as_ref().map(ToString::to_string),
-            product_category_id: product.category_id.map(|category| category.get()),
+            product_category_id: product.category_id.map(ProductCategoryId::get),
             review_notes: review.notes.as_ref().map(ToString::to_string),
             reviewed_at: review.reviewed_at.map(Into::into),
-            reviewed_by: review.reviewed_by.map(|user| user.get()),
+            reviewed_by: review.reviewed_by.map(UserId::get),
             sku: product.sku.as_ref().map(ToString::to_string),
         }
     }
