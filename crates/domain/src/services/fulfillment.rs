@@ -50,7 +50,9 @@ fn missing_steps(checkout: &Checkout, identity: IdentityStatus) -> Vec<&'static 
     if !(reached(Lifecycle::ShippingAddressPending) || with_deposit) {
         missing.push("qualification");
     }
-    if !reached(Lifecycle::OrderConfirmed) {
+    // An authorized deposit is paid as far as the customer can pay it.
+    let paid = reached(Lifecycle::RecurringPaymentMethodPending) || with_deposit;
+    if !paid || checkout.lifecycle() == Lifecycle::CaptureFailed {
         missing.push("deposit");
     }
     if checkout.signed_at.is_none() {

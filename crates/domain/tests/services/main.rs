@@ -1,0 +1,15 @@
+//! The use cases on stores in memory and scripted providers: what a lessor and a
+//! lessee go through, and what goes wrong on the way.
+#![cfg(feature = "testing")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on says where it stopped"
+)]
+
+mod catalog;
+mod deposits;
+mod journey;
+mod tracking;
+mod waitlists;
+mod world;

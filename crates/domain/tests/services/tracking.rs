@@ -1,0 +1,213 @@
+//! Shipping with a tracking number, and what carriers report in any order.
+
+use chrono::TimeDelta;
+use lessor_domain::checkout::{Checkout, Lifecycle};
+use lessor_domain::fulfillment::{EventOrigin, Reported, TrackingStatus};
+use lessor_domain::ports::{Clock, FormatDetector};
+use lessor_domain::services::Error;
+use lessor_domain::services::fulfillment::{Fulfill, fulfill, report};
+
+use crate::world::World;
+
+const UPS: &str = "1Z999AA10123456784";
+
+async fn ship(world: &World, checkout: &Checkout, number: Option<&str>) -> Result<Checkout, Error> {
+    let mut uow = world.begin().await;
+    let input = Fulfill {
+        tracking_number: number
+            .map(|number| lessor_domain::fulfillment::TrackingNumber::parse(number).unwrap()),
+        ..Fulfill::default()
+    };
+    let shipped = fulfill(
+        uow.as_mut(),
+        &world.ctx(),
+        &FormatDetector,
+        checkout.id,
+        input,
+    )
+    .await?;
+    uow.commit().await?;
+    Ok(shipped)
+}
+
+async fn shipped(world: &World) -> Checkout {
+    let order = world.order("ada@example.com").await;
+    let order = world.advance(&order, Lifecycle::OrderConfirmed).await;
+    ship(world, &order, Some(UPS)).await.unwrap()
+}
+
+async fn tell(
+    world: &World,
+    checkout: &Checkout,
+    status: TrackingStatus,
+    minutes: i64,
+) -> Checkout {
+    let reported = Reported {
+        at: checkout.shipment.shipped_at.unwrap() + TimeDelta::minutes(minutes),
+        status,
+        description: None,
+        location: None,
+        signed_by: None,
+        estimated_delivery: None,
+    };
+    let mut uow = world.begin().await;
+    let after = report(
+        uow.as_mut(),
+        world.ids.as_ref(),
+        world.clock.now(),
+        checkout.id,
+        reported,
+        EventOrigin::Webhook,
+    )
+    .await
+    .unwrap();
+    uow.commit().await.unwrap();
+    after
+}
+
+#[tokio::test]
+async fn billing_starts_with_the_delivery_and_once() {
+    let world = World::new().await;
+    let lease = shipped(&world).await;
+    world.work().await;
+    assert_eq!(world.read(lease.id).await.lifecycle(), Lifecycle::Shipped);
+    assert_eq!(
+        world.calls("create_subscription"),
+        0,
+        "none before delivery"
+    );
+    tell(&world, &lease, TrackingStatus::InTransit, 10).await;
+    for _ in 0..3 {
+        tell(&world, &lease, TrackingStatus::Delivered, 20).await;
+    }
+    tell(&world, &lease, TrackingStatus::Delivered, 25).await;
+    world.work().await;
+    let lease = world.read(lease.id).await;
+    assert_eq!(lease.lifecycle(), Lifecycle::LeaseActive);
+    assert_eq!(world.calls("create_subscription"), 1);
+    assert!(lease.shipment.delivered_at.is_some());
+}
+
+#[tokio::test]
+async fn every_order_of_a_shipments_reports_ends_alike() {
+    let reports = [
+        (TrackingStatus::InTransit, 10),
+        (TrackingStatus::Failure, 20),
+        (TrackingStatus::OutForDelivery, 30),
+        (TrackingStatus::Delivered, 40),
+    ];
+    let mut orders = vec![Vec::new()];
+    for report in reports {
+        orders = orders
+            .into_iter()
+            .flat_map(|order: Vec<(TrackingStatus, i64)>| {
+                (0..=order.len()).map(move |place| {
+                    let mut longer = order.clone();
+                    longer.insert(place, report);
+                    longer
+                })
+            })
+            .collect();
+    }
+    assert_eq!(orders.len(), 24);
+    for order in orders {
+        let world = World::new().await;
+        let lease = shipped(&world).await;
+        for (status, minutes) in &order {
+            tell(&world, &lease, *status, *minutes).await;
+        }
+        world.work().await;
+        let lease = world.read(lease.id).await;
+        assert_eq!(lease.lifecycle(), Lifecycle::LeaseActive, "{order:?}");
+        assert_eq!(
+            lease.shipment.status,
+            Some(TrackingStatus::Delivered),
+            "{order:?}"
+        );
+        assert_eq!(world.calls("create_subscription"), 1, "{order:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_failed_delivery_is_an_exception_that_movement_ends() {
+    let world = World::new().await;
+    let lease = shipped(&world).await;
+    assert_eq!(
+        tell(&world, &lease, TrackingStatus::ReturnToSender, 10)
+            .await
+            .lifecycle(),
+        Lifecycle::FulfillmentException
+    );
+    assert_eq!(
+        tell(&world, &lease, TrackingStatus::InTransit, 5)
+            .await
+            .lifecycle(),
+        Lifecycle::FulfillmentException,
+        "an older report"
+    );
+    assert_eq!(
+        tell(&world, &lease, TrackingStatus::InTransit, 20)
+            .await
+            .lifecycle(),
+        Lifecycle::Shipped
+    );
+}
+
+#[tokio::test]
+async fn fulfilling_again_is_the_same_or_refused() {
+    let world = World::new().await;
+    let lease = shipped(&world).await;
+    assert_eq!(
+        ship(&world, &lease, Some(UPS)).await.unwrap().version,
+        lease.version
+    );
+    for other in [Some("1Z879E930346834440"), None] {
+        let refused = ship(&world, &lease, other).await;
+        assert!(matches!(refused, Err(Error::Rule { .. })), "{refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn fulfilling_too_early_names_what_is_missing() {
+    let world = World::new().await;
+    let cases = [
+        (
+            Lifecycle::Created,
+            vec![
+                "identity verification",
+                "qualification",
+                "deposit",
+                "document signing",
+            ],
+        ),
+        (
+            Lifecycle::QualificationPending,
+            vec!["qualification", "deposit", "document signing"],
+        ),
+        (
+            Lifecycle::DepositPending,
+            vec!["deposit", "document signing"],
+        ),
+        (Lifecycle::DocumentsPending, vec!["document signing"]),
+    ];
+    for (index, (state, missing)) in cases.into_iter().enumerate() {
+        let mut order = world.order(&format!("c{index}@example.com")).await;
+        if state != Lifecycle::Created {
+            order = world.advance(&order, state).await;
+        }
+        let refused = ship(&world, &order, None).await;
+        let Err(Error::Rule { message }) = refused else {
+            panic!("{refused:?}")
+        };
+        let named: Vec<&str> = [
+            "identity verification",
+            "qualification",
+            "deposit",
+            "document signing",
+        ]
+        .into_iter()
+        .filter(|step| message.contains(step))
+        .collect();
+        assert_eq!(named, missing, "{state}: {message}");
+    }
+}

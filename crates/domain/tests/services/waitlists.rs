@@ -1,0 +1,179 @@
+//! Stock, waiting and going on: first come, first served.
+
+use lessor_domain::checkout::{Lifecycle, WaitlistReason};
+use lessor_domain::organization::NotServed;
+use lessor_domain::services::Error;
+use lessor_domain::services::catalog::{UpdateProduct, update_product};
+use lessor_domain::services::checkouts::cancel_checkout;
+use lessor_domain::services::organizations::{UpdateOrganization, update_organization};
+
+use crate::world::World;
+
+#[tokio::test]
+async fn without_stock_new_checkouts_wait_and_go_on_in_order() {
+    let world = World::new().await;
+    world.set_stock(0).await;
+    let mut orders = Vec::new();
+    for customer in ["a", "b", "c"] {
+        let order = world.order(&format!("{customer}@example.com")).await;
+        assert_eq!(order.lifecycle(), Lifecycle::WaitlistedAfterProfile);
+        assert_eq!(
+            order.waitlist.as_ref().unwrap().reason,
+            WaitlistReason::Inventory
+        );
+        orders.push(order);
+    }
+    world.set_stock(2).await;
+    let mut states = Vec::new();
+    for order in &orders {
+        states.push(world.read(order.id).await.lifecycle());
+    }
+    assert_eq!(
+        states,
+        [
+            Lifecycle::IdentityRequired,
+            Lifecycle::IdentityRequired,
+            Lifecycle::WaitlistedAfterProfile
+        ]
+    );
+    world.set_stock(3).await;
+    assert_eq!(
+        world.read(orders[2].id).await.lifecycle(),
+        Lifecycle::IdentityRequired
+    );
+}
+
+#[tokio::test]
+async fn the_last_unit_goes_to_the_first_deposit_and_comes_back_on_cancel() {
+    let world = World::new().await;
+    world.set_stock(1).await;
+    let first = world.order("a@example.com").await;
+    let second = world.order("b@example.com").await;
+    let first = world
+        .advance(&first, Lifecycle::RecurringPaymentMethodPending)
+        .await;
+    assert!(first.holds_stock);
+    let second = world
+        .advance(&second, Lifecycle::RecurringPaymentMethodPending)
+        .await;
+    assert_eq!(second.lifecycle(), Lifecycle::WaitlistedAfterDeposit);
+    let late = world.order("c@example.com").await;
+    assert_eq!(late.lifecycle(), Lifecycle::WaitlistedAfterProfile);
+
+    let mut uow = world.begin().await;
+    cancel_checkout(uow.as_mut(), &world.ctx(), first.id, None)
+        .await
+        .unwrap();
+    uow.commit().await.unwrap();
+    let second = world.read(second.id).await;
+    assert_eq!(
+        second.lifecycle(),
+        Lifecycle::RecurringPaymentMethodPending,
+        "a deposit goes before a later order"
+    );
+    assert!(second.holds_stock);
+    assert_eq!(world.stock().await, Some(0));
+    assert_eq!(
+        world.read(late.id).await.lifecycle(),
+        Lifecycle::WaitlistedAfterProfile
+    );
+}
+
+#[tokio::test]
+async fn switching_tracking_off_frees_everybody() {
+    let world = World::new().await;
+    world.set_stock(0).await;
+    let a = world.order("a@example.com").await;
+    let b = world.order("b@example.com").await;
+    world.set_stock(-1).await;
+    for order in [a, b] {
+        assert_eq!(
+            world.read(order.id).await.lifecycle(),
+            Lifecycle::IdentityRequired
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_waitlisted_product_makes_wait_and_frees() {
+    let world = World::new().await;
+    let update = async |world: &World, is_waitlisted: bool| {
+        let mut uow = world.begin().await;
+        let update = UpdateProduct {
+            is_waitlisted: Some(is_waitlisted),
+            ..UpdateProduct::default()
+        };
+        update_product(uow.as_mut(), &world.ctx(), world.product.id, update)
+            .await
+            .unwrap();
+        uow.commit().await.unwrap();
+    };
+    update(&world, true).await;
+    let order = world.order("a@example.com").await;
+    assert_eq!(order.lifecycle(), Lifecycle::WaitlistedAfterProfile);
+    update(&world, false).await;
+    assert_eq!(
+        world.read(order.id).await.lifecycle(),
+        Lifecycle::IdentityRequired
+    );
+}
+
+#[tokio::test]
+async fn an_address_that_is_not_served_waits_for_the_area() {
+    let world = World::new().await;
+    let mut address = world.fixtures.address();
+    address.country = "DE".parse().unwrap();
+    let (order, _) = world
+        .try_order("a@example.com", |input| {
+            input.shipping_address = Some(address)
+        })
+        .await
+        .unwrap();
+    assert_eq!(order.lifecycle(), Lifecycle::WaitlistedLocation);
+    let waitlist = order.waitlist.clone().unwrap();
+    assert_eq!(
+        (waitlist.reason, waitlist.reason_code),
+        (WaitlistReason::Location, Some(NotServed::Country))
+    );
+    assert!(order.shipping.locked);
+    let mut uow = world.begin().await;
+    let update = UpdateOrganization {
+        service_area: Some("US,DE".parse().unwrap()),
+        ..UpdateOrganization::default()
+    };
+    let organization = lessor_domain::ids::IdRef::Public(world.organization.pub_id);
+    update_organization(
+        uow.as_mut(),
+        world.ids.as_ref(),
+        lessor_domain::ports::Clock::now(world.clock.as_ref()),
+        organization,
+        update,
+    )
+    .await
+    .unwrap();
+    uow.commit().await.unwrap();
+    assert_eq!(
+        world.read(order.id).await.lifecycle(),
+        Lifecycle::IdentityRequired
+    );
+}
+
+#[tokio::test]
+async fn an_order_id_is_used_once() {
+    let world = World::new().await;
+    world
+        .try_order("a@example.com", |input| {
+            input.external_order_id = Some("o-1".parse().unwrap())
+        })
+        .await
+        .unwrap();
+    let again = world
+        .try_order("b@example.com", |input| {
+            input.external_order_id = Some("o-1".parse().unwrap())
+        })
+        .await;
+    assert!(
+        matches!(&again, Err(Error::Invalid { param, .. }) if param == "externalOrderId"),
+        "{again:?}"
+    );
+}

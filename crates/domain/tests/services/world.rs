@@ -1,0 +1,288 @@
+//! An organization with a product, and everything to lease it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lessor_domain::access::{Access, Mode, Permissions};
+use lessor_domain::catalog::{Inventory, Product, ProductSource, ProductType, ProductVariant};
+use lessor_domain::checkout::{Checkout, Lifecycle};
+use lessor_domain::customer::Profile;
+use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId, IdRef};
+use lessor_domain::organization::Organization;
+use lessor_domain::ports::{
+    Clock, Database, InsertedCustomer, JobFilter, NewCustomer, Timer, UnitOfWork,
+};
+use lessor_domain::services::checkouts::{
+    CreateCheckout, CustomerInput, VariantRef, create_checkout,
+};
+use lessor_domain::services::delivery::{Deliverer, NoProbe};
+use lessor_domain::services::housekeeping::{Housekeeper, Policy};
+use lessor_domain::services::organizations::{CreateOrganization, create_organization};
+use lessor_domain::services::sandbox::Sandbox;
+use lessor_domain::services::{Context, Error, catalog, variants};
+use lessor_domain::testing::{
+    FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase, SequenceIds,
+};
+
+struct NoTimer;
+
+#[async_trait::async_trait]
+impl Timer for NoTimer {
+    async fn sleep(&self, _: Duration) {}
+}
+
+pub(crate) struct World {
+    pub(crate) database: Arc<MemoryDatabase>,
+    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) ids: Arc<SequenceIds>,
+    pub(crate) entropy: Arc<FixedEntropy>,
+    pub(crate) providers: FakeProviders,
+    pub(crate) fixtures: Fixtures,
+    pub(crate) organization: Organization,
+    pub(crate) access: Access,
+    pub(crate) product: Product,
+    pub(crate) variant: ProductVariant,
+}
+
+impl World {
+    /// An organization that leases one bicycle model without counting its stock.
+    pub(crate) async fn new() -> Self {
+        let database = Arc::new(MemoryDatabase::default());
+        let clock = Arc::new(ManualClock::default());
+        let ids = Arc::new(SequenceIds::seeded(7));
+        let fixtures = Fixtures::seeded(8);
+        let now = clock.now();
+        let mut uow = database.begin().await.unwrap();
+        let organization = create_organization(
+            uow.as_mut(),
+            ids.as_ref(),
+            now,
+            CreateOrganization {
+                name: "Bikes".parse().unwrap(),
+                currency: "USD".parse().unwrap(),
+                discount: "0".parse().unwrap(),
+                service_area: "US".parse().unwrap(),
+                requires_product_review: false,
+                oftake_partner_id: None,
+            },
+        )
+        .await
+        .unwrap();
+        let staff = NewCustomer {
+            id: fixtures.id(),
+            organization_id: organization.id,
+            email: "staff@example.com".parse().unwrap(),
+            profile: Profile::default(),
+            created_at: now,
+        };
+        let InsertedCustomer::New(staff) = uow.customers().insert(&staff).await.unwrap() else {
+            panic!("a new user")
+        };
+        let access = Access {
+            key_id: fixtures.id::<ApiKeyPubId>(),
+            organization_id: organization.id,
+            organization_pub_id: organization.pub_id,
+            user_id: staff.user_id,
+            user_pub_id: staff.id,
+            mode: Mode::Sandbox,
+            permissions: Permissions::all(),
+        };
+        let ctx = Context {
+            access: &access,
+            now,
+            ids: ids.as_ref(),
+        };
+        let product = catalog::create_product(
+            uow.as_mut(),
+            &ctx,
+            catalog::CreateProduct {
+                organization: IdRef::Public(organization.pub_id),
+                name: "Road bike".parse().unwrap(),
+                description: "A bicycle.".parse().unwrap(),
+                options: Vec::new(),
+                price: "1299".parse().unwrap(),
+                source: ProductSource::Manual,
+                product_type: ProductType::Leasable,
+                discount: None,
+                external_id: None,
+                category: None,
+                sku: None,
+            },
+        )
+        .await
+        .unwrap();
+        let variant = variants::create_variant(
+            uow.as_mut(),
+            &ctx,
+            variants::CreateVariant {
+                product_id: product.id,
+                name: "Road bike".parse().unwrap(),
+                description: "A bicycle.".parse().unwrap(),
+                price: "1299".parse().unwrap(),
+                sku: "BIKE".parse().unwrap(),
+                options: Vec::new(),
+                images: Vec::new(),
+                discount: None,
+                external_id: None,
+                inventory: Inventory::Untracked,
+                product_year: None,
+            },
+        )
+        .await
+        .unwrap();
+        uow.commit().await.unwrap();
+        Self {
+            database,
+            clock,
+            ids,
+            entropy: Arc::new(FixedEntropy::seeded(9)),
+            providers: FakeProviders::default(),
+            fixtures,
+            organization,
+            access,
+            product,
+            variant,
+        }
+    }
+
+    pub(crate) fn ctx(&self) -> Context<'_> {
+        Context {
+            access: &self.access,
+            now: self.clock.now(),
+            ids: self.ids.as_ref(),
+        }
+    }
+
+    pub(crate) fn deliverer(&self) -> Deliverer {
+        Deliverer {
+            database: self.database.clone(),
+            providers: self.providers.set(),
+            clock: self.clock.clone(),
+            ids: self.ids.clone(),
+            entropy: self.entropy.clone(),
+            probe: Arc::new(NoProbe),
+        }
+    }
+
+    pub(crate) fn sandbox(&self) -> Sandbox {
+        Sandbox {
+            deliverer: self.deliverer(),
+            timer: Arc::new(NoTimer),
+        }
+    }
+
+    pub(crate) fn housekeeper(&self) -> Housekeeper {
+        Housekeeper {
+            database: self.database.clone(),
+            clock: self.clock.clone(),
+            ids: self.ids.clone(),
+            tracker: Some(self.providers.tracker.clone()),
+            policy: Policy::default(),
+        }
+    }
+
+    /// Delivers what is due until nothing is.
+    pub(crate) async fn work(&self) {
+        while self.deliverer().run_due(10).await.unwrap() > 0 {}
+    }
+
+    pub(crate) async fn begin(&self) -> Box<dyn UnitOfWork> {
+        self.database.begin().await.unwrap()
+    }
+
+    /// A checkout of a customer of this address, for a year.
+    pub(crate) async fn order(&self, email: &str) -> Checkout {
+        self.try_order(email, |_| {}).await.unwrap().0
+    }
+
+    pub(crate) async fn try_order(
+        &self,
+        email: &str,
+        change: impl FnOnce(&mut CreateCheckout),
+    ) -> Result<(Checkout, bool), Error> {
+        self.clock.advance(chrono::TimeDelta::seconds(1));
+        let mut input = CreateCheckout {
+            variant: VariantRef::Id(self.variant.id),
+            term: Some("12".parse().unwrap()),
+            customer: Some(CustomerInput {
+                email: email.parse().unwrap(),
+                profile: Profile::default(),
+            }),
+            billing_address: None,
+            shipping_address: None,
+            purchase_items: Vec::new(),
+            external_order_id: None,
+            redirects: lessor_domain::checkout::Redirects::default(),
+        };
+        change(&mut input);
+        let mut uow = self.begin().await;
+        let created =
+            create_checkout(uow.as_mut(), &self.ctx(), self.entropy.as_ref(), input).await?;
+        uow.commit().await?;
+        Ok(created)
+    }
+
+    pub(crate) async fn advance(&self, checkout: &Checkout, to: Lifecycle) -> Checkout {
+        self.sandbox()
+            .advance(&self.ctx(), checkout.id, to)
+            .await
+            .unwrap()
+    }
+
+    pub(crate) async fn read(&self, id: CheckoutPubId) -> Checkout {
+        self.database
+            .read()
+            .await
+            .unwrap()
+            .checkouts()
+            .get(id)
+            .await
+            .unwrap()
+            .unwrap()
+    }
+
+    pub(crate) async fn set_stock(&self, quantity: i64) {
+        let mut uow = self.begin().await;
+        let update = variants::UpdateVariant {
+            inventory: Some(Inventory::from_quantity(Some(quantity)).unwrap()),
+            ..variants::UpdateVariant::default()
+        };
+        variants::update_variant(uow.as_mut(), &self.ctx(), self.variant.id, update)
+            .await
+            .unwrap();
+        uow.commit().await.unwrap();
+    }
+
+    pub(crate) async fn stock(&self) -> Option<u32> {
+        let mut view = self.database.read().await.unwrap();
+        view.variants()
+            .get(self.organization.id, self.variant.id)
+            .await
+            .unwrap()
+            .unwrap()
+            .inventory
+            .quantity()
+    }
+
+    /// How often the processor was asked for this.
+    pub(crate) fn calls(&self, method: &str) -> usize {
+        self.providers
+            .processor
+            .calls()
+            .iter()
+            .filter(|call| call.method == method)
+            .count()
+    }
+
+    /// No job is left that is due or dead.
+    pub(crate) async fn assert_idle(&self) {
+        self.work().await;
+        let mut view = self.database.read().await.unwrap();
+        let left = view
+            .outbox()
+            .list(&JobFilter::default(), 100)
+            .await
+            .unwrap();
+        assert!(left.is_empty(), "jobs are left: {left:?}");
+    }
+}
