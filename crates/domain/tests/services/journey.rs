@@ -70,7 +70,7 @@ async fn a_second_lease_of_a_known_customer_passes_identity_and_credit() {
     world.advance(&first, Lifecycle::LeaseActive).await;
     let (second, new) = world
         .try_order("ADA@example.com", |input| {
-            input.term = Some("24".parse().unwrap())
+            input.term = Some("24".parse().unwrap());
         })
         .await
         .unwrap();

@@ -125,7 +125,7 @@ async fn an_address_that_is_not_served_waits_for_the_area() {
     address.country = "DE".parse().unwrap();
     let (order, _) = world
         .try_order("a@example.com", |input| {
-            input.shipping_address = Some(address)
+            input.shipping_address = Some(address);
         })
         .await
         .unwrap();
@@ -163,13 +163,13 @@ async fn an_order_id_is_used_once() {
     let world = World::new().await;
     world
         .try_order("a@example.com", |input| {
-            input.external_order_id = Some("o-1".parse().unwrap())
+            input.external_order_id = Some("o-1".parse().unwrap());
         })
         .await
         .unwrap();
     let again = world
         .try_order("b@example.com", |input| {
-            input.external_order_id = Some("o-1".parse().unwrap())
+            input.external_order_id = Some("o-1".parse().unwrap());
         })
         .await;
     assert!(
