@@ -4,4 +4,6 @@ pub mod ambient;
 pub mod postgres;
 pub mod processor;
 pub mod simulated;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod unconfigured;

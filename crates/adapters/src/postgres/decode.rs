@@ -3,7 +3,9 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
+use bigdecimal::BigDecimal;
 use lessor_domain::ids::IdError;
+use lessor_domain::money::{Currency, Money};
 use lessor_domain::ports::StoreError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -52,6 +54,44 @@ impl<'a> Place<'a> {
         text.map(|text| self.parse(column, &text)).transpose()
     }
 
+    /// Texts of a kind.
+    pub(crate) fn parse_all<T>(
+        &self,
+        column: &'static str,
+        texts: &[String],
+    ) -> Result<Vec<T>, StoreError>
+    where
+        T: FromStr<Err: Display>,
+    {
+        texts.iter().map(|text| self.parse(column, text)).collect()
+    }
+
+    /// A percentage or a rate.
+    pub(crate) fn rate<T>(&self, column: &'static str, value: &BigDecimal) -> Result<T, StoreError>
+    where
+        T: FromStr<Err: Display>,
+    {
+        self.parse(column, &value.to_plain_string())
+    }
+
+    /// A percentage or a rate that may be missing.
+    pub(crate) fn rate_if<T>(
+        &self,
+        column: &'static str,
+        value: Option<BigDecimal>,
+    ) -> Result<Option<T>, StoreError>
+    where
+        T: FromStr<Err: Display>,
+    {
+        value.map(|value| self.rate(column, &value)).transpose()
+    }
+
+    /// Minor units of the currency in the column beside them.
+    pub(crate) fn money(&self, minor: i64, currency: &str) -> Result<Money, StoreError> {
+        let currency: Currency = self.parse("currency", currency)?;
+        Ok(Money::from_minor(minor, currency))
+    }
+
     /// A value object.
     pub(crate) fn json<T: DeserializeOwned>(
         &self,
@@ -77,6 +117,18 @@ impl<'a> Place<'a> {
         T: TryFrom<i64, Error = IdError>,
     {
         T::try_from(number).map_err(|error| self.corrupt(column, &error.to_string()))
+    }
+
+    /// A numeric id that may be missing.
+    pub(crate) fn number_if<T>(
+        &self,
+        column: &'static str,
+        number: Option<i64>,
+    ) -> Result<Option<T>, StoreError>
+    where
+        T: TryFrom<i64, Error = IdError>,
+    {
+        number.map(|number| self.number(column, number)).transpose()
     }
 
     /// A count.

@@ -49,6 +49,7 @@ fn database_error(kind: DatabaseErrorKind, info: &dyn DatabaseErrorInformation) 
             StoreError::Unavailable(info.message().to_owned())
         }
         DatabaseErrorKind::Unknown => by_message(info),
+        DatabaseErrorKind::ForeignKeyViolation => foreign_key_violation(info),
         // The other constraints guard what the domain promises: a defect. Kinds
         // to come are nothing that is known to pass.
         _ => internal(info),
@@ -60,6 +61,34 @@ fn unique_violation(info: &dyn DatabaseErrorInformation) -> StoreError {
         .iter()
         .find(|(name, _)| info.constraint_name() == Some(name))
         .map_or_else(|| internal(info), |(_, field)| StoreError::Conflict(*field))
+}
+
+/// What a new or changed row refers to is not there, or is another organization's.
+/// The other way round, something was deleted that others refer to: a defect, since
+/// stores look before they delete.
+fn foreign_key_violation(info: &dyn DatabaseErrorInformation) -> StoreError {
+    const REFERENCES: &[(&str, &str)] = &[
+        ("_organization_id_fkey", "organization"),
+        ("_product_id_fkey", "product"),
+        ("_variant_id_fkey", "variant"),
+        ("_category_id_fkey", "category"),
+        ("_customer_id_fkey", "customer"),
+        ("_user_id_fkey", "user"),
+        ("_reviewed_by_fkey", "user"),
+        ("_term_id_fkey", "lease term"),
+        ("_pickup_location_id_fkey", "pickup location"),
+        ("_checkout_id_fkey", "checkout"),
+    ];
+    if !info.message().starts_with("insert or update on table") {
+        return internal(info);
+    }
+    REFERENCES
+        .iter()
+        .find(|(end, _)| {
+            info.constraint_name()
+                .is_some_and(|name| name.ends_with(end))
+        })
+        .map_or_else(|| internal(info), |(_, what)| StoreError::Missing(what))
 }
 
 /// The rest is known by SQLSTATE, which Diesel does not hand on; so the message

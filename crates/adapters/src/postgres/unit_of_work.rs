@@ -1,8 +1,13 @@
 //! A transaction as a value, and where it comes from.
 
+use async_trait::async_trait;
 use deadpool::managed::Object;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
-use lessor_domain::ports::StoreError;
+use lessor_domain::ports::{
+    CategoryStore, CheckoutStore, CustomerStore, Database, IdempotencyStore, InboxStore, KeyStore,
+    LeaseTermStore, OrganizationStore, OutboxStore, PickupLocationStore, ProductStore, StoreError,
+    TrackingStore, UnitOfWork, VariantStore,
+};
 
 use super::connect::InvalidUrl;
 use super::error::store_error;
@@ -61,10 +66,6 @@ impl PgDatabase {
             begun => begun.map(|()| work),
         }
     }
-
-    pub(super) async fn read_work(&self) -> Result<PgUnitOfWork, StoreError> {
-        Ok(PgUnitOfWork::new(self.pool.get().await?, false))
-    }
 }
 
 /// A unit of work on Postgres, which is every store as well: a transaction that
@@ -119,5 +120,75 @@ impl Drop for PgUnitOfWork {
         {
             drop(Object::take(connection));
         }
+    }
+}
+
+#[async_trait]
+impl Database for PgDatabase {
+    async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+        Ok(Box::new(self.begin_work().await?))
+    }
+
+    async fn read(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+        Ok(Box::new(PgUnitOfWork::new(self.pool.get().await?, false)))
+    }
+}
+
+#[async_trait]
+impl UnitOfWork for PgUnitOfWork {
+    fn organizations(&mut self) -> &mut dyn OrganizationStore {
+        self
+    }
+
+    fn pickup_locations(&mut self) -> &mut dyn PickupLocationStore {
+        self
+    }
+
+    fn keys(&mut self) -> &mut dyn KeyStore {
+        self
+    }
+
+    fn customers(&mut self) -> &mut dyn CustomerStore {
+        self
+    }
+
+    fn lease_terms(&mut self) -> &mut dyn LeaseTermStore {
+        self
+    }
+
+    fn categories(&mut self) -> &mut dyn CategoryStore {
+        self
+    }
+
+    fn products(&mut self) -> &mut dyn ProductStore {
+        self
+    }
+
+    fn variants(&mut self) -> &mut dyn VariantStore {
+        self
+    }
+
+    fn checkouts(&mut self) -> &mut dyn CheckoutStore {
+        self
+    }
+
+    fn tracking(&mut self) -> &mut dyn TrackingStore {
+        self
+    }
+
+    fn outbox(&mut self) -> &mut dyn OutboxStore {
+        self
+    }
+
+    fn inbox(&mut self) -> &mut dyn InboxStore {
+        self
+    }
+
+    fn idempotency(&mut self) -> &mut dyn IdempotencyStore {
+        self
+    }
+
+    async fn commit(self: Box<Self>) -> Result<(), StoreError> {
+        (*self).finish().await
     }
 }

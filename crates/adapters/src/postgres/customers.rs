@@ -1,0 +1,306 @@
+//! Customers.
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use lessor_domain::access::Mode;
+use lessor_domain::customer::{Customer, Profile, Screening};
+use lessor_domain::ids::{CustomerPubId, OrganizationId, UserId};
+use lessor_domain::ports::{CustomerStore, InsertedCustomer, NewCustomer, StoreError};
+use lessor_domain::text::Email;
+use uuid::Uuid;
+
+use super::PgUnitOfWork;
+use super::decode::Place;
+use super::encode::{text, text_if};
+use super::error::store_error;
+use super::schema::{api_keys, checkouts, customers};
+use super::version;
+
+/// All but the number, which the database gives.
+#[derive(Queryable, Selectable, Insertable, AsChangeset)]
+#[diesel(table_name = customers, check_for_backend(diesel::pg::Pg), treat_none_as_null = true)]
+struct Columns {
+    id: Uuid,
+    organization_id: i64,
+    email: String,
+    email_folded: String,
+    first_name: Option<String>,
+    last_name: Option<String>,
+    address1: Option<String>,
+    address2: Option<String>,
+    city: Option<String>,
+    state: Option<String>,
+    zip: Option<String>,
+    country: Option<String>,
+    phone: Option<String>,
+    live_identity: String,
+    live_verification_session_id: Option<String>,
+    live_credit: String,
+    live_credit_at: Option<DateTime<Utc>>,
+    live_credit_ip_address: Option<String>,
+    live_processor_id: Option<String>,
+    sandbox_identity: String,
+    sandbox_verification_session_id: Option<String>,
+    sandbox_credit: String,
+    sandbox_credit_at: Option<DateTime<Utc>>,
+    sandbox_credit_ip_address: Option<String>,
+    sandbox_processor_id: Option<String>,
+    created_at: DateTime<Utc>,
+    updated_at: DateTime<Utc>,
+    version: i64,
+}
+
+type Row = (i64, Columns);
+
+/// The members of a customer that columns are made of, before and after it has a number.
+struct Parts<'a> {
+    id: CustomerPubId,
+    organization_id: OrganizationId,
+    email: &'a Email,
+    profile: &'a Profile,
+    live: &'a Screening,
+    sandbox: &'a Screening,
+    created_at: DateTime<Utc>,
+    updated_at: DateTime<Utc>,
+    version: i64,
+}
+
+impl From<Parts<'_>> for Columns {
+    fn from(parts: Parts<'_>) -> Self {
+        let Parts {
+            profile,
+            live,
+            sandbox,
+            ..
+        } = parts;
+        Self {
+            id: parts.id.as_uuid(),
+            organization_id: parts.organization_id.get(),
+            email: text(parts.email),
+            email_folded: parts.email.folded(),
+            first_name: text_if(profile.first_name.as_ref()),
+            last_name: text_if(profile.last_name.as_ref()),
+            address1: text_if(profile.address1.as_ref()),
+            address2: text_if(profile.address2.as_ref()),
+            city: text_if(profile.city.as_ref()),
+            state: text_if(profile.state.as_ref()),
+            zip: text_if(profile.zip.as_ref()),
+            country: text_if(profile.country.as_ref()),
+            phone: text_if(profile.phone.as_ref()),
+            live_identity: text(&live.identity),
+            live_verification_session_id: live.verification_session_id.clone(),
+            live_credit: text(&live.credit),
+            live_credit_at: live.credit_at,
+            live_credit_ip_address: live.credit_ip_address.clone(),
+            live_processor_id: live.processor_id.clone(),
+            sandbox_identity: text(&sandbox.identity),
+            sandbox_verification_session_id: sandbox.verification_session_id.clone(),
+            sandbox_credit: text(&sandbox.credit),
+            sandbox_credit_at: sandbox.credit_at,
+            sandbox_credit_ip_address: sandbox.credit_ip_address.clone(),
+            sandbox_processor_id: sandbox.processor_id.clone(),
+            created_at: parts.created_at,
+            updated_at: parts.updated_at,
+            version: parts.version,
+        }
+    }
+}
+
+fn entity((user_id, row): Row) -> Result<Customer, StoreError> {
+    let place = Place::new("customers", &row.id);
+    Ok(Customer {
+        id: CustomerPubId::from_uuid(row.id),
+        user_id: place.number("user_id", user_id)?,
+        organization_id: place.number("organization_id", row.organization_id)?,
+        email: place.parse("email", &row.email)?,
+        profile: Profile {
+            first_name: place.parse_if("first_name", row.first_name)?,
+            last_name: place.parse_if("last_name", row.last_name)?,
+            address1: place.parse_if("address1", row.address1)?,
+            address2: place.parse_if("address2", row.address2)?,
+            city: place.parse_if("city", row.city)?,
+            state: place.parse_if("state", row.state)?,
+            zip: place.parse_if("zip", row.zip)?,
+            country: place.parse_if("country", row.country)?,
+            phone: place.parse_if("phone", row.phone)?,
+        },
+        live: Screening {
+            identity: place.parse("live_identity", &row.live_identity)?,
+            verification_session_id: row.live_verification_session_id,
+            credit: place.parse("live_credit", &row.live_credit)?,
+            credit_at: row.live_credit_at,
+            credit_ip_address: row.live_credit_ip_address,
+            processor_id: row.live_processor_id,
+        },
+        sandbox: Screening {
+            identity: place.parse("sandbox_identity", &row.sandbox_identity)?,
+            verification_session_id: row.sandbox_verification_session_id,
+            credit: place.parse("sandbox_credit", &row.sandbox_credit)?,
+            credit_at: row.sandbox_credit_at,
+            credit_ip_address: row.sandbox_credit_ip_address,
+            processor_id: row.sandbox_processor_id,
+        },
+        created_at: row.created_at,
+        updated_at: row.updated_at,
+        version: row.version,
+    })
+}
+
+/// Reads at most one customer that fits the condition.
+macro_rules! first {
+    ($work:expr, $condition:expr $(, $lock:ident)?) => {
+        customers::table
+            .filter($condition)
+            .select((customers::user_id, Columns::as_select()))
+            $(.$lock())?
+            .first::<Row>($work.connection()?)
+            .await
+            .optional()
+            .map_err(store_error)?
+            .map(entity)
+            .transpose()
+    };
+}
+
+#[async_trait]
+impl CustomerStore for PgUnitOfWork {
+    async fn insert(&mut self, new: &NewCustomer) -> Result<InsertedCustomer, StoreError> {
+        let columns = Columns::from(Parts {
+            id: new.id,
+            organization_id: new.organization_id,
+            email: &new.email,
+            profile: &new.profile,
+            live: &Screening::default(),
+            sandbox: &Screening::default(),
+            created_at: new.created_at,
+            updated_at: new.created_at,
+            version: 1,
+        });
+        // Waits for who inserts the same address at this moment. When that one is
+        // committed it is there to be read; when it was rolled back ours is kept.
+        let kept: Option<Row> = diesel::insert_into(customers::table)
+            .values(&columns)
+            .on_conflict((customers::organization_id, customers::email_folded))
+            .do_nothing()
+            .returning((customers::user_id, Columns::as_returning()))
+            .get_result(self.connection()?)
+            .await
+            .optional()
+            .map_err(store_error)?;
+        if let Some(row) = kept {
+            return entity(row).map(InsertedCustomer::New);
+        }
+        CustomerStore::find_by_email(self, new.organization_id, &new.email)
+            .await?
+            .map(InsertedCustomer::Existing)
+            // It was there a moment ago and has another address now.
+            .ok_or(StoreError::Contended)
+    }
+
+    async fn get(&mut self, id: CustomerPubId) -> Result<Option<Customer>, StoreError> {
+        first!(self, customers::id.eq(id.as_uuid()))
+    }
+
+    async fn get_many(&mut self, ids: &[UserId]) -> Result<Vec<Customer>, StoreError> {
+        let ids: Vec<i64> = ids.iter().map(|id| id.get()).collect();
+        customers::table
+            .filter(customers::user_id.eq_any(ids))
+            .select((customers::user_id, Columns::as_select()))
+            .load::<Row>(self.connection()?)
+            .await
+            .map_err(store_error)?
+            .into_iter()
+            .map(entity)
+            .collect()
+    }
+
+    async fn find_by_email(
+        &mut self,
+        organization: OrganizationId,
+        email: &Email,
+    ) -> Result<Option<Customer>, StoreError> {
+        first!(
+            self,
+            customers::organization_id
+                .eq(organization.get())
+                .and(customers::email_folded.eq(email.folded()))
+        )
+    }
+
+    async fn find_by_verification_session(
+        &mut self,
+        mode: Mode,
+        session_id: &str,
+    ) -> Result<Option<Customer>, StoreError> {
+        match mode {
+            Mode::Live => first!(self, customers::live_verification_session_id.eq(session_id)),
+            Mode::Sandbox => first!(
+                self,
+                customers::sandbox_verification_session_id.eq(session_id)
+            ),
+        }
+    }
+
+    async fn lock(&mut self, id: CustomerPubId) -> Result<Option<Customer>, StoreError> {
+        first!(self, customers::id.eq(id.as_uuid()), for_update)
+    }
+
+    async fn is_known_to(
+        &mut self,
+        id: UserId,
+        organization: OrganizationId,
+    ) -> Result<bool, StoreError> {
+        let (id, organization) = (id.get(), organization.get());
+        let has_key = diesel::dsl::exists(
+            api_keys::table
+                .filter(api_keys::user_id.eq(id))
+                .filter(api_keys::organization_id.eq(organization)),
+        );
+        let has_checkout = diesel::dsl::exists(
+            checkouts::table
+                .inner_join(customers::table.on(customers::id.eq(checkouts::customer_id)))
+                .filter(customers::user_id.eq(id))
+                .filter(checkouts::organization_id.eq(organization)),
+        );
+        diesel::select(has_key.or(has_checkout))
+            .get_result(self.connection()?)
+            .await
+            .map_err(store_error)
+    }
+
+    async fn update(&mut self, customer: &mut Customer) -> Result<(), StoreError> {
+        let id = customer.id.as_uuid();
+        let version = version::next(customer.version);
+        let columns = Columns::from(Parts {
+            id: customer.id,
+            organization_id: customer.organization_id,
+            email: &customer.email,
+            profile: &customer.profile,
+            live: &customer.live,
+            sandbox: &customer.sandbox,
+            created_at: customer.created_at,
+            updated_at: customer.updated_at,
+            version,
+        });
+        let connection = self.connection()?;
+        let written = diesel::update(customers::table)
+            .filter(customers::id.eq(id))
+            .filter(customers::organization_id.eq(customer.organization_id.get()))
+            .filter(customers::version.eq(customer.version))
+            .set(&columns)
+            .execute(connection)
+            .await
+            .map_err(store_error)?;
+        if written == 0 {
+            let exists = diesel::select(diesel::dsl::exists(customers::table.find(id)))
+                .get_result(connection)
+                .await
+                .map_err(store_error)?;
+            return Err(version::stale_or_missing(exists, "customer"));
+        }
+        customer.version = version;
+        Ok(())
+    }
+}

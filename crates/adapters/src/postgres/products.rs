@@ -1,0 +1,347 @@
+//! Products.
+
+use async_trait::async_trait;
+use bigdecimal::BigDecimal;
+use chrono::{DateTime, Utc};
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use lessor_domain::catalog::{Product, ProductStatus, Review};
+use lessor_domain::ids::{OrganizationId, ProductPubId};
+use lessor_domain::ports::{
+    Page, ProductFilter, ProductSort, ProductStore, SortOrder, Start, StoreError,
+};
+use uuid::Uuid;
+
+use super::PgUnitOfWork;
+use super::decode::{Place, json};
+use super::encode::{percentage, text, text_if, texts};
+use super::error::store_error;
+use super::paging::{Mark, after};
+use super::schema::{checkout_items, product_variants, products};
+use super::version;
+
+#[derive(Queryable, Selectable, Insertable, AsChangeset)]
+#[diesel(table_name = products, check_for_backend(Pg), treat_none_as_null = true)]
+struct Row {
+    id: Uuid,
+    organization_id: i64,
+    name: String,
+    description: String,
+    options: serde_json::Value,
+    price: i64,
+    currency: String,
+    discount: Option<BigDecimal>,
+    source: String,
+    product_type: String,
+    review_status: String,
+    review_notes: Option<String>,
+    reviewed_at: Option<DateTime<Utc>>,
+    reviewed_by: Option<i64>,
+    status: String,
+    is_waitlisted: bool,
+    ignore_upstream_updates: bool,
+    external_id: Option<String>,
+    sku: Option<String>,
+    main_image: Option<String>,
+    category_id: Option<i64>,
+    created_at: DateTime<Utc>,
+    updated_at: DateTime<Utc>,
+    version: i64,
+}
+
+impl TryFrom<&Product> for Row {
+    type Error = StoreError;
+
+    fn try_from(product: &Product) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: product.id.as_uuid(),
+            organization_id: product.organization_id.get(),
+            name: text(&product.name),
+            description: text(&product.description),
+            options: json(&product.options)?,
+            price: product.price.minor(),
+            currency: text(&product.price.currency()),
+            discount: product.discount.map(percentage),
+            source: text(&product.source),
+            product_type: text(&product.product_type),
+            review_status: text(&product.review.status),
+            review_notes: text_if(product.review.notes.as_ref()),
+            reviewed_at: product.review.reviewed_at,
+            reviewed_by: product.review.reviewed_by.map(i64::from),
+            status: text(&product.status),
+            is_waitlisted: product.is_waitlisted,
+            ignore_upstream_updates: product.ignore_upstream_updates,
+            external_id: text_if(product.external_id.as_ref()),
+            sku: text_if(product.sku.as_ref()),
+            main_image: text_if(product.main_image.as_ref()),
+            category_id: product.category_id.map(i64::from),
+            created_at: product.created_at,
+            updated_at: product.updated_at,
+            version: product.version,
+        })
+    }
+}
+
+impl TryFrom<Row> for Product {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        let place = Place::new("products", &row.id);
+        Ok(Self {
+            id: ProductPubId::from_uuid(row.id),
+            organization_id: place.number("organization_id", row.organization_id)?,
+            name: place.parse("name", &row.name)?,
+            description: place.parse("description", &row.description)?,
+            options: place.json("options", row.options)?,
+            price: place.money(row.price, &row.currency)?,
+            discount: place.rate_if("discount", row.discount)?,
+            source: place.parse("source", &row.source)?,
+            product_type: place.parse("product_type", &row.product_type)?,
+            review: Review {
+                status: place.parse("review_status", &row.review_status)?,
+                notes: place.parse_if("review_notes", row.review_notes)?,
+                reviewed_at: row.reviewed_at,
+                reviewed_by: place.number_if("reviewed_by", row.reviewed_by)?,
+            },
+            status: place.parse("status", &row.status)?,
+            is_waitlisted: row.is_waitlisted,
+            ignore_upstream_updates: row.ignore_upstream_updates,
+            external_id: place.parse_if("external_id", row.external_id)?,
+            sku: place.parse_if("sku", row.sku)?,
+            main_image: place.parse_if("main_image", row.main_image)?,
+            category_id: place.number_if("category_id", row.category_id)?,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            version: row.version,
+        })
+    }
+}
+
+/// The organization's products that the filter shows.
+fn filtered(
+    organization: OrganizationId,
+    filter: &ProductFilter,
+) -> products::BoxedQuery<'static, Pg> {
+    let mut query = products::table
+        .filter(products::organization_id.eq(organization.get()))
+        .into_boxed();
+    if filter.statuses.is_empty() {
+        query = query.filter(products::status.ne(text(&ProductStatus::Archived)));
+    } else {
+        query = query.filter(products::status.eq_any(texts(&filter.statuses)));
+    }
+    if !filter.types.is_empty() {
+        query = query.filter(products::product_type.eq_any(texts(&filter.types)));
+    }
+    if let Some(waitlisted) = filter.is_waitlisted {
+        query = query.filter(products::is_waitlisted.eq(waitlisted));
+    }
+    if !filter.external_ids.is_empty() {
+        query = query.filter(products::external_id.eq_any(texts(&filter.external_ids)));
+    }
+    if !filter.categories.is_empty() {
+        let ids: Vec<i64> = filter.categories.iter().map(|id| id.get()).collect();
+        query = query.filter(products::category_id.eq_any(ids));
+    }
+    if !filter.skus.is_empty() {
+        query = query.filter(products::sku.eq_any(texts(&filter.skus)));
+    }
+    query
+}
+
+/// The column that a list is sorted by.
+const fn sort_key(sort: ProductSort) -> &'static str {
+    match sort {
+        ProductSort::CreatedAt => "created_at",
+        ProductSort::UpdatedAt => "updated_at",
+        ProductSort::Name => "name",
+    }
+}
+
+fn sorted(
+    query: products::BoxedQuery<'static, Pg>,
+    sort: ProductSort,
+    order: SortOrder,
+) -> products::BoxedQuery<'static, Pg> {
+    use products::{created_at, id, name, updated_at};
+    match (sort, order) {
+        (ProductSort::CreatedAt, SortOrder::Ascending) => query.order((created_at, id)),
+        (ProductSort::CreatedAt, SortOrder::Descending) => {
+            query.order((created_at.desc(), id.desc()))
+        }
+        (ProductSort::UpdatedAt, SortOrder::Ascending) => query.order((updated_at, id)),
+        (ProductSort::UpdatedAt, SortOrder::Descending) => {
+            query.order((updated_at.desc(), id.desc()))
+        }
+        (ProductSort::Name, SortOrder::Ascending) => query.order((name, id)),
+        (ProductSort::Name, SortOrder::Descending) => query.order((name.desc(), id.desc())),
+    }
+}
+
+/// Reads at most one product of the organization, by id.
+macro_rules! first {
+    ($work:expr, $organization:expr, $id:expr $(, $lock:ident)?) => {
+        products::table
+            .filter(products::organization_id.eq($organization.get()))
+            .filter(products::id.eq($id.as_uuid()))
+            .select(Row::as_select())
+            $(.$lock())?
+            .first($work.connection()?)
+            .await
+            .optional()
+            .map_err(store_error)?
+            .map(Product::try_from)
+            .transpose()
+    };
+}
+
+#[async_trait]
+impl ProductStore for PgUnitOfWork {
+    async fn insert(&mut self, product: &Product) -> Result<(), StoreError> {
+        diesel::insert_into(products::table)
+            .values(Row::try_from(product)?)
+            .execute(self.connection()?)
+            .await
+            .map(|_| ())
+            .map_err(store_error)
+    }
+
+    async fn get(
+        &mut self,
+        organization: OrganizationId,
+        id: ProductPubId,
+    ) -> Result<Option<Product>, StoreError> {
+        first!(self, organization, id)
+    }
+
+    async fn get_many(
+        &mut self,
+        organization: OrganizationId,
+        ids: &[ProductPubId],
+    ) -> Result<Vec<Product>, StoreError> {
+        let ids: Vec<Uuid> = ids.iter().map(ProductPubId::as_uuid).collect();
+        products::table
+            .filter(products::organization_id.eq(organization.get()))
+            .filter(products::id.eq_any(ids))
+            .select(Row::as_select())
+            .load(self.connection()?)
+            .await
+            .map_err(store_error)?
+            .into_iter()
+            .map(Product::try_from)
+            .collect()
+    }
+
+    async fn list(
+        &mut self,
+        organization: OrganizationId,
+        filter: &ProductFilter,
+        sort: ProductSort,
+        order: SortOrder,
+        page: Page,
+    ) -> Result<Vec<Product>, StoreError> {
+        let query = sorted(filtered(organization, filter), sort, order).limit(page.limit.into());
+        let query = match page.start {
+            Start::Offset(offset) => query.offset(offset.into()),
+            Start::After(id) => {
+                let mark = Mark {
+                    table: "products",
+                    key: sort_key(sort),
+                    organization,
+                    id,
+                };
+                query.filter(after(&mark, order))
+            }
+        };
+        query
+            .select(Row::as_select())
+            .load(self.connection()?)
+            .await
+            .map_err(store_error)?
+            .into_iter()
+            .map(Product::try_from)
+            .collect()
+    }
+
+    async fn count(
+        &mut self,
+        organization: OrganizationId,
+        filter: &ProductFilter,
+    ) -> Result<u64, StoreError> {
+        filtered(organization, filter)
+            .count()
+            .get_result(self.connection()?)
+            .await
+            .map(|rows: i64| u64::try_from(rows).unwrap_or_default())
+            .map_err(store_error)
+    }
+
+    async fn lock(
+        &mut self,
+        organization: OrganizationId,
+        id: ProductPubId,
+    ) -> Result<Option<Product>, StoreError> {
+        first!(self, organization, id, for_update)
+    }
+
+    async fn lock_shared(
+        &mut self,
+        organization: OrganizationId,
+        id: ProductPubId,
+    ) -> Result<Option<Product>, StoreError> {
+        first!(self, organization, id, for_share)
+    }
+
+    async fn update(&mut self, product: &mut Product) -> Result<(), StoreError> {
+        let id = product.id.as_uuid();
+        let version = version::next(product.version);
+        let row = Row {
+            version,
+            ..Row::try_from(&*product)?
+        };
+        let connection = self.connection()?;
+        let written = diesel::update(products::table)
+            .filter(products::id.eq(id))
+            .filter(products::organization_id.eq(product.organization_id.get()))
+            .filter(products::version.eq(product.version))
+            .set(&row)
+            .execute(connection)
+            .await
+            .map_err(store_error)?;
+        if written == 0 {
+            let exists = diesel::select(diesel::dsl::exists(products::table.find(id)))
+                .get_result(connection)
+                .await
+                .map_err(store_error)?;
+            return Err(version::stale_or_missing(exists, "product"));
+        }
+        product.version = version;
+        Ok(())
+    }
+
+    async fn delete(&mut self, id: ProductPubId) -> Result<(), StoreError> {
+        // Its variants and terms go with it, by their foreign keys.
+        let deleted = diesel::delete(products::table.find(id.as_uuid()))
+            .execute(self.connection()?)
+            .await
+            .map_err(store_error)?;
+        if deleted == 0 {
+            return Err(StoreError::Missing("product"));
+        }
+        Ok(())
+    }
+
+    async fn has_checkout_items(&mut self, id: ProductPubId) -> Result<bool, StoreError> {
+        diesel::select(diesel::dsl::exists(
+            checkout_items::table
+                .inner_join(
+                    product_variants::table.on(product_variants::id.eq(checkout_items::variant_id)),
+                )
+                .filter(product_variants::product_id.eq(id.as_uuid())),
+        ))
+        .get_result(self.connection()?)
+        .await
+        .map_err(store_error)
+    }
+}

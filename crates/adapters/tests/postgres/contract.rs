@@ -1,0 +1,48 @@
+//! The suites of the stores' contract.
+
+use lessor_adapters::testing::TestDatabase;
+use lessor_domain::testing::contract;
+
+use super::support::pool;
+
+macro_rules! suites {
+    ($($suite:ident,)*) => {
+        $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $suite() {
+                contract::$suite(TestDatabase::create().await.database()).await;
+            }
+        )*
+
+        /// A suite may find what others left behind, and meet others at work.
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn every_suite_on_one_database_at_once() {
+            let test = TestDatabase::create().await;
+            let database = pool(&test, |settings| {
+                settings.max_connections = 60;
+                settings.wait_timeout = std::time::Duration::from_secs(30);
+                settings.lock_timeout = std::time::Duration::from_secs(30);
+            });
+            tokio::join!($(contract::$suite(&database),)*);
+        }
+    };
+}
+
+suites! {
+    unit_of_work,
+    concurrent_units,
+    organizations,
+    pickup_locations,
+    keys,
+    customers,
+    lease_terms,
+    pricing_revisions,
+    categories,
+    products,
+    variants,
+    checkouts,
+    tracking,
+    outbox,
+    inbox,
+    idempotency,
+}

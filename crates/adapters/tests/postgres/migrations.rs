@@ -1,0 +1,87 @@
+//! Migrations: run by several processes at once, taken back, run again.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use futures_util::future::join_all;
+use lessor_adapters::testing::TestDatabase;
+
+use super::support::pool;
+
+/// Folders of migrations, oldest first.
+fn folders() -> Vec<PathBuf> {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations");
+    let mut folders: Vec<PathBuf> = std::fs::read_dir(root)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    folders.sort();
+    folders
+}
+
+fn names() -> Vec<String> {
+    folders()
+        .iter()
+        .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_processes_at_once_run_each_migration_once() {
+    let test = TestDatabase::create_empty().await;
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let runs = (0..8).map(|_| {
+        let database = pool(&test, |_| {});
+        let told = Arc::clone(&told);
+        async move {
+            database
+                .migrate(move |name| told.lock().unwrap().push(name.to_owned()))
+                .await
+                .unwrap()
+        }
+    });
+    let ran: Vec<usize> = join_all(runs).await;
+    assert_eq!(ran.iter().sum::<usize>(), names().len(), "{ran:?}");
+    assert_eq!(*told.lock().unwrap(), names());
+}
+
+/// On a runtime of one thread too, which is what actix-web gives.
+#[tokio::test]
+async fn what_is_pending_is_told() {
+    let test = TestDatabase::create_empty().await;
+    let database = test.database();
+    assert_eq!(database.pending_migrations().await.unwrap(), names());
+    assert_eq!(database.migrate(|_| {}).await.unwrap(), names().len());
+    assert_eq!(
+        database.pending_migrations().await.unwrap(),
+        Vec::<String>::new()
+    );
+    assert_eq!(database.migrate(|_| {}).await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn each_migration_can_be_taken_back() {
+    let test = TestDatabase::create().await;
+    let objects = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace \
+                   AND relname NOT LIKE '\\_\\_diesel%' \
+                   UNION ALL SELECT proname FROM pg_proc \
+                   WHERE pronamespace = 'public'::regnamespace ORDER BY 1";
+    let before = test.query(objects).await;
+    assert!(before.contains(&"product_variants".to_owned()));
+    let script = |folder: &PathBuf, name| std::fs::read_to_string(folder.join(name)).unwrap();
+    for folder in folders().iter().rev() {
+        test.execute(&script(folder, "down.sql")).await;
+    }
+    let left = test.query(objects).await;
+    // Of what Diesel keeps for itself.
+    let own = |name: &String| name.starts_with("diesel_");
+    assert_eq!(
+        left.iter().filter(|name| !own(name)).collect::<Vec<_>>(),
+        Vec::<&String>::new()
+    );
+    for folder in &folders() {
+        test.execute(&script(folder, "up.sql")).await;
+    }
+    assert_eq!(test.query(objects).await, before);
+}

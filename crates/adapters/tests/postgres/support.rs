@@ -1,0 +1,76 @@
+//! Records to begin with.
+
+use lessor_adapters::postgres::{PgDatabase, PgSettings};
+use lessor_adapters::testing::TestDatabase;
+use lessor_domain::catalog::{Product, ProductVariant};
+use lessor_domain::organization::Organization;
+use lessor_domain::ports::{Database, StoreError, UnitOfWork};
+use lessor_domain::testing::Fixtures;
+
+/// Does work as a whole.
+pub(crate) async fn run<T>(
+    database: &PgDatabase,
+    work: impl AsyncFnOnce(&mut dyn UnitOfWork) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let mut uow = database.begin().await?;
+    let value = work(&mut *uow).await?;
+    uow.commit().await?;
+    Ok(value)
+}
+
+/// Another pool on the test's database.
+pub(crate) fn pool(test: &TestDatabase, change: impl FnOnce(&mut PgSettings)) -> PgDatabase {
+    let mut settings = PgSettings::new(test.url());
+    change(&mut settings);
+    PgDatabase::new(&settings).unwrap()
+}
+
+/// A database with an organization.
+pub(crate) struct Shop {
+    pub(crate) test: TestDatabase,
+    pub(crate) make: Fixtures,
+    pub(crate) organization: Organization,
+}
+
+impl Shop {
+    pub(crate) async fn open() -> Self {
+        let test = TestDatabase::create().await;
+        let make = Fixtures::default();
+        let new = make.organization().new_record();
+        let organization = run(test.database(), async |uow| {
+            uow.organizations().insert(&new).await
+        })
+        .await
+        .unwrap();
+        Self {
+            test,
+            make,
+            organization,
+        }
+    }
+
+    pub(crate) fn database(&self) -> &PgDatabase {
+        self.test.database()
+    }
+
+    pub(crate) async fn product(&self) -> Product {
+        let product = self.make.product(&self.organization).build();
+        run(self.database(), async |uow| {
+            uow.products().insert(&product).await
+        })
+        .await
+        .unwrap();
+        product
+    }
+
+    pub(crate) async fn variant(&self, stock: u32) -> ProductVariant {
+        let product = self.product().await;
+        let variant = self.make.variant(&product).stock(stock).build();
+        run(self.database(), async |uow| {
+            uow.variants().insert(&variant).await
+        })
+        .await
+        .unwrap();
+        variant
+    }
+}
