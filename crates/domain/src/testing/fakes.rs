@@ -460,3 +460,79 @@ impl FakeProviders {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::Clock;
+    use crate::testing::{Fixtures, ManualClock};
+
+    fn call(key: &str) -> Call {
+        let now = ManualClock::default().now();
+        Call {
+            mode: Mode::Sandbox,
+            idempotency_key: key.to_owned(),
+            first_tried_at: now,
+            now,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_key_that_was_answered_gets_the_same_answer() {
+        let processor = FakeProcessor::default();
+        processor
+            .voids
+            .then(Reply::Refused("charge_expired"))
+            .then(Reply::Unreachable);
+        let first = processor.void_deposit(&call("a"), "pi_1").await;
+        assert!(matches!(&first, Ok(Answer::Refused(refusal)) if refusal.code == "charge_expired"));
+        assert_eq!(processor.void_deposit(&call("a"), "pi_1").await, first);
+        let lost = processor.void_deposit(&call("b"), "pi_1").await;
+        assert!(matches!(lost, Err(Doubt::Unreachable(_))));
+        let done = processor.void_deposit(&call("b"), "pi_1").await;
+        assert_eq!(done, Ok(Answer::Done(Voided::Voided)));
+        assert_eq!(processor.calls().len(), 4);
+    }
+
+    #[tokio::test]
+    async fn a_subscription_whose_answer_was_lost_runs_all_the_same() {
+        let make = Fixtures::default();
+        let organization = make.organization().build();
+        let customer = make.customer(&organization).build();
+        let checkout: CheckoutPubId = make.id();
+        let request = SubscriptionRequest {
+            checkout,
+            organization: organization.pub_id,
+            customer: ProcessorCustomer {
+                id: customer.id,
+                email: customer.email.to_string(),
+                name: None,
+                phone: None,
+                processor_id: None,
+            },
+            payment_method: None,
+            variant_processor_id: "pvar_1".to_owned(),
+            description: "Road bike".to_owned(),
+            monthly: Money::zero(organization.currency),
+            months: make.lease_term(&organization).build().card.term,
+        };
+        let subscription = Subscription {
+            id: "sub_1".to_owned(),
+            start: call("a").now.date_naive(),
+            first_invoice_id: None,
+            first_payment_paid: true,
+            first_payment_failure: None,
+            ended: false,
+        };
+        let processor = FakeProcessor::default();
+        processor
+            .subscriptions
+            .then(Reply::Lost(subscription.clone()));
+        let lost = processor.create_subscription(&call("a"), &request).await;
+        assert!(matches!(lost, Err(Doubt::Unreachable(_))));
+        let again = processor.create_subscription(&call("b"), &request).await;
+        assert_eq!(again, Ok(Answer::Done(subscription.clone())));
+        let found = processor.subscriptions_of(Mode::Sandbox, checkout).await;
+        assert_eq!(found, Ok(vec![subscription]));
+    }
+}

@@ -13,6 +13,7 @@ const MANY: u32 = 10_000;
 /// # Panics
 /// With the clause that is broken.
 pub async fn inbox(database: &dyn Database) {
+    let _turn = super::QUEUES.lock().await;
     let shop = Shop::open(database).await;
     let source = format!("suite-{}", shop.make.ids().next().simple());
     let earlier = shop.make.tick();

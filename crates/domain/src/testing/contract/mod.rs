@@ -30,6 +30,10 @@ mod tracking;
 mod unit_of_work;
 mod variants;
 
+/// Jobs and messages are handed out whosever they are: the suites that take some do
+/// so one after another, or they would take each other's.
+static QUEUES: async_lock::Mutex<()> = async_lock::Mutex::new(());
+
 pub use catalog::categories;
 pub use checkouts::checkouts;
 pub use customers::customers;

@@ -21,6 +21,7 @@ const LEASE: Duration = Duration::from_secs(60);
 /// # Panics
 /// With the clause that is broken.
 pub async fn outbox(database: &dyn Database) {
+    let _turn = super::QUEUES.lock().await;
     let shop = Shop::open(database).await;
     jobs_are_kept_as_they_are(&shop).await;
     jobs_of_a_subject_are_done_in_order(&shop).await;

@@ -198,6 +198,7 @@ async fn racing_copies_lose_no_update(shop: &Shop<'_>) {
 pub async fn concurrent_units(database: &dyn Database) {
     let shop = Shop::open(database).await;
     one_works_on_a_key_at_a_time(&shop).await;
+    let _turn = super::QUEUES.lock().await;
     messages_that_others_hold_are_left_out(&shop).await;
     jobs_that_others_take_are_left_out(&shop).await;
 }
@@ -269,6 +270,10 @@ async fn messages_that_others_hold_are_left_out(shop: &Shop<'_>) {
         other.inbox().lock_unhandled(10_000).await,
         "inbox.lock_unhandled: does not wait for others",
     );
+    // Committed, so that nothing is held any more when the suite ends.
+    for uow in [holder, other] {
+        must(uow.commit().await, "commit: commits");
+    }
     let ours: Vec<&str> = left
         .iter()
         .filter(|message| message.source == source)
@@ -311,6 +316,9 @@ async fn jobs_that_others_take_are_left_out(shop: &Shop<'_>) {
         let claimed = uow.outbox().claim(now, lease, 10_000).await;
         let claimed = must(claimed, "outbox.claim: does not wait for others");
         taken.extend(claimed.into_iter().map(|job| job.new.id));
+    }
+    for uow in [one, two] {
+        must(uow.commit().await, "commit: commits");
     }
     let times = |id| taken.iter().filter(|taken| **taken == id).count();
     assert!(

@@ -176,3 +176,32 @@ impl UnitOfWork for Memory {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Fixtures;
+
+    #[tokio::test]
+    async fn a_view_neither_changes_nor_locks() {
+        let database = MemoryDatabase::new();
+        let make = Fixtures::default();
+        let mut view = database.read().await.unwrap();
+        let new = make.organization().new_record();
+        let refused = view.organizations().insert(&new).await;
+        assert!(matches!(refused, Err(StoreError::Internal(_))));
+        let refused = view.checkouts().lock(make.id()).await;
+        assert!(matches!(refused, Err(StoreError::Internal(_))));
+    }
+
+    #[tokio::test]
+    async fn clones_share_their_records() {
+        let database = MemoryDatabase::new();
+        let new = Fixtures::default().organization().new_record();
+        let mut uow = database.clone().begin().await.unwrap();
+        let kept = uow.organizations().insert(&new).await.unwrap();
+        uow.commit().await.unwrap();
+        let mut view = database.read().await.unwrap();
+        assert_eq!(view.organizations().get(kept.id).await.unwrap(), Some(kept));
+    }
+}
