@@ -16,5 +16,7 @@ pub mod routes;
 pub mod server;
 pub mod state;
 pub mod telemetry;
+#[cfg(test)]
+mod testing;
 pub mod transaction;
 pub mod wire;

@@ -37,3 +37,6 @@ mod runner;
 pub use call::Call;
 pub use idempotency::{MAX_KEY_LENGTH, Phase};
 pub use runner::{Runner, Work};
+
+#[cfg(test)]
+mod tests;

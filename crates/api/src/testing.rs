@@ -1,0 +1,263 @@
+//! What unit tests of the edge work on: an organization in memory, a key, a clock to set.
+
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use chrono::TimeDelta;
+use lessor_adapters::ambient::SystemEntropy;
+use lessor_domain::access::{Mode, Permissions};
+use lessor_domain::ids::{ApiKeyPubId, IdRef, OrganizationRef};
+use lessor_domain::money::Currency;
+use lessor_domain::organization::ServiceArea;
+use lessor_domain::percentage::Percentage;
+use lessor_domain::ports::{
+    CategoryStore, CheckoutStore, Clock as _, CustomerStore, Database, IdempotencyStore,
+    InboxStore, KeyStore, LeaseTermStore, OrganizationStore, OutboxStore, PickupLocationStore,
+    ProductStore, StoreError, TrackingStore, UnitOfWork, VariantStore,
+};
+use lessor_domain::services::keys::{self, CreateKey, KeyUser};
+use lessor_domain::services::organizations::{self, CreateOrganization};
+use lessor_domain::testing::{FakeProviders, ManualClock, MemoryDatabase, SequenceIds};
+use lessor_domain::text::{Email, Name};
+use lessor_domain::time::Timestamp;
+use tokio::runtime::Handle;
+
+use crate::app::AppParts;
+use crate::authentication::RateLimits;
+use crate::body::BodyLimits;
+use crate::keys::SecretKey;
+use crate::middleware::PublicUrl;
+use crate::mutation::Mutations;
+use crate::routes::health::Readiness;
+use crate::state::{AppState, Ports, StateSettings};
+
+/// How a commit fails.
+type Failure = fn() -> StoreError;
+
+/// A database that counts what is asked of it, and whose commits fail when they are told to.
+#[derive(Clone, Default)]
+pub(crate) struct Watched {
+    inner: MemoryDatabase,
+    counts: Arc<Counts>,
+}
+
+#[derive(Default)]
+struct Counts {
+    reads: AtomicUsize,
+    commits: AtomicUsize,
+    failures: Mutex<Vec<Failure>>,
+}
+
+impl Watched {
+    /// Lets the next commits fail.
+    pub(crate) fn fail_commits(&self, times: usize, failure: Failure) {
+        self.counts
+            .failures
+            .lock()
+            .unwrap()
+            .extend(vec![failure; times]);
+    }
+
+    /// How many views were opened.
+    pub(crate) fn reads(&self) -> usize {
+        self.counts.reads.load(Ordering::SeqCst)
+    }
+
+    /// How many commits were made.
+    pub(crate) fn commits(&self) -> usize {
+        self.counts.commits.load(Ordering::SeqCst)
+    }
+}
+
+#[async_trait]
+impl Database for Watched {
+    async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+        Ok(Box::new(Work {
+            inner: self.inner.begin().await?,
+            counts: Arc::clone(&self.counts),
+        }))
+    }
+
+    async fn read(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+        self.counts.reads.fetch_add(1, Ordering::SeqCst);
+        self.inner.read().await
+    }
+}
+
+struct Work {
+    inner: Box<dyn UnitOfWork>,
+    counts: Arc<Counts>,
+}
+
+macro_rules! stores {
+    ($($name:ident: $store:ident),* $(,)?) => {
+        #[async_trait]
+        impl UnitOfWork for Work {
+            $(fn $name(&mut self) -> &mut dyn $store {
+                self.inner.$name()
+            })*
+
+            async fn commit(self: Box<Self>) -> Result<(), StoreError> {
+                let failure = self.counts.failures.lock().unwrap().pop();
+                if let Some(failure) = failure {
+                    return Err(failure());
+                }
+                self.counts.commits.fetch_add(1, Ordering::SeqCst);
+                self.inner.commit().await
+            }
+        }
+    };
+}
+
+stores! {
+    organizations: OrganizationStore,
+    pickup_locations: PickupLocationStore,
+    keys: KeyStore,
+    customers: CustomerStore,
+    lease_terms: LeaseTermStore,
+    categories: CategoryStore,
+    products: ProductStore,
+    variants: VariantStore,
+    checkouts: CheckoutStore,
+    tracking: TrackingStore,
+    outbox: OutboxStore,
+    inbox: InboxStore,
+    idempotency: IdempotencyStore,
+}
+
+/// An organization in memory, with a key.
+pub(crate) struct Bench {
+    pub(crate) state: AppState,
+    pub(crate) database: Watched,
+    pub(crate) clock: Arc<ManualClock>,
+    organization: OrganizationRef,
+    key: SecretKey,
+    key_id: ApiKeyPubId,
+}
+
+impl Bench {
+    pub(crate) async fn new() -> Self {
+        let memory = MemoryDatabase::new();
+        let database = Watched {
+            inner: memory.clone(),
+            counts: Arc::default(),
+        };
+        let clock = Arc::new(ManualClock::default());
+        let ports = Ports {
+            database: Arc::new(database.clone()),
+            clock: Arc::<ManualClock>::clone(&clock),
+            ids: Arc::new(SequenceIds::default()),
+            entropy: Arc::new(SystemEntropy),
+            providers: FakeProviders::default().set(),
+        };
+        let mut work = memory.begin().await.unwrap();
+        let created = organizations::create_organization(
+            &mut *work,
+            &*ports.ids,
+            clock.now(),
+            CreateOrganization {
+                name: Name::parse("Northwind Cycles").unwrap(),
+                currency: Currency::USD,
+                discount: Percentage::ZERO,
+                service_area: ServiceArea::default(),
+                requires_product_review: false,
+                oftake_partner_id: None,
+            },
+        );
+        let organization = IdRef::Number(created.await.unwrap().id);
+        work.commit().await.unwrap();
+        let state = AppState::new(
+            ports,
+            Mutations::new(Handle::current()),
+            StateSettings::new(PublicUrl::new("https://lease.example")),
+        );
+        let mut bench = Self {
+            state,
+            database,
+            clock,
+            organization,
+            key: SecretKey::mint(&SystemEntropy, Mode::Sandbox),
+            key_id: ApiKeyPubId::from_uuid(uuid::Uuid::nil()),
+        };
+        bench.key_id = bench.keep(&bench.key, "all", None).await;
+        bench
+    }
+
+    async fn keep(
+        &self,
+        key: &SecretKey,
+        permissions: &str,
+        expires_at: Option<Timestamp>,
+    ) -> ApiKeyPubId {
+        let mut work = self.database.inner.begin().await.unwrap();
+        let input = CreateKey {
+            organization: self.organization,
+            user: KeyUser::Email(Email::parse("ops@example.com").unwrap()),
+            mode: key.mode(),
+            permissions: permissions.parse::<Permissions>().unwrap(),
+            name: None,
+            expires_at,
+            hash: key.hash(),
+            hint: key.hint().to_owned(),
+        };
+        let ids = &*self.state.ports.ids;
+        let created = keys::create_key(&mut *work, ids, self.clock.now(), input).await;
+        let (holder, _) = created.unwrap();
+        work.commit().await.unwrap();
+        holder.key.id
+    }
+
+    /// What an app of the state is built from.
+    pub(crate) fn parts(&self) -> AppParts {
+        AppParts {
+            public_url: self.state.settings.public_url.clone(),
+            body_limits: BodyLimits::default(),
+            mutations: self.state.mutations.clone(),
+            readiness: Readiness::new(|| async { Ok(()) }),
+            metrics: None,
+        }
+    }
+
+    /// The text of the key that may do everything.
+    pub(crate) fn key(&self) -> &str {
+        self.key.reveal()
+    }
+
+    /// A key that nobody keeps.
+    pub(crate) fn mint(&self) -> SecretKey {
+        SecretKey::mint(&SystemEntropy, Mode::Sandbox)
+    }
+
+    /// The text of another key of the organization.
+    pub(crate) async fn another_key(&self, permissions: &str) -> String {
+        let key = self.mint();
+        self.keep(&key, permissions, None).await;
+        key.reveal().to_owned()
+    }
+
+    /// The text of a key that ends.
+    pub(crate) async fn ending_key(&self, after: TimeDelta) -> String {
+        let key = self.mint();
+        self.keep(&key, "all", Some(self.clock.now() + after)).await;
+        key.reveal().to_owned()
+    }
+
+    pub(crate) async fn revoke(&self) {
+        let mut work = self.database.inner.begin().await.unwrap();
+        let revoked = keys::revoke_key(&mut *work, self.clock.now(), self.key_id).await;
+        revoked.unwrap();
+        work.commit().await.unwrap();
+    }
+
+    pub(crate) async fn last_used(&self) -> Option<Timestamp> {
+        let mut work = self.database.inner.read().await.unwrap();
+        let holder = work.keys().get(self.key_id).await.unwrap().unwrap();
+        holder.key.last_used_at
+    }
+
+    pub(crate) fn limit_rate(&mut self, per_second: u32) {
+        self.state.limits = NonZeroU32::new(per_second).map(RateLimits::per_second);
+    }
+}
