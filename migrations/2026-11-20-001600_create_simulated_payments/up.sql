@@ -65,3 +65,4 @@ create table simulated_payment_intents (
 );
 
 create index simulated_payment_intents_by_checkout_idx on simulated_payment_intents (checkout_id, created_at);
+create index simulated_payment_intents_payment_method_id_idx on simulated_payment_intents (payment_method_id);

@@ -20,6 +20,7 @@ create table simulated_subscriptions (
 );
 
 create index simulated_subscriptions_due_idx on simulated_subscriptions (next_on, id) where status = 'active';
+create index simulated_subscriptions_payment_method_id_idx on simulated_subscriptions (payment_method_id);
 
 create table simulated_invoices (
     id text primary key,

@@ -1,8 +1,9 @@
 //! The world's time and chance: the only place where they are read.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use lessor_domain::ports::{Clock, Entropy, IdGenerator};
+use async_trait::async_trait;
+use lessor_domain::ports::{Clock, Entropy, IdGenerator, Timer};
 use lessor_domain::time::{Timestamp, to_millis};
 use uuid::Uuid;
 
@@ -52,6 +53,17 @@ impl Entropy for SystemEntropy {
         if let Err(error) = getrandom::fill(bytes) {
             panic!("the system gives no random numbers: {error}");
         }
+    }
+}
+
+/// Lets the runtime's time pass.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemTimer;
+
+#[async_trait]
+impl Timer for SystemTimer {
+    async fn sleep(&self, time: Duration) {
+        tokio::time::sleep(time).await;
     }
 }
 

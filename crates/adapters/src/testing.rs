@@ -13,7 +13,7 @@
 //! ```
 #![expect(clippy::panic, reason = "tests have nothing to do without a database")]
 
-use std::fmt::Display;
+use std::fmt::Debug;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use lessor_embedded_postgres::{Instance, throwaway};
@@ -150,7 +150,7 @@ async fn administer(url: &str, sql: &str) -> Vec<String> {
     let driver = tokio::spawn(connection);
     let messages = must(client.simple_query(sql).await, sql);
     drop(client);
-    // Over when the server has ended the session, so that nobody is left in a template.
+    // Over when the session was told to end, whatever becomes of the runtime.
     must(must(driver.await, "disconnect"), "disconnect");
     messages
         .iter()
@@ -163,6 +163,6 @@ async fn administer(url: &str, sql: &str) -> Vec<String> {
         .collect()
 }
 
-fn must<T, E: Display>(result: Result<T, E>, what: &str) -> T {
-    result.unwrap_or_else(|error| panic!("cannot {what}: {error}"))
+fn must<T, E: Debug>(result: Result<T, E>, what: &str) -> T {
+    result.unwrap_or_else(|error| panic!("cannot {what}: {error:?}"))
 }

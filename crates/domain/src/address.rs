@@ -70,6 +70,17 @@ impl Country {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
+    /// Every country with its English name, by name.
+    #[must_use]
+    pub fn all() -> Vec<(Self, &'static str)> {
+        let mut countries: Vec<(Self, &'static str)> = rust_iso3166::ALL
+            .iter()
+            .filter_map(|country| Some((country.alpha2.parse().ok()?, country.name)))
+            .collect();
+        countries.sort_unstable_by_key(|(_, name)| *name);
+        countries
+    }
+
     /// Whether an address in the country needs a state or province.
     #[must_use]
     pub fn needs_state(self) -> bool {
@@ -321,6 +332,9 @@ mod tests {
     #[test]
     fn countries_in_any_case() {
         assert_eq!(country("us"), Country::US);
+        let all = Country::all();
+        assert!(all.contains(&(Country::CA, "Canada")), "{all:?}");
+        assert!(all.len() > 200);
         for bad in ["", "U", "USA", "XX", "Ü"] {
             assert!(bad.parse::<Country>().is_err(), "{bad}");
         }

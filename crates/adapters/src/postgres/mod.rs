@@ -23,6 +23,7 @@ mod pickup_locations;
 mod pool;
 mod products;
 pub(crate) mod schema;
+mod server_secret;
 mod tls;
 mod tracking;
 mod unit_of_work;

@@ -460,6 +460,14 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    server_secrets (purpose) {
+        purpose -> Text,
+        secret -> Binary,
+        created_at -> Timestamptz,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(
     organizations,
     pickup_locations,

@@ -85,11 +85,18 @@ impl TrackingStore for PgUnitOfWork {
                 tracking_events::carrier.eq(tracking.carrier.as_str()),
                 tracking_events::at.eq(reported.at),
                 tracking_events::status.eq(reported.status.as_str()),
-                tracking_events::description
-                    .eq(reported.description.as_ref().map(|text| text.as_str())),
-                tracking_events::location.eq(reported.location.as_ref().map(|text| text.as_str())),
-                tracking_events::signed_by
-                    .eq(reported.signed_by.as_ref().map(|text| text.as_str())),
+                tracking_events::description.eq(reported
+                    .description
+                    .as_ref()
+                    .map(lessor_domain::text::EventText::as_str)),
+                tracking_events::location.eq(reported
+                    .location
+                    .as_ref()
+                    .map(lessor_domain::text::Line::as_str)),
+                tracking_events::signed_by.eq(reported
+                    .signed_by
+                    .as_ref()
+                    .map(lessor_domain::text::Line::as_str)),
                 tracking_events::estimated_delivery.eq(reported.estimated_delivery),
                 tracking_events::origin.eq(event.origin.as_str()),
                 tracking_events::received_at.eq(event.received_at),

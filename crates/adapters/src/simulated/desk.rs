@@ -28,6 +28,10 @@ pub(super) struct Desk {
 }
 
 /// A call that came in.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "held for the length of one call, never in a collection"
+)]
 pub(super) enum Opened {
     /// It was answered before; the answer names what came of it.
     Answered(Answer<String>),

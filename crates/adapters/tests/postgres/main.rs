@@ -1,11 +1,20 @@
 //! The stores on a real Postgres: a database for each test.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on says where it stopped"
+)]
 
+mod checkouts;
 mod contract;
+mod leasing;
 mod migrations;
+mod outbox;
 mod pages;
 mod races;
 mod rows;
 mod schema;
+mod simulated;
 mod support;
 mod tls;
 mod units_of_work;

@@ -1,26 +1,52 @@
 //! Many at once, on connections of their own.
 
+use std::collections::HashSet;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use lessor_adapters::postgres::PgDatabase;
 use lessor_domain::checkout::StockTaken;
-use lessor_domain::ports::{Database, InsertedCustomer, StoreError, UniqueField};
+use lessor_domain::ports::{Database, InsertedCustomer, StoreError, UniqueField, UnitOfWork};
+use tokio::sync::Barrier;
 
-use super::support::{Shop, pool, run};
+use super::support::{Shop, pool};
 
 const RACERS: usize = 32;
 
 fn wide(shop: &Shop) -> PgDatabase {
     pool(&shop.test, |settings| {
         settings.max_connections = RACERS;
-        settings.wait_timeout = std::time::Duration::from_secs(30);
+        settings.wait_timeout = Duration::from_secs(30);
     })
 }
 
-/// Runs the racers as tasks that begin their units of work before any goes on.
-async fn race<T: Send + 'static>(
-    racers: impl Iterator<Item = impl Future<Output = T> + Send + 'static>,
-) -> Vec<T> {
-    join_all(racers.map(tokio::spawn))
+type Work<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// Does each racer's work as a task of its own, with its own unit of work; none
+/// starts before all have begun theirs.
+async fn race<R, T>(
+    database: &PgDatabase,
+    racers: Vec<R>,
+    work: for<'a> fn(&'a mut dyn UnitOfWork, &'a R) -> Work<'a, T>,
+) -> Vec<Result<T, StoreError>>
+where
+    R: Send + Sync + 'static,
+    T: Send + 'static,
+{
+    let barrier = Arc::new(Barrier::new(racers.len()));
+    let tasks = racers.into_iter().map(|racer| {
+        let (database, barrier) = (database.clone(), Arc::clone(&barrier));
+        tokio::spawn(async move {
+            let mut uow = database.begin().await?;
+            barrier.wait().await;
+            let done = work(&mut *uow, &racer).await?;
+            uow.commit().await?;
+            Ok(done)
+        })
+    });
+    join_all(tasks.collect::<Vec<_>>())
         .await
         .into_iter()
         .map(Result::unwrap)
@@ -31,24 +57,21 @@ async fn race<T: Send + 'static>(
 async fn the_last_unit_is_taken_once() {
     let shop = Shop::open().await;
     let variant = shop.variant(1).await;
-    let database = wide(&shop);
-    let takers = (0..RACERS).map(|_| {
-        let database = database.clone();
-        async move {
-            run(&database, async |uow| {
-                uow.variants().take_stock(variant.id).await
-            })
-            .await
-            .unwrap()
-        }
-    });
-    let taken = race(takers).await;
-    let of = |wanted| taken.iter().filter(|taken| **taken == wanted).count();
+    let taken = race(&wide(&shop), vec![variant.id; RACERS], |uow, id| {
+        Box::pin(uow.variants().take_stock(*id))
+    })
+    .await;
+    let of = |wanted| {
+        taken
+            .iter()
+            .filter(|taken| taken.as_ref().unwrap() == &wanted)
+            .count()
+    };
     assert_eq!(
         (of(StockTaken::Taken), of(StockTaken::NoneLeft)),
         (1, RACERS - 1)
     );
-    let mut view = database.read().await.unwrap();
+    let mut view = shop.database().read().await.unwrap();
     let left = view
         .variants()
         .get(shop.organization.id, variant.id)
@@ -62,51 +85,48 @@ async fn the_last_unit_is_taken_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn one_customer_for_an_address() {
     let shop = Shop::open().await;
-    let database = wide(&shop);
-    let inserts = (0..RACERS).map(|index| {
-        let database = database.clone();
+    let new = (0..RACERS).map(|index| {
         let email = if index % 2 == 0 {
             "one@example.com"
         } else {
             "ONE@Example.com"
         };
-        let new = shop
-            .make
+        shop.make
             .customer(&shop.organization)
             .email(email)
-            .new_record();
-        async move {
-            run(&database, async |uow| uow.customers().insert(&new).await)
-                .await
-                .unwrap()
-        }
+            .new_record()
     });
-    let inserted = race(inserts).await;
-    let id = |inserted: &InsertedCustomer| match inserted {
-        InsertedCustomer::New(customer) | InsertedCustomer::Existing(customer) => customer.id,
-    };
-    let new: Vec<_> = inserted
-        .iter()
-        .filter(|inserted| matches!(inserted, InsertedCustomer::New(_)))
-        .collect();
-    assert_eq!(new.len(), 1);
-    assert!(inserted.iter().all(|other| id(other) == id(new[0])));
+    let inserted = race(&wide(&shop), new.collect(), |uow, new| {
+        Box::pin(uow.customers().insert(new))
+    })
+    .await;
+    let (mut new, mut ids) = (0, HashSet::new());
+    for inserted in inserted {
+        match inserted.unwrap() {
+            InsertedCustomer::New(customer) => {
+                new += 1;
+                ids.insert(customer.id);
+            }
+            InsertedCustomer::Existing(customer) => {
+                ids.insert(customer.id);
+            }
+        }
+    }
+    assert_eq!((new, ids.len()), (1, 1));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn one_live_variant_for_a_sku() {
     let shop = Shop::open().await;
-    let database = wide(&shop);
     let mut variants = Vec::new();
     for _ in 0..RACERS {
         let product = shop.product().await;
         variants.push(shop.make.variant(&product).sku("SKU-1").build());
     }
-    let inserts = variants.into_iter().map(|variant| {
-        let database = database.clone();
-        async move { run(&database, async |uow| uow.variants().insert(&variant).await).await }
-    });
-    let inserted = race(inserts).await;
+    let inserted = race(&wide(&shop), variants, |uow, variant| {
+        Box::pin(uow.variants().insert(variant))
+    })
+    .await;
     let refused = inserted
         .iter()
         .filter(|done| matches!(done, Err(StoreError::Conflict(UniqueField::Sku))))

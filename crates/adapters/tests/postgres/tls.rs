@@ -55,7 +55,8 @@ async fn server(name: &str) -> Server {
                 stream.write_all(b"S").await?;
                 let mut stream = acceptor.accept(stream).await?;
                 // The startup message, then: ErrorResponse.
-                stream.read(&mut [0; 1024]).await?;
+                let asked = stream.read(&mut [0; 1024]).await?;
+                assert_ne!(asked, 0, "the client went away");
                 let fields = format!("SFATAL\0VFATAL\0C28000\0M{REFUSAL}\0\0");
                 let length = u32::try_from(fields.len() + 4).unwrap();
                 stream.write_all(b"E").await?;

@@ -56,6 +56,13 @@ impl TrackingNumber {
     }
 }
 
+impl std::str::FromStr for TrackingNumber {
+    type Err = TrackingNumberError;
+    fn from_str(text: &str) -> Result<Self, TrackingNumberError> {
+        Self::parse(text)
+    }
+}
+
 impl TryFrom<String> for TrackingNumber {
     type Error = TrackingNumberError;
     fn try_from(text: String) -> Result<Self, TrackingNumberError> {

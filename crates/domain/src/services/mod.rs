@@ -25,6 +25,7 @@ pub mod lease_terms;
 mod moving;
 pub mod organizations;
 pub mod payments;
+pub mod pickup_locations;
 pub mod pricing;
 pub mod reconcile;
 pub mod sandbox;

@@ -92,6 +92,49 @@ const fn waits_for_provider(state: Lifecycle) -> bool {
     )
 }
 
+/// Whether the checkout can be played forward to the state.
+///
+/// # Errors
+/// [`Error::Rule`] naming the states that are ahead.
+pub fn check_way(checkout: &Checkout, target: Lifecycle) -> Result<(), Error> {
+    let state = checkout.lifecycle();
+    let on_the_way =
+        Lifecycle::HAPPY_PATH.contains(&target) || target == Lifecycle::PickupLocationPending;
+    let ahead = match (state.rank(), target.rank()) {
+        (Some(_), Some(_)) if target == Lifecycle::PickupLocationPending => {
+            state.rank() < target.rank() || state == Lifecycle::ShippingAddressPending
+        }
+        (Some(here), Some(there)) => {
+            here < there
+                || here == there
+                    && target == Lifecycle::OrderConfirmed
+                    && state != Lifecycle::OrderConfirmed
+        }
+        _ => false,
+    };
+    if !on_the_way || !ahead {
+        let ways: Vec<&str> = Lifecycle::HAPPY_PATH
+            .iter()
+            .filter(|there| state.rank().is_some() && there.rank() > state.rank())
+            .map(|there| there.as_str())
+            .collect();
+        let ways = if ways.is_empty() {
+            "no state".to_owned()
+        } else {
+            ways.join(", ")
+        };
+        return Err(Error::rule(format!(
+            "{target} is not ahead of {state}; ahead: {ways}"
+        )));
+    }
+    if checkout.term.is_none() && target.rank() > Lifecycle::LeaseReviewPending.rank() {
+        return Err(Error::rule(
+            "no lease term is chosen: set leaseTermId with PUT /v1/checkouts/{id} first",
+        ));
+    }
+    Ok(())
+}
+
 /// Whether a sandbox key can move the checkout to the state.
 ///
 /// # Errors
@@ -157,7 +200,7 @@ impl Sandbox {
         Self::sandbox_only(ctx)?;
         let start = self.read(ctx, id).await?;
         ctx.access.require(Permission::CheckoutWrite)?;
-        Self::check_way(&start, target)?;
+        check_way(&start, target)?;
         let mut state = start.lifecycle();
         for step in 0..MOST_STEPS {
             let stopped =
@@ -180,45 +223,6 @@ impl Sandbox {
         }
         self.deliverer.drain(JobSubject::Checkout(id)).await?;
         self.read(ctx, id).await
-    }
-
-    fn check_way(checkout: &Checkout, target: Lifecycle) -> Result<(), Error> {
-        let state = checkout.lifecycle();
-        let on_the_way =
-            Lifecycle::HAPPY_PATH.contains(&target) || target == Lifecycle::PickupLocationPending;
-        let ahead = match (state.rank(), target.rank()) {
-            (Some(_), Some(_)) if target == Lifecycle::PickupLocationPending => {
-                state.rank() < target.rank() || state == Lifecycle::ShippingAddressPending
-            }
-            (Some(here), Some(there)) => {
-                here < there
-                    || here == there
-                        && target == Lifecycle::OrderConfirmed
-                        && state != Lifecycle::OrderConfirmed
-            }
-            _ => false,
-        };
-        if !on_the_way || !ahead {
-            let ways: Vec<&str> = Lifecycle::HAPPY_PATH
-                .iter()
-                .filter(|there| state.rank().is_some() && there.rank() > state.rank())
-                .map(|there| there.as_str())
-                .collect();
-            let ways = if ways.is_empty() {
-                "no state".to_owned()
-            } else {
-                ways.join(", ")
-            };
-            return Err(Error::rule(format!(
-                "{target} is not ahead of {state}; ahead: {ways}"
-            )));
-        }
-        if checkout.term.is_none() && target.rank() > Lifecycle::LeaseReviewPending.rank() {
-            return Err(Error::rule(
-                "no lease term is chosen: set leaseTermId with PUT /v1/checkouts/{id} first",
-            ));
-        }
-        Ok(())
     }
 
     /// Plays the next step towards the state.

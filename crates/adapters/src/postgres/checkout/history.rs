@@ -75,8 +75,10 @@ pub(super) async fn record(
                 checkout_transitions::to_lifecycle.eq(transition.to.as_str()),
                 checkout_transitions::at.eq(transition.at),
                 checkout_transitions::actor.eq(transition.actor.as_str()),
-                checkout_transitions::reason
-                    .eq(transition.reason.as_ref().map(|reason| reason.as_str())),
+                checkout_transitions::reason.eq(transition
+                    .reason
+                    .as_ref()
+                    .map(lessor_domain::text::Line::as_str)),
             ))
             .execute(connection)
             .await

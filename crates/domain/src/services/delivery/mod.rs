@@ -149,17 +149,44 @@ impl Deliverer {
     /// # Errors
     /// [`Error::Store`] when the jobs cannot be taken.
     pub async fn run_due(&self, limit: u32) -> Result<usize, Error> {
+        let jobs = self.take(limit).await?;
+        for job in &jobs {
+            self.deliver(job).await?;
+        }
+        Ok(jobs.len())
+    }
+
+    /// Takes up to so many due jobs, each of another subject. Whoever takes one
+    /// [delivers](Self::deliver) it or [hands it back](Self::hand_back) within
+    /// [`JOB_LEASE`]; after that others may take it.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn take(&self, limit: u32) -> Result<Vec<Job>, Error> {
         let mut uow = self.database.begin().await?;
         let jobs = uow
             .outbox()
             .claim(self.clock.now(), JOB_LEASE, limit)
             .await?;
         uow.commit().await?;
-        let taken = jobs.len();
-        for job in jobs {
-            self.deliver(&job).await?;
-        }
-        Ok(taken)
+        Ok(jobs)
+    }
+
+    /// Gives a job that was taken back, so that others may take it at once. A call
+    /// that was under way is made again under the same key.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn hand_back(&self, job: &Job) -> Result<(), Error> {
+        let mut uow = self.database.begin().await?;
+        uow.outbox()
+            .retry(
+                job,
+                self.clock.now(),
+                "the worker stopped before it was done",
+            )
+            .await?;
+        Ok(uow.commit().await?)
     }
 
     /// Delivers the next job of the subject, due or not. None when there is none,
@@ -225,8 +252,11 @@ impl Deliverer {
         }
     }
 
-    /// Tries one job that was taken.
-    async fn deliver(&self, job: &Job) -> Result<Delivered, Error> {
+    /// Tries one job that was [taken](Self::take).
+    ///
+    /// # Errors
+    /// [`Error::Store`] when what became of it cannot be written down.
+    pub async fn deliver(&self, job: &Job) -> Result<Delivered, Error> {
         self.probe.reached(CrashPoint::Taken, job.new.effect);
         let tried = match self.perform(job).await {
             Ok(change) => {

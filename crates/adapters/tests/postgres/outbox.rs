@@ -1,0 +1,244 @@
+//! Several workers on one outbox, several readers of one inbox, several requests of
+//! one key.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use lessor_adapters::postgres::PgDatabase;
+use lessor_domain::access::Mode;
+use lessor_domain::checkout::Effect;
+use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ports::{
+    Database, IdGenerator, IdempotencyKey, InboxMessage, Job, JobSubject, NewJob,
+};
+use lessor_domain::time::Timestamp;
+use tokio::sync::Mutex;
+use uuid::Uuid;
+
+use super::leasing::wide;
+use super::support::{Shop, run};
+
+const LEASE: Duration = Duration::from_secs(60);
+
+fn job(shop: &Shop, subject: JobSubject, at: Timestamp) -> NewJob {
+    NewJob {
+        id: shop.make.ids().next(),
+        effect: Effect::CheckCredit,
+        subject,
+        organization_id: shop.organization.id,
+        mode: Mode::Sandbox,
+        created_at: at,
+        available_at: at,
+    }
+}
+
+fn subject(shop: &Shop) -> JobSubject {
+    JobSubject::Checkout(shop.make.id::<CheckoutPubId>())
+}
+
+async fn push(shop: &Shop, jobs: &[NewJob]) {
+    run(shop.database(), async |uow| uow.outbox().push(jobs).await)
+        .await
+        .unwrap();
+}
+
+async fn claim(database: &PgDatabase, now: Timestamp, limit: u32) -> Vec<Job> {
+    let mut uow = database.begin().await.unwrap();
+    let claimed = uow.outbox().claim(now, LEASE, limit).await.unwrap();
+    uow.commit().await.unwrap();
+    claimed
+}
+
+async fn complete(database: &PgDatabase, job: &Job, at: Timestamp) -> bool {
+    let mut uow = database.begin().await.unwrap();
+    let completed = uow.outbox().complete(job, at).await.unwrap();
+    uow.commit().await.unwrap();
+    completed
+}
+
+/// Jobs as they were done, in the order in which their ends were written.
+type Done = Arc<Mutex<Vec<(JobSubject, Uuid)>>>;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_workers_do_each_job_once_and_in_order() {
+    const WORKERS: usize = 8;
+    const JOBS: usize = 200;
+    const SUBJECTS: usize = 40;
+    let shop = Shop::open().await;
+    let database = wide(&shop);
+    let now = shop.make.tick();
+    let subjects: Vec<JobSubject> = (0..SUBJECTS).map(|_| subject(&shop)).collect();
+    // Eight times two hundred, the subjects in turn.
+    let jobs: Vec<NewJob> = (0..WORKERS * JOBS)
+        .map(|index| job(&shop, subjects[index % SUBJECTS], now))
+        .collect();
+    push(&shop, &jobs).await;
+    let done: Done = Done::default();
+    let left = Arc::new(AtomicUsize::new(jobs.len()));
+    let workers = (0..WORKERS).map(|worker| {
+        let (database, done, left) = (database.clone(), Arc::clone(&done), Arc::clone(&left));
+        tokio::spawn(async move {
+            while left.load(Ordering::SeqCst) > 0 {
+                // Some take single jobs, some take many at once.
+                let limit = if worker % 2 == 0 { 1 } else { 7 };
+                for job in claim(&database, now, limit).await {
+                    // Held while the end is written, so that the order is the commits'.
+                    let mut done = done.lock().await;
+                    assert!(complete(&database, &job, now).await);
+                    done.push((job.new.subject, job.new.id));
+                    left.fetch_sub(1, Ordering::SeqCst);
+                }
+            }
+        })
+    });
+    for worker in workers.collect::<Vec<_>>() {
+        tokio::time::timeout(Duration::from_secs(120), worker)
+            .await
+            .unwrap()
+            .unwrap();
+    }
+    let order = |done: &[(JobSubject, Uuid)]| {
+        let mut by_subject: HashMap<JobSubject, Vec<Uuid>> = HashMap::new();
+        for (subject, id) in done {
+            by_subject.entry(*subject).or_default().push(*id);
+        }
+        by_subject
+    };
+    let asked: Vec<_> = jobs.iter().map(|job| (job.subject, job.id)).collect();
+    assert_eq!(order(&done.lock().await), order(&asked));
+    let mut view = shop.database().read().await.unwrap();
+    assert_eq!(view.outbox().backlog().await.unwrap(), (0, 0));
+}
+
+/// What one transaction holds, another does not wait for and does not pass by.
+#[tokio::test]
+async fn a_job_that_is_being_taken_is_left_alone_with_all_behind_it() {
+    let shop = Shop::open().await;
+    let now = shop.make.tick();
+    let (held, free) = (subject(&shop), subject(&shop));
+    let jobs = [held, held, free].map(|subject| job(&shop, subject, now));
+    push(&shop, &jobs).await;
+    let mut first = shop.database().begin().await.unwrap();
+    let taken = first.outbox().claim(now, LEASE, 1).await.unwrap();
+    assert_eq!(taken.len(), 1);
+    assert_eq!(taken[0].new.id, jobs[0].id);
+    let others = claim(shop.database(), now, 10).await;
+    let ids: Vec<Uuid> = others.iter().map(|job| job.new.id).collect();
+    assert_eq!(ids, [jobs[2].id]);
+    let none = run(shop.database(), async |uow| {
+        uow.outbox().claim_of(held, now, LEASE).await
+    })
+    .await
+    .unwrap();
+    assert_eq!(none, None);
+    // Called off: as if it had never been taken.
+    drop(first);
+    let again = tokio::time::timeout(Duration::from_secs(30), async {
+        loop {
+            if let [job] = claim(shop.database(), now, 1).await.as_slice() {
+                return job.clone();
+            }
+        }
+    })
+    .await
+    .unwrap();
+    assert_eq!((again.new.id, again.attempts), (jobs[0].id, 1));
+}
+
+#[tokio::test]
+async fn a_worker_that_lost_its_lease_changes_nothing() {
+    let shop = Shop::open().await;
+    let now = shop.make.tick();
+    let new = job(&shop, subject(&shop), now);
+    push(&shop, std::slice::from_ref(&new)).await;
+    let slow = claim(shop.database(), now, 1).await.remove(0);
+    assert_eq!(claim(shop.database(), now, 1).await, []);
+    let later = now + TimeDelta::seconds(61);
+    let quick = claim(shop.database(), later, 1).await.remove(0);
+    assert_eq!((slow.attempts, quick.attempts), (1, 2));
+    assert_eq!(quick.first_attempt_at, Some(now));
+    assert!(!complete(shop.database(), &slow, later).await);
+    run(shop.database(), async |uow| {
+        uow.outbox()
+            .retry(&slow, later + TimeDelta::days(1), "late")
+            .await?;
+        uow.outbox().bury(&slow, "late").await
+    })
+    .await
+    .unwrap();
+    assert!(complete(shop.database(), &quick, later).await);
+    assert!(!complete(shop.database(), &quick, later).await);
+}
+
+#[tokio::test]
+async fn messages_that_somebody_handles_are_left_out() {
+    let shop = Shop::open().await;
+    let now = shop.make.tick();
+    let message = |id: &str| InboxMessage {
+        source: "processor".to_owned(),
+        id: id.to_owned(),
+        mode: Mode::Sandbox,
+        body: b"{}".to_vec(),
+        received_at: now,
+    };
+    run(shop.database(), async |uow| {
+        for id in ["evt_1", "evt_2", "evt_3"] {
+            uow.inbox().insert(&message(id)).await?;
+        }
+        Ok(())
+    })
+    .await
+    .unwrap();
+    let mut first = shop.database().begin().await.unwrap();
+    let held = first.inbox().lock_unhandled(2).await.unwrap();
+    let ids = |messages: &[InboxMessage]| -> Vec<String> {
+        messages.iter().map(|message| message.id.clone()).collect()
+    };
+    assert_eq!(ids(&held), ["evt_1", "evt_2"]);
+    let mut second = shop.database().begin().await.unwrap();
+    let rest = second.inbox().lock_unhandled(10).await.unwrap();
+    assert_eq!(ids(&rest), ["evt_3"]);
+}
+
+#[tokio::test]
+async fn a_key_is_worked_on_by_one_at_a_time() {
+    let shop = Shop::open().await;
+    let key = |key: &str, path: &str| IdempotencyKey {
+        organization_id: shop.organization.id,
+        mode: Mode::Sandbox,
+        path: path.to_owned(),
+        key: key.to_owned(),
+    };
+    let one = key("1", "POST /v1/checkouts");
+    let mut first = shop.database().begin().await.unwrap();
+    assert!(first.idempotency().try_lock(&one).await.unwrap());
+    let mut second = shop.database().begin().await.unwrap();
+    assert!(!second.idempotency().try_lock(&one).await.unwrap());
+    for other in [
+        key("2", "POST /v1/checkouts"),
+        key("1", "POST /v1/products"),
+        IdempotencyKey {
+            mode: Mode::Live,
+            ..one.clone()
+        },
+    ] {
+        assert!(second.idempotency().try_lock(&other).await.unwrap());
+    }
+    first.commit().await.unwrap();
+    assert!(second.idempotency().try_lock(&one).await.unwrap());
+    // Called off, as a request is whose client went away.
+    drop(second);
+    tokio::time::timeout(Duration::from_secs(30), async {
+        loop {
+            let mut third = shop.database().begin().await.unwrap();
+            if third.idempotency().try_lock(&one).await.unwrap() {
+                break;
+            }
+        }
+    })
+    .await
+    .unwrap();
+}
