@@ -246,6 +246,16 @@ impl ApiError {
         .with_header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
     }
 
+    /// 401 to a message that is not signed as it must be. Says nothing about why.
+    #[must_use]
+    pub fn unsigned() -> Self {
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            Code::Unauthorized,
+            "the message is not signed with a secret that is known here, or not now",
+        )
+    }
+
     /// 403: the key lacks `permission`.
     pub fn forbidden(permission: impl fmt::Display) -> Self {
         Self::new(

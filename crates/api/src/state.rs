@@ -6,12 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::HttpRequest;
-use lessor_domain::ports::{Clock, Database, Entropy, IdGenerator, ProviderSet};
+use lessor_adapters::processor::standard_webhooks::SharedSecret;
+use lessor_domain::ports::{Clock, Database, Entropy, IdGenerator, ProviderSet, Timer};
+use lessor_domain::services::delivery::{Deliverer, NoProbe};
+use lessor_domain::services::sandbox::Sandbox;
 
 use crate::authentication::{KeyCache, RateLimits};
 use crate::error::ApiError;
 use crate::middleware::PublicUrl;
 use crate::mutation::Mutations;
+use crate::page_links::{PageLinks, ServerSecret};
 use crate::routes::product_variants::SummaryCache;
 
 /// The ports that an application state is made of.
@@ -27,6 +31,8 @@ pub struct Ports {
     pub entropy: Arc<dyn Entropy>,
     /// Payment processor, verifiers, signers and carriers.
     pub providers: ProviderSet,
+    /// What waits.
+    pub timer: Arc<dyn Timer>,
 }
 
 /// What an operator chooses.
@@ -41,17 +47,24 @@ pub struct StateSettings {
     pub key_cache_ttl: Duration,
     /// How long a pricing summary is kept, unless a price changes before.
     pub summary_cache_ttl: Duration,
+    /// What the addresses of checkout pages are derived under; the same for every process.
+    pub secret: ServerSecret,
+    /// Whose tracking messages are believed; several while one is being replaced.
+    pub tracking_secrets: Vec<SharedSecret>,
 }
 
 impl StateSettings {
-    /// No rate limit, keys looked up anew after 2 seconds, summaries computed anew after 5 minutes.
+    /// No rate limit, keys looked up anew after 2 seconds, summaries computed anew after 5 minutes,
+    /// no tracking messages.
     #[must_use]
-    pub const fn new(public_url: PublicUrl) -> Self {
+    pub const fn new(public_url: PublicUrl, secret: ServerSecret) -> Self {
         Self {
             public_url,
             rate_limit: None,
             key_cache_ttl: Duration::from_secs(2),
             summary_cache_ttl: Duration::from_secs(300),
+            secret,
+            tracking_secrets: Vec::new(),
         }
     }
 }
@@ -76,6 +89,8 @@ pub struct AppState {
     pub limits: Option<RateLimits>,
     /// Pricing summaries.
     pub summaries: SummaryCache,
+    /// The addresses of checkout pages.
+    pub pages: PageLinks,
 }
 
 impl AppState {
@@ -89,6 +104,7 @@ impl AppState {
             keys: KeyCache::new(settings.key_cache_ttl),
             limits: settings.rate_limit.map(RateLimits::per_second),
             summaries: SummaryCache::new(settings.summary_cache_ttl),
+            pages: PageLinks::new(settings.secret.clone(), settings.public_url.clone()),
             settings: Arc::new(settings),
         }
     }
@@ -100,6 +116,27 @@ impl AppState {
     pub fn reading_from(mut self, reads: Arc<dyn Database>) -> Self {
         self.reads = reads;
         self
+    }
+
+    /// Carries the outbox's jobs out.
+    #[must_use]
+    pub fn deliverer(&self) -> Deliverer {
+        Deliverer {
+            database: Arc::clone(&self.ports.database),
+            providers: self.ports.providers.clone(),
+            clock: Arc::clone(&self.ports.clock),
+            ids: Arc::clone(&self.ports.ids),
+            entropy: Arc::clone(&self.ports.entropy),
+            probe: Arc::new(NoProbe),
+        }
+    }
+
+    /// Plays what customers and providers do in sandbox mode.
+    pub(crate) fn sandbox(&self) -> Sandbox {
+        Sandbox {
+            deliverer: self.deliverer(),
+            timer: Arc::clone(&self.ports.timer),
+        }
     }
 
     /// The state of the app that serves the request.

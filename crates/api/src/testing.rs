@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
-use lessor_adapters::ambient::SystemEntropy;
+use lessor_adapters::ambient::{SystemEntropy, SystemTimer};
 use lessor_domain::access::{Mode, Permissions};
 use lessor_domain::ids::{ApiKeyPubId, IdRef, OrganizationRef};
 use lessor_domain::money::Currency;
@@ -30,6 +30,7 @@ use crate::body::BodyLimits;
 use crate::keys::SecretKey;
 use crate::middleware::PublicUrl;
 use crate::mutation::Mutations;
+use crate::page_links::ServerSecret;
 use crate::routes::health::Readiness;
 use crate::state::{AppState, Ports, StateSettings};
 
@@ -151,6 +152,7 @@ impl Bench {
             ids: Arc::new(SequenceIds::default()),
             entropy: Arc::new(SystemEntropy),
             providers: FakeProviders::default().set(),
+            timer: Arc::new(SystemTimer),
         };
         let mut work = memory.begin().await.unwrap();
         let created = organizations::create_organization(
@@ -171,7 +173,10 @@ impl Bench {
         let state = AppState::new(
             ports,
             Mutations::new(Handle::current()),
-            StateSettings::new(PublicUrl::new("https://lease.example")),
+            StateSettings::new(
+                PublicUrl::new("https://lease.example"),
+                ServerSecret::new(&[7; 32]).unwrap(),
+            ),
         );
         let mut bench = Self {
             state,

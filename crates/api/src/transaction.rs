@@ -36,6 +36,7 @@ mod runner;
 
 pub use call::Call;
 pub use idempotency::{MAX_KEY_LENGTH, Phase};
+pub(crate) use runner::Tries;
 pub use runner::{Runner, Work};
 
 #[cfg(test)]

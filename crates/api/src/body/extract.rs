@@ -51,7 +51,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
         let request = request.clone();
         let payload = payload.take();
         Box::pin(async move {
-            let raw = read(&request, payload).await?;
+            let raw = read(&request, payload, Media::Json).await?;
             if raw.is_empty() {
                 return Err(ApiError::invalid_request(
                     "a request body is required: a JSON object",
@@ -80,7 +80,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for OptionalBody<T> {
         let request = request.clone();
         let payload = payload.take();
         Box::pin(async move {
-            let raw = read(&request, payload).await?;
+            let raw = read(&request, payload, Media::Json).await?;
             let text: &[u8] = if raw.is_empty() { b"{}" } else { &raw };
             let value = parse(text, request.method())?;
             Ok(Self { value, raw })
@@ -98,15 +98,79 @@ fn parse<T: DeserializeOwned>(bytes: &[u8], method: &Method) -> Result<T, ApiErr
     Ok(from_node(&node, nulls)?)
 }
 
+/// A body as it was sent, whatever it is declared as: for messages whose signature is over their
+/// bytes.
+#[derive(Clone, Debug)]
+pub struct RawBody(pub Bytes);
+
+impl FromRequest for RawBody {
+    type Error = ApiError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, ApiError>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut dev::Payload) -> Self::Future {
+        let request = request.clone();
+        let payload = payload.take();
+        Box::pin(async move { read(&request, payload, Media::Any).await.map(Self) })
+    }
+}
+
+impl RawBody {
+    /// Reads the body as JSON.
+    ///
+    /// # Errors
+    /// 400 naming what is wrong.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
+        parse(&self.0, &Method::POST)
+    }
+}
+
+/// The fields of a form that a browser sent, in their order.
+#[derive(Clone, Debug)]
+pub struct FormBody(pub Vec<(String, String)>);
+
+impl FromRequest for FormBody {
+    type Error = ApiError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, ApiError>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut dev::Payload) -> Self::Future {
+        let request = request.clone();
+        let payload = payload.take();
+        Box::pin(async move {
+            let raw = read(&request, payload, Media::Form).await?;
+            Ok(Self(
+                url::form_urlencoded::parse(&raw)
+                    .map(|(name, value)| (name.into_owned(), value.into_owned()))
+                    .collect(),
+            ))
+        })
+    }
+}
+
+/// What a body must be declared as.
+#[derive(Clone, Copy)]
+enum Media {
+    Json,
+    Form,
+    Any,
+}
+
 /// The whole body. Empty without a content type is no body at all; anything else must be declared
-/// as JSON.
-async fn read(request: &HttpRequest, mut payload: dev::Payload) -> Result<Bytes, ApiError> {
+/// as what is wanted.
+async fn read(
+    request: &HttpRequest,
+    mut payload: dev::Payload,
+    wanted: Media,
+) -> Result<Bytes, ApiError> {
     let limits = request
         .app_data::<BodyLimits>()
         .copied()
         .unwrap_or_default();
     let headers = request.headers();
-    let declared = declares_json(headers)?;
+    let declared = match wanted {
+        Media::Json => declares(headers, is_json)?,
+        Media::Form => declares(headers, is_form)?,
+        Media::Any => true,
+    };
     if content_length(headers).is_some_and(|length| length > limits.max_bytes as u64) {
         return Err(ApiError::payload_too_large(limits.max_bytes));
     }
@@ -142,8 +206,8 @@ fn content_length(headers: &HeaderMap) -> Option<u64> {
         .ok()
 }
 
-/// Whether the body is declared as uncompressed JSON in UTF-8. `false`: nothing is declared.
-fn declares_json(headers: &HeaderMap) -> Result<bool, ApiError> {
+/// Whether the body is declared as what is wanted, uncompressed. `false`: nothing is declared.
+fn declares(headers: &HeaderMap, is_wanted: fn(&str) -> bool) -> Result<bool, ApiError> {
     let encoded = headers
         .get_all(header::CONTENT_ENCODING)
         .any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"));
@@ -153,16 +217,25 @@ fn declares_json(headers: &HeaderMap) -> Result<bool, ApiError> {
     let mut types = headers.get_all(header::CONTENT_TYPE);
     match (types.next(), types.next()) {
         (None, _) => Ok(false),
-        (Some(value), None) if value.to_str().is_ok_and(is_json) => Ok(true),
+        (Some(value), None) if value.to_str().is_ok_and(is_wanted) => Ok(true),
         _ => Err(ApiError::unsupported_media_type()),
     }
 }
 
 fn is_json(content_type: &str) -> bool {
+    is_utf_8(content_type, "application/json")
+}
+
+fn is_form(content_type: &str) -> bool {
+    is_utf_8(content_type, "application/x-www-form-urlencoded")
+}
+
+/// Whether a content type is this one, in UTF-8.
+fn is_utf_8(content_type: &str, wanted: &str) -> bool {
     let mut parts = content_type.split(';').map(str::trim);
     parts
         .next()
-        .is_some_and(|essence| essence.eq_ignore_ascii_case("application/json"))
+        .is_some_and(|essence| essence.eq_ignore_ascii_case(wanted))
         && parts
             .filter(|parameter| !parameter.is_empty())
             .all(|parameter| {

@@ -57,7 +57,7 @@ pub(crate) mod json;
 
 pub use de::NullRule;
 pub(crate) use de::{PATCH, RAW_OBJECT, SCALAR, UnitVariant, from_node};
-pub use extract::{Body, BodyLimits, OptionalBody};
+pub use extract::{Body, BodyLimits, FormBody, OptionalBody, RawBody};
 pub use fault::Fault;
 
 #[cfg(test)]

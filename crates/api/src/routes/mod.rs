@@ -3,12 +3,17 @@
 //! A handler extracts and parses, calls one use case, renders. What it answers is a type of its own,
 //! not the domain's.
 
+pub mod checkouts;
+pub mod customers;
 pub mod docs;
 pub mod health;
 pub mod lease_terms;
+mod page;
 pub mod product_categories;
 pub mod product_variants;
 pub mod products;
+pub mod sandbox;
+pub mod webhooks;
 
 use actix_web::middleware::from_fn;
 use utoipa_actix_web::scope::scope;
@@ -19,12 +24,18 @@ use crate::middleware::require_key;
 /// Every route of the service, for [`app::build`](crate::app::build). The app needs an
 /// [`AppState`](crate::state::AppState) among its data.
 pub fn configure(config: &mut ServiceConfig<'_>) {
-    config.service(
-        scope("/v1")
-            .configure(products::configure)
-            .configure(product_variants::configure)
-            .configure(lease_terms::configure)
-            .configure(product_categories::configure)
-            .wrap(from_fn(require_key)),
-    );
+    config
+        .service(
+            scope("/v1")
+                .configure(products::configure)
+                .configure(product_variants::configure)
+                .configure(lease_terms::configure)
+                .configure(product_categories::configure)
+                .configure(checkouts::configure)
+                .configure(customers::configure)
+                .configure(sandbox::configure)
+                .wrap(from_fn(require_key)),
+        )
+        .configure(webhooks::configure)
+        .configure(page::configure);
 }

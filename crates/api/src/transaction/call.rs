@@ -8,7 +8,7 @@ use actix_web::{FromRequest, HttpMessage as _, HttpRequest, HttpResponse, dev};
 use futures_util::future::BoxFuture;
 use lessor_domain::access::{Access, Permission};
 use lessor_domain::ports::{IdempotencyKey, UnitOfWork};
-use lessor_domain::services::Context;
+use lessor_domain::services::{Context, Error};
 use serde::Serialize;
 
 use super::idempotency::{Answer, Once, Outcome, Phase, key_of, request_hash};
@@ -150,10 +150,11 @@ impl Call {
     /// Like [`Call::post`], for an answer that gets better after the commit. Where the work gives
     /// [`Phase::Interim`], `finish` is run after the commit, outside of any transaction; what it
     /// gives is the answer, and the interim one is when it gives nothing. A repetition that comes in
-    /// between is told to wait, and gets the interim answer should this process have died.
+    /// between is told to wait, and gets the interim answer should this process have died. A rule
+    /// that `finish` meets is the answer too; where it fails nothing is kept.
     ///
     /// # Errors
-    /// The work's own; 400 and 409 about the key.
+    /// The work's own and those of `finish`; 400 and 409 about the key.
     pub async fn post_in_two_phases<I, R, T, W, F>(
         &self,
         permission: Permission,
@@ -170,7 +171,7 @@ impl Call {
             + Send
             + Sync
             + 'static,
-        F: FnOnce(Runner, T) -> BoxFuture<'static, Option<R>> + Send + 'static,
+        F: FnOnce(Runner, T) -> BoxFuture<'static, Result<Option<R>, Error>> + Send + 'static,
     {
         let once = self.once(permission, body);
         let answered = self.run(|runner| async move {
@@ -180,16 +181,25 @@ impl Call {
                 Outcome::Interim(answer, rest) => (answer, rest),
                 Outcome::Refused(error) => return Err(error),
             };
-            let answer = match finish(runner.clone(), rest).await {
-                Some(record) => Answer::ok(&record)?,
-                None => interim,
+            let finished = finish(runner.clone(), rest).await;
+            let kept = match (&finished, &once) {
+                (_, None) => Ok(()),
+                (Ok(None), Some(once)) => runner.keep_final(once, &interim).await,
+                (Ok(Some(record)), Some(once)) => {
+                    runner.keep_final(once, &Answer::ok(record)?).await
+                }
+                (Err(Error::Rule { message }), Some(once)) => {
+                    runner.keep_final(once, &runner.refusal(message)).await
+                }
+                (Err(_), Some(once)) => runner.forget(once).await,
             };
-            if let Some(once) = &once
-                && let Err(error) = runner.keep_final(once, &answer).await
-            {
+            if let Err(error) = kept {
                 tracing::warn!(%error, "a repetition of the request will get its interim answer");
             }
-            Ok(answer)
+            match finished? {
+                Some(record) => Ok(Answer::ok(&record)?),
+                None => Ok(interim),
+            }
         });
         respond(answered.await?)
     }

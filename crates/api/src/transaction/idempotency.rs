@@ -216,13 +216,7 @@ impl Runner {
 
     /// Keeps that a rule refused the request. What was done of it is gone with its transaction.
     async fn keep_refusal<T>(&self, once: &Once, message: &str) -> Result<Outcome<T>, Error> {
-        let error = ApiError::invalid_request(message);
-        let public_url = &self.state.settings.public_url;
-        let answer = Answer {
-            status: error.status().as_u16(),
-            body: error.body(public_url.as_str(), None),
-            replayed: false,
-        };
+        let answer = self.refusal(message);
         let now = self.state.ports.clock.now();
         let mut uow = self.state.ports.database.begin().await?;
         let store = uow.idempotency();
@@ -236,6 +230,31 @@ impl Runner {
             uow.commit().await?;
         }
         Ok(Outcome::Answered(answer))
+    }
+
+    /// The answer to a request that a rule forbids.
+    pub(super) fn refusal(&self, message: &str) -> Answer {
+        let error = ApiError::invalid_request(message);
+        let public_url = &self.state.settings.public_url;
+        Answer {
+            status: error.status().as_u16(),
+            body: error.body(public_url.as_str(), None),
+            replayed: false,
+        }
+    }
+
+    /// Keeps nothing of a request whose second phase failed: a repetition is a new try.
+    pub(super) async fn forget(&self, once: &Once) -> Result<(), Error> {
+        let mut uow = self.state.ports.database.begin().await?;
+        // An answer from before all times is older than any that is looked for.
+        let nothing = Answer {
+            status: 200,
+            body: Vec::new(),
+            replayed: false,
+        };
+        let stored = once.stored(&nothing, true, Timestamp::UNIX_EPOCH);
+        uow.idempotency().put(&once.key, &stored).await?;
+        Ok(uow.commit().await?)
     }
 
     /// Keeps the answer that the second phase found.

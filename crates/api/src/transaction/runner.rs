@@ -68,7 +68,7 @@ impl Runner {
 }
 
 /// Counts how often work was tried.
-pub(super) struct Tries {
+pub(crate) struct Tries {
     left: u32,
 }
 
@@ -80,7 +80,7 @@ impl Default for Tries {
 
 impl Tries {
     /// Whether the work is to be tried again after this error.
-    pub(super) fn again(&mut self, error: &Error) -> bool {
+    pub(crate) fn again(&mut self, error: &Error) -> bool {
         let met_another = matches!(
             error,
             Error::Store(StoreError::Stale(_) | StoreError::Contended)

@@ -94,8 +94,8 @@ async fn play(
                 later.finished.fetch_add(1, Ordering::SeqCst);
                 match toy.label.as_str() {
                     "dies" => panic!("the process dies between the phases"),
-                    "slow" => None,
-                    _ => Some(json!({ "state": "final" })),
+                    "slow" => Ok(None),
+                    _ => Ok(Some(json!({ "state": "final" }))),
                 }
             })
         },

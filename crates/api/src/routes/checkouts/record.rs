@@ -1,0 +1,480 @@
+//! The checkout, as callers see it.
+
+use lessor_domain::access::Mode;
+use lessor_domain::checkout::{
+    Checkout, InsuranceStatus, Lifecycle, Milestone, MilestoneName, PaymentMethod, Phase, Progress,
+    PurchaseItem, RecurringPaymentStatus, WaitlistReason,
+};
+use lessor_domain::fulfillment::{Carrier, TrackingStatus};
+use lessor_domain::ids::PickupLocationId;
+use lessor_domain::money::{Money, MoneyError};
+use lessor_domain::organization::{NotServed, Organization};
+use lessor_domain::pricing::Quote;
+use lessor_domain::services::pricing::TermPrice;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::fields::{Id, Named, names};
+use crate::page_links::PageLinks;
+use crate::records::{
+    AddressRecord, CheckoutId, CheckoutItemId, OrganizationPublicId, UserPublicId, VariantId,
+};
+use crate::routes::product_variants::PricingEntry;
+use crate::wire::{DateText, DateTimeText, MoneyText};
+
+names! {
+    Lifecycle => "CheckoutLifecycle", "Where a checkout stands.";
+    Phase => "CheckoutPhase", "The part of the way that a state belongs to.";
+    MilestoneName => "MilestoneName", "A milestone after the confirmation.";
+    InsuranceStatus => "InsuranceStatus", "The insurance of the leased goods.";
+    RecurringPaymentStatus => "RecurringPaymentStatus", "The recurring subscription.";
+    WaitlistReason => "WaitlistReason", "What a checkout waits for.";
+    Carrier => "Carrier", "A carrier whose shipments can be tracked.";
+    TrackingStatus => "TrackingStatus", "Where a shipment is.";
+    Mode => "Environment", "Whether money and goods are real.";
+}
+
+// Aliases, because the document's generator follows type parameters into the domain.
+pub(crate) type LifecycleName = Named<Lifecycle>;
+type PhaseName = Named<Phase>;
+type Milestones = Named<MilestoneName>;
+type InsuranceName = Named<InsuranceStatus>;
+type RecurringName = Named<RecurringPaymentStatus>;
+pub(crate) type WaitlistReasonName = Named<WaitlistReason>;
+pub(crate) type CarrierName = Named<Carrier>;
+pub(crate) type TrackingStatusName = Named<TrackingStatus>;
+type EnvironmentName = Named<Mode>;
+
+/// A checkout: a customer's intent to lease one variant for one term.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Checkout)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckoutRecord {
+    id: CheckoutId,
+    created_at: DateTimeText,
+    updated_at: DateTimeText,
+    /// Where it stands.
+    lifecycle: LifecycleName,
+    /// Where it stood before its last move.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous_lifecycle: Option<LifecycleName>,
+    /// How far it is.
+    progress: ProgressRecord,
+    /// Live or sandbox.
+    environment: EnvironmentName,
+    /// The lessor.
+    organization_id: OrganizationPublicId,
+    /// The lessor's financing partner.
+    offtake_partner_id: i64,
+    /// The lessee; `GET /v1/customers/{id}` has more.
+    customer_id: UserPublicId,
+    /// The customer's page of this checkout. Whoever has it acts as the customer.
+    #[schema(format = "uri")]
+    checkout_url: String,
+    /// The caller's order id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    external_order_id: Option<String>,
+    /// What is leased.
+    items: Vec<ItemRecord>,
+    /// What is bought along, authorized with the deposit.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    purchase_items: Vec<PurchaseItemRecord>,
+    /// The number of the lease term, once one is chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lease_term_id: Option<i64>,
+    /// What the lease costs, once a term is chosen: frozen when the deposit is submitted, by
+    /// today's catalog until then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pricing: Option<CheckoutPricing>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    billing_address: Option<AddressRecord>,
+    /// Whether the organization gave the address, so that the customer cannot change it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    billing_address_locked: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shipping_address: Option<AddressRecord>,
+    /// Whether the organization gave the address, so that the customer cannot change it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shipping_address_locked: Option<bool>,
+    /// Where the goods are picked up, instead of being shipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pickup_location_id: Option<i64>,
+    /// Where the customer's browser goes after the confirmation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    success_url: Option<String>,
+    /// Where the customer's browser goes after a cancel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cancel_url: Option<String>,
+    /// Where the customer's browser goes after a failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure_url: Option<String>,
+    insurance_status: InsuranceName,
+    /// The processor's id of the deposit's pre-authorization.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    processor_deposit_payment_intent_id: Option<String>,
+    /// When the pre-authorization ends unless it is captured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deposit_preauth_expires_at: Option<DateTimeText>,
+    /// The processor's id of the captured deposit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deposit_invoice_id: Option<String>,
+    /// When the deposit was captured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deposit_timestamp: Option<DateTimeText>,
+    /// The document signer's id of the lease.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lease_document_id: Option<String>,
+    recurring_payment_status: RecurringName,
+    /// The processor's id of the subscription.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    processor_subscription_id: Option<String>,
+    /// What pays the recurring payments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recurring_payment_method: Option<PaymentMethodRecord>,
+    /// The processor's id of what pays the recurring payments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recurring_payment_method_id: Option<String>,
+    /// How many recurring payments failed since the last that was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payment_failure_count: Option<u32>,
+    /// Why the last payment failed, until one is made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_payment_error: Option<String>,
+    /// The processor's code of that failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_payment_error_code: Option<String>,
+    /// When that was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_payment_error_at: Option<DateTimeText>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tracking_number: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tracking_carrier: Option<CarrierName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tracking_status: Option<TrackingStatusName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shipped_at: Option<DateTimeText>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delivered_at: Option<DateTimeText>,
+    /// Who signed for the goods.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signed_by: Option<String>,
+    /// The day on which billing started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lease_start_date: Option<DateText>,
+    /// The day on which the term ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lease_end_date: Option<DateText>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    return_initiated_at: Option<DateTimeText>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    return_completed_at: Option<DateTimeText>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    return_cancelled_at: Option<DateTimeText>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    return_reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    return_notes: Option<String>,
+    /// What it waits for, while it is on a waitlist.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waitlist_reason: Option<WaitlistReasonName>,
+    /// The address that is not served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waitlist_location_address: Option<AddressRecord>,
+    /// Why it is not served: `country_not_served`, `state_not_served`, `zip_not_served`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waitlist_location_reason_code: Option<&'static str>,
+    /// The same, for programs that show messages by key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    location_message: Option<&'static str>,
+}
+
+/// How far a checkout is.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CheckoutProgress)]
+#[serde(rename_all = "camelCase")]
+struct ProgressRecord {
+    lifecycle: LifecycleName,
+    phase: PhaseName,
+    /// The phase for people.
+    phase_label: &'static str,
+    /// 0 to 100; never falls along the way, 100 from the active lease on.
+    #[schema(minimum = 0, maximum = 100)]
+    percentage: u8,
+    /// How many steps the customer sees in all.
+    total_steps: u8,
+    /// Whether it waits for stock or service.
+    is_waitlisted: bool,
+    /// Whether something was refused or went wrong.
+    is_failed: bool,
+    /// Whether it has ended.
+    is_terminal: bool,
+    /// Whether a person must act.
+    needs_attention: bool,
+    /// Whether the customer can go a step back.
+    can_go_back: bool,
+    /// From the confirmed order on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    milestones: Option<Vec<MilestoneRecord>>,
+}
+
+/// A milestone and when it was reached.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Milestone)]
+#[serde(rename_all = "camelCase")]
+struct MilestoneRecord {
+    name: Milestones,
+    /// The name for people.
+    label: &'static str,
+    /// When it was reached, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completed_at: Option<DateTimeText>,
+}
+
+/// One leased thing.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CheckoutItem)]
+#[serde(rename_all = "camelCase")]
+struct ItemRecord {
+    /// The key of `serialNumbers` in a fulfilment.
+    id: CheckoutItemId,
+    product_variant_id: VariantId,
+    /// The variant's sku when it was ordered.
+    sku: String,
+    /// The variant's name when it was ordered.
+    name: String,
+    /// The serial number of the goods that were shipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    serial_number: Option<String>,
+}
+
+/// Something bought along with the lease.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PurchaseItem)]
+#[serde(rename_all = "camelCase")]
+struct PurchaseItemRecord {
+    name: String,
+    /// Price of one.
+    amount: MoneyText,
+    quantity: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    product_variant_id: Option<VariantId>,
+}
+
+/// What the lease of a checkout costs. `totalDueAtSigning` includes the purchase items.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct CheckoutPricing {
+    #[serde(flatten)]
+    entry: PricingEntry,
+    /// What the purchase items cost together.
+    purchase_items: MoneyText,
+}
+
+/// A payment method at the processor.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PaymentMethod)]
+#[serde(rename_all = "camelCase")]
+struct PaymentMethodRecord {
+    /// The processor's id.
+    id: String,
+    /// Such as `card`.
+    r#type: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    brand: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last4: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exp_month: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exp_year: Option<u16>,
+}
+
+fn text(value: Option<&impl ToString>) -> Option<String> {
+    value.map(ToString::to_string)
+}
+
+impl CheckoutRecord {
+    /// The record of the checkout, which costs what the quote says.
+    ///
+    /// # Errors
+    /// [`MoneyError`] when the purchase items and the quote are of several currencies or beyond
+    /// counting, which no stored checkout is.
+    pub(crate) fn new(
+        checkout: &Checkout,
+        quote: Option<&Quote>,
+        organization: &Organization,
+        links: &PageLinks,
+    ) -> Result<Self, MoneyError> {
+        let shipment = &checkout.shipment;
+        let failure = checkout.recurring.last_failure.as_ref();
+        let waitlist = checkout
+            .waitlist
+            .as_ref()
+            .filter(|_| checkout.lifecycle().is_waitlisted());
+        let reason_code = waitlist.and_then(|waitlist| waitlist.reason_code.map(NotServed::as_str));
+        let pricing = match (checkout.term, quote) {
+            (Some(term), Some(quote)) => {
+                let price = TermPrice {
+                    lease_term_id: term.id,
+                    quote: *quote,
+                };
+                let purchases = checkout.purchase_total(Money::zero(quote.currency))?;
+                Some(CheckoutPricing::new(&price, purchases)?)
+            }
+            _ => None,
+        };
+        let method = checkout.recurring.method.as_ref();
+        Ok(Self {
+            id: Id(checkout.id),
+            created_at: checkout.created_at.into(),
+            updated_at: checkout.updated_at.into(),
+            lifecycle: checkout.lifecycle().into(),
+            previous_lifecycle: checkout.previous_lifecycle().map(Into::into),
+            progress: checkout.progress().into(),
+            environment: checkout.mode.into(),
+            organization_id: Id(organization.pub_id),
+            offtake_partner_id: organization.oftake_partner_id.get(),
+            customer_id: Id(checkout.customer_id),
+            checkout_url: links.url(checkout),
+            external_order_id: text(checkout.external_order_id.as_ref()),
+            items: checkout
+                .items
+                .iter()
+                .map(|item| ItemRecord {
+                    id: Id(item.id),
+                    product_variant_id: Id(item.variant_id),
+                    sku: item.sku.to_string(),
+                    name: item.name.to_string(),
+                    serial_number: text(item.serial_number.as_ref()),
+                })
+                .collect(),
+            purchase_items: checkout.purchase_items.iter().map(Into::into).collect(),
+            lease_term_id: checkout.term.map(|term| term.lease_term_id.get()),
+            pricing,
+            billing_address: checkout.billing.address.as_ref().map(Into::into),
+            billing_address_locked: checkout
+                .billing
+                .address
+                .as_ref()
+                .map(|_| checkout.billing.locked),
+            shipping_address: checkout.shipping.address.as_ref().map(Into::into),
+            shipping_address_locked: checkout
+                .shipping
+                .address
+                .as_ref()
+                .map(|_| checkout.shipping.locked),
+            pickup_location_id: checkout.pickup_location_id.map(PickupLocationId::get),
+            success_url: text(checkout.redirects.success.as_ref()),
+            cancel_url: text(checkout.redirects.cancel.as_ref()),
+            failure_url: text(checkout.redirects.failure.as_ref()),
+            insurance_status: checkout.insurance.into(),
+            processor_deposit_payment_intent_id: checkout.deposit.payment_intent_id.clone(),
+            deposit_preauth_expires_at: checkout.deposit.preauth_expires_at.map(Into::into),
+            deposit_invoice_id: checkout.deposit.invoice_id.clone(),
+            deposit_timestamp: checkout.deposit.captured_at.map(Into::into),
+            lease_document_id: checkout.lease_document_id.clone(),
+            recurring_payment_status: checkout.recurring.status.into(),
+            processor_subscription_id: checkout.recurring.subscription_id.clone(),
+            recurring_payment_method: method.map(Into::into),
+            recurring_payment_method_id: method.map(|method| method.id.clone()),
+            payment_failure_count: Some(checkout.recurring.failure_count)
+                .filter(|failures| *failures > 0),
+            last_payment_error: failure.map(|failure| failure.message.clone()),
+            last_payment_error_code: failure.map(|failure| failure.code.clone()),
+            last_payment_error_at: failure.map(|failure| failure.at.into()),
+            tracking_number: shipment
+                .tracking
+                .as_ref()
+                .map(|tracking| tracking.number.to_string()),
+            tracking_carrier: shipment
+                .tracking
+                .as_ref()
+                .map(|tracking| tracking.carrier.into()),
+            tracking_status: shipment.status.map(Into::into),
+            shipped_at: shipment.shipped_at.map(Into::into),
+            delivered_at: shipment.delivered_at.map(Into::into),
+            signed_by: text(shipment.signed_by.as_ref()),
+            lease_start_date: checkout.lease.start.map(Into::into),
+            lease_end_date: checkout.lease.end.map(Into::into),
+            return_initiated_at: checkout.return_.initiated_at.map(Into::into),
+            return_completed_at: checkout.return_.completed_at.map(Into::into),
+            return_cancelled_at: checkout.return_.cancelled_at.map(Into::into),
+            return_reason: text(checkout.return_.reason.as_ref()),
+            return_notes: text(checkout.return_.notes.as_ref()),
+            waitlist_reason: waitlist.map(|waitlist| waitlist.reason.into()),
+            waitlist_location_address: waitlist
+                .and_then(|waitlist| waitlist.address.as_ref())
+                .map(Into::into),
+            waitlist_location_reason_code: reason_code,
+            location_message: reason_code,
+        })
+    }
+}
+
+impl CheckoutPricing {
+    fn new(price: &TermPrice, purchases: Money) -> Result<Self, MoneyError> {
+        let due = price.quote.total_due_at_signing.checked_add(purchases)?;
+        Ok(Self {
+            entry: PricingEntry {
+                total_due_at_signing: due.into(),
+                ..price.into()
+            },
+            purchase_items: purchases.into(),
+        })
+    }
+}
+
+impl From<Progress> for ProgressRecord {
+    fn from(progress: Progress) -> Self {
+        Self {
+            lifecycle: progress.lifecycle.into(),
+            phase: progress.phase.into(),
+            phase_label: progress.phase.label(),
+            percentage: progress.percentage,
+            total_steps: progress.total_steps,
+            is_waitlisted: progress.is_waitlisted,
+            is_failed: progress.is_failed,
+            is_terminal: progress.is_terminal,
+            needs_attention: progress.needs_attention,
+            can_go_back: progress.can_go_back,
+            milestones: progress
+                .milestones
+                .map(|milestones| milestones.into_iter().map(Into::into).collect()),
+        }
+    }
+}
+
+impl From<Milestone> for MilestoneRecord {
+    fn from(milestone: Milestone) -> Self {
+        Self {
+            name: milestone.name.into(),
+            label: milestone.name.label(),
+            completed_at: milestone.completed_at.map(Into::into),
+        }
+    }
+}
+
+impl From<&PurchaseItem> for PurchaseItemRecord {
+    fn from(item: &PurchaseItem) -> Self {
+        Self {
+            name: item.name.to_string(),
+            amount: item.amount.into(),
+            quantity: item.quantity,
+            product_variant_id: item.variant_id.map(Id),
+        }
+    }
+}
+
+impl From<&PaymentMethod> for PaymentMethodRecord {
+    fn from(method: &PaymentMethod) -> Self {
+        Self {
+            id: method.id.clone(),
+            r#type: method.kind.clone(),
+            brand: method.brand.clone(),
+            last4: method.last4.clone(),
+            exp_month: method.exp_month,
+            exp_year: method.exp_year,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What a PUT does to a checkout.
+
+use lessor_domain::access::Mode;
+use lessor_domain::checkout::Lifecycle;
+use lessor_domain::ids::{CheckoutPubId, LeaseTermRef};
+use lessor_domain::ports::JobSubject;
+use lessor_domain::services::{Error, checkouts, sandbox};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::record::LifecycleName;
+use super::{CheckoutRecord, render_now};
+use crate::error::ApiError;
+use crate::fields::Reference;
+use crate::settle::settle;
+use crate::transaction::Runner;
+use crate::wire::reference;
+
+/// What is to change in a checkout: a member that is left out stays.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = UpdateCheckout)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct UpdateCheckoutBody {
+    /// The lease term, `term_…` or its number.
+    #[schema(nullable = false)]
+    lease_term_id: Option<Reference>,
+    #[schema(nullable = false)]
+    lifecycle: Option<LifecycleName>,
+}
+
+/// What is to change in a checkout.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Update {
+    term: Option<LeaseTermRef>,
+    lifecycle: Option<Lifecycle>,
+}
+
+impl UpdateCheckoutBody {
+    pub(super) fn parse(self) -> Result<Update, ApiError> {
+        Ok(Update {
+            term: self
+                .lease_term_id
+                .map(|term| reference("leaseTermId", &term))
+                .transpose()?,
+            lifecycle: self.lifecycle.map(|state| state.0),
+        })
+    }
+}
+
+/// Updates the checkout. The term and an operator's move are one transaction. A sandbox key's move
+/// may take several, as the steps that it plays do; whether it is possible is said before any.
+pub(super) async fn update(
+    runner: &Runner,
+    id: CheckoutPubId,
+    update: Update,
+) -> Result<CheckoutRecord, Error> {
+    let (state, is_there) = runner
+        .once(&(id, update), |work, ctx, (id, update)| {
+            Box::pin(async move {
+                let mut checkout = checkouts::changeable(work, &ctx, id).await?;
+                if let Some(term) = update.term {
+                    checkout = checkouts::choose_term(work, &ctx, id, term).await?;
+                }
+                if let Some(target) = update.lifecycle {
+                    match ctx.access.mode {
+                        Mode::Live => {
+                            checkout = checkouts::move_to(work, &ctx, id, target).await?;
+                        }
+                        Mode::Sandbox => sandbox::check_move(&checkout, target)?,
+                    }
+                }
+                let state = checkout.lifecycle();
+                Ok((state, update.lifecycle.is_none_or(|target| target == state)))
+            })
+        })
+        .await?;
+    if !is_there && let Some(target) = update.lifecycle {
+        match runner.access.mode {
+            // A delivery that was confirmed by hand: the lease is active once it is billed.
+            Mode::Live => settle(&runner.state, JobSubject::Checkout(id)).await,
+            Mode::Sandbox => {
+                tracing::debug!(%state, %target, "playing");
+                let ctx = runner.context(runner.state.ports.clock.now());
+                runner.state.sandbox().move_to(&ctx, id, target).await?;
+            }
+        }
+    }
+    render_now(runner, id).await
+}

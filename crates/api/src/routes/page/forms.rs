@@ -1,0 +1,352 @@
+//! The forms of the steps that are the customer's.
+//!
+//! Forms carry nothing against forged requests: the token in their path is the secret that a forger
+//! would need, and no cookie is ever set that a browser could send along by itself.
+
+use lessor_domain::access::Mode;
+use lessor_domain::address::Country;
+use lessor_domain::checkout::{Lifecycle, PaymentMethod};
+use lessor_domain::text::Line;
+use maud::{Markup, html};
+
+use super::fields::Fields;
+use super::view::{Notice, Place, money, postal};
+use super::visit::Visit;
+use super::words;
+
+/// What a form is filled with: what the customer typed last, else what is known.
+struct Filling<'a> {
+    entered: &'a Fields,
+    notice: Option<&'a Notice>,
+}
+
+impl Filling<'_> {
+    fn value(&self, name: &str, known: Option<&Line>) -> String {
+        if self.entered.is_empty() {
+            known.map(ToString::to_string).unwrap_or_default()
+        } else {
+            self.entered.get(name).unwrap_or_default().to_owned()
+        }
+    }
+
+    fn is_at_fault(&self, name: &str) -> bool {
+        self.notice.and_then(|notice| notice.field.as_deref()) == Some(name)
+    }
+
+    fn field(&self, field: &Field, known: Option<&Line>) -> Markup {
+        let fault = self.is_at_fault(field.name);
+        html! {
+            div.wide[field.is_wide] {
+                label for=(field.name) {
+                    (field.label)
+                    @if !field.is_required { span.hint { " (optional)" } }
+                }
+                input id=(field.name) name=(field.name) type=(field.kind) autocomplete=(field.autocomplete)
+                    maxlength="255" required[field.is_required] value=(self.value(field.name, known))
+                    aria-invalid=[fault.then_some("true")] aria-describedby=[fault.then_some("notice")];
+            }
+        }
+    }
+
+    fn country(&self, known: Option<Country>) -> Markup {
+        let chosen = if self.entered.is_empty() {
+            known.map(|country| country.to_string())
+        } else {
+            self.entered.get("country").map(str::to_ascii_uppercase)
+        };
+        let fault = self.is_at_fault("country");
+        html! {
+            div.wide {
+                label for="country" { "Country" }
+                select id="country" name="country" autocomplete="country" required
+                    aria-invalid=[fault.then_some("true")] aria-describedby=[fault.then_some("notice")] {
+                    option value="" { "Choose a country" }
+                    @for (country, name) in Country::all() {
+                        option value=(country) selected[chosen.as_deref() == Some(country.code())] { (name) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A line to be filled in.
+struct Field {
+    name: &'static str,
+    label: &'static str,
+    kind: &'static str,
+    autocomplete: &'static str,
+    is_required: bool,
+    is_wide: bool,
+}
+
+const fn field(name: &'static str, label: &'static str, autocomplete: &'static str) -> Field {
+    Field {
+        name,
+        label,
+        kind: "text",
+        autocomplete,
+        is_required: true,
+        is_wide: false,
+    }
+}
+
+const FIRST_NAME: Field = field("firstName", "First name", "given-name");
+const LAST_NAME: Field = field("lastName", "Last name", "family-name");
+const ADDRESS1: Field = Field {
+    is_wide: true,
+    ..field("address1", "Street and number", "address-line1")
+};
+const ADDRESS2: Field = Field {
+    is_wide: true,
+    is_required: false,
+    ..field("address2", "Apartment, floor", "address-line2")
+};
+const CITY: Field = field("city", "City", "address-level2");
+const ZIP: Field = field("zip", "Postal code", "postal-code");
+const STATE: Field = Field {
+    is_required: false,
+    ..field("state", "State or province", "address-level1")
+};
+const PHONE: Field = Field {
+    kind: "tel",
+    is_required: false,
+    ..field("phone", "Phone", "tel")
+};
+const COMPANY: Field = Field {
+    is_required: false,
+    is_wide: true,
+    ..field("company", "Company", "organization")
+};
+
+/// A form with one button and nothing to fill in.
+fn button(place: Place<'_>, step: &str, words: &str) -> Markup {
+    html! {
+        form method="post" action=(place.step(step)) { button { (words) } }
+    }
+}
+
+/// The form of the step that the checkout is at.
+pub(super) fn of(
+    visit: &Visit,
+    place: Place<'_>,
+    notice: Option<&Notice>,
+    entered: &Fields,
+) -> Markup {
+    let filling = Filling { entered, notice };
+    let checkout = &visit.checkout;
+    let is_sandbox = checkout.mode == Mode::Sandbox;
+    match checkout.lifecycle() {
+        Lifecycle::Created | Lifecycle::ProfilePending => profile(visit, place, &filling),
+        Lifecycle::IdentityRequired if is_sandbox => {
+            button(place, "identity", "Start the verification")
+        }
+        Lifecycle::IdentityVerifying if is_sandbox => {
+            button(place, "identity-submit", "Hand in my documents")
+        }
+        Lifecycle::IdentityRequired | Lifecycle::IdentityVerifying => not_here(
+            "Your identity is confirmed on the verifier's own page, which this page cannot open yet.",
+        ),
+        Lifecycle::ShippingAddressPending => shipping(visit, place, &filling),
+        Lifecycle::PickupLocationPending => pickup(visit, place, &filling),
+        Lifecycle::LeaseReviewPending if checkout.term.is_none() => term(visit, place, &filling),
+        Lifecycle::LeaseReviewPending => button(place, "accept", "Accept these terms"),
+        Lifecycle::DepositPending | Lifecycle::DepositFailed if is_sandbox => html! {
+            p { "The sandbox's test card is used." }
+            (button(place, "deposit", "Authorize the deposit"))
+        },
+        Lifecycle::RecurringPaymentMethodPending if is_sandbox => html! {
+            @match &checkout.recurring.method {
+                Some(method) => p { "Your deposit was authorized with " strong { (card(method)) } "." },
+                None => p { "The sandbox's test card is used." },
+            }
+            (button(place, "payment-method", "Use this card every month"))
+        },
+        Lifecycle::DepositPending
+        | Lifecycle::DepositFailed
+        | Lifecycle::RecurringPaymentMethodPending => not_here(
+            "Cards are entered in the payment processor's own form, which this page cannot show yet.",
+        ),
+        Lifecycle::DocumentsPending
+            if checkout.lease_document_id.is_some() && checkout.signed_at.is_none() =>
+        {
+            sign(visit, place)
+        }
+        Lifecycle::CaptureFailed => {
+            button(place, "retry-capture", "Try to charge the deposit again")
+        }
+        _ if words::is_moving(checkout) => html! {
+            p { a href=(place.path()) { "Look again" } }
+        },
+        _ => html! {},
+    }
+}
+
+/// A step that the page cannot do.
+fn not_here(why: &str) -> Markup {
+    html! {
+        p.notice { strong { "This step is not available on this page. " } (why) " Please get in touch with us to go on." }
+    }
+}
+
+fn card(method: &PaymentMethod) -> String {
+    let brand = method.brand.as_deref().unwrap_or(&method.kind);
+    match &method.last4 {
+        Some(last4) => format!("{brand} •••• {last4}"),
+        None => brand.to_owned(),
+    }
+}
+
+fn profile(visit: &Visit, place: Place<'_>, filling: &Filling<'_>) -> Markup {
+    let known = &visit.customer.profile;
+    html! {
+        p { "We write to you at " strong { (visit.customer.email) } "." }
+        form method="post" action=(place.step("profile")) {
+            div.fields {
+                (filling.field(&FIRST_NAME, known.first_name.as_ref()))
+                (filling.field(&LAST_NAME, known.last_name.as_ref()))
+                (filling.field(&ADDRESS1, known.address1.as_ref()))
+                (filling.field(&ADDRESS2, known.address2.as_ref()))
+                (filling.field(&CITY, known.city.as_ref()))
+                (filling.field(&ZIP, known.zip.as_ref()))
+                (filling.field(&STATE, known.state.as_ref()))
+                (filling.field(&PHONE, known.phone.as_ref()))
+                (filling.country(known.country))
+            }
+            button { "Save and go on" }
+        }
+    }
+}
+
+fn shipping(visit: &Visit, place: Place<'_>, filling: &Filling<'_>) -> Markup {
+    let shipping = &visit.checkout.shipping;
+    let to_pickup = html! {
+        @if !visit.locations.is_empty() {
+            form.aside method="post" action=(place.step("choose-pickup")) {
+                button.quiet { "Pick it up instead" }
+            }
+        }
+    };
+    if let (true, Some(address)) = (shipping.locked, &shipping.address) {
+        return html! {
+            p { (visit.organization.name) " has set the address; it cannot be changed here." }
+            (postal(address))
+            (button(place, "shipping", "Ship it to this address"))
+            (to_pickup)
+        };
+    }
+    let home = visit.customer.profile.address();
+    let known = shipping.address.as_ref().or(home.as_ref());
+    let line = |of: fn(&lessor_domain::address::Address) -> Option<&Line>| known.and_then(of);
+    html! {
+        form method="post" action=(place.step("shipping")) {
+            div.fields {
+                (filling.field(&FIRST_NAME, line(|address| address.first_name.as_ref())))
+                (filling.field(&LAST_NAME, line(|address| address.last_name.as_ref())))
+                (filling.field(&COMPANY, line(|address| address.company.as_ref())))
+                (filling.field(&ADDRESS1, line(|address| Some(&address.address1))))
+                (filling.field(&ADDRESS2, line(|address| address.address2.as_ref())))
+                (filling.field(&CITY, line(|address| Some(&address.city))))
+                (filling.field(&ZIP, line(|address| Some(&address.zip))))
+                (filling.field(&STATE, line(|address| address.state.as_ref())))
+                (filling.field(&PHONE, line(|address| address.phone.as_ref())))
+                (filling.country(known.map(|address| address.country)))
+            }
+            button { "Ship it there" }
+        }
+        (to_pickup)
+    }
+}
+
+fn pickup(visit: &Visit, place: Place<'_>, filling: &Filling<'_>) -> Markup {
+    let chosen = filling.entered.get("pickupLocationId");
+    html! {
+        @if visit.locations.is_empty() {
+            p.notice { "No pickup location is open at the moment." }
+        } @else {
+            form method="post" action=(place.step("pickup")) {
+                fieldset {
+                    legend { "Pickup location" }
+                    @for location in &visit.locations {
+                        label.choice {
+                            input type="radio" name="pickupLocationId" value=(location.id) required
+                                checked[chosen == Some(location.id.to_string().as_str())];
+                            span { strong { (location.name) } (postal(&location.address)) }
+                        }
+                    }
+                }
+                button { "Pick it up there" }
+            }
+        }
+        form.aside method="post" action=(place.step("choose-shipping")) {
+            button.quiet { "Have it shipped instead" }
+        }
+    }
+}
+
+fn term(visit: &Visit, place: Place<'_>, filling: &Filling<'_>) -> Markup {
+    let chosen = filling.entered.get("leaseTermId");
+    html! {
+        @if visit.terms.is_empty() {
+            p.notice { "This item is not offered for any lease term at the moment. Please get in touch with us." }
+        } @else {
+            form method="post" action=(place.step("term")) {
+                fieldset {
+                    legend { "How long would you like to lease?" }
+                    @for (id, quote) in &visit.terms {
+                        label.choice {
+                            input type="radio" name="leaseTermId" value=(id) required
+                                checked[chosen == Some(id.to_string().as_str())];
+                            span {
+                                strong { (quote.term) " months" }
+                                " at " (money(quote.total_monthly_payment)) " a month, "
+                                (money(quote.total_due_at_signing)) " due at signing"
+                            }
+                        }
+                    }
+                }
+                button { "Choose this term" }
+            }
+        }
+    }
+}
+
+fn sign(visit: &Visit, place: Place<'_>) -> Markup {
+    html! {
+        @if let Some(quote) = &visit.quote {
+            p {
+                "You lease for " strong { (quote.term) " months" } " at "
+                strong { (money(quote.total_monthly_payment)) } " a month, "
+                (money(quote.total_of_payments)) " in all, and leave a refundable deposit of "
+                (money(quote.deposit)) "."
+            }
+        }
+        (button(place, "sign", "Sign the lease"))
+    }
+}
+
+/// Going back and calling off, where they are possible.
+pub(super) fn aside(visit: &Visit, place: Place<'_>) -> Markup {
+    let can_go_back = visit.checkout.progress().can_go_back;
+    let can_cancel = words::can_cancel(visit.checkout.lifecycle());
+    html! {
+        @if can_go_back || can_cancel {
+            div.aside {
+                @if can_go_back {
+                    form method="post" action=(place.step("back")) {
+                        button.quiet { "Back to the step before" }
+                    }
+                }
+                @if can_cancel {
+                    details {
+                        summary { "Cancel this checkout" }
+                        p { "A deposit that was reserved is released, one that was charged is refunded. This cannot be undone." }
+                        form method="post" action=(place.step("cancel")) {
+                            button.danger { "Yes, cancel it" }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

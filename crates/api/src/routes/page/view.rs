@@ -1,0 +1,272 @@
+//! The page as HTML. It needs no scripts and loads nothing from elsewhere.
+
+use lessor_domain::access::Mode;
+use lessor_domain::address::Address;
+use lessor_domain::money::Money;
+use maud::{DOCTYPE, Markup, html};
+
+use super::fields::Fields;
+use super::forms;
+use super::visit::Visit;
+use super::words;
+
+/// What went wrong with a form.
+#[derive(Clone, Debug)]
+pub(super) struct Notice {
+    /// What is wrong, for the customer.
+    pub(super) message: String,
+    /// The field at fault.
+    pub(super) field: Option<String>,
+}
+
+/// How the page is addressed.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// The path that the service is served under, often empty.
+    pub(super) prefix: &'a str,
+    /// The page's token.
+    pub(super) token: &'a str,
+}
+
+impl Place<'_> {
+    /// The page's own path.
+    pub(super) fn path(&self) -> String {
+        format!("{}{}/{}", self.prefix, crate::page_links::PATH, self.token)
+    }
+
+    /// Where a form of the page is sent.
+    pub(super) fn step(&self, step: &str) -> String {
+        format!("{}/{step}", self.path())
+    }
+}
+
+/// A page around its content.
+fn document(prefix: &str, title: &str, refreshes: bool, content: &Markup) -> String {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="robots" content="noindex";
+                @if refreshes { meta http-equiv="refresh" content="4"; }
+                title { (title) }
+                link rel="stylesheet" href={ (prefix) (super::STYLE_PATH) };
+            }
+            body {
+                a.skip href="#step" { "Skip to the current step" }
+                div.page { (content) }
+            }
+        }
+    }
+    .into_string()
+}
+
+/// The page of nothing.
+pub(super) fn not_found(prefix: &str) -> String {
+    let content = html! {
+        main #step {
+            h1 { "There is no such page" }
+            p { "The link is incomplete or has been replaced by a newer one. Please use the newest link that you were sent." }
+        }
+    };
+    document(prefix, "There is no such page", false, &content)
+}
+
+/// The checkout's page.
+pub(super) fn checkout(
+    visit: &Visit,
+    place: Place<'_>,
+    notice: Option<&Notice>,
+    entered: &Fields,
+) -> String {
+    let (title, text) = words::heading(&visit.checkout);
+    let content = html! {
+        header { p { (visit.organization.name) } }
+        @if visit.checkout.mode == Mode::Sandbox {
+            p.notice { strong { "Sandbox." } " This is a trial: no identity is checked, no money moves, no goods are sent." }
+        }
+        @if let Some(notice) = notice {
+            p.notice.error #notice role="alert" { (notice.message) }
+        }
+        div.columns {
+            main #step {
+                (steps(visit))
+                h1 { (title) }
+                p { (text) }
+                @if let Some(failure) = &visit.checkout.recurring.last_failure {
+                    p.notice.error role="alert" { "The last payment failed: " (failure.message) }
+                }
+                (forms::of(visit, place, notice, entered))
+                @if let Some((url, words)) = words::way_out(&visit.checkout) {
+                    p { a.button href=(url) rel="noreferrer" { (words) } }
+                }
+                (shipment(visit))
+                (forms::aside(visit, place))
+            }
+            (summary(visit))
+        }
+    };
+    let title = format!("{title} – {}", visit.organization.name);
+    document(
+        place.prefix,
+        &title,
+        words::is_moving(&visit.checkout),
+        &content,
+    )
+}
+
+fn steps(visit: &Visit) -> Markup {
+    let progress = visit.checkout.progress();
+    let current = words::step(visit.checkout.lifecycle());
+    html! {
+        @if let Some(current) = current {
+            ol.steps aria-label="Steps" {
+                @for (index, step) in words::STEPS.iter().enumerate() {
+                    @if index == current {
+                        li aria-current="step" { (step) }
+                    } @else if index < current {
+                        li.done { "✓ " (step) }
+                    } @else {
+                        li { (step) }
+                    }
+                }
+            }
+        }
+        @if !progress.is_terminal {
+            progress max="100" value=(progress.percentage) aria-label="How far you are" { (progress.percentage) " %" }
+        }
+    }
+}
+
+/// An amount with its currency.
+pub(super) fn money(amount: Money) -> String {
+    format!("{} {amount}", amount.currency())
+}
+
+fn row(name: &str, amount: Money) -> Markup {
+    html! { dt { (name) } dd { (money(amount)) } }
+}
+
+/// What is leased and what it costs.
+fn summary(visit: &Visit) -> Markup {
+    let checkout = &visit.checkout;
+    html! {
+        aside.stack aria-label="Your lease" {
+            section {
+                h2 { "What you lease" }
+                @for item in &checkout.items {
+                    p { strong { (item.name) } br; "SKU " (item.sku) }
+                    @if let Some(serial) = &item.serial_number { p { "Serial number " (serial) } }
+                }
+                @if let Some(term) = checkout.term { p { "For " (term.months) " months" } }
+                @if let (Some(start), Some(end)) = (checkout.lease.start, checkout.lease.end) {
+                    p { "From " (start) " to " (end) }
+                }
+            }
+            @if let Some(quote) = &visit.quote { (costs(visit, quote)) }
+            @if let Some(address) = &checkout.shipping.address {
+                section {
+                    h2 { "Shipped to" }
+                    (postal(address))
+                }
+            }
+            @if let Some(location) = &visit.location {
+                section {
+                    h2 { "Picked up at" }
+                    p { (location.name) }
+                    (postal(&location.address))
+                }
+            }
+        }
+    }
+}
+
+fn costs(visit: &Visit, quote: &lessor_domain::pricing::Quote) -> Markup {
+    let checkout = &visit.checkout;
+    let purchases = checkout.purchase_total(Money::zero(quote.currency)).ok();
+    let due = purchases.and_then(|total| quote.total_due_at_signing.checked_add(total).ok());
+    html! {
+        section {
+            h2 { "Every month" }
+            dl {
+                (row("Payment", quote.monthly_payment))
+                (row("Insurance", quote.insurance))
+                dt.total { "Monthly total" } dd.total { (money(quote.total_monthly_payment)) }
+            }
+        }
+        section {
+            h2 { "To begin with" }
+            dl {
+                (row("Refundable deposit", quote.deposit))
+                (row("First month", quote.total_monthly_payment))
+                @for item in &checkout.purchase_items {
+                    @if let Ok(total) = item.total() {
+                        dt { (item.name) @if item.quantity > 1 { " × " (item.quantity) } } dd { (money(total)) }
+                    }
+                }
+                @if let Some(due) = due {
+                    dt.total { "Due at signing" } dd.total { (money(due)) }
+                }
+            }
+        }
+        section {
+            h2 { "In all" }
+            dl {
+                (row("List price", quote.msrp))
+                @if !quote.discount.is_zero() { dt { "Discount" } dd { (quote.discount) " %" } }
+                dt { (quote.term) " monthly payments" } dd { (money(quote.total_of_payments)) }
+                (row("Value at the end", quote.residual_value))
+            }
+        }
+    }
+}
+
+/// An address on lines.
+pub(super) fn postal(address: &Address) -> Markup {
+    let name = [&address.first_name, &address.last_name]
+        .into_iter()
+        .flatten()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(" ");
+    let state = address
+        .state
+        .as_ref()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    html! {
+        address {
+            @if !name.is_empty() { (name) br; }
+            @if let Some(company) = &address.company { (company) br; }
+            (address.address1) br;
+            @if let Some(second) = &address.address2 { (second) br; }
+            (address.city) " " (state) " " (address.zip) br;
+            (address.country)
+        }
+    }
+}
+
+/// Where the goods are.
+fn shipment(visit: &Visit) -> Markup {
+    let shipment = &visit.checkout.shipment;
+    html! {
+        @if let Some(tracking) = &shipment.tracking {
+            section {
+                h2 { "Your shipment" }
+                p { "Tracking number " strong { (tracking.number) } " (" (tracking.carrier.as_str().to_uppercase()) ")" }
+                ol.events {
+                    @for event in visit.events.iter().rev() {
+                        li {
+                            time datetime=(event.reported.at.to_rfc3339()) { (event.reported.at.format("%Y-%m-%d %H:%M UTC")) }
+                            ": "
+                            @if let Some(description) = &event.reported.description { (description) }
+                            @else { (event.reported.status.description()) }
+                            @if let Some(location) = &event.reported.location { ", " (location) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

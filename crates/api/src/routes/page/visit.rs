@@ -1,0 +1,110 @@
+//! What the page shows of a checkout.
+
+use lessor_domain::checkout::{Checkout, Lifecycle};
+use lessor_domain::customer::Customer;
+use lessor_domain::fulfillment::TrackingEvent;
+use lessor_domain::ids::LeaseTermPubId;
+use lessor_domain::organization::{Organization, PickupLocation};
+use lessor_domain::ports::{StoreError, UnitOfWork};
+use lessor_domain::pricing::Quote;
+use lessor_domain::services::checkouts::{quote_of, takes_a_term};
+use lessor_domain::services::{Error, pricing};
+
+/// A checkout with all that its page shows.
+pub(super) struct Visit {
+    pub(super) checkout: Checkout,
+    pub(super) customer: Customer,
+    pub(super) organization: Organization,
+    /// What the lease costs, once a term is chosen.
+    pub(super) quote: Option<Quote>,
+    /// The terms that the customer can choose from, while there is none.
+    pub(super) terms: Vec<(LeaseTermPubId, Quote)>,
+    /// Where the goods can be picked up, while that is asked.
+    pub(super) locations: Vec<PickupLocation>,
+    /// Where the goods are picked up, once that is known.
+    pub(super) location: Option<PickupLocation>,
+    /// The way of the goods, oldest first.
+    pub(super) events: Vec<TrackingEvent>,
+}
+
+impl Visit {
+    pub(super) async fn load(work: &mut dyn UnitOfWork, checkout: Checkout) -> Result<Self, Error> {
+        let customer = work
+            .customers()
+            .get(checkout.customer_id)
+            .await?
+            .ok_or(Error::Store(StoreError::Missing("customer")))?;
+        let organization = work
+            .organizations()
+            .get(checkout.organization_id)
+            .await?
+            .ok_or(Error::Store(StoreError::Missing("organization")))?;
+        let quote = quote_of(work, &checkout).await?;
+        let asks_for_a_term = checkout.term.is_none()
+            && checkout.lifecycle() == Lifecycle::LeaseReviewPending
+            && takes_a_term(&checkout);
+        let terms = if asks_for_a_term {
+            Self::terms(work, &checkout, &organization).await?
+        } else {
+            Vec::new()
+        };
+        let asks_for_a_place = matches!(
+            checkout.lifecycle(),
+            Lifecycle::ShippingAddressPending | Lifecycle::PickupLocationPending
+        );
+        let mut locations = if asks_for_a_place {
+            work.pickup_locations()
+                .list(checkout.organization_id)
+                .await?
+        } else {
+            Vec::new()
+        };
+        locations.retain(|location| location.active);
+        let location = match checkout.pickup_location_id {
+            Some(id) => {
+                work.pickup_locations()
+                    .get(checkout.organization_id, id)
+                    .await?
+            }
+            None => None,
+        };
+        let events = match &checkout.shipment.tracking {
+            Some(tracking) => work.tracking().list(checkout.id, tracking).await?,
+            None => Vec::new(),
+        };
+        Ok(Self {
+            checkout,
+            customer,
+            organization,
+            quote,
+            terms,
+            locations,
+            location,
+            events,
+        })
+    }
+
+    async fn terms(
+        work: &mut dyn UnitOfWork,
+        checkout: &Checkout,
+        organization: &Organization,
+    ) -> Result<Vec<(LeaseTermPubId, Quote)>, Error> {
+        let terms = work.lease_terms().list(organization.id).await?;
+        let variants = work
+            .variants()
+            .get_many_with_archived(organization.id, &[checkout.variant_id])
+            .await?;
+        let products = work
+            .products()
+            .get_many(organization.id, &[checkout.product_id])
+            .await?;
+        let (Some(variant), Some(product)) = (variants.first(), products.first()) else {
+            return Ok(Vec::new());
+        };
+        let prices = pricing::price_table(organization, product, variant, &terms)?;
+        Ok(prices
+            .into_values()
+            .map(|price| (price.lease_term_id, price.quote))
+            .collect())
+    }
+}

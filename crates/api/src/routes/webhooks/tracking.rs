@@ -1,0 +1,201 @@
+//! `POST /webhooks/tracking`: carriers tell where shipments are.
+
+use actix_web::web::Json;
+use actix_web::{HttpRequest, post};
+use chrono::DateTime;
+use lessor_adapters::processor::standard_webhooks::{
+    Headers, ID_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, verify,
+};
+use lessor_domain::access::Mode;
+use lessor_domain::checkout::Tracking;
+use lessor_domain::fulfillment::{EventOrigin, Reported};
+use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ports::{InboxMessage, JobSubject};
+use lessor_domain::services::{Error, fulfillment};
+use lessor_domain::time::{Timestamp, to_millis};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::body::RawBody;
+use crate::error::ApiError;
+use crate::fields::{Prose, Text};
+use crate::routes::checkouts::record::{CarrierName, TrackingStatusName};
+use crate::settle::settle;
+use crate::state::AppState;
+use crate::transaction::Tries;
+use crate::wire::{invalid, parse};
+
+/// Who the messages are kept from.
+const SOURCE: &str = "carriers";
+
+/// What a carrier reports of a shipment.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct TrackingMessage {
+    tracking_number: Text<255>,
+    carrier: CarrierName,
+    status: TrackingStatusName,
+    description: Option<Prose<1000>>,
+    /// Where it happened.
+    location: Option<Text<255>>,
+    /// When it happened, RFC 3339.
+    #[schema(format = "date-time")]
+    timestamp: Text<64>,
+    /// Who signed for the goods.
+    signed_by: Option<Text<255>>,
+}
+
+/// The message was taken in.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Received {
+    /// Always `true`.
+    received: bool,
+}
+
+impl TrackingMessage {
+    fn parse(self) -> Result<(Tracking, Reported), ApiError> {
+        let at: Timestamp = DateTime::parse_from_rfc3339(self.timestamp.as_str())
+            .map_err(|_| invalid("timestamp", "must be a date-time as in RFC 3339"))?
+            .into();
+        let tracking = Tracking {
+            number: parse("trackingNumber", self.tracking_number.as_str())?,
+            carrier: self.carrier.0,
+        };
+        let reported = Reported {
+            at: to_millis(at),
+            status: self.status.0,
+            description: self
+                .description
+                .map(|text| parse("description", text.as_str()))
+                .transpose()?,
+            location: self
+                .location
+                .map(|text| parse("location", text.as_str()))
+                .transpose()?,
+            signed_by: self
+                .signed_by
+                .map(|text| parse("signedBy", text.as_str()))
+                .transpose()?,
+            estimated_delivery: None,
+        };
+        Ok((tracking, reported))
+    }
+}
+
+/// Tell where a shipment is.
+///
+/// For carriers and those who watch them. Signed as <https://www.standardwebhooks.com> says, with a
+/// secret of `LESSOR_TRACKING_WEBHOOK_SECRETS`. A message is taken in once, whatever order they come
+/// in; about an unknown shipment it changes nothing.
+#[utoipa::path(
+    tag = "Webhooks",
+    params(
+        ("webhook-id" = String, Header, description = "The same in every delivery of the message."),
+        ("webhook-timestamp" = String, Header, description = "When it was sent, Unix seconds; within five minutes."),
+        ("webhook-signature" = String, Header, description = "`v1,<base64>`, several separated by spaces.")
+    ),
+    request_body = TrackingMessage,
+    responses((status = 200, body = Received, description = "The message was taken in."))
+)]
+#[post("/webhooks/tracking")]
+pub(super) async fn take_tracking_message(
+    request: HttpRequest,
+    body: RawBody,
+) -> Result<Json<Received>, ApiError> {
+    let state = AppState::of(&request)?.clone();
+    let message_id = authenticated(&request, &state, &body.0)?;
+    let (tracking, reported) = body.json::<TrackingMessage>()?.parse()?;
+    let mutations = state.mutations.clone();
+    mutations
+        .run(async move {
+            let message = InboxMessage {
+                source: SOURCE.to_owned(),
+                id: message_id,
+                mode: Mode::Live,
+                body: body.0.to_vec(),
+                received_at: state.ports.clock.now(),
+            };
+            let mut tries = Tries::default();
+            let taken = loop {
+                match take_in(&state, &message, &tracking, &reported).await {
+                    Err(error) if tries.again(&error) => {}
+                    result => break result?,
+                }
+            };
+            for id in taken {
+                settle(&state, JobSubject::Checkout(id)).await;
+            }
+            Ok::<_, Error>(())
+        })
+        .await?;
+    Ok(Json(Received { received: true }))
+}
+
+/// The id of a message whose signature is good.
+fn authenticated(request: &HttpRequest, state: &AppState, body: &[u8]) -> Result<String, ApiError> {
+    let header = |name: &str| {
+        let value = request.headers().get(name)?;
+        value.to_str().ok()
+    };
+    let refuse = |why: &str| {
+        tracing::warn!(why, "a tracking message was refused");
+        ApiError::unsigned()
+    };
+    let (Some(id), Some(timestamp), Some(signature)) = (
+        header(ID_HEADER),
+        header(TIMESTAMP_HEADER),
+        header(SIGNATURE_HEADER),
+    ) else {
+        return Err(refuse("a header is missing"));
+    };
+    let headers = Headers {
+        id,
+        timestamp,
+        signature,
+    };
+    let secrets = &state.settings.tracking_secrets;
+    verify(body, headers, secrets, state.ports.clock.now())
+        .map_err(|error| refuse(&error.to_string()))?;
+    Ok(id.to_owned())
+}
+
+/// Keeps the message and does what it says, in one unit of work: what was acknowledged is not lost,
+/// and what could not be done is told again. Answers the checkouts that it was about.
+async fn take_in(
+    state: &AppState,
+    message: &InboxMessage,
+    tracking: &Tracking,
+    reported: &Reported,
+) -> Result<Vec<CheckoutPubId>, Error> {
+    let mut work = state.ports.database.begin().await?;
+    if !work.inbox().insert(message).await? {
+        return Ok(Vec::new());
+    }
+    let mut taken = Vec::new();
+    for id in work.checkouts().find_by_tracking(tracking).await? {
+        let outcome = fulfillment::report(
+            &mut *work,
+            &*state.ports.ids,
+            message.received_at,
+            id,
+            reported.clone(),
+            EventOrigin::Webhook,
+        )
+        .await;
+        match outcome {
+            Ok(_) => taken.push(id),
+            // Its tracking has just been changed, or its state forbids what the carrier says.
+            Err(Error::Rule { message }) => {
+                tracing::info!(checkout = %id, why = message, "a tracking message came to nothing");
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let problem = taken.is_empty().then_some("no checkout has this shipment");
+    work.inbox()
+        .mark_handled(&message.source, &message.id, message.received_at, problem)
+        .await?;
+    work.commit().await?;
+    Ok(taken)
+}

@@ -1,0 +1,56 @@
+//! Letting providers answer while a request still waits.
+
+use std::time::Duration;
+
+use lessor_domain::ports::{JobFilter, JobState, JobSubject};
+use lessor_domain::services::Error;
+use lessor_domain::services::delivery::Deliverer;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use crate::state::AppState;
+
+/// How long a request waits for providers.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How soon it looks again whether a worker is done.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// Delivers the subject's jobs and comes back when they are done, or after a few seconds. What is
+/// not done by then goes on, and what cannot be done now a worker tries again.
+pub(crate) async fn settle(state: &AppState, subject: JobSubject) {
+    let deliverer = state.deliverer();
+    let (done, waits) = oneshot::channel();
+    // Not dropped half-way: a job that was taken would lie until its lease ends.
+    state.mutations.detach(async move {
+        if let Err(error) = finish(&deliverer, subject).await {
+            tracing::warn!(%error, ?subject, "jobs are left to the worker");
+        }
+        // Nobody may be waiting any more.
+        let _ = done.send(());
+    });
+    if tokio::time::timeout(PATIENCE, waits).await.is_err() {
+        tracing::info!(?subject, "the provider takes its time");
+    }
+}
+
+/// Delivers the subject's jobs. Where a worker was quicker, waits for what it is at.
+async fn finish(deliverer: &Deliverer, subject: JobSubject) -> Result<(), Error> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        deliverer.drain(subject).await?;
+        let filter = JobFilter {
+            state: Some(JobState::Pending),
+            subject: Some(subject),
+        };
+        let mut view = deliverer.database.read().await?;
+        let open = view.outbox().list(&filter, 1).await?;
+        // One that is not due waits for its provider, or for a test to go on.
+        let now = deliverer.clock.now();
+        let under_way = open.first().is_some_and(|job| job.new.available_at <= now);
+        if !under_way || Instant::now() >= until {
+            return Ok(());
+        }
+        drop(view);
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
