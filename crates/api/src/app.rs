@@ -6,6 +6,7 @@ use actix_web::body::BoxBody;
 use actix_web::dev::{ServiceFactory, ServiceRequest, ServiceResponse};
 use actix_web::middleware::from_fn;
 use actix_web::{App, Error, web};
+use serde_json::Value;
 use utoipa_actix_web::AppExt as _;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -40,6 +41,25 @@ impl fmt::Debug for AppParts {
     }
 }
 
+/// The routes, with those that every app has, and what is said of them. A macro, because the
+/// wrapping of an app wants its service's own type, which a function could not name.
+macro_rules! routed {
+    ($routes:expr) => {
+        App::new()
+            .into_utoipa_app()
+            .openapi(openapi::base())
+            .configure($routes)
+            .service(health::healthz)
+            .service(health::readyz)
+            .service(health::metrics)
+            .service(docs::openapi)
+            .service(docs::reference)
+            .service(docs::errors)
+            .service(docs::asset)
+            .split_for_parts()
+    };
+}
+
 /// Builds the app around `routes`, with the health checks, the reference, and an answer in the
 /// error shape for everything else.
 pub fn build<R>(
@@ -57,18 +77,7 @@ pub fn build<R>(
 where
     R: FnOnce(&mut ServiceConfig<'_>),
 {
-    let (app, document) = App::new()
-        .into_utoipa_app()
-        .openapi(openapi::base())
-        .configure(routes)
-        .service(health::healthz)
-        .service(health::readyz)
-        .service(health::metrics)
-        .service(docs::openapi)
-        .service(docs::reference)
-        .service(docs::errors)
-        .service(docs::asset)
-        .split_for_parts();
+    let (app, document) = routed!(routes);
     let document = openapi::finish(&document, parts.public_url.as_str());
     let mut app = app
         .app_data(web::Data::new(RouteTable::from_document(&document)))
@@ -82,4 +91,14 @@ where
     }
     app.default_service(web::to(fallback))
         .wrap(from_fn(context))
+}
+
+/// The OpenAPI document of an app around `routes`, as `/openapi.json` answers it.
+#[must_use]
+pub fn document<R>(public_url: &str, routes: R) -> Value
+where
+    R: FnOnce(&mut ServiceConfig<'_>),
+{
+    let (_, document) = routed!(routes);
+    openapi::finish(&document, public_url)
 }

@@ -1,2 +1,7 @@
-//! The binary.
-fn main() {}
+//! The binary: everything is in the library, where tests reach it.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    lessor::cli::run()
+}

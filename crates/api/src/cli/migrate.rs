@@ -1,0 +1,49 @@
+//! `lessor migrate`: the database's tables.
+
+use clap::Args;
+use serde_json::json;
+
+use super::output::{Output, Reply};
+use super::session;
+use crate::compose;
+use crate::config::Config;
+
+/// Bring the database's tables up to date.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  lessor migrate\n  lessor migrate --dry-run --json\n\n\
+    Any number of processes may do so at once: one does the work, the others wait. A service that runs\n\
+    keeps working: the tables of each version also serve the version before."
+)]
+pub(crate) struct MigrateArgs {
+    /// Only say what would be done
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(config: &Config, output: Output, args: &MigrateArgs) -> anyhow::Result<()> {
+    session::init_quiet_logs(config)?;
+    let location = compose::locate(config, |step| output.progress(&format!("{step} …")))?;
+    let runtime = compose::runtime(1)?;
+    let applied = runtime.block_on(async {
+        let database = compose::connect(location.url(), 1)?;
+        let pending = database.pending_migrations().await?;
+        if !args.dry_run {
+            database
+                .migrate(move |name| output.progress(&format!("migrating: {name}")))
+                .await?;
+        }
+        anyhow::Ok(pending)
+    });
+    drop(runtime);
+    drop(location);
+    let applied = applied?;
+    let text = match (applied.len(), args.dry_run) {
+        (0, _) => "the database is up to date\n".to_owned(),
+        (_, true) => format!("pending:\n  {}\n", applied.join("\n  ")),
+        (count, false) => format!("{count} migrations applied\n"),
+    };
+    let member = if args.dry_run { "pending" } else { "applied" };
+    output.reply(&Reply::text(json!({ (member): applied }), text))
+}

@@ -1,0 +1,234 @@
+//! `lessor org`: the lessors of the installation.
+
+use clap::{Args, Subcommand};
+use lessor_domain::ids::{OftakePartnerId, OrganizationRef};
+use lessor_domain::money::Currency;
+use lessor_domain::organization::{Organization, ServiceArea};
+use lessor_domain::percentage::Percentage;
+use lessor_domain::services::organizations::{
+    CreateOrganization, UpdateOrganization, create_organization, update_organization,
+};
+use lessor_domain::text::Name;
+use serde::Serialize;
+
+use super::output::{Reply, time};
+use super::session::{self, Session};
+
+/// Create, change and show organizations.
+#[derive(Debug, Subcommand)]
+pub(crate) enum OrgCommand {
+    /// Create an organization with lease terms of 12, 24 and 36 months
+    #[command(after_help = "Examples:\n  lessor org create --name 'My shop'\n  \
+        lessor org create --name 'My shop' --currency EUR --discount 5 --service-area DE,AT --json")]
+    Create(CreateArgs),
+    /// Change an organization; what is not mentioned stays
+    #[command(after_help = "Examples:\n  lessor org update 1 --discount 7.5\n  \
+        lessor org update org_06EAAA… --service-area 'US-CA,US:941*'\n  \
+        lessor org update 1 --service-area ''        (everywhere again)\n  \
+        lessor org update 1 --requires-review=false")]
+    Update(UpdateArgs),
+    /// List the organizations, oldest first
+    #[command(after_help = "Example:\n  lessor org list --json")]
+    List,
+    /// Show an organization
+    #[command(after_help = "Example:\n  lessor org show 1")]
+    Show {
+        /// Its number or public id
+        #[arg(value_name = "ORG")]
+        organization: OrganizationRef,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CreateArgs {
+    /// Its name, up to 255 characters
+    #[arg(long)]
+    name: Name,
+    /// The one currency that it prices in, ISO 4217; it stays
+    #[arg(long, default_value = "USD")]
+    currency: Currency,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UpdateArgs {
+    /// Its number or public id
+    #[arg(value_name = "ORG")]
+    organization: OrganizationRef,
+    /// Its name, up to 255 characters
+    #[arg(long)]
+    name: Option<Name>,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+#[derive(Debug, Args)]
+struct CommonArgs {
+    /// Discount in percent on products that have none of their own
+    #[arg(long, value_name = "PERCENT")]
+    discount: Option<Percentage>,
+    /// Where it delivers: countries (US), states (US-CA) and zip prefixes (US:941*), separated by commas; empty means everywhere
+    #[arg(long, value_name = "AREA")]
+    service_area: Option<ServiceArea>,
+    /// Products wait for `lessor product review` before they can be leased
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    requires_review: Option<bool>,
+    /// The number of its financing partner, 1 if not given
+    #[arg(long, value_name = "NUMBER")]
+    offtake_partner: Option<OftakePartnerId>,
+}
+
+/// An organization as it is shown.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct View {
+    id: i64,
+    public_id: String,
+    name: String,
+    currency: String,
+    discount_percentage: String,
+    service_area: String,
+    requires_product_review: bool,
+    offtake_partner_id: i64,
+    created_at: String,
+    updated_at: String,
+}
+
+impl From<&Organization> for View {
+    fn from(organization: &Organization) -> Self {
+        Self {
+            id: organization.id.get(),
+            public_id: organization.pub_id.to_string(),
+            name: organization.name.to_string(),
+            currency: organization.currency.to_string(),
+            discount_percentage: organization.discount.to_string(),
+            service_area: organization.service_area.to_string(),
+            requires_product_review: organization.requires_product_review,
+            offtake_partner_id: organization.oftake_partner_id.get(),
+            created_at: time(organization.created_at),
+            updated_at: time(organization.updated_at),
+        }
+    }
+}
+
+impl View {
+    fn area(&self) -> String {
+        match self.service_area.as_str() {
+            "" => "everywhere".to_owned(),
+            area => area.to_owned(),
+        }
+    }
+
+    fn reply(&self) -> anyhow::Result<Reply> {
+        Reply::record(
+            self,
+            [
+                ("id", self.id.to_string()),
+                ("public id", self.public_id.clone()),
+                ("name", self.name.clone()),
+                ("currency", self.currency.clone()),
+                ("discount", format!("{} %", self.discount_percentage)),
+                ("service area", self.area()),
+                ("requires review", self.requires_product_review.to_string()),
+                ("offtake partner", self.offtake_partner_id.to_string()),
+                ("created", self.created_at.clone()),
+                ("updated", self.updated_at.clone()),
+            ],
+        )
+    }
+}
+
+/// Runs the command.
+pub(crate) async fn run(session: Session, command: OrgCommand) -> anyhow::Result<Reply> {
+    match command {
+        OrgCommand::Create(args) => create(&session, args).await,
+        OrgCommand::Update(args) => update(&session, args).await,
+        OrgCommand::List => list(&session).await,
+        OrgCommand::Show { organization } => {
+            let mut view = session.read().await?;
+            let found = session::organization(view.as_mut(), organization).await?;
+            View::from(&found).reply()
+        }
+    }
+}
+
+async fn create(session: &Session, args: CreateArgs) -> anyhow::Result<Reply> {
+    let CommonArgs {
+        discount,
+        service_area,
+        requires_review,
+        offtake_partner,
+    } = args.common;
+    let input = CreateOrganization {
+        name: args.name,
+        currency: args.currency,
+        discount: discount.unwrap_or(Percentage::ZERO),
+        service_area: service_area.unwrap_or_default(),
+        requires_product_review: requires_review.unwrap_or(false),
+        oftake_partner_id: offtake_partner,
+    };
+    let mut uow = session.begin().await?;
+    let created = create_organization(uow.as_mut(), session.ids(), session.now(), input).await?;
+    uow.commit().await?;
+    let view = View::from(&created);
+    let next = format!(
+        "Next, a key for it:\n  lessor key create --org {} --mode sandbox --permissions all",
+        view.id
+    );
+    Ok(view.reply()?.with_note(&next))
+}
+
+async fn update(session: &Session, args: UpdateArgs) -> anyhow::Result<Reply> {
+    let CommonArgs {
+        discount,
+        service_area,
+        requires_review,
+        offtake_partner,
+    } = args.common;
+    let update = UpdateOrganization {
+        name: args.name,
+        discount,
+        service_area,
+        requires_product_review: requires_review,
+        oftake_partner_id: offtake_partner,
+    };
+    let mut uow = session.begin().await?;
+    let updated = update_organization(
+        uow.as_mut(),
+        session.ids(),
+        session.now(),
+        args.organization,
+        update,
+    )
+    .await?;
+    uow.commit().await?;
+    View::from(&updated).reply()
+}
+
+async fn list(session: &Session) -> anyhow::Result<Reply> {
+    let organizations = session.read().await?.organizations().list().await?;
+    let views: Vec<View> = organizations.iter().map(View::from).collect();
+    let rows = views.iter().map(|view| {
+        [
+            view.id.to_string(),
+            view.public_id.clone(),
+            view.name.clone(),
+            view.currency.clone(),
+            format!("{} %", view.discount_percentage),
+            view.area(),
+        ]
+    });
+    Reply::list(
+        &views,
+        [
+            "id",
+            "public id",
+            "name",
+            "currency",
+            "discount",
+            "service area",
+        ],
+        rows,
+    )
+}

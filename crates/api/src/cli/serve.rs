@@ -1,0 +1,64 @@
+//! `lessor serve`: the HTTP interface, and in the same process the worker.
+
+use clap::Args;
+use serde_json::json;
+
+use super::args::ServiceArgs;
+use super::output::{Output, Reply};
+use crate::compose::{self, Location};
+use crate::config::Config;
+use crate::service::{self, Service};
+
+/// Serve the HTTP interface, and carry out what it causes.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  lessor serve                                        \
+    (http://127.0.0.1:8080, database in ./lessor-data)\n  \
+    lessor serve --listen 0.0.0.0:8080 --public-url https://lease.example.com\n  \
+    DATABASE_URL='postgres://lessor:…@db/lessor?sslmode=verify-full' lessor serve --no-worker\n\n\
+    SIGTERM and Ctrl-C stop it in order: no new connections, requests answered, jobs finished or handed back,\n\
+    then the embedded database. All settings: lessor config --describe"
+)]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    pub(crate) service: ServiceArgs,
+}
+
+/// Runs the command until it is told to stop.
+pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
+    service::init_logs(config)?;
+    let runtime = compose::runtime(service::threads(config))?;
+    let location = runtime.block_on(async {
+        let stop = service::stop_token()?;
+        let listener = service::bind(&config.listen)?;
+        let progress = move |step: &str| output.progress(&format!("{step} …"));
+        let Some(location) = service::host(config, &stop, progress).await? else {
+            return Ok(None);
+        };
+        let service = Service::start(config, &location, listener, progress).await?;
+        output.reply(&greeting(&service, &location))?;
+        service.run(&location, &stop).await?;
+        anyhow::Ok(Some(location))
+    });
+    // Whoever still uses the database ends before it.
+    runtime.shutdown_background();
+    drop(location?);
+    Ok(())
+}
+
+fn greeting(service: &Service, location: &Location) -> Reply {
+    let url = service.url();
+    let database = location.describe();
+    Reply::text(
+        json!({
+            "url": url,
+            "referenceUrl": format!("{url}/docs"),
+            "database": database,
+            "pid": std::process::id(),
+        }),
+        format!(
+            "Lessor {} serves {url}\n  reference  {url}/docs\n  database   {database}\n",
+            env!("CARGO_PKG_VERSION")
+        ),
+    )
+}

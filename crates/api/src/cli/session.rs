@@ -1,0 +1,150 @@
+//! A command's access to the database: that of the server that runs beside it, or its own for a moment.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use lessor_adapters::ambient::{SystemClock, UuidV7Generator};
+use lessor_domain::access::{Access, Mode, Permissions};
+use lessor_domain::ids::{
+    ApiKeyPubId, OrganizationId, OrganizationPubId, OrganizationRef, UserId, UserPubId,
+};
+use lessor_domain::organization::Organization;
+use lessor_domain::ports::{Clock as _, Database, StoreError, UnitOfWork};
+use lessor_domain::services::{Context, Error};
+use lessor_domain::time::Timestamp;
+use lessor_embedded_postgres::Progress;
+use uuid::Uuid;
+
+use super::output::{Output, Reply};
+use crate::compose;
+use crate::config::Config;
+
+/// Connections of a command: it does one thing after the other.
+const CONNECTIONS: usize = 2;
+
+/// What a command works with.
+pub(crate) struct Session {
+    database: Arc<dyn Database>,
+    ids: UuidV7Generator,
+}
+
+impl Session {
+    /// Work that changes something.
+    pub(crate) async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+        self.database.begin().await
+    }
+
+    /// A view for reading.
+    pub(crate) async fn read(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+        self.database.read().await
+    }
+
+    /// Now.
+    #[expect(
+        clippy::unused_self,
+        reason = "the clock belongs to the session, although the system's has no state"
+    )]
+    pub(crate) fn now(&self) -> Timestamp {
+        SystemClock.now()
+    }
+
+    /// Where ids come from.
+    pub(crate) const fn ids(&self) -> &UuidV7Generator {
+        &self.ids
+    }
+
+    /// The operator acting for the organization.
+    pub(crate) fn operator<'a>(&'a self, access: &'a Access) -> Context<'a> {
+        Context {
+            access,
+            now: self.now(),
+            ids: &self.ids,
+        }
+    }
+}
+
+/// The organization of either id.
+pub(crate) async fn organization(
+    uow: &mut dyn UnitOfWork,
+    organization: OrganizationRef,
+) -> Result<Organization, Error> {
+    uow.organizations()
+        .find(organization)
+        .await?
+        .ok_or(Error::not_found("organization"))
+}
+
+/// What the operator of the installation may do for the organization: everything.
+///
+/// The operator has the machine, and neither a key nor a user: their ids say "nobody". The use cases
+/// that the command line calls look at the organization and the permissions only.
+pub(crate) fn operator_access(
+    id: OrganizationId,
+    pub_id: OrganizationPubId,
+) -> Result<Access, Error> {
+    Ok(Access {
+        key_id: ApiKeyPubId::from_uuid(Uuid::nil()),
+        organization_id: id,
+        organization_pub_id: pub_id,
+        user_id: UserId::new(i64::MAX).map_err(|error| Error::invalid("userId", error))?,
+        user_pub_id: UserPubId::from_uuid(Uuid::nil()),
+        mode: Mode::Live,
+        permissions: Permissions::all(),
+    })
+}
+
+/// The organizations that the operator may have meant: the one named, else every one.
+pub(crate) async fn candidates(
+    uow: &mut dyn UnitOfWork,
+    named: Option<OrganizationRef>,
+) -> Result<Vec<Organization>, Error> {
+    match named {
+        Some(named) => Ok(vec![organization(uow, named).await?]),
+        None => Ok(uow.organizations().list().await?),
+    }
+}
+
+/// Runs a command on the database and shows what it answers.
+///
+/// # Errors
+/// The database cannot be had; what the command says.
+pub(crate) fn run<F, R>(config: &Config, output: Output, command: F) -> anyhow::Result<()>
+where
+    F: FnOnce(Session) -> R,
+    R: Future<Output = anyhow::Result<Reply>>,
+{
+    init_quiet_logs(config)?;
+    // Started before the runtime and stopped after it, so that nobody is left who uses it.
+    let location = compose::locate(config, |step| report(output, &step))?;
+    let runtime = compose::runtime(1)?;
+    let reply = runtime.block_on(async {
+        let database = compose::connect(location.url(), CONNECTIONS)?;
+        compose::prepare(&database, config.no_migrate, |_| {}).await?;
+        let session = Session {
+            database: Arc::new(database),
+            ids: UuidV7Generator,
+        };
+        command(session).await
+    });
+    drop(runtime);
+    drop(location);
+    output.reply(&reply?)
+}
+
+/// Logs for commands that answer and end: only what is wrong, unless somebody asks for more.
+pub(crate) fn init_quiet_logs(config: &Config) -> anyhow::Result<()> {
+    let filter = config.log.as_deref().unwrap_or("off");
+    Ok(crate::telemetry::init_logs(config.log_format, filter)?)
+}
+
+/// Tells of the steps that take so long that people wonder.
+fn report(output: Output, step: &Progress) {
+    match step {
+        Progress::WaitingForOwner { .. }
+        | Progress::Unpacking { .. }
+        | Progress::StoppingOrphan { .. }
+        | Progress::Initializing { .. }
+        | Progress::Recovering => output.progress(&format!("{step} …")),
+        _ => {}
+    }
+}

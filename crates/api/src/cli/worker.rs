@@ -1,0 +1,56 @@
+//! `lessor worker`: the worker alone.
+
+use clap::Args;
+use serde_json::json;
+
+use super::args::ProcessArgs;
+use super::output::{Output, Reply};
+use crate::compose;
+use crate::config::Config;
+use crate::service;
+
+/// Carry out what `lessor serve --no-worker` causes, on this or another machine.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  DATABASE_URL='postgres://lessor:…@db/lessor' lessor worker\n\n\
+    Any number of workers may run. SIGTERM and Ctrl-C stop it: jobs are finished or handed back."
+)]
+pub(crate) struct WorkerArgs {
+    #[command(flatten)]
+    pub(crate) process: ProcessArgs,
+}
+
+/// Runs the command until it is told to stop.
+pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
+    service::init_logs(config)?;
+    let runtime = compose::runtime(service::threads(config))?;
+    let location = runtime.block_on(async {
+        let stop = service::stop_token()?;
+        let progress = move |step: &str| output.progress(&format!("{step} …"));
+        let Some(location) = service::host(config, &stop, progress).await? else {
+            return Ok(None);
+        };
+        let database = compose::connect(location.url(), config.pool_size.get())?;
+        compose::prepare(&database, config.no_migrate, move |name| {
+            progress(&format!("migrating: {name}"));
+        })
+        .await?;
+        let engine = compose::engine(config, &database)?;
+        let working = engine.worker(config).start();
+        let database = location.describe();
+        output.reply(&Reply::text(
+            json!({ "status": "working", "database": database, "pid": std::process::id() }),
+            format!(
+                "Lessor {} works\n  database   {database}\n",
+                env!("CARGO_PKG_VERSION")
+            ),
+        ))?;
+        let lost = service::until_stopped(&location, &stop).await;
+        working.stop(service::drain_deadline(config)).await;
+        lost?;
+        anyhow::Ok(Some(location))
+    });
+    runtime.shutdown_background();
+    drop(location?);
+    Ok(())
+}

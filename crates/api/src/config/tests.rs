@@ -1,0 +1,291 @@
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::*;
+
+/// A file in the system's temporary folder that goes with the value.
+struct File(PathBuf);
+
+impl File {
+    fn new(content: &str) -> Self {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!(
+            "lessor-config-{}-{}.toml",
+            std::process::id(),
+            COUNT.fetch_add(1, Ordering::Relaxed)
+        );
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, content).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn config(
+    flags: &[(&'static str, &str)],
+    environment: &[(&str, &str)],
+    file: Option<&File>,
+) -> Result<Config, ConfigError> {
+    let flags: BTreeMap<_, _> = flags
+        .iter()
+        .map(|(key, value)| (*key, (*value).to_owned()))
+        .collect();
+    let environment = environment
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let sources = Sources::load(flags, environment, file.map(|file| file.0.as_path()))?;
+    Config::resolve(&sources)
+}
+
+fn entry<'a>(config: &'a Config, key: &str) -> &'a Entry {
+    config
+        .entries()
+        .iter()
+        .find(|entry| entry.key == key)
+        .unwrap()
+}
+
+#[test]
+fn flags_beat_the_environment_which_beats_the_file_which_beats_the_default() {
+    let file = File::new("listen = '127.0.0.1:3'\nexpiry_days = 3\npool_size = 3\n");
+    let config = config(
+        &[("listen", "127.0.0.1:1")],
+        &[
+            ("LESSOR_LISTEN", "127.0.0.1:2"),
+            ("LESSOR_EXPIRY_DAYS", "2"),
+        ],
+        Some(&file),
+    )
+    .unwrap();
+    assert_eq!(config.listen, "127.0.0.1:1");
+    assert_eq!(config.expiry_days.get(), 2);
+    assert_eq!(config.pool_size.get(), 3);
+    assert_eq!(config.shutdown_timeout, Duration::from_secs(10));
+    let origins: Vec<String> = ["listen", "expiry_days", "pool_size", "shutdown_timeout"]
+        .iter()
+        .map(|key| entry(&config, key).origin.to_string())
+        .collect();
+    let in_file = format!("{} (pool_size)", file.0.display());
+    assert_eq!(
+        origins,
+        ["--listen", "LESSOR_EXPIRY_DAYS", &in_file, "default"]
+    );
+}
+
+#[test]
+fn the_file_may_be_named_by_the_environment() {
+    let file = File::new("no_worker = true\nprocessor_webhook_secrets = ['whsec_a', 'whsec_b']\n");
+    let path = file.0.display().to_string();
+    let config = config(&[], &[("LESSOR_CONFIG", &path)], None).unwrap();
+    assert!(config.no_worker);
+    let secrets: Vec<&str> = config
+        .processor
+        .webhook_secrets
+        .iter()
+        .map(Secret::expose)
+        .collect();
+    assert_eq!(secrets, ["whsec_a", "whsec_b"]);
+    assert!(config.unknown_environment().is_empty());
+}
+
+#[test]
+fn a_key_of_the_file_that_means_nothing_is_named() {
+    let file = File::new("listn = '127.0.0.1:1'\n");
+    let error = config(&[], &[], Some(&file)).unwrap_err().to_string();
+    assert!(error.contains("\"listn\""), "{error}");
+    assert!(error.contains("did you mean \"listen\"?"), "{error}");
+
+    let file = File::new("[server]\nlisten = '127.0.0.1:1'\n");
+    let error = config(&[], &[], Some(&file)).unwrap_err().to_string();
+    assert!(error.contains("\"server\""), "{error}");
+    assert!(!error.contains("did you mean"), "{error}");
+}
+
+#[test]
+fn a_file_that_is_no_toml_is_refused_with_the_line_and_without_its_content() {
+    let file = File::new("listen = '127.0.0.1:1'\nprocessor_live_key = hunter2\n");
+    let error = config(&[], &[], Some(&file)).unwrap_err().to_string();
+    assert!(error.contains("line 2"), "{error}");
+    assert!(!error.contains("hunter2"), "{error}");
+
+    let missing = Sources::load(
+        BTreeMap::new(),
+        [],
+        Some("/nonexistent/lessor.toml".as_ref()),
+    );
+    let error = missing.unwrap_err().to_string();
+    assert!(error.contains("/nonexistent/lessor.toml"), "{error}");
+}
+
+#[test]
+fn wrong_values_are_refused_with_their_origin_and_what_is_allowed() {
+    for (variable, value) in [
+        ("LESSOR_LISTEN", "8080"),
+        ("LESSOR_LISTEN", ":8080"),
+        ("LESSOR_LISTEN", "::1:8080"),
+        ("LESSOR_LISTEN", "localhost:99999"),
+        ("LESSOR_PUBLIC_URL", "lease.example.com"),
+        ("LESSOR_PUBLIC_URL", "ftp://lease.example.com"),
+        ("LESSOR_PUBLIC_URL", "https://lease.example.com/?a=b"),
+        ("LESSOR_POOL_SIZE", "0"),
+        ("LESSOR_POOL_SIZE", "many"),
+        ("LESSOR_RATE_LIMIT", "-1"),
+        ("LESSOR_NO_WORKER", "yes"),
+        ("LESSOR_LOG_FORMAT", "xml"),
+        ("LESSOR_SHUTDOWN_TIMEOUT", "10"),
+        ("LESSOR_SHUTDOWN_TIMEOUT", "1s"),
+        ("LESSOR_SHUTDOWN_TIMEOUT", "11m"),
+        ("LESSOR_EXPIRY_DAYS", "0"),
+        ("LESSOR_SERVER_SECRET", "short"),
+        ("LESSOR_PROCESSOR_WEBHOOK_SECRETS", ", ,"),
+    ] {
+        let error = config(&[], &[(variable, value)], None).unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with(&format!("{variable}: must ")), "{text}");
+    }
+}
+
+#[test]
+fn values_that_are_right_are_taken() {
+    let config = config(
+        &[],
+        &[
+            ("LESSOR_LISTEN", "[::1]:0"),
+            ("LESSOR_PUBLIC_URL", "https://lease.example.com/a/"),
+            ("LESSOR_RATE_LIMIT", "50"),
+            ("LESSOR_NO_MIGRATE", "1"),
+            ("LESSOR_LOG_FORMAT", "json"),
+            ("LESSOR_SHUTDOWN_TIMEOUT", "1m"),
+            // Empty is unset.
+            ("LESSOR_POOL_SIZE", ""),
+        ],
+        None,
+    )
+    .unwrap();
+    assert_eq!(config.listen, "[::1]:0");
+    assert_eq!(
+        config.public_url.as_deref(),
+        Some("https://lease.example.com/a")
+    );
+    assert_eq!(config.rate_limit.map(NonZeroU32::get), Some(50));
+    assert!(config.no_migrate);
+    assert_eq!(config.log_format, LogFormat::Json);
+    assert_eq!(config.shutdown_timeout, Duration::from_secs(60));
+    assert_eq!(config.pool_size.get(), 20);
+}
+
+#[test]
+fn secrets_are_shown_nowhere() {
+    let long = "hunter2-".repeat(5);
+    let config = config(
+        &[],
+        &[
+            (
+                "DATABASE_URL",
+                "postgres://app:hunter2@db.example.com/lessor?sslmode=require",
+            ),
+            ("LESSOR_PROCESSOR_LIVE_KEY", "hunter2"),
+            ("LESSOR_PROCESSOR_WEBHOOK_SECRETS", "hunter2,hunter2"),
+            ("LESSOR_TRACKING_WEBHOOK_SECRETS", "whsec:hunter2"),
+            ("LESSOR_SERVER_SECRET", &long),
+        ],
+        None,
+    )
+    .unwrap();
+    assert!(!format!("{config:?}").contains("hunter2"), "{config:?}");
+    assert_eq!(
+        entry(&config, "database_url").value.as_deref(),
+        Some("postgres://app:***@db.example.com/lessor?sslmode=require")
+    );
+    assert_eq!(
+        entry(&config, "tracking_webhook_secrets").value.as_deref(),
+        Some("***")
+    );
+
+    for url in [
+        "host=db user=app password=hunter2",
+        "postgres://db/lessor?user=app&password=hunter2",
+    ] {
+        let config = self::config(&[], &[("DATABASE_URL", url)], None).unwrap();
+        assert_eq!(entry(&config, "database_url").value.as_deref(), Some("***"));
+    }
+}
+
+#[test]
+fn every_setting_is_read_and_shown_in_its_order() {
+    let config = config(&[], &[], None).unwrap();
+    let shown: Vec<&str> = config.entries().iter().map(|entry| entry.key).collect();
+    let declared: Vec<&str> = SETTINGS.iter().map(|setting| setting.key).collect();
+    assert_eq!(shown, declared);
+}
+
+#[test]
+fn names_follow_from_the_key() {
+    for setting in SETTINGS {
+        let upper = setting.key.to_uppercase();
+        let expected = match setting.key {
+            "database_url" => upper,
+            _ => format!("LESSOR_{upper}"),
+        };
+        assert_eq!(setting.variable, expected);
+        if let Some(flag) = setting.flag {
+            assert_eq!(flag, format!("--{}", setting.key.replace('_', "-")));
+            assert!(!setting.secret, "{flag} would show a secret");
+        }
+    }
+}
+
+#[test]
+fn misspelled_variables_are_found() {
+    let config = config(
+        &[],
+        &[("LESSOR_LISTN", "127.0.0.1:1"), ("LESSON", "1")],
+        None,
+    )
+    .unwrap();
+    assert_eq!(config.unknown_environment(), ["LESSOR_LISTN"]);
+}
+
+#[test]
+fn durations() {
+    for (text, seconds) in [
+        ("30s", 30),
+        ("15m", 900),
+        ("12h", 43_200),
+        ("90d", 7_776_000),
+    ] {
+        assert_eq!(parse_duration(text), Ok(Duration::from_secs(seconds)));
+    }
+    for text in [
+        "",
+        "s",
+        "30",
+        "-1d",
+        "+1d",
+        "1.5h",
+        "1w",
+        "0s",
+        "36501d",
+        "9999999999999999999d",
+        "1ä",
+    ] {
+        assert!(parse_duration(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn the_operations_guide_has_the_table_of_settings() {
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/OPERATIONS.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    let table = markdown();
+    assert!(
+        guide.contains(&table),
+        "put the output of `lessor config --describe` into docs/OPERATIONS.md:\n{table}"
+    );
+}

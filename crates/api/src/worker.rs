@@ -1,0 +1,217 @@
+//! The worker: tells providers what the outbox holds, and does what time brings about.
+//!
+//! Any number of processes may work on the same database: jobs are taken one by one, and chores may be
+//! done by several at once. A worker does not end by itself; what fails is logged and tried again.
+
+mod chores;
+mod wake;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lessor_domain::ports::Job;
+use lessor_domain::services::delivery::{Delivered, Deliverer};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep, timeout_at};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
+
+pub use chores::{
+    Backlog, Chore, ChoreError, Done, Housekeeping, KeptMessages, Purge, SimulatedInvoices,
+};
+pub use wake::{WakeUp, WakingDatabase};
+
+/// How often an idle worker looks for jobs that other processes left.
+const POLL: Duration = Duration::from_secs(1);
+/// The longest pause while the database cannot be reached.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// How long jobs that are cut off may take to be handed back.
+const HAND_BACK_WITHIN: Duration = Duration::from_secs(1);
+
+/// What a worker works with.
+pub struct Worker {
+    /// Carries jobs out.
+    pub deliverer: Deliverer,
+    /// Jobs under way at a time.
+    pub jobs: NonZeroUsize,
+    /// Tells that there may be new jobs.
+    pub wake_up: WakeUp,
+    /// What is done from time to time.
+    pub chores: Vec<Box<dyn Chore>>,
+}
+
+/// A worker at work. It goes on when this is dropped; [`stop`](Self::stop) ends it.
+pub struct Working {
+    /// No more jobs are taken.
+    stop: CancellationToken,
+    /// Jobs under way are handed back.
+    cut: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Worker {
+    /// Goes to work on the current runtime.
+    #[must_use]
+    pub fn start(self) -> Working {
+        metrics::describe_counter!(
+            "outbox_jobs_total",
+            "Tries of outbox jobs by what became of them"
+        );
+        chores::describe();
+        let working = Working {
+            stop: CancellationToken::new(),
+            cut: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        };
+        for chore in self.chores {
+            let stop = working.stop.clone();
+            working.tasks.spawn(async move {
+                // A chore is done in transactions: what is cut off has not happened.
+                stop.run_until_cancelled(keep_doing(chore)).await;
+            });
+        }
+        let dispatcher = Dispatcher {
+            deliverer: self.deliverer,
+            free: Arc::new(Semaphore::new(self.jobs.get())),
+            wake_up: self.wake_up,
+            stop: working.stop.clone(),
+            cut: working.cut.clone(),
+            tasks: working.tasks.clone(),
+        };
+        working.tasks.spawn(dispatcher.run());
+        working
+    }
+}
+
+impl Working {
+    /// Takes no more jobs, waits for those under way until the deadline, and then hands the rest back.
+    pub async fn stop(self, deadline: Instant) {
+        self.stop.cancel();
+        self.tasks.close();
+        if timeout_at(deadline, self.tasks.wait()).await.is_ok() {
+            return;
+        }
+        self.cut.cancel();
+        let soon = Instant::now() + HAND_BACK_WITHIN;
+        if timeout_at(soon, self.tasks.wait()).await.is_err() {
+            // Their lease ends by itself.
+            tracing::warn!(left = self.tasks.len(), "jobs could not be handed back");
+        }
+    }
+}
+
+/// Takes jobs and gives each a task.
+struct Dispatcher {
+    deliverer: Deliverer,
+    free: Arc<Semaphore>,
+    wake_up: WakeUp,
+    stop: CancellationToken,
+    cut: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Dispatcher {
+    async fn run(self) {
+        let stop = self.stop.clone();
+        stop.run_until_cancelled(self.dispatch()).await;
+    }
+
+    async fn dispatch(&self) {
+        let mut pause = POLL;
+        loop {
+            let Ok(first) = Arc::clone(&self.free).acquire_owned().await else {
+                // Nobody closes the semaphore.
+                return;
+            };
+            match self.take_with(first).await {
+                Ok(0) => {
+                    pause = POLL;
+                    self.wake_up.wait(POLL).await;
+                }
+                Ok(_) => pause = POLL,
+                Err(error) => {
+                    tracing::warn!(%error, "the worker cannot take jobs");
+                    sleep(pause).await;
+                    pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+                }
+            }
+        }
+    }
+
+    /// Takes as many jobs as there are free places. A claim that is cut off by the stop took nothing, or
+    /// its lease ends by itself.
+    async fn take_with(
+        &self,
+        first: OwnedSemaphorePermit,
+    ) -> Result<usize, lessor_domain::services::Error> {
+        let mut permits = vec![first];
+        while let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
+            permits.push(permit);
+        }
+        let limit = u32::try_from(permits.len()).unwrap_or(u32::MAX);
+        let jobs = self.deliverer.take(limit).await?;
+        let taken = jobs.len();
+        for (job, permit) in jobs.into_iter().zip(permits) {
+            let deliverer = self.deliverer.clone();
+            let wake_up = self.wake_up.clone();
+            let cut = self.cut.clone();
+            let span = tracing::info_span!("job", id = %job.new.id, effect = %job.new.effect);
+            self.tasks.spawn(
+                async move {
+                    carry_out(&deliverer, &job, &cut).await;
+                    drop(permit);
+                    // The next job of the same subject may be due now.
+                    wake_up.now();
+                }
+                .instrument(span),
+            );
+        }
+        Ok(taken)
+    }
+}
+
+async fn carry_out(deliverer: &Deliverer, job: &Job, cut: &CancellationToken) {
+    let Some(tried) = cut.run_until_cancelled(deliverer.deliver(job)).await else {
+        match deliverer.hand_back(job).await {
+            Ok(()) => tracing::info!("handed back"),
+            Err(error) => tracing::warn!(%error, "cannot be handed back"),
+        }
+        return;
+    };
+    let outcome = match tried {
+        Ok(Delivered::Done) => {
+            tracing::debug!("done");
+            "done"
+        }
+        Ok(Delivered::Later(at)) => {
+            tracing::info!(%at, attempts = job.attempts, "to be tried again");
+            "later"
+        }
+        Ok(Delivered::Buried) => {
+            tracing::error!(attempts = job.attempts, "dead: see `lessor outbox list`");
+            "dead"
+        }
+        Err(error) => {
+            tracing::warn!(%error, "what became of the job cannot be written down");
+            "unknown"
+        }
+    };
+    metrics::counter!("outbox_jobs_total", "outcome" => outcome).increment(1);
+}
+
+/// Does the chore again and again.
+async fn keep_doing(chore: Box<dyn Chore>) {
+    loop {
+        let pause = match chore.run().await {
+            Ok(Done::More) => Duration::ZERO,
+            Ok(Done::ForNow) => chore.every(),
+            Err(error) => {
+                tracing::warn!(chore = chore.name(), %error, "will be done later");
+                chore.every()
+            }
+        };
+        sleep(pause).await;
+    }
+}
