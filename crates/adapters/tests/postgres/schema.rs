@@ -40,7 +40,7 @@ fn in_postgres(kind: &str) -> String {
         "Text" => "text",
         "Uuid" => "uuid",
         "Jsonb" => "jsonb",
-        "Bytea" => "bytea",
+        "Bytea" | "Binary" => "bytea",
         "Numeric" => "numeric",
         "Timestamptz" => "timestamptz",
         "Date" => "date",

@@ -8,6 +8,7 @@ use lessor_domain::access::{Mode, Permission};
 use lessor_domain::checkout::Checkout;
 use lessor_domain::fulfillment::Reported;
 use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ports::JobSubject;
 use lessor_domain::ports::UnitOfWork;
 use lessor_domain::services::fulfillment::TrackingView;
 use lessor_domain::services::{Context, Error, checkouts, sandbox};
@@ -20,6 +21,7 @@ use crate::error::ApiError;
 use crate::fields::{Prose, Text};
 use crate::routes::checkouts::record::{LifecycleName, TrackingStatusName};
 use crate::routes::checkouts::{CheckoutRecord, TrackingRecord, render, render_now};
+use crate::settle::settle;
 use crate::transaction::{Call, Phase};
 use crate::wire::{PathId, parse};
 
@@ -172,6 +174,8 @@ async fn play_tracking_event(
                     .sandbox()
                     .tracking_event(&ctx, id, reported)
                     .await?;
+                // What follows from a delivery is done when the answer is given.
+                settle(&runner.state, JobSubject::Checkout(id)).await;
                 Ok(Some(TrackingRecord::new(&view)))
             })
         },
