@@ -8,7 +8,7 @@ use diesel::dsl::count_star;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text, Timestamptz, Uuid as SqlUuid};
-use diesel_async::RunQueryDsl;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::ids::{CheckoutPubId, CustomerPubId, ProductPubId, ProductVariantPubId};
 use lessor_domain::ports::{Job, JobFilter, JobState, JobSubject, NewJob, OutboxStore, StoreError};
 use lessor_domain::time::Timestamp;
@@ -101,6 +101,17 @@ impl JobRow {
             last_error: self.last_error,
         })
     }
+}
+
+async fn load(
+    connection: &mut AsyncPgConnection,
+    query: outbox_jobs::BoxedQuery<'static, Pg>,
+) -> Result<Vec<JobRow>, StoreError> {
+    query
+        .select(JobRow::as_select())
+        .load(connection)
+        .await
+        .map_err(store_error)
 }
 
 fn jobs(mut rows: Vec<JobRow>) -> Result<Vec<Job>, StoreError> {
@@ -258,7 +269,6 @@ impl OutboxStore for PgUnitOfWork {
         let mut query = outbox_jobs::table
             .order(outbox_jobs::sequence)
             .limit(i64::from(limit))
-            .select(JobRow::as_select())
             .into_boxed();
         query = match filter.state {
             Some(state) => query.filter(outbox_jobs::state.eq(state.as_str())),
@@ -270,8 +280,7 @@ impl OutboxStore for PgUnitOfWork {
                 .filter(outbox_jobs::subject_kind.eq(kind))
                 .filter(outbox_jobs::subject_id.eq(id));
         }
-        let rows = query.load(self.connection()?).await.map_err(store_error)?;
-        jobs(rows)
+        jobs(load(self.connection()?, query).await?)
     }
 
     async fn requeue(&mut self, id: Option<Uuid>, now: Timestamp) -> Result<u64, StoreError> {

@@ -7,7 +7,7 @@ use diesel::dsl::sql;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
-use diesel_async::RunQueryDsl;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::catalog::{Product, Review};
 use lessor_domain::ids::{OrganizationId, ProductPubId};
 use lessor_domain::ports::{
@@ -182,21 +182,53 @@ fn sorted(
     }
 }
 
-/// Reads at most one product of the organization, by id.
-macro_rules! first {
-    ($work:expr, $organization:expr, $id:expr $(, $lock:ident)?) => {
-        products::table
+/// The products that the query finds, in its order. Every read of whole products is
+/// of this one type: to the compiler each new type of statement over this many columns
+/// costs seconds.
+async fn load(
+    connection: &mut AsyncPgConnection,
+    query: products::BoxedQuery<'static, Pg>,
+) -> Result<Vec<Product>, StoreError> {
+    let rows: Vec<Row> = query
+        .select(Row::as_select())
+        .load(connection)
+        .await
+        .map_err(store_error)?;
+    rows.into_iter().map(Product::try_from).collect()
+}
+
+/// The product of the organization with this id.
+async fn load_one(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+    id: Uuid,
+) -> Result<Option<Product>, StoreError> {
+    let one = products::table
+        .filter(products::organization_id.eq(organization.get()))
+        .filter(products::id.eq(id));
+    let found = load(connection, one.into_boxed()).await?;
+    Ok(found.into_iter().next())
+}
+
+/// Locks a product of the organization and reads it by a statement of its own, which
+/// sees what the holder before committed.
+macro_rules! locked {
+    ($work:expr, $organization:expr, $id:expr, $lock:ident) => {{
+        let connection = $work.connection()?;
+        let held: Option<Uuid> = products::table
             .filter(products::organization_id.eq($organization.get()))
             .filter(products::id.eq($id.as_uuid()))
-            .select(Row::as_select())
-            $(.$lock())?
-            .first($work.connection()?)
+            .select(products::id)
+            .$lock()
+            .first(connection)
             .await
             .optional()
-            .map_err(store_error)?
-            .map(Product::try_from)
-            .transpose()
-    };
+            .map_err(store_error)?;
+        match held {
+            Some(held) => load_one(connection, $organization, held).await,
+            None => Ok(None),
+        }
+    }};
 }
 
 #[async_trait]
@@ -215,7 +247,7 @@ impl ProductStore for PgUnitOfWork {
         organization: OrganizationId,
         id: ProductPubId,
     ) -> Result<Option<Product>, StoreError> {
-        first!(self, organization, id)
+        load_one(self.connection()?, organization, id.as_uuid()).await
     }
 
     async fn get_many(
@@ -224,16 +256,10 @@ impl ProductStore for PgUnitOfWork {
         ids: &[ProductPubId],
     ) -> Result<Vec<Product>, StoreError> {
         let ids: Vec<Uuid> = ids.iter().map(ProductPubId::as_uuid).collect();
-        products::table
+        let those = products::table
             .filter(products::organization_id.eq(organization.get()))
-            .filter(products::id.eq_any(ids))
-            .select(Row::as_select())
-            .load(self.connection()?)
-            .await
-            .map_err(store_error)?
-            .into_iter()
-            .map(Product::try_from)
-            .collect()
+            .filter(products::id.eq_any(ids));
+        load(self.connection()?, those.into_boxed()).await
     }
 
     async fn list(
@@ -257,14 +283,7 @@ impl ProductStore for PgUnitOfWork {
                 query.filter(after(&mark, order))
             }
         };
-        query
-            .select(Row::as_select())
-            .load(self.connection()?)
-            .await
-            .map_err(store_error)?
-            .into_iter()
-            .map(Product::try_from)
-            .collect()
+        load(self.connection()?, query).await
     }
 
     async fn count(
@@ -285,7 +304,7 @@ impl ProductStore for PgUnitOfWork {
         organization: OrganizationId,
         id: ProductPubId,
     ) -> Result<Option<Product>, StoreError> {
-        first!(self, organization, id, for_update)
+        locked!(self, organization, id, for_update)
     }
 
     async fn lock_shared(
@@ -293,7 +312,7 @@ impl ProductStore for PgUnitOfWork {
         organization: OrganizationId,
         id: ProductPubId,
     ) -> Result<Option<Product>, StoreError> {
-        first!(self, organization, id, for_share)
+        locked!(self, organization, id, for_share)
     }
 
     async fn update(&mut self, product: &mut Product) -> Result<(), StoreError> {

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::checkout::Tracking;
 use lessor_domain::fulfillment::{Reported, TrackingEvent};
 use lessor_domain::ids::CheckoutPubId;
@@ -69,6 +69,23 @@ fn dedupe_key(id: CheckoutPubId, tracking: &Tracking, reported: &Reported) -> [u
     )
 }
 
+/// The events of the shipment in the order in which they happened.
+async fn events_of(
+    connection: &mut AsyncPgConnection,
+    id: CheckoutPubId,
+    tracking: &Tracking,
+) -> Result<Vec<EventRow>, StoreError> {
+    tracking_events::table
+        .filter(tracking_events::checkout_id.eq(id.as_uuid()))
+        .filter(tracking_events::tracking_number.eq(tracking.number.as_str()))
+        .filter(tracking_events::carrier.eq(tracking.carrier.as_str()))
+        .order((tracking_events::at, tracking_events::id))
+        .select(EventRow::as_select())
+        .load(connection)
+        .await
+        .map_err(store_error)
+}
+
 #[async_trait]
 impl TrackingStore for PgUnitOfWork {
     async fn insert(
@@ -115,15 +132,8 @@ impl TrackingStore for PgUnitOfWork {
         id: CheckoutPubId,
         tracking: &Tracking,
     ) -> Result<Vec<TrackingEvent>, StoreError> {
-        tracking_events::table
-            .filter(tracking_events::checkout_id.eq(id.as_uuid()))
-            .filter(tracking_events::tracking_number.eq(tracking.number.as_str()))
-            .filter(tracking_events::carrier.eq(tracking.carrier.as_str()))
-            .order((tracking_events::at, tracking_events::id))
-            .select(EventRow::as_select())
-            .load(self.connection()?)
-            .await
-            .map_err(store_error)?
+        events_of(self.connection()?, id, tracking)
+            .await?
             .into_iter()
             .map(EventRow::into_event)
             .collect()

@@ -3,9 +3,12 @@
 use async_trait::async_trait;
 use bigdecimal::BigDecimal;
 use chrono::{DateTime, Utc};
+use diesel::dsl::sql;
+use diesel::expression::SqlLiteral;
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
+use diesel::sql_types::Bool;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::catalog::{Inventory, OptionSelection, ProductVariant};
 use lessor_domain::checkout::StockTaken;
 use lessor_domain::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
@@ -135,46 +138,74 @@ impl TryFrom<Row> for ProductVariant {
 
 /// Whether a variant is not archived. Written out, for a value that is bound keeps
 /// the planner from the partial indexes.
-fn is_live() -> diesel::expression::SqlLiteral<diesel::sql_types::Bool> {
-    diesel::dsl::sql("product_variants.status <> 'archived'")
+fn is_live() -> SqlLiteral<Bool> {
+    sql("product_variants.status <> 'archived'")
 }
 
-/// Reads at most one variant of the organization that fits the condition.
-macro_rules! first {
-    ($work:expr, $organization:expr, $condition:expr $(, $lock:ident)?) => {
-        product_variants::table
+type Query = product_variants::BoxedQuery<'static, Pg>;
+
+/// The variants of the organization, archived ones too.
+fn all_of(organization: OrganizationId) -> Query {
+    product_variants::table
+        .filter(product_variants::organization_id.eq(organization.get()))
+        .into_boxed()
+}
+
+/// The variants that the query finds, in its order. Every read of whole variants is of
+/// this one type: to the compiler each new type of statement over this many columns
+/// costs seconds.
+async fn load(
+    connection: &mut AsyncPgConnection,
+    query: Query,
+) -> Result<Vec<ProductVariant>, StoreError> {
+    let rows: Vec<Row> = query
+        .select(Row::as_select())
+        .load(connection)
+        .await
+        .map_err(store_error)?;
+    rows.into_iter().map(ProductVariant::try_from).collect()
+}
+
+/// The first variant that the query finds.
+async fn load_one(
+    connection: &mut AsyncPgConnection,
+    query: Query,
+) -> Result<Option<ProductVariant>, StoreError> {
+    let found = load(connection, query.limit(1)).await?;
+    Ok(found.into_iter().next())
+}
+
+/// Product by product, oldest first.
+fn by_product(query: Query) -> Query {
+    query.order((
+        product_variants::product_id,
+        product_variants::created_at,
+        product_variants::id,
+    ))
+}
+
+/// Locks a variant of the organization and reads it by a statement of its own, which
+/// sees what the holder before committed.
+macro_rules! locked {
+    ($work:expr, $organization:expr, $id:expr, $lock:ident) => {{
+        let connection = $work.connection()?;
+        let held: Option<Uuid> = product_variants::table
             .filter(product_variants::organization_id.eq($organization.get()))
-            .filter($condition)
-            .select(Row::as_select())
-            $(.$lock())?
-            .first($work.connection()?)
+            .filter(product_variants::id.eq($id.as_uuid()))
+            .select(product_variants::id)
+            .$lock()
+            .first(connection)
             .await
             .optional()
-            .map_err(store_error)?
-            .map(ProductVariant::try_from)
-            .transpose()
-    };
-}
-
-/// Reads the variants of the organization that fit the condition.
-macro_rules! all {
-    ($work:expr, $organization:expr, $condition:expr) => {
-        product_variants::table
-            .filter(product_variants::organization_id.eq($organization.get()))
-            .filter($condition)
-            .order((
-                product_variants::product_id,
-                product_variants::created_at,
-                product_variants::id,
-            ))
-            .select(Row::as_select())
-            .load($work.connection()?)
-            .await
-            .map_err(store_error)?
-            .into_iter()
-            .map(ProductVariant::try_from)
-            .collect()
-    };
+            .map_err(store_error)?;
+        match held {
+            Some(held) => {
+                let one = all_of($organization).filter(product_variants::id.eq(held));
+                load_one(connection, one).await
+            }
+            None => Ok(None),
+        }
+    }};
 }
 
 fn uuids(ids: &[ProductVariantPubId]) -> Vec<Uuid> {
@@ -197,7 +228,8 @@ impl VariantStore for PgUnitOfWork {
         organization: OrganizationId,
         id: ProductVariantPubId,
     ) -> Result<Option<ProductVariant>, StoreError> {
-        first!(self, organization, product_variants::id.eq(id.as_uuid()))
+        let one = all_of(organization).filter(product_variants::id.eq(id.as_uuid()));
+        load_one(self.connection()?, one).await
     }
 
     async fn find_by_sku(
@@ -205,35 +237,18 @@ impl VariantStore for PgUnitOfWork {
         organization: OrganizationId,
         sku: &Sku,
     ) -> Result<Option<ProductVariant>, StoreError> {
-        let own = || {
-            product_variants::table
-                .filter(product_variants::organization_id.eq(organization.get()))
-                .filter(product_variants::sku.eq(sku.as_str().to_owned()))
-                .select(Row::as_select())
-        };
+        let own = || all_of(organization).filter(product_variants::sku.eq(text(sku)));
         let connection = self.connection()?;
-        let live: Option<Row> = own()
-            .filter(is_live())
-            .first(connection)
-            .await
-            .optional()
-            .map_err(store_error)?;
-        let found = match live {
-            Some(row) => Some(row),
-            None => own()
-                .filter(diesel::dsl::sql::<diesel::sql_types::Bool>(
-                    "product_variants.status = 'archived'",
-                ))
-                .order((
-                    product_variants::updated_at.desc(),
-                    product_variants::id.desc(),
-                ))
-                .first(connection)
-                .await
-                .optional()
-                .map_err(store_error)?,
-        };
-        found.map(ProductVariant::try_from).transpose()
+        if let Some(live) = load_one(connection, own().filter(is_live())).await? {
+            return Ok(Some(live));
+        }
+        let archived = own()
+            .filter(sql::<Bool>("product_variants.status = 'archived'"))
+            .order((
+                product_variants::updated_at.desc(),
+                product_variants::id.desc(),
+            ));
+        load_one(connection, archived).await
     }
 
     async fn find_by_external_id(
@@ -241,11 +256,10 @@ impl VariantStore for PgUnitOfWork {
         organization: OrganizationId,
         id: &ExternalId,
     ) -> Result<Option<ProductVariant>, StoreError> {
-        first!(
-            self,
-            organization,
-            is_live().and(product_variants::external_id.eq(id.as_str().to_owned()))
-        )
+        let one = all_of(organization)
+            .filter(is_live())
+            .filter(product_variants::external_id.eq(text(id)));
+        load_one(self.connection()?, one).await
     }
 
     async fn get_many(
@@ -253,11 +267,10 @@ impl VariantStore for PgUnitOfWork {
         organization: OrganizationId,
         ids: &[ProductVariantPubId],
     ) -> Result<Vec<ProductVariant>, StoreError> {
-        all!(
-            self,
-            organization,
-            is_live().and(product_variants::id.eq_any(uuids(ids)))
-        )
+        let those = all_of(organization)
+            .filter(is_live())
+            .filter(product_variants::id.eq_any(uuids(ids)));
+        load(self.connection()?, by_product(those)).await
     }
 
     async fn get_many_with_archived(
@@ -265,7 +278,8 @@ impl VariantStore for PgUnitOfWork {
         organization: OrganizationId,
         ids: &[ProductVariantPubId],
     ) -> Result<Vec<ProductVariant>, StoreError> {
-        all!(self, organization, product_variants::id.eq_any(uuids(ids)))
+        let those = all_of(organization).filter(product_variants::id.eq_any(uuids(ids)));
+        load(self.connection()?, by_product(those)).await
     }
 
     async fn of_products(
@@ -274,11 +288,10 @@ impl VariantStore for PgUnitOfWork {
         products: &[ProductPubId],
     ) -> Result<Vec<ProductVariant>, StoreError> {
         let products: Vec<Uuid> = products.iter().map(ProductPubId::as_uuid).collect();
-        all!(
-            self,
-            organization,
-            is_live().and(product_variants::product_id.eq_any(products))
-        )
+        let those = all_of(organization)
+            .filter(is_live())
+            .filter(product_variants::product_id.eq_any(products));
+        load(self.connection()?, by_product(those)).await
     }
 
     async fn list(
@@ -287,16 +300,13 @@ impl VariantStore for PgUnitOfWork {
         product: ProductPubId,
         page: Page,
     ) -> Result<Vec<ProductVariant>, StoreError> {
-        let oldest_first = product_variants::table
-            .filter(product_variants::organization_id.eq(organization.get()))
+        let oldest_first = all_of(organization)
             .filter(product_variants::product_id.eq(product.as_uuid()))
             .filter(is_live())
             .order((product_variants::created_at, product_variants::id))
-            .limit(page.limit.into())
-            .select(Row::as_select());
-        let connection = self.connection()?;
-        match page.start {
-            Start::Offset(offset) => oldest_first.offset(offset.into()).load(connection).await,
+            .limit(page.limit.into());
+        let query = match page.start {
+            Start::Offset(offset) => oldest_first.offset(offset.into()),
             Start::After(id) => {
                 let mark = Mark {
                     table: "product_variants",
@@ -304,16 +314,10 @@ impl VariantStore for PgUnitOfWork {
                     organization,
                     id,
                 };
-                oldest_first
-                    .filter(after(&mark, SortOrder::Ascending))
-                    .load(connection)
-                    .await
+                oldest_first.filter(after(&mark, SortOrder::Ascending))
             }
-        }
-        .map_err(store_error)?
-        .into_iter()
-        .map(ProductVariant::try_from)
-        .collect()
+        };
+        load(self.connection()?, query).await
     }
 
     async fn lock(
@@ -321,8 +325,7 @@ impl VariantStore for PgUnitOfWork {
         organization: OrganizationId,
         id: ProductVariantPubId,
     ) -> Result<Option<ProductVariant>, StoreError> {
-        let condition = product_variants::id.eq(id.as_uuid());
-        first!(self, organization, condition, for_update)
+        locked!(self, organization, id, for_update)
     }
 
     async fn lock_shared(
@@ -330,8 +333,7 @@ impl VariantStore for PgUnitOfWork {
         organization: OrganizationId,
         id: ProductVariantPubId,
     ) -> Result<Option<ProductVariant>, StoreError> {
-        let condition = product_variants::id.eq(id.as_uuid());
-        first!(self, organization, condition, for_share)
+        locked!(self, organization, id, for_share)
     }
 
     async fn update(&mut self, variant: &mut ProductVariant) -> Result<(), StoreError> {

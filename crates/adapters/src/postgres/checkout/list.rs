@@ -11,11 +11,9 @@ use lessor_domain::ports::{
 use lessor_domain::time::{Day, Timestamp};
 use uuid::Uuid;
 
-use super::row::CheckoutRow;
+use super::row::{CheckoutRow, Query, load_rows};
 use crate::postgres::error::store_error;
 use crate::postgres::schema::checkouts;
-
-type Query<'a> = checkouts::BoxedQuery<'a, Pg>;
 
 /// The checkouts that the filter shows.
 fn shown<'a>(scope: Scope, filter: &'a CheckoutFilter) -> Query<'a> {
@@ -169,17 +167,6 @@ impl Cursor {
     }
 }
 
-async fn load(
-    connection: &mut AsyncPgConnection,
-    query: Query<'_>,
-) -> Result<Vec<CheckoutRow>, StoreError> {
-    query
-        .select(CheckoutRow::as_select())
-        .load(connection)
-        .await
-        .map_err(store_error)
-}
-
 /// A page of the checkouts that the filter shows. A cursor that the filter hides
 /// still marks a place; behind one that is not there, there is nothing.
 pub(super) async fn page(
@@ -195,7 +182,7 @@ pub(super) async fn page(
             let query = sorted(shown(scope, filter), sort, order)
                 .offset(i64::from(offset))
                 .limit(i64::from(page.limit));
-            return load(connection, query).await;
+            return load_rows(connection, query).await;
         }
         Start::After(after) => after,
     };
@@ -214,14 +201,14 @@ pub(super) async fn page(
     let mut rows = Vec::new();
     if let Some(query) = cursor.behind_with_value(shown(scope, filter), sort, order) {
         let query = sorted(query, sort, order).limit(i64::from(page.limit));
-        rows = load(connection, query).await?;
+        rows = load_rows(connection, query).await?;
     }
     let missing =
         i64::from(page.limit).saturating_sub(i64::try_from(rows.len()).unwrap_or(i64::MAX));
     if missing > 0
         && let Some(query) = cursor.behind_without_value(shown(scope, filter), sort, order)
     {
-        rows.extend(load(connection, sorted(query, sort, order).limit(missing)).await?);
+        rows.extend(load_rows(connection, sorted(query, sort, order).limit(missing)).await?);
     }
     Ok(rows)
 }

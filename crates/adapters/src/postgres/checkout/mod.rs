@@ -5,8 +5,6 @@ mod list;
 mod queues;
 mod row;
 
-use std::collections::HashMap;
-
 use async_trait::async_trait;
 use diesel::dsl::{case_when, exists, select};
 use diesel::prelude::*;
@@ -53,51 +51,6 @@ fn names_in_sql(fits: impl Fn(Lifecycle) -> bool) -> String {
         .join(", ")
 }
 
-/// The items of the checkout of this row.
-async fn with_items(
-    connection: &mut AsyncPgConnection,
-    row: Option<CheckoutRow>,
-) -> Result<Option<Checkout>, StoreError> {
-    let Some(row) = row else {
-        return Ok(None);
-    };
-    let items = checkout_items::table
-        .filter(checkout_items::checkout_id.eq(row.id))
-        .order(checkout_items::position)
-        .select(ItemRow::as_select())
-        .load(connection)
-        .await
-        .map_err(store_error)?;
-    row.into_checkout(items).map(Some)
-}
-
-/// The items of the checkouts of these rows, in their order.
-async fn all_with_items(
-    connection: &mut AsyncPgConnection,
-    rows: Vec<CheckoutRow>,
-) -> Result<Vec<Checkout>, StoreError> {
-    let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
-    let mut items: HashMap<Uuid, Vec<ItemRow>> = HashMap::new();
-    if !ids.is_empty() {
-        let found: Vec<ItemRow> = checkout_items::table
-            .filter(checkout_items::checkout_id.eq_any(&ids))
-            .order(checkout_items::position)
-            .select(ItemRow::as_select())
-            .load(connection)
-            .await
-            .map_err(store_error)?;
-        for item in found {
-            items.entry(item.checkout_id).or_default().push(item);
-        }
-    }
-    rows.into_iter()
-        .map(|row| {
-            let own = items.remove(&row.id).unwrap_or_default();
-            row.into_checkout(own)
-        })
-        .collect()
-}
-
 async fn find_open(
     connection: &mut AsyncPgConnection,
     scope: Scope,
@@ -105,19 +58,14 @@ async fn find_open(
     variant: ProductVariantPubId,
     term: Option<LeaseTermPubId>,
 ) -> Result<Option<Checkout>, StoreError> {
-    let row = checkouts::table
+    let open = checkouts::table
         .filter(checkouts::mode.eq(scope.mode.as_str()))
         .filter(checkouts::customer_id.eq(customer.as_uuid()))
         .filter(checkouts::variant_id.eq(variant.as_uuid()))
         .filter(checkouts::term_id.is_not_distinct_from(term.map(|term| term.as_uuid())))
         .filter(checkouts::lifecycle.ne_all(names(Lifecycle::is_ended)))
-        .filter(checkouts::organization_id.eq(scope.organization_id.get()))
-        .select(CheckoutRow::as_select())
-        .first(connection)
-        .await
-        .optional()
-        .map_err(store_error)?;
-    with_items(connection, row).await
+        .filter(checkouts::organization_id.eq(scope.organization_id.get()));
+    row::load_one(connection, open.into_boxed()).await
 }
 
 async fn has_external_order(
@@ -213,30 +161,16 @@ impl CheckoutStore for PgUnitOfWork {
     }
 
     async fn get(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError> {
-        let connection = self.connection()?;
-        let row = checkouts::table
-            .find(id.as_uuid())
-            .select(CheckoutRow::as_select())
-            .first(connection)
-            .await
-            .optional()
-            .map_err(store_error)?;
-        with_items(connection, row).await
+        let one = checkouts::table.find(id.as_uuid());
+        row::load_one(self.connection()?, one.into_boxed()).await
     }
 
     async fn find_by_page_token(
         &mut self,
         hash: &[u8; 32],
     ) -> Result<Option<Checkout>, StoreError> {
-        let connection = self.connection()?;
-        let row = checkouts::table
-            .filter(checkouts::page_token_hash.eq(hash.as_slice()))
-            .select(CheckoutRow::as_select())
-            .first(connection)
-            .await
-            .optional()
-            .map_err(store_error)?;
-        with_items(connection, row).await
+        let one = checkouts::table.filter(checkouts::page_token_hash.eq(hash.as_slice()));
+        row::load_one(self.connection()?, one.into_boxed()).await
     }
 
     async fn set_page_token(
@@ -350,7 +284,7 @@ impl CheckoutStore for PgUnitOfWork {
     ) -> Result<Vec<Checkout>, StoreError> {
         let connection = self.connection()?;
         let rows = list::page(connection, scope, filter, sort, order, page).await?;
-        all_with_items(connection, rows).await
+        row::with_items(connection, rows).await
     }
 
     async fn count(&mut self, scope: Scope, filter: &CheckoutFilter) -> Result<u64, StoreError> {
@@ -360,15 +294,19 @@ impl CheckoutStore for PgUnitOfWork {
     async fn lock(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError> {
         let connection = self.connection()?;
         // Whoever only refers to the checkout (an event, a job) is not kept waiting.
-        let row = checkouts::table
+        let held: Option<Uuid> = checkouts::table
             .find(id.as_uuid())
-            .select(CheckoutRow::as_select())
+            .select(checkouts::id)
             .for_no_key_update()
             .first(connection)
             .await
             .optional()
             .map_err(store_error)?;
-        with_items(connection, row).await
+        // Read by a statement of its own, which sees what the holder before committed.
+        match held {
+            Some(held) => row::load_one(connection, checkouts::table.find(held).into_boxed()).await,
+            None => Ok(None),
+        }
     }
 
     /// After [`StoreError::Conflict`] the unit of work can only be dropped: Postgres
@@ -450,9 +388,7 @@ impl CheckoutStore for PgUnitOfWork {
         variant: ProductVariantPubId,
         limit: u32,
     ) -> Result<Vec<Checkout>, StoreError> {
-        let connection = self.connection()?;
-        let rows = queues::lock_waiting_for_stock(connection, variant, limit).await?;
-        all_with_items(connection, rows).await
+        queues::lock_waiting_for_stock(self.connection()?, variant, limit).await
     }
 
     async fn waiting_for_location(

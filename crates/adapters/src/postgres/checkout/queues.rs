@@ -1,19 +1,20 @@
 //! What workers look for. The conditions are those of the partial indexes, word
 //! for word: Postgres takes such an index only for a condition that implies it.
 
+use std::collections::HashMap;
+
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
-use lessor_domain::checkout::{Lifecycle, Phase};
+use lessor_domain::checkout::{Checkout, Lifecycle, Phase};
 use lessor_domain::ids::{CheckoutPubId, OrganizationId, ProductVariantPubId};
 use lessor_domain::ports::StoreError;
 use lessor_domain::time::{Day, Timestamp};
 use uuid::Uuid;
 
-use super::row::CheckoutRow;
-use super::{ids, names_in_sql};
+use super::{ids, names_in_sql, row};
 use crate::postgres::error::store_error;
 use crate::postgres::schema::checkouts;
 
@@ -29,8 +30,8 @@ pub(super) async fn lock_waiting_for_stock(
     connection: &mut AsyncPgConnection,
     variant: ProductVariantPubId,
     limit: u32,
-) -> Result<Vec<CheckoutRow>, StoreError> {
-    checkouts::table
+) -> Result<Vec<Checkout>, StoreError> {
+    let held: Vec<Uuid> = checkouts::table
         .filter(checkouts::variant_id.eq(variant.as_uuid()))
         .filter(sql::<Bool>(
             "lifecycle IN ('waitlistedAfterProfile', 'waitlistedAfterDeposit')",
@@ -42,11 +43,19 @@ pub(super) async fn lock_waiting_for_stock(
             checkouts::id,
         ))
         .limit(i64::from(limit))
-        .select(CheckoutRow::as_select())
+        .select(checkouts::id)
         .for_no_key_update()
         .load(connection)
         .await
-        .map_err(store_error)
+        .map_err(store_error)?;
+    // Read by a statement of its own, which sees what holders before committed.
+    let those = checkouts::table.filter(checkouts::id.eq_any(&held));
+    let mut found: HashMap<CheckoutPubId, Checkout> = row::load(connection, those.into_boxed())
+        .await?
+        .into_iter()
+        .map(|checkout| (checkout.id, checkout))
+        .collect();
+    Ok(ids(held).iter().filter_map(|id| found.remove(id)).collect())
 }
 
 /// Those that wait for the organization to serve them, behind `after`, which marks

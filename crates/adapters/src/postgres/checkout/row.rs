@@ -1,6 +1,10 @@
-//! Rows of checkouts and their items, and how they become entities.
+//! Rows of checkouts and their items, how they are read, and how they become entities.
 
+use std::collections::HashMap;
+
+use diesel::pg::Pg;
 use diesel::prelude::*;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::address::Address;
 use lessor_domain::checkout::{
     Checkout, CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, LeaseDates, MilestoneTimes,
@@ -20,12 +24,13 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::postgres::decode::{Place, counted, json};
+use crate::postgres::error::store_error;
 use crate::postgres::schema::{checkout_items, checkouts};
 
 /// A checkout without its items, and without what only the store knows: the page
 /// token's hash, the place in a queue, the turn of its shipment.
 #[derive(Debug, Queryable, Selectable, Insertable, AsChangeset)]
-#[diesel(table_name = checkouts, check_for_backend(diesel::pg::Pg))]
+#[diesel(table_name = checkouts, check_for_backend(Pg))]
 #[diesel(treat_none_as_null = true, treat_none_as_default_value = false)]
 pub(super) struct CheckoutRow {
     pub(super) id: Uuid,
@@ -89,9 +94,71 @@ pub(super) struct CheckoutRow {
     pub(super) version: i64,
 }
 
+/// Checkouts to be read. Every read of whole checkouts is of this one type: to the
+/// compiler each new type of statement over this many columns costs many seconds.
+pub(super) type Query<'a> = checkouts::BoxedQuery<'a, Pg>;
+
+/// The rows that the query finds, in its order.
+pub(super) async fn load_rows(
+    connection: &mut AsyncPgConnection,
+    query: Query<'_>,
+) -> Result<Vec<CheckoutRow>, StoreError> {
+    query
+        .select(CheckoutRow::as_select())
+        .load(connection)
+        .await
+        .map_err(store_error)
+}
+
+/// The checkouts that the query finds, in its order, with their items: two statements,
+/// however many they are.
+pub(super) async fn load(
+    connection: &mut AsyncPgConnection,
+    query: Query<'_>,
+) -> Result<Vec<Checkout>, StoreError> {
+    let rows = load_rows(connection, query).await?;
+    with_items(connection, rows).await
+}
+
+/// The one checkout that the query finds.
+pub(super) async fn load_one(
+    connection: &mut AsyncPgConnection,
+    query: Query<'_>,
+) -> Result<Option<Checkout>, StoreError> {
+    let found = load(connection, query.limit(1)).await?;
+    Ok(found.into_iter().next())
+}
+
+/// The checkouts of these rows, in their order.
+pub(super) async fn with_items(
+    connection: &mut AsyncPgConnection,
+    rows: Vec<CheckoutRow>,
+) -> Result<Vec<Checkout>, StoreError> {
+    let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
+    let mut items: HashMap<Uuid, Vec<ItemRow>> = HashMap::new();
+    if !ids.is_empty() {
+        let found: Vec<ItemRow> = checkout_items::table
+            .filter(checkout_items::checkout_id.eq_any(&ids))
+            .order(checkout_items::position)
+            .select(ItemRow::as_select())
+            .load(connection)
+            .await
+            .map_err(store_error)?;
+        for item in found {
+            items.entry(item.checkout_id).or_default().push(item);
+        }
+    }
+    rows.into_iter()
+        .map(|row| {
+            let own = items.remove(&row.id).unwrap_or_default();
+            row.into_checkout(own)
+        })
+        .collect()
+}
+
 /// A leased thing.
 #[derive(Debug, Queryable, Selectable, Insertable)]
-#[diesel(table_name = checkout_items, check_for_backend(diesel::pg::Pg))]
+#[diesel(table_name = checkout_items, check_for_backend(Pg))]
 #[diesel(treat_none_as_default_value = false)]
 pub(super) struct ItemRow {
     id: Uuid,
