@@ -136,7 +136,7 @@ impl Checkout {
             }
             Move::Refused => return Err(self.refusal(kind, by.actor)),
         }
-        self.guard(&event)?;
+        self.guard(&event, by.actor)?;
         if self.is_recorded_already(&event) {
             applied.outcome = Outcome::AlreadyApplied;
             return Ok(applied);
@@ -185,7 +185,7 @@ impl Checkout {
     }
 
     /// What the table cannot see because it lies in the data.
-    fn guard(&self, event: &Event) -> Result<(), TransitionError> {
+    fn guard(&self, event: &Event, actor: Actor) -> Result<(), TransitionError> {
         let refuse = |why: &str| {
             Err(TransitionError {
                 from: self.lifecycle(),
@@ -204,6 +204,12 @@ impl Checkout {
                 if self.shipment.shipped_at.is_none() =>
             {
                 refuse("the goods are not shipped: it can go back to orderConfirmed")
+            }
+            // A carrier's word that comes late is passed over; a person is told.
+            Event::FulfillmentFailed { .. }
+                if actor == Actor::Operator && self.shipment.delivered_at.is_some() =>
+            {
+                refuse("the goods are delivered: they come back by a return")
             }
             // Whoever captured it, and wherever: nobody leases what they did not sign.
             Event::DepositCaptured { .. } if self.signed_at.is_none() => {
@@ -224,7 +230,8 @@ impl Checkout {
         }
     }
 
-    /// Whether an event that leaves the state as it is has been recorded before.
+    /// Whether an event that the state allows has been recorded before, or was overtaken by
+    /// what the checkout has recorded since.
     const fn is_recorded_already(&self, event: &Event) -> bool {
         match event {
             Event::DocumentsSigned => self.signed_at.is_some(),
@@ -232,6 +239,9 @@ impl Checkout {
                 self.shipment.delivered_at.is_some()
                     && matches!(self.state.lifecycle, Lifecycle::Shipped)
             }
+            // A carrier that reports a failure after the delivery is too late, also while the
+            // checkout still waits for its subscription.
+            Event::FulfillmentFailed { .. } => self.shipment.delivered_at.is_some(),
             _ => false,
         }
     }

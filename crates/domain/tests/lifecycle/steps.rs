@@ -6,6 +6,7 @@ use lessor_domain::checkout::{
     StockTaken,
 };
 use lessor_domain::customer::{CreditStatus, IdentityStatus};
+use lessor_domain::fulfillment::TrackingStatus;
 use lessor_domain::testing::Fixtures;
 
 use crate::events::{Details, card, event};
@@ -307,6 +308,98 @@ fn an_exception_goes_back_to_where_it_came_from() {
     let delivered = story.walk(&[EventKind::Delivered], DETAILS);
     assert_eq!(delivered.effects, [Effect::CreateSubscription]);
     assert_eq!(story.checkout.lifecycle(), Lifecycle::Shipped);
+}
+
+/// Every order of the items, each once.
+fn permutations<T: Copy>(items: &[T]) -> Vec<Vec<T>> {
+    items.iter().fold(vec![Vec::new()], |orders, item| {
+        orders
+            .iter()
+            .flat_map(|order| {
+                (0..=order.len()).map(|place| {
+                    let mut longer = order.clone();
+                    longer.insert(place, *item);
+                    longer
+                })
+            })
+            .collect()
+    })
+}
+
+#[test]
+fn every_order_of_a_carriers_reports_ends_in_the_same_state() {
+    let reports = [
+        EventKind::FulfillmentFailed,
+        EventKind::ShipmentResumed,
+        EventKind::Delivered,
+        // Each of these arrives twice.
+        EventKind::FulfillmentFailed,
+        EventKind::ShipmentResumed,
+        EventKind::Delivered,
+    ];
+    let orders = permutations(&reports);
+    assert_eq!(orders.len(), 720);
+    for order in orders {
+        let mut story = Story::new();
+        story.walk(TO_DEPOSIT, DETAILS);
+        story.walk(TO_CONFIRMATION, DETAILS);
+        story.walk(&[EventKind::Fulfilled], DETAILS);
+        let delivered = story.make.tick();
+        let mut effects = Vec::new();
+        for kind in &order {
+            let reported = event(*kind, DETAILS, &story.checkout, &story.make, delivered);
+            let at = story.make.tick();
+            let by = Circumstances::new(at, Actor::Provider);
+            let applied = story.checkout.apply(reported, &by, &Facts::NONE).unwrap();
+            effects.extend(applied.effects);
+        }
+        let checkout = &story.checkout;
+        assert_eq!(checkout.lifecycle(), Lifecycle::Shipped, "{order:?}");
+        assert_eq!(
+            (
+                checkout.shipment.delivered_at,
+                checkout.shipment.status,
+                effects
+            ),
+            (
+                Some(delivered),
+                Some(TrackingStatus::Delivered),
+                vec![Effect::CreateSubscription]
+            ),
+            "{order:?}"
+        );
+        story.walk(&[EventKind::SubscriptionStarted], DETAILS);
+        assert_eq!(story.checkout.lifecycle(), Lifecycle::LeaseActive);
+        for kind in &order {
+            let late = event(*kind, DETAILS, &story.checkout, &story.make, delivered);
+            assert_eq!(story.tell(late).outcome, Outcome::AlreadyApplied, "{kind}");
+        }
+    }
+}
+
+#[test]
+fn an_operator_is_told_that_delivered_goods_have_no_exception() {
+    let mut story = Story::new();
+    story.walk(TO_DEPOSIT, DETAILS);
+    story.walk(TO_CONFIRMATION, DETAILS);
+    story.walk(&[EventKind::Fulfilled, EventKind::Delivered], DETAILS);
+    let before = story.checkout.clone();
+    let at = story.make.tick();
+    let mut fail = |actor| {
+        story.checkout.apply(
+            Event::FulfillmentFailed { reason: None },
+            &Circumstances::new(at, actor),
+            &Facts::NONE,
+        )
+    };
+    let refused = fail(Actor::Operator).unwrap_err();
+    assert_eq!(
+        refused.why,
+        "the goods are delivered: they come back by a return"
+    );
+    let late = fail(Actor::Provider).unwrap();
+    assert_eq!(late.outcome, Outcome::AlreadyApplied);
+    assert_eq!(story.checkout, before);
 }
 
 #[test]
