@@ -8,7 +8,12 @@
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
     clippy::float_arithmetic,
-    clippy::string_slice
+    clippy::string_slice,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::get_unwrap
 )]
 
 pub mod access;

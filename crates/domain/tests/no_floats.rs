@@ -32,6 +32,44 @@ fn names_a_float(line: &str) -> bool {
     })
 }
 
+/// Whether the code of a line, without its comment and its texts, has a literal with a decimal
+/// point or an exponent: a float whose type is inferred. `pair.0.1` and `0..1` are none.
+fn has_a_float_literal(line: &str) -> bool {
+    let code = line.split("//").next().unwrap_or_default();
+    let code = code.split("r#\"").next().unwrap_or_default();
+    // What stands between quotation marks is every second part.
+    code.split('"').step_by(2).any(|code| {
+        let letters: Vec<char> = code.chars().collect();
+        let is_word = |letter: &char| letter.is_alphanumeric() || *letter == '_';
+        (0..letters.len()).any(|start| {
+            let begins = letters[start].is_ascii_digit()
+                && !letters[..start]
+                    .last()
+                    .is_some_and(|before| is_word(before) || *before == '.');
+            let word: Vec<char> = letters[start..]
+                .iter()
+                .copied()
+                .take_while(is_word)
+                .collect();
+            let rest = &letters[start + word.len()..];
+            let has_point = rest.first() == Some(&'.')
+                && !rest
+                    .get(1)
+                    .is_some_and(|next| *next == '.' || next.is_alphabetic() || *next == '_');
+            let is_hexadecimal = word.get(1) == Some(&'x');
+            let has_exponent = word
+                .iter()
+                .position(|letter| matches!(letter, 'e' | 'E'))
+                .is_some_and(|place| {
+                    word[..place]
+                        .iter()
+                        .all(|c| c.is_ascii_digit() || *c == '_')
+                });
+            begins && (has_point || (has_exponent && !is_hexadecimal))
+        })
+    })
+}
+
 #[test]
 fn no_source_names_a_float() {
     let sources = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
@@ -44,7 +82,11 @@ fn no_source_names_a_float() {
     for path in sources {
         let text = fs::read_to_string(&path).unwrap();
         for (line, number) in text.lines().zip(1..) {
-            assert!(!names_a_float(line), "{}:{number}: {line}", path.display());
+            assert!(
+                !names_a_float(line) && !has_a_float_literal(line),
+                "{}:{number}: {line}",
+                path.display()
+            );
         }
     }
 }
@@ -61,4 +103,26 @@ fn a_float_would_be_seen() {
         assert!(names_a_float(line), "{line}");
     }
     assert!(!names_a_float("let half64 = of6400;"));
+    for line in [
+        "let x = 1.5;",
+        "f(0.0)",
+        "let x = 2. * y;",
+        "1e9",
+        "[3_0.1]",
+        "2E-3",
+    ] {
+        assert!(has_a_float_literal(line), "{line}");
+    }
+    for line in [
+        "for n in 0..12 {",
+        "1..=120 => self.0.1",
+        r#"Money::parse("1299.00", usd) // 12.5"#,
+        "/// 12.5 %",
+        "10_i64.pow(4)",
+        "1.max(2)",
+        "0x1e5",
+        "1_u32 << 7",
+    ] {
+        assert!(!has_a_float_literal(line), "{line}");
+    }
 }

@@ -162,6 +162,10 @@ mod tests {
         let tie = payment(20, 8, 1, 1);
         assert_eq!(tie.constant_yield_fast(discount("80")), None);
         assert_eq!(tie.constant_yield_exact(discount("80"), 1, 1), Some(13));
+        // Half a minor unit: 8 − 7.5.
+        let tie = payment(8, 8, 1, 1);
+        assert_eq!(tie.constant_yield_fast(discount("80")), None);
+        assert_eq!(tie.at_discount(discount("80")), Ok(1));
         // Both payments in advance: 201/2.
         let tie = payment(201, 0, 2, 2);
         assert_eq!(tie.at_discount(discount("50")).unwrap(), 101);

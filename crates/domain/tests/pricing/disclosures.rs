@@ -4,10 +4,13 @@ use chrono::NaiveDate;
 use lessor_domain::money::Currency;
 use lessor_domain::percentage::Percentage;
 use lessor_domain::pricing::disclosure::{
-    DisclosureHeader, FurnitureCharges, FurnitureLeaseDisclosure, LeasedItem, MileageLimit,
-    NamedAmount, PurchaseOption, VehicleCharges, VehicleLeaseDisclosure,
+    DisclosureHeader, FurnitureCharges, FurnitureLeaseDisclosure, InsuranceDisclosure, LeasedItem,
+    MileageLimit, NamedAmount, NonsegregatedTerms, PurchaseOption, VehicleCharges,
+    VehicleLeaseDisclosure,
 };
-use lessor_domain::pricing::{LeaseTerms, Rate, RateCard, quote};
+use lessor_domain::pricing::{
+    LeaseQuote, LeaseTerms, PaymentTax, Rate, RateCard, RentMethod, quote,
+};
 
 use crate::{eur, usd};
 
@@ -63,6 +66,16 @@ fn every_line_of_the_furniture_form() {
             pick_up_fee: usd(5_000),
             other_charges: vec![named("Annual cleaning", 3_000)],
             purchase_option: Some(option),
+            nonsegregated: NonsegregatedTerms {
+                further_official_fees_and_taxes: usd(2_000),
+                insurance: InsuranceDisclosure::ByLessor {
+                    coverage: vec![named("Damage and theft", 129_900)],
+                    premium: usd(24 * 650),
+                },
+                late_payment_charge: Some(usd(1_500)),
+                early_termination: Some(RentMethod::ConstantYield),
+                early_purchase: Some(RentMethod::RuleOf78),
+            },
         },
     )
     .unwrap();
@@ -89,6 +102,190 @@ fn every_line_of_the_furniture_form() {
     assert_eq!(form.purchase_option, Some(option));
     assert_eq!(form.property, sofa());
     assert_eq!(form.header, header(31));
+
+    let second = &form.nonsegregated;
+    assert_eq!(second.official_fees_and_taxes, usd(2_000));
+    assert_eq!(
+        second.insurance,
+        InsuranceDisclosure::ByLessor {
+            coverage: vec![named("Damage and theft", 129_900)],
+            premium: quote.insurance.checked_mul(24).unwrap(),
+        }
+    );
+    assert_eq!(second.late_payment_charge, Some(usd(1_500)));
+    assert_eq!(second.early_termination, Some(RentMethod::ConstantYield));
+    assert_eq!(second.early_purchase, Some(RentMethod::RuleOf78));
+}
+
+fn taxed_lease() -> LeaseQuote {
+    LeaseTerms::new(
+        usd(2_000_000),
+        usd(1_000_000),
+        "36".parse().unwrap(),
+        Rate::AnnualRate("6".parse().unwrap()),
+    )
+    .tax(PaymentTax::Amount(usd(1_225)))
+    .quote()
+    .unwrap()
+}
+
+/// What the payment contains beside base payment and tax is part of every sum of payments.
+#[test]
+fn a_vehicle_lease_with_a_service_contract() {
+    let lease = taxed_lease();
+    let with = |other_monthly| {
+        VehicleLeaseDisclosure::new(
+            &lease,
+            header(1),
+            VehicleCharges {
+                other_monthly,
+                ..VehicleCharges::none(Currency::USD)
+            },
+        )
+        .unwrap()
+    };
+    let services = vec![
+        named("Service contract", 2_000),
+        named("Roadside help", 500),
+    ];
+    let (plain, form) = (with(Vec::new()), with(services.clone()));
+    assert_eq!(form.determination.other, services);
+    assert_eq!(form.determination.base_payment, lease.base_payment);
+    assert_eq!(form.determination.tax, usd(1_225));
+    let payment = usd(lease.monthly_payment.minor() + 2_500);
+    assert_eq!(form.determination.total_monthly_payment, payment);
+    assert_eq!(form.monthly_payments.payment, payment);
+    assert_eq!(form.amount_due.first_monthly_payment, payment);
+    for (more, less) in [
+        (form.monthly_payments.total, plain.monthly_payments.total),
+        (form.total_of_payments, plain.total_of_payments),
+    ] {
+        assert_eq!(more.checked_sub(less), Ok(usd(36 * 2_500)));
+    }
+}
+
+#[test]
+fn official_fees_and_taxes_are_counted_wherever_they_are_paid() {
+    let lease = taxed_lease();
+    let terms = NonsegregatedTerms {
+        further_official_fees_and_taxes: usd(700),
+        insurance: InsuranceDisclosure::ByLessee {
+            coverage: vec![named("Liability", 10_000_000)],
+        },
+        ..NonsegregatedTerms::none(Currency::USD)
+    };
+    let vehicle = VehicleLeaseDisclosure::new(
+        &lease,
+        header(1),
+        VehicleCharges {
+            title_fees: usd(7_500),
+            registration_fees: usd(6_000),
+            nonsegregated: terms.clone(),
+            ..VehicleCharges::none(Currency::USD)
+        },
+    )
+    .unwrap();
+    let furniture = FurnitureLeaseDisclosure::of_lease(
+        &lease,
+        usd(0),
+        header(1),
+        sofa(),
+        FurnitureCharges {
+            nonsegregated: terms.clone(),
+            ..FurnitureCharges::none(Currency::USD)
+        },
+    )
+    .unwrap();
+    let taxes = 36 * 1_225 + 700;
+    assert_eq!(
+        vehicle.nonsegregated.official_fees_and_taxes,
+        usd(7_500 + 6_000 + taxes)
+    );
+    assert_eq!(furniture.nonsegregated.official_fees_and_taxes, usd(taxes));
+    for second in [vehicle.nonsegregated, furniture.nonsegregated] {
+        assert_eq!(second.insurance, terms.insurance);
+        assert_eq!(
+            (
+                second.late_payment_charge,
+                second.early_termination,
+                second.early_purchase
+            ),
+            (None, None, None)
+        );
+    }
+}
+
+#[test]
+fn the_second_part_refuses_what_is_out_of_range() {
+    let lease = taxed_lease();
+    let refused = |nonsegregated| {
+        let charges = VehicleCharges {
+            nonsegregated,
+            ..VehicleCharges::none(Currency::USD)
+        };
+        VehicleLeaseDisclosure::new(&lease, header(1), charges)
+            .unwrap_err()
+            .to_string()
+    };
+    let none = || NonsegregatedTerms::none(Currency::USD);
+    let by_lessor = |coverage, premium| InsuranceDisclosure::ByLessor { coverage, premium };
+    for (terms, figure) in [
+        (
+            NonsegregatedTerms {
+                further_official_fees_and_taxes: usd(-1),
+                ..none()
+            },
+            "the sum of further official fees and taxes",
+        ),
+        (
+            NonsegregatedTerms {
+                insurance: by_lessor(Vec::new(), usd(-1)),
+                ..none()
+            },
+            "the insurance premium",
+        ),
+        (
+            NonsegregatedTerms {
+                insurance: by_lessor(vec![named("x", -1)], usd(0)),
+                ..none()
+            },
+            "the amount of a named line",
+        ),
+        (
+            NonsegregatedTerms {
+                insurance: InsuranceDisclosure::ByLessee {
+                    coverage: vec![named("x", -1)],
+                },
+                ..none()
+            },
+            "the amount of a named line",
+        ),
+        (
+            NonsegregatedTerms {
+                late_payment_charge: Some(usd(-1)),
+                ..none()
+            },
+            "the charge for a late payment",
+        ),
+    ] {
+        assert_eq!(
+            refused(terms),
+            format!("{figure} is from 0 to 999999999.99")
+        );
+    }
+    for terms in [
+        NonsegregatedTerms::none("EUR".parse().unwrap()),
+        NonsegregatedTerms {
+            insurance: by_lessor(Vec::new(), eur(1)),
+            ..none()
+        },
+        NonsegregatedTerms {
+            late_payment_charge: Some(eur(1)),
+            ..none()
+        },
+    ] {
+        assert!(refused(terms).contains("cannot be combined"));
+    }
 }
 
 /// A lease with three payments in advance and one with none, on both forms.

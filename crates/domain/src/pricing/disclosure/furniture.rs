@@ -1,6 +1,6 @@
 use super::{
-    DisclosureHeader, Instalments, MonthlyPayments, NamedAmount, OtherCharges, PurchaseOption,
-    check_purchase_option, sum,
+    DisclosureHeader, Instalments, MonthlyPayments, NamedAmount, NonsegregatedDisclosures,
+    NonsegregatedTerms, OtherCharges, PurchaseOption, check_purchase_option, sum,
 };
 use crate::money::{Currency, Money};
 use crate::pricing::amounts::check_amount;
@@ -38,6 +38,8 @@ pub struct FurnitureCharges {
     pub other_charges: Vec<NamedAmount>,
     /// Option to buy at the end of the term, if there is one.
     pub purchase_option: Option<PurchaseOption>,
+    /// What the second part of the form states.
+    pub nonsegregated: NonsegregatedTerms,
 }
 
 impl FurnitureCharges {
@@ -51,6 +53,7 @@ impl FurnitureCharges {
             pick_up_fee: nothing,
             other_charges: Vec::new(),
             purchase_option: None,
+            nonsegregated: NonsegregatedTerms::none(currency),
         }
     }
 }
@@ -76,7 +79,7 @@ pub struct FurnitureAmountDue {
     pub total: Money,
 }
 
-/// Model form A-3: the segregated disclosures of a lease of furniture or other goods.
+/// Model form A-3: the disclosures of a lease of furniture or other goods.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
@@ -95,6 +98,8 @@ pub struct FurnitureLeaseDisclosure {
     pub total_of_payments: Money,
     /// Purchase option at the end of the lease term, if any.
     pub purchase_option: Option<PurchaseOption>,
+    /// The second part of the form.
+    pub nonsegregated: NonsegregatedDisclosures,
 }
 
 impl FurnitureLeaseDisclosure {
@@ -155,11 +160,12 @@ impl FurnitureLeaseDisclosure {
             term: quote.term,
             in_advance: 1,
         };
-        let no_reduction = Money::zero(quote.currency);
+        let nothing = Money::zero(quote.currency);
         Self::fill(
             instalments,
             quote.deposit,
-            no_reduction,
+            nothing,
+            nothing,
             header,
             property,
             charges,
@@ -183,10 +189,12 @@ impl FurnitureLeaseDisclosure {
             in_advance: lease.payments_in_advance,
         };
         let reduction = lease.capitalized_cost_reduction;
+        let taxes = lease.payment_tax.checked_mul(lease.term.get().into())?;
         Self::fill(
             instalments,
             security_deposit,
             reduction,
+            taxes,
             header,
             property,
             charges,
@@ -197,6 +205,7 @@ impl FurnitureLeaseDisclosure {
         instalments: Instalments,
         security_deposit: Money,
         capitalized_cost_reduction: Money,
+        taxes: Money,
         header: DisclosureHeader,
         property: Vec<LeasedItem>,
         charges: FurnitureCharges,
@@ -237,6 +246,7 @@ impl FurnitureLeaseDisclosure {
             },
             other_charges,
             purchase_option: charges.purchase_option,
+            nonsegregated: charges.nonsegregated.disclose(taxes)?,
         })
     }
 }

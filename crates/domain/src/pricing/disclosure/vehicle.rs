@@ -1,6 +1,6 @@
 use super::{
-    DisclosureHeader, Instalments, MonthlyPayments, NamedAmount, OtherCharges, PurchaseOption,
-    check_purchase_option, sum,
+    DisclosureHeader, Instalments, MonthlyPayments, NamedAmount, NonsegregatedDisclosures,
+    NonsegregatedTerms, OtherCharges, PurchaseOption, check_purchase_option, sum,
 };
 use crate::money::{Currency, Money};
 use crate::pricing::amounts::check_amount;
@@ -19,6 +19,8 @@ pub struct VehicleCharges {
     pub registration_fees: Money,
     /// Further amounts due at signing.
     pub other_at_signing: Vec<NamedAmount>,
+    /// What each monthly payment contains beside base payment and tax, such as a service contract.
+    pub other_monthly: Vec<NamedAmount>,
     /// Disposition fee of a lessee who does not buy the vehicle.
     pub disposition_fee: Money,
     /// Further charges that are not part of the monthly payment.
@@ -27,6 +29,8 @@ pub struct VehicleCharges {
     pub purchase_option: Option<PurchaseOption>,
     /// Mileage beyond which wear is charged, if there is a limit.
     pub mileage_limit: Option<MileageLimit>,
+    /// What the second part of the form states.
+    pub nonsegregated: NonsegregatedTerms,
 }
 
 impl VehicleCharges {
@@ -39,10 +43,12 @@ impl VehicleCharges {
             title_fees: nothing,
             registration_fees: nothing,
             other_at_signing: Vec::new(),
+            other_monthly: Vec::new(),
             disposition_fee: nothing,
             other_charges: Vec::new(),
             purchase_option: None,
             mileage_limit: None,
+            nonsegregated: NonsegregatedTerms::none(currency),
         }
     }
 }
@@ -97,7 +103,7 @@ pub struct HowAmountDueIsPaid {
 }
 
 /// "Your monthly payment is determined as shown below."
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 pub struct PaymentDetermination {
@@ -123,11 +129,13 @@ pub struct PaymentDetermination {
     pub base_payment: Money,
     /// + Monthly sales or use tax.
     pub tax: Money,
+    /// + Further parts of each payment, which the lessor names.
+    pub other: Vec<NamedAmount>,
     /// = Total monthly payment.
     pub total_monthly_payment: Money,
 }
 
-/// Model form A-2: the segregated disclosures of a closed-end or net vehicle lease.
+/// Model form A-2: the disclosures of a closed-end or net vehicle lease.
 ///
 /// ```
 /// use chrono::NaiveDate;
@@ -182,6 +190,8 @@ pub struct VehicleLeaseDisclosure {
     pub mileage_limit: Option<MileageLimit>,
     /// Purchase option at the end of the lease term, if any.
     pub purchase_option: Option<PurchaseOption>,
+    /// The second part of the form.
+    pub nonsegregated: NonsegregatedDisclosures,
 }
 
 impl VehicleLeaseDisclosure {
@@ -205,8 +215,11 @@ impl VehicleLeaseDisclosure {
             lease.agreed_value.same_currency(limit.charge_per_mile)?;
         }
 
+        let total_monthly_payment = lease
+            .monthly_payment
+            .checked_add(sum(&charges.other_monthly, lease.currency)?)?;
         let instalments = Instalments {
-            payment: lease.monthly_payment,
+            payment: total_monthly_payment,
             term: lease.term,
             in_advance: lease.payments_in_advance,
         };
@@ -222,6 +235,11 @@ impl VehicleLeaseDisclosure {
             .checked_add(sum(&charges.other_at_signing, lease.currency)?)?;
         let cash = due.checked_sub(lease.trade_in)?.checked_sub(lease.rebate)?;
         let other_charges = OtherCharges::new(charges.disposition_fee, charges.other_charges)?;
+        let fees_and_taxes = lease
+            .payment_tax
+            .checked_mul(lease.term.get().into())?
+            .checked_add(charges.title_fees)?
+            .checked_add(charges.registration_fees)?;
 
         Ok(Self {
             monthly_payments: instalments.disclose(&header)?,
@@ -260,10 +278,12 @@ impl VehicleLeaseDisclosure {
                 number_of_payments: lease.term.get(),
                 base_payment: lease.base_payment,
                 tax: lease.payment_tax,
-                total_monthly_payment: lease.monthly_payment,
+                other: charges.other_monthly,
+                total_monthly_payment,
             },
             mileage_limit: charges.mileage_limit,
             purchase_option: charges.purchase_option,
+            nonsegregated: charges.nonsegregated.disclose(fees_and_taxes)?,
         })
     }
 }
