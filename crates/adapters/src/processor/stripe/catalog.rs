@@ -79,31 +79,53 @@ pub(super) async fn push_product(
         active: product.active,
         metadata: metadata(),
     };
-    let key = subkey(&call.idempotency_key, "product");
-    let made: Result<Reference, _> = client.post(call.mode, &["products"], &params, &key).await;
-    // The id is ours, so there is never a second one: whatever is said but success
-    // or a refusal, the product may be there, and is brought up to date.
-    let Err(error) = made else {
-        return Ok(Answer::Done(()));
-    };
-    let may_be_there = error.api().is_some_and(|error| {
-        error.is("resource_already_exists")
-            || error.status == 409
-            || error.is_stored_failure()
-            || error.is_other_request()
-    });
-    if !may_be_there {
-        return settle(Err(error));
-    }
-    let params = ProductParams {
+    let update = ProductParams {
         id: None,
         // An empty text clears the description of one that is there.
         description: Some(&product.description),
+        metadata: metadata(),
         ..params
     };
-    let updated: Result<Reference, _> =
-        once::set(client, call, &["products", &product.id], &params).await;
-    done!(settle(updated)?);
+    make_product(client, call, &params, &update).await
+}
+
+/// Makes a product, whose id is ours, so that there is never a second one. One that is
+/// found instead of made gets `update`.
+async fn make_product<U: Serialize + Sync>(
+    client: &Client,
+    call: &Call,
+    params: &ProductParams<'_>,
+    update: &U,
+) -> Result<Answer<()>, Doubt> {
+    let id = params.id.unwrap_or_default();
+    let find = || async {
+        let updated: Result<Reference, _> =
+            once::set(client, call, &["products", id], update).await;
+        match updated {
+            Err(CallError::Api(error)) if error.is_missing() => Ok(None),
+            other => other.map(Some),
+        }
+    };
+    let work = Work {
+        call,
+        key: &subkey(&call.idempotency_key, "product"),
+        path: &["products"],
+        params,
+    };
+    let made = match once::make(client, work, find).await {
+        // Somebody else made it, or is about to.
+        Err(CallError::Api(error))
+            if error.is("resource_already_exists") || error.status == 409 =>
+        {
+            match find().await {
+                Ok(None) => Err(CallError::Api(error)),
+                Ok(Some(found)) => Ok(found),
+                Err(other) => Err(other),
+            }
+        }
+        other => other,
+    };
+    done!(settle(made)?);
     Ok(Answer::Done(()))
 }
 
@@ -216,15 +238,8 @@ async fn name_product(
         active: true,
         metadata: wanted.ids.clone().metadata(),
     };
-    let key = subkey(&call.idempotency_key, "product");
-    let made: Result<Reference, _> = client.post(call.mode, &["products"], &params, &key).await;
-    match made {
-        Err(CallError::Api(error)) if error.is("resource_already_exists") => {}
-        other => {
-            done!(settle(other)?);
-        }
-    }
-    Ok(Answer::Done(()))
+    // One that is there meanwhile keeps what it has.
+    make_product(client, call, &params, &()).await
 }
 
 struct NewPrice<'a> {

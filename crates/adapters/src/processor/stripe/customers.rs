@@ -128,7 +128,7 @@ impl Customer {
     /// Whether the processor knows something else of the customer than we do.
     fn is_outdated(&self, customer: &ProcessorCustomer) -> bool {
         let differs = |theirs: &Option<String>, ours: Option<&str>| {
-            theirs.is_some() && ours.is_some() && theirs.as_deref() != ours
+            ours.is_some() && theirs.as_deref() != ours
         };
         differs(&self.email, Some(&customer.email))
             || differs(&self.name, customer.name.as_deref())

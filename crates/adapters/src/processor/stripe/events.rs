@@ -61,6 +61,9 @@ struct Charge {
     amount_refunded: i64,
     currency: String,
     refunded: bool,
+    // What was never captured is let go of, which shows as a refund too.
+    #[serde(default = "yes")]
+    captured: bool,
     payment_intent: Option<Expandable<Reference>>,
     #[serde(default)]
     metadata: Metadata,
@@ -115,6 +118,10 @@ struct EndedSubscription {
     ended_at: Option<i64>,
 }
 
+const fn yes() -> bool {
+    true
+}
+
 /// Reads a message whose signature was found good.
 ///
 /// A type that Lessor has no use for is [`ProcessorFact::Unknown`], whatever it
@@ -163,10 +170,17 @@ fn fact(envelope: &Envelope<'_>, at: Timestamp) -> Result<(ProcessorFact, Metada
         }
         "charge.refunded" => {
             let charge: Charge = object(envelope)?;
-            let fact = ProcessorFact::Refunded {
-                payment_intent_id: charge.payment_intent.as_ref().map(|id| id.id().to_owned()),
-                amount: money(envelope, charge.amount_refunded, &charge.currency)?,
-                full: charge.refunded || charge.amount_refunded >= charge.amount,
+            let payment_intent_id = charge.payment_intent.as_ref().map(|id| id.id().to_owned());
+            let fact = match payment_intent_id {
+                Some(payment_intent_id) if !charge.captured => ProcessorFact::AuthorizationEnded {
+                    payment_intent_id,
+                    lapsed: false,
+                },
+                payment_intent_id => ProcessorFact::Refunded {
+                    payment_intent_id,
+                    amount: money(envelope, charge.amount_refunded, &charge.currency)?,
+                    full: charge.refunded || charge.amount_refunded >= charge.amount,
+                },
             };
             (fact, charge.metadata)
         }

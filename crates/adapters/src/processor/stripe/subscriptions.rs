@@ -128,7 +128,15 @@ pub(super) async fn create(
                 path: &["subscriptions"],
                 params: &params,
             };
-            done!(settle(once::make(client, work, find).await)?)
+            match once::make(client, work, find).await {
+                // Nothing that could pay was found, neither here nor there.
+                Err(CallError::Api(error))
+                    if method.is_none() && error.is_missing() && error.param.is_none() =>
+                {
+                    return Ok(Answer::Refused(payment_methods::none_named()));
+                }
+                other => done!(settle(other)?),
+            }
         }
     };
     let subscription = match subscription.cancel_at {
