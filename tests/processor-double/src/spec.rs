@@ -23,6 +23,8 @@ pub(crate) enum Kind {
     Clearable,
     /// A whole number.
     Int,
+    /// A whole number; an empty text clears what was there.
+    ClearableInt,
     /// `true` or `false`.
     Bool,
     /// One of these.
@@ -128,7 +130,9 @@ fn value(tree: &Tree, kind: Kind, full: &str) -> Result<Value, ApiError> {
             Err(wrong(full, "an object or an array"))
         }
         (_, Tree::Node(_)) => Err(wrong(full, "a single value")),
-        (Kind::Clearable, Tree::Leaf(text)) if text.is_empty() => Ok(Value::Null),
+        (Kind::Clearable | Kind::ClearableInt, Tree::Leaf(text)) if text.is_empty() => {
+            Ok(Value::Null)
+        }
         (_, Tree::Leaf(text)) if text.is_empty() => Err(ApiError::parameter(
             Some("parameter_invalid_empty"),
             full,
@@ -145,7 +149,7 @@ fn value(tree: &Tree, kind: Kind, full: &str) -> Result<Value, ApiError> {
             ))
         }
         (Kind::Text | Kind::Clearable, Tree::Leaf(text)) => Ok(text.as_str().into()),
-        (Kind::Int, Tree::Leaf(text)) => text
+        (Kind::Int | Kind::ClearableInt, Tree::Leaf(text)) => text
             .parse::<i64>()
             .map(|number| Value::Number(Number::from(number)))
             .map_err(|_| {

@@ -44,7 +44,7 @@ const CREATE: &[Param] = &[
 ];
 
 const UPDATE: &[Param] = &[
-    may("cancel_at", Kind::Clearable),
+    may("cancel_at", Kind::ClearableInt),
     may("cancel_at_period_end", Kind::Bool),
     may("default_payment_method", Kind::Text),
     may("description", Kind::Clearable),
@@ -226,10 +226,8 @@ fn update(context: &mut Context<'_>) -> Outcome {
     subscription["metadata"] = changed_metadata(&subscription["metadata"], context.params);
     context.world.put(&subscription);
     match context.params.get("cancel_at") {
-        Some(Value::String(at)) => {
-            let at = at.parse().map_err(|_| {
-                ApiError::parameter(None, "cancel_at", &format!("Invalid timestamp: {at}"))
-            })?;
+        Some(Value::Number(at)) => {
+            let at = at.as_i64().unwrap_or_default();
             set_end(context, &id, at)?;
         }
         Some(_) => {

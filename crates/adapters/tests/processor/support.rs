@@ -1,0 +1,475 @@
+//! A client, the double that it speaks to, and everything that it can be asked for.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use lessor_adapters::processor::{ApiSecret, HttpProcessor, Pacing, Settings, Timeouts};
+use lessor_domain::access::Mode;
+use lessor_domain::ids::{CheckoutPubId, CustomerPubId, OrganizationPubId};
+use lessor_domain::money::Money;
+use lessor_domain::percentage::TermMonths;
+use lessor_domain::ports::{
+    Answer, Call, DepositRequest, Doubt, IdentityVerifier as _, PaymentProcessor as _, Person,
+    ProcessorCustomer, ProcessorProduct, ProcessorVariant, SubscriptionRequest,
+};
+use lessor_domain::time::Timestamp;
+use lessor_processor_double::{Double, Recorded};
+use uuid::Uuid;
+
+/// The noon of a day that not every month has.
+pub(crate) const NOON: &str = "2026-01-31T12:00:00Z";
+pub(crate) const VARIANT: &str = "var_bike";
+
+pub(crate) fn time(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+pub(crate) fn usd(minor: i64) -> Money {
+    Money::from_minor(minor, "USD".parse().unwrap())
+}
+
+pub(crate) fn months(number: u16) -> TermMonths {
+    TermMonths::new(number).unwrap()
+}
+
+pub(crate) fn checkout(number: u128) -> CheckoutPubId {
+    CheckoutPubId::from_uuid(Uuid::from_u128(number))
+}
+
+pub(crate) fn organization() -> OrganizationPubId {
+    OrganizationPubId::from_uuid(Uuid::from_u128(5))
+}
+
+/// A timer that never waits, notes what it was to wait, and has something happen.
+pub(crate) struct ManualPacing {
+    pauses: Mutex<Vec<Duration>>,
+    fraction: f64,
+    meanwhile: Mutex<Option<Box<dyn Fn() + Send>>>,
+}
+
+impl ManualPacing {
+    pub(crate) fn of(fraction: f64) -> Arc<Self> {
+        Arc::new(Self {
+            pauses: Mutex::default(),
+            fraction,
+            meanwhile: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn pauses(&self) -> Vec<Duration> {
+        self.pauses.lock().unwrap().clone()
+    }
+
+    /// What happens in every pause.
+    pub(crate) fn meanwhile(&self, happens: impl Fn() + Send + 'static) {
+        *self.meanwhile.lock().unwrap() = Some(Box::new(happens));
+    }
+}
+
+#[async_trait]
+impl Pacing for ManualPacing {
+    async fn pause(&self, time: Duration) {
+        self.pauses.lock().unwrap().push(time);
+        if let Some(happens) = self.meanwhile.lock().unwrap().as_ref() {
+            happens();
+        }
+        tokio::task::yield_now().await;
+    }
+
+    fn fraction(&self) -> f64 {
+        self.fraction
+    }
+}
+
+/// A client and its double.
+pub(crate) struct Rig {
+    pub(crate) double: Arc<Double>,
+    pub(crate) processor: HttpProcessor,
+    pub(crate) pacing: Arc<ManualPacing>,
+    pub(crate) customer: ProcessorCustomer,
+    /// The customer's payment method, when there is to be one.
+    pub(crate) method: Option<String>,
+    /// A deposit that is held, or captured.
+    pub(crate) intent: String,
+    /// A subscription that runs.
+    pub(crate) subscription: String,
+}
+
+pub(crate) fn settings(url: &str) -> Settings {
+    Settings {
+        base_url: url.to_owned(),
+        live_key: ApiSecret::new("sk_live_1"),
+        sandbox_key: ApiSecret::new("sk_test_1"),
+        ..Settings::default()
+    }
+}
+
+pub(crate) fn customer(number: u128) -> ProcessorCustomer {
+    ProcessorCustomer {
+        id: CustomerPubId::from_uuid(Uuid::from_u128(number)),
+        email: format!("lessee+{number}@example.com"),
+        name: Some("Ada Læssøe & Sons".to_owned()),
+        phone: Some("+14155550100".to_owned()),
+        processor_id: None,
+    }
+}
+
+impl Rig {
+    pub(crate) fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    /// One that does not wait long for an answer.
+    pub(crate) fn impatient() -> Self {
+        Self::with(|settings| {
+            settings.timeouts = Timeouts {
+                total: Duration::from_millis(700),
+                ..Timeouts::default()
+            };
+        })
+    }
+
+    pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        let double = Arc::new(Double::start_at(time(NOON)).unwrap());
+        let pacing = ManualPacing::of(1.0);
+        let mut settings = settings(&double.url());
+        change(&mut settings);
+        let timer = Arc::clone(&pacing) as Arc<dyn Pacing>;
+        Self {
+            processor: HttpProcessor::paced(&settings, timer).unwrap(),
+            double,
+            pacing,
+            customer: customer(9),
+            method: None,
+            intent: String::new(),
+            subscription: String::new(),
+        }
+    }
+
+    /// A first try of some work, now.
+    pub(crate) fn call(&self, key: &str) -> Call {
+        Call {
+            mode: Mode::Sandbox,
+            idempotency_key: key.to_owned(),
+            first_tried_at: self.double.now(),
+            now: self.double.now(),
+        }
+    }
+
+    /// A later try of the same work.
+    pub(crate) fn later(&self, call: &Call) -> Call {
+        Call {
+            now: self.double.now(),
+            ..call.clone()
+        }
+    }
+
+    pub(crate) async fn with_customer(mut self) -> Self {
+        let made = self
+            .processor
+            .push_customer(&self.call("prepare-customer"), &self.customer)
+            .await;
+        self.customer.processor_id = Some(done(made));
+        self
+    }
+
+    pub(crate) async fn with_method(self) -> Self {
+        let mut rig = self.with_customer().await;
+        let call = rig.call("prepare-method");
+        let name = Some("pm_card_visa".to_owned());
+        let made = rig
+            .processor
+            .payment_method(&call, &rig.customer, name)
+            .await;
+        rig.method = Some(done(made).id);
+        rig
+    }
+
+    pub(crate) async fn with_hold(self) -> Self {
+        let mut rig = self.with_customer().await;
+        let call = rig.call("prepare-hold");
+        let request = rig.deposit("pm_card_visa", false);
+        let held = rig.processor.authorize_deposit(&call, &request).await;
+        rig.intent = done(held).payment_intent_id;
+        rig
+    }
+
+    pub(crate) fn deposit(&self, method: &str, off_session: bool) -> DepositRequest {
+        DepositRequest {
+            checkout: checkout(1),
+            organization: organization(),
+            customer: self.customer.clone(),
+            amount: usd(12_345),
+            payment_method: Some(method.to_owned()),
+            off_session,
+        }
+    }
+
+    pub(crate) fn subscription_of(&self, number: u128, term: u16) -> SubscriptionRequest {
+        SubscriptionRequest {
+            checkout: checkout(number),
+            organization: organization(),
+            customer: self.customer.clone(),
+            payment_method: self.method.clone(),
+            variant_processor_id: VARIANT.to_owned(),
+            description: "Road bike, 54 cm".to_owned(),
+            monthly: usd(4_999),
+            months: months(term),
+        }
+    }
+
+    /// The requests that bear a key, those of one key next to each other.
+    pub(crate) fn keyed(&self) -> Vec<Recorded> {
+        let mut keyed: Vec<_> = self.double.journal();
+        keyed.retain(|entry| entry.idempotency_key.is_some());
+        keyed.sort_by_key(|entry| entry.idempotency_key.clone());
+        keyed
+    }
+
+    /// Each key was used for one request, byte for byte.
+    pub(crate) fn assert_same_bytes(&self, what: &str) {
+        for pair in self.keyed().windows(2) {
+            if pair[0].idempotency_key == pair[1].idempotency_key {
+                let of = |entry: &Recorded| (entry.path.clone(), entry.raw.clone());
+                assert_eq!(of(&pair[0]), of(&pair[1]), "{what}");
+            }
+        }
+    }
+}
+
+pub(crate) fn product() -> ProcessorProduct {
+    ProcessorProduct {
+        id: VARIANT.to_owned(),
+        name: "Road bike, 54 cm".to_owned(),
+        description: "Carbon".to_owned(),
+        active: true,
+        organization: organization(),
+    }
+}
+
+pub(crate) fn variant() -> ProcessorVariant {
+    ProcessorVariant {
+        product: product(),
+        monthly: vec![(months(12), usd(4_999)), (months(24), usd(2_999))],
+    }
+}
+
+/// What is done.
+#[track_caller]
+pub(crate) fn done<T: std::fmt::Debug>(result: Result<Answer<T>, Doubt>) -> T {
+    match result {
+        Ok(Answer::Done(value)) => value,
+        other => panic!("not done: {other:?}"),
+    }
+}
+
+/// The code of a refusal.
+#[track_caller]
+pub(crate) fn refused<T: std::fmt::Debug>(result: Result<Answer<T>, Doubt>) -> String {
+    match result {
+        Ok(Answer::Refused(refusal)) => refusal.code,
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+/// What the client is asked for that changes something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Op {
+    PushProduct,
+    PushVariant,
+    PushCustomer,
+    UpdateCustomer,
+    Authorize,
+    AuthorizeForNewCustomer,
+    Renew,
+    Capture,
+    Void,
+    Refund,
+    RefundPart,
+    SetUpMethod,
+    Subscribe,
+    EndSubscription,
+    StartIdentity,
+}
+
+impl Op {
+    pub(crate) const ALL: [Self; 15] = [
+        Self::PushProduct,
+        Self::PushVariant,
+        Self::PushCustomer,
+        Self::UpdateCustomer,
+        Self::Authorize,
+        Self::AuthorizeForNewCustomer,
+        Self::Renew,
+        Self::Capture,
+        Self::Void,
+        Self::Refund,
+        Self::RefundPart,
+        Self::SetUpMethod,
+        Self::Subscribe,
+        Self::EndSubscription,
+        Self::StartIdentity,
+    ];
+
+    /// Brings about what the work needs, and forgets how.
+    pub(crate) async fn prepare(self, rig: Rig) -> Rig {
+        let rig = match self {
+            Self::PushProduct
+            | Self::PushVariant
+            | Self::PushCustomer
+            | Self::AuthorizeForNewCustomer => rig,
+            Self::UpdateCustomer | Self::Authorize | Self::SetUpMethod | Self::StartIdentity => {
+                rig.with_customer().await
+            }
+            Self::Renew | Self::Subscribe => rig.with_method().await,
+            Self::Capture | Self::Void => rig.with_hold().await,
+            Self::Refund | Self::RefundPart => {
+                let rig = rig.with_hold().await;
+                let call = rig.call("prepare-capture");
+                done(rig.processor.capture_deposit(&call, &rig.intent).await);
+                rig
+            }
+            Self::EndSubscription => {
+                let mut rig = rig.with_method().await;
+                let (call, request) = (rig.call("prepare-sub"), rig.subscription_of(1, 12));
+                let made = rig.processor.create_subscription(&call, &request).await;
+                rig.subscription = done(made).id;
+                rig
+            }
+        };
+        rig.double.clear_journal();
+        rig
+    }
+
+    /// Asks for it; answers what came of it, in a form that can be compared.
+    pub(crate) async fn run(self, rig: &Rig, call: &Call) -> Result<Answer<String>, Doubt> {
+        let processor = &rig.processor;
+        fn seen<T: std::fmt::Debug>(answer: Answer<T>) -> Answer<String> {
+            match answer {
+                Answer::Done(value) => Answer::Done(format!("{value:?}")),
+                Answer::Refused(refusal) => Answer::Refused(refusal),
+            }
+        }
+        Ok(match self {
+            Self::PushProduct => seen(processor.push_product(call, &product()).await?),
+            Self::PushVariant => seen(processor.push_variant(call, &variant()).await?),
+            Self::PushCustomer | Self::UpdateCustomer => {
+                seen(processor.push_customer(call, &rig.customer).await?)
+            }
+            Self::Authorize | Self::AuthorizeForNewCustomer => {
+                let request = rig.deposit("pm_card_visa", false);
+                seen(processor.authorize_deposit(call, &request).await?)
+            }
+            Self::Renew => {
+                let request = rig.deposit(rig.method.as_deref().unwrap(), true);
+                seen(processor.authorize_deposit(call, &request).await?)
+            }
+            // When it was captured is told in different ways, to the second.
+            Self::Capture => seen(processor.capture_deposit(call, &rig.intent).await?),
+            Self::Void => seen(processor.void_deposit(call, &rig.intent).await?),
+            Self::Refund => seen(processor.refund_deposit(call, &rig.intent, None).await?),
+            Self::RefundPart => {
+                let part = Some(usd(2_345));
+                seen(processor.refund_deposit(call, &rig.intent, part).await?)
+            }
+            Self::SetUpMethod => {
+                let name = Some("pm_card_mastercard".to_owned());
+                seen(processor.payment_method(call, &rig.customer, name).await?)
+            }
+            Self::Subscribe => {
+                let request = rig.subscription_of(1, 12);
+                seen(processor.create_subscription(call, &request).await?)
+            }
+            Self::EndSubscription => {
+                let id = &rig.subscription;
+                seen(processor.cancel_subscription(call, id).await?)
+            }
+            Self::StartIdentity => {
+                let person = Person {
+                    id: rig.customer.id,
+                    email: rig.customer.email.clone(),
+                    first_name: Some("Ada".to_owned()),
+                    last_name: None,
+                    address: None,
+                };
+                seen(processor.start(call, checkout(1), &person).await?)
+            }
+        })
+    }
+
+    /// How often it happened at the processor, in all that it consists of.
+    pub(crate) fn effects(self, rig: &Rig) -> Vec<usize> {
+        let objects = |kind: &str| rig.double.objects(kind).len();
+        let events = |kind: &str| {
+            let events = rig.double.events();
+            events.iter().filter(|event| event.kind == kind).count()
+        };
+        match self {
+            Self::PushProduct => vec![objects("product")],
+            Self::PushVariant => vec![objects("product"), objects("price")],
+            Self::PushCustomer | Self::UpdateCustomer => vec![objects("customer")],
+            Self::Authorize | Self::AuthorizeForNewCustomer | Self::Renew => vec![
+                objects("customer"),
+                objects("payment_intent"),
+                rig.double
+                    .held_by("lessor_checkout")
+                    .values()
+                    .flatten()
+                    .count(),
+            ],
+            Self::Capture => vec![objects("balance_transaction")],
+            Self::Void => vec![events("payment_intent.canceled")],
+            Self::Refund | Self::RefundPart => vec![objects("refund")],
+            // The test name makes a card; that it is the customer's is the effect.
+            Self::SetUpMethod => vec![objects("setup_intent"), events("payment_method.attached")],
+            Self::Subscribe => {
+                let all = rig.double.objects("subscription");
+                let ending = all.iter().filter(|known| known["cancel_at"].is_i64());
+                vec![
+                    all.len(),
+                    ending.count(),
+                    objects("product"),
+                    objects("price"),
+                ]
+            }
+            Self::EndSubscription => vec![events("customer.subscription.deleted")],
+            Self::StartIdentity => vec![objects("identity.verification_session")],
+        }
+    }
+
+    /// What [`Self::effects`] answers once it was done once.
+    pub(crate) fn once(self) -> Vec<usize> {
+        match self {
+            Self::PushVariant => vec![1, 2],
+            Self::Authorize | Self::AuthorizeForNewCustomer | Self::Renew => vec![1, 1, 1],
+            Self::SetUpMethod => vec![1, 1],
+            Self::Subscribe => vec![1, 1, 1, 1],
+            _ => vec![1],
+        }
+    }
+}
+
+/// Runs the cases, some at a time, and says which one failed.
+pub(crate) async fn each<C, F>(cases: Vec<C>, run: impl Fn(C) -> F)
+where
+    C: std::fmt::Debug,
+    F: Future<Output = ()> + Send + 'static,
+{
+    use futures_util::StreamExt as _;
+
+    let tasks = cases.into_iter().map(|case| {
+        let name = format!("{case:?}");
+        let task = run(case);
+        async move { (name, tokio::spawn(task).await) }
+    });
+    let ended: Vec<_> = futures_util::stream::iter(tasks)
+        .buffer_unordered(12)
+        .collect()
+        .await;
+    let failed: Vec<_> = ended
+        .into_iter()
+        .filter_map(|(name, ended)| ended.is_err().then_some(name))
+        .collect();
+    assert!(failed.is_empty(), "{} failed: {failed:#?}", failed.len());
+}
