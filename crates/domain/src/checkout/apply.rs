@@ -445,16 +445,18 @@ impl Checkout {
                 self.cancel_reason = reason.or_else(|| by.reason.clone());
                 self.let_go(applied);
             }
-            Event::Expired => self.let_go(applied),
+            // A deposit may be known here too: one whose authorization was reported late to a
+            // checkout that waited.
+            Event::Expired | Event::IdentityRefused | Event::QualificationRefused => {
+                self.let_go(applied);
+            }
             Event::Opened
             | Event::PickupChosen
             | Event::ProfileCompleted
             | Event::IdentityStarted
             | Event::IdentityAbandoned
             | Event::IdentityVerified
-            | Event::IdentityRefused
             | Event::Qualified
-            | Event::QualificationRefused
             | Event::LeaseAccepted
             | Event::AddendumsRequested
             | Event::AddendumsSigned

@@ -12,3 +12,4 @@ mod events;
 mod machine;
 mod steps;
 mod table;
+mod told;

@@ -250,6 +250,32 @@ fn an_answer_after_the_cancel_leaves_its_ids_to_whoever_undoes_it() {
 }
 
 #[test]
+fn a_refused_customer_keeps_no_authorization_that_came_late() {
+    let mut story = Story::new();
+    story.walk(TO_DEPOSIT, DETAILS);
+    story.walk(
+        &[
+            EventKind::DepositAuthorizedWithoutStock,
+            EventKind::AuthorizationLapsed,
+            EventKind::DepositAuthorized,
+        ],
+        DETAILS,
+    );
+    assert_eq!(
+        story.checkout.lifecycle(),
+        Lifecycle::WaitlistedAfterProfile
+    );
+    assert!(story.checkout.deposit.payment_intent_id.is_some());
+    story.walk(
+        &[EventKind::StockFreed, EventKind::IdentityVerified],
+        DETAILS,
+    );
+    let refused = story.tell(Event::QualificationRefused);
+    assert_eq!(refused.effects, [Effect::VoidDeposit]);
+    assert_eq!(story.checkout.lifecycle(), Lifecycle::QualificationFailed);
+}
+
+#[test]
 fn those_who_wait_take_no_stock_before_their_deposit() {
     let mut story = Story::new();
     story.checkout = story

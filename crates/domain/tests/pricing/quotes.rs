@@ -399,3 +399,21 @@ fn a_quote_survives_its_stored_form() {
         quote
     );
 }
+
+/// The table that the README shows is the one that its example prints.
+#[test]
+fn the_readme_shows_what_its_example_prints() {
+    let readme = include_str!("../../README.md");
+    let (_, shown) = readme.split_once("```text\n").unwrap();
+    let (shown, _) = shown.split_once("```").unwrap();
+    let rate = Rate::MoneyFactor("0.0025".parse().unwrap());
+    let printed: String = [("12", "60"), ("24", "45"), ("36", "30")]
+        .into_iter()
+        .map(|(months, residual)| {
+            let card = RateCard::new(months.parse().unwrap(), rate, residual.parse().unwrap());
+            let quote = quote(usd(129_900), Percentage::ZERO, &card).unwrap();
+            format!("{months} months: {} a month\n", quote.total_monthly_payment)
+        })
+        .collect();
+    assert_eq!(shown, printed);
+}

@@ -1,0 +1,127 @@
+//! Keys, modes and permissions: what they open, when, and how they are named.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test stops where its own data is wrong"
+)]
+
+use chrono::TimeDelta;
+use lessor_domain::access::{
+    Access, KeyHash, MissingPermission, Mode, Permission, Permissions, UnknownName,
+};
+use lessor_domain::testing::Fixtures;
+use proptest::prelude::*;
+
+#[test]
+fn modes_and_permissions_are_named_and_read_again() {
+    let names: Vec<&str> = Mode::ALL.iter().map(|mode| mode.as_str()).collect();
+    assert_eq!(names, ["live", "sandbox"]);
+    for mode in Mode::ALL {
+        assert_eq!(mode.to_string(), mode.as_str());
+        assert_eq!(mode.as_str().parse(), Ok(mode));
+    }
+    assert_eq!(
+        "Live".parse::<Mode>(),
+        Err(UnknownName {
+            allowed: "live, sandbox".to_owned()
+        })
+    );
+    assert_eq!(Permission::CheckoutFulfill.as_str(), "CheckoutFulfill");
+    for permission in Permission::ALL {
+        assert_eq!(permission.to_string(), permission.as_str());
+        assert_eq!(permission.as_str().parse(), Ok(*permission));
+    }
+    let unknown = "productRead".parse::<Permission>().unwrap_err().to_string();
+    for permission in Permission::ALL {
+        assert!(unknown.contains(permission.as_str()), "{unknown}");
+    }
+}
+
+#[test]
+fn a_set_opens_what_is_in_it_and_nothing_else() {
+    for one in Permission::ALL {
+        let set: Permissions = [*one, *one].into_iter().collect();
+        for other in Permission::ALL {
+            assert_eq!(set.contains(*other), one == other, "{one} and {other}");
+        }
+        assert_eq!(set.iter().collect::<Vec<_>>(), [*one]);
+    }
+    assert_eq!(Permissions::default().iter().count(), 0);
+    assert_eq!(
+        Permissions::all().iter().collect::<Vec<_>>(),
+        Permission::ALL
+    );
+    assert_eq!(" all ".parse(), Ok(Permissions::all()));
+}
+
+#[test]
+fn a_permission_that_is_missing_is_named() {
+    let make = Fixtures::default();
+    let organization = make.organization().build();
+    let user = make.customer(&organization).build();
+    let key = make.api_key(&user).build();
+    let access = |permissions: &[Permission]| Access {
+        key_id: key.id,
+        organization_id: key.organization_id,
+        organization_pub_id: organization.pub_id,
+        user_id: key.user_id,
+        user_pub_id: make.id(),
+        mode: key.mode,
+        permissions: permissions.iter().copied().collect(),
+    };
+    for wanted in Permission::ALL {
+        let without: Vec<Permission> = Permission::ALL
+            .iter()
+            .copied()
+            .filter(|other| other != wanted)
+            .collect();
+        assert_eq!(access(&[*wanted]).require(*wanted), Ok(()));
+        let missing = access(&without).require(*wanted);
+        assert_eq!(missing, Err(MissingPermission(*wanted)));
+        assert_eq!(
+            missing.unwrap_err().to_string(),
+            format!("the API key lacks the permission {wanted}")
+        );
+    }
+}
+
+#[test]
+fn a_key_opens_until_the_moment_that_it_expires_or_is_revoked() {
+    let make = Fixtures::default();
+    let user = make.customer(&make.organization().build()).build();
+    let key = make.api_key(&user).build();
+    let now = make.tick();
+    let second = TimeDelta::seconds(1);
+    // An end that is past, one that is now, one to come, none.
+    let ends = [
+        (Some(now - second), false),
+        (Some(now), false),
+        (Some(now + second), true),
+        (None, true),
+    ];
+    for (expires_at, before_expiry) in ends {
+        for (revoked_at, before_revocation) in ends {
+            let mut key = key.clone();
+            (key.expires_at, key.revoked_at) = (expires_at, revoked_at);
+            assert_eq!(
+                key.is_valid_at(now),
+                before_expiry && before_revocation,
+                "{expires_at:?} {revoked_at:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_hash_is_not_printed() {
+    assert_eq!(format!("{:?}", KeyHash([7; 32])), "KeyHash(…)");
+}
+
+proptest! {
+    #[test]
+    fn a_set_is_what_its_names_say(chosen in prop::sample::subsequence(Permission::ALL, 1..=Permission::ALL.len())) {
+        let names: Vec<&str> = chosen.iter().map(|permission| permission.as_str()).collect();
+        let set: Permissions = names.join(" ,").parse().unwrap();
+        prop_assert_eq!(set.iter().collect::<Vec<_>>(), chosen);
+    }
+}
