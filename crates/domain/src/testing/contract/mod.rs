@@ -32,7 +32,7 @@ mod variants;
 
 /// Jobs and messages are handed out whosever they are: the suites that take some do
 /// so one after another, or they would take each other's.
-static QUEUES: async_lock::Mutex<()> = async_lock::Mutex::new(());
+static QUEUES: futures_util::lock::Mutex<()> = futures_util::lock::Mutex::new(());
 
 pub use catalog::categories;
 pub use checkouts::checkouts;

@@ -26,8 +26,8 @@ mod variants;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use async_lock::{Mutex, MutexGuardArc};
 use async_trait::async_trait;
+use futures_util::lock::{Mutex, OwnedMutexGuard};
 
 use self::state::State;
 use crate::ids::CheckoutPubId;
@@ -80,7 +80,7 @@ impl MemoryDatabase {
 #[async_trait]
 impl Database for MemoryDatabase {
     async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
-        let turn = self.shared.writer.lock_arc().await;
+        let turn = Arc::clone(&self.shared.writer).lock_owned().await;
         Ok(Box::new(Memory::Work {
             state: self.shared.committed(),
             shared: Arc::clone(&self.shared),
@@ -98,7 +98,7 @@ enum Memory {
     Work {
         state: Arc<State>,
         shared: Arc<Shared>,
-        _turn: MutexGuardArc<()>,
+        _turn: OwnedMutexGuard<()>,
     },
     View(Arc<Shared>),
 }
