@@ -60,7 +60,7 @@ fn checkout(at: Lifecycle) -> (Fixtures, Checkout) {
     (make, checkout.build())
 }
 
-fn bench_apply(bencher: Bencher<'_, '_>, at: Lifecycle, event: Event, actor: Actor) {
+fn bench_apply(bencher: Bencher<'_, '_>, at: Lifecycle, event: &Event, actor: Actor) {
     let (make, checkout) = checkout(at);
     let by = Circumstances::new(make.tick(), actor);
     bencher
@@ -80,7 +80,7 @@ fn apply_a_fulfilment(bencher: Bencher<'_, '_>) {
     bench_apply(
         bencher,
         Lifecycle::OrderConfirmed,
-        Event::Fulfilled {
+        &Event::Fulfilled {
             tracking: Some(tracking),
         },
         Actor::Operator,
@@ -93,7 +93,7 @@ fn apply_a_cancel(bencher: Bencher<'_, '_>) {
     bench_apply(
         bencher,
         Lifecycle::DocumentsPending,
-        cancelled,
+        &cancelled,
         Actor::Operator,
     );
 }
@@ -103,7 +103,7 @@ fn apply_what_was_applied_before(bencher: Bencher<'_, '_>) {
     bench_apply(
         bencher,
         Lifecycle::LeaseActive,
-        Event::Opened,
+        &Event::Opened,
         Actor::Customer,
     );
 }

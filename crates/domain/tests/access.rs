@@ -1,10 +1,5 @@
 //! Keys, modes and permissions: what they open, when, and how they are named.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test stops where its own data is wrong"
-)]
-
 use chrono::TimeDelta;
 use lessor_domain::access::{
     Access, KeyHash, MissingPermission, Mode, Permission, Permissions, UnknownName,

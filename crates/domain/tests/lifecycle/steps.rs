@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use lessor_domain::checkout::{
     Actor, Applied, Checkout, Circumstances, Effect, Event, EventKind, Facts, Lifecycle, Outcome,
-    StockTaken,
+    StockTaken, WaitlistReason,
 };
 use lessor_domain::customer::{CreditStatus, IdentityStatus};
 use lessor_domain::fulfillment::TrackingStatus;
@@ -170,6 +170,30 @@ fn no_order_without_a_signature() {
 }
 
 #[test]
+fn a_signature_counts_once_and_needs_a_payment_method() {
+    let mut story = Story::new();
+    story.walk(TO_DEPOSIT, DETAILS);
+    story.walk(&TO_CONFIRMATION[..2], DETAILS);
+    // The processor may forget a method that it had saved.
+    story.checkout.recurring.method = None;
+    let refused = story
+        .try_event(Event::DocumentsSigned, &Facts::NONE)
+        .unwrap_err();
+    assert!(refused.contains("payment method"), "{refused}");
+    story.checkout.recurring.method = Some(card());
+    let signed = story.tell(Event::DocumentsSigned);
+    assert_eq!(signed.effects, [Effect::CaptureDeposit]);
+    let signed_at = story.checkout.signed_at;
+    assert!(signed_at.is_some());
+    let again = story.tell(Event::DocumentsSigned);
+    assert_eq!(
+        (again.outcome, again.effects),
+        (Outcome::AlreadyApplied, vec![])
+    );
+    assert_eq!(story.checkout.signed_at, signed_at);
+}
+
+#[test]
 fn tracked_goods_are_billed_from_their_delivery_on() {
     let mut story = Story::new();
     story.walk(TO_DEPOSIT, DETAILS);
@@ -305,6 +329,32 @@ fn those_who_wait_take_no_stock_before_their_deposit() {
         stock: StockTaken::Untracked,
     });
     assert_eq!(story.checkout.lifecycle(), Lifecycle::IdentityRequired);
+}
+
+#[test]
+fn stock_that_is_freed_is_held_for_who_waits_with_a_deposit() {
+    let mut story = Story::new();
+    story.walk(TO_DEPOSIT, DETAILS);
+    story.walk(&[EventKind::DepositAuthorizedWithoutStock], DETAILS);
+    assert_eq!(
+        story.checkout.waitlist.as_ref().map(|wait| wait.reason),
+        Some(WaitlistReason::Inventory)
+    );
+    let before = story.checkout.clone();
+    let none_left = Event::StockFreed {
+        stock: StockTaken::NoneLeft,
+    };
+    let refused = story.try_event(none_left, &Facts::NONE).unwrap_err();
+    assert!(refused.contains("no stock is left"), "{refused}");
+    assert_eq!(story.checkout, before);
+    story.tell(Event::StockFreed {
+        stock: StockTaken::Taken,
+    });
+    assert!(story.checkout.holds_stock);
+    assert_eq!(
+        story.checkout.lifecycle(),
+        Lifecycle::RecurringPaymentMethodPending
+    );
 }
 
 #[test]
@@ -463,6 +513,11 @@ fn a_refusal_names_what_can_be_done_instead() {
         "returnInitiated is not possible while the checkout is orderConfirmed: \
          it can go to addendumsPending, shipped, fulfillmentException, cancelled now"
     );
+    // Who has no move is told what is waited for.
+    let by = Circumstances::new(story.make.tick(), Actor::Provider);
+    let mut fresh = Story::new().checkout;
+    let refused = fresh.apply(Event::Qualified, &by, &Facts::NONE);
+    assert_eq!(refused.unwrap_err().why, "it waits for opened");
     story.tell(Event::Cancelled { reason: None });
     let refused = story.try_event(Event::Opened, &Facts::NONE).unwrap_err();
     assert!(refused.ends_with("it has ended"), "{refused}");
