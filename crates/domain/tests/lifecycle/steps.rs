@@ -2,11 +2,12 @@
 
 use chrono::TimeDelta;
 use lessor_domain::checkout::{
-    Actor, Applied, Checkout, Circumstances, Effect, Event, EventKind, Facts, Lifecycle, Outcome,
-    StockTaken, WaitlistReason,
+    Actor, Applied, Checkout, Circumstances, Effect, Event, EventKind, Facts, InsuranceStatus,
+    Lifecycle, Outcome, StockTaken, WaitlistReason,
 };
 use lessor_domain::customer::{CreditStatus, IdentityStatus};
 use lessor_domain::fulfillment::TrackingStatus;
+use lessor_domain::ids::PickupLocationId;
 use lessor_domain::testing::Fixtures;
 
 use crate::events::{Details, card, event};
@@ -521,4 +522,180 @@ fn a_refusal_names_what_can_be_done_instead() {
     story.tell(Event::Cancelled { reason: None });
     let refused = story.try_event(Event::Opened, &Facts::NONE).unwrap_err();
     assert!(refused.ends_with("it has ended"), "{refused}");
+}
+
+#[test]
+fn nothing_is_passed_through_that_is_not_known() {
+    let mut story = Story::new();
+    story.tell(Event::Opened);
+    assert_eq!(story.checkout.lifecycle(), Lifecycle::ProfilePending);
+}
+
+#[test]
+fn a_known_pickup_location_is_passed_through() {
+    let mut story = Story::new();
+    story.checkout.pickup_location_id = PickupLocationId::new(7).ok();
+    story.walk(&TO_DEPOSIT[..6], DETAILS);
+    let applied = story.tell(Event::Qualified);
+    let path: Vec<_> = applied.transitions.iter().map(|step| step.to).collect();
+    assert_eq!(
+        path,
+        [
+            Lifecycle::ShippingAddressPending,
+            Lifecycle::PickupLocationPending,
+            Lifecycle::LeaseReviewPending
+        ]
+    );
+    assert_eq!(
+        story.checkout.pickup_location_id.map(PickupLocationId::get),
+        Some(7)
+    );
+}
+
+#[test]
+fn credit_is_checked_unless_it_is_known() {
+    for (credit, effects, state) in [
+        (
+            CreditStatus::Unknown,
+            vec![Effect::CheckCredit],
+            Lifecycle::QualificationPending,
+        ),
+        (
+            CreditStatus::Passed,
+            vec![],
+            Lifecycle::ShippingAddressPending,
+        ),
+    ] {
+        let mut story = Story::new();
+        story.walk(&TO_DEPOSIT[..5], DETAILS);
+        let facts = Facts {
+            credit,
+            ..Facts::NONE
+        };
+        let applied = story.try_event(Event::IdentityVerified, &facts).unwrap();
+        assert_eq!(applied.effects, effects);
+        assert_eq!(story.checkout.lifecycle(), state);
+    }
+}
+
+#[test]
+fn a_refusal_of_the_processor_is_kept_until_a_payment_succeeds() {
+    let mut story = Story::new();
+    story.walk(TO_DEPOSIT, DETAILS);
+    story.walk(&[EventKind::DepositRefused], DETAILS);
+    let failure = story.checkout.recurring.last_failure.clone().unwrap();
+    assert_eq!(failure.code, "card_declined");
+    assert_eq!(failure.message, "Your card was declined.");
+    assert_eq!(failure.at, story.checkout.updated_at);
+    story.walk(
+        &[EventKind::DepositSubmitted, EventKind::DepositAuthorized],
+        DETAILS,
+    );
+    assert_eq!(story.checkout.recurring.last_failure, None);
+    story.walk(&TO_CONFIRMATION[1..3], DETAILS);
+    story.walk(&[EventKind::CaptureRefused], DETAILS);
+    assert!(story.checkout.recurring.last_failure.is_some());
+    let retried = story.walk(&[EventKind::CaptureRetried], DETAILS);
+    assert_eq!(retried.effects, [Effect::CaptureDeposit]);
+    story.walk(&[EventKind::DepositCaptured], DETAILS);
+    assert_eq!(story.checkout.recurring.last_failure, None);
+}
+
+#[test]
+fn who_waits_is_told_what_for_and_others_wait_for_nothing() {
+    let mut story = Story::new();
+    story.walk(TO_DEPOSIT, DETAILS);
+    story.walk(&TO_CONFIRMATION[..1], DETAILS);
+    assert_eq!(story.checkout.waitlist, None);
+    story.tell(Event::AuthorizationLapsed);
+    assert_eq!(story.checkout.waitlist, None);
+
+    let mut story = Story::new();
+    story.walk(TO_DEPOSIT, DETAILS);
+    story.walk(&[EventKind::DepositAuthorizedWithoutStock], DETAILS);
+    story.checkout.waitlist = None;
+    story.tell(Event::AuthorizationLapsed);
+    assert_eq!(
+        story.checkout.waitlist.as_ref().map(|wait| wait.reason),
+        Some(WaitlistReason::Inventory)
+    );
+}
+
+#[test]
+fn a_confirmed_order_is_insured_unless_that_was_denied() {
+    for (before, after) in [
+        (InsuranceStatus::Pending, InsuranceStatus::Approved),
+        (InsuranceStatus::Denied, InsuranceStatus::Denied),
+    ] {
+        let mut story = Story::new();
+        story.checkout.insurance = before;
+        story.walk(TO_DEPOSIT, DETAILS);
+        let saved = story.walk(&TO_CONFIRMATION[..2], DETAILS);
+        assert_eq!(saved.effects, [Effect::PrepareDocuments]);
+        story.walk(&TO_CONFIRMATION[2..], DETAILS);
+        assert_eq!(story.checkout.insurance, after);
+        let confirmed_at = story.checkout.milestones.confirmed_at;
+        assert!(confirmed_at.is_some());
+        // Coming back to the state is no second confirmation.
+        story.walk(
+            &[EventKind::AddendumsRequested, EventKind::AddendumsSigned],
+            DETAILS,
+        );
+        assert_eq!(story.checkout.milestones.confirmed_at, confirmed_at);
+    }
+}
+
+#[test]
+fn a_capture_and_a_subscription_that_come_after_the_end_are_known_to_whoever_undoes_them() {
+    let mut story = Story::new();
+    story.walk(TO_DEPOSIT, DETAILS);
+    story.walk(&TO_CONFIRMATION[..3], DETAILS);
+    let cancelled = story.tell(Event::Cancelled { reason: None });
+    assert_eq!(cancelled.effects, [Effect::VoidDeposit]);
+    story.walk(&[EventKind::DepositCaptured], DETAILS);
+    assert_eq!(story.checkout.deposit.invoice_id.as_deref(), Some("in_1"));
+    assert!(story.checkout.deposit.captured_at.is_some());
+
+    let untracked = Details {
+        tracked: false,
+        ..DETAILS
+    };
+    let mut story = Story::new();
+    story.walk(TO_DEPOSIT, untracked);
+    story.walk(TO_CONFIRMATION, untracked);
+    story.walk(
+        &[EventKind::Fulfilled, EventKind::FulfillmentFailed],
+        untracked,
+    );
+    let cancelled = story.tell(Event::Cancelled { reason: None });
+    assert_eq!(
+        cancelled.effects,
+        [Effect::RefundDeposit, Effect::CancelSubscription]
+    );
+    story.walk(&[EventKind::SubscriptionStarted], untracked);
+    assert_eq!(
+        story.checkout.recurring.subscription_id.as_deref(),
+        Some("sub_1")
+    );
+}
+
+#[test]
+fn goods_that_were_billed_when_they_were_shipped_arrive_once() {
+    let untracked = Details {
+        tracked: false,
+        ..DETAILS
+    };
+    let mut story = Story::new();
+    story.walk(TO_DEPOSIT, untracked);
+    story.walk(TO_CONFIRMATION, untracked);
+    story.walk(
+        &[EventKind::Fulfilled, EventKind::SubscriptionStarted],
+        untracked,
+    );
+    assert_eq!(story.checkout.shipment.delivered_at, None);
+    story.walk(&[EventKind::Delivered], untracked);
+    let delivered_at = story.checkout.shipment.delivered_at;
+    assert!(delivered_at.is_some());
+    story.walk(&[EventKind::Delivered], untracked);
+    assert_eq!(story.checkout.shipment.delivered_at, delivered_at);
 }
