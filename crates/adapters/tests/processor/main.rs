@@ -12,6 +12,7 @@ mod deposits;
 mod failures;
 mod forgotten;
 mod messages;
+mod mixtures;
 mod operations;
 mod pacing;
 mod peers;
