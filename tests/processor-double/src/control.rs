@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::api::identity;
 use crate::api::payment_intents;
-use crate::cards::{Decline, Use};
+use crate::cards::{self, Decline, Use};
 use crate::fault::Rule;
 use crate::payments;
 use crate::state::{Shared, State};
@@ -61,6 +61,12 @@ struct Of {
 struct Closed {
     dispute: String,
     status: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct NewCard {
+    card: String,
 }
 
 #[derive(Deserialize)]
@@ -136,6 +142,10 @@ fn outcome(
         ("POST", "disputes/close") => {
             let closed: Closed = read(body)?;
             close(&mut state, &closed.dispute, &closed.status)?;
+        }
+        ("POST", "cards/new") => {
+            let id = new_card(&mut state, live, &read::<NewCard>(body)?.card)?;
+            return Ok(json!({ "paymentMethod": id }));
         }
         ("POST", "cards") => {
             let of: CardOf = read(body)?;
@@ -213,6 +223,13 @@ pub(crate) fn close(state: &mut State, dispute: &str, status: &str) -> Result<()
     let closed = world.set(dispute, json!({ "status": status }));
     world.emit("charge.dispute.closed", &closed);
     Ok(())
+}
+
+/// A payment method of the card, nobody's yet; answers its id.
+pub(crate) fn new_card(state: &mut State, live: bool, name: &str) -> Result<String, String> {
+    let card = cards::named(name).ok_or_else(|| format!("{name} is no card"))?;
+    let method = payments::new_method(state.world_mut(live), card);
+    Ok(text(&method, "id").to_owned())
 }
 
 /// From now on charges of the method are declined, or not any more.

@@ -188,6 +188,17 @@ impl Double {
         control::close(&mut self.lock(), dispute, status)
     }
 
+    /// A customer hands in a card in their browser: a payment method of this test card,
+    /// in either mode, that is nobody's yet. Answers its id.
+    ///
+    /// The live mode knows no methods by name, so this is how it gets one.
+    ///
+    /// # Errors
+    /// When there is no such card.
+    pub fn new_card(&self, live: bool, name: &str) -> Result<String, String> {
+        control::new_card(&mut self.lock(), live, name)
+    }
+
     /// From now on charges of a payment method are declined, or not any more.
     ///
     /// # Errors

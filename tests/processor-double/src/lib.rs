@@ -35,7 +35,8 @@
 //! share nothing. The test mode knows payment methods by name (`pm_card_visa`,
 //! `pm_card_chargeDeclined`, `pm_card_visa_chargeDeclinedInsufficientFunds`,
 //! `pm_card_chargeCustomerFail`, `pm_card_authenticationRequired`,
-//! `pm_card_createDispute`, …). [`Double::decline`] changes one that is in use.
+//! `pm_card_createDispute`, …); the live mode gets methods from [`Double::new_card`].
+//! [`Double::decline`] changes one that is in use.
 //!
 //! # Events
 //!
@@ -59,6 +60,7 @@
 //! | `POST identity` | `{"session":"vs_…","status":"verified"}` | decides a session |
 //! | `POST lapse`, `POST disputes` | `{"paymentIntent":"pi_…"}` | what banks do |
 //! | `POST disputes/close` | `{"dispute":"dp_…","status":"lost"}` | the same |
+//! | `POST cards/new` | `{"card":"pm_card_visa"}`, `?live=true` | a card that a browser handed in; answers `paymentMethod` |
 //! | `POST cards` | `{"paymentMethod":"pm_…","decline":"insufficient_funds"}` | declines from now on |
 //! | `GET journal`, `DELETE journal` | | requests |
 //! | `GET objects/KIND`, `GET events`, `GET deliveries`, `GET counters` | `?live=true` for the other mode | what there is |

@@ -1,7 +1,8 @@
 //! Deposits: cards that decline, authorizations that lapse, captures that cross.
 
 use chrono::TimeDelta;
-use lessor_domain::ports::{PaymentProcessor as _, Voided};
+use lessor_domain::access::Mode;
+use lessor_domain::ports::{Call, PaymentProcessor as _, Voided};
 use lessor_processor_double::{Decline, Fault, Rule, Settings};
 use serde_json::json;
 
@@ -184,4 +185,35 @@ async fn a_method_of_somebody_else_is_refused() {
         .payment_method(&theirs.call("method"), &ours, theirs.method.clone())
         .await;
     assert_eq!(refused(answer), "payment_method_of_another_customer");
+}
+
+/// With real money nobody's card is guessed: the customer names one, or is refused.
+#[tokio::test]
+async fn live_deposits_need_a_card_of_the_customers() {
+    let rig = Rig::new();
+    let live = |key: &str| Call {
+        mode: Mode::Live,
+        ..rig.call(key)
+    };
+    let mut request = rig.deposit("pm_card_visa", false);
+    let named = rig
+        .processor
+        .authorize_deposit(&live("named"), &request)
+        .await;
+    assert_eq!(refused(named), "resource_missing");
+    request.payment_method = None;
+    let none = rig
+        .processor
+        .authorize_deposit(&live("none"), &request)
+        .await;
+    assert_eq!(refused(none), "payment_method_missing");
+    request.payment_method = Some(rig.double.new_card(true, "pm_card_mastercard").unwrap());
+    let held = done(
+        rig.processor
+            .authorize_deposit(&live("held"), &request)
+            .await,
+    );
+    assert_eq!(held.method.unwrap().brand.as_deref(), Some("mastercard"));
+    assert!(rig.double.objects("payment_intent").is_empty());
+    assert_eq!(rig.double.live_objects("payment_intent").len(), 1);
 }

@@ -8,6 +8,7 @@
 mod faults;
 mod idempotency;
 mod payments;
+mod program;
 mod subscriptions;
 mod support;
 mod webhooks;
