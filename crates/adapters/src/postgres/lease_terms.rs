@@ -7,6 +7,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use lessor_domain::ids::{IdRef, LeaseTermPubId, LeaseTermRef, OrganizationId, ProductPubId};
 use lessor_domain::lease_term::{LeaseTerm, LeaseTermStatus};
+use lessor_domain::organization::Organization;
 use lessor_domain::percentage::TermMonths;
 use lessor_domain::ports::{DeletedTerm, LeaseTermStore, NewLeaseTerm, StoreError};
 use lessor_domain::pricing::{Rate, RateCard};
@@ -16,7 +17,8 @@ use super::PgUnitOfWork;
 use super::decode::Place;
 use super::encode::{annual_rate, money_factor, percentage, text};
 use super::error::store_error;
-use super::schema::{checkouts, lease_terms};
+use super::organizations;
+use super::schema::{self, checkouts, lease_terms};
 use super::version;
 
 /// All but the number, which the database gives.
@@ -174,6 +176,37 @@ impl LeaseTermStore for PgUnitOfWork {
             .into_iter()
             .map(entity)
             .collect()
+    }
+
+    async fn list_with_organization(
+        &mut self,
+        organization: OrganizationId,
+    ) -> Result<Option<(Organization, Vec<LeaseTerm>)>, StoreError> {
+        let rows: Vec<(i64, organizations::Columns, Option<i64>, Option<Columns>)> =
+            schema::organizations::table
+                .left_join(
+                    lease_terms::table
+                        .on(lease_terms::organization_id.eq(schema::organizations::id)),
+                )
+                .filter(schema::organizations::id.eq(organization.get()))
+                .order((lease_terms::term_in_months, lease_terms::lease_term_id))
+                .select((
+                    schema::organizations::id,
+                    organizations::Columns::as_select(),
+                    lease_terms::lease_term_id.nullable(),
+                    Option::<Columns>::as_select(),
+                ))
+                .load(self.connection()?)
+                .await
+                .map_err(store_error)?;
+        let mut owner = None;
+        let mut terms = Vec::with_capacity(rows.len());
+        for (id, row, number, term) in rows {
+            owner = Some((id, row));
+            terms.extend(number.zip(term).map(entity).transpose()?);
+        }
+        let owner = owner.map(organizations::entity).transpose()?;
+        Ok(owner.map(|organization| (organization, terms)))
     }
 
     async fn lock(

@@ -20,7 +20,7 @@ use super::version;
 /// All but the number, which the database gives.
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
 #[diesel(table_name = organizations, check_for_backend(diesel::pg::Pg))]
-struct Columns {
+pub(super) struct Columns {
     pub_id: Uuid,
     name: String,
     currency: String,
@@ -33,7 +33,7 @@ struct Columns {
     version: i64,
 }
 
-type Row = (i64, Columns);
+pub(super) type Row = (i64, Columns);
 
 impl From<&Organization> for Columns {
     fn from(entity: &Organization) -> Self {
@@ -52,7 +52,7 @@ impl From<&Organization> for Columns {
     }
 }
 
-fn entity((id, row): Row) -> Result<Organization, StoreError> {
+pub(super) fn entity((id, row): Row) -> Result<Organization, StoreError> {
     let place = Place::new("organizations", &id);
     Ok(Organization {
         id: place.number("id", id)?,

@@ -25,7 +25,7 @@ use super::version;
 
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
 #[diesel(table_name = products, check_for_backend(Pg), treat_none_as_null = true)]
-struct Row {
+pub(super) struct Row {
     id: Uuid,
     organization_id: i64,
     name: String,
@@ -248,18 +248,6 @@ impl ProductStore for PgUnitOfWork {
         id: ProductPubId,
     ) -> Result<Option<Product>, StoreError> {
         load_one(self.connection()?, organization, id.as_uuid()).await
-    }
-
-    async fn get_many(
-        &mut self,
-        organization: OrganizationId,
-        ids: &[ProductPubId],
-    ) -> Result<Vec<Product>, StoreError> {
-        let ids: Vec<Uuid> = ids.iter().map(ProductPubId::as_uuid).collect();
-        let those = products::table
-            .filter(products::organization_id.eq(organization.get()))
-            .filter(products::id.eq_any(ids));
-        load(self.connection()?, those.into_boxed()).await
     }
 
     async fn list(

@@ -9,10 +9,10 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use lessor_domain::catalog::{Inventory, OptionSelection, ProductVariant};
+use lessor_domain::catalog::{Inventory, OptionSelection, Product, ProductVariant};
 use lessor_domain::checkout::StockTaken;
 use lessor_domain::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
-use lessor_domain::ports::{Page, SortOrder, Start, StoreError, VariantStore};
+use lessor_domain::ports::{Page, SortOrder, Start, StoreError, VariantSelection, VariantStore};
 use lessor_domain::text::{ExternalId, Sku};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -22,7 +22,7 @@ use super::decode::{Place, counted, json};
 use super::encode::{percentage, text, text_if, texts};
 use super::error::store_error;
 use super::paging::{Mark, after};
-use super::schema::{checkout_items, product_variants};
+use super::schema::{checkout_items, product_variants, products};
 use super::version;
 
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
@@ -262,24 +262,39 @@ impl VariantStore for PgUnitOfWork {
         load_one(self.connection()?, one).await
     }
 
-    async fn get_many(
+    async fn with_products(
         &mut self,
         organization: OrganizationId,
-        ids: &[ProductVariantPubId],
-    ) -> Result<Vec<ProductVariant>, StoreError> {
-        let those = all_of(organization)
-            .filter(is_live())
-            .filter(product_variants::id.eq_any(uuids(ids)));
-        load(self.connection()?, by_product(those)).await
-    }
-
-    async fn get_many_with_archived(
-        &mut self,
-        organization: OrganizationId,
-        ids: &[ProductVariantPubId],
-    ) -> Result<Vec<ProductVariant>, StoreError> {
-        let those = all_of(organization).filter(product_variants::id.eq_any(uuids(ids)));
-        load(self.connection()?, by_product(those)).await
+        selected: &VariantSelection,
+    ) -> Result<Vec<(ProductVariant, Product)>, StoreError> {
+        let all = product_variants::table
+            .inner_join(products::table.on(products::id.eq(product_variants::product_id)))
+            .filter(product_variants::organization_id.eq(organization.get()))
+            .order((
+                product_variants::product_id,
+                product_variants::created_at,
+                product_variants::id,
+            ))
+            .select((Row::as_select(), super::products::Row::as_select()))
+            .into_boxed();
+        let wanted = match selected {
+            VariantSelection::Ids(ids) => all
+                .filter(is_live())
+                .filter(product_variants::id.eq_any(uuids(ids))),
+            VariantSelection::IdsWithArchived(ids) => {
+                all.filter(product_variants::id.eq_any(uuids(ids)))
+            }
+            VariantSelection::OfProducts(products) => {
+                let products: Vec<Uuid> = products.iter().map(ProductPubId::as_uuid).collect();
+                all.filter(is_live())
+                    .filter(product_variants::product_id.eq_any(products))
+            }
+        };
+        let rows: Vec<(Row, super::products::Row)> =
+            wanted.load(self.connection()?).await.map_err(store_error)?;
+        rows.into_iter()
+            .map(|(variant, product)| Ok((variant.try_into()?, product.try_into()?)))
+            .collect()
     }
 
     async fn of_products(

@@ -95,12 +95,6 @@ pub trait ProductStore: Send {
         organization: OrganizationId,
         id: ProductPubId,
     ) -> Result<Option<Product>, StoreError>;
-    /// The organization's products of these ids, in any order; unknown ones are left out.
-    async fn get_many(
-        &mut self,
-        organization: OrganizationId,
-        ids: &[ProductPubId],
-    ) -> Result<Vec<Product>, StoreError>;
     /// A page of the organization's products.
     async fn list(
         &mut self,
@@ -145,6 +139,18 @@ pub trait ProductStore: Send {
     async fn has_checkout_items(&mut self, id: ProductPubId) -> Result<bool, StoreError>;
 }
 
+/// Which variants are read together with their products.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VariantSelection {
+    /// Those of these ids that are not archived.
+    Ids(Vec<ProductVariantPubId>),
+    /// Those of these ids, archived ones included: what a checkout has may be archived
+    /// since.
+    IdsWithArchived(Vec<ProductVariantPubId>),
+    /// Those of these products that are not archived.
+    OfProducts(Vec<ProductPubId>),
+}
+
 /// Variants and their stock.
 #[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
@@ -175,18 +181,14 @@ pub trait VariantStore: Send {
         organization: OrganizationId,
         id: &ExternalId,
     ) -> Result<Option<ProductVariant>, StoreError>;
-    /// The organization's variants of these ids that are not archived, in any order.
-    async fn get_many(
+    /// The selected variants of the organization, each with its product: product by
+    /// product, oldest first. Unknown ids are left out. One query, whatever is
+    /// selected: a price is made of both.
+    async fn with_products(
         &mut self,
         organization: OrganizationId,
-        ids: &[ProductVariantPubId],
-    ) -> Result<Vec<ProductVariant>, StoreError>;
-    /// The organization's variants of these ids, archived ones included, in any order.
-    async fn get_many_with_archived(
-        &mut self,
-        organization: OrganizationId,
-        ids: &[ProductVariantPubId],
-    ) -> Result<Vec<ProductVariant>, StoreError>;
+        selected: &VariantSelection,
+    ) -> Result<Vec<(ProductVariant, Product)>, StoreError>;
     /// The variants of these products that are not archived, by product, oldest first.
     async fn of_products(
         &mut self,

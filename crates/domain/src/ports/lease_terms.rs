@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::ids::{LeaseTermPubId, LeaseTermRef, OrganizationId, ProductPubId};
 use crate::lease_term::{LeaseTerm, LeaseTermStatus};
+use crate::organization::Organization;
 use crate::pricing::RateCard;
 use crate::time::Timestamp;
 
@@ -52,6 +53,12 @@ pub trait LeaseTermStore: Send {
     ) -> Result<Option<LeaseTerm>, StoreError>;
     /// Every term of the organization, its products' included, shortest first.
     async fn list(&mut self, organization: OrganizationId) -> Result<Vec<LeaseTerm>, StoreError>;
+    /// The organization and its terms as [`list`](LeaseTermStore::list) gives them. One
+    /// query: a price is made of both.
+    async fn list_with_organization(
+        &mut self,
+        organization: OrganizationId,
+    ) -> Result<Option<(Organization, Vec<LeaseTerm>)>, StoreError>;
     /// The organization's term, locked until the end of the unit of work.
     async fn lock(
         &mut self,

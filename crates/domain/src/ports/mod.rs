@@ -24,7 +24,8 @@ mod unit_of_work;
 
 pub use ambient::{Clock, Entropy, IdGenerator, Timer};
 pub use catalog::{
-    CategoryStore, NewCategory, ProductFilter, ProductSort, ProductStore, VariantStore,
+    CategoryStore, NewCategory, ProductFilter, ProductSort, ProductStore, VariantSelection,
+    VariantStore,
 };
 pub use checkout::{
     CheckoutFilter, CheckoutSort, CheckoutStore, InsertedCheckout, InvoiceNews, InvoiceOutcome,

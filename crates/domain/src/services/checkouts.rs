@@ -18,7 +18,7 @@ use crate::money::{Amount, Money};
 use crate::percentage::TermMonths;
 use crate::ports::{
     CheckoutFilter, CheckoutSort, Entropy, InsertedCheckout, InsertedCustomer, NewCustomer, Page,
-    Scope, SortOrder, StoreError, UnitOfWork,
+    Scope, SortOrder, StoreError, UnitOfWork, VariantSelection,
 };
 use crate::pricing::{Quote, quote};
 use crate::text::{Email, ExternalId, Line, Name, Sku};
@@ -172,26 +172,18 @@ pub async fn quotes_of(
         return Ok(checkouts.iter().map(|checkout| checkout.quote).collect());
     };
     let organization_id = first.organization_id;
-    let organization = uow
-        .organizations()
-        .get(organization_id)
-        .await?
-        .ok_or(Error::Store(StoreError::Missing("organization")))?;
-    let terms = uow.lease_terms().list(organization_id).await?;
+    let (organization, terms) =
+        super::pricing::organization_with_terms(uow, organization_id).await?;
     let mut variant_ids: Vec<ProductVariantPubId> =
         open.iter().map(|checkout| checkout.variant_id).collect();
     variant_ids.sort_unstable();
     variant_ids.dedup();
-    let mut product_ids: Vec<_> = open.iter().map(|checkout| checkout.product_id).collect();
-    product_ids.sort_unstable();
-    product_ids.dedup();
     let variants = uow
         .variants()
-        .get_many_with_archived(organization_id, &variant_ids)
-        .await?;
-    let products = uow
-        .products()
-        .get_many(organization_id, &product_ids)
+        .with_products(
+            organization_id,
+            &VariantSelection::IdsWithArchived(variant_ids),
+        )
         .await?;
     checkouts
         .iter()
@@ -203,14 +195,11 @@ pub async fn quotes_of(
                 return Ok(None);
             };
             let term = terms.iter().find(|term| term.id == chosen.id);
-            let variant = variants
+            let found = variants
                 .iter()
-                .find(|variant| variant.id == checkout.variant_id);
-            let product = products
-                .iter()
-                .find(|product| product.id == checkout.product_id);
-            match (term, variant, product) {
-                (Some(term), Some(variant), Some(product)) => {
+                .find(|(variant, _)| variant.id == checkout.variant_id);
+            match (term, found) {
+                (Some(term), Some((variant, product))) => {
                     let discount = variant.effective_discount(product, organization.discount);
                     Ok(Some(quote(variant.price, discount, &term.card)?))
                 }
@@ -265,12 +254,12 @@ pub async fn create_checkout(
     if input.redirects.any_insecure(ctx.access.mode) {
         return Err(insecure_redirect(&input.redirects, ctx));
     }
-    let terms = uow.lease_terms().list(organization_id).await?;
+    let (organization, terms) =
+        super::pricing::organization_with_terms(uow, organization_id).await?;
     let term = match input.term {
         Some(months) => Some(offered_term(&terms, &product.id, months)?),
         None => None,
     };
-    let organization = super::catalog::organization_of(uow, ctx).await?;
     let purchase_items = purchase_items(uow, ctx, &organization, input.purchase_items).await?;
     let customer = customer_for(uow, ctx, input.customer).await?;
     let scope = scope_of(ctx.access);
@@ -451,15 +440,7 @@ async fn purchase_items(
         Vec::new()
     } else {
         uow.variants()
-            .get_many(ctx.access.organization_id, &ids)
-            .await?
-    };
-    let product_ids: Vec<_> = variants.iter().map(|variant| variant.product_id).collect();
-    let products = if product_ids.is_empty() {
-        Vec::new()
-    } else {
-        uow.products()
-            .get_many(ctx.access.organization_id, &product_ids)
+            .with_products(ctx.access.organization_id, &VariantSelection::Ids(ids))
             .await?
     };
     let mut items = Vec::with_capacity(inputs.len());
@@ -467,19 +448,16 @@ async fn purchase_items(
         let at = |member: &str| format!("purchaseItems[{index}].{member}");
         let (name, amount) = match input.variant_id {
             Some(id) => {
-                let variant = variants
+                let (variant, product) = variants
                     .iter()
-                    .find(|variant| variant.id == id)
+                    .find(|(variant, _)| variant.id == id)
                     .ok_or_else(|| {
                         Error::invalid(
                             at("productVariantId"),
                             "is not a variant of the organization",
                         )
                     })?;
-                let is_add_on = products.iter().any(|product| {
-                    product.id == variant.product_id && product.product_type == ProductType::AddOn
-                });
-                if !is_add_on {
+                if product.product_type != ProductType::AddOn {
                     return Err(Error::invalid(
                         at("productVariantId"),
                         "is not an add-on: only add-ons can be bought along",

@@ -1,15 +1,16 @@
 //! What variants cost for each term that they are offered for.
 
-use std::collections::{BTreeMap, HashMap};
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
 
 use super::{Context, Error};
 use crate::access::Permission;
 use crate::catalog::{Product, ProductVariant};
-use crate::ids::{LeaseTermPubId, ProductPubId, ProductVariantPubId};
+use crate::ids::{LeaseTermPubId, OrganizationId, ProductPubId, ProductVariantPubId};
 use crate::lease_term::{LeaseTerm, offered};
 use crate::organization::Organization;
 use crate::percentage::TermMonths;
-use crate::ports::{StoreError, UnitOfWork};
+use crate::ports::{StoreError, UnitOfWork, VariantSelection};
 use crate::pricing::{Quote, quote};
 
 /// The price of one term.
@@ -59,30 +60,33 @@ pub fn price_table(
         .collect()
 }
 
+/// The organization and its lease terms: with variants and their products, what
+/// prices are made of.
+pub(super) async fn organization_with_terms(
+    uow: &mut dyn UnitOfWork,
+    organization: OrganizationId,
+) -> Result<(Organization, Vec<LeaseTerm>), Error> {
+    uow.lease_terms()
+        .list_with_organization(organization)
+        .await?
+        .ok_or(Error::Store(StoreError::Missing("organization")))
+}
+
 /// Prices variants whose products are at hand; the number of queries does not
 /// grow with the number of variants.
 ///
 /// # Errors
 /// [`Error::Pricing`], [`Error::Store`].
-pub async fn price_all(
+pub async fn price_all<P: Borrow<Product>>(
     uow: &mut dyn UnitOfWork,
     ctx: &Context<'_>,
-    products: &[Product],
-    variants: Vec<ProductVariant>,
+    variants: Vec<(ProductVariant, P)>,
 ) -> Result<Vec<PricedVariant>, Error> {
-    let organization = super::catalog::organization_of(uow, ctx).await?;
-    let terms = uow.lease_terms().list(organization.id).await?;
-    let by_id: HashMap<ProductPubId, &Product> = products
-        .iter()
-        .map(|product| (product.id, product))
-        .collect();
+    let (organization, terms) = organization_with_terms(uow, ctx.access.organization_id).await?;
     variants
         .into_iter()
-        .map(|variant| {
-            let product = by_id
-                .get(&variant.product_id)
-                .ok_or(Error::Store(StoreError::Missing("product")))?;
-            let prices = price_table(&organization, product, &variant, &terms)?;
+        .map(|(variant, product)| {
+            let prices = price_table(&organization, product.borrow(), &variant, &terms)?;
             Ok(PricedVariant { variant, prices })
         })
         .collect()
@@ -102,12 +106,12 @@ pub async fn price_one(
         .get(variant.organization_id, variant.product_id)
         .await?
         .ok_or(Error::Store(StoreError::Missing("product")))?;
-    let mut priced = price_all(uow, ctx, &[product], vec![variant]).await?;
+    let mut priced = price_all(uow, ctx, vec![(variant, product)]).await?;
     priced.pop().ok_or(Error::not_found("product variant"))
 }
 
 /// The live variants of these products with their prices, in the order of the
-/// ids; unknown ids are left out, repeated ones answered once.
+/// ids; unknown ids are left out, repeated ones answered once. Two queries.
 ///
 /// # Errors
 /// [`Error::Forbidden`], [`Error::Pricing`].
@@ -117,16 +121,20 @@ pub async fn of_products(
     ids: &[ProductPubId],
 ) -> Result<Vec<PricedVariant>, Error> {
     ctx.access.require(Permission::ProductVariantRead)?;
-    let organization = ctx.access.organization_id;
-    let products = uow.products().get_many(organization, ids).await?;
-    let mut variants = uow.variants().of_products(organization, ids).await?;
+    let mut variants = uow
+        .variants()
+        .with_products(
+            ctx.access.organization_id,
+            &VariantSelection::OfProducts(ids.to_vec()),
+        )
+        .await?;
     let place = |id: ProductPubId| ids.iter().position(|wanted| *wanted == id);
-    variants.sort_by_key(|variant| place(variant.product_id));
-    price_all(uow, ctx, &products, variants).await
+    variants.sort_by_key(|(variant, _)| place(variant.product_id));
+    price_all(uow, ctx, variants).await
 }
 
 /// The live variants of these ids with their prices in the order asked for, and
-/// the ids that were not found; repeated ids are answered once.
+/// the ids that were not found; repeated ids are answered once. Two queries.
 ///
 /// # Errors
 /// [`Error::Forbidden`], [`Error::Pricing`].
@@ -136,22 +144,22 @@ pub async fn of_variants(
     ids: &[ProductVariantPubId],
 ) -> Result<(Vec<PricedVariant>, Vec<ProductVariantPubId>), Error> {
     ctx.access.require(Permission::ProductVariantRead)?;
-    let organization = ctx.access.organization_id;
-    let mut variants = uow.variants().get_many(organization, ids).await?;
+    let mut variants = uow
+        .variants()
+        .with_products(
+            ctx.access.organization_id,
+            &VariantSelection::Ids(ids.to_vec()),
+        )
+        .await?;
     let place = |id: ProductVariantPubId| ids.iter().position(|wanted| *wanted == id);
-    variants.sort_by_key(|variant| place(variant.id));
+    variants.sort_by_key(|(variant, _)| place(variant.id));
     let mut missing: Vec<ProductVariantPubId> = Vec::new();
     for id in ids {
-        if !missing.contains(id) && !variants.iter().any(|variant| variant.id == *id) {
+        if !missing.contains(id) && !variants.iter().any(|(variant, _)| variant.id == *id) {
             missing.push(*id);
         }
     }
-    let mut products: Vec<ProductPubId> =
-        variants.iter().map(|variant| variant.product_id).collect();
-    products.sort_unstable();
-    products.dedup();
-    let products = uow.products().get_many(organization, &products).await?;
-    Ok((price_all(uow, ctx, &products, variants).await?, missing))
+    Ok((price_all(uow, ctx, variants).await?, missing))
 }
 
 /// The term with the lowest total monthly payment; ties go to the shorter term.

@@ -5,7 +5,7 @@ use lessor_domain::customer::Customer;
 use lessor_domain::fulfillment::TrackingEvent;
 use lessor_domain::ids::LeaseTermPubId;
 use lessor_domain::organization::{Organization, PickupLocation};
-use lessor_domain::ports::{StoreError, UnitOfWork};
+use lessor_domain::ports::{StoreError, UnitOfWork, VariantSelection};
 use lessor_domain::pricing::Quote;
 use lessor_domain::services::checkouts::{quote_of, takes_a_term};
 use lessor_domain::services::{Error, pricing};
@@ -90,15 +90,12 @@ impl Visit {
         organization: &Organization,
     ) -> Result<Vec<(LeaseTermPubId, Quote)>, Error> {
         let terms = work.lease_terms().list(organization.id).await?;
-        let variants = work
+        let leased = VariantSelection::IdsWithArchived(vec![checkout.variant_id]);
+        let found = work
             .variants()
-            .get_many_with_archived(organization.id, &[checkout.variant_id])
+            .with_products(organization.id, &leased)
             .await?;
-        let products = work
-            .products()
-            .get_many(organization.id, &[checkout.product_id])
-            .await?;
-        let (Some(variant), Some(product)) = (variants.first(), products.first()) else {
+        let Some((variant, product)) = found.first() else {
             return Ok(Vec::new());
         };
         let prices = pricing::price_table(organization, product, variant, &terms)?;

@@ -43,6 +43,7 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
 ///
 /// Requires `ProductWrite`.
 #[utoipa::path(
+    operation_id = "create_product",
     tag = "Products",
     params(("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")),
     request_body = CreateProduct,
@@ -69,6 +70,7 @@ async fn create(call: Call, body: Body<CreateProduct>) -> Result<HttpResponse, A
 ///
 /// Archived products stay readable. Requires `ProductRead`.
 #[utoipa::path(
+    operation_id = "get_product",
     tag = "Products",
     params(("id" = String, Path, description = "`prod_…`")),
     responses((status = 200, body = ProductRecord, description = "The product."))
@@ -86,6 +88,7 @@ async fn read(call: Call, id: PathId<ProductPubId>) -> Result<Json<ProductRecord
 /// Members that are left out stay as they are; `null` clears an optional one. An archived product
 /// can only have its status changed. Requires `ProductWrite`.
 #[utoipa::path(
+    operation_id = "update_product",
     tag = "Products",
     params(("id" = String, Path, description = "`prod_…`")),
     request_body = UpdateProduct,
@@ -113,6 +116,7 @@ async fn update(
 /// Its variants are deleted with it. When any of them has checkout items, the product and its
 /// variants are archived instead. Requires `ProductDelete`.
 #[utoipa::path(
+    operation_id = "delete_product",
     tag = "Products",
     params(("id" = String, Path, description = "`prod_…`")),
     responses((status = 200, body = ProductRecord, description = "The product as it was."))
@@ -133,6 +137,7 @@ async fn remove(call: Call, id: PathId<ProductPubId>) -> Result<HttpResponse, Ap
 /// Each update is made on its own, in order; one that fails does not affect the others. Requires
 /// `ProductWrite`.
 #[utoipa::path(
+    operation_id = "bulk_update_products",
     tag = "Products",
     request_body = BulkUpdateProducts,
     responses((status = 200, body = BulkUpdatedProducts, description = "What became of the updates."))
@@ -185,6 +190,7 @@ struct ListVariants {
 ///
 /// Oldest first, without archived ones. Requires `ProductVariantRead`.
 #[utoipa::path(
+    operation_id = "list_variants_of_product",
     tag = "Products",
     params(("id" = String, Path, description = "`prod_…`"), ListVariants),
     responses((
@@ -217,7 +223,11 @@ async fn list_variants(
         }
     }
     let mut response = listed(&call, &paging, &mut found, |variant| variant.id, None);
-    let priced = pricing::price_all(&mut *work, &ctx, &[product], found).await?;
+    let found = found
+        .into_iter()
+        .map(|variant| (variant, &product))
+        .collect();
+    let priced = pricing::price_all(&mut *work, &ctx, found).await?;
     let records: Vec<ProductVariantRecord> = priced
         .iter()
         .map(|priced| ProductVariantRecord::new(&priced.variant).with_pricing(&priced.prices))

@@ -78,12 +78,11 @@ impl Deliverer {
         else {
             return Ok(());
         };
-        let organization = uow
-            .organizations()
-            .get(organization_id)
+        let (organization, terms) = uow
+            .lease_terms()
+            .list_with_organization(organization_id)
             .await?
             .ok_or(StoreError::Missing("organization"))?;
-        let terms = uow.lease_terms().list(organization_id).await?;
         drop(uow);
         let prices =
             crate::services::pricing::price_table(&organization, &product, &variant, &terms)?;

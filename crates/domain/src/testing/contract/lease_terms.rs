@@ -1,7 +1,8 @@
 //! Lease terms.
 
+use super::full;
 use super::shop::{Shop, must, must_be_missing, must_be_stale, must_conflict};
-use crate::ids::IdRef;
+use crate::ids::{IdRef, OrganizationId};
 use crate::lease_term::LeaseTermStatus;
 use crate::ports::{Database, DeletedTerm, NewLeaseTerm, UniqueField};
 use crate::pricing::Rate;
@@ -63,6 +64,27 @@ pub async fn lease_terms(database: &dyn Database) {
         list,
         [short.clone(), own.clone(), long.clone()],
         "lease_terms.list: all of the organization, its products' included, shortest first"
+    );
+
+    let unknown: OrganizationId = full::parsed("999999999");
+    let with_owner = shop
+        .seen("lease_terms.list_with_organization: reads", async |view| {
+            let store = view.lease_terms();
+            Ok((
+                store.list_with_organization(shop.organization.id).await?,
+                store.list_with_organization(neighbour.id).await?,
+                store.list_with_organization(unknown).await?,
+            ))
+        })
+        .await;
+    assert_eq!(
+        with_owner,
+        (
+            Some((shop.organization.clone(), list)),
+            Some((neighbour.clone(), Vec::new())),
+            None
+        ),
+        "lease_terms.list_with_organization: the organization and the same terms, without terms too"
     );
 
     // One active term of an owner for a number of months.

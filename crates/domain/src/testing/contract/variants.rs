@@ -5,7 +5,7 @@ use super::shop::{Shop, after, first, must, must_be_missing, must_be_stale, must
 use crate::catalog::{Inventory, Product, ProductStatus, ProductVariant};
 use crate::checkout::StockTaken;
 use crate::ids::ProductVariantPubId;
-use crate::ports::{Database, StoreError, UniqueField};
+use crate::ports::{Database, StoreError, UniqueField, VariantSelection};
 
 /// The store of variants.
 ///
@@ -226,30 +226,38 @@ async fn variants_are_found(shop: &Shop<'_>) {
         "variants.find_by_sku, find_by_external_id: within the organization"
     );
     let unknown = make.id::<ProductVariantPubId>();
-    let many = shop
-        .seen("variants.get_many: reads", async |view| {
-            view.variants()
-                .get_many(organization, &[old.id, live.id, unknown, last.id])
-                .await
+    let selected = async |selection: VariantSelection| {
+        shop.seen("variants.with_products: reads", async |view| {
+            let found = view
+                .variants()
+                .with_products(organization, &selection)
+                .await?;
+            Ok(found)
         })
-        .await;
+        .await
+    };
+    let ids = vec![live.id, unknown, last.id, old.id];
+    let both = |variant: &ProductVariant| (variant.clone(), product.clone());
     assert_eq!(
-        many,
-        std::slice::from_ref(&live),
-        "variants.get_many: those that there are and that are not archived"
+        selected(VariantSelection::Ids(ids.clone())).await,
+        [both(&live)],
+        "variants.with_products: those that there are and that are not archived, with their product"
     );
-    let mut all = shop
-        .seen("variants.get_many_with_archived: reads", async |view| {
-            view.variants()
-                .get_many_with_archived(organization, &[live.id, unknown, last.id, old.id])
-                .await
+    assert_eq!(
+        selected(VariantSelection::IdsWithArchived(ids)).await,
+        [both(&old), both(&last), both(&live)],
+        "variants.with_products: those that there are, archived or not, oldest first"
+    );
+    let foreign = shop
+        .seen("variants.with_products: reads", async |view| {
+            let own = VariantSelection::Ids(vec![live.id]);
+            view.variants().with_products(neighbour.id, &own).await
         })
         .await;
-    all.sort_by_key(|variant| variant.id);
     assert_eq!(
-        all,
-        [old, last, live],
-        "variants.get_many_with_archived: those that there are, archived or not"
+        foreign,
+        [],
+        "variants.with_products: within the organization"
     );
 }
 
@@ -294,6 +302,24 @@ async fn lists_are_oldest_first(shop: &Shop<'_>) {
     assert!(
         grouped == expected(&of_one, &of_two) || grouped == expected(&of_two, &of_one),
         "variants.of_products: those that are not archived, product by product, oldest first"
+    );
+    let with_products = shop
+        .seen("variants.with_products: reads", async |view| {
+            let both = VariantSelection::OfProducts(vec![two.id, one.id]);
+            view.variants().with_products(organization, &both).await
+        })
+        .await;
+    let product_of = |variant: &ProductVariant| match variant.product_id {
+        id if id == one.id => one.clone(),
+        _ => two.clone(),
+    };
+    assert_eq!(
+        with_products,
+        grouped
+            .iter()
+            .map(|variant| (variant.clone(), product_of(variant)))
+            .collect::<Vec<_>>(),
+        "variants.with_products: the same, each with its product"
     );
 }
 

@@ -6,6 +6,7 @@ use super::Memory;
 use super::state::{State, check_version, count_up};
 use crate::ids::{IdRef, LeaseTermId, LeaseTermPubId, LeaseTermRef, OrganizationId};
 use crate::lease_term::{LeaseTerm, LeaseTermStatus};
+use crate::organization::Organization;
 use crate::ports::{DeletedTerm, LeaseTermStore, NewLeaseTerm, StoreError, UniqueField};
 
 /// Refuses a second active term of an owner for the same months.
@@ -78,6 +79,16 @@ impl LeaseTermStore for Memory {
             .collect();
         terms.sort_by_key(|term| (term.card.term, term.lease_term_id));
         Ok(terms)
+    }
+
+    async fn list_with_organization(
+        &mut self,
+        organization: OrganizationId,
+    ) -> Result<Option<(Organization, Vec<LeaseTerm>)>, StoreError> {
+        let terms = LeaseTermStore::list(self, organization).await?;
+        let state = self.state();
+        let found = state.organizations.get(&organization).cloned();
+        Ok(found.map(|organization| (organization, terms)))
     }
 
     async fn lock(

@@ -86,20 +86,6 @@ impl ProductStore for Memory {
         Ok(find(&self.state(), organization, id))
     }
 
-    async fn get_many(
-        &mut self,
-        organization: OrganizationId,
-        ids: &[ProductPubId],
-    ) -> Result<Vec<Product>, StoreError> {
-        let state = self.state();
-        Ok(state
-            .products
-            .values()
-            .filter(|product| product.organization_id == organization && ids.contains(&product.id))
-            .cloned()
-            .collect())
-    }
-
     async fn list(
         &mut self,
         organization: OrganizationId,

@@ -5,10 +5,10 @@ use async_trait::async_trait;
 use super::Memory;
 use super::paging::{directed, page};
 use super::state::{State, check_version, count_up};
-use crate::catalog::{Inventory, ProductStatus, ProductVariant, is_same_combination};
+use crate::catalog::{Inventory, Product, ProductStatus, ProductVariant, is_same_combination};
 use crate::checkout::StockTaken;
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
-use crate::ports::{Page, SortOrder, StoreError, UniqueField, VariantStore};
+use crate::ports::{Page, SortOrder, StoreError, UniqueField, VariantSelection, VariantStore};
 use crate::text::{ExternalId, Sku};
 
 fn is_live(variant: &ProductVariant) -> bool {
@@ -126,36 +126,31 @@ impl VariantStore for Memory {
             .cloned())
     }
 
-    async fn get_many(
+    async fn with_products(
         &mut self,
         organization: OrganizationId,
-        ids: &[ProductVariantPubId],
-    ) -> Result<Vec<ProductVariant>, StoreError> {
+        selected: &VariantSelection,
+    ) -> Result<Vec<(ProductVariant, Product)>, StoreError> {
         let state = self.state();
-        Ok(state
+        let mut found = state
             .variants
             .values()
-            .filter(|variant| {
-                variant.organization_id == organization
-                    && is_live(variant)
-                    && ids.contains(&variant.id)
+            .filter(|variant| variant.organization_id == organization)
+            .filter(|variant| match selected {
+                VariantSelection::Ids(ids) => is_live(variant) && ids.contains(&variant.id),
+                VariantSelection::IdsWithArchived(ids) => ids.contains(&variant.id),
+                VariantSelection::OfProducts(products) => {
+                    is_live(variant) && products.contains(&variant.product_id)
+                }
             })
-            .cloned()
-            .collect())
-    }
-
-    async fn get_many_with_archived(
-        &mut self,
-        organization: OrganizationId,
-        ids: &[ProductVariantPubId],
-    ) -> Result<Vec<ProductVariant>, StoreError> {
-        let state = self.state();
-        Ok(state
-            .variants
-            .values()
-            .filter(|variant| variant.organization_id == organization && ids.contains(&variant.id))
-            .cloned()
-            .collect())
+            .map(|variant| {
+                let product = state.products.get(&variant.product_id);
+                let product = product.ok_or(StoreError::Missing("product"))?;
+                Ok((variant.clone(), product.clone()))
+            })
+            .collect::<Result<Vec<_>, StoreError>>()?;
+        found.sort_by_key(|(variant, _)| (variant.product_id, variant.created_at, variant.id));
+        Ok(found)
     }
 
     async fn of_products(
