@@ -1,5 +1,6 @@
 //! A request that passed the door.
 
+use std::convert::Infallible;
 use std::future::{Future, Ready, ready};
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest, HttpResponse, dev};
 use futures_util::future::BoxFuture;
 use lessor_domain::access::{Access, Permission};
-use lessor_domain::ports::{IdempotencyKey, UnitOfWork};
+use lessor_domain::ports::{IdempotencyKey, StoreError, UnitOfWork};
 use lessor_domain::services::{Context, Error};
 use serde::Serialize;
 
@@ -138,9 +139,10 @@ impl Call {
     {
         let once = self.once(permission, body);
         let answered = self.run(|runner| async move {
-            let phase: fn(R) -> Phase<R, ()> = Phase::Done;
+            let phase: fn(R) -> Phase<R, Infallible> = Phase::Done;
             match runner.answer(once.as_ref(), &input, &work, phase).await? {
-                Outcome::Answered(answer) | Outcome::Interim(answer, ()) => Ok(answer),
+                Outcome::Answered(answer) => Ok(answer),
+                Outcome::Interim(_, never) => match never {},
                 Outcome::Refused(error) => Err(error),
             }
         });
@@ -150,8 +152,9 @@ impl Call {
     /// Like [`Call::post`], for an answer that gets better after the commit. Where the work gives
     /// [`Phase::Interim`], `finish` is run after the commit, outside of any transaction; what it
     /// gives is the answer, and the interim one is when it gives nothing. A repetition that comes in
-    /// between is told to wait, and gets the interim answer should this process have died. A rule
-    /// that `finish` meets is the answer too; where it fails nothing is kept.
+    /// between is told to wait, and gets the interim answer should this process have died; after
+    /// [`Phase::Begun`], which has none, it is carried out anew. A rule that `finish` meets is the
+    /// answer too; where it fails nothing is kept.
     ///
     /// # Errors
     /// The work's own and those of `finish`; 400 and 409 about the key.
@@ -182,24 +185,25 @@ impl Call {
                 Outcome::Refused(error) => return Err(error),
             };
             let finished = finish(runner.clone(), rest).await;
+            let finished = match finished {
+                Ok(Some(record)) => Answer::ok(&record),
+                Ok(None) => interim.ok_or_else(|| {
+                    StoreError::Internal("the second phase gave no answer".to_owned()).into()
+                }),
+                Err(error) => Err(error),
+            };
             let kept = match (&finished, &once) {
                 (_, None) => Ok(()),
-                (Ok(None), Some(once)) => runner.keep_final(once, &interim).await,
-                (Ok(Some(record)), Some(once)) => {
-                    runner.keep_final(once, &Answer::ok(record)?).await
-                }
+                (Ok(answer), Some(once)) => runner.keep_final(once, answer).await,
                 (Err(Error::Rule { message }), Some(once)) => {
                     runner.keep_final(once, &runner.refusal(message)).await
                 }
                 (Err(_), Some(once)) => runner.forget(once).await,
             };
             if let Err(error) = kept {
-                tracing::warn!(%error, "a repetition of the request will get its interim answer");
+                tracing::warn!(%error, "the answer is not kept for a repetition of the request");
             }
-            match finished? {
-                Some(record) => Ok(Answer::ok(&record)?),
-                None => Ok(interim),
-            }
+            Ok(finished?)
         });
         respond(answered.await?)
     }

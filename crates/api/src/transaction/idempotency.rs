@@ -26,7 +26,7 @@ pub const MAX_KEY_LENGTH: usize = 255;
 /// How long an answer is kept.
 const KEPT_FOR: TimeDelta = TimeDelta::hours(24);
 /// How long the second phase of a request may be under way before its process is taken for dead.
-const SECOND_PHASE: TimeDelta = TimeDelta::seconds(30);
+const SECOND_PHASE: TimeDelta = TimeDelta::seconds(10);
 
 const HEADER: &str = "Idempotency-Key";
 
@@ -39,6 +39,13 @@ pub(super) struct Answer {
 }
 
 impl Answer {
+    /// Keeps the place of an answer that there is none of yet.
+    const NONE: Self = Self {
+        status: 200,
+        body: Vec::new(),
+        replayed: false,
+    };
+
     pub(super) fn ok(record: &impl Serialize) -> Result<Self, Error> {
         let body = serde_json::to_vec(record)
             .map_err(|error| StoreError::Internal(format!("an answer is not JSON: {error}")))?;
@@ -88,8 +95,12 @@ pub(super) fn request_hash(method: &Method, uri: &str, body: &[u8]) -> [u8; 32] 
 pub enum Phase<R, T> {
     /// The answer; there is nothing left to do.
     Done(R),
-    /// The answer as it is should nothing better come of the second phase, and what that works on.
+    /// The work is done. The answer as it is should nothing better come of the second phase, and what
+    /// that works on.
     Interim(R, T),
+    /// Nothing is done yet. What the second phase works on, which does everything in a way that can be
+    /// begun anew: a repetition does should this process have died.
+    Begun(T),
 }
 
 /// A request that is carried out once.
@@ -105,8 +116,8 @@ pub(super) struct Once {
 pub(super) enum Outcome<T> {
     /// This answer.
     Answered(Answer),
-    /// This answer, unless the second phase finds a better one.
-    Interim(Answer, T),
+    /// This answer, if there is one, unless the second phase finds a better one.
+    Interim(Option<Answer>, T),
     /// It is not carried out.
     Refused(ApiError),
 }
@@ -122,24 +133,27 @@ impl Once {
         }
     }
 
-    /// What to say to a request whose key has an answer.
-    fn replay<T>(&self, stored: StoredAnswer, by: &Context<'_>) -> Outcome<T> {
+    /// What to say to a request whose key has an answer; nothing when it is to be carried out anew.
+    fn replay<T>(&self, stored: StoredAnswer, by: &Context<'_>) -> Option<Outcome<T>> {
         if stored.request_hash != self.request_hash {
-            return Outcome::Refused(ApiError::invalid_request(format!(
+            return Some(Outcome::Refused(ApiError::invalid_request(format!(
                 "another request was made with this {HEADER}"
-            )));
+            ))));
         }
         if let Err(missing) = by.access.require(self.permission) {
-            return Outcome::Refused(Error::from(missing).into());
+            return Some(Outcome::Refused(Error::from(missing).into()));
         }
         if !stored.is_final && by.now - stored.created_at < SECOND_PHASE {
-            return Outcome::Refused(ApiError::idempotency_in_progress());
+            return Some(Outcome::Refused(ApiError::idempotency_in_progress()));
         }
-        Outcome::Answered(Answer {
+        if !stored.is_final && stored.body.is_empty() {
+            return None;
+        }
+        Some(Outcome::Answered(Answer {
             status: stored.status,
             body: stored.body,
             replayed: true,
-        })
+        }))
     }
 }
 
@@ -194,24 +208,28 @@ impl Runner {
                 return Ok(Outcome::Refused(ApiError::idempotency_in_progress()));
             }
             let kept = uow.idempotency().find(&once.key, now - KEPT_FOR).await?;
-            if let Some(stored) = kept {
-                return Ok(once.replay(stored, &context));
+            if let Some(outcome) = kept.and_then(|stored| once.replay(stored, &context)) {
+                return Ok(outcome);
             }
         }
         let done = work(&mut *uow, context, input).await?;
-        let (answer, rest) = match phase(done) {
-            Phase::Done(record) => (Answer::ok(&record)?, None),
-            Phase::Interim(record, rest) => (Answer::ok(&record)?, Some(rest)),
+        let outcome = match phase(done) {
+            Phase::Done(record) => Outcome::Answered(Answer::ok(&record)?),
+            Phase::Interim(record, rest) => Outcome::Interim(Some(Answer::ok(&record)?), rest),
+            Phase::Begun(rest) => Outcome::Interim(None, rest),
         };
         if let Some(once) = once {
-            let stored = once.stored(&answer, rest.is_none(), now);
+            let stored = match &outcome {
+                Outcome::Answered(answer) => once.stored(answer, true, now),
+                Outcome::Interim(Some(answer), _) => once.stored(answer, false, now),
+                Outcome::Interim(None, _) | Outcome::Refused(_) => {
+                    once.stored(&Answer::NONE, false, now)
+                }
+            };
             uow.idempotency().put(&once.key, &stored).await?;
         }
         uow.commit().await?;
-        Ok(match rest {
-            None => Outcome::Answered(answer),
-            Some(rest) => Outcome::Interim(answer, rest),
-        })
+        Ok(outcome)
     }
 
     /// Keeps that a rule refused the request. What was done of it is gone with its transaction.
@@ -247,12 +265,7 @@ impl Runner {
     pub(super) async fn forget(&self, once: &Once) -> Result<(), Error> {
         let mut uow = self.state.ports.database.begin().await?;
         // An answer from before all times is older than any that is looked for.
-        let nothing = Answer {
-            status: 200,
-            body: Vec::new(),
-            replayed: false,
-        };
-        let stored = once.stored(&nothing, true, Timestamp::UNIX_EPOCH);
+        let stored = once.stored(&Answer::NONE, true, Timestamp::UNIX_EPOCH);
         uow.idempotency().put(&once.key, &stored).await?;
         Ok(uow.commit().await?)
     }

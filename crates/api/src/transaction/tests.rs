@@ -82,11 +82,11 @@ async fn play(
             Box::pin(async move {
                 probe.done.fetch_add(1, Ordering::SeqCst);
                 let interim = json!({ "state": "interim" });
-                if toy.label == "simple" {
-                    Ok(Phase::Done(interim))
-                } else {
-                    Ok(Phase::Interim(interim, toy))
-                }
+                Ok(match toy.label.as_str() {
+                    "simple" => Phase::Done(interim),
+                    "begun" => Phase::Begun(toy),
+                    _ => Phase::Interim(interim, toy),
+                })
             })
         },
         |_, toy| {
@@ -94,6 +94,9 @@ async fn play(
                 later.finished.fetch_add(1, Ordering::SeqCst);
                 match toy.label.as_str() {
                     "dies" => panic!("the process dies between the phases"),
+                    "begun" if later.finished.load(Ordering::SeqCst) == 1 => {
+                        panic!("the process dies before anything is done")
+                    }
                     "slow" => Ok(None),
                     _ => Ok(Some(json!({ "state": "final" }))),
                 }
@@ -217,11 +220,9 @@ async fn a_repeated_request_is_answered_the_same_byte_for_byte() {
 async fn another_request_with_the_key_is_refused() {
     let toys = Toys::new().await;
     toys.post("/v1/toys", "a", "k").await;
-    for path in ["/v1/toys", "/v1/toys?x=1"] {
-        let other = toys.post(path, "b", "k").await;
-        other.assert_error(400, "invalid_request", None);
-        assert!(!other.replayed);
-    }
+    let other = toys.post("/v1/toys", "b", "k").await;
+    other.assert_error(400, "invalid_request", None);
+    assert!(!other.replayed);
     assert_eq!(toys.done(), 1);
     // Under another path the key means another request.
     assert_eq!(toys.post("/v1/games", "a", "k").await.status, 200);
@@ -369,11 +370,30 @@ async fn an_interim_answer_is_given_once_its_process_must_be_dead() {
     died.assert_error(500, "internal_server_error", None);
     let soon = toys.post("/v1/games", "dies", "k").await;
     soon.assert_error(409, "idempotency_in_progress", None);
-    toys.bench.clock.advance(TimeDelta::seconds(30));
+    toys.bench.clock.advance(TimeDelta::seconds(10));
     let later = toys.post("/v1/games", "dies", "k").await;
     assert_eq!((later.status, later.replayed), (200, true));
     assert_eq!(later.json()["state"], "interim");
     assert_eq!(toys.done(), 1);
+}
+
+#[actix_web::test]
+async fn what_was_only_begun_is_carried_out_by_the_repetition() {
+    let toys = Toys::new().await;
+    let died = toys.post("/v1/games", "begun", "k").await;
+    died.assert_error(500, "internal_server_error", None);
+    let soon = toys.post("/v1/games", "begun", "k").await;
+    soon.assert_error(409, "idempotency_in_progress", None);
+    toys.bench.clock.advance(TimeDelta::seconds(10));
+    let other = toys.post("/v1/games", "other", "k").await;
+    other.assert_error(400, "invalid_request", None);
+    let later = toys.post("/v1/games", "begun", "k").await;
+    assert_eq!((later.status, later.replayed), (200, false));
+    assert_eq!(later.json()["state"], "final");
+    let again = toys.post("/v1/games", "begun", "k").await;
+    assert_eq!((again.body, again.replayed), (later.body, true));
+    assert_eq!(toys.done(), 2);
+    assert_eq!(toys.probe.finished.load(Ordering::SeqCst), 2);
 }
 
 #[actix_web::test]

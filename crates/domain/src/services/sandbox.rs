@@ -135,6 +135,19 @@ pub fn check_way(checkout: &Checkout, target: Lifecycle) -> Result<(), Error> {
     Ok(())
 }
 
+/// Whether the checkout's data leave the way to the state open: an exception goes back to where it
+/// came from.
+fn is_open(checkout: &Checkout, target: Lifecycle) -> bool {
+    let was_shipped = checkout.shipment.shipped_at.is_some();
+    match (checkout.lifecycle(), target) {
+        (Lifecycle::FulfillmentException, Lifecycle::OrderConfirmed) => !was_shipped,
+        (Lifecycle::FulfillmentException, Lifecycle::Shipped | Lifecycle::LeaseActive) => {
+            was_shipped
+        }
+        _ => true,
+    }
+}
+
 /// Whether a sandbox key can move the checkout to the state.
 ///
 /// # Errors
@@ -142,16 +155,12 @@ pub fn check_way(checkout: &Checkout, target: Lifecycle) -> Result<(), Error> {
 pub fn check_move(checkout: &Checkout, target: Lifecycle) -> Result<(), Error> {
     let state = checkout.lifecycle();
     let delivery = state == Lifecycle::Shipped && target == Lifecycle::LeaseActive;
-    if state == target
-        || delivery
-        || arrows_from(state).any(|arrow| arrow.to == target && arrow.to != state)
-    {
+    let ahead =
+        || arrows_from(state).filter(|arrow| arrow.to != state && is_open(checkout, arrow.to));
+    if state == target || delivery || ahead().any(|arrow| arrow.to == target) {
         return Ok(());
     }
-    let mut next: Vec<&str> = arrows_from(state)
-        .filter(|arrow| arrow.to != state)
-        .map(|arrow| arrow.to.as_str())
-        .collect();
+    let mut next: Vec<&str> = ahead().map(|arrow| arrow.to.as_str()).collect();
     next.sort_unstable();
     next.dedup();
     let next = if next.is_empty() {
@@ -162,6 +171,29 @@ pub fn check_move(checkout: &Checkout, target: Lifecycle) -> Result<(), Error> {
     Err(Error::rule(format!(
         "the checkout is {state} and cannot be moved to {target}; possible now: {next}"
     )))
+}
+
+/// Plays a carrier's report, in a unit of work of the caller's. What follows from it is
+/// for the outbox.
+///
+/// # Errors
+/// [`Error::SandboxOnly`], [`Error::NotFound`], [`Error::Forbidden`];
+/// [`Error::Rule`] when the goods have no tracking.
+pub async fn tracking_event(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: CheckoutPubId,
+    reported: Reported,
+) -> Result<TrackingView, Error> {
+    Sandbox::sandbox_only(ctx)?;
+    checkouts::changeable(uow, ctx, id).await?;
+    let origin = EventOrigin::Sandbox;
+    let checkout = fulfillment::report(uow, ctx.ids, ctx.now, id, reported, origin).await?;
+    let events = match &checkout.shipment.tracking {
+        Some(tracking) => uow.tracking().list(id, tracking).await?,
+        None => Vec::new(),
+    };
+    Ok(TrackingView { checkout, events })
 }
 
 impl Sandbox {
@@ -474,31 +506,6 @@ impl Sandbox {
         )
         .await?;
         uow.commit().await.map_err(Error::from)
-    }
-
-    /// Plays a carrier's report.
-    ///
-    /// # Errors
-    /// [`Error::SandboxOnly`], [`Error::NotFound`], [`Error::Forbidden`];
-    /// [`Error::Rule`] when the goods have no tracking.
-    pub async fn tracking_event(
-        &self,
-        ctx: &Context<'_>,
-        id: CheckoutPubId,
-        reported: Reported,
-    ) -> Result<TrackingView, Error> {
-        Self::sandbox_only(ctx)?;
-        self.read(ctx, id).await?;
-        ctx.access.require(Permission::CheckoutWrite)?;
-        self.report(ctx, id, reported).await?;
-        self.deliverer.drain(JobSubject::Checkout(id)).await?;
-        let checkout = self.read(ctx, id).await?;
-        let mut view = self.deliverer.database.read().await?;
-        let events = match &checkout.shipment.tracking {
-            Some(tracking) => view.tracking().list(id, tracking).await?,
-            None => Vec::new(),
-        };
-        Ok(TrackingView { checkout, events })
     }
 
     /// Moves the checkout to any state that follows in the table; the same state

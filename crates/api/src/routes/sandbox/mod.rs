@@ -1,7 +1,7 @@
 //! `/v1/sandbox`: what time, customers, providers and carriers would do, for sandbox keys.
 //!
-//! The steps that are played are transactions of their own. Whether they may be played at all is said
-//! in the first, with which the answer of a request that may be repeated is kept.
+//! The steps on the way to a state are transactions of their own. Whether they may be played at all is
+//! said in one before them, which notes that a request that may be repeated is begun.
 
 use actix_web::{HttpResponse, post};
 use lessor_domain::access::{Mode, Permission};
@@ -10,7 +10,6 @@ use lessor_domain::fulfillment::Reported;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::JobSubject;
 use lessor_domain::ports::UnitOfWork;
-use lessor_domain::services::fulfillment::TrackingView;
 use lessor_domain::services::{Context, Error, checkouts, sandbox};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -20,7 +19,7 @@ use crate::body::Body;
 use crate::error::ApiError;
 use crate::fields::{Prose, Text};
 use crate::routes::checkouts::record::{LifecycleName, TrackingStatusName};
-use crate::routes::checkouts::{CheckoutRecord, TrackingRecord, render, render_now};
+use crate::routes::checkouts::{CheckoutRecord, TrackingRecord, render_now};
 use crate::settle::settle;
 use crate::transaction::{Call, Phase};
 use crate::wire::{PathId, parse};
@@ -85,17 +84,15 @@ async fn advance_sandbox_checkout(
 ) -> Result<HttpResponse, ApiError> {
     let target = body.value.to.0;
     let id = id.of("checkout")?;
-    let input = (id, target, call.state().pages.clone());
     call.post_in_two_phases(
         Permission::CheckoutWrite,
         &body.raw,
-        input,
-        |work, ctx, (id, target, links)| {
+        (id, target),
+        |work, ctx, (id, target)| {
             Box::pin(async move {
                 let checkout = playable(work, &ctx, id).await?;
                 sandbox::check_way(&checkout, target)?;
-                let record = render(work, &ctx, &links, &checkout).await?;
-                Ok(Phase::Interim(record, (id, target)))
+                Ok(Phase::Begun((id, target)))
             })
         },
         |runner, (id, target)| {
@@ -154,29 +151,15 @@ async fn play_tracking_event(
         (id, reported),
         |work, ctx, (id, reported)| {
             Box::pin(async move {
-                let checkout = playable(work, &ctx, id).await?;
-                let Some(tracking) = checkout.shipment.tracking.clone() else {
-                    return Err(Error::rule(format!(
-                        "the checkout is {} and has no tracking number",
-                        checkout.lifecycle()
-                    )));
-                };
-                let events = work.tracking().list(id, &tracking).await?;
-                let view = TrackingView { checkout, events };
-                Ok(Phase::Interim(TrackingRecord::new(&view), (id, reported)))
+                let view = sandbox::tracking_event(work, &ctx, id, reported).await?;
+                Ok(Phase::Interim(TrackingRecord::new(&view), id))
             })
         },
-        |runner, (id, reported)| {
+        |runner, id| {
             Box::pin(async move {
-                let ctx = runner.context(runner.state.ports.clock.now());
-                let view = runner
-                    .state
-                    .sandbox()
-                    .tracking_event(&ctx, id, reported)
-                    .await?;
                 // What follows from a delivery is done when the answer is given.
                 settle(&runner.state, JobSubject::Checkout(id)).await;
-                Ok(Some(TrackingRecord::new(&view)))
+                Ok(None)
             })
         },
     )
