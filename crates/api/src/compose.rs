@@ -1,21 +1,22 @@
 //! Puts the parts together: from the configuration to a database, providers and an app's state.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use chrono::TimeDelta;
 use lessor_adapters::ambient::{SystemClock, SystemEntropy, SystemTimer, UuidV7Generator};
 use lessor_adapters::postgres::{PgDatabase, PgSettings};
-use lessor_adapters::processor::{self, ApiSecret, HttpProcessor};
+use lessor_adapters::processor::{self, ApiSecret, EventReader, HttpProcessor};
 use lessor_adapters::simulated::{self, SimulatedProcessor};
 use lessor_adapters::unconfigured::Unconfigured;
 use lessor_domain::ports::{
-    Clock, Database, Entropy, FormatDetector, IdGenerator, InboxMessage, MessageReader,
-    ProcessorEvent, ProviderSet, Providers,
+    Clock, Database, Entropy, FormatDetector, IdGenerator, ProviderSet, Providers,
 };
-use lessor_domain::services::delivery::{Deliverer, NoProbe};
+use lessor_domain::services::delivery::{Deliverer, NoProbe, Probe};
 use lessor_domain::services::housekeeping::{Housekeeper, Policy};
 use lessor_domain::services::inbox::Inbox;
+use lessor_domain::services::reconcile::Reconciler;
 use lessor_embedded_postgres as embedded;
 use lessor_embedded_postgres::Progress;
 use tokio::runtime::{Builder, Runtime};
@@ -23,8 +24,8 @@ use tokio::runtime::{Builder, Runtime};
 use crate::config::{Config, Secret};
 use crate::state::Ports;
 use crate::worker::{
-    Backlog, Chore, Housekeeping, KeptMessages, Purge, SimulatedInvoices, WakeUp, WakingDatabase,
-    Worker,
+    Backlog, Chore, Housekeeping, KeptMessages, Purge, Reconciliation, SimulatedInvoices, WakeUp,
+    WakingDatabase, Worker,
 };
 
 /// What live mode lacks: nobody has written an adapter for a credit bureau or a signing service.
@@ -170,6 +171,21 @@ pub async fn prepare(
     Ok(())
 }
 
+static PROBE: OnceLock<Arc<dyn Probe>> = OnceLock::new();
+
+/// Has every job of this process watched. For programs that test what becomes of a process that dies;
+/// called once, before anything else.
+pub fn watch_jobs(probe: Arc<dyn Probe>) {
+    // The first one stays: jobs may be under way under its eyes.
+    let _ = PROBE.set(probe);
+}
+
+fn probe() -> Arc<dyn Probe> {
+    PROBE
+        .get()
+        .map_or_else(|| Arc::new(NoProbe) as Arc<dyn Probe>, Arc::clone)
+}
+
 /// The ports, filled.
 #[derive(Clone)]
 pub struct Engine {
@@ -186,6 +202,7 @@ pub struct Engine {
     /// The processor of sandbox mode where that is simulated, whose payments somebody has to tell.
     simulated: Option<SimulatedProcessor>,
     wake_up: WakeUp,
+    job_lease: Duration,
 }
 
 /// Fills the ports.
@@ -209,6 +226,7 @@ pub fn engine(config: &Config, database: &PgDatabase) -> anyhow::Result<Engine> 
         entropy,
         simulated,
         wake_up,
+        job_lease: config.job_lease,
     })
 }
 
@@ -261,15 +279,6 @@ fn providers(config: &Config, simulated: &Providers) -> anyhow::Result<ProviderS
     })
 }
 
-/// Understands the payment processor's messages.
-struct ProcessorMessages;
-
-impl MessageReader for ProcessorMessages {
-    fn read(&self, message: &InboxMessage) -> Result<ProcessorEvent, String> {
-        processor::parse_event(&message.body).map_err(|error| error.to_string())
-    }
-}
-
 impl Engine {
     /// The ports as the HTTP interface takes them.
     #[must_use]
@@ -281,6 +290,8 @@ impl Engine {
             entropy: Arc::clone(&self.entropy),
             providers: self.providers.clone(),
             timer: Arc::new(SystemTimer),
+            job_lease: self.job_lease,
+            probe: probe(),
         }
     }
 
@@ -293,7 +304,8 @@ impl Engine {
             clock: Arc::clone(&self.clock),
             ids: Arc::clone(&self.ids),
             entropy: Arc::clone(&self.entropy),
-            probe: Arc::new(NoProbe),
+            lease: self.job_lease,
+            probe: probe(),
         }
     }
 
@@ -303,7 +315,18 @@ impl Engine {
         Inbox {
             database: Arc::clone(&self.database),
             providers: self.providers.clone(),
-            reader: Arc::new(ProcessorMessages),
+            reader: Arc::new(EventReader),
+            clock: Arc::clone(&self.clock),
+            ids: Arc::clone(&self.ids),
+        }
+    }
+
+    /// Who compares leases with what the processor bills.
+    #[must_use]
+    pub fn reconciler(&self) -> Reconciler {
+        Reconciler {
+            database: Arc::clone(&self.database),
+            providers: self.providers.clone(),
             clock: Arc::clone(&self.clock),
             ids: Arc::clone(&self.ids),
         }
@@ -325,6 +348,7 @@ impl Engine {
         let mut chores: Vec<Box<dyn Chore>> = vec![
             Box::new(Housekeeping(housekeeper)),
             Box::new(KeptMessages(self.inbox())),
+            Box::new(Reconciliation(self.reconciler())),
             Box::new(Backlog(Arc::clone(&self.database))),
             Box::new(Purge {
                 database: Arc::clone(&self.database),

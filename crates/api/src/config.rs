@@ -85,6 +85,8 @@ pub struct Config {
     pub no_worker: bool,
     /// Jobs that one worker has under way at a time.
     pub worker_jobs: NonZeroUsize,
+    /// How long a job of a worker that died is kept from others.
+    pub job_lease: Duration,
     /// Requests a second for each API key; any number without it.
     pub rate_limit: Option<NonZeroU32>,
     /// How long the process may take to stop.
@@ -124,8 +126,9 @@ impl Config {
             no_migrate: from.needed(&s::NO_MIGRATE, v::flag)?,
             no_worker: from.needed(&s::NO_WORKER, v::flag)?,
             worker_jobs: from.needed(&s::WORKER_JOBS, v::count)?,
+            job_lease: from.needed(&s::JOB_LEASE, v::seconds_to_minutes)?,
             rate_limit: from.needed(&s::RATE_LIMIT, v::rate_limit)?,
-            shutdown_timeout: from.needed(&s::SHUTDOWN_TIMEOUT, v::shutdown_timeout)?,
+            shutdown_timeout: from.needed(&s::SHUTDOWN_TIMEOUT, v::seconds_to_minutes)?,
             expiry_days: from.needed(&s::EXPIRY_DAYS, v::days)?,
             server_secret: from.optional(&s::SERVER_SECRET, v::server_secret)?,
             processor: ProcessorConfig {

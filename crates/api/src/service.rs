@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use lessor_adapters::postgres::PgDatabase;
+use lessor_adapters::processor::signature::WebhookSecret;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval};
@@ -201,6 +202,13 @@ impl Service {
             .map(|secret| secret.expose().parse())
             .collect::<Result<_, _>>()
             .context("LESSOR_TRACKING_WEBHOOK_SECRETS")?;
+        settings.processor_secrets = config
+            .processor
+            .webhook_secrets
+            .iter()
+            .map(|secret| WebhookSecret::new(secret.expose()))
+            .collect::<Result<_, _>>()
+            .context("LESSOR_PROCESSOR_WEBHOOK_SECRETS")?;
         let state = AppState::new(engine.ports(), mutations.clone(), settings);
         let parts = AppParts {
             public_url: PublicUrl::new(&url),

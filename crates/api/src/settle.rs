@@ -12,30 +12,45 @@ use crate::state::AppState;
 
 /// How long a request waits for providers.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How soon it looks again whether a worker is done.
+/// How soon it first looks again whether a worker is done; every time twice as long.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
+/// The longest pause between two looks.
+const LONGEST_PAUSE: Duration = Duration::from_millis(160);
 
 /// Delivers the subject's jobs and comes back when they are done, or after a few seconds. What is
 /// not done by then goes on, and what cannot be done now a worker tries again.
 pub(crate) async fn settle(state: &AppState, subject: JobSubject) {
     let deliverer = state.deliverer();
-    let (done, waits) = oneshot::channel();
-    // Not dropped half-way: a job that was taken would lie until its lease ends.
-    state.mutations.detach(async move {
+    within_patience(state, "a job", async move {
         if let Err(error) = finish(&deliverer, subject).await {
             tracing::warn!(%error, ?subject, "jobs are left to the worker");
         }
+    })
+    .await;
+}
+
+/// Does the work to its end and comes back when it is done, or after a few seconds.
+pub(crate) async fn within_patience(
+    state: &AppState,
+    what: &'static str,
+    work: impl Future<Output = ()> + Send + 'static,
+) {
+    let (done, waits) = oneshot::channel();
+    // Not dropped half-way: a job that was taken would lie until its lease ends.
+    state.mutations.detach(async move {
+        work.await;
         // Nobody may be waiting any more.
         let _ = done.send(());
     });
     if tokio::time::timeout(PATIENCE, waits).await.is_err() {
-        tracing::info!(?subject, "the provider takes its time");
+        tracing::info!(what, "the provider takes its time");
     }
 }
 
 /// Delivers the subject's jobs. Where a worker was quicker, waits for what it is at.
 async fn finish(deliverer: &Deliverer, subject: JobSubject) -> Result<(), Error> {
     let until = Instant::now() + PATIENCE;
+    let mut pause = LOOK_AGAIN;
     loop {
         deliverer.drain(subject).await?;
         let filter = JobFilter {
@@ -51,6 +66,7 @@ async fn finish(deliverer: &Deliverer, subject: JobSubject) -> Result<(), Error>
             return Ok(());
         }
         drop(view);
-        tokio::time::sleep(LOOK_AGAIN).await;
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

@@ -6,9 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::HttpRequest;
+use lessor_adapters::processor::EventReader;
+use lessor_adapters::processor::signature::WebhookSecret;
 use lessor_adapters::processor::standard_webhooks::SharedSecret;
 use lessor_domain::ports::{Clock, Database, Entropy, IdGenerator, ProviderSet, Timer};
-use lessor_domain::services::delivery::{Deliverer, NoProbe};
+use lessor_domain::services::delivery::{Deliverer, Probe};
+use lessor_domain::services::inbox::Inbox;
 use lessor_domain::services::sandbox::Sandbox;
 
 use crate::authentication::{KeyCache, RateLimits};
@@ -33,6 +36,10 @@ pub struct Ports {
     pub providers: ProviderSet,
     /// What waits.
     pub timer: Arc<dyn Timer>,
+    /// How long a job that was taken is kept from others.
+    pub job_lease: Duration,
+    /// Who watches jobs being carried out.
+    pub probe: Arc<dyn Probe>,
 }
 
 /// What an operator chooses.
@@ -51,11 +58,13 @@ pub struct StateSettings {
     pub secret: ServerSecret,
     /// Whose tracking messages are believed; several while one is being replaced.
     pub tracking_secrets: Vec<SharedSecret>,
+    /// Whose processor messages are believed; several while one is being replaced.
+    pub processor_secrets: Vec<WebhookSecret>,
 }
 
 impl StateSettings {
     /// No rate limit, keys looked up anew after 2 seconds, summaries computed anew after 5 minutes,
-    /// no tracking messages.
+    /// no messages of carriers or the processor.
     #[must_use]
     pub const fn new(public_url: PublicUrl, secret: ServerSecret) -> Self {
         Self {
@@ -65,6 +74,7 @@ impl StateSettings {
             summary_cache_ttl: Duration::from_secs(300),
             secret,
             tracking_secrets: Vec::new(),
+            processor_secrets: Vec::new(),
         }
     }
 }
@@ -127,7 +137,19 @@ impl AppState {
             clock: Arc::clone(&self.ports.clock),
             ids: Arc::clone(&self.ports.ids),
             entropy: Arc::clone(&self.ports.entropy),
-            probe: Arc::new(NoProbe),
+            lease: self.ports.job_lease,
+            probe: Arc::clone(&self.ports.probe),
+        }
+    }
+
+    /// Takes the payment processor's messages in.
+    pub(crate) fn inbox(&self) -> Inbox {
+        Inbox {
+            database: Arc::clone(&self.ports.database),
+            providers: self.ports.providers.clone(),
+            reader: Arc::new(EventReader),
+            clock: Arc::clone(&self.ports.clock),
+            ids: Arc::clone(&self.ports.ids),
         }
     }
 

@@ -17,6 +17,7 @@ use lessor_domain::ports::{
     InboxStore, KeyStore, LeaseTermStore, OrganizationStore, OutboxStore, PickupLocationStore,
     ProductStore, StoreError, TrackingStore, UnitOfWork, VariantStore,
 };
+use lessor_domain::services::delivery::{JOB_LEASE, NoProbe};
 use lessor_domain::services::keys::{self, CreateKey, KeyUser};
 use lessor_domain::services::organizations::{self, CreateOrganization};
 use lessor_domain::testing::{FakeProviders, ManualClock, MemoryDatabase, SequenceIds};
@@ -153,6 +154,8 @@ impl Bench {
             entropy: Arc::new(SystemEntropy),
             providers: FakeProviders::default().set(),
             timer: Arc::new(SystemTimer),
+            job_lease: JOB_LEASE,
+            probe: Arc::new(NoProbe),
         };
         let mut work = memory.begin().await.unwrap();
         let created = organizations::create_organization(

@@ -19,7 +19,8 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
 pub use chores::{
-    Backlog, Chore, ChoreError, Done, Housekeeping, KeptMessages, Purge, SimulatedInvoices,
+    Backlog, Chore, ChoreError, Done, Housekeeping, KeptMessages, Purge, Reconciliation,
+    SimulatedInvoices,
 };
 pub use wake::{WakeUp, WakingDatabase};
 

@@ -18,7 +18,7 @@ use lessor_domain::ports::{
     Clock, Database, FormatDetector, InsertedCustomer, JobSubject, StoreError, UnitOfWork,
 };
 use lessor_domain::services::checkouts::{CreateCheckout, CustomerInput, VariantRef};
-use lessor_domain::services::delivery::{Deliverer, NoProbe};
+use lessor_domain::services::delivery::{Deliverer, JOB_LEASE, NoProbe};
 use lessor_domain::services::fulfillment::Fulfill;
 use lessor_domain::services::journey::Page;
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
@@ -81,6 +81,7 @@ impl Shop {
             clock: Arc::<ManualClock>::clone(&clock),
             ids: Arc::<SequenceIds>::clone(&ids),
             entropy: Arc::new(FixedEntropy::seeded(3)),
+            lease: JOB_LEASE,
             probe: Arc::new(NoProbe),
         };
         Ok(Self {

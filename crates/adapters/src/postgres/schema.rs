@@ -207,6 +207,7 @@ diesel::table! {
         paid_cycles -> Integer,
         payment_failure_count -> Integer,
         dispute_id -> Nullable<Text>,
+        settled_dispute_id -> Nullable<Text>,
         last_payment_failure -> Nullable<Jsonb>,
         tracking_number -> Nullable<Text>,
         tracking_carrier -> Nullable<Text>,

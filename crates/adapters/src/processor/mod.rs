@@ -10,6 +10,7 @@ pub mod standard_webhooks;
 mod stripe;
 
 pub use stripe::{
-    API_VERSION, ApiSecret, DEFAULT_URL, EventError, HttpProcessor, Pacing, RetryPolicy,
-    SIGNATURE_HEADER, Settings, SetupError, SystemPacing, Timeouts, parse_event,
+    API_VERSION, ApiSecret, DEFAULT_URL, EventError, EventHead, EventReader, HttpProcessor, Pacing,
+    RetryPolicy, SIGNATURE_HEADER, Settings, SetupError, SystemPacing, Timeouts, parse_event,
+    parse_event_head,
 };

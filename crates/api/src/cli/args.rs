@@ -41,6 +41,9 @@ pub(crate) struct ProcessArgs {
     /// Jobs that the worker has under way at a time [env: LESSOR_WORKER_JOBS] [default: 4]
     #[arg(long, value_name = "N")]
     pub(crate) worker_jobs: Option<String>,
+    /// How long a job of a worker that died is kept from others [env: LESSOR_JOB_LEASE] [default: 45s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) job_lease: Option<String>,
     /// How long stopping may take [env: LESSOR_SHUTDOWN_TIMEOUT] [default: 10s]
     #[arg(long, value_name = "TIME")]
     pub(crate) shutdown_timeout: Option<String>,
@@ -70,6 +73,7 @@ impl ProcessArgs {
         give("no_migrate", self.no_migrate.then(|| "true".to_owned()));
         give("pool_size", self.pool_size.clone());
         give("worker_jobs", self.worker_jobs.clone());
+        give("job_lease", self.job_lease.clone());
         give("shutdown_timeout", self.shutdown_timeout.clone());
         give("expiry_days", self.expiry_days.clone());
         give("processor_url", self.processor_url.clone());

@@ -15,6 +15,7 @@ mod outbox;
 mod output;
 mod pickup_location;
 mod product;
+mod reconcile;
 mod serve;
 mod session;
 mod terms;
@@ -110,6 +111,8 @@ enum Command {
     /// Show and repeat what providers are still to be told
     #[command(subcommand)]
     Outbox(outbox::OutboxCommand),
+    /// Compare leases with what the payment processor bills
+    Reconcile(reconcile::ReconcileArgs),
     /// Bring the database's tables up to date
     Migrate(migrate::MigrateArgs),
     /// Show which settings are in force, and where each comes from
@@ -176,7 +179,8 @@ fn dispatch(cli: Cli, output: Output) -> anyhow::Result<()> {
         | Command::Terms(_)
         | Command::Product(_)
         | Command::PickupLocation(_)
-        | Command::Outbox(_) => {}
+        | Command::Outbox(_)
+        | Command::Reconcile(_) => {}
     }
     // A variable that is no text cannot be one of ours.
     let environment = std::env::vars_os()
@@ -205,6 +209,7 @@ fn dispatch(cli: Cli, output: Output) -> anyhow::Result<()> {
         Command::Outbox(command) => {
             session::run(&config, output, |session| outbox::run(session, command))
         }
+        Command::Reconcile(args) => reconcile::run(&config, output, &args),
         Command::Migrate(args) => migrate::run(&config, output, &args),
         Command::Config(args) => output.reply(&config::run(&config, &args)?),
         Command::Openapi(_) => output.reply(&openapi::run(&config)),

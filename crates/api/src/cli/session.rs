@@ -4,6 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use lessor_adapters::ambient::{SystemClock, UuidV7Generator};
+use lessor_adapters::postgres::PgDatabase;
 use lessor_domain::access::{Access, Mode, Permissions};
 use lessor_domain::ids::{
     ApiKeyPubId, OrganizationId, OrganizationPubId, OrganizationRef, UserId, UserPubId,
@@ -16,7 +17,7 @@ use lessor_embedded_postgres::Progress;
 use uuid::Uuid;
 
 use super::output::{Output, Reply};
-use crate::compose;
+use crate::compose::{self, Engine};
 use crate::config::Config;
 
 /// Connections of a command: it does one thing after the other.
@@ -113,6 +114,19 @@ where
     F: FnOnce(Session) -> R,
     R: Future<Output = anyhow::Result<Reply>>,
 {
+    on_database(config, output, |database| {
+        command(Session {
+            database: Arc::new(database),
+            ids: UuidV7Generator,
+        })
+    })
+}
+
+fn on_database<F, R>(config: &Config, output: Output, command: F) -> anyhow::Result<()>
+where
+    F: FnOnce(PgDatabase) -> R,
+    R: Future<Output = anyhow::Result<Reply>>,
+{
     init_quiet_logs(config)?;
     // Started before the runtime and stopped after it, so that nobody is left who uses it.
     let location = compose::locate(config, |step| report(output, &step))?;
@@ -120,15 +134,26 @@ where
     let reply = runtime.block_on(async {
         let database = compose::connect(location.url(), CONNECTIONS)?;
         compose::prepare(&database, config.no_migrate, |_| {}).await?;
-        let session = Session {
-            database: Arc::new(database),
-            ids: UuidV7Generator,
-        };
-        command(session).await
+        command(database).await
     });
     drop(runtime);
     drop(location);
     output.reply(&reply?)
+}
+
+/// Runs a command that needs providers too.
+///
+/// # Errors
+/// The database cannot be had, the processor cannot be set up; what the command says.
+pub(crate) fn run_on_engine<F, R>(config: &Config, output: Output, command: F) -> anyhow::Result<()>
+where
+    F: FnOnce(Engine) -> R,
+    R: Future<Output = anyhow::Result<Reply>>,
+{
+    on_database(config, output, |database| {
+        let engine = compose::engine(config, &database);
+        async move { command(engine?).await }
+    })
 }
 
 /// Logs for commands that answer and end: only what is wrong, unless somebody asks for more.

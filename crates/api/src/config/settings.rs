@@ -68,6 +68,8 @@ settings! {
         "Serve without the worker, which then runs as `lessor worker`";
     WORKER_JOBS: "worker_jobs", "LESSOR_WORKER_JOBS", Some("--worker-jobs"), Some("4"),
         "Jobs that a worker has under way at a time";
+    JOB_LEASE: "job_lease", "LESSOR_JOB_LEASE", Some("--job-lease"), Some("45s"),
+        "How long a job of a worker that died is kept from others, 2s to 10m; longer than a call to a provider takes";
     RATE_LIMIT: "rate_limit", "LESSOR_RATE_LIMIT", Some("--rate-limit"), Some("off"),
         "Requests a second for each API key, or `off`";
     SHUTDOWN_TIMEOUT: "shutdown_timeout", "LESSOR_SHUTDOWN_TIMEOUT", Some("--shutdown-timeout"), Some("10s"),

@@ -12,8 +12,8 @@ use crate::telemetry::LogFormat;
 /// Fewer characters than this can be guessed.
 const SHORTEST_SERVER_SECRET: usize = 32;
 /// Less would cut requests off that are on their way.
-const SHORTEST_SHUTDOWN: Duration = Duration::from_secs(2);
-const LONGEST_SHUTDOWN: Duration = Duration::from_secs(600);
+const SHORTEST_PERIOD: Duration = Duration::from_secs(2);
+const LONGEST_PERIOD: Duration = Duration::from_secs(600);
 
 /// A time such as `30s`, `15m`, `12h` or `90d`.
 ///
@@ -106,9 +106,9 @@ pub(super) fn rate_limit(text: &str) -> Result<Option<NonZeroU32>, String> {
         .map_err(|_| "must be a whole number of requests a second, or off".to_owned())
 }
 
-pub(super) fn shutdown_timeout(text: &str) -> Result<Duration, String> {
+pub(super) fn seconds_to_minutes(text: &str) -> Result<Duration, String> {
     let duration = parse_duration(text)?;
-    if (SHORTEST_SHUTDOWN..=LONGEST_SHUTDOWN).contains(&duration) {
+    if (SHORTEST_PERIOD..=LONGEST_PERIOD).contains(&duration) {
         Ok(duration)
     } else {
         Err("must be from 2s to 10m".to_owned())

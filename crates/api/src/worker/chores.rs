@@ -6,11 +6,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::TimeDelta;
 use lessor_adapters::simulated::SimulatedProcessor;
+use lessor_domain::access::Mode;
 use lessor_domain::ports::{Clock, Database, Doubt, IdGenerator, StoreError};
 use lessor_domain::services::Error;
 use lessor_domain::services::housekeeping::{Housekeeper, Tidied};
 use lessor_domain::services::inbox::Inbox;
 use lessor_domain::services::payments::{self, Handled};
+use lessor_domain::services::reconcile::Reconciler;
 
 /// Answers to repeated requests are kept for so long.
 const ANSWERS_KEPT: TimeDelta = TimeDelta::hours(24);
@@ -59,6 +61,10 @@ pub(super) fn describe() {
     metrics::describe_gauge!(
         "outbox_jobs_dead",
         "Outbox jobs that were given up and wait for a person"
+    );
+    metrics::describe_counter!(
+        "reconciliation_differences_total",
+        "Differences found between leases and the processor, by whether they were mended"
     );
 }
 
@@ -175,6 +181,51 @@ impl Chore for KeptMessages {
 
     async fn run(&self) -> Result<Done, ChoreError> {
         self.0.handle_kept(MESSAGES).await?;
+        Ok(Done::ForNow)
+    }
+}
+
+/// How many leases are compared at once.
+const LEASES: u32 = 100;
+
+/// Compares leases with the subscriptions that the processor has, and mends what may be mended.
+pub struct Reconciliation(pub Reconciler);
+
+#[async_trait]
+impl Chore for Reconciliation {
+    fn name(&self) -> &'static str {
+        "reconciliation"
+    }
+
+    fn every(&self) -> Duration {
+        Duration::from_secs(3_600)
+    }
+
+    async fn run(&self) -> Result<Done, ChoreError> {
+        for mode in [Mode::Live, Mode::Sandbox] {
+            let mut after = None;
+            loop {
+                let compared = match self.0.compare(mode, after, LEASES, true).await {
+                    // Without a processor nothing is billed.
+                    Err(Error::Provider(Doubt::Unconfigured(_))) => break,
+                    compared => compared?,
+                };
+                for finding in &compared.findings {
+                    tracing::warn!(
+                        checkout = %finding.checkout,
+                        mode = mode.as_str(),
+                        difference = %finding.difference,
+                        mended = finding.mended,
+                        "a lease and the processor differ"
+                    );
+                    let mended = if finding.mended { "yes" } else { "no" };
+                    metrics::counter!("reconciliation_differences_total", "mended" => mended)
+                        .increment(1);
+                }
+                let Some(next) = compared.next else { break };
+                after = Some(next);
+            }
+        }
         Ok(Done::ForNow)
     }
 }

@@ -206,6 +206,9 @@ pub struct Recurring {
     pub failure_count: u32,
     /// The processor's id of a payment that the customer's bank contests.
     pub dispute_id: Option<String>,
+    /// The processor's id of the contest that was settled last, so that a late word of
+    /// its beginning does not open it again.
+    pub settled_dispute_id: Option<String>,
     /// The last that failed, until one is made.
     pub last_failure: Option<PaymentFailure>,
 }
@@ -220,6 +223,7 @@ impl Default for Recurring {
             paid_cycles: 0,
             failure_count: 0,
             dispute_id: None,
+            settled_dispute_id: None,
             last_failure: None,
         }
     }

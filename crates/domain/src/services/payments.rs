@@ -6,8 +6,8 @@
 use super::Error;
 use super::moving::{self, Due};
 use crate::checkout::{
-    Actor, Checkout, Circumstances, Effect, Event, Lifecycle, Outcome, RecurringPaymentStatus,
-    Refusal,
+    Actor, Checkout, Circumstances, Effect, Event, Lifecycle, Outcome, Recurring,
+    RecurringPaymentStatus, Refusal,
 };
 use crate::customer::IdentityStatus;
 use crate::ids::CheckoutPubId;
@@ -113,7 +113,7 @@ pub async fn handle(
                 .find_by_subscription(mode, subscription_id)
                 .await?
             else {
-                return Ok(later(event));
+                return later(uow, event).await;
             };
             let mut checkout = moving::lock(uow, id).await?;
             if checkout.recurring.status != RecurringPaymentStatus::Cancelled {
@@ -135,12 +135,11 @@ pub async fn handle(
             let Some(id) = found.or(event.about.checkout) else {
                 return Ok(Handled::Nothing);
             };
-            let mut checkout = moving::lock(uow, id).await?;
-            let is_this = checkout.recurring.dispute_id.as_ref() == Some(dispute_id);
-            match (closed, is_this) {
-                (true, true) => checkout.recurring.dispute_id = None,
-                (false, false) => checkout.recurring.dispute_id = Some(dispute_id.clone()),
-                _ => return Ok(Handled::Nothing),
+            let Some(mut checkout) = uow.checkouts().lock(id).await? else {
+                return Ok(Handled::Nothing);
+            };
+            if !dispute(&mut checkout.recurring, dispute_id, *closed) {
+                return Ok(Handled::Nothing);
             }
             write(uow, now, &mut checkout).await?;
             Ok(Handled::Checkout(id))
@@ -158,13 +157,37 @@ pub async fn handle(
     }
 }
 
-/// A message about a subscription of ours whose answer has not arrived yet.
-const fn later(event: &ProcessorEvent) -> Handled {
-    if event.about.checkout.is_some() {
-        Handled::NotYet
-    } else {
-        Handled::Nothing
+/// What a message about something unknown comes to. One about a checkout of ours came
+/// before the answer that makes it known; others tell of what somebody else does with the
+/// same account of the processor.
+async fn later(uow: &mut dyn UnitOfWork, event: &ProcessorEvent) -> Result<Handled, Error> {
+    let ours = match event.about.checkout {
+        Some(id) => uow.checkouts().get(id).await?,
+        None => None,
+    };
+    Ok(match ours {
+        Some(checkout) if checkout.mode == event.mode => Handled::NotYet,
+        _ => Handled::Nothing,
+    })
+}
+
+/// Takes in that a payment is contested or that this is settled, in whatever order the
+/// two come. False when nothing changed.
+fn dispute(recurring: &mut Recurring, id: &str, settled: bool) -> bool {
+    let is_open = recurring.dispute_id.as_deref() == Some(id);
+    let is_settled = recurring.settled_dispute_id.as_deref() == Some(id);
+    if settled && !is_settled {
+        recurring.settled_dispute_id = Some(id.to_owned());
+        if is_open {
+            recurring.dispute_id = None;
+        }
+        return true;
     }
+    if settled || is_settled || is_open {
+        return false;
+    }
+    recurring.dispute_id = Some(id.to_owned());
+    true
 }
 
 async fn by_intent(
@@ -241,7 +264,7 @@ async fn invoice(
         .await?
     else {
         // The first invoice may be told before the subscription's own answer is in.
-        return Ok(later(event));
+        return later(uow, event).await;
     };
     let mut checkout = moving::lock(uow, id).await?;
     let before = checkout.recurring.clone();
@@ -268,7 +291,7 @@ async fn identity(
         .find_by_verification_session(event.mode, session_id)
         .await?
     else {
-        return Ok(later(event));
+        return later(uow, event).await;
     };
     let states = [
         Lifecycle::IdentityRequired,

@@ -3,6 +3,7 @@
 //! Nothing here makes a subscription: that is its job's alone. What can be mended
 //! without money changing hands twice is mended, the rest is reported.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::{Error, moving};
@@ -45,6 +46,53 @@ pub enum Difference {
     },
     /// The subscription was asked for and neither is there nor on its way.
     NotBilled,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lost { subscription_id } => {
+                write!(f, "the processor has no subscription {subscription_id}")
+            }
+            Self::Unrecorded { subscription_id } => {
+                write!(
+                    f,
+                    "the lease does not know its subscription {subscription_id}"
+                )
+            }
+            Self::Double { subscription_id } => {
+                write!(f, "the subscription {subscription_id} bills a second time")
+            }
+            Self::Ended { subscription_id } => {
+                write!(
+                    f,
+                    "the subscription {subscription_id} has ended, the lease does not know"
+                )
+            }
+            Self::StillBilled { subscription_id } => {
+                write!(
+                    f,
+                    "the subscription {subscription_id} bills a lease that has ended"
+                )
+            }
+            Self::NotBilled => f.write_str("nothing bills the lease"),
+        }
+    }
+}
+
+impl Difference {
+    /// Its name for programs.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Lost { .. } => "lost",
+            Self::Unrecorded { .. } => "unrecorded",
+            Self::Double { .. } => "double",
+            Self::Ended { .. } => "ended",
+            Self::StillBilled { .. } => "stillBilled",
+            Self::NotBilled => "notBilled",
+        }
+    }
 }
 
 /// A difference, where it is, and whether it was mended.
@@ -164,8 +212,12 @@ impl Reconciler {
             Difference::Unrecorded { .. } | Difference::NotBilled => {
                 self.ask_again(checkout, Effect::CreateSubscription).await
             }
-            Difference::StillBilled { .. } => {
-                self.ask_again(checkout, Effect::CancelSubscription).await
+            Difference::StillBilled { subscription_id } => {
+                if checkout.recurring.subscription_id.as_ref() == Some(subscription_id) {
+                    self.ask_again(checkout, Effect::CancelSubscription).await
+                } else {
+                    self.cancel(checkout, subscription_id).await
+                }
             }
             // A person has to see why it is gone before another is made.
             Difference::Lost { .. } => Ok(false),
@@ -224,47 +276,54 @@ fn differences(checkout: &Checkout, theirs: &[Subscription], on_its_way: bool) -
         .iter()
         .filter(|subscription| !subscription.ended)
         .collect();
-    let ours = checkout.recurring.subscription_id.as_deref();
-    let mut found = Vec::new();
-    match ours {
-        Some(id) => {
-            match theirs.iter().find(|subscription| subscription.id == id) {
-                None => found.push(Difference::Lost {
-                    subscription_id: id.to_owned(),
-                }),
-                Some(known)
-                    if known.ended
-                        && checkout.recurring.status == RecurringPaymentStatus::Active =>
-                {
-                    found.push(Difference::Ended {
-                        subscription_id: id.to_owned(),
-                    });
-                }
-                Some(known) if !known.ended && checkout.lifecycle().is_ended() && !on_its_way => {
-                    found.push(Difference::StillBilled {
-                        subscription_id: id.to_owned(),
-                    });
-                }
-                Some(_) => {}
-            }
-            let others = running.iter().filter(|subscription| subscription.id != id);
-            found.extend(others.map(|subscription| Difference::Double {
-                subscription_id: subscription.id.clone(),
-            }));
+    let ended = checkout.lifecycle().is_ended();
+    let Some(ours) = checkout.recurring.subscription_id.as_deref() else {
+        if on_its_way {
+            return Vec::new();
         }
-        None if on_its_way => {}
-        None => match running.split_first() {
-            Some((first, others)) => {
-                found.push(Difference::Unrecorded {
-                    subscription_id: first.id.clone(),
-                });
-                found.extend(others.iter().map(|other| Difference::Double {
-                    subscription_id: other.id.clone(),
-                }));
-            }
-            None if !checkout.lifecycle().is_ended() => found.push(Difference::NotBilled),
-            None => {}
-        },
+        if ended {
+            return running.into_iter().map(still_billed).collect();
+        }
+        return match running.split_first() {
+            Some((first, others)) => std::iter::once(Difference::Unrecorded {
+                subscription_id: first.id.clone(),
+            })
+            .chain(others.iter().copied().map(double))
+            .collect(),
+            None => vec![Difference::NotBilled],
+        };
+    };
+    let Some(known) = theirs.iter().find(|subscription| subscription.id == ours) else {
+        // What else runs may be all that bills the lease: a person decides about both.
+        return vec![Difference::Lost {
+            subscription_id: ours.to_owned(),
+        }];
+    };
+    let mut found = Vec::new();
+    if known.ended {
+        if checkout.recurring.status == RecurringPaymentStatus::Active {
+            found.push(Difference::Ended {
+                subscription_id: ours.to_owned(),
+            });
+        }
+    } else if ended && !on_its_way {
+        found.push(still_billed(known));
     }
+    let others = running
+        .into_iter()
+        .filter(|subscription| subscription.id != ours);
+    found.extend(others.map(double));
     found
+}
+
+fn double(subscription: &Subscription) -> Difference {
+    Difference::Double {
+        subscription_id: subscription.id.clone(),
+    }
+}
+
+fn still_billed(subscription: &Subscription) -> Difference {
+    Difference::StillBilled {
+        subscription_id: subscription.id.clone(),
+    }
 }

@@ -15,7 +15,7 @@ use lessor_domain::ports::{
 use lessor_domain::services::checkouts::{
     CreateCheckout, CustomerInput, VariantRef, create_checkout,
 };
-use lessor_domain::services::delivery::{Deliverer, NoProbe};
+use lessor_domain::services::delivery::{Deliverer, JOB_LEASE, NoProbe};
 use lessor_domain::services::housekeeping::{Housekeeper, Policy};
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
 use lessor_domain::services::sandbox::Sandbox;
@@ -160,6 +160,7 @@ impl World {
             clock: self.clock.clone(),
             ids: self.ids.clone(),
             entropy: self.entropy.clone(),
+            lease: JOB_LEASE,
             probe: Arc::new(NoProbe),
         }
     }

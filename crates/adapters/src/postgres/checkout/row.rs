@@ -68,6 +68,7 @@ pub(super) struct CheckoutRow {
     paid_cycles: i32,
     payment_failure_count: i32,
     dispute_id: Option<String>,
+    settled_dispute_id: Option<String>,
     last_payment_failure: Option<Value>,
     tracking_number: Option<String>,
     tracking_carrier: Option<String>,
@@ -257,6 +258,7 @@ impl CheckoutRow {
             paid_cycles: counted(checkout.recurring.paid_cycles)?,
             payment_failure_count: counted(checkout.recurring.failure_count)?,
             dispute_id: checkout.recurring.dispute_id.clone(),
+            settled_dispute_id: checkout.recurring.settled_dispute_id.clone(),
             last_payment_failure: checkout
                 .recurring
                 .last_failure
@@ -355,6 +357,7 @@ impl CheckoutRow {
                 paid_cycles: at.count("paid_cycles", self.paid_cycles)?,
                 failure_count: at.count("payment_failure_count", self.payment_failure_count)?,
                 dispute_id: self.dispute_id,
+                settled_dispute_id: self.settled_dispute_id,
                 last_failure: at.json_if("last_payment_failure", self.last_payment_failure)?,
             },
             shipment: Shipment {

@@ -2,7 +2,7 @@
 
 use lessor_domain::access::Mode;
 use lessor_domain::money::Money;
-use lessor_domain::ports::{ProcessorEvent, ProcessorFact};
+use lessor_domain::ports::{InboxMessage, MessageReader, ProcessorEvent, ProcessorFact};
 use lessor_domain::time::Timestamp;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -136,15 +136,58 @@ pub fn parse_event(body: &[u8]) -> Result<ProcessorEvent, EventError> {
     let (fact, metadata) = fact(&envelope, at)?;
     Ok(ProcessorEvent {
         at,
-        mode: if envelope.livemode {
-            Mode::Live
-        } else {
-            Mode::Sandbox
-        },
+        mode: mode(envelope.livemode),
         about: ours(&metadata),
         fact,
         id: envelope.id,
     })
+}
+
+/// What says which message it is, whatever it tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventHead {
+    /// The processor's id of the message, 1 to 255 visible ASCII characters.
+    pub id: String,
+    /// Live or sandbox.
+    pub mode: Mode,
+}
+
+/// Reads which message it is, so that it can be kept before anybody looks into it.
+///
+/// # Errors
+/// [`EventError`] when it is no message of the processor's.
+pub fn parse_event_head(body: &[u8]) -> Result<EventHead, EventError> {
+    #[derive(Deserialize)]
+    struct Head {
+        id: String,
+        livemode: bool,
+    }
+    let head: Head = read("", body)?;
+    let visible = head.id.bytes().all(|byte| byte.is_ascii_graphic());
+    if !visible || !(1..=255).contains(&head.id.len()) {
+        return Err(EventError::Malformed {
+            path: "id".to_owned(),
+            message: "is not 1 to 255 visible characters".to_owned(),
+        });
+    }
+    Ok(EventHead {
+        id: head.id,
+        mode: mode(head.livemode),
+    })
+}
+
+/// Understands kept messages of the processor.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct EventReader;
+
+impl MessageReader for EventReader {
+    fn read(&self, message: &InboxMessage) -> Result<ProcessorEvent, String> {
+        parse_event(&message.body).map_err(|error| error.to_string())
+    }
+}
+
+const fn mode(livemode: bool) -> Mode {
+    if livemode { Mode::Live } else { Mode::Sandbox }
 }
 
 fn fact(envelope: &Envelope<'_>, at: Timestamp) -> Result<(ProcessorFact, Metadata), EventError> {

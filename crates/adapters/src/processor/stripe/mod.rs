@@ -23,7 +23,7 @@ mod subscriptions;
 mod wire;
 
 pub use client::{API_VERSION, ApiSecret, DEFAULT_URL, Settings, SetupError, Timeouts};
-pub use events::{EventError, parse_event};
+pub use events::{EventError, EventHead, EventReader, parse_event, parse_event_head};
 pub use port::HttpProcessor;
 pub use retry::{Pacing, RetryPolicy, SystemPacing};
 

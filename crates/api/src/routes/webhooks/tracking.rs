@@ -13,9 +13,10 @@ use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{InboxMessage, JobSubject};
 use lessor_domain::services::{Error, fulfillment};
 use lessor_domain::time::{Timestamp, to_millis};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::ToSchema;
 
+use super::Received;
 use crate::body::RawBody;
 use crate::error::ApiError;
 use crate::fields::{Prose, Text};
@@ -43,14 +44,6 @@ pub(super) struct TrackingMessage {
     timestamp: Text<64>,
     /// Who signed for the goods.
     signed_by: Option<Text<255>>,
-}
-
-/// The message was taken in.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Received {
-    /// Always `true`.
-    received: bool,
 }
 
 impl TrackingMessage {

@@ -25,8 +25,10 @@ use crate::ports::{
 };
 use crate::time::Timestamp;
 
-/// How long a worker keeps a job to itself.
-pub const JOB_LEASE: Duration = Duration::from_secs(90);
+/// How long a worker keeps a job to itself, unless it is told otherwise: what a worker
+/// that died was at lies for so long. Longer than any one call to a provider may take; a
+/// job that takes longer still is carried out twice under the same idempotency keys.
+pub const JOB_LEASE: Duration = Duration::from_secs(45);
 /// How often a job is tried before it is put aside for a person.
 pub const MAX_ATTEMPTS: u32 = 25;
 /// The longest pause between two tries.
@@ -76,6 +78,8 @@ pub struct Deliverer {
     pub ids: Arc<dyn IdGenerator>,
     /// Where the jitter of pauses comes from.
     pub entropy: Arc<dyn Entropy>,
+    /// How long a job that was taken is kept from others; usually [`JOB_LEASE`].
+    pub lease: Duration,
     /// Who watches; [`NoProbe`] outside of tests.
     pub probe: Arc<dyn Probe>,
 }
@@ -157,8 +161,8 @@ impl Deliverer {
     }
 
     /// Takes up to so many due jobs, each of another subject. Whoever takes one
-    /// [delivers](Self::deliver) it or [hands it back](Self::hand_back) within
-    /// [`JOB_LEASE`]; after that others may take it.
+    /// [delivers](Self::deliver) it or [hands it back](Self::hand_back) within the
+    /// [lease](Self::lease); after that others may take it.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -166,7 +170,7 @@ impl Deliverer {
         let mut uow = self.database.begin().await?;
         let jobs = uow
             .outbox()
-            .claim(self.clock.now(), JOB_LEASE, limit)
+            .claim(self.clock.now(), self.lease, limit)
             .await?;
         uow.commit().await?;
         Ok(jobs)
@@ -198,7 +202,7 @@ impl Deliverer {
         let mut uow = self.database.begin().await?;
         let job = uow
             .outbox()
-            .claim_of(subject, self.clock.now(), JOB_LEASE)
+            .claim_of(subject, self.clock.now(), self.lease)
             .await?;
         uow.commit().await?;
         match job {
@@ -225,7 +229,7 @@ impl Deliverer {
         let mut uow = self.database.begin().await?;
         let job = uow
             .outbox()
-            .claim_of(JobSubject::Checkout(id), self.clock.now(), JOB_LEASE)
+            .claim_of(JobSubject::Checkout(id), self.clock.now(), self.lease)
             .await?;
         uow.commit().await?;
         let Some(job) = job else { return Ok(()) };

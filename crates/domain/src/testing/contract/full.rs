@@ -185,6 +185,7 @@ pub(super) async fn checkout(shop: &Shop<'_>) -> Checkout {
                 paid_cycles: 11,
                 failure_count: 2,
                 dispute_id: Some("dp_1".to_owned()),
+                settled_dispute_id: Some("dp_0".to_owned()),
                 last_failure: Some(PaymentFailure {
                     message: "Your card was declined.".to_owned(),
                     code: "card_declined".to_owned(),

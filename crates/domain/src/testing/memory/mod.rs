@@ -75,6 +75,20 @@ impl MemoryDatabase {
     pub fn new() -> Self {
         Self::default()
     }
+
+    /// Another database with the records that are committed now. What is changed in one
+    /// of them from then on the other does not see: for trying several ways on from one
+    /// state.
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        let fork = Self::default();
+        *fork
+            .shared
+            .committed
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = self.shared.committed();
+        fork
+    }
 }
 
 #[async_trait]

@@ -1,0 +1,1 @@
+alter table checkouts drop column settled_dispute_id;
