@@ -238,7 +238,10 @@ fn applies(path: &str, method: &str, operation: &Value, status: u16) -> bool {
         .is_some_and(|list| !list.is_empty());
     match status {
         400 => is_api(path) || has_body || has_parameters,
-        401 | 403 | 429 | 503 => is_api(path),
+        // A message whose signature is not good.
+        401 => is_api(path) || path.starts_with("/webhooks/"),
+        503 => is_api(path) || path.starts_with("/webhooks/") || path.starts_with("/c/"),
+        403 | 429 => is_api(path),
         404 => is_api(path) || path.contains('{'),
         408 | 413 | 415 => has_body,
         409 => is_api(path) && method == "post",

@@ -87,7 +87,7 @@ fn segment(raw: &str) -> Option<String> {
 }
 
 /// Reads a query string (without its `?`).
-fn from_query<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
+pub(crate) fn from_query<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
     let mut parameters: Vec<Parameter> = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));

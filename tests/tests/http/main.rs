@@ -1,7 +1,18 @@
-//! The HTTP surface: the real binary on a real database.
+//! The HTTP surface: the real binary on a real database. The tree mirrors the URLs.
 
-mod errors;
-mod leases;
+mod access;
+mod checkouts;
+mod cli;
+mod health;
+mod idempotency;
+mod lists;
+mod openapi;
+mod page;
+mod product_variants;
+mod products;
 mod races;
+mod resets;
+mod statements;
+mod wrong_input;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_lessor-under-test");

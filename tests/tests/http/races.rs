@@ -1,66 +1,218 @@
 //! Many clients at once: the database decides.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::future::join_all;
 use lessor_tests::{Server, text};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::BINARY;
 
 const CLIENTS: usize = 32;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_checkout_one_order_and_one_last_unit() {
-    let server = Server::start(BINARY, "races");
-    server.variant("BIKE", Some(1)).await;
-
-    let same = join_all((0..CLIENTS).map(|_| server.checkout("BIKE", "grace@example.com"))).await;
-    assert!(same.iter().all(|made| made.status == 200), "{same:?}");
-    let ids: BTreeSet<String> = same.iter().map(|made| text(&made.body["id"])).collect();
-    assert_eq!(ids.len(), 1, "one checkout for customer, variant and term");
-
-    let orders = join_all((0..CLIENTS).map(|client| {
-        let customer = json!({ "email": format!("order{client}@example.com") });
-        let body = json!({ "sku": "BIKE", "selectedTermInMonths": 12, "externalOrderId": "o-1", "customer": customer });
-        server.post("/v1/checkouts", body)
+async fn one_checkout_for_customer_variant_and_term() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    client.variant("BIKE", None).await;
+    let same = join_all((0..CLIENTS).map(|number| {
+        // The address's case makes no other customer.
+        let email = if number % 2 == 0 {
+            "grace@example.com"
+        } else {
+            "Grace@Example.COM"
+        };
+        client.checkout("BIKE", email)
     }))
     .await;
-    let won = orders.iter().filter(|made| made.status == 200).count();
-    let lost = orders
-        .iter()
-        .filter(|made| made.body["error"]["param"] == "externalOrderId")
-        .count();
-    assert_eq!((won, lost), (1, CLIENTS - 1));
-
-    let made = join_all((0..CLIENTS).map(|client| {
-        let email = format!("unit{client}@example.com");
-        let server = &server;
-        async move { server.checkout("BIKE", &email).await }
+    let ids: BTreeSet<String> = same.iter().map(|made| text(&made["id"])).collect();
+    let customers: BTreeSet<String> = same.iter().map(|made| text(&made["customerId"])).collect();
+    assert_eq!((ids.len(), customers.len()), (1, 1));
+    // Another term is another checkout, and no term is one of its own.
+    let mixed = join_all((0..CLIENTS).map(|number| {
+        let term = [
+            json!({ "selectedTermInMonths": 24 }),
+            json!({ "selectedTermInMonths": null }),
+        ][number % 2]
+            .clone();
+        client.try_checkout("BIKE", "ada@example.com", term)
     }))
     .await;
-    let ids: Vec<String> = made.iter().map(|made| text(&made.body["id"])).collect();
-    let deposits = join_all(ids.iter().map(|id| {
-        let path = format!("/v1/sandbox/checkouts/{id}/advance");
-        let server = &server;
+    let ids: BTreeSet<String> = mixed
+        .into_iter()
+        .map(|made| text(&made.ok()["id"]))
+        .collect();
+    assert_eq!(ids.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_winner_for_an_order_a_sku_an_external_id_and_a_name() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    client.variant("BIKE", None).await;
+    let orders = join_all((0..CLIENTS).map(|number| {
+        let (client, email) = (&client, format!("order{number}@example.com"));
         async move {
-            server
-                .post(&path, json!({ "to": "recurringPaymentMethodPending" }))
+            client
+                .try_checkout("BIKE", &email, json!({ "externalOrderId": "o-1" }))
                 .await
         }
     }))
     .await;
-    let states: Vec<String> = deposits
+    let product = client.product(json!({})).await;
+    let variants = join_all((0..CLIENTS).map(|number| {
+        client.post("/v1/product-variants", json!({
+            "productId": product["id"], "name": "n", "description": "d", "price": 1, "sku": "ONE", "options": [],
+            "productImages": [], "productYear": 1990 + number
+        }))
+    }))
+    .await;
+    let products = join_all((0..CLIENTS).map(|_| {
+        let mut body = client.product_body();
+        body["externalId"] = json!("X-1");
+        client.post("/v1/products", body)
+    }))
+    .await;
+    let categories = join_all(
+        (0..CLIENTS).map(|_| client.post("/v1/product-categories", json!({ "name": "Bikes" }))),
+    )
+    .await;
+    let terms = join_all((0..CLIENTS).map(|_| {
+        client.post(
+            "/v1/lease-terms",
+            json!({ "termInMonths": 60, "method": "moneyFactor", "moneyFactor": 0 }),
+        )
+    }))
+    .await;
+    for (param, answers) in [
+        ("externalOrderId", orders),
+        ("sku", variants),
+        ("externalId", products),
+        ("name", categories),
+        ("termInMonths", terms),
+    ] {
+        let won = answers.iter().filter(|answer| answer.status == 200).count();
+        assert_eq!(won, 1, "{param}: {answers:?}");
+        for lost in answers.iter().filter(|answer| answer.status != 200) {
+            lost.refused(400, "invalid_parameter", param);
+        }
+    }
+    // One live variant for a combination of options, too.
+    let twins = join_all((0..CLIENTS).map(|number| {
+        client.post("/v1/product-variants", json!({
+            "productId": product["id"], "name": "n", "description": "d", "price": 1, "sku": format!("T-{number}"),
+            "options": [], "productImages": [], "productYear": 2077
+        }))
+    }))
+    .await;
+    assert_eq!(
+        twins.iter().filter(|answer| answer.status == 200).count(),
+        1,
+        "{twins:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_unit_goes_to_one() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    let variant = client.variant("BIKE", Some(1)).await;
+    let made = join_all((0..CLIENTS).map(|number| {
+        let (client, email) = (&client, format!("unit{number}@example.com"));
+        async move { client.checkout("BIKE", &email).await }
+    }))
+    .await;
+    let deposits = join_all(
+        made.iter()
+            .map(|made| client.advance(made, "recurringPaymentMethodPending")),
+    )
+    .await;
+    let mut states: BTreeMap<String, usize> = BTreeMap::new();
+    for deposit in deposits {
+        *states.entry(text(&deposit.ok()["lifecycle"])).or_default() += 1;
+    }
+    let expected = [
+        ("recurringPaymentMethodPending", 1),
+        ("waitlistedAfterDeposit", CLIENTS - 1),
+    ];
+    assert_eq!(
+        states,
+        expected
+            .map(|(state, count)| (state.to_owned(), count))
+            .into()
+    );
+    let stock = client
+        .get(&format!("/v1/product-variants/{variant}"))
+        .await
+        .ok();
+    assert_eq!(stock["inventoryQuantity"], 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_racing_moves_wins_and_the_deposit_comes_back_once() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    let variant = client.variant("BIKE", Some(5)).await;
+    let ready = client
+        .checkout_at("BIKE", "grace@example.com", "orderConfirmed")
+        .await;
+    let answers = join_all((0..CLIENTS).map(|number| {
+        let (client, ready) = (&client, &ready);
+        async move {
+            match number % 2 {
+                0 => client.act(ready, "cancel", json!({})).await,
+                _ => client.act(ready, "fulfill", json!({})).await,
+            }
+        }
+    }))
+    .await;
+    let now = client.reread(&ready).await;
+    let cancelled = now["lifecycle"] == "cancelled";
+    assert!(
+        cancelled || now["lifecycle"] == "leaseActive" || now["lifecycle"] == "shipped",
+        "{now}"
+    );
+    for (number, answer) in answers.iter().enumerate() {
+        let wanted_cancel = number % 2 == 0;
+        match answer.status {
+            200 => assert_eq!(wanted_cancel, cancelled, "{}", answer.body),
+            _ => {
+                answer.refused(400, "invalid_request", "");
+            }
+        }
+    }
+    let stock = client
+        .get(&format!("/v1/product-variants/{variant}"))
+        .await
+        .ok();
+    let left = if cancelled { 5 } else { 4 };
+    assert_eq!(stock["inventoryQuantity"], left, "the unit came back once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subscription_is_made_once_however_often_it_is_fulfilled() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    client.variant("BIKE", None).await;
+    let ready = client
+        .checkout_at("BIKE", "grace@example.com", "orderConfirmed")
+        .await;
+    let answers: Vec<Value> =
+        join_all((0..CLIENTS).map(|_| client.act(&ready, "fulfill", json!({}))))
+            .await
+            .into_iter()
+            .map(lessor_tests::Answered::ok)
+            .collect();
+    let lease = client.act(&ready, "fulfill", json!({})).await.ok();
+    assert_eq!(lease["lifecycle"], "leaseActive");
+    let ids: BTreeSet<String> = answers
         .iter()
-        .map(|made| text(&made.body["lifecycle"]))
+        .filter(|answer| answer["lifecycle"] == "leaseActive")
+        .map(|answer| text(&answer["processorSubscriptionId"]))
         .collect();
-    let got = states
-        .iter()
-        .filter(|state| *state == "recurringPaymentMethodPending")
-        .count();
-    let wait = states
-        .iter()
-        .filter(|state| *state == "waitlistedAfterDeposit")
-        .count();
-    assert_eq!((got, wait), (1, CLIENTS - 1), "{states:?}");
+    assert!(ids.len() <= 1, "{ids:?}");
+    assert!(
+        ids.iter()
+            .all(|id| *id == text(&lease["processorSubscriptionId"]))
+    );
 }

@@ -6,11 +6,13 @@ use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{self, HeaderMap};
 use actix_web::middleware::Next;
+use actix_web::web::Data;
 use actix_web::{Error, HttpMessage as _};
 use lessor_domain::access::Access;
 
 use crate::authentication::authenticate;
 use crate::error::ApiError;
+use crate::middleware::RouteTable;
 use crate::state::AppState;
 
 /// Who a request acts for, among the request's extensions.
@@ -21,14 +23,18 @@ pub(crate) struct Caller(pub(crate) Arc<Access>);
 /// unknown path without a key is a 401 too.
 ///
 /// # Errors
-/// See [`authenticate`].
+/// See [`authenticate`]; 400 for a query parameter that the operation does not have.
 pub async fn require_key(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    let checked = async {
+    let checked: Result<_, ApiError> = async {
         let key = bearer(request.headers()).ok_or_else(ApiError::unauthorized)?;
-        authenticate(AppState::of(request.request())?, key).await
+        let access = authenticate(AppState::of(request.request())?, key).await?;
+        if let Some(routes) = request.app_data::<Data<RouteTable>>() {
+            routes.check_query(request.request())?;
+        }
+        Ok(access)
     }
     .await;
     match checked {

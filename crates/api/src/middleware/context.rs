@@ -254,9 +254,12 @@ fn failure(response: &HttpResponse) -> Option<ApiError> {
         });
     }
     let content_type = response.headers().get(header::CONTENT_TYPE);
-    let is_json =
-        content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
-    (!is_json).then(|| ApiError::of_status(status))
+    // A page that says to a person what is wrong is meant; the framework's own are plain text.
+    let is_meant = content_type.is_some_and(|value| {
+        let value = value.as_bytes();
+        value.starts_with(b"application/json") || value.starts_with(b"text/html")
+    });
+    (!is_meant).then(|| ApiError::of_status(status))
 }
 
 fn foreign(status: StatusCode, error: &Error) -> ApiError {

@@ -1,15 +1,37 @@
-//! Requests that no route takes: 404, or 405 with `Allow`.
+//! Requests that no route takes: 404, 405 with `Allow`, and queries of routes that have none.
+
+use std::collections::HashMap;
 
 use actix_web::dev::ResourceDef;
 use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use crate::error::ApiError;
+use serde::Deserialize;
 
-/// Which methods each path takes. Built from the OpenAPI document, so that it can only say what is
-/// documented.
+use crate::error::ApiError;
+use crate::query::from_query;
+
+const METHODS: [Method; 5] = [
+    Method::GET,
+    Method::POST,
+    Method::PUT,
+    Method::PATCH,
+    Method::DELETE,
+];
+
+/// Which methods each path takes, and which of them have query parameters. Built from the OpenAPI
+/// document, so that it can only say what is documented.
 #[derive(Default)]
-pub struct RouteTable(Vec<(ResourceDef, Vec<Method>)>);
+pub struct RouteTable {
+    methods: Vec<(ResourceDef, Vec<Method>)>,
+    /// Whether an operation, by its pattern, has query parameters. Its handler reads them then.
+    queried: HashMap<(Method, String), bool>,
+}
+
+/// The query of an operation without query parameters.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoParameters {}
 
 impl RouteTable {
     /// The operations of a document.
@@ -21,19 +43,22 @@ impl RouteTable {
                 .as_object()
                 .into_iter()
                 .flatten()
-                .filter_map(|(key, _)| {
-                    const METHODS: [Method; 5] = [
-                        Method::GET,
-                        Method::POST,
-                        Method::PUT,
-                        Method::PATCH,
-                        Method::DELETE,
-                    ];
-                    METHODS
+                .filter_map(|(key, operation)| {
+                    let method = METHODS
                         .into_iter()
-                        .find(|method| method.as_str().eq_ignore_ascii_case(key))
+                        .find(|method| method.as_str().eq_ignore_ascii_case(key))?;
+                    Some((method, operation))
                 });
-            table = table.with(path, methods);
+            let mut taken = Vec::new();
+            for (method, operation) in methods {
+                let parameters = operation["parameters"].as_array();
+                let mut parameters = parameters.into_iter().flatten();
+                let has_query = parameters.any(|one| one["in"] == "query");
+                let operation = (method.clone(), path.clone());
+                table.queried.insert(operation, has_query);
+                taken.push(method);
+            }
+            table = table.with(path, taken);
         }
         table
     }
@@ -41,16 +66,38 @@ impl RouteTable {
     /// The table with one more path, which may hold `{parameters}`.
     #[must_use]
     pub fn with(mut self, path: &str, methods: impl IntoIterator<Item = Method>) -> Self {
-        self.0
+        self.methods
             .push((ResourceDef::new(path), methods.into_iter().collect()));
         self
+    }
+
+    /// Refuses the query of an operation that has no query parameters: nothing is silently dropped.
+    ///
+    /// # Errors
+    /// 400 about the first parameter.
+    pub(crate) fn check_query(&self, request: &HttpRequest) -> Result<(), ApiError> {
+        let query = request.query_string();
+        let operation = request
+            .match_pattern()
+            .map(|pattern| (request.method().clone(), pattern));
+        match operation {
+            Some(operation)
+                if !query.is_empty() && self.queried.get(&operation) == Some(&false) =>
+            {
+                from_query::<NoParameters>(query).map(|_| ())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The methods of every pattern that `path` matches, HEAD wherever there is GET. Empty: there is
     /// no such path.
     fn allowed(&self, path: &str) -> Vec<Method> {
         let mut allowed: Vec<Method> = Vec::new();
-        let matching = self.0.iter().filter(|(pattern, _)| pattern.is_match(path));
+        let matching = self
+            .methods
+            .iter()
+            .filter(|(pattern, _)| pattern.is_match(path));
         for method in matching.flat_map(|(_, methods)| methods) {
             if !allowed.contains(method) {
                 allowed.push(method.clone());

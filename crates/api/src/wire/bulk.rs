@@ -21,6 +21,9 @@ use crate::error::ApiError;
 use crate::fields::RawObject;
 use crate::transaction::Runner;
 
+/// The longest text that can be an id, in characters.
+const ID_MAX: usize = 64;
+
 /// An item of a bulk update: an `id`, and beside it the members of the single update.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BulkItem<T> {
@@ -34,8 +37,15 @@ impl<T> BulkItem<T> {
     /// The id of what is to be updated.
     ///
     /// # Errors
-    /// 404 of `what` for what is no id, as for an id that nothing has.
+    /// 404 of `what` for what is no id, as for an id that nothing has; 400 for no text at all, or one that is too long.
     pub fn id<P: FromStr<Err = IdError>>(&self, what: &'static str) -> Result<P, ApiError> {
+        if self.id.trim().is_empty() {
+            return Err(ApiError::invalid("id", "id: must not be empty"));
+        }
+        if self.id.chars().count() > ID_MAX {
+            let message = format!("id: must be at most {ID_MAX} characters long");
+            return Err(ApiError::invalid("id", message));
+        }
         self.id.parse().map_err(|_| ApiError::not_found(what))
     }
 }
@@ -96,6 +106,8 @@ impl<T: ComposeSchema> ComposeSchema for BulkItem<T> {
         if let RefOr::T(Schema::Object(object)) = &mut schema {
             let id = ObjectBuilder::new()
                 .schema_type(Type::String)
+                .min_length(Some(1))
+                .max_length(Some(ID_MAX))
                 .description(Some("The public id of what is to be updated."));
             object.properties.insert("id".to_owned(), id.into());
             object.required.push("id".to_owned());

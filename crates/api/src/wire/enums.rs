@@ -6,7 +6,7 @@ use lessor_domain::{catalog, lease_term, ports};
 /// Declares the wire form of an enumeration: its names, its schema, and conversions that name every
 /// value, so that neither side can grow alone.
 macro_rules! wire_enum {
-    ($(#[$meta:meta])* $name:ident = $domain:path { $($variant:ident = $wire:literal),* $(,)? }) => {
+    ($(#[$meta:meta])* $name:ident = $domain:path { $($variant:ident = $wire:tt),* $(,)? }) => {
         $(#[$meta])*
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, utoipa::ToSchema,

@@ -36,6 +36,7 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
 /// With a `productId` it is the product's own: a product that has terms of its own is offered for
 /// these instead of the organization's. Requires `LeaseTermWrite`.
 #[utoipa::path(
+    operation_id = "create_lease_term",
     tag = "Lease terms",
     params(("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")),
     request_body = CreateLeaseTerm,
@@ -80,6 +81,7 @@ struct ListLeaseTerms {
 ///
 /// Newest first, those of products and inactive ones included. Requires `LeaseTermRead`.
 #[utoipa::path(
+    operation_id = "list_lease_terms",
     tag = "Lease terms",
     params(ListLeaseTerms),
     responses((
@@ -114,6 +116,7 @@ async fn list(
 /// Members that are left out stay as they are. Quotes that are frozen keep their price. Requires
 /// `LeaseTermWrite`.
 #[utoipa::path(
+    operation_id = "update_lease_term",
     tag = "Lease terms",
     params(("id" = String, Path, description = "`term_…`, or its number.")),
     request_body = UpdateLeaseTerm,
@@ -140,6 +143,7 @@ async fn update(
 ///
 /// One that checkouts have becomes inactive instead. Requires `LeaseTermWrite`.
 #[utoipa::path(
+    operation_id = "delete_lease_term",
     tag = "Lease terms",
     params(("id" = String, Path, description = "`term_…`, or its number.")),
     responses((status = 200, body = LeaseTermRecord, description = "The lease term as it was."))

@@ -67,6 +67,7 @@ impl From<&Category> for ProductCategoryRecord {
 ///
 /// Requires `ProductWrite`.
 #[utoipa::path(
+    operation_id = "create_product_category",
     tag = "Product categories",
     params(("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")),
     request_body = CreateProductCategory,
@@ -111,6 +112,7 @@ struct ListProductCategories {
 ///
 /// Newest first. Requires `ProductRead`.
 #[utoipa::path(
+    operation_id = "list_product_categories",
     tag = "Product categories",
     params(ListProductCategories),
     responses((

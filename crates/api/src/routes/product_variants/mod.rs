@@ -48,6 +48,7 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
 /// One combination of the option values of its product, with a price, a SKU and a stock of its own.
 /// Requires `ProductVariantWrite`.
 #[utoipa::path(
+    operation_id = "create_product_variant",
     tag = "Product variants",
     params(("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")),
     request_body = CreateProductVariant,
@@ -74,6 +75,7 @@ async fn create(call: Call, body: Body<CreateProductVariant>) -> Result<HttpResp
 ///
 /// Archived variants stay readable. Requires `ProductVariantRead`.
 #[utoipa::path(
+    operation_id = "get_product_variant",
     tag = "Product variants",
     params(("id" = String, Path, description = "`pvar_…`")),
     responses((status = 200, body = ProductVariantRecord, description = "The variant, with `organizationId` and `productId`."))
@@ -93,13 +95,18 @@ async fn read(
 ///
 /// Requires `ProductVariantRead`.
 #[utoipa::path(
+    operation_id = "get_product_variant_by_sku",
     tag = "Product variants",
     params(("sku" = String, Path, description = "The stock keeping unit.")),
     responses((status = 200, body = ProductVariantRecord, description = "The variant, with `organizationId` and `productId`."))
 )]
 #[get("/product-variants/by-sku/{sku}")]
-async fn read_by_sku(call: Call, sku: Segment) -> Result<Json<ProductVariantRecord>, ApiError> {
-    let sku = Sku::parse(&sku.0).map_err(|_| ApiError::not_found(VARIANT))?;
+async fn read_by_sku(
+    call: Call,
+    sku: Result<Segment, ApiError>,
+) -> Result<Json<ProductVariantRecord>, ApiError> {
+    let sku = sku.ok().and_then(|sku| Sku::parse(&sku.0).ok());
+    let sku = sku.ok_or_else(|| ApiError::not_found(VARIANT))?;
     let mut work = call.read().await?;
     let variant = variants::get_variant_by_sku(&mut *work, &call.context(), &sku).await?;
     Ok(Json(ProductVariantRecord::owned(&variant, call.access())))
@@ -110,6 +117,7 @@ async fn read_by_sku(call: Call, sku: Segment) -> Result<Json<ProductVariantReco
 /// Members that are left out stay as they are; `null` clears an optional one. An archived variant
 /// can only have its status changed. Requires `ProductVariantWrite`.
 #[utoipa::path(
+    operation_id = "update_product_variant",
     tag = "Product variants",
     params(("id" = String, Path, description = "`pvar_…`")),
     request_body = UpdateProductVariant,
@@ -136,6 +144,7 @@ async fn update(
 ///
 /// One that has checkout items is archived instead. Requires `ProductVariantDelete`.
 #[utoipa::path(
+    operation_id = "delete_product_variant",
     tag = "Product variants",
     params(("id" = String, Path, description = "`pvar_…`")),
     responses((status = 200, body = ProductVariantRecord, description = "The variant as it was, with `organizationId` and `productId`."))
@@ -156,6 +165,7 @@ async fn remove(call: Call, id: PathId<ProductVariantPubId>) -> Result<HttpRespo
 /// Each update is made on its own, in order; one that fails does not affect the others. Requires
 /// `ProductVariantWrite`.
 #[utoipa::path(
+    operation_id = "bulk_update_product_variants",
     tag = "Product variants",
     request_body = BulkUpdateProductVariants,
     responses((status = 200, body = BulkUpdatedProductVariants, description = "What became of the updates."))

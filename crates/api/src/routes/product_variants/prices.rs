@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::ProductVariantRecord;
+use super::VARIANT;
 use super::summary::{Summary, SummaryKey};
 use crate::body::Body;
 use crate::error::ApiError;
@@ -114,6 +115,7 @@ struct OfProducts {
 /// In the order of the products. Products that are not found are left out, archived variants too.
 /// Requires `ProductVariantRead`.
 #[utoipa::path(
+    operation_id = "list_variants_of_products",
     tag = "Product variants",
     params(OfProducts),
     responses((status = 200, body = [ProductVariantRecord], description = "The variants, each with `pricing` and `productId`."))
@@ -161,6 +163,7 @@ pub(super) struct FetchedProductVariants {
 /// In the order asked for; an id that is given twice is answered once. Archived variants are not
 /// found. Requires `ProductVariantRead`.
 #[utoipa::path(
+    operation_id = "fetch_product_variants",
     tag = "Product variants",
     params(("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")),
     request_body = FetchProductVariants,
@@ -282,6 +285,7 @@ impl From<&PricedVariant> for PricingSummary {
 /// May be kept by the caller for five minutes. What the service keeps itself is thrown away as soon
 /// as a price, discount or term changes. Requires `ProductVariantRead`.
 #[utoipa::path(
+    operation_id = "get_pricing_summary",
     tag = "Product variants",
     params(
         ("identifier" = String, Path, description = "`pvar_…`, or the SKU of the variant."),
@@ -300,9 +304,10 @@ impl From<&PricedVariant> for PricingSummary {
 #[get("/product-variants/{identifier}/pricing-summary")]
 pub(super) async fn summary(
     call: Call,
-    identifier: Segment,
+    identifier: Result<Segment, ApiError>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
+    let identifier = identifier.map_err(|_| ApiError::not_found(VARIANT))?;
     let organization = call.access().organization_id;
     let mut work = call.read().await?;
     let key = SummaryKey {
@@ -367,6 +372,7 @@ pub(super) struct LowestPayment {
 /// Over all terms that it is offered for; of several with the same payment, the shortest. Requires
 /// `ProductVariantRead`.
 #[utoipa::path(
+    operation_id = "get_lowest_payment",
     tag = "Product variants",
     params(("identifier" = String, Path, description = "`pvar_…`, or the external id of the variant.")),
     responses((status = 200, body = LowestPayment, description = "The payment and its term."))
@@ -374,8 +380,9 @@ pub(super) struct LowestPayment {
 #[get("/product-variants/{identifier}/lowest")]
 pub(super) async fn lowest(
     call: Call,
-    identifier: Segment,
+    identifier: Result<Segment, ApiError>,
 ) -> Result<Json<LowestPayment>, ApiError> {
+    let identifier = identifier.map_err(|_| ApiError::not_found(VARIANT))?;
     let mut work = call.read().await?;
     let ctx = call.context();
     let variant =

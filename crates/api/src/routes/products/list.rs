@@ -164,6 +164,7 @@ async fn within_categories(
 ///
 /// Newest first, without archived ones, unless something else is asked for. Requires `ProductRead`.
 #[utoipa::path(
+    operation_id = "list_products",
     tag = "Products",
     params(ListProducts),
     responses((

@@ -1,0 +1,325 @@
+//! A server on a database of its own.
+
+use std::fmt;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use lessor_adapters::testing::TestDatabase;
+use rustix::process::{Pid, Signal};
+use serde_json::Value;
+use tokio::sync::OnceCell;
+
+use crate::client::Client;
+use crate::contract::Contract;
+use crate::process::{Folder, answer, bare, lessor, run};
+use crate::tap::Tap;
+use crate::{refuse, text};
+
+/// An upper bound for what a test waits for; nothing waits this long unless it fails.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What carriers' messages are signed with at every server here.
+pub const TRACKING_SECRET: &str = "whsec_bGVzc29yLXRlc3RzLXRyYWNraW5nLXNlY3JldC0xMjM=";
+
+/// What the processor's messages are signed with at every server here.
+pub const PROCESSOR_SECRET: &str = "whsec_of_the_tests";
+
+/// Where a server's data are.
+enum Data {
+    /// A database of its own on the server of this test process, which keeps nothing.
+    Copy(TestDatabase),
+    /// The same, with a tap on the line to it.
+    Tapped(TestDatabase, Tap),
+    /// A folder, with the durable database that the binary runs itself.
+    Embedded(Folder),
+}
+
+/// Ends a process with this one, should nobody end it before: a static is never dropped.
+struct Keeper {
+    child: Child,
+    /// Closed by the kernel when this process ends.
+    _line: Option<ChildStdin>,
+}
+
+impl Keeper {
+    fn of(pid: u32) -> Self {
+        let mut child = Command::new("sh")
+            .args([
+                "-c",
+                "read line; kill -9 \"$0\" 2>/dev/null",
+                &pid.to_string(),
+            ])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| refuse(&format!("sh: {error}")));
+        let line = child.stdin.take();
+        Self { child, _line: line }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// The binary, serving.
+pub struct Server {
+    binary: &'static str,
+    child: Child,
+    _keeper: Keeper,
+    data: Data,
+    contract: Arc<Contract>,
+    /// Where it is reached.
+    pub url: String,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("url", &self.url)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// The server that the tests of a binary share. Each has an organization of its own there.
+    pub async fn shared(binary: &'static str) -> &'static Self {
+        static SHARED: OnceCell<Server> = OnceCell::const_new();
+        SHARED.get_or_init(|| Self::start(binary, &[])).await
+    }
+
+    /// A server of the caller's own, with these flags.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub async fn start(binary: &'static str, flags: &[&str]) -> Self {
+        Self::serve(binary, Data::Copy(TestDatabase::create().await), flags).await
+    }
+
+    /// A server of the caller's own, with these flags, and the tap on its line to the database.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub async fn tapped(binary: &'static str, flags: &[&str]) -> (Self, Tap) {
+        let database = TestDatabase::create().await;
+        let tap = Tap::on(database.url()).await;
+        let data = Data::Tapped(database, tap.clone());
+        (Self::serve(binary, data, flags).await, tap)
+    }
+
+    /// A server of the caller's own, with the embedded, durable database.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub async fn embedded(binary: &'static str, name: &str) -> Self {
+        Self::serve(binary, Data::Embedded(Folder::new(name)), &[]).await
+    }
+
+    async fn serve(binary: &'static str, data: Data, flags: &[&str]) -> Self {
+        let child = Self::command_on(binary, &data)
+            .env("LESSOR_TRACKING_WEBHOOK_SECRETS", TRACKING_SECRET)
+            .env("LESSOR_PROCESSOR_WEBHOOK_SECRETS", PROCESSOR_SECRET)
+            .args(["--json", "serve", "--listen", "127.0.0.1:0"])
+            .args(flags)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut child = child.unwrap_or_else(|error| refuse(&error.to_string()));
+        let keeper = Keeper::of(child.id());
+        let mut line = String::new();
+        if let Some(stdout) = child.stdout.take() {
+            drop(BufReader::new(stdout).read_line(&mut line));
+        }
+        let said: Value = serde_json::from_str(&line).unwrap_or_default();
+        let url = text(&said["url"]);
+        assert!(!url.is_empty(), "the server said {line:?}");
+        let contract = Contract::of(&url).await;
+        Self {
+            binary,
+            child,
+            _keeper: keeper,
+            data,
+            contract: Arc::new(contract),
+            url,
+        }
+    }
+
+    fn command_on(binary: &str, data: &Data) -> Command {
+        match data {
+            Data::Copy(database) => {
+                let mut command = bare(binary);
+                command.env("DATABASE_URL", database.url());
+                command
+            }
+            Data::Tapped(_, tap) => {
+                let mut command = bare(binary);
+                command.env("DATABASE_URL", &tap.url);
+                command
+            }
+            Data::Embedded(folder) => lessor(binary, folder),
+        }
+    }
+
+    /// The binary beside the running server, on the same data.
+    #[must_use]
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Self::command_on(self.binary, &self.data);
+        command.args(arguments);
+        command
+    }
+
+    /// What a command beside the running server answers with `--json`.
+    pub fn cli(&self, arguments: &[&str]) -> Value {
+        answer(&mut self.command(arguments))
+    }
+
+    /// A command that must be refused: its status and what it says on standard error.
+    ///
+    /// # Panics
+    /// When it succeeds, or says anything on standard output.
+    pub fn refused(&self, arguments: &[&str]) -> (i32, String) {
+        let output = run(&mut self.command(arguments));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "{arguments:?} was taken");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(printed.is_empty(), "{arguments:?}: {printed}");
+        (output.status.code().unwrap_or(-1), said)
+    }
+
+    /// What the answers of the server are to be like.
+    #[must_use]
+    pub fn contract(&self) -> &Arc<Contract> {
+        &self.contract
+    }
+
+    /// An organization of its own with a sandbox key for everything. The names of the user are those
+    /// of a customer who needs no profile to be asked for.
+    pub async fn client(&self) -> Client {
+        self.client_of(&["--name", "Road Bikes"]).await
+    }
+
+    /// Like [`Server::client`], with these flags of `org create`.
+    pub async fn client_of(&self, flags: &[&str]) -> Client {
+        let mut arguments = vec!["org", "create"];
+        arguments.extend_from_slice(flags);
+        let organization = self.cli(&arguments);
+        let public_id = text(&organization["publicId"]);
+        let key = self.key(&public_id, "sandbox", "all");
+        Client::new(
+            self.url.clone(),
+            Arc::clone(&self.contract),
+            public_id,
+            organization["id"].as_i64().unwrap_or_default(),
+            key,
+        )
+    }
+
+    /// A new key of an organization.
+    #[must_use]
+    pub fn key(&self, organization: &str, mode: &str, permissions: &str) -> String {
+        text(&self.key_record(organization, mode, permissions, &[])["key"])
+    }
+
+    /// A new key of an organization, as `key create` shows it.
+    #[must_use]
+    pub fn key_record(
+        &self,
+        organization: &str,
+        mode: &str,
+        permissions: &str,
+        flags: &[&str],
+    ) -> Value {
+        let mut arguments = vec![
+            "key",
+            "create",
+            "--org",
+            organization,
+            "--mode",
+            mode,
+            "--permissions",
+            permissions,
+            "--user",
+            "staff@example.com",
+        ];
+        arguments.extend_from_slice(flags);
+        self.cli(&arguments)
+    }
+
+    /// What a query of its database answers: the first column of each row.
+    ///
+    /// # Panics
+    /// When the database is the embedded one, or the query fails.
+    pub async fn query(&self, sql: &str) -> Vec<String> {
+        match &self.data {
+            Data::Copy(database) | Data::Tapped(database, _) => database.query(sql).await,
+            Data::Embedded(_) => refuse("the embedded database is the server's own"),
+        }
+    }
+
+    /// What the database holds, as one hash for each table, but for what a mere look changes.
+    pub async fn contents(&self) -> Vec<String> {
+        let tables =
+            "SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'public' ORDER BY 1";
+        let mut contents = Vec::new();
+        for table in self.query(tables).await {
+            let row = match table.as_str() {
+                "api_keys" => "(to_jsonb(t) - 'last_used_at')",
+                _ => "to_jsonb(t)",
+            };
+            let sql = format!(
+                "SELECT count(*) || ' ' || coalesce(md5(string_agg({row}::text, ',' ORDER BY {row}::text)), '') FROM {table} t"
+            );
+            let hash = self.query(&sql).await.join("");
+            contents.push(format!("{table} {hash}"));
+        }
+        contents
+    }
+
+    /// Tells the process something.
+    ///
+    /// # Panics
+    /// When it is gone.
+    pub fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        let told = pid.map(|pid| rustix::process::kill_process(pid, signal));
+        assert_eq!(told, Some(Ok(())), "signal {signal:?}");
+    }
+
+    /// Waits until the process has ended; answers its status.
+    ///
+    /// # Panics
+    /// When it does not end.
+    pub fn wait(&mut self) -> Option<i32> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return status.code(),
+                Ok(None) if Instant::now() < deadline => std::thread::yield_now(),
+                state => refuse(&format!("the server does not end: {state:?}")),
+            }
+        }
+    }
+
+    /// Kills the process and starts it again on the same data.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub async fn kill_and_restart(mut self) -> Self {
+        drop(self.child.kill());
+        drop(self.child.wait());
+        let data = std::mem::replace(&mut self.data, Data::Embedded(Folder::new("gone")));
+        Self::serve(self.binary, data, &[]).await
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Its database ends with it: nothing of either is needed any more.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}

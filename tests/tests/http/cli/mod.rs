@@ -1,0 +1,5 @@
+//! The command line beside the running server, and the process itself.
+
+mod commands;
+mod process;
+mod refusals;

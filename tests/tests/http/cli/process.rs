@@ -1,0 +1,110 @@
+//! The process: how it stops, and what a kill leaves.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use lessor_tests::server::PATIENCE;
+use lessor_tests::{Folder, Server, lessor, raw, run, text};
+use rustix::process::Signal;
+use serde_json::json;
+use tokio::io::AsyncWriteExt as _;
+
+use crate::BINARY;
+
+#[test]
+fn the_demo_ends_with_active_leases() {
+    let folder = Folder::new("demo");
+    let output = run(lessor(BINARY, &folder).args(["demo", "--exit"]));
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("leaseActive"), "{said}");
+}
+
+/// A request whose body is still on its way when the process is told to stop is answered; the process
+/// ends with 0 and takes no new ones.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_under_way_is_answered_before_the_end() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let mut server = Server::start(BINARY, &[]).await;
+        let client = server.client().await;
+        let body = client.product_body().to_string();
+        let request = raw::request("POST", "/v1/products", &client.key, &body);
+        let (first, second) = request.split_at(request.len() - 10);
+        let mut stream = raw::connect(&client.url).await;
+        assert!(stream.write_all(first.as_bytes()).await.is_ok());
+        // The head has arrived when another request that was sent later is answered.
+        client.get("/v1/products").await.ok();
+        let address = client.url.trim_start_matches("http://").to_owned();
+        server.signal(signal);
+        let deadline = std::time::Instant::now() + PATIENCE;
+        while tokio::net::TcpStream::connect(&address).await.is_ok() {
+            assert!(std::time::Instant::now() < deadline, "it still listens");
+        }
+        assert!(stream.write_all(second.as_bytes()).await.is_ok());
+        let answer = raw::rest(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        assert_eq!(server.wait(), Some(0), "{signal:?}");
+    }
+}
+
+/// The embedded database and the server end together, and begin together again.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_that_was_acknowledged_is_lost_by_a_kill_under_load() {
+    let server = Server::embedded(BINARY, "kill").await;
+    let client = server.client().await;
+    client.variant("BIKE", Some(1_000)).await;
+    let killed = Arc::new(AtomicBool::new(false));
+    let writers: Vec<_> = (0..4)
+        .map(|writer| {
+            let (client, killed) = (client.clone(), Arc::clone(&killed));
+            tokio::spawn(async move {
+                let http = reqwest::Client::new();
+                let mut acknowledged = Vec::new();
+                for number in 0.. {
+                    let email = format!("w{writer}-{number}@example.com");
+                    let body = json!({ "sku": "BIKE", "selectedTermInMonths": 12, "customer": { "email": email } });
+                    let sent = http
+                        .post(format!("{}/v1/checkouts", client.url))
+                        .bearer_auth(&client.key)
+                        .header("content-type", "application/json")
+                        .body(body.to_string())
+                        .send()
+                        .await;
+                    let Ok(answer) = sent else { break };
+                    let status = answer.status().as_u16();
+                    let Ok(bytes) = answer.bytes().await else { break };
+                    assert!(status == 200 || killed.load(Ordering::SeqCst), "{status}");
+                    let made: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
+                    acknowledged.push(text(&made["id"]));
+                }
+                acknowledged
+            })
+        })
+        .collect();
+    let deadline = std::time::Instant::now() + PATIENCE;
+    loop {
+        let listed = client.get("/v1/checkouts?limit=1").await;
+        if listed.header("x-total-count").parse().unwrap_or(0) >= 40 {
+            break;
+        }
+        assert!(std::time::Instant::now() < deadline, "no load");
+    }
+    killed.store(true, Ordering::SeqCst);
+    let server = server.kill_and_restart().await;
+    let mut again = client.clone();
+    again.url.clone_from(&server.url);
+    let mut kept = 0;
+    for writer in writers {
+        for id in writer.await.unwrap_or_default() {
+            let read = again.get(&format!("/v1/checkouts/{id}")).await;
+            assert_eq!(read.status, 200, "{id} was acknowledged and is gone");
+            kept += 1;
+        }
+    }
+    assert!(kept >= 40, "{kept}");
+    // It works on: the key, the stock, a new lease to its end.
+    let lease = again
+        .checkout_at("BIKE", "after@example.com", "leaseActive")
+        .await;
+    assert_eq!(lease["recurringPaymentStatus"], "active");
+}

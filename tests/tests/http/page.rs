@@ -1,0 +1,412 @@
+//! `/c/{token}`: the customer's page, walked by its forms as a browser without scripts would.
+
+use lessor_tests::server::PATIENCE;
+use lessor_tests::{Answered, Client, Server, text};
+use serde_json::{Value, json};
+
+use crate::BINARY;
+
+/// A browser at a checkout's page.
+struct Browser {
+    client: Client,
+    path: String,
+}
+
+impl Browser {
+    fn at(client: &Client, checkout: &Value) -> Self {
+        let url = text(&checkout["checkoutUrl"]);
+        let path = url.strip_prefix(&client.url).unwrap_or_default().to_owned();
+        assert!(path.starts_with("/c/") && path.len() > 30, "{url}");
+        Self {
+            client: client.with_key(""),
+            path,
+        }
+    }
+
+    async fn look(&self) -> String {
+        let page = self.client.get(&self.path).await;
+        assert_eq!(page.status, 200, "{}", String::from_utf8_lossy(&page.bytes));
+        for (header, value) in [
+            ("cache-control", "no-store"),
+            ("referrer-policy", "no-referrer"),
+            ("x-content-type-options", "nosniff"),
+            ("x-robots-tag", "noindex"),
+        ] {
+            assert_eq!(page.header(header), value, "{header}");
+        }
+        assert!(
+            page.header("content-security-policy")
+                .contains("default-src 'none'")
+        );
+        assert!(page.header("set-cookie").is_empty());
+        let html = String::from_utf8_lossy(&page.bytes).into_owned();
+        assert!(!html.contains("<script"), "{html}");
+        html
+    }
+
+    /// Sends a form of the page to where it leads.
+    async fn send(&self, step: &str, fields: &[(&str, &str)]) -> Answered {
+        let body: Vec<String> = fields
+            .iter()
+            .map(|(name, value)| format!("{name}={}", escaped(value)))
+            .collect();
+        let headers = [("content-type", "application/x-www-form-urlencoded")];
+        let path = format!("{}/{step}", self.path);
+        self.client
+            .send("POST", &path, &headers, Some(body.join("&").into_bytes()))
+            .await
+    }
+
+    /// Sends a form that the page shows now, and is led back to the page.
+    async fn step(&self, step: &str, fields: &[(&str, &str)]) {
+        let html = self.look().await;
+        let action = format!("action=\"{}/{step}\"", self.path);
+        assert!(html.contains(&action), "{step} is not on the page: {html}");
+        for (name, _) in fields {
+            assert!(
+                html.contains(&format!("name=\"{name}\"")),
+                "{name} is not on the page"
+            );
+        }
+        let sent = self.send(step, fields).await;
+        assert_eq!(
+            (sent.status, sent.header("location")),
+            (303, self.path.as_str()),
+            "{step}: {}",
+            String::from_utf8_lossy(&sent.bytes)
+        );
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+            byte => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+const PROFILE: [(&str, &str); 7] = [
+    ("firstName", "Grace"),
+    ("lastName", "Hopper"),
+    ("address1", "1 Market St"),
+    ("city", "San Francisco"),
+    ("zip", "94105"),
+    ("state", "CA"),
+    ("country", "US"),
+];
+
+/// Waits until the checkout stands there: providers answer in their own time.
+async fn until(client: &Client, checkout: &Value, state: &str) -> Value {
+    let deadline = std::time::Instant::now() + PATIENCE;
+    loop {
+        let now = client.reread(checkout).await;
+        if now["lifecycle"] == state {
+            return now;
+        }
+        assert!(
+            std::time::Instant::now() < deadline,
+            "{state}: {}",
+            now["lifecycle"]
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_customer_walks_from_the_link_to_the_confirmation() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client_of(&["--name", "Bikes & <Co>"]).await;
+    client.variant("BIKE", Some(3)).await;
+    let open = json!({ "selectedTermInMonths": null, "successUrl": "https://example.com/thanks" });
+    let made = client
+        .try_checkout("BIKE", "grace@example.com", open)
+        .await
+        .ok();
+    let browser = Browser::at(&client, &made);
+    let html = browser.look().await;
+    assert!(html.contains("Bikes &amp; &lt;Co&gt;"), "{html}");
+    assert_eq!(
+        client.reread(&made).await["lifecycle"],
+        "profilePending",
+        "opening it is the first step"
+    );
+    browser.step("profile", &PROFILE).await;
+    until(&client, &made, "identityRequired").await;
+    browser.step("identity", &[]).await;
+    until(&client, &made, "identityVerifying").await;
+    browser.step("identity-submit", &[]).await;
+    until(&client, &made, "shippingAddressPending").await;
+    // Back, and forth again.
+    browser.step("back", &[]).await;
+    until(&client, &made, "profilePending").await;
+    browser.step("profile", &PROFILE).await;
+    until(&client, &made, "shippingAddressPending").await;
+    browser.step("shipping", &PROFILE).await;
+    until(&client, &made, "leaseReviewPending").await;
+    let html = browser.look().await;
+    let term = html
+        .split("name=\"leaseTermId\" value=\"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next());
+    browser
+        .step("term", &[("leaseTermId", term.unwrap_or_default())])
+        .await;
+    assert!(client.reread(&made).await["leaseTermId"].is_i64());
+    assert!(
+        browser.look().await.contains("USD 184.90"),
+        "the price of the first term, due at signing"
+    );
+    browser.step("accept", &[]).await;
+    until(&client, &made, "depositPending").await;
+    browser.step("deposit", &[]).await;
+    until(&client, &made, "recurringPaymentMethodPending").await;
+    browser.step("payment-method", &[]).await;
+    let deadline = std::time::Instant::now() + PATIENCE;
+    while client.reread(&made).await.get("leaseDocumentId").is_none() {
+        assert!(std::time::Instant::now() < deadline, "no document");
+    }
+    browser.step("sign", &[]).await;
+    let confirmed = until(&client, &made, "orderConfirmed").await;
+    assert_eq!(confirmed["shippingAddress"]["city"], "San Francisco");
+    assert!(browser.look().await.contains("https://example.com/thanks"));
+    // A step that is repeated changes nothing.
+    for step in ["sign", "deposit", "accept", "profile"] {
+        let again = browser
+            .send(step, if step == "profile" { &PROFILE } else { &[] })
+            .await;
+        assert!(
+            matches!(again.status, 303 | 400),
+            "{step}: {}",
+            again.status
+        );
+    }
+    assert_eq!(client.reread(&made).await["lifecycle"], "orderConfirmed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_entries_are_shown_with_what_was_typed() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    client.variant("BIKE", None).await;
+    let made = client.checkout("BIKE", "grace@example.com").await;
+    let browser = Browser::at(&client, &made);
+    browser.look().await;
+    for (field, value) in [
+        ("zip", "nonsense"),
+        ("state", "ZZ"),
+        ("state", ""),
+        ("country", "XX"),
+        ("country", ""),
+        ("firstName", ""),
+        ("address1", " "),
+        ("city", "a\u{0}b"),
+        ("zip", "\u{1b}"),
+        ("lastName", "<script>alert(1)</script>\u{0}"),
+    ] {
+        let mut fields = PROFILE.to_vec();
+        for entry in &mut fields {
+            if entry.0 == field {
+                entry.1 = value;
+            }
+        }
+        let refused = browser.send("profile", &fields).await;
+        let html = String::from_utf8_lossy(&refused.bytes).into_owned();
+        assert_eq!(refused.status, 400, "{field} {value:?}: {html}");
+        assert!(
+            html.contains("role=\"alert\"")
+                && html.contains("1 Market St") == (field != "address1"),
+            "{field}: {html}"
+        );
+        assert!(!html.contains("<script>"), "{html}");
+    }
+    let long = "x".repeat(300);
+    let mut fields = PROFILE.to_vec();
+    fields[0].1 = &long;
+    assert_eq!(browser.send("profile", &fields).await.status, 400);
+    assert_eq!(browser.send("profile", &[]).await.status, 400);
+    assert_eq!(client.reread(&made).await["lifecycle"], "profilePending");
+    let customer = client
+        .get(&format!("/v1/customers/{}", text(&made["customerId"])))
+        .await
+        .ok();
+    assert!(
+        customer.get("firstName").is_none() && customer.get("zip").is_none(),
+        "nothing was written: {customer}"
+    );
+    // Steps that are not now.
+    for step in [
+        "sign",
+        "deposit",
+        "accept",
+        "payment-method",
+        "identity-submit",
+        "choose-pickup",
+        "retry-capture",
+    ] {
+        let refused = browser.send(step, &[]).await;
+        assert_eq!(refused.status, 400, "{step}");
+    }
+    let wrong_term = browser.send("term", &[("leaseTermId", "nonsense")]).await;
+    assert_eq!(wrong_term.status, 400);
+    assert_eq!(client.reread(&made).await["lifecycle"], "profilePending");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_is_guessed_by_nobody_and_forms_are_forms() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    client.variant("BIKE", None).await;
+    let made = client.checkout("BIKE", "grace@example.com").await;
+    let browser = Browser::at(&client, &made);
+    let before = client.reread(&made).await;
+    let token = browser.path.trim_start_matches("/c/").to_owned();
+    let mut forged = token.clone();
+    let last = if forged.pop() == Some('0') { '1' } else { '0' };
+    forged.push(last);
+    let id = text(&made["id"]);
+    let long = "x".repeat(1_000);
+    for wrong in [
+        forged.as_str(),
+        "x",
+        &id,
+        &token[1..],
+        &token.to_uppercase(),
+        "%00",
+        &long,
+    ] {
+        if wrong == token {
+            continue;
+        }
+        let nobody = Browser {
+            client: client.with_key(""),
+            path: format!("/c/{wrong}"),
+        };
+        let page = nobody.client.get(&nobody.path).await;
+        assert_eq!(page.status, 404, "{wrong}");
+        let html = String::from_utf8_lossy(&page.bytes).into_owned();
+        assert!(
+            page.header("content-type").starts_with("text/html")
+                && html.contains("There is no such page"),
+            "{wrong}: {html}"
+        );
+        assert!(!html.contains("BIKE") && !html.contains("grace"), "{html}");
+        assert_eq!(nobody.send("cancel", &[]).await.status, 404, "{wrong}");
+    }
+    assert_eq!(browser.send("nonsense", &[]).await.status, 404);
+    // What is no form of a browser is not taken, so that no other site's script can send one in disguise.
+    for declared in [
+        "application/json",
+        "text/plain",
+        "multipart/form-data; boundary=x",
+    ] {
+        let path = format!("{}/cancel", browser.path);
+        let refused = browser
+            .client
+            .send(
+                "POST",
+                &path,
+                &[("content-type", declared)],
+                Some(b"{}".to_vec()),
+            )
+            .await;
+        assert_eq!(refused.status, 415, "{declared}");
+    }
+    // Looking is no step but opening: no address that is only looked at does anything.
+    for step in ["cancel", "accept", "deposit", "profile"] {
+        let path = format!("{}/{step}", browser.path);
+        assert_eq!(browser.client.get(&path).await.status, 405, "{step}");
+    }
+    assert_eq!(client.reread(&made).await, before);
+    browser.look().await;
+    assert_eq!(browser.send("cancel", &[]).await.status, 303);
+    assert_eq!(client.reread(&made).await["lifecycle"], "cancelled");
+    let ended = browser.look().await;
+    assert!(!ended.contains("<form"), "nothing is left to do: {ended}");
+    for step in ["profile", "identity", "accept", "sign", "back"] {
+        let refused = browser
+            .send(step, if step == "profile" { &PROFILE } else { &[] })
+            .await;
+        assert!(
+            matches!(refused.status, 303 | 400),
+            "{step}: {}",
+            refused.status
+        );
+    }
+    assert_eq!(client.reread(&made).await["lifecycle"], "cancelled");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn goods_can_be_picked_up() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    client.variant("BIKE", None).await;
+    let location = server.cli(&[
+        "pickup-location",
+        "create",
+        "--org",
+        &client.organization,
+        "--name",
+        "Market Street",
+        "--address1",
+        "1 Market St",
+        "--city",
+        "San Francisco",
+        "--state",
+        "CA",
+        "--zip",
+        "94105",
+        "--country",
+        "US",
+    ]);
+    let made = client
+        .checkout_at("BIKE", "grace@example.com", "shippingAddressPending")
+        .await;
+    let browser = Browser::at(&client, &made);
+    browser.step("choose-pickup", &[]).await;
+    until(&client, &made, "pickupLocationPending").await;
+    for wrong in ["0", "999999", "x", ""] {
+        assert_eq!(
+            browser
+                .send("pickup", &[("pickupLocationId", wrong)])
+                .await
+                .status,
+            400,
+            "{wrong}"
+        );
+    }
+    browser.step("choose-shipping", &[]).await;
+    until(&client, &made, "shippingAddressPending").await;
+    browser.step("choose-pickup", &[]).await;
+    browser
+        .step(
+            "pickup",
+            &[("pickupLocationId", &location["id"].to_string())],
+        )
+        .await;
+    let chosen = until(&client, &made, "leaseReviewPending").await;
+    assert_eq!(chosen["pickupLocationId"], location["id"]);
+    assert!(browser.look().await.contains("Market Street"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_locked_address_cannot_be_changed_by_the_customer() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    client.variant("BIKE", None).await;
+    let locked = json!({ "shippingAddress": lessor_tests::shop::address() });
+    let made = client
+        .try_checkout("BIKE", "grace@example.com", locked)
+        .await
+        .ok();
+    client.advance(&made, "leaseReviewPending").await.ok();
+    let browser = Browser::at(&client, &made);
+    browser.step("back", &[]).await;
+    until(&client, &made, "shippingAddressPending").await;
+    let mut elsewhere = PROFILE.to_vec();
+    elsewhere[2].1 = "2 Other St";
+    let sent = browser.send("shipping", &elsewhere).await;
+    assert_eq!(sent.status, 303);
+    let now = until(&client, &made, "leaseReviewPending").await;
+    assert_eq!(now["shippingAddress"]["address1"], "1 Market St");
+}

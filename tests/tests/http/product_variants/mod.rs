@@ -1,0 +1,5 @@
+//! `/v1/product-variants`.
+
+mod bulk;
+mod pricing;
+mod rules;

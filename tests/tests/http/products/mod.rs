@@ -1,0 +1,5 @@
+//! `/v1/products`.
+
+mod records;
+mod review;
+mod rules;

@@ -1,0 +1,145 @@
+//! The number of statements does not grow with the rows: counted on the line to the database.
+
+use lessor_tests::client::Client;
+use lessor_tests::tap::Tap;
+use lessor_tests::{Server, text};
+use serde_json::{Value, json};
+
+use crate::BINARY;
+
+/// How many rows the fuller shop has of each thing.
+const MANY: usize = 100;
+
+/// A request and what it carries.
+type Request = (&'static str, String, Option<Value>);
+
+/// The fewest statements that are carried out while a request is answered, and the rows of the answer.
+/// What is prepared or looked up once, the key every few seconds, is in some of the answers and not in
+/// all.
+async fn counted(
+    tap: &Tap,
+    client: &Client,
+    (method, path, body): &Request,
+) -> (Vec<String>, usize) {
+    let mut fewest: Option<Vec<String>> = None;
+    let mut rows = 0;
+    for _ in 0..5 {
+        drop(tap.take());
+        let answered = match body {
+            Some(body) => client.send_json(method, path, body.to_string()).await,
+            None => client.send(method, path, &[], None).await,
+        };
+        assert_eq!(answered.status, 200, "{method} {path}: {}", answered.body);
+        let statements = tap.take();
+        if fewest
+            .as_ref()
+            .is_none_or(|fewest| statements.len() < fewest.len())
+        {
+            fewest = Some(statements);
+        }
+        let list = answered.body.get("results").unwrap_or(&answered.body);
+        rows = list.as_array().map_or(1, Vec::len);
+    }
+    (fewest.unwrap_or_default(), rows)
+}
+
+/// A shop with so many products of one variant, a product with so many, so many checkouts with
+/// purchase items, terms and categories.
+async fn shop(server: &Server, many: usize) -> (Client, Vec<Request>) {
+    let client = server.client().await;
+    let values: Vec<String> = (0..many).map(|number| number.to_string()).collect();
+    let wide = client
+        .product(json!({ "options": [{ "name": "Size", "values": values }] }))
+        .await;
+    let mut variants = Vec::new();
+    let mut products = Vec::new();
+    for number in 0..many {
+        let options = json!({ "options": [{ "name": "Size", "value": number.to_string() }] });
+        let variant = client
+            .variant_of(&wide, &format!("SKU-{number}"), options)
+            .await;
+        variants.push(text(&variant["id"]));
+        let product = client.product(json!({})).await;
+        client
+            .variant_of(&product, &format!("ONE-{number}"), json!({}))
+            .await;
+        products.push(text(&product["id"]));
+        let items = json!({ "purchaseItems": [{ "name": "Lock", "amount": 20, "quantity": 2 }] });
+        let email = format!("c{number}@example.com");
+        client
+            .try_checkout(&format!("SKU-{number}"), &email, items)
+            .await
+            .ok();
+        client
+            .post(
+                "/v1/product-categories",
+                json!({ "name": format!("Category {number}") }),
+            )
+            .await
+            .ok();
+    }
+    let requests = vec![
+        ("GET", "/v1/products?limit=100".to_owned(), None),
+        (
+            "GET",
+            "/v1/products?limit=100&sortBy=name&productType=leasable".to_owned(),
+            None,
+        ),
+        (
+            "GET",
+            format!("/v1/products/{}/variants", text(&wide["id"])),
+            None,
+        ),
+        (
+            "GET",
+            format!(
+                "/v1/product-variants/bulk?productIds={}",
+                products.join(",")
+            ),
+            None,
+        ),
+        (
+            "POST",
+            "/v1/product-variants/bulk/fetch".to_owned(),
+            Some(json!({ "ids": variants })),
+        ),
+        ("GET", "/v1/checkouts?limit=100".to_owned(), None),
+        (
+            "GET",
+            "/v1/checkouts?limit=100&lifecycles=created,leaseActive&sortBy=lifecycle".to_owned(),
+            None,
+        ),
+        ("GET", "/v1/lease-terms".to_owned(), None),
+        ("GET", "/v1/product-categories?limit=100".to_owned(), None),
+    ];
+    (client, requests)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_and_bulk_reads_take_as_many_statements_for_100_rows_as_for_one() {
+    let (server, tap) = Server::tapped(BINARY, &["--no-worker"]).await;
+    let (small, few) = shop(&server, 1).await;
+    let (large, many) = shop(&server, MANY).await;
+    for (one, all) in few.iter().zip(&many) {
+        let (for_one, _) = counted(&tap, &small, one).await;
+        let (for_all, rows) = counted(&tap, &large, all).await;
+        let name = format!(
+            "{} {}",
+            one.0,
+            one.1.split(['=', ',']).next().unwrap_or_default()
+        );
+        assert_eq!(
+            for_one.len(),
+            for_all.len(),
+            "{name}: {for_one:#?} {for_all:#?}"
+        );
+        if !name.contains("lease-terms") {
+            assert_eq!(rows, MANY, "{name}");
+        }
+        let most = if name.contains("bulk") { 2 } else { 6 };
+        assert!(
+            !for_all.is_empty() && for_all.len() <= most,
+            "{name}: {for_all:#?}"
+        );
+    }
+}
