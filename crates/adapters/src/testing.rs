@@ -112,17 +112,15 @@ impl Drop for TestDatabase {
         let Some(server) = SERVER.get() else { return };
         let url = server.instance.url_of("postgres");
         let sql = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
-        // The runtime of the test may be ending, so this has one of its own.
-        let dropped = std::thread::spawn(move || {
+        // The runtime of the test may be ending, so this has one of its own. Nobody waits for it: the
+        // server waits here for each of its sessions, and one of them may be about to hear from the
+        // thread that would be waiting.
+        std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build();
             must(runtime, "build a runtime").block_on(administer(&url, &sql));
         });
-        // A test that fails already is not made to abort by this.
-        if dropped.join().is_err() && !std::thread::panicking() {
-            panic!("the database of the test could not be dropped");
-        }
     }
 }
 

@@ -1,0 +1,336 @@
+//! The use cases in this process, on stores in memory and with a clock that is set, against the
+//! processor's double: for what takes days, and for trying many ways on from one state.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chrono::TimeDelta;
+use lessor_adapters::processor::{
+    ApiSecret, EventReader, HttpProcessor, Pacing, RetryPolicy, Settings, Timeouts,
+    parse_event_head,
+};
+use lessor_domain::access::{Access, Mode, Permissions};
+use lessor_domain::checkout::{Checkout, Lifecycle, Redirects};
+use lessor_domain::fulfillment::{Reported, TrackingStatus};
+use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId};
+use lessor_domain::ports::{
+    Clock as _, Database as _, FormatDetector, InboxMessage, InsertedCustomer, JobSubject,
+    ProviderSet, Timer,
+};
+use lessor_domain::services::checkouts::{
+    CreateCheckout, CustomerInput, VariantRef, create_checkout,
+};
+use lessor_domain::services::delivery::{Delivered, Deliverer, JOB_LEASE, NoProbe};
+use lessor_domain::services::fulfillment::{self, Fulfill};
+use lessor_domain::services::inbox::Inbox;
+use lessor_domain::services::organizations::{CreateOrganization, create_organization};
+use lessor_domain::services::reconcile::Reconciler;
+use lessor_domain::services::sandbox::Sandbox;
+use lessor_domain::services::{Context, Error, checkouts};
+use lessor_domain::testing::{
+    FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase, SequenceIds,
+};
+use lessor_domain::time::Timestamp;
+use lessor_processor_double::{Double, Event};
+
+/// A timer and a pacing that take no time.
+pub(crate) struct AtOnce;
+
+#[async_trait]
+impl Timer for AtOnce {
+    async fn sleep(&self, _: Duration) {}
+}
+
+#[async_trait]
+impl Pacing for AtOnce {
+    async fn pause(&self, _: Duration) {}
+
+    fn fraction(&self) -> f64 {
+        0.5
+    }
+}
+
+/// An organization, its staff and a bicycle, as one process knows them.
+#[derive(Clone)]
+pub(crate) struct Bench {
+    pub(crate) database: MemoryDatabase,
+    pub(crate) double: Arc<Double>,
+    clock: Arc<ManualClock>,
+    ids: Arc<SequenceIds>,
+    providers: ProviderSet,
+    access: Access,
+    variant: VariantRef,
+}
+
+impl Bench {
+    pub(crate) async fn new() -> Self {
+        let database = MemoryDatabase::new();
+        let clock = Arc::new(ManualClock::default());
+        let double = Arc::new(Double::start_at(clock.now()).unwrap());
+        let processor = HttpProcessor::paced(
+            &Settings {
+                base_url: double.url(),
+                sandbox_key: ApiSecret::new("sk_test_bench"),
+                live_key: None,
+                timeouts: Timeouts {
+                    connect: Duration::from_secs(2),
+                    total: Duration::from_millis(400),
+                },
+                retry: RetryPolicy {
+                    attempts: 2,
+                    ..RetryPolicy::default()
+                },
+            },
+            Arc::new(AtOnce),
+        )
+        .unwrap();
+        let mut providers = FakeProviders::default().set();
+        providers.sandbox.processor = Arc::new(processor);
+        let ids = Arc::new(SequenceIds::seeded(1));
+        let make = Fixtures::seeded(2);
+        let mut uow = database.begin().await.unwrap();
+        let input = CreateOrganization {
+            name: "Northwind Cycles".parse().unwrap(),
+            currency: "USD".parse().unwrap(),
+            discount: "0".parse().unwrap(),
+            service_area: "US".parse().unwrap(),
+            requires_product_review: false,
+            oftake_partner_id: None,
+        };
+        let organization = create_organization(uow.as_mut(), ids.as_ref(), clock.now(), input)
+            .await
+            .unwrap();
+        let staff = make
+            .customer(&organization)
+            .email("staff@example.com")
+            .new_record();
+        let (InsertedCustomer::New(staff) | InsertedCustomer::Existing(staff)) =
+            uow.customers().insert(&staff).await.unwrap();
+        let product = make.product(&organization).name("Road bike").build();
+        let variant = make.variant(&product).price("1299.00").build();
+        uow.products().insert(&product).await.unwrap();
+        uow.variants().insert(&variant).await.unwrap();
+        uow.commit().await.unwrap();
+        let access = Access {
+            key_id: make.id::<ApiKeyPubId>(),
+            organization_id: organization.id,
+            organization_pub_id: organization.pub_id,
+            user_id: staff.user_id,
+            user_pub_id: staff.id,
+            mode: Mode::Sandbox,
+            permissions: Permissions::all(),
+        };
+        Self {
+            database,
+            double,
+            clock,
+            ids,
+            providers,
+            access,
+            variant: VariantRef::Id(variant.id),
+        }
+    }
+
+    /// The same process on a database of its own, which has what this one's has now.
+    pub(crate) fn fork(&self) -> Self {
+        Self {
+            database: self.database.fork(),
+            clock: Arc::new(ManualClock::at(self.clock.now())),
+            ..self.clone()
+        }
+    }
+
+    fn ctx(&self) -> Context<'_> {
+        Context {
+            access: &self.access,
+            now: self.clock.now(),
+            ids: self.ids.as_ref(),
+        }
+    }
+
+    /// Time passes, here and at the processor.
+    pub(crate) fn wait(&self, time: TimeDelta) {
+        self.clock.advance(time);
+        self.double.set_time(self.clock.now());
+    }
+
+    pub(crate) fn deliverer(&self) -> Deliverer {
+        Deliverer {
+            database: Arc::new(self.database.clone()),
+            providers: self.providers.clone(),
+            clock: self.clock.clone(),
+            ids: self.ids.clone(),
+            entropy: Arc::new(FixedEntropy::seeded(3)),
+            lease: JOB_LEASE,
+            probe: Arc::new(NoProbe),
+        }
+    }
+
+    fn sandbox(&self) -> Sandbox {
+        Sandbox {
+            deliverer: self.deliverer(),
+            timer: Arc::new(AtOnce),
+        }
+    }
+
+    pub(crate) async fn order(&self) -> CheckoutPubId {
+        let make = Fixtures::seeded(5);
+        let profile = make.customer(&make.organization().build()).build().profile;
+        let input = CreateCheckout {
+            variant: self.variant.clone(),
+            term: Some("12".parse().unwrap()),
+            customer: Some(CustomerInput {
+                email: "lessee@example.com".parse().unwrap(),
+                profile,
+            }),
+            billing_address: None,
+            shipping_address: Some(make.address()),
+            purchase_items: Vec::new(),
+            external_order_id: None,
+            redirects: Redirects::default(),
+        };
+        let mut uow = self.database.begin().await.unwrap();
+        let entropy = FixedEntropy::seeded(4);
+        let (checkout, _) = create_checkout(uow.as_mut(), &self.ctx(), &entropy, input)
+            .await
+            .unwrap();
+        uow.commit().await.unwrap();
+        checkout.id
+    }
+
+    /// Plays every step on the way to the state.
+    pub(crate) async fn advance(
+        &self,
+        id: CheckoutPubId,
+        to: Lifecycle,
+    ) -> Result<Checkout, Error> {
+        self.sandbox().advance(&self.ctx(), id, to).await
+    }
+
+    /// Ships the goods, with this number if there is one. Nobody is told yet.
+    pub(crate) async fn fulfill(&self, id: CheckoutPubId, tracking: Option<&str>) {
+        let input = Fulfill {
+            tracking_number: tracking.map(|number| number.parse().unwrap()),
+            ..Fulfill::default()
+        };
+        let mut uow = self.database.begin().await.unwrap();
+        fulfillment::fulfill(uow.as_mut(), &self.ctx(), &FormatDetector, id, input)
+            .await
+            .unwrap();
+        uow.commit().await.unwrap();
+    }
+
+    /// The carrier delivers. The processor is not told yet.
+    pub(crate) async fn report_delivery(&self, id: CheckoutPubId) {
+        let delivered = Reported {
+            at: self.clock.now(),
+            status: TrackingStatus::Delivered,
+            description: None,
+            location: None,
+            signed_by: None,
+            estimated_delivery: None,
+        };
+        let mut uow = self.database.begin().await.unwrap();
+        let origin = lessor_domain::fulfillment::EventOrigin::Webhook;
+        fulfillment::report(
+            uow.as_mut(),
+            self.ids.as_ref(),
+            self.clock.now(),
+            id,
+            delivered,
+            origin,
+        )
+        .await
+        .unwrap();
+        uow.commit().await.unwrap();
+    }
+
+    /// An operator moves the checkout. Nobody is told yet.
+    pub(crate) async fn move_to(&self, id: CheckoutPubId, to: Lifecycle) {
+        let mut uow = self.database.begin().await.unwrap();
+        checkouts::move_to(uow.as_mut(), &self.ctx(), id, to)
+            .await
+            .unwrap();
+        uow.commit().await.unwrap();
+    }
+
+    pub(crate) async fn cancel(&self, id: CheckoutPubId) {
+        let mut uow = self.database.begin().await.unwrap();
+        checkouts::cancel_checkout(uow.as_mut(), &self.ctx(), id, None)
+            .await
+            .unwrap();
+        uow.commit().await.unwrap();
+    }
+
+    /// One try of the checkout's next job.
+    pub(crate) async fn try_job(&self, id: CheckoutPubId) -> Option<Delivered> {
+        self.deliverer()
+            .deliver_next(JobSubject::Checkout(id))
+            .await
+            .unwrap()
+    }
+
+    /// Does the checkout's jobs, waiting as long as each asks for. A job that is given up, or tried
+    /// again for ever, is a failure.
+    pub(crate) async fn settle(&self, id: CheckoutPubId) {
+        for _ in 0..40 {
+            match self.try_job(id).await {
+                None => return,
+                Some(Delivered::Done) => {}
+                Some(Delivered::Later(at)) => self.wait(at - self.clock.now()),
+                Some(Delivered::Buried) => panic!("{id} was given up"),
+            }
+        }
+        panic!("{id} is tried for ever");
+    }
+
+    pub(crate) async fn read(&self, id: CheckoutPubId) -> Checkout {
+        let mut view = self.database.read().await.unwrap();
+        view.checkouts().get(id).await.unwrap().unwrap()
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub(crate) fn reconciler(&self) -> Reconciler {
+        Reconciler {
+            database: Arc::new(self.database.clone()),
+            providers: self.providers.clone(),
+            clock: self.clock.clone(),
+            ids: self.ids.clone(),
+        }
+    }
+
+    fn inbox(&self) -> Inbox {
+        Inbox {
+            database: Arc::new(self.database.clone()),
+            providers: self.providers.clone(),
+            reader: Arc::new(EventReader),
+            clock: self.clock.clone(),
+            ids: self.ids.clone(),
+        }
+    }
+
+    /// The processor's message comes in.
+    pub(crate) async fn receive(&self, event: &Event) {
+        let head = parse_event_head(&event.body).unwrap();
+        let message = InboxMessage {
+            source: "processor".to_owned(),
+            id: head.id,
+            mode: head.mode,
+            body: event.body.clone(),
+            received_at: self.clock.now(),
+        };
+        self.inbox().keep(&message).await.unwrap();
+        self.inbox().handle(&message).await.unwrap();
+    }
+
+    /// Messages that could not be understood before are tried again. Answers how many are left.
+    pub(crate) async fn handle_kept(&self) -> usize {
+        self.inbox().handle_kept(1_000).await.unwrap();
+        let mut uow = self.database.begin().await.unwrap();
+        uow.inbox().lock_unhandled(1_000).await.unwrap().len()
+    }
+}

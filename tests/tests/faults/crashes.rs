@@ -1,0 +1,103 @@
+//! The process dies at every point between the outbox and the processor, once and twice for every kind
+//! of job, with a tracked shipment and without: the lease comes out the same.
+
+use std::sync::atomic::Ordering;
+
+use futures::StreamExt as _;
+use futures::stream;
+use lessor_domain::services::delivery::CrashPoint;
+use serde_json::json;
+
+use crate::journey::TRACKING;
+use crate::world::{Setup, World};
+
+/// Worlds that are under way at a time: most of their time is waiting.
+const AT_ONCE: usize = 20;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_every_point_a_lease_is_billed_once() {
+    let mut cells = Vec::new();
+    for point in CrashPoint::ALL {
+        for times in [1, 2] {
+            for tracked in [false, true] {
+                cells.push((point.as_str(), times, tracked));
+            }
+        }
+    }
+    let mut under_way = stream::iter(cells)
+        .map(|(point, times, tracked)| lease(point, times, tracked))
+        .buffer_unordered(AT_ONCE);
+    while under_way.next().await.is_some() {}
+}
+
+/// A whole lease, one order that is cancelled when it is confirmed, and one that is cancelled while its
+/// deposit is only held.
+async fn lease(point: &'static str, times: u32, tracked: bool) {
+    let world = World::new(Setup {
+        abort: Some((point, times)),
+        messages: true,
+        ..Setup::default()
+    })
+    .await;
+    let id = world.checkout("lessee").await;
+    world.confirm(&id).await;
+    world.fulfill(&id, tracked.then_some(TRACKING)).await;
+    if tracked {
+        assert_eq!(
+            world.made("subscription", &id),
+            Vec::<String>::new(),
+            "billed before delivery"
+        );
+        world.deliver(&id).await;
+    }
+    world.until_state(&id, "leaseActive").await;
+    world.assert_billed_once(&id);
+
+    let held = world.checkout("hesitant").await;
+    world.identify(&held).await;
+    world.reach(&held, "documentsPending").await;
+    cancel(&world, &held).await;
+    let paid = world.checkout("regretful").await;
+    world.confirm(&paid).await;
+    cancel(&world, &paid).await;
+
+    world.put(&id, "returnPending").await;
+    world.put(&id, "returned").await;
+    world.until_told().await;
+
+    world.assert_billed_once(&id);
+    let [subscription] = &*world.made("subscription", &id) else {
+        panic!("{id} has another subscription");
+    };
+    assert_eq!(
+        world.double.object(subscription).unwrap()["status"],
+        "canceled"
+    );
+    for (id, refunds) in [(&id, 1), (&paid, 1), (&held, 0)] {
+        assert_eq!(world.made("refund", id).len(), refunds, "{id} at {point}");
+    }
+    world.assert_paid_once(&paid);
+    let left = world.double.held_by("lessor_checkout");
+    assert!(left.is_empty(), "money is still held: {left:?}");
+    for (customer, made) in world.double.ids_by("customer", "lessor_customer") {
+        assert_eq!(made.len(), 1, "{customer} is known twice");
+    }
+    // Once a customer is known no job comes by that point again.
+    let kinds_of_jobs = if point == CrashPoint::CustomerKnown.as_str() {
+        1
+    } else {
+        8
+    };
+    let deaths = world.server.starts.load(Ordering::SeqCst) - 1;
+    assert!(
+        deaths >= kinds_of_jobs * times,
+        "it died only {deaths} times at {point}"
+    );
+}
+
+async fn cancel(world: &World, id: &str) {
+    let path = format!("/v1/checkouts/{id}/cancel");
+    world
+        .post_once(&path, &format!("cancel-{id}"), &json!({}))
+        .await;
+}

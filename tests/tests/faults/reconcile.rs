@@ -1,0 +1,246 @@
+//! Somebody changes things at the processor by hand, or a job is lost: the comparison tells, mends what
+//! needs no person, and finds nothing the second time.
+
+use lessor_domain::access::Mode;
+use lessor_domain::checkout::{Effect, Lifecycle, RecurringPaymentStatus};
+use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ports::{Database as _, JobSubject};
+use lessor_domain::services::delivery::JOB_LEASE;
+use lessor_domain::services::reconcile::Difference;
+use serde_json::Value;
+
+use crate::bench::Bench;
+
+/// A lease that is billed, and its subscription.
+async fn billed(bench: &Bench) -> (CheckoutPubId, String) {
+    let id = shipped(bench).await;
+    bench.settle(id).await;
+    let subscription = bench.read(id).await.recurring.subscription_id.unwrap();
+    (id, subscription)
+}
+
+/// A lease that is to be billed from now on.
+async fn shipped(bench: &Bench) -> CheckoutPubId {
+    let id = bench.order().await;
+    bench.advance(id, Lifecycle::OrderConfirmed).await.unwrap();
+    bench.fulfill(id, None).await;
+    id
+}
+
+impl Bench {
+    /// The differences of the mode's leases, and whether each was mended.
+    async fn differences(&self, mend: bool) -> Vec<(Difference, bool)> {
+        let compared = self
+            .reconciler()
+            .compare(Mode::Sandbox, None, 100, mend)
+            .await
+            .unwrap();
+        assert_eq!(compared.leases, 1);
+        let findings = compared.findings.into_iter();
+        findings
+            .map(|finding| (finding.difference, finding.mended))
+            .collect()
+    }
+
+    /// Has the difference mended, and the jobs done that this takes: nothing differs any more.
+    async fn mend(&self, id: CheckoutPubId, expected: Difference) {
+        assert_eq!(self.differences(false).await, [(expected.clone(), false)]);
+        assert_eq!(self.differences(true).await, [(expected, true)]);
+        self.settle(id).await;
+        assert_eq!(self.differences(true).await, []);
+    }
+
+    /// Takes the checkout's job for done, which it is not.
+    async fn lose_job(&self, id: CheckoutPubId, effect: Effect) {
+        let mut uow = self.database.begin().await.unwrap();
+        let now = self.now();
+        loop {
+            let job = uow
+                .outbox()
+                .claim_of(JobSubject::Checkout(id), now, JOB_LEASE)
+                .await
+                .unwrap()
+                .unwrap();
+            uow.outbox().complete(&job, now).await.unwrap();
+            if job.new.effect == effect {
+                break;
+            }
+        }
+        uow.commit().await.unwrap();
+    }
+
+    /// The subscriptions that bill the checkout at the processor.
+    fn running(&self, id: CheckoutPubId) -> Vec<String> {
+        let subscriptions = self.double.objects("subscription").into_iter();
+        subscriptions
+            .filter(|found| found["metadata"]["lessor_checkout"] == id.to_string())
+            .filter(|found| found["status"] == "active")
+            .map(|found| found["id"].as_str().unwrap().to_owned())
+            .collect()
+    }
+}
+
+/// Somebody with the processor's dashboard.
+async fn by_hand(
+    bench: &Bench,
+    method: reqwest::Method,
+    path: &str,
+    form: &[(&str, &str)],
+) -> Value {
+    let answer = reqwest::Client::new()
+        .request(method, format!("{}/v1/{path}", bench.double.url()))
+        .bearer_auth("sk_test_bench")
+        .form(form)
+        .send()
+        .await
+        .unwrap();
+    assert!(answer.status().is_success(), "{:?}", answer.text().await);
+    answer.json().await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_agrees_differs_nowhere() {
+    let bench = Bench::new().await;
+    let id = shipped(&bench).await;
+    // The job is on its way: that nothing bills the lease yet is no difference.
+    assert_eq!(bench.differences(true).await, []);
+    bench.settle(id).await;
+    assert_eq!(bench.differences(true).await, []);
+    bench.advance(id, Lifecycle::Returned).await.unwrap();
+    bench.settle(id).await;
+    assert_eq!(bench.differences(true).await, []);
+    assert!(bench.running(id).is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_whose_job_was_lost_is_billed_once() {
+    let bench = Bench::new().await;
+    let id = shipped(&bench).await;
+    bench.lose_job(id, Effect::CreateSubscription).await;
+    bench.mend(id, Difference::NotBilled).await;
+    assert_eq!(bench.running(id).len(), 1);
+    assert_eq!(bench.read(id).await.lifecycle(), Lifecycle::LeaseActive);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subscription_that_nobody_wrote_down_is_taken_in() {
+    let bench = Bench::new().await;
+    let id = shipped(&bench).await;
+    // Another process does the work, and what it wrote is gone with its disk.
+    let other = bench.fork();
+    other.settle(id).await;
+    bench.lose_job(id, Effect::CreateSubscription).await;
+    let [subscription_id] = <[String; 1]>::try_from(bench.running(id)).unwrap();
+    let found = Difference::Unrecorded {
+        subscription_id: subscription_id.clone(),
+    };
+    bench.mend(id, found).await;
+    assert_eq!(bench.running(id), [subscription_id.as_str()]);
+    let lease = bench.read(id).await;
+    assert_eq!(lease.recurring.subscription_id, Some(subscription_id));
+    assert_eq!(lease.lifecycle(), Lifecycle::LeaseActive);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_subscription_is_ended_and_the_first_stays() {
+    let bench = Bench::new().await;
+    let (id, first) = billed(&bench).await;
+    let known = bench.double.object(&first).unwrap();
+    let form = [
+        ("customer", known["customer"].as_str().unwrap()),
+        (
+            "items[0][price]",
+            known["items"]["data"][0]["price"]["id"].as_str().unwrap(),
+        ),
+        ("metadata[lessor_checkout]", &id.to_string()),
+        (
+            "default_payment_method",
+            known["default_payment_method"].as_str().unwrap(),
+        ),
+    ];
+    let second = by_hand(&bench, reqwest::Method::POST, "subscriptions", &form).await;
+    let second = second["id"].as_str().unwrap().to_owned();
+    assert_ne!(second, first);
+    let found = Difference::Double {
+        subscription_id: second,
+    };
+    bench.mend(id, found).await;
+    assert_eq!(bench.running(id), [first]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_end_that_only_the_processor_knows_is_written_down() {
+    let bench = Bench::new().await;
+    let (id, subscription_id) = billed(&bench).await;
+    let path = format!("subscriptions/{subscription_id}");
+    by_hand(&bench, reqwest::Method::DELETE, &path, &[]).await;
+    bench.mend(id, Difference::Ended { subscription_id }).await;
+    let lease = bench.read(id).await;
+    assert_eq!(lease.recurring.status, RecurringPaymentStatus::Cancelled);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_has_returned_the_goods_is_billed_no_longer() {
+    let bench = Bench::new().await;
+    let (id, subscription_id) = billed(&bench).await;
+    let before_return = bench.fork();
+    bench.move_to(id, Lifecycle::ReturnPending).await;
+    bench.move_to(id, Lifecycle::Returned).await;
+    bench.lose_job(id, Effect::CancelSubscription).await;
+    assert_eq!(bench.running(id).len(), 1);
+    let found = Difference::StillBilled {
+        subscription_id: subscription_id.clone(),
+    };
+    bench.mend(id, found).await;
+    assert!(bench.running(id).is_empty());
+    // The same processor seen by those who do not know of the return.
+    let found = Difference::Ended { subscription_id };
+    assert_eq!(before_return.differences(false).await, [(found, false)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ended_checkout_that_never_knew_its_subscription_is_billed_no_longer() {
+    let bench = Bench::new().await;
+    let id = shipped(&bench).await;
+    let other = bench.fork();
+    other.settle(id).await;
+    bench.lose_job(id, Effect::CreateSubscription).await;
+    bench.move_to(id, Lifecycle::FulfillmentException).await;
+    bench.move_to(id, Lifecycle::Cancelled).await;
+    bench.settle(id).await;
+    let [subscription_id] = <[String; 1]>::try_from(bench.running(id)).unwrap();
+    bench
+        .mend(id, Difference::StillBilled { subscription_id })
+        .await;
+    assert!(bench.running(id).is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subscription_that_is_gone_is_left_to_a_person() {
+    let bench = Bench::new().await;
+    let (id, real) = billed(&bench).await;
+    let mut uow = bench.database.begin().await.unwrap();
+    let mut lease = bench.read(id).await;
+    lease.recurring.subscription_id = Some("sub_gone".to_owned());
+    uow.checkouts().update(&mut lease).await.unwrap();
+    uow.commit().await.unwrap();
+    let lost = Difference::Lost {
+        subscription_id: "sub_gone".to_owned(),
+    };
+    // What does bill the lease is not taken for one too many.
+    assert_eq!(bench.differences(true).await, [(lost.clone(), false)]);
+    assert_eq!(bench.differences(true).await, [(lost, false)]);
+    assert_eq!(bench.running(id), [real]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_processor_is_down_nothing_is_said_to_differ() {
+    let bench = Bench::new().await;
+    billed(&bench).await;
+    bench.double.down(true);
+    let compared = bench
+        .reconciler()
+        .compare(Mode::Sandbox, None, 100, true)
+        .await;
+    assert!(compared.is_err(), "{compared:?}");
+}
