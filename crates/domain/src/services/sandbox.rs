@@ -83,7 +83,8 @@ fn reached(state: Lifecycle, target: Lifecycle) -> bool {
 }
 
 /// Whether the provider decides next: a checkout that was told to stop here stays.
-const fn waits_for_provider(state: Lifecycle) -> bool {
+#[must_use]
+pub const fn waits_for_provider(state: Lifecycle) -> bool {
     matches!(
         state,
         Lifecycle::IdentityProcessing

@@ -81,7 +81,11 @@ pub(super) async fn update(
             Mode::Sandbox => {
                 tracing::debug!(%state, %target, "playing");
                 let ctx = runner.context(runner.state.ports.clock.now());
-                runner.state.sandbox().move_to(&ctx, id, target).await?;
+                let played = runner.state.sandbox().move_to(&ctx, id, target).await?;
+                // Where a worker was quicker its work is waited for, as with a live key.
+                if !sandbox::waits_for_provider(played.lifecycle()) {
+                    settle(&runner.state, JobSubject::Checkout(id)).await;
+                }
             }
         }
     }
