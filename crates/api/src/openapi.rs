@@ -24,6 +24,20 @@ use crate::error::Code;
                        strings. Every answer carries a `Request-Id`. \
                        [What each error code means](/docs/errors)."
     ),
+    // In the order in which somebody who begins needs them.
+    tags(
+        (name = "Products", description = "What is leased, with its options."),
+        (name = "Product variants", description = "A combination of options, with a price, a stock, and what it costs for every lease term."),
+        (name = "Product categories", description = "Products by kind."),
+        (name = "Lease terms", description = "For how long, and at what rate."),
+        (name = "Checkouts", description = "A customer's way to a lease, its fulfilment and its return."),
+        (name = "Customers", description = "Who leases."),
+        (name = "Sandbox", description = "What customers, providers and carriers would do, played."),
+        (name = "Webhooks", description = "What the payment processor and carriers report."),
+        (name = "Checkout page", description = "Where the customer goes from step to step."),
+        (name = "Reference", description = "This document."),
+        (name = "Operations", description = "Whether the service is well.")
+    ),
     components(schemas(ErrorBody, ErrorRecord, ErrorType))
 )]
 struct Base;

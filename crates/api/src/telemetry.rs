@@ -1,5 +1,6 @@
 //! Logs and metrics.
 
+use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
@@ -50,7 +51,9 @@ pub fn init_logs(format: LogFormat, filter: &str) -> Result<(), TelemetryError> 
         source,
     })?;
     let registry = tracing_subscriber::registry().with(filter);
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let lines = tracing_subscriber::fmt::layer()
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr);
     match format {
         LogFormat::Human => registry.with(lines).try_init()?,
         LogFormat::Json => registry.with(lines.json().flatten_event(true)).try_init()?,

@@ -23,7 +23,7 @@ pub(crate) const WEBHOOK_SECRET: &str = "whsec_of_these_tests";
 /// A job that a dead process was at is taken up again so soon.
 const JOB_LEASE: &str = "2s";
 /// How long anything may take, restarts included.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 /// The pause between two looks at something that is awaited.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(100);
 

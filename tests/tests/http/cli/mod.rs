@@ -2,4 +2,5 @@
 
 mod commands;
 mod process;
+mod reconcile;
 mod refusals;
