@@ -65,6 +65,11 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) async fn new() -> Self {
+        Self::with_patience(Duration::from_secs(30)).await
+    }
+
+    /// One whose client waits for an answer no longer than this.
+    pub(crate) async fn with_patience(patience: Duration) -> Self {
         let database = MemoryDatabase::new();
         let clock = Arc::new(ManualClock::default());
         let double = Arc::new(Double::start_at(clock.now()).unwrap());
@@ -75,7 +80,7 @@ impl Bench {
                 live_key: None,
                 timeouts: Timeouts {
                     connect: Duration::from_secs(2),
-                    total: Duration::from_millis(400),
+                    total: patience,
                 },
                 retry: RetryPolicy {
                     attempts: 2,
