@@ -42,6 +42,7 @@ mod plan;
 mod quote;
 mod rate_card;
 mod schedule;
+mod solve;
 mod termination;
 
 pub use error::PricingError;

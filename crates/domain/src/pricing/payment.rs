@@ -139,8 +139,8 @@ pub(super) fn round_half_up(numerator: BigUint, denominator: BigUint) -> Option<
 
 #[cfg(test)]
 mod tests {
+    use super::super::implicit_rate::ImplicitRate;
     use super::{BasePayment, Discount, Rate, TermMonths};
-    use crate::pricing::ImplicitRate;
     use proptest::prelude::*;
 
     fn payment(cost: u64, residual: u64, months: u16, advance: u16) -> BasePayment {

@@ -6,6 +6,7 @@
 )]
 
 mod disclosures;
+mod imports;
 mod plans;
 mod properties;
 mod published_examples;

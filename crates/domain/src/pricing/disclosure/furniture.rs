@@ -1,10 +1,13 @@
-use super::{
-    DisclosureHeader, Instalments, MonthlyPayments, NamedAmount, NonsegregatedDisclosures,
-    NonsegregatedTerms, OtherCharges, PurchaseOption, check_purchase_option, sum,
+use super::form::{
+    DisclosureHeader, Instalments, MonthlyPayments, NamedAmount, OtherCharges, PurchaseOption,
+    check_purchase_option, sum,
 };
+use super::nonsegregated::{NonsegregatedDisclosures, NonsegregatedTerms};
 use crate::money::{Currency, Money};
 use crate::pricing::amounts::check_amount;
-use crate::pricing::{LeaseQuote, PricingError, Quote};
+use crate::pricing::error::PricingError;
+use crate::pricing::lease::LeaseQuote;
+use crate::pricing::quote::Quote;
 
 /// One kind of leased property.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -1,7 +1,8 @@
-use super::{NamedAmount, sum};
+use super::form::{NamedAmount, sum};
 use crate::money::{Currency, Money};
 use crate::pricing::amounts::check_amount;
-use crate::pricing::{PricingError, RentMethod};
+use crate::pricing::error::PricingError;
+use crate::pricing::schedule::RentMethod;
 
 /// Insurance in connection with a lease (§ 1013.4(o)).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -1,10 +1,12 @@
-use super::{
-    DisclosureHeader, Instalments, MonthlyPayments, NamedAmount, NonsegregatedDisclosures,
-    NonsegregatedTerms, OtherCharges, PurchaseOption, check_purchase_option, sum,
+use super::form::{
+    DisclosureHeader, Instalments, MonthlyPayments, NamedAmount, OtherCharges, PurchaseOption,
+    check_purchase_option, sum,
 };
+use super::nonsegregated::{NonsegregatedDisclosures, NonsegregatedTerms};
 use crate::money::{Currency, Money};
 use crate::pricing::amounts::check_amount;
-use crate::pricing::{LeaseQuote, PricingError};
+use crate::pricing::error::PricingError;
+use crate::pricing::lease::LeaseQuote;
 
 /// What a vehicle lease charges beside its payments.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
