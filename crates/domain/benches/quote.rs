@@ -88,7 +88,10 @@ fn lease_terms_by_annual_rate(bencher: Bencher<'_, '_>, payments_in_advance: u16
 
 fn plan() -> PaymentPlan {
     let card = card(48, by_money_factor());
-    quote(usd(129_900), Percentage::ZERO, &card).unwrap().plan()
+    quote(usd(129_900), Percentage::ZERO, &card)
+        .unwrap()
+        .plan()
+        .unwrap()
 }
 
 #[divan::bench]

@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     }
 
-    let plan = quote(msrp, discount, &card("24", "45")?)?.plan();
+    let plan = quote(msrp, discount, &card("24", "45")?)?.plan()?;
     println!("\n24 months at {} % a year", plan.implicit_rate()?);
     println!(" month   payment      rent  depreciation    balance");
     for line in plan.schedule(RentMethod::ConstantYield)? {

@@ -1,6 +1,7 @@
-use crate::money::{Money, MoneyError};
+use crate::money::{Currency, Money, MoneyError};
 
-/// Why a lease cannot be priced. Each names what is wrong and what is allowed.
+/// Why a lease cannot be priced, or a priced one not be trusted. Each names what is wrong and what
+/// is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PricingError {
@@ -24,6 +25,24 @@ pub enum PricingError {
         min: u16,
         /// The greatest count allowed.
         max: u16,
+    },
+    /// An amount of a quote is of another currency than the quote.
+    #[error("{figure} is in {found}, and the quote in {expected}")]
+    OtherCurrency {
+        /// The amount.
+        figure: &'static str,
+        /// Its currency.
+        found: Currency,
+        /// The currency of the quote.
+        expected: Currency,
+    },
+    /// A figure of a quote is not what its other figures come to: one of them was changed.
+    #[error("{figure} contradicts the other figures, which give {expected}")]
+    Contradiction {
+        /// The figure.
+        figure: &'static str,
+        /// What the others come to.
+        expected: Money,
     },
     /// The payments made at signing reach the capitalized cost, so that no rate can be charged on
     /// the rest.

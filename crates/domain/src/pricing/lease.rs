@@ -1,7 +1,7 @@
-use super::amounts::{WHOLE, check_amount, money, share};
+use super::amounts::{WHOLE, check_amount, check_currency, check_sum, check_up_to, money, share};
 use super::error::PricingError;
 use super::payment::BasePayment;
-use super::plan::{PaymentPlan, check_advance, check_residual};
+use super::plan::{PaymentPlan, check_advance, check_payment, check_residual};
 use super::rate_card::Rate;
 use crate::exact::round_half_away_from_zero;
 use crate::money::{Currency, Money};
@@ -151,13 +151,11 @@ impl LeaseTerms {
             .trade_in
             .checked_add(self.rebate)?
             .checked_add(self.cash_reduction)?;
-        gross_capitalized_cost.same_currency(capitalized_cost_reduction)?;
-        if capitalized_cost_reduction > gross_capitalized_cost {
-            return Err(PricingError::AmountOutOfRange {
-                figure: "the capitalized cost reduction",
-                max: gross_capitalized_cost,
-            });
-        }
+        check_up_to(
+            "the capitalized cost reduction",
+            capitalized_cost_reduction,
+            gross_capitalized_cost,
+        )?;
         let adjusted_capitalized_cost =
             gross_capitalized_cost.checked_sub(capitalized_cost_reduction)?;
         check_residual(self.residual_value, adjusted_capitalized_cost)?;
@@ -211,8 +209,11 @@ impl LeaseTerms {
 }
 
 /// A priced lease. The printed figures add up; all amounts are of `currency`.
+///
+/// [`LeaseTerms::quote`] makes them, and a stored one is read only when its figures fit together.
+/// The fields can be changed nevertheless, so [`plan`](Self::plan) looks again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 pub struct LeaseQuote {
     /// Length of the lease, and number of its payments.
@@ -258,14 +259,117 @@ pub struct LeaseQuote {
 impl LeaseQuote {
     /// The payments of the lease, without tax: from them follow its schedule, its implicit rate
     /// and what ending or extending it costs.
-    #[must_use]
-    pub const fn plan(&self) -> PaymentPlan {
-        PaymentPlan::of_quote(
+    ///
+    /// # Errors
+    /// [`PricingError::OtherCurrency`] for an amount that is not of `currency`,
+    /// [`PricingError::AmountOutOfRange`] or [`PricingError::CountOutOfRange`] for a figure that no
+    /// lease has, [`PricingError::Contradiction`] for a sum that is not the sum of its parts. None
+    /// of them for a quote as [`LeaseTerms::quote`] made it.
+    pub fn plan(&self) -> Result<PaymentPlan, PricingError> {
+        self.check()?;
+        Ok(PaymentPlan::of_quote(
             self.adjusted_capitalized_cost,
             self.residual_value,
             self.base_payment,
             self.term,
             self.payments_in_advance,
+        ))
+    }
+
+    /// Refuses figures that no quote has together.
+    pub(super) fn check(&self) -> Result<(), PricingError> {
+        check_currency(
+            self.currency,
+            [
+                ("the agreed value", self.agreed_value),
+                ("the sum of capitalized fees", self.capitalized_fees),
+                ("the gross capitalized cost", self.gross_capitalized_cost),
+                ("the trade-in allowance", self.trade_in),
+                ("the rebate", self.rebate),
+                ("the cash reduction", self.cash_reduction),
+                (
+                    "the capitalized cost reduction",
+                    self.capitalized_cost_reduction,
+                ),
+                (
+                    "the adjusted capitalized cost",
+                    self.adjusted_capitalized_cost,
+                ),
+                ("the residual value", self.residual_value),
+                ("the depreciation", self.depreciation),
+                ("the rent charge", self.rent_charge),
+                ("the total of base payments", self.total_of_base_payments),
+                ("the base payment", self.base_payment),
+                ("the tax on a payment", self.payment_tax),
+                ("the monthly payment", self.monthly_payment),
+                (
+                    "the total of monthly payments",
+                    self.total_of_monthly_payments,
+                ),
+            ],
+        )?;
+        check_advance(self.payments_in_advance, self.term)?;
+        check_amount("the agreed value", self.agreed_value)?;
+        check_amount("the sum of capitalized fees", self.capitalized_fees)?;
+        check_amount("the trade-in allowance", self.trade_in)?;
+        check_amount("the rebate", self.rebate)?;
+        check_amount("the cash reduction", self.cash_reduction)?;
+        check_sum(
+            "the gross capitalized cost",
+            self.gross_capitalized_cost,
+            self.agreed_value.checked_add(self.capitalized_fees)?,
+        )?;
+        check_amount("the gross capitalized cost", self.gross_capitalized_cost)?;
+        check_sum(
+            "the capitalized cost reduction",
+            self.capitalized_cost_reduction,
+            self.trade_in
+                .checked_add(self.rebate)?
+                .checked_add(self.cash_reduction)?,
+        )?;
+        check_up_to(
+            "the capitalized cost reduction",
+            self.capitalized_cost_reduction,
+            self.gross_capitalized_cost,
+        )?;
+        check_sum(
+            "the adjusted capitalized cost",
+            self.adjusted_capitalized_cost,
+            self.gross_capitalized_cost
+                .checked_sub(self.capitalized_cost_reduction)?,
+        )?;
+        check_residual(self.residual_value, self.adjusted_capitalized_cost)?;
+        check_payment(
+            "the base payment",
+            self.base_payment,
+            self.adjusted_capitalized_cost,
+        )?;
+        // A fixed tax is an amount of its own, and a percentage at most the greatest payment.
+        let greatest_tax = Money::largest_amount(self.currency).checked_mul(2)?;
+        check_up_to("the tax on a payment", self.payment_tax, greatest_tax)?;
+
+        let months = u32::from(self.term.get());
+        let depreciation = self
+            .adjusted_capitalized_cost
+            .checked_sub(self.residual_value)?;
+        check_sum("the depreciation", self.depreciation, depreciation)?;
+        let total_of_base_payments = self.base_payment.checked_mul(months)?;
+        check_sum(
+            "the total of base payments",
+            self.total_of_base_payments,
+            total_of_base_payments,
+        )?;
+        check_sum(
+            "the rent charge",
+            self.rent_charge,
+            total_of_base_payments.checked_sub(depreciation)?,
+        )?;
+        let monthly_payment = self.base_payment.checked_add(self.payment_tax)?;
+        check_sum("the monthly payment", self.monthly_payment, monthly_payment)?;
+        check_sum(
+            "the total of monthly payments",
+            self.total_of_monthly_payments,
+            monthly_payment.checked_mul(months)?,
         )
     }
 
@@ -288,5 +392,48 @@ impl LeaseQuote {
         Ok(self
             .base_payment
             .checked_sub(self.depreciation_per_month()?)?)
+    }
+}
+
+#[cfg(feature = "serde")]
+mod wire {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer};
+
+    use super::{Currency, LeaseQuote, Money, TermMonths};
+
+    /// The figures as they stand, before they are checked.
+    #[derive(Deserialize)]
+    #[serde(remote = "LeaseQuote", rename_all = "camelCase")]
+    struct Figures {
+        term: TermMonths,
+        currency: Currency,
+        payments_in_advance: u16,
+        agreed_value: Money,
+        capitalized_fees: Money,
+        gross_capitalized_cost: Money,
+        trade_in: Money,
+        rebate: Money,
+        cash_reduction: Money,
+        capitalized_cost_reduction: Money,
+        adjusted_capitalized_cost: Money,
+        residual_value: Money,
+        depreciation: Money,
+        rent_charge: Money,
+        total_of_base_payments: Money,
+        base_payment: Money,
+        payment_tax: Money,
+        monthly_payment: Money,
+        total_of_monthly_payments: Money,
+    }
+
+    impl<'de> Deserialize<'de> for LeaseQuote {
+        /// Refuses figures that do not fit together, with the message of
+        /// [`PricingError`](crate::pricing::PricingError).
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let quote = Figures::deserialize(deserializer)?;
+            quote.check().map_err(D::Error::custom)?;
+            Ok(quote)
+        }
     }
 }

@@ -17,7 +17,7 @@
 //! let usd = |amount| Money::parse(amount, Currency::USD);
 //! let rate = Rate::AnnualRate("6".parse()?);
 //! let lease = LeaseTerms::new(usd("1299")?, usd("584.55")?, "24".parse()?, rate).quote()?;
-//! let plan = lease.plan();
+//! let plan = lease.plan()?;
 //!
 //! let schedule = plan.schedule(RentMethod::ConstantYield)?;
 //! let rents = Money::sum(schedule.iter().map(|line| line.rent), Currency::USD)?;

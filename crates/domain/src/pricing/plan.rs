@@ -1,5 +1,5 @@
 use super::amounts;
-use super::amounts::check_amount;
+use super::amounts::{check_amount, check_up_to};
 use super::discount::Discount;
 use super::error::PricingError;
 use super::implicit_rate::ImplicitRate;
@@ -61,7 +61,7 @@ impl PaymentPlan {
         ))
     }
 
-    /// The plan of a quote, whose figures are known to fit together.
+    /// A plan whose figures are known to fit together: those of a quote that was checked.
     pub(super) const fn of_quote(
         capitalized_cost: Money,
         residual_value: Money,
@@ -194,14 +194,17 @@ impl PaymentPlan {
 
 /// Refuses a residual value that is not from 0 to the capitalized cost.
 pub(super) fn check_residual(residual: Money, capitalized_cost: Money) -> Result<(), PricingError> {
-    capitalized_cost.same_currency(residual)?;
-    if residual.is_negative() || residual > capitalized_cost {
-        return Err(PricingError::AmountOutOfRange {
-            figure: "the residual value",
-            max: capitalized_cost,
-        });
-    }
-    Ok(())
+    check_up_to("the residual value", residual, capitalized_cost)
+}
+
+/// Refuses a payment that no rate within its range gives: by the money factor 1, over one month,
+/// it is twice the capitalized cost, and nowhere above.
+pub(super) fn check_payment(
+    figure: &'static str,
+    payment: Money,
+    capitalized_cost: Money,
+) -> Result<(), PricingError> {
+    check_up_to(figure, payment, capitalized_cost.checked_mul(2)?)
 }
 
 /// Refuses more payments in advance than there are.

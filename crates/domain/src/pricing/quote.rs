@@ -1,14 +1,17 @@
-use super::amounts::{WHOLE, check_amount, money, share};
+use super::amounts::{WHOLE, check_amount, check_currency, check_sum, check_up_to, money, share};
 use super::error::PricingError;
 use super::payment::BasePayment;
-use super::plan::PaymentPlan;
+use super::plan::{PaymentPlan, check_payment, check_residual};
 use super::rate_card::RateCard;
 use crate::money::{Currency, Money};
 use crate::percentage::{Percentage, TermMonths};
 
 /// What one item costs when it is leased for one term. All amounts are of `currency`.
+///
+/// [`quote()`] makes them, and a stored one is read only when its figures fit together. The fields
+/// can be changed nevertheless, so [`plan`](Self::plan) looks again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 pub struct Quote {
     /// Length of the lease.
@@ -47,14 +50,94 @@ pub struct Quote {
 impl Quote {
     /// The payments of the lease, without insurance: from them follow its schedule, its implicit
     /// rate and what ending or extending it costs.
-    #[must_use]
-    pub const fn plan(&self) -> PaymentPlan {
-        PaymentPlan::of_quote(
+    ///
+    /// # Errors
+    /// [`PricingError::OtherCurrency`] for an amount that is not of `currency`,
+    /// [`PricingError::AmountOutOfRange`] for one that no quote has,
+    /// [`PricingError::Contradiction`] for a sum that is not the sum of its parts. None of them
+    /// for a quote as [`quote()`] made it.
+    ///
+    /// ```
+    /// use lessor_domain::money::{Currency, Money};
+    /// use lessor_domain::percentage::Percentage;
+    /// use lessor_domain::pricing::{Rate, RateCard, quote};
+    ///
+    /// let rate = Rate::MoneyFactor("0.0025".parse()?);
+    /// let card = RateCard::new("24".parse()?, rate, "45".parse()?);
+    /// let mut quote = quote(Money::parse("1299.00", Currency::USD)?, Percentage::ZERO, &card)?;
+    /// assert_eq!(quote.plan()?.payment(), quote.monthly_payment);
+    ///
+    /// quote.term = "12".parse()?;
+    /// assert_eq!(
+    ///     quote.plan().unwrap_err().to_string(),
+    ///     "the rent charge contradicts the other figures, which give -300.69"
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn plan(&self) -> Result<PaymentPlan, PricingError> {
+        self.check()?;
+        Ok(PaymentPlan::of_quote(
             self.capitalized_cost,
             self.residual_value,
             self.monthly_payment,
             self.term,
             1,
+        ))
+    }
+
+    /// Refuses figures that no quote has together. Percentages are not applied again: a stored
+    /// quote stays what was agreed, should figures be rounded otherwise one day.
+    pub(super) fn check(&self) -> Result<(), PricingError> {
+        check_currency(
+            self.currency,
+            [
+                ("the list price", self.msrp),
+                ("the capitalized cost", self.capitalized_cost),
+                ("the residual value", self.residual_value),
+                ("the depreciation", self.depreciation),
+                ("the rent charge", self.rent_charge),
+                ("the monthly payment", self.monthly_payment),
+                ("the insurance", self.insurance),
+                ("the total monthly payment", self.total_monthly_payment),
+                ("the deposit", self.deposit),
+                ("the total due at signing", self.total_due_at_signing),
+                ("the total of payments", self.total_of_payments),
+            ],
+        )?;
+        check_amount("the list price", self.msrp)?;
+        check_up_to("the capitalized cost", self.capitalized_cost, self.msrp)?;
+        check_residual(self.residual_value, self.capitalized_cost)?;
+        check_payment(
+            "the monthly payment",
+            self.monthly_payment,
+            self.capitalized_cost,
+        )?;
+        check_up_to("the insurance", self.insurance, self.msrp)?;
+        check_up_to("the deposit", self.deposit, self.msrp)?;
+
+        let months = u32::from(self.term.get());
+        let depreciation = self.capitalized_cost.checked_sub(self.residual_value)?;
+        check_sum("the depreciation", self.depreciation, depreciation)?;
+        let rent_charge = self
+            .monthly_payment
+            .checked_mul(months)?
+            .checked_sub(depreciation)?;
+        check_sum("the rent charge", self.rent_charge, rent_charge)?;
+        let total_monthly_payment = self.monthly_payment.checked_add(self.insurance)?;
+        check_sum(
+            "the total monthly payment",
+            self.total_monthly_payment,
+            total_monthly_payment,
+        )?;
+        check_sum(
+            "the total due at signing",
+            self.total_due_at_signing,
+            self.deposit.checked_add(total_monthly_payment)?,
+        )?;
+        check_sum(
+            "the total of payments",
+            self.total_of_payments,
+            total_monthly_payment.checked_mul(months)?,
         )
     }
 }
@@ -130,4 +213,43 @@ pub fn quote(msrp: Money, discount: Percentage, card: &RateCard) -> Result<Quote
         total_due_at_signing: deposit.checked_add(total_monthly_payment)?,
         total_of_payments: total_monthly_payment.checked_mul(months)?,
     })
+}
+
+#[cfg(feature = "serde")]
+mod wire {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer};
+
+    use super::{Currency, Money, Percentage, Quote, TermMonths};
+
+    /// The figures as they stand, before they are checked.
+    #[derive(Deserialize)]
+    #[serde(remote = "Quote", rename_all = "camelCase")]
+    struct Figures {
+        term: TermMonths,
+        currency: Currency,
+        msrp: Money,
+        discount: Percentage,
+        capitalized_cost: Money,
+        residual_value: Money,
+        depreciation: Money,
+        rent_charge: Money,
+        monthly_payment: Money,
+        insurance: Money,
+        total_monthly_payment: Money,
+        deposit_percentage: Percentage,
+        deposit: Money,
+        total_due_at_signing: Money,
+        total_of_payments: Money,
+    }
+
+    impl<'de> Deserialize<'de> for Quote {
+        /// Refuses figures that do not fit together, with the message of
+        /// [`PricingError`](crate::pricing::PricingError).
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let quote = Figures::deserialize(deserializer)?;
+            quote.check().map_err(D::Error::custom)?;
+            Ok(quote)
+        }
+    }
 }

@@ -498,3 +498,30 @@ fn the_forms_refuse_what_is_out_of_range() {
         );
     }
 }
+
+/// A form is not filled in with figures that contradict each other.
+#[test]
+fn a_changed_quote_is_not_disclosed() {
+    let message = "the rent charge contradicts the other figures, which give ";
+    let mut lease = taxed_lease();
+    lease.rent_charge = usd(0);
+    let charges = VehicleCharges::none(Currency::USD);
+    let error = VehicleLeaseDisclosure::new(&lease, header(1), charges).unwrap_err();
+    assert!(error.to_string().starts_with(message), "{error}");
+
+    let charges = || FurnitureCharges::none(Currency::USD);
+    let error = FurnitureLeaseDisclosure::of_lease(&lease, usd(0), header(1), sofa(), charges())
+        .unwrap_err();
+    assert!(error.to_string().starts_with(message), "{error}");
+
+    let card = RateCard::new(
+        "24".parse().unwrap(),
+        Rate::MoneyFactor("0.0025".parse().unwrap()),
+        Percentage::ZERO,
+    );
+    let mut quote = quote(usd(129_900), Percentage::ZERO, &card).unwrap();
+    quote.rent_charge = usd(0);
+    let error =
+        FurnitureLeaseDisclosure::of_quote(&quote, header(1), sofa(), charges()).unwrap_err();
+    assert!(error.to_string().starts_with(message), "{error}");
+}

@@ -145,7 +145,7 @@ fn the_boards_early_termination_table() {
     );
     assert_eq!(plan.rent_charge(), Ok(usd("5295.12")));
     // The quote of the sample form is the same plan.
-    assert_eq!(board_sample(factor("0.0035414")).plan(), plan);
+    assert_eq!(board_sample(factor("0.0035414")).plan(), Ok(plan));
 }
 
 /// ErezNagar/lease-calculator (MIT): price 21,000, residual value 13,110, 36 months, money factor

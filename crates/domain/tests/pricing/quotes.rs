@@ -7,7 +7,9 @@
 
 use lessor_domain::money::{Currency, Money, MoneyError};
 use lessor_domain::percentage::Percentage;
-use lessor_domain::pricing::{LeaseTerms, PaymentTax, PricingError, Rate, RateCard, quote};
+use lessor_domain::pricing::{
+    LeaseQuote, LeaseTerms, PaymentTax, PricingError, Quote, Rate, RateCard, quote,
+};
 
 use crate::{eur, usd};
 
@@ -376,6 +378,316 @@ fn terms_of_two_currencies_are_refused() {
     }
 }
 
+/// A change of one figure, and the message that names what does not fit.
+type Change<Q> = (fn(&mut Q), &'static str);
+
+/// Whatever is changed in a quote, what it was agreed to be is not computed from the rest.
+#[test]
+fn a_changed_quote_has_no_plan() {
+    let card = card("24", annual("7.25"), "45", "10", "6");
+    let untouched = quote(usd(129_900), "12.5".parse().unwrap(), &card).unwrap();
+    assert!(untouched.plan().is_ok());
+    let changes: [Change<Quote>; 26] = [
+        (
+            |quote| quote.residual_value = Money::from_minor(58_455, "JPY".parse().unwrap()),
+            "the residual value is in JPY, and the quote in USD",
+        ),
+        (
+            |quote| quote.currency = "EUR".parse().unwrap(),
+            "the list price is in USD, and the quote in EUR",
+        ),
+        (
+            |quote| quote.msrp = eur(129_900),
+            "the list price is in EUR, and the quote in USD",
+        ),
+        (
+            |quote| quote.capitalized_cost = eur(0),
+            "the capitalized cost is in EUR, and the quote in USD",
+        ),
+        (
+            |quote| quote.depreciation = eur(0),
+            "the depreciation is in EUR, and the quote in USD",
+        ),
+        (
+            |quote| quote.rent_charge = eur(0),
+            "the rent charge is in EUR, and the quote in USD",
+        ),
+        (
+            |quote| quote.monthly_payment = eur(0),
+            "the monthly payment is in EUR, and the quote in USD",
+        ),
+        (
+            |quote| quote.insurance = eur(0),
+            "the insurance is in EUR, and the quote in USD",
+        ),
+        (
+            |quote| quote.total_monthly_payment = eur(0),
+            "the total monthly payment is in EUR, and the quote in USD",
+        ),
+        (
+            |quote| quote.deposit = eur(0),
+            "the deposit is in EUR, and the quote in USD",
+        ),
+        (
+            |quote| quote.total_due_at_signing = eur(0),
+            "the total due at signing is in EUR, and the quote in USD",
+        ),
+        (
+            |quote| quote.total_of_payments = eur(0),
+            "the total of payments is in EUR, and the quote in USD",
+        ),
+        (
+            |quote| quote.term = "12".parse().unwrap(),
+            "the rent charge contradicts the other figures, which give -214.40",
+        ),
+        (
+            |quote| quote.msrp = usd(-1),
+            "the list price is from 0 to 999999999.99",
+        ),
+        (
+            |quote| quote.msrp = usd(113_662),
+            "the capitalized cost is from 0 to 1136.62",
+        ),
+        (
+            |quote| quote.residual_value = usd(113_664),
+            "the residual value is from 0 to 1136.63",
+        ),
+        (
+            |quote| quote.monthly_payment = usd(-3_442),
+            "the monthly payment is from 0 to 2273.26",
+        ),
+        (
+            |quote| quote.monthly_payment = usd(227_327),
+            "the monthly payment is from 0 to 2273.26",
+        ),
+        (
+            |quote| quote.insurance = usd(-1),
+            "the insurance is from 0 to 1299.00",
+        ),
+        (
+            |quote| quote.deposit = usd(129_901),
+            "the deposit is from 0 to 1299.00",
+        ),
+        (
+            |quote| quote.depreciation = usd(55_209),
+            "the depreciation contradicts the other figures, which give 552.08",
+        ),
+        (
+            |quote| quote.rent_charge = usd(12_327),
+            "the rent charge contradicts the other figures, which give 123.28",
+        ),
+        (
+            |quote| quote.insurance = usd(651),
+            "the total monthly payment contradicts the other figures, which give 34.65",
+        ),
+        (
+            |quote| quote.deposit = usd(0),
+            "the total due at signing contradicts the other figures, which give 34.64",
+        ),
+        (
+            |quote| quote.total_of_payments = usd(83_137),
+            "the total of payments contradicts the other figures, which give 831.36",
+        ),
+        (
+            |quote| quote.capitalized_cost = usd(113_662),
+            "the depreciation contradicts the other figures, which give 552.07",
+        ),
+    ];
+    for (change, message) in changes {
+        let mut changed = untouched;
+        change(&mut changed);
+        assert_eq!(changed.plan().unwrap_err().to_string(), message);
+        #[cfg(feature = "serde")]
+        assert_eq!(refusal::<Quote>(&changed), message);
+    }
+}
+
+#[test]
+fn a_changed_lease_has_no_plan() {
+    let untouched = terms()
+        .capitalized_fees(usd(5_000))
+        .trade_in(usd(3_000))
+        .rebate(usd(1_500))
+        .cash_reduction(usd(500))
+        .payments_in_advance(2)
+        .tax(PaymentTax::Percentage("8.25".parse().unwrap()))
+        .quote()
+        .unwrap();
+    assert!(untouched.plan().is_ok());
+    let changes: [Change<LeaseQuote>; 37] = [
+        (
+            |lease| lease.currency = "EUR".parse().unwrap(),
+            "the agreed value is in USD, and the quote in EUR",
+        ),
+        (
+            |lease| lease.agreed_value = eur(0),
+            "the agreed value is in EUR, and the quote in USD",
+        ),
+        (
+            |lease| lease.capitalized_fees = eur(0),
+            "the sum of capitalized fees is in EUR, and the quote in USD",
+        ),
+        (
+            |lease| lease.gross_capitalized_cost = eur(0),
+            "the gross capitalized cost is in EUR, and the quote in USD",
+        ),
+        (
+            |lease| lease.trade_in = eur(0),
+            "the trade-in allowance is in EUR, and the quote in USD",
+        ),
+        (
+            |lease| lease.rebate = eur(0),
+            "the rebate is in EUR, and the quote in USD",
+        ),
+        (
+            |lease| lease.cash_reduction = eur(0),
+            "the cash reduction is in EUR, and the quote in USD",
+        ),
+        (
+            |lease| lease.capitalized_cost_reduction = eur(0),
+            "the capitalized cost reduction is in EUR, and the quote in USD",
+        ),
+        (
+            |lease| lease.adjusted_capitalized_cost = eur(0),
+            "the adjusted capitalized cost is in EUR, and the quote in USD",
+        ),
+        (
+            |lease| lease.residual_value = eur(0),
+            "the residual value is in EUR, and the quote in USD",
+        ),
+        (
+            |lease| lease.depreciation = eur(0),
+            "the depreciation is in EUR, and the quote in USD",
+        ),
+        (
+            |lease| lease.rent_charge = eur(0),
+            "the rent charge is in EUR, and the quote in USD",
+        ),
+        (
+            |lease| lease.total_of_base_payments = eur(0),
+            "the total of base payments is in EUR, and the quote in USD",
+        ),
+        (
+            |lease| lease.base_payment = eur(0),
+            "the base payment is in EUR, and the quote in USD",
+        ),
+        (
+            |lease| lease.payment_tax = eur(0),
+            "the tax on a payment is in EUR, and the quote in USD",
+        ),
+        (
+            |lease| lease.monthly_payment = eur(0),
+            "the monthly payment is in EUR, and the quote in USD",
+        ),
+        (
+            |lease| lease.total_of_monthly_payments = eur(0),
+            "the total of monthly payments is in EUR, and the quote in USD",
+        ),
+        (
+            |lease| lease.payments_in_advance = 25,
+            "the number of payments in advance is from 0 to 24",
+        ),
+        (
+            |lease| lease.agreed_value = usd(-1),
+            "the agreed value is from 0 to 999999999.99",
+        ),
+        (
+            |lease| lease.capitalized_fees = usd(-1),
+            "the sum of capitalized fees is from 0 to 999999999.99",
+        ),
+        (
+            |lease| lease.trade_in = usd(-1),
+            "the trade-in allowance is from 0 to 999999999.99",
+        ),
+        (
+            |lease| lease.rebate = usd(-1),
+            "the rebate is from 0 to 999999999.99",
+        ),
+        (
+            |lease| lease.cash_reduction = usd(-1),
+            "the cash reduction is from 0 to 999999999.99",
+        ),
+        (
+            |lease| {
+                lease.agreed_value = usd(99_999_999_999);
+                lease.gross_capitalized_cost = usd(100_000_004_999);
+            },
+            "the gross capitalized cost is from 0 to 999999999.99",
+        ),
+        (
+            |lease| {
+                lease.trade_in = usd(103_001);
+                lease.capitalized_cost_reduction = usd(105_001);
+            },
+            "the capitalized cost reduction is from 0 to 1050.00",
+        ),
+        (
+            |lease| lease.residual_value = usd(100_001),
+            "the residual value is from 0 to 1000.00",
+        ),
+        (
+            |lease| lease.base_payment = usd(-BASE),
+            "the base payment is from 0 to 2000.00",
+        ),
+        (
+            |lease| lease.payment_tax = usd(-TAX),
+            "the tax on a payment is from 0 to 1999999999.98",
+        ),
+        (
+            |lease| lease.capitalized_fees = usd(0),
+            "the gross capitalized cost contradicts the other figures, which give 1000.00",
+        ),
+        (
+            |lease| lease.rebate = usd(0),
+            "the capitalized cost reduction contradicts the other figures, which give 35.00",
+        ),
+        (
+            |lease| lease.adjusted_capitalized_cost = usd(0),
+            "the adjusted capitalized cost contradicts the other figures, which give 1000.00",
+        ),
+        (
+            |lease| lease.residual_value = usd(0),
+            "the depreciation contradicts the other figures, which give 1000.00",
+        ),
+        (
+            |lease| lease.rent_charge = usd(0),
+            "the rent charge contradicts the other figures, which give 79.44",
+        ),
+        (
+            |lease| lease.base_payment = usd(2_500),
+            "the total of base payments contradicts the other figures, which give 600.00",
+        ),
+        (
+            |lease| lease.term = "12".parse().unwrap(),
+            "the total of base payments contradicts the other figures, which give 339.72",
+        ),
+        (
+            |lease| lease.payment_tax = usd(0),
+            "the monthly payment contradicts the other figures, which give 28.31",
+        ),
+        (
+            |lease| lease.total_of_monthly_payments = usd(0),
+            "the total of monthly payments contradicts the other figures, which give 735.60",
+        ),
+    ];
+    for (change, message) in changes {
+        let mut changed = untouched;
+        change(&mut changed);
+        assert_eq!(changed.plan().unwrap_err().to_string(), message);
+        #[cfg(feature = "serde")]
+        assert_eq!(refusal::<LeaseQuote>(&changed), message);
+    }
+}
+
+/// Why the stored form of a quote is not read.
+#[cfg(feature = "serde")]
+fn refusal<Q: serde::Serialize + serde::de::DeserializeOwned + std::fmt::Debug>(
+    quote: &Q,
+) -> String {
+    let stored = serde_json::to_value(quote).unwrap();
+    serde_json::from_value::<Q>(stored).unwrap_err().to_string()
+}
+
 #[cfg(feature = "serde")]
 #[test]
 fn a_quote_survives_its_stored_form() {
@@ -394,10 +706,10 @@ fn a_quote_survives_its_stored_form() {
     assert_eq!(serde_json::from_value::<RateCard>(json).unwrap(), card);
     let quote = quote(usd(129_900), "12.5".parse().unwrap(), &card).unwrap();
     let stored = serde_json::to_string(&quote).unwrap();
-    assert_eq!(
-        serde_json::from_str::<lessor_domain::pricing::Quote>(&stored).unwrap(),
-        quote
-    );
+    assert_eq!(serde_json::from_str::<Quote>(&stored).unwrap(), quote);
+    let lease = terms().payments_in_advance(2).quote().unwrap();
+    let stored = serde_json::to_string(&lease).unwrap();
+    assert_eq!(serde_json::from_str::<LeaseQuote>(&stored).unwrap(), lease);
 }
 
 /// The table that the README shows is the one that its example prints.

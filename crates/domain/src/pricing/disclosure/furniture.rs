@@ -109,8 +109,8 @@ impl FurnitureLeaseDisclosure {
     /// Fills in the form for a catalog quote. Insurance is part of the monthly payment.
     ///
     /// # Errors
-    /// [`PricingError`] when a charge is negative, too large or of another currency, or the due
-    /// day is not from 1 to 31.
+    /// [`PricingError`] when the figures of the quote do not fit together ([`Quote::plan`]), a
+    /// charge is negative, too large or of another currency, or the due day is not from 1 to 31.
     ///
     /// ```
     /// use chrono::NaiveDate;
@@ -158,6 +158,7 @@ impl FurnitureLeaseDisclosure {
         property: Vec<LeasedItem>,
         charges: FurnitureCharges,
     ) -> Result<Self, PricingError> {
+        quote.check()?;
         let instalments = Instalments {
             payment: quote.total_monthly_payment,
             term: quote.term,
@@ -186,6 +187,7 @@ impl FurnitureLeaseDisclosure {
         property: Vec<LeasedItem>,
         charges: FurnitureCharges,
     ) -> Result<Self, PricingError> {
+        lease.check()?;
         let instalments = Instalments {
             payment: lease.monthly_payment,
             term: lease.term,

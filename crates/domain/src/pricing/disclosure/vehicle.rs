@@ -200,13 +200,15 @@ impl VehicleLeaseDisclosure {
     /// Fills in the form for a lease.
     ///
     /// # Errors
-    /// [`PricingError`] when a charge is negative, too large or of another currency, or the due
+    /// [`PricingError`] when the figures of the lease do not fit together
+    /// ([`LeaseQuote::plan`]), a charge is negative, too large or of another currency, or the due
     /// day is not from 1 to 31.
     pub fn new(
         lease: &LeaseQuote,
         header: DisclosureHeader,
         charges: VehicleCharges,
     ) -> Result<Self, PricingError> {
+        lease.check()?;
         check_amount("the security deposit", charges.security_deposit)?;
         check_amount("the sum of title fees", charges.title_fees)?;
         check_amount("the sum of registration fees", charges.registration_fees)?;
