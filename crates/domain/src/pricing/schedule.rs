@@ -1,3 +1,4 @@
+use super::amounts;
 use super::discount::Discount;
 use super::error::PricingError;
 use super::fixed::{Fixed, Powers, round_amount};
@@ -26,9 +27,11 @@ pub struct ScheduleLine {
     pub month: u16,
     /// What is paid for the month; in the first month all payments in advance.
     pub payment: Money,
-    /// Part of the rent charge that the month earns.
+    /// Part of the rent charge that the month earns. Below zero only for a plan that loses money.
     pub rent: Money,
-    /// `payment − rent`: what the balance falls by. Below zero where rent is earned and nothing paid.
+    /// What the balance falls by: `payment − rent`, and in the last month of a plan at rate zero
+    /// also what its rounded payments fall short by. Below zero where rent is earned and nothing
+    /// paid.
     pub depreciation: Money,
     /// Balance at the end of the month. The last one is the residual value.
     pub balance: Money,
@@ -41,6 +44,11 @@ impl PaymentPlan {
     /// that the printed balances leave. So no rounding is carried from line to line, and the lines
     /// add up: payments to [`total_of_payments`](Self::total_of_payments), rents to
     /// [`rent_charge`](Self::rent_charge), depreciation to [`depreciation`](Self::depreciation).
+    /// No rent is below zero where the rent charge is not.
+    ///
+    /// At a rate of zero, by either method, a payment is depreciation until the residual value is
+    /// reached, and rent after that; the last month takes what the payments fall short by. The
+    /// rents then add up to zero, and the rent charge is that bit below.
     ///
     /// # Errors
     /// With [`RentMethod::ConstantYield`] those of [`implicit_rate`](Self::implicit_rate): such a
@@ -69,12 +77,11 @@ impl PaymentPlan {
         for month in 1..=self.term().get() {
             let payment = self.payment_of_month(month)?;
             let balance = balances.after(month)?;
-            let depreciation = before.checked_sub(balance)?;
             lines.push(ScheduleLine {
                 month,
                 payment,
-                rent: payment.checked_sub(depreciation)?,
-                depreciation,
+                rent: self.rent_between(before, payment, balance)?,
+                depreciation: before.checked_sub(balance)?,
                 balance,
             });
             before = balance;
@@ -93,26 +100,51 @@ impl PaymentPlan {
         self.balances(method)?.after(month)
     }
 
+    /// The rent that payments leave while one balance falls to another. What the payments of a
+    /// plan at rate zero fall short by is no rent.
+    pub(super) fn rent_between(
+        &self,
+        before: Money,
+        payments: Money,
+        after: Money,
+    ) -> Result<Money, PricingError> {
+        let rent = payments.checked_add(after)?.checked_sub(before)?;
+        if rent.is_negative() && self.is_at_rate_zero() {
+            return Ok(Money::zero(self.currency()));
+        }
+        Ok(rent)
+    }
+
     fn balances(&self, method: RentMethod) -> Result<Balances<'_>, PricingError> {
-        let discount = match method {
-            RentMethod::ConstantYield => Some(
-                Discount::from(self.implicit_rate()?)
-                    .factor()
-                    .ok_or(PricingError::OVERFLOW)?,
-            ),
-            RentMethod::RuleOf78 => None,
+        let earning = match method {
+            _ if self.is_at_rate_zero() => Earning::BeyondDepreciation,
+            RentMethod::ConstantYield => {
+                let factor = Discount::from(self.implicit_rate()?).factor();
+                Earning::AtYield(factor.ok_or(PricingError::OVERFLOW)?)
+            }
+            RentMethod::RuleOf78 => Earning::ByDigits,
         };
         Ok(Balances {
             plan: self,
-            discount,
+            earning,
         })
     }
 }
 
-/// The balances of a plan: with a discount factor those of constant yield, else of the rule of 78.
+/// When the rent of a plan is earned.
+enum Earning {
+    /// Each month on what is then financed, at the rate of this discount factor.
+    AtYield(Fixed),
+    /// In proportion to the months that remain.
+    ByDigits,
+    /// By what payments are made after the balance has come to the residual value.
+    BeyondDepreciation,
+}
+
+/// The balances of a plan.
 struct Balances<'a> {
     plan: &'a PaymentPlan,
-    discount: Option<Fixed>,
+    earning: Earning,
 }
 
 impl Balances<'_> {
@@ -128,14 +160,23 @@ impl Balances<'_> {
         if month == 0 {
             return Ok(plan.capitalized_cost());
         }
-        match self.discount {
-            Some(v) => self
+        match self.earning {
+            Earning::AtYield(v) => self
                 .constant_yield(v, remaining)
-                .and_then(|minor| i64::try_from(minor).ok())
-                .map(|minor| Money::from_minor(minor, plan.currency()))
-                .ok_or(PricingError::OVERFLOW),
-            None => self.rule_of_78(month),
+                .ok_or(PricingError::OVERFLOW)
+                .and_then(|minor| amounts::money(minor, plan.currency())),
+            Earning::ByDigits => self.rule_of_78(month),
+            Earning::BeyondDepreciation if remaining == 0 => Ok(plan.residual_value()),
+            Earning::BeyondDepreciation => Ok(plan
+                .capitalized_cost()
+                .checked_sub(self.paid_by(month)?)?
+                .checked_max(plan.residual_value())?),
         }
+    }
+
+    fn paid_by(&self, month: u16) -> Result<Money, PricingError> {
+        let payments = self.plan.payments_made_by(month);
+        Ok(self.plan.payment().checked_mul(payments.into())?)
     }
 
     /// What the remaining payments and the residual value are worth: `P·(1 + v + …) + R·v^r`, the
@@ -171,12 +212,9 @@ impl Balances<'_> {
             .and_then(|share| round_half_away_from_zero(share, n.checked_add(1)?.checked_mul(n)?))
             .and_then(|minor| i64::try_from(minor).ok())
             .ok_or(PricingError::OVERFLOW)?;
-        let paid = plan
-            .payment()
-            .checked_mul(plan.payments_made_by(month).into())?;
         Ok(plan
             .capitalized_cost()
-            .checked_sub(paid)?
+            .checked_sub(self.paid_by(month)?)?
             .checked_add(Money::from_minor(earned, plan.currency()))?)
     }
 }

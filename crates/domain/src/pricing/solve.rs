@@ -1,32 +1,31 @@
 //! The rate that the payments of a plan come to.
 
-use std::cmp::Ordering;
-
 use super::discount::{Annuity, Discount};
 use super::error::PricingError;
 use super::fixed::AMOUNT_FRACTION_BITS;
 use super::implicit_rate::ImplicitRate;
 use super::plan::PaymentPlan;
+use crate::exact::round_half_away_from_zero;
 
 impl PaymentPlan {
     /// Solves the plan for its rate, by halving the range of [`ImplicitRate`]: about 60 steps,
-    /// whatever the plan. Where every rate fits, because nothing is financed and nothing charged,
-    /// it is zero.
+    /// whatever the plan.
+    ///
+    /// It is zero for a plan whose payment is the one that a rate of zero gives, `(C − R)/n`
+    /// rounded: what the payments then miss the depreciation by is rounding and no rate.
     ///
     /// # Errors
     /// [`PricingError::NothingFinanced`] when the payments at signing reach the capitalized cost,
     /// [`PricingError::RateOutOfRange`] when the rate is outside the range of [`ImplicitRate`].
     pub fn implicit_rate(&self) -> Result<ImplicitRate, PricingError> {
+        if self.is_at_rate_zero() {
+            return Ok(ImplicitRate::ZERO);
+        }
         let at_signing = self
             .payment()
             .checked_mul(self.payments_in_advance().into())?;
-        let later = self.payments_in_advance() < self.term().get() && !self.payment().is_zero();
-        match at_signing.checked_cmp(self.capitalized_cost())? {
-            Ordering::Less => {}
-            Ordering::Equal if !later && self.residual_value().is_zero() => {
-                return Ok(ImplicitRate::ZERO);
-            }
-            _ => return Err(PricingError::NothingFinanced),
+        if at_signing.checked_cmp(self.capitalized_cost())?.is_ge() {
+            return Err(PricingError::NothingFinanced);
         }
 
         let (mut low, mut high) = (ImplicitRate::MIN, ImplicitRate::MAX);
@@ -51,6 +50,18 @@ impl PaymentPlan {
             (Some(above), Some(below)) if below.unsigned_abs() < above.unsigned_abs() => high,
             _ => low,
         })
+    }
+
+    /// Whether the payment is the one that a rate of zero gives. Payments and depreciation then
+    /// differ by at most half a minor unit a month.
+    pub(super) fn is_at_rate_zero(&self) -> bool {
+        let depreciation = i128::from(self.capitalized_cost().minor())
+            .checked_sub(self.residual_value().minor().into());
+        depreciation
+            .and_then(|depreciation| {
+                round_half_away_from_zero(depreciation, self.term().get().into())
+            })
+            .is_some_and(|payment| payment == self.payment().minor().into())
     }
 
     fn is_worth_less_than_cost_at(&self, rate: ImplicitRate) -> bool {

@@ -55,7 +55,8 @@ pub struct TerminationQuote {
     pub remaining_payments: u16,
     /// The sum of the payments that fall away.
     pub total_of_remaining_payments: Money,
-    /// Rent that is not charged: remaining payments and residual value less the balance.
+    /// Rent that is not charged: remaining payments and residual value less the balance; zero
+    /// where the rounded payments of a lease at rate zero fall short of it.
     pub unearned_rent: Money,
     /// What the charges were.
     pub charges: TerminationCharges,
@@ -162,9 +163,11 @@ impl PaymentPlan {
             balance,
             remaining_payments,
             total_of_remaining_payments,
-            unearned_rent: total_of_remaining_payments
-                .checked_add(self.residual_value())?
-                .checked_sub(balance)?,
+            unearned_rent: self.rent_between(
+                balance,
+                total_of_remaining_payments,
+                self.residual_value(),
+            )?,
             charges,
             payoff,
             early_termination_charge,

@@ -88,11 +88,16 @@ fn an_implicit_rate_is_found() {
         (plan(1_200, 0, 100, 12, 1), "0"),
         (plan(3, 3, 1, 2, 1), "600"),
         (plan(10_000, 10_000, 400, 24, 1), "50"),
-        // Less paid than depreciated: 33.33 × 3 for 100.
-        (plan(10_000, 0, 3_333, 3, 1), "-0.119996000267"),
+        // What a rate of zero rounds to, 33.33 × 3 for 100, is no rate; a cent beside it is one.
+        (plan(10_000, 0, 3_333, 3, 1), "0"),
+        (plan(10_000, 0, 3_332, 3, 1), "-0.479936017064"),
+        (plan(10_000, 0, 3_334, 3, 1), "0.240016002133"),
+        (plan(3, 2, 0, 17, 0), "0"),
+        // Half a cent a month is rounded up: 0.01 × 12 for 0.06.
+        (plan(6, 0, 1, 12, 1), "0"),
         // Half of the cost is never paid.
         (plan(10_000, 5_000, 0, 12, 0), "-67.350824781968"),
-        (plan(3, 2, 0, 17, 0), "-28.282445002438"),
+        (plan(30, 2, 1, 17, 0), "-51.39074606011"),
         // Nothing is charged and nothing financed: every rate fits.
         (plan(0, 0, 0, 12, 1), "0"),
         (plan(1_000, 0, 1_000, 1, 1), "0"),
@@ -193,6 +198,56 @@ fn a_schedule_in_advance_and_in_arrears() {
     assert_eq!(residual[5].payment, usd(0));
     assert!(residual[5].rent > usd(0) && residual[5].depreciation < usd(0));
     assert_eq!(residual[5].balance, usd(10_000));
+}
+
+#[test]
+fn at_a_rate_of_zero_the_last_month_takes_the_remainder() {
+    for method in [ConstantYield, RuleOf78] {
+        let schedule = |plan: PaymentPlan| lines(&plan.schedule(method).unwrap());
+        // 33.33 × 3 for 100: a cent is missing, and nobody's rent.
+        let short = plan(10_000, 0, 3_333, 3, 1);
+        assert_eq!(short.rent_charge(), Ok(usd(-1)));
+        assert_eq!(
+            schedule(short),
+            [
+                [3_333, 0, 3_333, 6_667],
+                [3_333, 0, 3_333, 3_334],
+                [3_333, 0, 3_334, 0],
+            ]
+        );
+        // 66.67 × 3 for 200: a cent too many is rent.
+        assert_eq!(
+            schedule(plan(25_000, 5_000, 6_667, 3, 0)),
+            [
+                [6_667, 0, 6_667, 18_333],
+                [6_667, 0, 6_667, 11_666],
+                [6_667, 1, 6_666, 5_000],
+            ]
+        );
+        // Two in advance: the last month has no payment, and the missing cent all the same.
+        assert_eq!(
+            schedule(plan(10_000, 0, 3_333, 3, 2)),
+            [[6_666, 0, 6_666, 3_334], [3_333, 0, 3_333, 1], [0, 0, 1, 0],]
+        );
+        // Payments of a cent pay 2 cents off in two months, and then go on.
+        assert_eq!(
+            schedule(plan(3, 1, 1, 4, 1)),
+            [[1, 0, 1, 2], [1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 0, 1]]
+        );
+
+        let none = TerminationCharges::none(Currency::USD);
+        for (month, balance) in [(1, 6_667), (2, 3_334), (3, 0)] {
+            let ended = short.termination_quote(month, method, none).unwrap();
+            assert_eq!((ended.balance, ended.unearned_rent), (usd(balance), usd(0)));
+        }
+        let ended = plan(3, 1, 1, 4, 1).termination_quote(3, method, none);
+        assert_eq!(ended.unwrap().unearned_rent, usd(1));
+    }
+    // An extension goes on at a rate of zero, from what the last month leaves.
+    let extension = plan(20_000, 10_000, 3_333, 3, 1)
+        .extend(3, "2".parse().unwrap(), ExtensionTerms::SamePayment)
+        .unwrap();
+    assert_eq!(extension.plan.residual_value(), usd(3_334));
 }
 
 #[test]
