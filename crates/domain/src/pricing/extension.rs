@@ -57,7 +57,7 @@ impl PaymentPlan {
     /// and added months are together at most 120,
     /// [`PricingError::AmountOutOfRange`] for a residual value that is not from 0 to the balance,
     /// [`PricingError::BalanceRunsOut`] when the same payment pays off the balance before the new
-    /// end, and those of [`implicit_rate`](Self::implicit_rate).
+    /// end, and, unless the rate is a new one, those of [`implicit_rate`](Self::implicit_rate).
     ///
     /// ```
     /// use lessor_domain::money::{Currency, Money};

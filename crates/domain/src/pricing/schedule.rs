@@ -11,7 +11,8 @@ use crate::money::Money;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 pub enum RentMethod {
-    /// On the balance, at the implicit rate of the lease.
+    /// On the balance, at the implicit rate of the lease; where there is none, by what is paid
+    /// beyond the depreciation.
     ConstantYield,
     /// In proportion to the months that remain: with twelve, 12/78 in the first and 1/78 in the
     /// last. Dearer for a lessee who ends early, and barred for many consumer contracts.
@@ -48,11 +49,12 @@ impl PaymentPlan {
     ///
     /// At a rate of zero, by either method, a payment is depreciation until the residual value is
     /// reached, and rent after that; the last month takes what the payments fall short by. The
-    /// rents then add up to zero, and the rent charge is that bit below.
+    /// rents then add up to zero, and the rent charge is that bit below. A plan without a yield
+    /// ([`implicit_rate`](Self::implicit_rate) says why) has the same lines: after signing
+    /// nothing of the cost is left but the residual value.
     ///
     /// # Errors
-    /// With [`RentMethod::ConstantYield`] those of [`implicit_rate`](Self::implicit_rate): such a
-    /// plan has no yield. The rule of 78 fits every plan.
+    /// [`PricingError::Money`] when a figure does not fit, as it does for every quote.
     ///
     /// ```
     /// use lessor_domain::money::{Currency, Money};
@@ -118,10 +120,16 @@ impl PaymentPlan {
     fn balances(&self, method: RentMethod) -> Result<Balances<'_>, PricingError> {
         let earning = match method {
             _ if self.is_at_rate_zero() => Earning::BeyondDepreciation,
-            RentMethod::ConstantYield => {
-                let factor = Discount::from(self.implicit_rate()?).factor();
-                Earning::AtYield(factor.ok_or(PricingError::OVERFLOW)?)
-            }
+            RentMethod::ConstantYield => match self.implicit_rate() {
+                Ok(rate) => {
+                    let factor = Discount::from(rate).factor();
+                    Earning::AtYield(factor.ok_or(PricingError::OVERFLOW)?)
+                }
+                Err(PricingError::NothingFinanced | PricingError::RateOutOfRange) => {
+                    Earning::BeyondDepreciation
+                }
+                Err(error) => return Err(error),
+            },
             RentMethod::RuleOf78 => Earning::ByDigits,
         };
         Ok(Balances {

@@ -16,7 +16,9 @@ impl PaymentPlan {
     ///
     /// # Errors
     /// [`PricingError::NothingFinanced`] when the payments at signing reach the capitalized cost,
-    /// [`PricingError::RateOutOfRange`] when the rate is outside the range of [`ImplicitRate`].
+    /// so that no rate can be charged on the rest: a lease of one month without a residual value,
+    /// or by a money factor near one. [`PricingError::RateOutOfRange`] when the rate is outside the
+    /// range of [`ImplicitRate`]. Such a plan has a schedule and quotes all the same.
     pub fn implicit_rate(&self) -> Result<ImplicitRate, PricingError> {
         if self.is_at_rate_zero() {
             return Ok(ImplicitRate::ZERO);

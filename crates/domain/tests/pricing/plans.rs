@@ -6,10 +6,10 @@
 )]
 
 use lessor_domain::money::{Currency, Money, MoneyError};
-use lessor_domain::percentage::{AnnualRate, RateFault};
+use lessor_domain::percentage::{AnnualRate, Percentage, RateFault};
 use lessor_domain::pricing::{
-    ExtensionTerms, ImplicitRate, PaymentPlan, PricingError, PurchaseCharges, Rate, RentMethod,
-    ScheduleLine, TerminationCharges,
+    ExtensionTerms, ImplicitRate, PaymentPlan, PricingError, PurchaseCharges, Rate, RateCard,
+    RentMethod, ScheduleLine, TerminationCharges, quote,
 };
 
 use crate::{eur, usd};
@@ -136,9 +136,87 @@ fn a_plan_without_a_rate_says_why() {
         ),
     ] {
         assert_eq!(plan.implicit_rate(), Err(error), "{plan:?}");
-        assert_eq!(plan.schedule(ConstantYield), Err(error));
+        assert!(plan.schedule(ConstantYield).is_ok());
         assert!(plan.schedule(RuleOf78).is_ok());
+        let extend = |terms| plan.extend(1, "1".parse().unwrap(), terms);
+        assert_eq!(extend(ExtensionTerms::SamePayment), Err(error));
+        let residual_value = usd(0);
+        assert_eq!(
+            extend(ExtensionTerms::SameRate { residual_value }),
+            Err(error)
+        );
+        let rate = Rate::AnnualRate(AnnualRate::ZERO);
+        assert!(
+            extend(ExtensionTerms::NewRate {
+                residual_value,
+                rate
+            })
+            .is_ok()
+        );
     }
+}
+
+/// What can be sold can be printed, ended and bought, whether it has a rate or not.
+#[test]
+fn a_lease_of_one_month_has_a_line() {
+    let card = RateCard::new(
+        "1".parse().unwrap(),
+        Rate::MoneyFactor("0.0025".parse().unwrap()),
+        Percentage::ZERO,
+    );
+    let quote = quote(usd(10_000), Percentage::ZERO, &card).unwrap();
+    let plan = quote.plan().unwrap();
+    assert_eq!(plan.implicit_rate(), Err(PricingError::NothingFinanced));
+    for method in [ConstantYield, RuleOf78] {
+        let schedule = plan.schedule(method).unwrap();
+        assert_eq!(lines(&schedule), [[10_025, 25, 10_000, 0]]);
+        let none = TerminationCharges::none(Currency::USD);
+        let ended = plan.termination_quote(1, method, none).unwrap();
+        assert_eq!((ended.payoff, ended.unearned_rent), (usd(0), usd(0)));
+        let none = PurchaseCharges::none(Currency::USD);
+        let bought = plan.purchase_quote(1, method, none).unwrap();
+        assert_eq!(bought.total, usd(0));
+    }
+}
+
+#[test]
+fn what_is_paid_beyond_the_depreciation_is_rent_where_nothing_is_financed() {
+    // A factor near one: the first payment is more than the cost.
+    let schedule = plan(1_000, 400, 1_250, 3, 1)
+        .schedule(ConstantYield)
+        .unwrap();
+    assert_eq!(
+        lines(&schedule),
+        [
+            [1_250, 650, 600, 400],
+            [1_250, 1_250, 0, 400],
+            [1_250, 1_250, 0, 400],
+        ]
+    );
+    // Paid at once; nothing is left to be paid.
+    let schedule = plan(1_000, 500, 500, 2, 2).schedule(ConstantYield).unwrap();
+    assert_eq!(lines(&schedule), [[1_000, 500, 500, 500], [0, 0, 0, 500]]);
+    // Nearly all of it: a rate beyond a million percent.
+    let schedule = plan(10_000, 0, 9_999, 3, 1)
+        .schedule(ConstantYield)
+        .unwrap();
+    assert_eq!(
+        lines(&schedule),
+        [
+            [9_999, 0, 9_999, 1],
+            [9_999, 9_998, 1, 0],
+            [9_999, 9_999, 0, 0]
+        ]
+    );
+    // A loss is where it is known: at the end.
+    let schedule = plan(1_000, 1, 0, 2, 0).schedule(ConstantYield).unwrap();
+    assert_eq!(lines(&schedule), [[0, 0, 0, 1_000], [0, -999, 999, 1]]);
+
+    let none = TerminationCharges::none(Currency::USD);
+    let ended = plan(1_000, 400, 1_250, 3, 1)
+        .termination_quote(1, ConstantYield, none)
+        .unwrap();
+    assert_eq!((ended.payoff, ended.unearned_rent), (usd(400), usd(2_500)));
 }
 
 #[test]
