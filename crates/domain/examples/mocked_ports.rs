@@ -1,13 +1,18 @@
-//! A rule under test, with mocked ports: `cargo test -p lessor-domain --example mocked_ports --features mock`
+//! Rules under test, with mocked ports: `cargo test -p lessor-domain --example mocked_ports --features mock,testing`
 //!
-//! The rule is an application's own: whoever asks for a carrier is told by the number
-//! first, and a shipment that the carrier reports delivered is not asked for again. A
-//! mock says what a port is expected to be asked and what it answers; stores are
-//! better not mocked but taken from `testing::MemoryDatabase`.
+//! The rules are an application's own. Whoever asks for a carrier is told by the number
+//! first, and a shipment that the carrier reports delivered is not asked for again. And
+//! a key is revoked in a transaction that is tried once more when it met another's. A
+//! mock says what a port is expected to be asked and what it answers: a store that is
+//! contended just once cannot be had otherwise. What follows from stored things is
+//! better told by `testing::MemoryDatabase`, which stores them.
 
 use lessor_domain::checkout::Tracking;
 use lessor_domain::fulfillment::{CarrierError, Reported, TrackingNumber, TrackingStatus};
-use lessor_domain::ports::{CarrierDetector, Doubt, ShipmentTracker};
+use lessor_domain::ids::ApiKeyPubId;
+use lessor_domain::ports::{CarrierDetector, Database, Doubt, ShipmentTracker, StoreError};
+use lessor_domain::services::{Error, keys::revoke_key};
+use lessor_domain::time::Timestamp;
 
 /// What there is to tell of a shipment.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,7 +27,7 @@ enum Answer {
     Stale(Option<TrackingStatus>),
 }
 
-/// The rule.
+/// The first rule.
 async fn where_is(
     detector: &dyn CarrierDetector,
     tracker: &dyn ShipmentTracker,
@@ -56,9 +61,35 @@ fn newest(reports: &[Reported]) -> Option<TrackingStatus> {
         .map(|reported| reported.status)
 }
 
+/// The second rule.
+async fn lock_out(database: &dyn Database, id: ApiKeyPubId, now: Timestamp) -> Result<(), Error> {
+    match revoke(database, id, now).await {
+        Err(Error::Store(StoreError::Contended)) => revoke(database, id, now).await,
+        outcome => outcome,
+    }
+}
+
+async fn revoke(database: &dyn Database, id: ApiKeyPubId, now: Timestamp) -> Result<(), Error> {
+    let mut work = database.begin().await?;
+    revoke_key(work.as_mut(), now, id).await?;
+    Ok(work.commit().await?)
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    use lessor_domain::ports::{FormatDetector, MockShipmentTracker};
+    use lessor_domain::ports::{FormatDetector, MockDatabase, MockShipmentTracker, MockUnitOfWork};
+    use lessor_domain::testing::Fixtures;
+
+    // Nobody has the key: nothing is to be committed, and a commit would fail.
+    let mut work = MockUnitOfWork::new();
+    work.keys.expect_get().returning(|_| Ok(None));
+    let mut database = MockDatabase::new();
+    database.expect_begin(Ok(work));
+    let make = Fixtures::default();
+    match lock_out(&database, make.id(), make.tick()).await {
+        Err(Error::NotFound { .. }) => {}
+        other => return Err(format!("nobody has the key, so not {other:?}").into()),
+    }
 
     let mut silent = MockShipmentTracker::new();
     silent.expect_reports().returning(|_| Ok(Vec::new()));
@@ -73,8 +104,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 mod tests {
     use chrono::TimeDelta;
     use lessor_domain::fulfillment::Carrier;
-    use lessor_domain::ports::{MockCarrierDetector, MockShipmentTracker};
-    use lessor_domain::time::Timestamp;
+    use lessor_domain::ports::{
+        KeyHolder, MockCarrierDetector, MockDatabase, MockShipmentTracker, MockUnitOfWork,
+    };
+    use lessor_domain::testing::Fixtures;
 
     use super::*;
 
@@ -141,5 +174,53 @@ mod tests {
         let known = Some(TrackingStatus::InTransit);
         let answer = where_is(&detects(Ok(Carrier::Ups)), &tracker, &number(), known).await;
         assert_eq!(answer, Answer::Stale(known));
+    }
+    /// A unit of work that finds the key and closes it, and whose commit answers this.
+    fn closes(holder: &KeyHolder, commit: Result<(), StoreError>) -> MockUnitOfWork {
+        let mut work = MockUnitOfWork::new();
+        let found = holder.clone();
+        work.keys.expect_get().return_once(move |_| Ok(Some(found)));
+        work.keys
+            .expect_close()
+            .times(1)
+            .returning(|_, _, _| Ok(()));
+        work.expect_commit(commit);
+        work
+    }
+
+    fn holder(make: &Fixtures) -> KeyHolder {
+        let organization = make.organization().build();
+        let user = make.customer(&organization).build();
+        KeyHolder {
+            key: make.api_key(&user).build(),
+            organization_pub_id: organization.pub_id,
+            user_pub_id: user.id,
+        }
+    }
+
+    #[tokio::test]
+    async fn contended_work_is_tried_once_more() {
+        let make = Fixtures::default();
+        let holder = holder(&make);
+        let mut database = MockDatabase::new();
+        database.expect_begin(Ok(closes(&holder, Err(StoreError::Contended))));
+        database.expect_begin(Ok(closes(&holder, Ok(()))));
+        lock_out(&database, holder.key.id, make.tick())
+            .await
+            .unwrap();
+        assert_eq!(database.commits(), 1);
+    }
+
+    #[tokio::test]
+    async fn and_only_once() {
+        let make = Fixtures::default();
+        let holder = holder(&make);
+        let mut database = MockDatabase::new();
+        for _ in 0..2 {
+            database.expect_begin(Ok(closes(&holder, Err(StoreError::Contended))));
+        }
+        let outcome = lock_out(&database, holder.key.id, make.tick()).await;
+        assert!(matches!(outcome, Err(Error::Store(StoreError::Contended))));
+        assert_eq!(database.commits(), 0);
     }
 }

@@ -12,6 +12,8 @@ mod idempotency;
 mod inbox;
 mod keys;
 mod lease_terms;
+#[cfg(feature = "mock")]
+mod mock;
 mod organizations;
 mod outbox;
 mod paging;
@@ -65,6 +67,7 @@ pub use {
     inbox::{MockInboxStore, MockMessageReader},
     keys::MockKeyStore,
     lease_terms::MockLeaseTermStore,
+    mock::{MockDatabase, MockUnitOfWork},
     organizations::{MockOrganizationStore, MockPickupLocationStore},
     outbox::MockOutboxStore,
     processor::MockPaymentProcessor,

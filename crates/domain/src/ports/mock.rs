@@ -1,0 +1,258 @@
+//! Mocks of the two ports that the stores are reached through.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use async_trait::async_trait;
+
+use super::{
+    CategoryStore, CheckoutStore, CustomerStore, Database, IdempotencyStore, InboxStore, KeyStore,
+    LeaseTermStore, MockCategoryStore, MockCheckoutStore, MockCustomerStore, MockIdempotencyStore,
+    MockInboxStore, MockKeyStore, MockLeaseTermStore, MockOrganizationStore, MockOutboxStore,
+    MockPickupLocationStore, MockProductStore, MockTrackingStore, MockVariantStore,
+    OrganizationStore, OutboxStore, PickupLocationStore, ProductStore, StoreError, TrackingStore,
+    UnitOfWork, VariantStore,
+};
+
+/// Fails the test.
+#[expect(clippy::panic, reason = "a mock that is used otherwise fails the test")]
+fn fail(message: &str) -> ! {
+    panic!("{message}")
+}
+
+/// Fails the test in a destructor, unless it is failing already: a second panic would hide the
+/// first.
+fn fail_on_drop(message: &str) {
+    if !thread::panicking() {
+        fail(message);
+    }
+}
+
+/// What is to become of a unit of work.
+#[derive(Default)]
+enum Fate {
+    #[default]
+    NotCommitted,
+    Committed(Result<(), StoreError>),
+}
+
+macro_rules! mock_unit_of_work {
+    ($($(#[$doc:meta])+ $store:ident: $mock:ident as dyn $port:ident,)+) => {
+        /// A unit of work whose stores are mocks.
+        ///
+        /// A test sets its expectations on the stores, and with
+        /// [`expect_commit`](Self::expect_commit) whether the work is to be done. What is not
+        /// expected fails the test: a call to a store by the message of its mock, a commit, and
+        /// the drop of a unit whose commit was expected. As a `&mut dyn UnitOfWork` it goes
+        /// straight to a use case; code that begins its own work gets it of a [`MockDatabase`].
+        ///
+        /// ```
+        /// use lessor_domain::ids::ApiKeyPubId;
+        /// use lessor_domain::ports::MockUnitOfWork;
+        /// use lessor_domain::services::{Error, keys::revoke_key};
+        /// use lessor_domain::time::Timestamp;
+        /// use uuid::Uuid;
+        ///
+        /// # #[tokio::main(flavor = "current_thread")]
+        /// # async fn main() {
+        /// let mut unit = MockUnitOfWork::new();
+        /// unit.keys.expect_get().returning(|_| Ok(None));
+        /// let id = ApiKeyPubId::from_uuid(Uuid::nil());
+        /// let revoked = revoke_key(&mut unit, Timestamp::UNIX_EPOCH, id).await;
+        /// assert!(matches!(revoked, Err(Error::NotFound { .. })));
+        /// # }
+        /// ```
+        #[derive(Default)]
+        pub struct MockUnitOfWork {
+            $($(#[$doc])+ pub $store: $mock,)+
+            fate: Fate,
+            commits: Option<Arc<AtomicUsize>>,
+        }
+
+        #[async_trait]
+        impl UnitOfWork for MockUnitOfWork {
+            $(fn $store(&mut self) -> &mut dyn $port {
+                &mut self.$store
+            })+
+
+            async fn commit(mut self: Box<Self>) -> Result<(), StoreError> {
+                match std::mem::take(&mut self.fate) {
+                    Fate::NotCommitted => {
+                        fail("MockUnitOfWork::commit: not expected: say so with expect_commit")
+                    }
+                    Fate::Committed(answer) => {
+                        if let (Ok(()), Some(commits)) = (&answer, &self.commits) {
+                            commits.fetch_add(1, Ordering::Relaxed);
+                        }
+                        answer
+                    }
+                }
+            }
+        }
+    };
+}
+
+mock_unit_of_work! {
+    /// Organizations.
+    organizations: MockOrganizationStore as dyn OrganizationStore,
+    /// Pickup locations.
+    pickup_locations: MockPickupLocationStore as dyn PickupLocationStore,
+    /// API keys.
+    keys: MockKeyStore as dyn KeyStore,
+    /// Customers.
+    customers: MockCustomerStore as dyn CustomerStore,
+    /// Lease terms.
+    lease_terms: MockLeaseTermStore as dyn LeaseTermStore,
+    /// Product categories.
+    categories: MockCategoryStore as dyn CategoryStore,
+    /// Products.
+    products: MockProductStore as dyn ProductStore,
+    /// Variants and their stock.
+    variants: MockVariantStore as dyn VariantStore,
+    /// Checkouts.
+    checkouts: MockCheckoutStore as dyn CheckoutStore,
+    /// Tracking events.
+    tracking: MockTrackingStore as dyn TrackingStore,
+    /// Work for providers.
+    outbox: MockOutboxStore as dyn OutboxStore,
+    /// Messages of providers.
+    inbox: MockInboxStore as dyn InboxStore,
+    /// Answers to requests that may be repeated.
+    idempotency: MockIdempotencyStore as dyn IdempotencyStore,
+}
+
+impl MockUnitOfWork {
+    /// A unit of work that expects nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The work has to be committed, and the commit answers this. Dropped without, it fails the
+    /// test.
+    pub fn expect_commit(&mut self, answer: Result<(), StoreError>) {
+        self.fate = Fate::Committed(answer);
+    }
+}
+
+impl Drop for MockUnitOfWork {
+    fn drop(&mut self) {
+        if matches!(self.fate, Fate::Committed(_)) {
+            fail_on_drop("MockUnitOfWork: dropped without the commit that was expected");
+        }
+    }
+}
+
+/// What a database answers, in this order.
+type Answers = Mutex<VecDeque<Result<MockUnitOfWork, StoreError>>>;
+
+/// A database that hands out the units of work that a test has prepared, in their order. To begin
+/// or read one that is not prepared fails the test, and so does one that nobody asked for.
+///
+/// ```
+/// use lessor_domain::ports::{Database, MockDatabase, MockUnitOfWork, StoreError};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let mut unit = MockUnitOfWork::new();
+/// unit.expect_commit(Ok(()));
+/// let mut database = MockDatabase::new();
+/// database.expect_begin(Ok(unit));
+/// database.expect_begin(Err(StoreError::Contended));
+///
+/// assert!(database.begin().await.unwrap().commit().await.is_ok());
+/// assert!(database.begin().await.is_err());
+/// assert_eq!(database.commits(), 1);
+/// # }
+/// ```
+#[derive(Default)]
+pub struct MockDatabase {
+    begins: Answers,
+    reads: Answers,
+    commits: Arc<AtomicUsize>,
+}
+
+impl MockDatabase {
+    /// A database that is not expected to be asked for anything.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The next [`begin`](Database::begin) that has no answer yet gets this one.
+    pub fn expect_begin(&mut self, answer: Result<MockUnitOfWork, StoreError>) {
+        self.prepare(&self.begins, answer);
+    }
+
+    /// The next [`read`](Database::read) that has no answer yet gets this one.
+    pub fn expect_read(&mut self, answer: Result<MockUnitOfWork, StoreError>) {
+        self.prepare(&self.reads, answer);
+    }
+
+    /// How many of its units of work were committed. Also a test whose work runs in a task of its
+    /// own, where the panic of a mock may go unseen, can tell by it.
+    #[must_use]
+    pub fn commits(&self) -> usize {
+        self.commits.load(Ordering::Relaxed)
+    }
+
+    fn prepare(&self, answers: &Answers, answer: Result<MockUnitOfWork, StoreError>) {
+        let answer = answer.map(|mut unit| {
+            unit.commits = Some(Arc::clone(&self.commits));
+            unit
+        });
+        lock(answers).push_back(answer);
+    }
+}
+
+/// The answers, also after a panic in another thread: the test has failed by then.
+fn lock(answers: &Answers) -> MutexGuard<'_, VecDeque<Result<MockUnitOfWork, StoreError>>> {
+    answers.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn next(answers: &Answers, missing: &str) -> Result<Box<dyn UnitOfWork>, StoreError> {
+    // The lock is given back before a mock fails, lest the others fail for that.
+    let answer = lock(answers).pop_front();
+    match answer {
+        Some(answer) => answer.map(|unit| Box::new(unit) as Box<dyn UnitOfWork>),
+        None => fail(missing),
+    }
+}
+
+#[async_trait]
+impl Database for MockDatabase {
+    async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+        next(
+            &self.begins,
+            "MockDatabase::begin: not expected: prepare a unit of work with expect_begin",
+        )
+    }
+
+    async fn read(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+        next(
+            &self.reads,
+            "MockDatabase::read: not expected: prepare a unit of work with expect_read",
+        )
+    }
+}
+
+impl Drop for MockDatabase {
+    fn drop(&mut self) {
+        for (answers, message) in [
+            (
+                &self.begins,
+                "MockDatabase: a unit of work that expect_begin prepared was never begun",
+            ),
+            (
+                &self.reads,
+                "MockDatabase: a unit of work that expect_read prepared was never read",
+            ),
+        ] {
+            if !lock(answers).is_empty() {
+                fail_on_drop(message);
+            }
+        }
+    }
+}
