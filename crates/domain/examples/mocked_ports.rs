@@ -58,12 +58,15 @@ fn newest(reports: &[Reported]) -> Option<TrackingStatus> {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    use lessor_domain::ports::{FormatDetector, MockShipmentTracker};
+    use lessor_domain::fulfillment::Carrier;
+    use lessor_domain::ports::{MockCarrierDetector, MockShipmentTracker};
 
     let mut silent = MockShipmentTracker::new();
     silent.expect_reports().returning(|_| Ok(Vec::new()));
+    let mut ups = MockCarrierDetector::new();
+    ups.expect_detect().return_const(Ok(Carrier::Ups));
     let number = TrackingNumber::parse("1Z 410E7W 03 9275 1591")?;
-    match where_is(&FormatDetector, &silent, &number, None).await {
+    match where_is(&ups, &silent, &number, None).await {
         Answer::NothingYet => Ok(()),
         other => Err(format!("a silent carrier has nothing to tell, not {other:?}").into()),
     }

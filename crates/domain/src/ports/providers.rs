@@ -8,7 +8,7 @@ use super::{Answer, Call, PaymentProcessor};
 use crate::access::Mode;
 use crate::address::Address;
 use crate::checkout::Tracking;
-use crate::fulfillment::{Carrier, CarrierError, Reported, TrackingNumber, detect};
+use crate::fulfillment::{Carrier, CarrierError, Reported, TrackingNumber};
 use crate::ids::{CheckoutPubId, CustomerPubId};
 use crate::pricing::Quote;
 
@@ -124,18 +124,14 @@ pub trait ShipmentTracker: Send + Sync {
 /// Tells carriers by their numbers.
 #[cfg_attr(feature = "mock", mockall::automock)]
 pub trait CarrierDetector: Send + Sync {
-    /// The carrier of the number.
+    /// The carrier of the number. It is told at once, from the number alone: nobody is
+    /// asked, and the same number is always the same carrier's.
+    ///
+    /// # Errors
+    /// [`CarrierError::None`] when the number has the form of none of our carriers;
+    /// [`CarrierError::Ambiguous`] when a carrier that Lessor does not track has the
+    /// same form and the number is good for both.
     fn detect(&self, number: &TrackingNumber) -> Result<Carrier, CarrierError>;
-}
-
-/// Tells carriers by structure and check digit alone.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct FormatDetector;
-
-impl CarrierDetector for FormatDetector {
-    fn detect(&self, number: &TrackingNumber) -> Result<Carrier, CarrierError> {
-        detect(number)
-    }
 }
 
 /// The providers of one mode.
