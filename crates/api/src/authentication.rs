@@ -8,6 +8,7 @@ use std::time::Duration;
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use lessor_domain::access::{Access, KeyHash};
+use lessor_domain::cause::chain;
 use lessor_domain::ids::ApiKeyPubId;
 use lessor_domain::ports::{Database, KeyHolder, StoreError};
 use lessor_domain::time::Timestamp;
@@ -178,7 +179,7 @@ async fn note_use(state: &AppState, holder: &KeyHolder, now: Timestamp) {
             work.commit().await
         };
         if let Err(error) = touch.await {
-            tracing::warn!(key = %id, %error, "the use of an API key was not noted");
+            tracing::warn!(key = %id, error = %chain(&error), "the use of an API key was not noted");
         }
     });
 }

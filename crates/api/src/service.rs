@@ -318,8 +318,8 @@ fn readiness(database: &PgDatabase) -> Readiness {
         let asked = runtime.spawn(async move { database.ping().await });
         async move {
             match asked.await {
-                Ok(answer) => answer.map_err(|error| error.to_string()),
-                Err(error) => Err(error.to_string()),
+                Ok(answer) => Ok(answer?),
+                Err(error) => Err(error.into()),
             }
         }
     })

@@ -140,7 +140,7 @@ mod tests {
         let mut tracker = MockShipmentTracker::new();
         tracker
             .expect_reports()
-            .returning(|_| Err(Doubt::Unreachable("timed out".into())));
+            .returning(|_| Err(Doubt::unreachable("timed out")));
         let known = Some(TrackingStatus::InTransit);
         let answer = where_is(&detects(Ok(Carrier::Ups)), &tracker, &number(), known).await;
         assert_eq!(answer, Answer::Stale(known));

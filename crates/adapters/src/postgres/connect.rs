@@ -5,14 +5,13 @@
 //! certificate's authority, and `verify-full` the host's name as well. Authorities
 //! are the system's, or those of the PEM file that `sslrootcert` names.
 
-use std::error::Error;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
 use diesel::ConnectionError;
 use diesel_async::AsyncPgConnection;
+use lessor_domain::cause::chain;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -47,7 +46,7 @@ impl ConnectOptions {
         let (url, tls) = TlsOptions::take_from(url)?;
         let mut config = Config::from_str(&url).map_err(|error| {
             // The library's messages name the option at fault, never its value.
-            InvalidUrl::new(with_causes(&error))
+            InvalidUrl::new(chain(&error).to_string())
         })?;
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             return Err(InvalidUrl::new("it names no host"));
@@ -108,8 +107,10 @@ impl ConnectOptions {
 
     /// Opens a connection; a task of the current runtime drives it until it is dropped.
     pub(super) async fn connect(&self) -> Result<AsyncPgConnection, ConnectionError> {
-        let bad =
-            |error: tokio_postgres::Error| ConnectionError::BadConnection(with_causes(&error));
+        // The library's own text is but "error connecting to server".
+        let bad = |error: tokio_postgres::Error| {
+            ConnectionError::BadConnection(chain(&error).to_string())
+        };
         if let Some(tls) = self.tls.clone() {
             let (client, connection) = self.config.connect(tls).await.map_err(bad)?;
             AsyncPgConnection::try_from_client_and_connection(client, connection).await
@@ -118,21 +119,6 @@ impl ConnectOptions {
             AsyncPgConnection::try_from_client_and_connection(client, connection).await
         }
     }
-}
-
-/// The error and what caused it: the library's own text is but "error connecting to server".
-fn with_causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let next = error.to_string();
-        if !text.contains(&next) {
-            // Writing to a string cannot fail.
-            let _ = write!(text, ": {next}");
-        }
-        cause = error.source();
-    }
-    text
 }
 
 /// The parameters of a URL that the library below does not know, or not all values of.

@@ -88,7 +88,7 @@ impl PgUnitOfWork {
     pub(crate) fn connection(&mut self) -> Result<&mut AsyncPgConnection, StoreError> {
         self.connection
             .as_deref_mut()
-            .ok_or_else(|| StoreError::Internal("the unit of work is over".to_owned()))
+            .ok_or_else(|| StoreError::internal("the unit of work is over"))
     }
 
     async fn execute(&mut self, sql: &str) -> Result<(), StoreError> {

@@ -344,7 +344,7 @@ impl Server {
                 if ready {
                     Ok(())
                 } else {
-                    Err("secret host refuses".to_owned())
+                    Err("secret host refuses".into())
                 }
             }),
             metrics: setup.metrics,

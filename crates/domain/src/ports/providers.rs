@@ -1,5 +1,6 @@
 //! Identity verification, credit checks, signatures and carriers.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -7,23 +8,43 @@ use async_trait::async_trait;
 use super::{Answer, Call, PaymentProcessor};
 use crate::access::Mode;
 use crate::address::Address;
+use crate::cause::Cause;
 use crate::checkout::Tracking;
 use crate::fulfillment::{Carrier, CarrierError, Reported, TrackingNumber};
 use crate::ids::{CheckoutPubId, CustomerPubId};
 use crate::pricing::Quote;
 
-/// Nobody knows whether the work was done: ask again with the same key.
+/// Nobody knows whether the work was done: ask again with the same key. What the
+/// provider said, or the way to it, is the error's source;
+/// [`chain`](crate::cause::chain) tells it all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Doubt {
     /// The provider could not be reached, or did not answer in time.
-    #[error("the provider could not be reached: {0}")]
-    Unreachable(String),
+    #[error("the provider could not be reached")]
+    Unreachable(#[source] Cause),
     /// The provider answered what could not be understood, or that it failed.
-    #[error("the provider failed: {0}")]
-    Failed(String),
+    #[error("the provider failed")]
+    Failed(#[source] Cause),
     /// No provider is set up for the mode.
-    #[error("no provider is configured: {0}")]
-    Unconfigured(String),
+    #[error("no provider is configured")]
+    Unconfigured(#[source] Cause),
+}
+
+impl Doubt {
+    /// [`Doubt::Unreachable`], of what was met on the way.
+    pub fn unreachable(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Unreachable(Cause::new(error))
+    }
+
+    /// [`Doubt::Failed`], of what the provider answered.
+    pub fn failed(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Failed(Cause::new(error))
+    }
+
+    /// [`Doubt::Unconfigured`], of what is missing.
+    pub fn unconfigured(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Unconfigured(Cause::new(error))
+    }
 }
 
 /// Somebody who is to be verified or checked.

@@ -102,10 +102,10 @@ impl<T: Clone> Script<T> {
             ),
             Some(Reply::Lost(value)) => (
                 Answer::Done(value),
-                Some(Doubt::Unreachable("the answer was lost".to_owned())),
+                Some(Doubt::unreachable("the answer was lost")),
             ),
             Some(Reply::Unreachable) => {
-                return Err(Doubt::Unreachable("scripted to be unreachable".to_owned()));
+                return Err(Doubt::unreachable("scripted to be unreachable"));
             }
         };
         inner

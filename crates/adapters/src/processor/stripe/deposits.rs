@@ -312,10 +312,10 @@ fn is_over(intent: &PaymentIntent) -> bool {
 }
 
 fn unexpected(id: &str, status: &IntentStatus) -> Doubt {
-    Doubt::Failed(format!("{id} is {}", status.as_str()))
+    Doubt::failed(format!("{id} is {}", status.as_str()))
 }
 
 pub(super) fn instant(seconds: i64) -> Result<Timestamp, Doubt> {
     Timestamp::from_timestamp(seconds, 0)
-        .ok_or_else(|| Doubt::Failed(format!("{seconds} is no time")))
+        .ok_or_else(|| Doubt::failed(format!("{seconds} is no time")))
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use lessor_domain::access::Mode;
+use lessor_domain::cause::Cause;
 use lessor_domain::checkout::Refusal;
 use lessor_domain::ports::{Answer, Doubt};
 use serde::Deserialize;
@@ -183,21 +184,21 @@ impl fmt::Display for ApiError {
 }
 
 /// A call that brought no usable answer.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub(super) enum CallError {
     /// Nobody answered, or not in time.
-    #[error("{0}")]
-    Transport(String),
+    #[error("no answer came")]
+    Transport(#[source] reqwest::Error),
     /// The processor answered an error.
     #[error("{0}")]
     Api(Box<ApiError>),
     /// The answer could not be read.
-    #[error("the answer cannot be read at {path}: {message} (request {})", request_id.as_deref().unwrap_or("unknown"))]
+    #[error("the answer to request {} cannot be read at {path}", request_id.as_deref().unwrap_or("of unknown id"))]
     Decode {
         /// Where in the answer, such as `data[0].amount`.
         path: String,
         /// What is wrong there.
-        message: String,
+        source: serde_json::Error,
         /// The processor's id of the request.
         request_id: Option<String>,
     },
@@ -205,8 +206,8 @@ pub(super) enum CallError {
     #[error("there is no key for the {0} mode")]
     NoKey(Mode),
     /// The request cannot be made of what was asked for.
-    #[error("{0}")]
-    Request(String),
+    #[error("the request cannot be made")]
+    Request(#[source] Cause),
 }
 
 impl CallError {
@@ -223,10 +224,10 @@ impl CallError {
 impl From<CallError> for Doubt {
     fn from(error: CallError) -> Self {
         match error {
-            CallError::Transport(_) => Self::Unreachable(error.to_string()),
-            CallError::NoKey(_) => Self::Unconfigured(error.to_string()),
+            CallError::Transport(_) => Self::unreachable(error),
+            CallError::NoKey(_) => Self::unconfigured(error),
             CallError::Api(_) | CallError::Decode { .. } | CallError::Request(_) => {
-                Self::Failed(error.to_string())
+                Self::failed(error)
             }
         }
     }

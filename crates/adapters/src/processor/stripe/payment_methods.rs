@@ -143,7 +143,7 @@ async fn attach(
         (IntentStatus::RequiresPaymentMethod | IntentStatus::Canceled, _) => Ok(Answer::Refused(
             deposits::refusal(setup.last_setup_error.as_ref()),
         )),
-        (other, _) => Err(Doubt::Failed(format!("{} is {}", setup.id, other.as_str()))),
+        (other, _) => Err(Doubt::failed(format!("{} is {}", setup.id, other.as_str()))),
     }
 }
 

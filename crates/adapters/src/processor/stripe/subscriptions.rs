@@ -241,7 +241,7 @@ async fn set_end(
 ) -> Result<Answer<Subscription>, Doubt> {
     let anchor = instant(subscription.billing_cycle_anchor)?;
     let end = end_of_term(anchor, months)
-        .ok_or_else(|| Doubt::Failed(format!("{months} months after {anchor} is no time")))?;
+        .ok_or_else(|| Doubt::failed(format!("{months} months after {anchor} is no time")))?;
     let params = EndParams {
         cancel_at: end.timestamp(),
         proration_behavior: "none",

@@ -184,8 +184,8 @@ impl Visitor {
         // A task that panicked has no error of the domain; it is logged where it panicked.
         match self.state.mutations.run(taken).await {
             Ok(result) => result,
-            Err(error) => Err(Error::Store(lessor_domain::ports::StoreError::Internal(
-                error.to_string(),
+            Err(error) => Err(Error::Store(lessor_domain::ports::StoreError::internal(
+                error,
             ))),
         }
     }
