@@ -13,7 +13,8 @@ use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use lessor_domain::cause::tried;
 use lessor_domain::ports::StoreError;
 
-use super::connect::{ConnectOptions, InvalidUrl};
+use super::connect::ConnectOptions;
+use super::url::InvalidUrl;
 
 /// A connection that was idle for longer is asked whether it lives before it is
 /// used; one that was just used is taken for alive, which saves a round trip.

@@ -9,9 +9,9 @@ use lessor_domain::ports::{
     TrackingStore, UnitOfWork, VariantStore,
 };
 
-use super::connect::InvalidUrl;
 use super::error::store_error;
 use super::pool::{Connection, PgPool, PgSettings, PoolStatus};
+use super::url::InvalidUrl;
 
 /// The stores on Postgres. Cloning it shares its connections.
 #[derive(Clone)]

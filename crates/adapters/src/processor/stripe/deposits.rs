@@ -8,11 +8,11 @@ use lessor_domain::time::Timestamp;
 use serde::Serialize;
 
 use super::client::Client;
-use super::error::{CallError, done, settle};
+use super::error::{CallError, done, refusal, settle};
 use super::ids::{self, Ids};
 use super::once::{self, Work};
-use super::payment_methods::{self, TEST_METHOD};
-use super::wire::{Expandable, IntentStatus, Metadata, Page, PaymentError, PaymentIntent};
+use super::payment_methods::{self, AutomaticMethods, TEST_METHOD};
+use super::wire::{Expandable, IntentStatus, Metadata, Page, PaymentIntent};
 use super::{amount, catalog, customers};
 
 /// How long an authorization lasts when the processor does not say.
@@ -40,20 +40,6 @@ struct IntentParams<'a> {
     off_session: Option<bool>,
     expand: [&'static str; 2],
     metadata: Metadata,
-}
-
-/// Methods that need no redirect.
-#[derive(Serialize)]
-pub(super) struct AutomaticMethods {
-    enabled: bool,
-    allow_redirects: &'static str,
-}
-
-impl AutomaticMethods {
-    pub(super) const WITHOUT_REDIRECT: Self = Self {
-        enabled: true,
-        allow_redirects: "never",
-    };
 }
 
 #[derive(Serialize)]
@@ -277,18 +263,6 @@ fn captured(call: &Call, intent: &PaymentIntent) -> Capture {
     Capture {
         invoice_id: charge.map_or_else(|| intent.id.clone(), |charge| charge.id().to_owned()),
         at,
-    }
-}
-
-/// The reason of a payment that failed.
-pub(super) fn refusal(error: Option<&PaymentError>) -> Refusal {
-    Refusal {
-        code: error
-            .and_then(|error| error.code.clone())
-            .unwrap_or_else(|| "payment_refused".to_owned()),
-        message: error
-            .and_then(|error| error.message.clone())
-            .unwrap_or_else(|| "The payment was refused.".to_owned()),
     }
 }
 

@@ -8,6 +8,8 @@ use lessor_domain::checkout::Refusal;
 use lessor_domain::ports::{Answer, Doubt};
 use serde::Deserialize;
 
+use super::wire::PaymentError;
+
 /// Codes of declines, wherever they come with another status than 402.
 const DECLINES: &[&str] = &[
     "authentication_required",
@@ -241,6 +243,18 @@ pub(super) fn settle<T>(result: Result<T, CallError>) -> Result<Answer<T>, Doubt
             Some(refusal) => Ok(Answer::Refused(refusal)),
             None => Err(error.into()),
         },
+    }
+}
+
+/// The reason of a payment that failed.
+pub(super) fn refusal(error: Option<&PaymentError>) -> Refusal {
+    Refusal {
+        code: error
+            .and_then(|error| error.code.clone())
+            .unwrap_or_else(|| "payment_refused".to_owned()),
+        message: error
+            .and_then(|error| error.message.clone())
+            .unwrap_or_else(|| "The payment was refused.".to_owned()),
     }
 }
 

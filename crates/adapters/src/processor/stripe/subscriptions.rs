@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use super::catalog::{self, Priced};
 use super::client::Client;
-use super::deposits::{instant, refusal};
-use super::error::{CallError, done, settle};
+use super::deposits::instant;
+use super::error::{CallError, done, refusal, settle};
 use super::ids::{self, Ids};
 use super::once::{self, Work};
 use super::wire::{
