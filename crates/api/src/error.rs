@@ -12,6 +12,7 @@
 //! [`ApiError`]. A failure of the service itself (5xx) tells the client its request id and nothing
 //! else; its cause goes to the log when the error is made.
 
+use std::any::Any;
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
@@ -362,6 +363,16 @@ impl ApiError {
             Code::InternalServerError,
             "the request failed",
         )
+    }
+
+    /// 500 of a task that panicked with this. What it said is logged and never shown.
+    pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
+        let text = panic
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("of unknown kind");
+        Self::internal(format!("panic: {text}"))
     }
 
     /// 502: the processor refused, or could not be reached, in a step that cannot be deferred.
