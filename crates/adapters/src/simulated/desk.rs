@@ -9,7 +9,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
 use lessor_domain::cause::tried;
 use lessor_domain::checkout::Refusal;
-use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ids::{BASE62, CheckoutPubId};
 use lessor_domain::ports::{Answer, Call, Doubt, Entropy, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,7 +19,6 @@ use crate::postgres::{PgDatabase, PgUnitOfWork, hash};
 
 /// Characters of an id behind its prefix: 142 bits.
 const ID_LENGTH: usize = 24;
-const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// What all simulated providers share.
 #[derive(Clone)]
@@ -92,7 +91,7 @@ impl Desk {
             // Six bits each; the two values without a character are drawn again, so
             // that all characters are equally likely.
             for byte in bytes {
-                if let Some(character) = ALPHABET.get(usize::from(byte & 63))
+                if let Some(character) = BASE62.get(usize::from(byte & 63))
                     && missing > 0
                 {
                     let _ = id.write_char(char::from(*character));
