@@ -1,6 +1,7 @@
 //! The adapters of the domain's ports.
 
 pub mod ambient;
+pub mod carriers;
 pub mod postgres;
 pub mod processor;
 pub mod simulated;

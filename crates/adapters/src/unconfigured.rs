@@ -42,7 +42,7 @@ impl Unconfigured {
     }
 
     fn doubt<T>(&self, what: &str) -> Result<T, Doubt> {
-        Err(Doubt::Unconfigured(format!(
+        Err(Doubt::unconfigured(format!(
             "there is no {what}: set {}",
             self.variable
         )))
@@ -171,14 +171,14 @@ mod tests {
         };
         assert_eq!(
             providers.processor.capture_deposit(&call, "pi_1").await,
-            Err(Doubt::Unconfigured(
-                "there is no payment processor: set LESSOR_PROCESSOR_LIVE_KEY".to_owned()
+            Err(Doubt::unconfigured(
+                "there is no payment processor: set LESSOR_PROCESSOR_LIVE_KEY"
             ))
         );
         assert_eq!(
             providers.identity.result(Mode::Live, "vs_1").await,
-            Err(Doubt::Unconfigured(
-                "there is no identity verifier: set LESSOR_PROCESSOR_LIVE_KEY".to_owned()
+            Err(Doubt::unconfigured(
+                "there is no identity verifier: set LESSOR_PROCESSOR_LIVE_KEY"
             ))
         );
     }

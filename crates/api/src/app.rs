@@ -11,9 +11,10 @@ use utoipa_actix_web::AppExt as _;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::body::BodyLimits;
-use crate::middleware::{PublicUrl, RouteTable, context, fallback};
+use crate::middleware::{RouteTable, context, fallback};
 use crate::mutation::Mutations;
 use crate::openapi;
+use crate::public_url::PublicUrl;
 use crate::routes::docs::{self, Document};
 use crate::routes::health::{self, Readiness};
 use crate::telemetry::Metrics;

@@ -1,4 +1,4 @@
-//! Whose request it is: keys looked up, remembered for a moment, counted.
+//! What is remembered of API keys between requests: whose they are, that they were used, how often.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -14,8 +14,6 @@ use lessor_domain::time::Timestamp;
 use moka::future::Cache;
 
 use crate::error::ApiError;
-use crate::keys::SecretKey;
-use crate::state::AppState;
 
 /// The most keys that are remembered.
 const KEYS_MAX: u64 = 100_000;
@@ -23,9 +21,9 @@ const KEYS_MAX: u64 = 100_000;
 const TOUCH_EVERY: Duration = Duration::from_secs(60);
 
 /// A key that was found.
-struct Found {
-    holder: KeyHolder,
-    access: Arc<Access>,
+pub(crate) struct Found {
+    pub(crate) holder: KeyHolder,
+    pub(crate) access: Arc<Access>,
 }
 
 /// Keys that were looked up a moment ago. Only keys that there are: one that is made a moment after
@@ -59,7 +57,7 @@ impl KeyCache {
     }
 
     /// The key of this hash. Requests that come together look it up once.
-    async fn find(
+    pub(crate) async fn find(
         &self,
         database: &dyn Database,
         hash: KeyHash,
@@ -92,6 +90,20 @@ impl KeyCache {
             Err(Absent::Failed(error)) => Err(Arc::clone(error)),
         }
     }
+
+    /// Whether the caller is to note the use of the key in the database: nobody has within
+    /// [`TOUCH_EVERY`], neither here nor, by what the database says, elsewhere. Of those who ask
+    /// together one is told so.
+    pub(crate) async fn claim_note(&self, holder: &KeyHolder, now: Timestamp) -> bool {
+        let key = &holder.key;
+        if !self.noted.entry(key.id).or_insert(()).await.is_fresh() {
+            return false;
+        }
+        let noted_elsewhere = key
+            .last_used_at
+            .is_some_and(|at| (now - at).to_std().is_ok_and(|since| since < TOUCH_EVERY));
+        !noted_elsewhere
+    }
 }
 
 /// Why nothing is remembered of a look-up.
@@ -117,7 +129,11 @@ impl RateLimits {
         Self(Arc::new(RateLimiter::keyed(Quota::per_second(requests))))
     }
 
-    fn check(&self, key: ApiKeyPubId) -> Result<(), ApiError> {
+    /// Counts a request of the key.
+    ///
+    /// # Errors
+    /// 429 when it is one too many.
+    pub(crate) fn check(&self, key: ApiKeyPubId) -> Result<(), ApiError> {
         self.0.check_key(&key).map_err(|refusal| {
             ApiError::rate_limited(refusal.wait_time_from(DefaultClock::default().now()))
         })
@@ -128,57 +144,4 @@ impl fmt::Debug for RateLimits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RateLimits").finish_non_exhaustive()
     }
-}
-
-/// Who the holder of the key acts for.
-///
-/// # Errors
-/// 401 for anything but a key that is in force now, 429 when it was used too often, 503 when it
-/// cannot be looked up.
-pub(crate) async fn authenticate(state: &AppState, key: &str) -> Result<Arc<Access>, ApiError> {
-    let key = SecretKey::parse(key).ok_or_else(ApiError::unauthorized)?;
-    let found = state
-        .keys
-        .find(&*state.reads, key.hash())
-        .await
-        .map_err(|error| match &*error {
-            StoreError::Unavailable(_) => ApiError::unavailable(Duration::from_secs(1), error),
-            _ => ApiError::internal(error),
-        })?
-        .ok_or_else(ApiError::unauthorized)?;
-    let now = state.ports.clock.now();
-    if !found.holder.key.is_valid_at(now) {
-        return Err(ApiError::unauthorized());
-    }
-    if let Some(limits) = &state.limits {
-        limits.check(found.holder.key.id)?;
-    }
-    note_use(state, &found.holder, now).await;
-    Ok(Arc::clone(&found.access))
-}
-
-/// Notes that the key was used, at most once in [`TOUCH_EVERY`]; the request does not wait for it.
-async fn note_use(state: &AppState, holder: &KeyHolder, now: Timestamp) {
-    let id = holder.key.id;
-    if !state.keys.noted.entry(id).or_insert(()).await.is_fresh() {
-        return;
-    }
-    let noted_elsewhere = holder
-        .key
-        .last_used_at
-        .is_some_and(|at| (now - at).to_std().is_ok_and(|since| since < TOUCH_EVERY));
-    if noted_elsewhere {
-        return;
-    }
-    let database = Arc::clone(&state.ports.database);
-    state.mutations.detach(async move {
-        let touch = async {
-            let mut work = database.begin().await?;
-            work.keys().touch(id, now).await?;
-            work.commit().await
-        };
-        if let Err(error) = touch.await {
-            tracing::warn!(key = %id, %error, "the use of an API key was not noted");
-        }
-    });
 }

@@ -6,13 +6,12 @@ use std::time::Duration;
 use anyhow::Context as _;
 use chrono::TimeDelta;
 use lessor_adapters::ambient::{SystemClock, SystemEntropy, SystemTimer, UuidV7Generator};
+use lessor_adapters::carriers::FormatDetector;
 use lessor_adapters::postgres::{PgDatabase, PgSettings};
 use lessor_adapters::processor::{self, ApiSecret, EventReader, HttpProcessor};
 use lessor_adapters::simulated::{self, SimulatedProcessor};
 use lessor_adapters::unconfigured::Unconfigured;
-use lessor_domain::ports::{
-    Clock, Database, Entropy, FormatDetector, IdGenerator, ProviderSet, Providers,
-};
+use lessor_domain::ports::{Clock, Database, Entropy, IdGenerator, ProviderSet, Providers};
 use lessor_domain::services::delivery::{Deliverer, NoProbe, Probe};
 use lessor_domain::services::housekeeping::{Housekeeper, Policy};
 use lessor_domain::services::inbox::Inbox;

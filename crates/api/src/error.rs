@@ -12,12 +12,15 @@
 //! [`ApiError`]. A failure of the service itself (5xx) tells the client its request id and nothing
 //! else; its cause goes to the log when the error is made.
 
+use std::any::Any;
+use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
 use actix_web::http::header::{self, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpResponse, ResponseError};
+use lessor_domain::cause::chain;
 use serde::Serialize;
 
 /// The path of the page that explains the codes, relative to the public address.
@@ -352,9 +355,9 @@ impl ApiError {
         .with_header(header::RETRY_AFTER, seconds(retry_after))
     }
 
-    /// 500. `cause` is logged and never shown.
-    pub fn internal(cause: impl fmt::Display) -> Self {
-        tracing::error!(%cause, "request failed");
+    /// 500. `cause` is logged with all that it came of, and never shown.
+    pub fn internal(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        tracing::error!(cause = %chain(&*cause.into()), "request failed");
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             Code::InternalServerError,
@@ -362,10 +365,20 @@ impl ApiError {
         )
     }
 
+    /// 500 of a task that panicked with this. What it said is logged and never shown.
+    pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
+        let text = panic
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("of unknown kind");
+        Self::internal(format!("panic: {text}"))
+    }
+
     /// 502: the processor refused, or could not be reached, in a step that cannot be deferred.
-    /// `cause` is logged and never shown.
-    pub fn processor_error(cause: impl fmt::Display) -> Self {
-        tracing::error!(%cause, "payment processor failed");
+    /// `cause` is logged with all that it came of, and never shown.
+    pub fn processor_error(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        tracing::error!(cause = %chain(&*cause.into()), "payment processor failed");
         Self::new(
             StatusCode::BAD_GATEWAY,
             Code::ProcessorError,
@@ -374,9 +387,12 @@ impl ApiError {
     }
 
     /// 503 with `Retry-After`: a part that the request needs cannot be reached, or the service is
-    /// full. `cause` is logged and never shown.
-    pub fn unavailable(retry_after: Duration, cause: impl fmt::Display) -> Self {
-        tracing::error!(%cause, "service unavailable");
+    /// full. `cause` is logged with all that it came of, and never shown.
+    pub fn unavailable(
+        retry_after: Duration,
+        cause: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> Self {
+        tracing::error!(cause = %chain(&*cause.into()), "service unavailable");
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             Code::Unavailable,
@@ -493,7 +509,7 @@ impl fmt::Display for ApiError {
     }
 }
 
-impl std::error::Error for ApiError {}
+impl Error for ApiError {}
 
 impl ResponseError for ApiError {
     fn status_code(&self) -> StatusCode {
@@ -517,6 +533,14 @@ impl ResponseError for ApiError {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    use lessor_adapters::postgres::{PgDatabase, PgSettings};
+    use lessor_domain::cause::tried;
+    use lessor_domain::ports::Doubt;
+    use lessor_domain::services;
+
     use super::*;
 
     #[test]
@@ -548,6 +572,64 @@ mod tests {
             "{body}"
         );
         assert!(!body.contains("10.0.0.1"), "{body}");
+    }
+
+    /// Where a subscriber writes, for a test to read.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// What is logged while the work is done, and what comes of it.
+    fn logged<T>(work: impl FnOnce() -> T) -> (String, T) {
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_ansi(false)
+            .with_writer(move || writer.clone())
+            .finish();
+        let done = tracing::subscriber::with_default(subscriber, work);
+        let bytes = log.0.lock().unwrap().clone();
+        (String::from_utf8(bytes).unwrap(), done)
+    }
+
+    #[tokio::test]
+    async fn the_log_tells_every_cause_and_the_answer_none() {
+        // Nobody listens there.
+        let settings = PgSettings::new("postgres://lessor@127.0.0.1:1/lessor");
+        let database = PgDatabase::new(&settings).unwrap();
+        let failed = database.ping().await.unwrap_err();
+        let (log, error) = logged(|| ApiError::from(services::Error::Store(failed)));
+        for cause in [
+            "the store is not available",
+            "cannot connect to the database",
+            "error connecting to server",
+            "refused",
+        ] {
+            assert!(log.contains(cause), "{cause}: {log}");
+            let answer = String::from_utf8(error.body("", Some("req_1"))).unwrap();
+            assert!(!answer.contains(cause), "{cause}: {answer}");
+        }
+        assert_eq!(error.status(), StatusCode::SERVICE_UNAVAILABLE);
+
+        let lost = tried("the answer broke off", io::Error::other("end of file"));
+        let doubt = Doubt::failed(lost);
+        let (log, error) = logged(|| ApiError::from(services::Error::Provider(doubt)));
+        assert!(
+            log.contains("cause=the provider failed: the answer broke off: end of file"),
+            "{log}"
+        );
+        let answer = String::from_utf8(error.body("", Some("req_1"))).unwrap();
+        assert!(!answer.contains("broke off"), "{answer}");
+        assert_eq!(error.status(), StatusCode::BAD_GATEWAY);
     }
 
     #[test]

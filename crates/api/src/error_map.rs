@@ -96,7 +96,7 @@ mod tests {
             (Error::ForeignOrganization, (403, "forbidden", None)),
             (Error::SandboxOnly, (403, "forbidden", None)),
             (
-                Error::Provider(Doubt::Failed("x".into())),
+                Error::Provider(Doubt::failed("x")),
                 (502, "processor_error", None),
             ),
             (
@@ -105,7 +105,7 @@ mod tests {
             ),
             (StoreError::Contended.into(), (503, "unavailable", None)),
             (
-                StoreError::Unavailable("x".into()).into(),
+                StoreError::unavailable("x").into(),
                 (503, "unavailable", None),
             ),
             (
@@ -113,7 +113,7 @@ mod tests {
                 (500, "internal_server_error", None),
             ),
             (
-                StoreError::Internal("x".into()).into(),
+                StoreError::internal("x").into(),
                 (500, "internal_server_error", None),
             ),
         ] {

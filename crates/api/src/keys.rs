@@ -10,10 +10,10 @@
 use std::fmt;
 
 use lessor_domain::access::{KeyHash, Mode};
+use lessor_domain::ids::BASE62;
 use lessor_domain::ports::Entropy;
 use sha2::{Digest as _, Sha256};
 
-const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// Random digits of a key.
 const SECRET_DIGITS: usize = 32;
 /// Digits of its checksum: 62⁶ is more than 2³².
@@ -46,7 +46,7 @@ impl SecretKey {
             entropy.fill(&mut bytes);
             // 248 is the largest multiple of 62 in a byte: beyond it some digits would be likelier.
             for byte in bytes.into_iter().filter(|byte| *byte < 248).take(left) {
-                text.push(char::from(ALPHABET[usize::from(byte % 62)]));
+                text.push(char::from(BASE62[usize::from(byte % 62)]));
                 left -= 1;
             }
         }
@@ -102,9 +102,9 @@ impl fmt::Debug for SecretKey {
 
 fn checksum(text: &str) -> String {
     let mut rest = crc32fast::hash(text.as_bytes());
-    let mut digits = [ALPHABET[0]; CHECKSUM_DIGITS];
+    let mut digits = [BASE62[0]; CHECKSUM_DIGITS];
     for digit in digits.iter_mut().rev() {
-        *digit = ALPHABET[(rest % 62) as usize];
+        *digit = BASE62[(rest % 62) as usize];
         rest /= 62;
     }
     digits.map(char::from).iter().collect()

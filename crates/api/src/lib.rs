@@ -15,6 +15,8 @@ pub mod middleware;
 pub mod mutation;
 pub mod openapi;
 pub mod page_links;
+pub mod pricing_summaries;
+pub mod public_url;
 pub mod query;
 pub mod records;
 pub mod routes;

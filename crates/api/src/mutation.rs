@@ -13,7 +13,6 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
 use crate::error::ApiError;
-use crate::middleware::panic_message;
 
 /// Runs mutations. App data, and an extractor:
 ///
@@ -57,7 +56,7 @@ impl Mutations {
         match task.await {
             Ok(result) => result.map_err(Into::into),
             Err(error) => Err(match error.try_into_panic() {
-                Ok(panic) => ApiError::internal(panic_message(&*panic)),
+                Ok(panic) => ApiError::panicked(&*panic),
                 Err(_) => ApiError::unavailable(Duration::from_secs(1), "the service is stopping"),
             }),
         }

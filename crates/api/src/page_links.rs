@@ -15,7 +15,7 @@ use hmac::{Hmac, Mac as _};
 use lessor_domain::checkout::Checkout;
 use sha2::{Digest as _, Sha256};
 
-use crate::middleware::PublicUrl;
+use crate::public_url::PublicUrl;
 
 /// Bytes of a token.
 const LENGTH: usize = 20;

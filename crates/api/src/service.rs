@@ -17,9 +17,9 @@ use crate::app::{self, AppParts};
 use crate::body::BodyLimits;
 use crate::compose::{self, Engine, Location};
 use crate::config::Config;
-use crate::middleware::PublicUrl;
 use crate::mutation::Mutations;
 use crate::page_links::ServerSecret;
+use crate::public_url::PublicUrl;
 use crate::routes;
 use crate::routes::health::Readiness;
 use crate::server::{self, ServerSettings};
@@ -318,8 +318,8 @@ fn readiness(database: &PgDatabase) -> Readiness {
         let asked = runtime.spawn(async move { database.ping().await });
         async move {
             match asked.await {
-                Ok(answer) => answer.map_err(|error| error.to_string()),
-                Err(error) => Err(error.to_string()),
+                Ok(answer) => Ok(answer?),
+                Err(error) => Err(error.into()),
             }
         }
     })

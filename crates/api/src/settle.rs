@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use lessor_domain::cause::chain;
 use lessor_domain::ports::{JobFilter, JobState, JobSubject};
 use lessor_domain::services::Error;
 use lessor_domain::services::delivery::Deliverer;
@@ -23,7 +24,7 @@ pub(crate) async fn settle(state: &AppState, subject: JobSubject) {
     let deliverer = state.deliverer();
     within_patience(state, "a job", async move {
         if let Err(error) = finish(&deliverer, subject).await {
-            tracing::warn!(%error, ?subject, "jobs are left to the worker");
+            tracing::warn!(error = %chain(&error), ?subject, "jobs are left to the worker");
         }
     })
     .await;

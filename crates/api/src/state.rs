@@ -16,10 +16,10 @@ use lessor_domain::services::sandbox::Sandbox;
 
 use crate::authentication::{KeyCache, RateLimits};
 use crate::error::ApiError;
-use crate::middleware::PublicUrl;
 use crate::mutation::Mutations;
 use crate::page_links::{PageLinks, ServerSecret};
-use crate::routes::product_variants::SummaryCache;
+use crate::pricing_summaries::SummaryCache;
+use crate::public_url::PublicUrl;
 
 /// The ports that an application state is made of.
 #[derive(Clone)]

@@ -29,9 +29,9 @@ use crate::app::AppParts;
 use crate::authentication::RateLimits;
 use crate::body::BodyLimits;
 use crate::keys::SecretKey;
-use crate::middleware::PublicUrl;
 use crate::mutation::Mutations;
 use crate::page_links::ServerSecret;
+use crate::public_url::PublicUrl;
 use crate::routes::health::Readiness;
 use crate::state::{AppState, Ports, StateSettings};
 

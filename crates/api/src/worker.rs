@@ -10,6 +10,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
+use lessor_domain::cause::chain;
 use lessor_domain::ports::Job;
 use lessor_domain::services::delivery::{Delivered, Deliverer};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -133,7 +134,7 @@ impl Dispatcher {
                 }
                 Ok(_) => pause = POLL,
                 Err(error) => {
-                    tracing::warn!(%error, "the worker cannot take jobs");
+                    tracing::warn!(error = %chain(&error), "the worker cannot take jobs");
                     sleep(pause).await;
                     pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
                 }
@@ -177,7 +178,7 @@ async fn carry_out(deliverer: &Deliverer, job: &Job, cut: &CancellationToken) {
     let Some(tried) = cut.run_until_cancelled(deliverer.deliver(job)).await else {
         match deliverer.hand_back(job).await {
             Ok(()) => tracing::info!("handed back"),
-            Err(error) => tracing::warn!(%error, "cannot be handed back"),
+            Err(error) => tracing::warn!(error = %chain(&error), "cannot be handed back"),
         }
         return;
     };
@@ -195,7 +196,7 @@ async fn carry_out(deliverer: &Deliverer, job: &Job, cut: &CancellationToken) {
             "dead"
         }
         Err(error) => {
-            tracing::warn!(%error, "what became of the job cannot be written down");
+            tracing::warn!(error = %chain(&error), "what became of the job cannot be written down");
             "unknown"
         }
     };
@@ -209,7 +210,7 @@ async fn keep_doing(chore: Box<dyn Chore>) {
             Ok(Done::More) => Duration::ZERO,
             Ok(Done::ForNow) => chore.every(),
             Err(error) => {
-                tracing::warn!(chore = chore.name(), %error, "will be done later");
+                tracing::warn!(chore = chore.name(), error = %chain(&error), "will be done later");
                 chore.every()
             }
         };

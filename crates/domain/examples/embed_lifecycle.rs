@@ -14,9 +14,7 @@ use lessor_domain::access::{Access, Mode, Permissions};
 use lessor_domain::checkout::{Checkout, Lifecycle, Redirects};
 use lessor_domain::fulfillment::{EventOrigin, Reported, TrackingNumber, TrackingStatus};
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId};
-use lessor_domain::ports::{
-    Clock, Database, FormatDetector, InsertedCustomer, JobSubject, StoreError, UnitOfWork,
-};
+use lessor_domain::ports::{Clock, Database, InsertedCustomer, JobSubject, StoreError, UnitOfWork};
 use lessor_domain::services::checkouts::{CreateCheckout, CustomerInput, VariantRef};
 use lessor_domain::services::delivery::{Deliverer, JOB_LEASE, NoProbe};
 use lessor_domain::services::fulfillment::Fulfill;
@@ -24,7 +22,8 @@ use lessor_domain::services::journey::Page;
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
 use lessor_domain::services::{Context, checkouts, fulfillment};
 use lessor_domain::testing::{
-    FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase, SequenceIds,
+    FakeCarrierDetector, FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase,
+    SequenceIds,
 };
 
 /// What the application is made of.
@@ -212,7 +211,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             tracking_number: Some(number),
             ..Fulfill::default()
         };
-        fulfillment::fulfill(uow, &shop.context(), &FormatDetector, id, input)
+        fulfillment::fulfill(uow, &shop.context(), &FakeCarrierDetector, id, input)
             .await
             .map(drop)
     })

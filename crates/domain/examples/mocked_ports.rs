@@ -77,7 +77,10 @@ async fn revoke(database: &dyn Database, id: ApiKeyPubId, now: Timestamp) -> Res
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    use lessor_domain::ports::{FormatDetector, MockDatabase, MockShipmentTracker, MockUnitOfWork};
+    use lessor_domain::fulfillment::Carrier;
+    use lessor_domain::ports::{
+        MockCarrierDetector, MockDatabase, MockShipmentTracker, MockUnitOfWork,
+    };
     use lessor_domain::testing::Fixtures;
 
     // Nobody has the key: nothing is to be committed, and a commit would fail.
@@ -93,8 +96,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let mut silent = MockShipmentTracker::new();
     silent.expect_reports().returning(|_| Ok(Vec::new()));
+    let mut ups = MockCarrierDetector::new();
+    ups.expect_detect().return_const(Ok(Carrier::Ups));
     let number = TrackingNumber::parse("1Z 410E7W 03 9275 1591")?;
-    match where_is(&FormatDetector, &silent, &number, None).await {
+    match where_is(&ups, &silent, &number, None).await {
         Answer::NothingYet => Ok(()),
         other => Err(format!("a silent carrier has nothing to tell, not {other:?}").into()),
     }
@@ -170,7 +175,7 @@ mod tests {
         let mut tracker = MockShipmentTracker::new();
         tracker
             .expect_reports()
-            .returning(|_| Err(Doubt::Unreachable("timed out".into())));
+            .returning(|_| Err(Doubt::unreachable("timed out")));
         let known = Some(TrackingStatus::InTransit);
         let answer = where_is(&detects(Ok(Carrier::Ups)), &tracker, &number(), known).await;
         assert_eq!(answer, Answer::Stale(known));

@@ -7,6 +7,8 @@ use crate::ids::{ApiKeyPubId, OrganizationId, OrganizationPubId, UserId, UserPub
 use crate::text::Name;
 use crate::time::Timestamp;
 
+pub use crate::names::UnknownName;
+
 /// Whether money and goods are real.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -36,14 +38,6 @@ impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
-}
-
-/// A name that belongs to none of the values of an enumeration.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("must be one of {allowed}")]
-pub struct UnknownName {
-    /// The names there are, separated by commas.
-    pub allowed: String,
 }
 
 impl FromStr for Mode {

@@ -8,7 +8,9 @@ use std::str::FromStr;
 
 use uuid::Uuid;
 
-const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/// The digits of base 62, which ids and keys are written in. They stand in the order of
+/// ASCII, so that texts of one length sort as their numbers do.
+pub const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// Digits that 128 bits take in base 62.
 const DIGITS: usize = 22;
 
@@ -40,7 +42,7 @@ fn encode(mut value: u128) -> [u8; DIGITS] {
         let remainder = value.checked_rem(62).unwrap_or_default();
         value = value.checked_div(62).unwrap_or_default();
         let index = usize::try_from(remainder).unwrap_or_default();
-        *slot = ALPHABET.get(index).copied().unwrap_or(b'0');
+        *slot = BASE62.get(index).copied().unwrap_or(b'0');
     }
     digits
 }
@@ -164,10 +166,6 @@ public_ids! {
     ProductCategoryPubId = "cat";
     /// A lease term, `term_…`.
     LeaseTermPubId = "term";
-    /// An event, `evt_…`.
-    EventPubId = "evt";
-    /// A webhook endpoint, `whe_…`.
-    WebhookEndpointPubId = "whe";
     /// An API key's record (never its secret), `key_…`.
     ApiKeyPubId = "key";
 }

@@ -19,6 +19,7 @@
 pub mod access;
 pub mod address;
 pub mod catalog;
+pub mod cause;
 pub mod checkout;
 pub mod customer;
 pub mod exact;

@@ -1,5 +1,13 @@
 //! Enumerations whose values have names on the wire.
 
+/// A name that belongs to none of the values of an enumeration.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("must be one of {allowed}")]
+pub struct UnknownName {
+    /// The names there are, separated by commas.
+    pub allowed: String,
+}
+
 /// Declares an enumeration together with its wire names: `as_str`, `ALL`,
 /// `Display`, `FromStr` and (feature `serde`) its string form.
 macro_rules! named_enum {
@@ -37,11 +45,11 @@ macro_rules! named_enum {
         }
 
         impl std::str::FromStr for $name {
-            type Err = $crate::access::UnknownName;
-            fn from_str(text: &str) -> Result<Self, $crate::access::UnknownName> {
+            type Err = $crate::names::UnknownName;
+            fn from_str(text: &str) -> Result<Self, $crate::names::UnknownName> {
                 match text {
                     $($wire => Ok(Self::$variant),)*
-                    _ => Err($crate::access::UnknownName {
+                    _ => Err($crate::names::UnknownName {
                         allowed: Self::ALL.iter().map(|known| known.as_str()).collect::<Vec<_>>().join(", "),
                     }),
                 }
@@ -49,8 +57,8 @@ macro_rules! named_enum {
         }
 
         impl TryFrom<String> for $name {
-            type Error = $crate::access::UnknownName;
-            fn try_from(text: String) -> Result<Self, $crate::access::UnknownName> {
+            type Error = $crate::names::UnknownName;
+            fn try_from(text: String) -> Result<Self, $crate::names::UnknownName> {
                 text.parse()
             }
         }

@@ -157,12 +157,12 @@ impl NotServed {
 }
 
 impl FromStr for NotServed {
-    type Err = crate::access::UnknownName;
+    type Err = crate::names::UnknownName;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         [Self::Country, Self::State, Self::Zip]
             .into_iter()
             .find(|code| code.as_str() == text)
-            .ok_or_else(|| crate::access::UnknownName {
+            .ok_or_else(|| crate::names::UnknownName {
                 allowed: "country_not_served, state_not_served, zip_not_served".to_owned(),
             })
     }

@@ -1,6 +1,6 @@
-//! The suites of the stores' contract, on the stores in memory.
+//! The suites of the ports' contracts, on the stores in memory and on the fakes.
 
-use lessor_domain::testing::{MemoryDatabase, contract};
+use lessor_domain::testing::{FakeCarrierDetector, MemoryDatabase, contract};
 
 macro_rules! suites {
     ($($suite:ident,)*) => {
@@ -38,4 +38,9 @@ suites! {
     outbox,
     inbox,
     idempotency,
+}
+
+#[test]
+fn carriers() {
+    contract::carriers(&FakeCarrierDetector);
 }

@@ -90,7 +90,7 @@ async fn a_commit_answers_what_was_prepared() {
 #[tokio::test]
 async fn a_database_may_refuse_to_begin() {
     let mut database = MockDatabase::new();
-    database.expect_begin(Err(StoreError::Unavailable("down".into())));
+    database.expect_begin(Err(StoreError::unavailable("down")));
     assert!(matches!(
         database.begin().await,
         Err(StoreError::Unavailable(_))

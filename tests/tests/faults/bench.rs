@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
+use lessor_adapters::carriers::FormatDetector;
 use lessor_adapters::processor::{
     ApiSecret, EventReader, HttpProcessor, Pacing, RetryPolicy, Settings, Timeouts,
     parse_event_head,
@@ -15,8 +16,7 @@ use lessor_domain::checkout::{Checkout, Lifecycle, Redirects};
 use lessor_domain::fulfillment::{Reported, TrackingStatus};
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId};
 use lessor_domain::ports::{
-    Clock as _, Database as _, FormatDetector, InboxMessage, InsertedCustomer, JobSubject,
-    ProviderSet, Timer,
+    Clock as _, Database as _, InboxMessage, InsertedCustomer, JobSubject, ProviderSet, Timer,
 };
 use lessor_domain::services::checkouts::{
     CreateCheckout, CustomerInput, VariantRef, create_checkout,

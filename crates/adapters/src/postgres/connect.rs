@@ -1,38 +1,22 @@
-//! Addresses of databases, and how a connection is opened: Unix socket, TCP, TLS.
+//! How a connection to a database is opened: Unix socket, TCP, TLS.
 //!
 //! `sslmode` means what libpq documents: `disable`; `prefer` (the default) and
 //! `require` encrypt without knowing whom they talk to; `verify-ca` also checks the
 //! certificate's authority, and `verify-full` the host's name as well. Authorities
 //! are the system's, or those of the PEM file that `sslrootcert` names.
 
-use std::error::Error;
-use std::fmt::Write;
-use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
 use diesel::ConnectionError;
 use diesel_async::AsyncPgConnection;
+use lessor_domain::cause::chain;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::tls::{self, Trust};
-
-/// Why the address of a database cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the database URL cannot be used: {problem}")]
-pub struct InvalidUrl {
-    problem: String,
-}
-
-impl InvalidUrl {
-    pub(super) fn new(problem: impl Into<String>) -> Self {
-        Self {
-            problem: problem.into(),
-        }
-    }
-}
+use super::url::{InvalidUrl, TlsOptions};
 
 /// A database and how it is reached.
 pub(super) struct ConnectOptions {
@@ -47,7 +31,7 @@ impl ConnectOptions {
         let (url, tls) = TlsOptions::take_from(url)?;
         let mut config = Config::from_str(&url).map_err(|error| {
             // The library's messages name the option at fault, never its value.
-            InvalidUrl::new(with_causes(&error))
+            InvalidUrl::new(chain(&error).to_string())
         })?;
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             return Err(InvalidUrl::new("it names no host"));
@@ -108,8 +92,10 @@ impl ConnectOptions {
 
     /// Opens a connection; a task of the current runtime drives it until it is dropped.
     pub(super) async fn connect(&self) -> Result<AsyncPgConnection, ConnectionError> {
-        let bad =
-            |error: tokio_postgres::Error| ConnectionError::BadConnection(with_causes(&error));
+        // The library's own text is but "error connecting to server".
+        let bad = |error: tokio_postgres::Error| {
+            ConnectionError::BadConnection(chain(&error).to_string())
+        };
         if let Some(tls) = self.tls.clone() {
             let (client, connection) = self.config.connect(tls).await.map_err(bad)?;
             AsyncPgConnection::try_from_client_and_connection(client, connection).await
@@ -118,85 +104,6 @@ impl ConnectOptions {
             AsyncPgConnection::try_from_client_and_connection(client, connection).await
         }
     }
-}
-
-/// The error and what caused it: the library's own text is but "error connecting to server".
-fn with_causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let next = error.to_string();
-        if !text.contains(&next) {
-            // Writing to a string cannot fail.
-            let _ = write!(text, ": {next}");
-        }
-        cause = error.source();
-    }
-    text
-}
-
-/// The parameters of a URL that the library below does not know, or not all values of.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct TlsOptions {
-    mode: Option<String>,
-    root_file: Option<PathBuf>,
-}
-
-impl TlsOptions {
-    /// Takes the parameters out of a URL. The form `host=… user=…` has none of them
-    /// but the `sslmode` that the library reads.
-    fn take_from(url: &str) -> Result<(String, Self), InvalidUrl> {
-        let mut options = Self::default();
-        let is_url = url.starts_with("postgres://") || url.starts_with("postgresql://");
-        if !is_url {
-            let key_value = Config::from_str(url)
-                .map_err(|_| InvalidUrl::new("it must begin with postgres:// or postgresql://"))?;
-            options.mode = Some(
-                match key_value.get_ssl_mode() {
-                    SslMode::Disable => "disable",
-                    SslMode::Require => "require",
-                    _ => "prefer",
-                }
-                .to_owned(),
-            );
-            return Ok((url.to_owned(), options));
-        }
-        let Some((base, query)) = url.split_once('?') else {
-            return Ok((url.to_owned(), options));
-        };
-        let mut rest = Vec::new();
-        for pair in query.split('&') {
-            match pair.split_once('=') {
-                Some(("sslmode", mode)) => options.mode = Some(mode.to_owned()),
-                Some(("sslrootcert", file)) => options.root_file = Some(decode(file)?.into()),
-                _ => rest.push(pair),
-            }
-        }
-        let url = if rest.is_empty() {
-            base.to_owned()
-        } else {
-            format!("{base}?{}", rest.join("&"))
-        };
-        Ok((url, options))
-    }
-}
-
-/// Percent-decodes a value of a URL.
-fn decode(text: &str) -> Result<String, InvalidUrl> {
-    let refused = || InvalidUrl::new("a % is not followed by two hexadecimal digits of UTF-8 text");
-    let mut pieces = text.split('%');
-    let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
-    for piece in pieces {
-        let (digits, rest) = piece.split_at_checked(2).ok_or_else(refused)?;
-        bytes.extend(hex::decode(digits).map_err(|_| refused())?);
-        bytes.extend_from_slice(rest.as_bytes());
-    }
-    String::from_utf8(bytes).map_err(|_| refused())
-}
-
-/// Where the system's file of authorities may be given instead of a path, as libpq has it.
-pub(super) fn is_system(path: &Path) -> bool {
-    path == Path::new("system")
 }
 
 #[cfg(test)]

@@ -150,10 +150,10 @@ impl<'a> Place<'a> {
 
 /// The value object as a column keeps it.
 pub(crate) fn json<T: Serialize>(value: &T) -> Result<Value, StoreError> {
-    serde_json::to_value(value).map_err(|error| StoreError::Internal(error.to_string()))
+    serde_json::to_value(value).map_err(StoreError::internal)
 }
 
 /// The count as a column keeps it.
 pub(crate) fn counted(count: u32) -> Result<i32, StoreError> {
-    i32::try_from(count).map_err(|_| StoreError::Internal(format!("{count} is too many to count")))
+    i32::try_from(count).map_err(StoreError::internal)
 }

@@ -1,6 +1,7 @@
 //! What Postgres says, as the domain's errors.
 
 use diesel::result::{DatabaseErrorInformation, DatabaseErrorKind, Error};
+use lessor_domain::cause::tried;
 use lessor_domain::ports::{StoreError, UniqueField};
 
 /// The unique constraints that callers can run into, and what they keep unique.
@@ -26,28 +27,44 @@ pub(super) const UNIQUE_CONSTRAINTS: &[(&str, UniqueField)] = &[
     ("products_external_id_key", UniqueField::ExternalId),
 ];
 
-/// The error of a statement as the domain's.
+/// The error of a statement as the domain's, with what Postgres said as its cause. Of a
+/// database's error that is the message: details may hold what customers entered, and
+/// Diesel leaves them out of the text.
 pub(crate) fn store_error(error: Error) -> StoreError {
-    match error {
-        Error::DatabaseError(kind, info) => database_error(kind, &*info),
+    let told = match &error {
+        Error::DatabaseError(kind, info) => database_error(*kind, &**info),
         // A broken transaction manager is a connection that is no more.
-        Error::BrokenTransactionManager => {
-            StoreError::Unavailable("the connection was lost within a transaction".to_owned())
+        Error::BrokenTransactionManager => Told::Unavailable,
+        _ => Told::Internal,
+    };
+    match told {
+        Told::Known(known) => known,
+        Told::Unavailable => StoreError::unavailable(error),
+        Told::Internal => StoreError::internal(error),
+        Told::InternalAt(place) => {
+            StoreError::internal(tried(format!("a statement failed at {place}"), error))
         }
-        other => StoreError::Internal(other.to_string()),
     }
 }
 
-fn database_error(kind: DatabaseErrorKind, info: &dyn DatabaseErrorInformation) -> StoreError {
+/// What an error of Diesel's is told to be.
+enum Told {
+    /// One that callers decide by.
+    Known(StoreError),
+    Unavailable,
+    Internal,
+    /// A defect, at this table or constraint.
+    InternalAt(String),
+}
+
+fn database_error(kind: DatabaseErrorKind, info: &dyn DatabaseErrorInformation) -> Told {
     match kind {
         DatabaseErrorKind::UniqueViolation => unique_violation(info),
-        DatabaseErrorKind::SerializationFailure => StoreError::Contended,
+        DatabaseErrorKind::SerializationFailure => Told::Known(StoreError::Contended),
         // Read-only is a server that a fail-over has made a standby of.
         DatabaseErrorKind::UnableToSendCommand
         | DatabaseErrorKind::ClosedConnection
-        | DatabaseErrorKind::ReadOnlyTransaction => {
-            StoreError::Unavailable(info.message().to_owned())
-        }
+        | DatabaseErrorKind::ReadOnlyTransaction => Told::Unavailable,
         DatabaseErrorKind::Unknown => by_message(info),
         DatabaseErrorKind::ForeignKeyViolation => foreign_key_violation(info),
         // The other constraints guard what the domain promises: a defect. Kinds
@@ -56,17 +73,20 @@ fn database_error(kind: DatabaseErrorKind, info: &dyn DatabaseErrorInformation) 
     }
 }
 
-fn unique_violation(info: &dyn DatabaseErrorInformation) -> StoreError {
+fn unique_violation(info: &dyn DatabaseErrorInformation) -> Told {
     UNIQUE_CONSTRAINTS
         .iter()
         .find(|(name, _)| info.constraint_name() == Some(name))
-        .map_or_else(|| internal(info), |(_, field)| StoreError::Conflict(*field))
+        .map_or_else(
+            || internal(info),
+            |(_, field)| Told::Known(StoreError::Conflict(*field)),
+        )
 }
 
 /// What a new or changed row refers to is not there, or is another organization's.
 /// The other way round, something was deleted that others refer to: a defect, since
 /// stores look before they delete.
-fn foreign_key_violation(info: &dyn DatabaseErrorInformation) -> StoreError {
+fn foreign_key_violation(info: &dyn DatabaseErrorInformation) -> Told {
     const REFERENCES: &[(&str, &str)] = &[
         ("_organization_id_fkey", "organization"),
         ("_product_id_fkey", "product"),
@@ -88,12 +108,15 @@ fn foreign_key_violation(info: &dyn DatabaseErrorInformation) -> StoreError {
             info.constraint_name()
                 .is_some_and(|name| name.ends_with(end))
         })
-        .map_or_else(|| internal(info), |(_, what)| StoreError::Missing(what))
+        .map_or_else(
+            || internal(info),
+            |(_, what)| Told::Known(StoreError::Missing(what)),
+        )
 }
 
 /// The rest is known by SQLSTATE, which Diesel does not hand on; so the message
 /// decides. Each connection asks for messages in English.
-fn by_message(info: &dyn DatabaseErrorInformation) -> StoreError {
+fn by_message(info: &dyn DatabaseErrorInformation) -> Told {
     const CONTENDED: &[&str] = &[
         // 40P01
         "deadlock detected",
@@ -119,24 +142,23 @@ fn by_message(info: &dyn DatabaseErrorInformation) -> StoreError {
     let message = info.message();
     let begins = |starts: &[&str]| starts.iter().any(|start| message.starts_with(start));
     if begins(CONTENDED) {
-        StoreError::Contended
+        Told::Known(StoreError::Contended)
     } else if begins(UNAVAILABLE) {
-        StoreError::Unavailable(message.to_owned())
+        Told::Unavailable
     } else {
         internal(info)
     }
 }
 
-fn internal(info: &dyn DatabaseErrorInformation) -> StoreError {
+fn internal(info: &dyn DatabaseErrorInformation) -> Told {
     let place = [info.table_name(), info.constraint_name()]
         .into_iter()
         .flatten()
         .collect::<Vec<_>>()
         .join(".");
-    // Details may hold what customers entered: they stay out of logs.
-    StoreError::Internal(if place.is_empty() {
-        info.message().to_owned()
+    if place.is_empty() {
+        Told::Internal
     } else {
-        format!("{} ({place})", info.message())
-    })
+        Told::InternalAt(place)
+    }
 }

@@ -5,6 +5,7 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
+use lessor_domain::cause::tried;
 use lessor_domain::ports::{IdempotencyKey, IdempotencyStore, StoreError, StoredAnswer};
 use lessor_domain::time::Timestamp;
 
@@ -85,8 +86,9 @@ impl IdempotencyStore for PgUnitOfWork {
 
     async fn put(&mut self, key: &IdempotencyKey, answer: &StoredAnswer) -> Result<(), StoreError> {
         use idempotency_answers as a;
-        let status = i16::try_from(answer.status)
-            .map_err(|_| StoreError::Internal(format!("{} is no status of HTTP", answer.status)))?;
+        let status = i16::try_from(answer.status).map_err(|error| {
+            StoreError::internal(tried("the answer's status cannot be kept", error))
+        })?;
         diesel::insert_into(a::table)
             .values((
                 a::key_hash.eq(hash_of(key).to_vec()),

@@ -1,5 +1,6 @@
 //! The migrations that the binary carries.
 
+use diesel::ConnectionError;
 use diesel::migration::{Migration, MigrationSource};
 use diesel::pg::Pg;
 use diesel_async::AsyncPgConnection;
@@ -14,30 +15,33 @@ const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations");
 /// Every process that migrates the database takes this lock: "lessor" in ASCII.
 const LOCK: i64 = 0x6c_65_73_73_6f_72;
 
+/// What Diesel's migrations fail with.
+type Problem = Box<dyn std::error::Error + Send + Sync>;
+
 /// Why the database could not be migrated.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
     /// The database cannot be reached.
-    #[error("the database cannot be reached: {0}")]
-    Connect(String),
+    #[error("the database cannot be reached")]
+    Connect(#[source] ConnectionError),
     /// A migration failed; those before it stay, of it nothing is left.
-    #[error("the migration {name} failed: {problem}")]
+    #[error("the migration {name} failed")]
     Failed {
         /// The migration.
         name: String,
         /// What the database said.
-        problem: String,
+        source: Problem,
     },
     /// What was migrated could not be found out.
-    #[error("the database's migrations cannot be read: {0}")]
-    History(String),
+    #[error("the database's migrations cannot be read")]
+    History(#[source] Problem),
 }
 
 impl From<MigrateError> for StoreError {
     fn from(error: MigrateError) -> Self {
         match error {
-            MigrateError::Connect(problem) => Self::Unavailable(problem),
-            other => Self::Internal(other.to_string()),
+            MigrateError::Connect(_) => Self::unavailable(error),
+            MigrateError::Failed { .. } | MigrateError::History(_) => Self::internal(error),
         }
     }
 }
@@ -85,10 +89,10 @@ impl PgDatabase {
             .pool
             .connect_patiently()
             .await
-            .map_err(|error| MigrateError::Connect(error.to_string()))?;
+            .map_err(MigrateError::Connect)?;
         tokio::task::spawn_blocking(move || work(&mut Blocking::from(connection)))
             .await
-            .map_err(|error| MigrateError::History(error.to_string()))?
+            .map_err(|error| MigrateError::History(error.into()))?
     }
 }
 
@@ -101,28 +105,26 @@ fn run_pending(
         connection,
         &format!("SELECT pg_advisory_lock({LOCK})"),
     )
-    .map_err(|error| MigrateError::History(error.to_string()))?;
+    .map_err(|error| MigrateError::History(error.into()))?;
     let migrations = pending(connection)?;
     for migration in &migrations {
         let name = migration.name().to_string();
         progress(&name);
         connection
             .run_migration(migration)
-            .map_err(|error| MigrateError::Failed {
-                name,
-                problem: error.to_string(),
-            })?;
+            .map_err(|source| MigrateError::Failed { name, source })?;
     }
     Ok(migrations.len())
 }
 
 fn pending(connection: &mut Blocking) -> Result<Vec<Box<dyn Migration<Pg>>>, MigrateError> {
-    let history =
-        |error: Box<dyn std::error::Error + Send + Sync>| MigrateError::History(error.to_string());
     // What a newer binary has run and this one does not know is no obstacle: each
     // binary works on the schema of the next.
-    let applied = connection.applied_migrations().map_err(history)?;
-    let mut known = MigrationSource::<Pg>::migrations(&MIGRATIONS).map_err(history)?;
+    let applied = connection
+        .applied_migrations()
+        .map_err(MigrateError::History)?;
+    let mut known =
+        MigrationSource::<Pg>::migrations(&MIGRATIONS).map_err(MigrateError::History)?;
     known.retain(|migration| !applied.contains(&migration.name().version().as_owned()));
     known.sort_unstable_by(|a, b| a.name().version().cmp(&b.name().version()));
     Ok(known)

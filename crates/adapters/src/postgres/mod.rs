@@ -27,10 +27,11 @@ mod server_secret;
 mod tls;
 mod tracking;
 mod unit_of_work;
+mod url;
 mod variants;
 mod version;
 
-pub use connect::InvalidUrl;
 pub use migrate::MigrateError;
 pub use pool::{PgSettings, PoolStatus};
 pub use unit_of_work::{PgDatabase, PgUnitOfWork};
+pub use url::InvalidUrl;

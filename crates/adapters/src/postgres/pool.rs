@@ -10,9 +10,11 @@ use deadpool::managed::{
 use diesel::ConnectionError;
 use diesel_async::pooled_connection::PoolableConnection;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use lessor_domain::cause::tried;
 use lessor_domain::ports::StoreError;
 
-use super::connect::{ConnectOptions, InvalidUrl};
+use super::connect::ConnectOptions;
+use super::url::InvalidUrl;
 
 /// A connection that was idle for longer is asked whether it lives before it is
 /// used; one that was just used is taken for alive, which saves a round trip.
@@ -174,10 +176,10 @@ impl PgPool {
     /// A connection that was alive a moment ago.
     pub(super) async fn get(&self) -> Result<Connection, StoreError> {
         self.pool.get().await.map_err(|error| {
-            StoreError::Unavailable(match error {
-                PoolError::Timeout(_) => "no connection to the database is free".to_owned(),
-                PoolError::Backend(error) => format!("cannot connect to the database: {error}"),
-                other => other.to_string(),
+            StoreError::unavailable(match error {
+                PoolError::Timeout(_) => tried("no connection to the database is free", error),
+                PoolError::Backend(error) => tried("cannot connect to the database", error),
+                other => other.into(),
             })
         })
     }

@@ -12,7 +12,7 @@ use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 
-use super::connect::{InvalidUrl, is_system};
+use super::url::InvalidUrl;
 
 /// Whom a connection is opened to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +79,11 @@ fn roots(file: Option<&Path>) -> Result<RootCertStore, InvalidUrl> {
         ));
     }
     Ok(store)
+}
+
+/// Where the system's file of authorities may be given instead of a path, as libpq has it.
+fn is_system(path: &Path) -> bool {
+    path == Path::new("system")
 }
 
 /// Encrypts without asking who is there: `sslmode=prefer` and `require`.

@@ -9,9 +9,9 @@ use lessor_domain::ports::{
     TrackingStore, UnitOfWork, VariantStore,
 };
 
-use super::connect::InvalidUrl;
 use super::error::store_error;
 use super::pool::{Connection, PgPool, PgSettings, PoolStatus};
+use super::url::InvalidUrl;
 
 /// The stores on Postgres. Cloning it shares its connections.
 #[derive(Clone)]
@@ -88,7 +88,7 @@ impl PgUnitOfWork {
     pub(crate) fn connection(&mut self) -> Result<&mut AsyncPgConnection, StoreError> {
         self.connection
             .as_deref_mut()
-            .ok_or_else(|| StoreError::Internal("the unit of work is over".to_owned()))
+            .ok_or_else(|| StoreError::internal("the unit of work is over"))
     }
 
     async fn execute(&mut self, sql: &str) -> Result<(), StoreError> {

@@ -160,7 +160,7 @@ pub(super) async fn capture(desk: &Desk, call: &Call, id: &str) -> Result<Answer
         Answer::Refused(refusal) => Ok(Answer::Refused(refusal)),
         Answer::Done(_) => match known(desk, id).await?.capture() {
             Some(capture) => Ok(Answer::Done(capture)),
-            None => Err(Doubt::Failed(format!("the capture of {id} is lost"))),
+            None => Err(Doubt::failed(format!("the capture of {id} is lost"))),
         },
     }
 }

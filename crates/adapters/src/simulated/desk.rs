@@ -7,8 +7,9 @@ use diesel::prelude::*;
 use diesel::result::Error as DieselError;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
+use lessor_domain::cause::tried;
 use lessor_domain::checkout::Refusal;
-use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ids::{BASE62, CheckoutPubId};
 use lessor_domain::ports::{Answer, Call, Doubt, Entropy, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -18,7 +19,6 @@ use crate::postgres::{PgDatabase, PgUnitOfWork, hash};
 
 /// Characters of an id behind its prefix: 142 bits.
 const ID_LENGTH: usize = 24;
-const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// What all simulated providers share.
 #[derive(Clone)]
@@ -55,23 +55,23 @@ enum Kept {
     Refused { code: String, message: String },
 }
 
-pub(super) fn doubt(error: &StoreError) -> Doubt {
+pub(super) fn doubt(error: StoreError) -> Doubt {
     match error {
-        StoreError::Unavailable(_) | StoreError::Contended => Doubt::Unreachable(error.to_string()),
-        _ => Doubt::Failed(error.to_string()),
+        StoreError::Unavailable(_) | StoreError::Contended => Doubt::unreachable(error),
+        _ => Doubt::failed(error),
     }
 }
 
 pub(super) fn query_doubt(error: DieselError) -> Doubt {
-    doubt(&crate::postgres::error::store_error(error))
+    doubt(crate::postgres::error::store_error(error))
 }
 
 /// Refuses calls of live mode: what is simulated must never open a real lease.
 pub(super) fn sandbox_only(mode: Mode) -> Result<(), Doubt> {
     match mode {
         Mode::Sandbox => Ok(()),
-        Mode::Live => Err(Doubt::Unconfigured(
-            "the simulated providers serve sandbox mode alone".to_owned(),
+        Mode::Live => Err(Doubt::unconfigured(
+            "the simulated providers serve sandbox mode alone",
         )),
     }
 }
@@ -91,7 +91,7 @@ impl Desk {
             // Six bits each; the two values without a character are drawn again, so
             // that all characters are equally likely.
             for byte in bytes {
-                if let Some(character) = ALPHABET.get(usize::from(byte & 63))
+                if let Some(character) = BASE62.get(usize::from(byte & 63))
                     && missing > 0
                 {
                     let _ = id.write_char(char::from(*character));
@@ -104,10 +104,7 @@ impl Desk {
 
     /// Begins work that no key recognizes.
     pub(super) async fn begin(&self) -> Result<PgUnitOfWork, Doubt> {
-        self.database
-            .begin_work()
-            .await
-            .map_err(|error| doubt(&error))
+        self.database.begin_work().await.map_err(doubt)
     }
 
     /// Takes the call in. The same key is the same work: who comes second waits for
@@ -151,7 +148,7 @@ impl Desk {
             .map_err(query_doubt)?;
         close(work).await?;
         if known != request {
-            return Err(Doubt::Failed(format!(
+            return Err(Doubt::failed(format!(
                 "the idempotency key {} came before with other parameters",
                 call.idempotency_key
             )));
@@ -162,22 +159,28 @@ impl Desk {
             Ok(Some(Kept::Refused { code, message })) => {
                 Ok(Opened::Answered(Answer::Refused(Refusal { code, message })))
             }
-            Ok(None) | Err(_) => Err(Doubt::Failed(format!(
-                "what was answered to {} cannot be read",
-                call.idempotency_key
-            ))),
+            unreadable => {
+                let what = format!(
+                    "what was answered to {} cannot be read",
+                    call.idempotency_key
+                );
+                Err(match unreadable.err() {
+                    Some(error) => Doubt::failed(tried(what, error)),
+                    None => Doubt::failed(what),
+                })
+            }
         }
     }
 }
 
 /// The connection of the work.
 pub(super) fn connection(work: &mut PgUnitOfWork) -> Result<&mut AsyncPgConnection, Doubt> {
-    work.connection().map_err(|error| doubt(&error))
+    work.connection().map_err(doubt)
 }
 
 /// Ends the work.
 pub(super) async fn close(work: PgUnitOfWork) -> Result<(), Doubt> {
-    work.finish().await.map_err(|error| doubt(&error))
+    work.finish().await.map_err(doubt)
 }
 
 impl Entry {
@@ -194,7 +197,7 @@ impl Entry {
                 message: message.clone(),
             },
         };
-        let kept = serde_json::to_value(kept).map_err(|error| Doubt::Failed(error.to_string()))?;
+        let kept = serde_json::to_value(kept).map_err(Doubt::failed)?;
         diesel::update(simulated_calls::table.find((self.operation, self.key.clone())))
             .set(simulated_calls::answer.eq(kept))
             .execute(self.connection()?)

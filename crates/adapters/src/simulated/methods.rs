@@ -4,6 +4,7 @@ use chrono::Datelike;
 use diesel::prelude::*;
 use diesel::upsert::excluded;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use lessor_domain::cause::tried;
 use lessor_domain::checkout::{PaymentMethod, Refusal};
 use lessor_domain::ids::CustomerPubId;
 use lessor_domain::ports::{Doubt, ProcessorCustomer};
@@ -75,7 +76,7 @@ pub(super) async fn find(
 
 fn read(details: Value) -> Result<PaymentMethod, Doubt> {
     serde_json::from_value(details)
-        .map_err(|error| Doubt::Failed(format!("a payment method cannot be read: {error}")))
+        .map_err(|error| Doubt::failed(tried("a payment method cannot be read", error)))
 }
 
 /// The customer's payment method that `wanted` names: one of theirs by its id, a
@@ -136,8 +137,7 @@ async fn add(
         exp_month: Some(12),
         exp_year: u16::try_from(now.year().saturating_add(VALID_FOR)).ok(),
     };
-    let details =
-        serde_json::to_value(&method).map_err(|error| Doubt::Failed(error.to_string()))?;
+    let details = serde_json::to_value(&method).map_err(Doubt::failed)?;
     diesel::insert_into(m::table)
         .values((
             m::id.eq(&method.id),

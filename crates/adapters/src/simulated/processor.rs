@@ -113,8 +113,7 @@ impl PaymentProcessor for SimulatedProcessor {
         call: &Call,
         variant: &ProcessorVariant,
     ) -> Result<Answer<()>, Doubt> {
-        let prices = serde_json::to_value(&variant.monthly)
-            .map_err(|error| Doubt::Failed(error.to_string()))?;
+        let prices = serde_json::to_value(&variant.monthly).map_err(Doubt::failed)?;
         self.push(call, &variant.product, prices).await
     }
 

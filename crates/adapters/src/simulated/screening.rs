@@ -142,8 +142,7 @@ impl DocumentSigner for SimulatedSigner {
         call: &Call,
         document: &LeaseDocument,
     ) -> Result<Answer<String>, Doubt> {
-        let quote = serde_json::to_value(document.quote)
-            .map_err(|error| Doubt::Failed(error.to_string()))?;
+        let quote = serde_json::to_value(document.quote).map_err(Doubt::failed)?;
         let parameters = [document.checkout.to_string(), quote.to_string()];
         match self
             .desk

@@ -5,9 +5,10 @@ use chrono::NaiveTime;
 use diesel::prelude::*;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
+use lessor_domain::cause::tried;
 use lessor_domain::checkout::Refusal;
 use lessor_domain::ids::CheckoutPubId;
-use lessor_domain::money::{Currency, Money};
+use lessor_domain::money::{Currency, CurrencyError, Money};
 use lessor_domain::ports::{
     Answer, Call, Doubt, OurIds, ProcessorEvent, ProcessorFact, Subscription, SubscriptionRequest,
 };
@@ -102,7 +103,7 @@ fn day_of(anchor: Day, cycle: i32) -> Result<Day, Doubt> {
     u32::try_from(cycle.saturating_sub(1))
         .ok()
         .and_then(|months| add_months(anchor, months))
-        .ok_or_else(|| Doubt::Failed("the subscription runs beyond the calendar".to_owned()))
+        .ok_or_else(|| Doubt::failed("the subscription runs beyond the calendar"))
 }
 
 /// Starts the checkout's subscription, or answers the one that it has.
@@ -130,7 +131,7 @@ pub(super) async fn create(
         .into_iter()
         .find(|subscription| subscription.id == id)
         .map(Answer::Done)
-        .ok_or_else(|| Doubt::Failed(format!("the subscription {id} is lost")))
+        .ok_or_else(|| Doubt::failed(format!("the subscription {id} is lost")))
 }
 
 async fn start(
@@ -413,9 +414,13 @@ struct InvoiceRow {
 
 impl InvoiceRow {
     fn into_invoice(self) -> Result<SimulatedInvoice, Doubt> {
-        let unreadable = || Doubt::Failed(format!("the invoice {} cannot be read", self.id));
-        let currency: Currency = self.currency.parse().map_err(|_| unreadable())?;
-        let cycle = u32::try_from(self.cycle).map_err(|_| unreadable())?;
+        let unreadable = || format!("the invoice {} cannot be read", self.id);
+        let currency: Currency = self
+            .currency
+            .parse()
+            .map_err(|error: CurrencyError| Doubt::failed(tried(unreadable(), error)))?;
+        let cycle =
+            u32::try_from(self.cycle).map_err(|error| Doubt::failed(tried(unreadable(), error)))?;
         let failure = match (self.failure_code, self.failure_message) {
             (Some(code), Some(message)) => Some(Refusal { code, message }),
             _ => None,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use lessor_adapters::postgres::{PgDatabase, PgSettings};
+use lessor_domain::cause::chain;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
@@ -85,12 +86,8 @@ async fn trusts(server: &Server, parameters: &str) -> bool {
         server.port,
         parameters.replace("CA", server.authority.to_str().unwrap())
     );
-    let error = PgDatabase::new(&PgSettings::new(url))
-        .unwrap()
-        .ping()
-        .await
-        .unwrap_err()
-        .to_string();
+    let database = PgDatabase::new(&PgSettings::new(url)).unwrap();
+    let error = chain(&database.ping().await.unwrap_err()).to_string();
     assert!(
         error.contains(REFUSAL) || error.contains("certificate"),
         "{error}"
@@ -140,11 +137,7 @@ async fn who_must_be_encrypted_does_not_speak_in_the_clear() {
         }
     });
     let url = format!("postgres://lessor@localhost:{port}/lessor?sslmode=require");
-    let error = PgDatabase::new(&PgSettings::new(url))
-        .unwrap()
-        .ping()
-        .await
-        .unwrap_err()
-        .to_string();
+    let database = PgDatabase::new(&PgSettings::new(url)).unwrap();
+    let error = chain(&database.ping().await.unwrap_err()).to_string();
     assert!(error.contains("does not support TLS"), "{error}");
 }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use lessor_adapters::postgres::{PgDatabase, PgSettings};
 use lessor_adapters::testing::TestDatabase;
+use lessor_domain::cause::chain;
 use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::{Database, StoreError, UniqueField, UnitOfWork};
 use tokio::sync::oneshot;
@@ -119,6 +120,33 @@ async fn a_unit_in_which_a_statement_failed_is_not_committed() {
     );
     let mut view = shop.database().read().await.unwrap();
     assert_eq!(view.customers().get(new.id).await.unwrap(), None);
+}
+
+/// What the domain decides by is the kind of error; what Postgres said is its cause.
+#[tokio::test]
+async fn what_postgres_says_is_the_cause() {
+    let shop = Shop::open().await;
+    shop.test
+        .execute("DROP TABLE pickup_locations CASCADE")
+        .await;
+    let mut view = shop.database().read().await.unwrap();
+    let failed = view.pickup_locations().list(shop.organization.id).await;
+    let Err(StoreError::Internal(cause)) = &failed else {
+        panic!("{failed:?}");
+    };
+    assert!(
+        matches!(
+            cause.downcast_ref(),
+            Some(diesel::result::Error::DatabaseError(..))
+        ),
+        "{cause:?}"
+    );
+    let error = failed.unwrap_err();
+    assert_eq!(error.to_string(), "the store failed");
+    assert_eq!(
+        chain(&error).to_string(),
+        r#"the store failed: relation "pickup_locations" does not exist"#
+    );
 }
 
 #[tokio::test]

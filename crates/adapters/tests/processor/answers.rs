@@ -1,6 +1,7 @@
 //! What answers are taken for: refusals, doubts, things nobody has heard of.
 
 use lessor_domain::access::Mode;
+use lessor_domain::cause::chain;
 use lessor_domain::ports::{Answer, Doubt, PaymentProcessor as _};
 use lessor_processor_double::{Fault, Rule};
 use serde_json::{Value, json};
@@ -12,6 +13,14 @@ fn answer(status: u16, error: &Value) -> Fault {
         status,
         headers: vec![("Request-Id".to_owned(), "req_told".to_owned())],
         body: json!({ "error": error }).to_string(),
+    }
+}
+
+/// Does the work, which has to fail, and answers why, with all causes.
+async fn failure(op: Op, rig: &Rig) -> String {
+    match op.run(rig, &rig.call("work")).await {
+        Err(doubt @ Doubt::Failed(_)) => chain(&doubt).to_string(),
+        other => panic!("{op:?} has not failed: {other:?}"),
     }
 }
 
@@ -78,10 +87,7 @@ async fn other_errors_are_doubts_that_say_what_support_asks_for() {
         let fault = answer(status, &error);
         rig.double
             .fault(Rule::always("POST", "/v1/payment_intents", fault));
-        let Err(doubt) = Op::Authorize.run(&rig, &rig.call("work")).await else {
-            panic!("{status} is no doubt");
-        };
-        let text = doubt.to_string();
+        let text = failure(Op::Authorize, &rig).await;
         for part in [&status.to_string(), kind, code, "amount", "req_told", "No."] {
             assert!(text.contains(part), "{text}: {part}");
         }
@@ -107,9 +113,7 @@ async fn an_answer_that_cannot_be_read_names_the_place() {
         let rig = op.prepare(Rig::new()).await;
         rig.double
             .fault(Rule::always("POST", "/v1/**", Fault::Merge { members }));
-        let Err(Doubt::Failed(text)) = op.run(&rig, &rig.call("work")).await else {
-            panic!("{op:?} is no doubt");
-        };
+        let text = failure(op, &rig).await;
         assert!(text.contains(&format!("at {path}:")), "{text}");
         assert!(text.contains("req_"), "{text}");
         // What cannot be read was done all the same: it is in doubt, and not undone.
@@ -157,9 +161,7 @@ async fn values_that_nobody_knows_are_kept() {
         let members = json!({ "status": "brand_new" });
         rig.double
             .fault(Rule::always("POST", "/v1/**", Fault::Merge { members }));
-        let Err(Doubt::Failed(text)) = op.run(&rig, &rig.call("work")).await else {
-            panic!("{op:?} is no doubt");
-        };
+        let text = failure(op, &rig).await;
         assert!(text.contains("brand_new"), "{op:?}: {text}");
     }
     let rig = Op::Subscribe.prepare(Rig::new()).await;

@@ -9,9 +9,9 @@ use serde::de::{
     VariantAccess, Visitor,
 };
 
+use super::decimal::plain_decimal;
 use super::fault::Fault;
 use super::json::{Node, Value};
-use crate::fields::decimal::plain_decimal;
 
 /// The newtype name by which a type asks for the text of a number or a string.
 pub(crate) const SCALAR: &str = "$lessor::Scalar";

@@ -51,6 +51,7 @@
 //!   client that goes away drops the handler.
 
 mod de;
+pub(crate) mod decimal;
 mod extract;
 pub(crate) mod fault;
 pub(crate) mod json;

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
 use chrono::SecondsFormat;
+use lessor_domain::cause::chain;
 use lessor_domain::ports::StoreError;
 use lessor_domain::services::Error;
 use lessor_domain::time::Timestamp;
@@ -181,19 +182,10 @@ fn to_stderr(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// The error and its causes in one line; many messages hold their cause already.
+/// The error and its causes in one line.
 fn with_causes(error: &anyhow::Error) -> String {
-    let mut text = String::new();
-    for cause in error.chain() {
-        let cause = cause.to_string();
-        if text.contains(&cause) {
-            continue;
-        }
-        if !text.is_empty() {
-            text.push_str(": ");
-        }
-        text.push_str(&cause);
-    }
+    let error: &(dyn std::error::Error + 'static) = error.as_ref();
+    let text = chain(error).to_string();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

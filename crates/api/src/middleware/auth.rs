@@ -1,6 +1,7 @@
 //! The layer around `/v1`: no request passes without a key that is in force.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -9,9 +10,12 @@ use actix_web::middleware::Next;
 use actix_web::web::Data;
 use actix_web::{Error, HttpMessage as _};
 use lessor_domain::access::Access;
+use lessor_domain::cause::chain;
+use lessor_domain::ports::{KeyHolder, StoreError};
+use lessor_domain::time::Timestamp;
 
-use crate::authentication::authenticate;
 use crate::error::ApiError;
+use crate::keys::SecretKey;
 use crate::middleware::RouteTable;
 use crate::state::AppState;
 
@@ -23,7 +27,8 @@ pub(crate) struct Caller(pub(crate) Arc<Access>);
 /// unknown path without a key is a 401 too.
 ///
 /// # Errors
-/// See [`authenticate`]; 400 for a query parameter that the operation does not have.
+/// 401 for anything but a key that is in force now, 429 when it was used too often, 503 when it
+/// cannot be looked up; 400 for a query parameter that the operation does not have.
 pub async fn require_key(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -44,6 +49,52 @@ pub async fn require_key(
         }
         Err(error) => Ok(request.error_response(error)),
     }
+}
+
+/// Who the holder of the key acts for.
+///
+/// # Errors
+/// 401 for anything but a key that is in force now, 429 when it was used too often, 503 when it
+/// cannot be looked up.
+async fn authenticate(state: &AppState, key: &str) -> Result<Arc<Access>, ApiError> {
+    let key = SecretKey::parse(key).ok_or_else(ApiError::unauthorized)?;
+    let found = state
+        .keys
+        .find(&*state.reads, key.hash())
+        .await
+        .map_err(|error| match &*error {
+            StoreError::Unavailable(_) => ApiError::unavailable(Duration::from_secs(1), error),
+            _ => ApiError::internal(error),
+        })?
+        .ok_or_else(ApiError::unauthorized)?;
+    let now = state.ports.clock.now();
+    if !found.holder.key.is_valid_at(now) {
+        return Err(ApiError::unauthorized());
+    }
+    if let Some(limits) = &state.limits {
+        limits.check(found.holder.key.id)?;
+    }
+    note_use(state, &found.holder, now).await;
+    Ok(Arc::clone(&found.access))
+}
+
+/// Notes that the key was used, now and then; the request does not wait for it.
+async fn note_use(state: &AppState, holder: &KeyHolder, now: Timestamp) {
+    if !state.keys.claim_note(holder, now).await {
+        return;
+    }
+    let id = holder.key.id;
+    let database = Arc::clone(&state.ports.database);
+    state.mutations.detach(async move {
+        let touch = async {
+            let mut work = database.begin().await?;
+            work.keys().touch(id, now).await?;
+            work.commit().await
+        };
+        if let Err(error) = touch.await {
+            tracing::warn!(key = %id, error = %chain(&error), "the use of an API key was not noted");
+        }
+    });
 }
 
 /// The one bearer token of the request.

@@ -1,6 +1,5 @@
 //! The outermost layer: every request gets an id, a span and an answer in the documented shape.
 
-use std::any::Any;
 use std::future::{Ready, ready};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -19,26 +18,9 @@ use futures_util::FutureExt as _;
 use tracing::Instrument as _;
 
 use crate::error::ApiError;
+use crate::public_url::PublicUrl;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
-
-/// The address under which clients reach the service, without a trailing slash. App data.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PublicUrl(Arc<str>);
-
-impl PublicUrl {
-    /// Takes an address with or without its trailing slash.
-    #[must_use]
-    pub fn new(url: &str) -> Self {
-        Self(url.trim_end_matches('/').into())
-    }
-
-    /// The address without a trailing slash.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
 
 /// The id of a request. It is made here and never taken from the client, so that one id means one
 /// request in the logs.
@@ -92,9 +74,7 @@ pub async fn context(
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let started = Instant::now();
     let id = RequestId::generate();
-    let public_url = request
-        .app_data::<PublicUrl>()
-        .map(|url| Arc::clone(&url.0));
+    let public_url = request.app_data::<PublicUrl>().map(PublicUrl::shared);
     let envelope = Envelope {
         id: id.clone(),
         public_url: public_url.unwrap_or_default(),
@@ -117,9 +97,7 @@ pub async fn context(
         let result = match answered {
             Ok(Ok(response)) => Ok(envelope.finish(response.map_into_boxed_body())),
             Ok(Err(error)) => Err(envelope.rendered(&error)),
-            Err(panic) => {
-                Err(envelope.rendered(&ApiError::internal(panic_message(&*panic)).into()))
-            }
+            Err(panic) => Err(envelope.rendered(&ApiError::panicked(&*panic).into())),
         };
         let status = match &result {
             Ok(response) => response.status(),
@@ -177,15 +155,6 @@ impl Drop for InFlight {
     fn drop(&mut self) {
         metrics::gauge!("http_requests_in_flight").decrement(1);
     }
-}
-
-pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
-    let text = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("of unknown kind");
-    format!("panic: {text}")
 }
 
 /// What only the request knows about its answer.

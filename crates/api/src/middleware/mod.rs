@@ -6,6 +6,5 @@ mod fallback;
 
 pub(crate) use auth::Caller;
 pub use auth::require_key;
-pub(crate) use context::panic_message;
-pub use context::{PublicUrl, RequestId, context};
+pub use context::{RequestId, context};
 pub use fallback::{RouteTable, fallback};

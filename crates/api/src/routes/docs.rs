@@ -90,7 +90,7 @@ fn vendored(name: &str) -> Result<(&'static str, Bytes), ApiError> {
     match utoipa_swagger_ui::serve(name, config) {
         Ok(Some(file)) => Ok((content_type, Bytes::from(file.bytes.into_owned()))),
         Ok(None) => Err(ApiError::not_found("file")),
-        Err(error) => Err(ApiError::internal(error)),
+        Err(error) => Err(ApiError::internal(error.to_string())),
     }
 }
 

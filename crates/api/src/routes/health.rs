@@ -1,5 +1,6 @@
 //! Whether the service lives, whether it can work, and how it does.
 
+use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -17,7 +18,9 @@ use crate::telemetry::Metrics;
 /// How long the readiness check may take.
 const READY_WITHIN: Duration = Duration::from_secs(2);
 
-type Check = dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync;
+/// What is not ready, and why.
+type NotReady = Box<dyn Error + Send + Sync>;
+type Check = dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), NotReady>> + Send>> + Send + Sync;
 
 /// Asks whether what the service needs can be reached. App data.
 #[derive(Clone)]
@@ -28,15 +31,15 @@ impl Readiness {
     pub fn new<F, R>(check: F) -> Self
     where
         F: Fn() -> R + Send + Sync + 'static,
-        R: Future<Output = Result<(), String>> + Send + 'static,
+        R: Future<Output = Result<(), NotReady>> + Send + 'static,
     {
         Self(Arc::new(move || Box::pin(check())))
     }
 
-    async fn check(&self) -> Result<(), String> {
+    async fn check(&self) -> Result<(), NotReady> {
         match tokio::time::timeout(READY_WITHIN, (self.0)()).await {
             Ok(result) => result,
-            Err(_) => Err("the readiness check took too long".to_owned()),
+            Err(_) => Err("the readiness check took too long".into()),
         }
     }
 }

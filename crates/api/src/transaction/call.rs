@@ -8,6 +8,7 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest, HttpResponse, dev};
 use futures_util::future::BoxFuture;
 use lessor_domain::access::{Access, Permission};
+use lessor_domain::cause::chain;
 use lessor_domain::ports::{IdempotencyKey, StoreError, UnitOfWork};
 use lessor_domain::services::{Context, Error};
 use serde::Serialize;
@@ -188,7 +189,7 @@ impl Call {
             let finished = match finished {
                 Ok(Some(record)) => Answer::ok(&record),
                 Ok(None) => interim.ok_or_else(|| {
-                    StoreError::Internal("the second phase gave no answer".to_owned()).into()
+                    StoreError::internal("the second phase gave no answer").into()
                 }),
                 Err(error) => Err(error),
             };
@@ -201,7 +202,7 @@ impl Call {
                 (Err(_), Some(once)) => runner.forget(once).await,
             };
             if let Err(error) = kept {
-                tracing::warn!(%error, "the answer is not kept for a repetition of the request");
+                tracing::warn!(error = %chain(&error), "the answer is not kept for a repetition of the request");
             }
             Ok(finished?)
         });

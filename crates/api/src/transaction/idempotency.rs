@@ -12,6 +12,7 @@ use actix_web::HttpRequest;
 use actix_web::http::Method;
 use chrono::TimeDelta;
 use lessor_domain::access::Permission;
+use lessor_domain::cause::tried;
 use lessor_domain::ports::{IdempotencyKey, StoreError, StoredAnswer, UnitOfWork};
 use lessor_domain::services::{Context, Error};
 use lessor_domain::time::Timestamp;
@@ -48,7 +49,7 @@ impl Answer {
 
     pub(super) fn ok(record: &impl Serialize) -> Result<Self, Error> {
         let body = serde_json::to_vec(record)
-            .map_err(|error| StoreError::Internal(format!("an answer is not JSON: {error}")))?;
+            .map_err(|error| StoreError::internal(tried("an answer is not JSON", error)))?;
         Ok(Self {
             status: 200,
             body,

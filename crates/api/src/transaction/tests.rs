@@ -338,7 +338,7 @@ async fn work_that_met_anothers_is_done_again() {
     // Whether this one was done is not known: it is not done again by itself.
     toys.bench
         .database
-        .fail_commits(1, || StoreError::Unavailable("gone".into()));
+        .fail_commits(1, || StoreError::unavailable("gone"));
     let before = toys.done();
     let put = TestRequest::put().uri("/v1/toys/1");
     assert_eq!(toys.send(put, toys.bench.key()).await.status, 503);

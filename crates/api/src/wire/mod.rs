@@ -18,7 +18,7 @@ pub use enums::{
 };
 pub(crate) use list::unknown_start;
 pub use list::{Paging, listed};
-pub use path::{PathId, PathRef};
+pub use path::PathId;
 pub use text::{DateText, DateTimeText, DecimalString, MoneyText};
 
 use std::fmt::Display;

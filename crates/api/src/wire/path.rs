@@ -15,9 +15,6 @@ use crate::query::Segment;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathId<T>(Option<T>);
 
-/// Like [`PathId`], of a record that has a number as well.
-pub type PathRef<T> = PathId<T>;
-
 impl<T> PathId<T> {
     /// The id.
     ///

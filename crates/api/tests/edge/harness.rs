@@ -12,8 +12,9 @@ use lessor::app::{self, AppParts};
 use lessor::body::{Body, BodyLimits, OptionalBody};
 use lessor::error::{ApiError, DOCS_PATH};
 use lessor::fields::{DecimalText, Limit, List, Offset, Patch, Prose, Table, Text, WebUrl};
-use lessor::middleware::{PublicUrl, RequestId};
+use lessor::middleware::RequestId;
 use lessor::mutation::Mutations;
+use lessor::public_url::PublicUrl;
 use lessor::query::{QueryParams, Segment};
 use lessor::routes::health::Readiness;
 use lessor::server::{self, ServerSettings};
@@ -344,7 +345,7 @@ impl Server {
                 if ready {
                     Ok(())
                 } else {
-                    Err("secret host refuses".to_owned())
+                    Err("secret host refuses".into())
                 }
             }),
             metrics: setup.metrics,

@@ -49,9 +49,8 @@ pub use processor::{
 };
 pub use processor_event::{OurIds, ProcessorEvent, ProcessorFact};
 pub use providers::{
-    CarrierDetector, CreditChecker, DocumentSigner, Doubt, FormatDetector, IdentityResult,
-    IdentitySession, IdentityVerifier, LeaseDocument, Person, ProviderSet, Providers,
-    ShipmentTracker,
+    CarrierDetector, CreditChecker, DocumentSigner, Doubt, IdentityResult, IdentitySession,
+    IdentityVerifier, LeaseDocument, Person, ProviderSet, Providers, ShipmentTracker,
 };
 pub use store_error::{StoreError, UniqueField};
 pub use tracking::TrackingStore;

@@ -1,5 +1,6 @@
 //! Identity verification, credit checks, signatures and carriers.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -7,23 +8,43 @@ use async_trait::async_trait;
 use super::{Answer, Call, PaymentProcessor};
 use crate::access::Mode;
 use crate::address::Address;
+use crate::cause::Cause;
 use crate::checkout::Tracking;
-use crate::fulfillment::{Carrier, CarrierError, Reported, TrackingNumber, detect};
+use crate::fulfillment::{Carrier, CarrierError, Reported, TrackingNumber};
 use crate::ids::{CheckoutPubId, CustomerPubId};
 use crate::pricing::Quote;
 
-/// Nobody knows whether the work was done: ask again with the same key.
+/// Nobody knows whether the work was done: ask again with the same key. What the
+/// provider said, or the way to it, is the error's source;
+/// [`chain`](crate::cause::chain) tells it all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Doubt {
     /// The provider could not be reached, or did not answer in time.
-    #[error("the provider could not be reached: {0}")]
-    Unreachable(String),
+    #[error("the provider could not be reached")]
+    Unreachable(#[source] Cause),
     /// The provider answered what could not be understood, or that it failed.
-    #[error("the provider failed: {0}")]
-    Failed(String),
+    #[error("the provider failed")]
+    Failed(#[source] Cause),
     /// No provider is set up for the mode.
-    #[error("no provider is configured: {0}")]
-    Unconfigured(String),
+    #[error("no provider is configured")]
+    Unconfigured(#[source] Cause),
+}
+
+impl Doubt {
+    /// [`Doubt::Unreachable`], of what was met on the way.
+    pub fn unreachable(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Unreachable(Cause::new(error))
+    }
+
+    /// [`Doubt::Failed`], of what the provider answered.
+    pub fn failed(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Failed(Cause::new(error))
+    }
+
+    /// [`Doubt::Unconfigured`], of what is missing.
+    pub fn unconfigured(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Unconfigured(Cause::new(error))
+    }
 }
 
 /// Somebody who is to be verified or checked.
@@ -124,18 +145,14 @@ pub trait ShipmentTracker: Send + Sync {
 /// Tells carriers by their numbers.
 #[cfg_attr(feature = "mock", mockall::automock)]
 pub trait CarrierDetector: Send + Sync {
-    /// The carrier of the number.
+    /// The carrier of the number. It is told at once, from the number alone: nobody is
+    /// asked, and the same number is always the same carrier's.
+    ///
+    /// # Errors
+    /// [`CarrierError::None`] when the number has the form of none of our carriers;
+    /// [`CarrierError::Ambiguous`] when a carrier that Lessor does not track has the
+    /// same form and the number is good for both.
     fn detect(&self, number: &TrackingNumber) -> Result<Carrier, CarrierError>;
-}
-
-/// Tells carriers by structure and check digit alone.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct FormatDetector;
-
-impl CarrierDetector for FormatDetector {
-    fn detect(&self, number: &TrackingNumber) -> Result<Carrier, CarrierError> {
-        detect(number)
-    }
 }
 
 /// The providers of one mode.

@@ -1,5 +1,8 @@
 //! What can go wrong in a store.
 
+use std::error::Error;
+
+use crate::cause::Cause;
 use crate::names::named_enum;
 
 named_enum! {
@@ -24,7 +27,8 @@ named_enum! {
     }
 }
 
-/// Why a store did not do what it was asked.
+/// Why a store did not do what it was asked. What the database said is the error's
+/// source; [`chain`](crate::cause::chain) tells it all.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Something that must be unique is taken.
@@ -40,8 +44,8 @@ pub enum StoreError {
     #[error("the work met another's and has to be tried again")]
     Contended,
     /// The store cannot be reached, or is overloaded.
-    #[error("the store is not available: {0}")]
-    Unavailable(String),
+    #[error("the store is not available")]
+    Unavailable(#[source] Cause),
     /// The record holds what it must not.
     #[error("{table}.{column} of {row} holds what it must not: {problem}")]
     Corrupt {
@@ -55,6 +59,18 @@ pub enum StoreError {
         problem: String,
     },
     /// Anything else: a defect.
-    #[error("the store failed: {0}")]
-    Internal(String),
+    #[error("the store failed")]
+    Internal(#[source] Cause),
+}
+
+impl StoreError {
+    /// [`StoreError::Unavailable`], of what the store met.
+    pub fn unavailable(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Unavailable(Cause::new(error))
+    }
+
+    /// [`StoreError::Internal`], of what the store met.
+    pub fn internal(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Internal(Cause::new(error))
+    }
 }

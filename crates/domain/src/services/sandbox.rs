@@ -426,8 +426,8 @@ impl Sandbox {
             {
                 Some(Delivered::Done) => return Ok(()),
                 Some(Delivered::Later(_) | Delivered::Buried) => {
-                    return Err(Error::Provider(Doubt::Failed(
-                        "it did not answer as expected; see lessor outbox list".to_owned(),
+                    return Err(Error::Provider(Doubt::failed(
+                        "it did not answer as expected; see lessor outbox list",
                     )));
                 }
                 None => {
@@ -445,8 +445,8 @@ impl Sandbox {
                 }
             }
         }
-        Err(Error::Provider(Doubt::Unreachable(
-            "another worker has been at the same step for too long".to_owned(),
+        Err(Error::Provider(Doubt::unreachable(
+            "another worker has been at the same step for too long",
         )))
     }
 

@@ -12,12 +12,12 @@ use chrono::TimeDelta;
 
 use crate::access::Mode;
 use crate::checkout::{PaymentMethod, Refusal, Tracking};
-use crate::fulfillment::Reported;
+use crate::fulfillment::{Carrier, CarrierError, Reported, TrackingNumber};
 use crate::ids::CheckoutPubId;
 use crate::money::Money;
 use crate::ports::{
-    Answer, Authorization, Call, Capture, CreditChecker, DepositRequest, DocumentSigner, Doubt,
-    FormatDetector, IdentityResult, IdentitySession, IdentityVerifier, LeaseDocument,
+    Answer, Authorization, Call, Capture, CarrierDetector, CreditChecker, DepositRequest,
+    DocumentSigner, Doubt, IdentityResult, IdentitySession, IdentityVerifier, LeaseDocument,
     PaymentProcessor, Person, ProcessorCustomer, ProcessorProduct, ProcessorVariant, ProviderSet,
     Providers, ShipmentTracker, Subscription, SubscriptionRequest, Voided,
 };
@@ -102,10 +102,10 @@ impl<T: Clone> Script<T> {
             ),
             Some(Reply::Lost(value)) => (
                 Answer::Done(value),
-                Some(Doubt::Unreachable("the answer was lost".to_owned())),
+                Some(Doubt::unreachable("the answer was lost")),
             ),
             Some(Reply::Unreachable) => {
-                return Err(Doubt::Unreachable("scripted to be unreachable".to_owned()));
+                return Err(Doubt::unreachable("scripted to be unreachable"));
             }
         };
         inner
@@ -427,6 +427,25 @@ impl ShipmentTracker for FakeShipmentTracker {
     }
 }
 
+/// Tells carriers by how their numbers begin, and knows no check digit: `1Z` is UPS. Of
+/// twelve digits, those that begin with 6 to 9 are FedEx's, and the others may be of
+/// somebody whom Lessor does not track. Whatever else is nobody's.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FakeCarrierDetector;
+
+impl CarrierDetector for FakeCarrierDetector {
+    fn detect(&self, number: &TrackingNumber) -> Result<Carrier, CarrierError> {
+        let number = number.as_str().as_bytes();
+        let is_express = number.len() == 12 && number.iter().all(u8::is_ascii_digit);
+        match number {
+            [b'1', b'Z', ..] => Ok(Carrier::Ups),
+            [b'6'..=b'9', ..] if is_express => Ok(Carrier::Fedex),
+            _ if is_express => Err(CarrierError::Ambiguous),
+            _ => Err(CarrierError::None),
+        }
+    }
+}
+
 /// One of each provider, the same in both modes.
 #[derive(Debug, Clone, Default)]
 pub struct FakeProviders {
@@ -456,7 +475,7 @@ impl FakeProviders {
             live: providers.clone(),
             sandbox: providers,
             tracker: Some(Arc::<FakeShipmentTracker>::clone(&self.tracker)),
-            carriers: Arc::new(FormatDetector),
+            carriers: Arc::new(FakeCarrierDetector),
         }
     }
 }

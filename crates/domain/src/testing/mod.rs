@@ -15,8 +15,8 @@ pub use builders::{
     ProductBuilder, VariantBuilder,
 };
 pub use fakes::{
-    FakeCreditChecker, FakeIdentityVerifier, FakeProcessor, FakeProviders, FakeShipmentTracker,
-    FakeSigner, Recorded, Reply, Script,
+    FakeCarrierDetector, FakeCreditChecker, FakeIdentityVerifier, FakeProcessor, FakeProviders,
+    FakeShipmentTracker, FakeSigner, Recorded, Reply, Script,
 };
 pub use fixtures::Fixtures;
 pub use memory::MemoryDatabase;

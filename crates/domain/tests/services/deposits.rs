@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use lessor_domain::checkout::Lifecycle;
-use lessor_domain::ports::{Authorization, Clock, Voided};
+use lessor_domain::ports::{Authorization, Clock, JobFilter, Voided};
 use lessor_domain::services::checkouts::cancel_checkout;
 use lessor_domain::testing::Reply;
 
@@ -53,6 +53,19 @@ async fn a_lost_answer_is_asked_for_again_under_the_same_key() {
     assert_eq!(
         world.read(order.id).await.lifecycle(),
         Lifecycle::DepositProcessing
+    );
+    let jobs = world
+        .begin()
+        .await
+        .outbox()
+        .list(&JobFilter::default(), 100)
+        .await
+        .unwrap();
+    let said: Vec<_> = jobs.into_iter().filter_map(|job| job.last_error).collect();
+    assert_eq!(
+        said,
+        ["the provider could not be reached: the answer was lost"],
+        "who looks after the outbox reads what it came of"
     );
     world.clock.advance(TimeDelta::minutes(1));
     world.work().await;

@@ -3,9 +3,10 @@
 use chrono::TimeDelta;
 use lessor_domain::checkout::{Checkout, Lifecycle};
 use lessor_domain::fulfillment::{EventOrigin, Reported, TrackingStatus};
-use lessor_domain::ports::{Clock, FormatDetector};
+use lessor_domain::ports::Clock;
 use lessor_domain::services::Error;
 use lessor_domain::services::fulfillment::{Fulfill, fulfill, report};
+use lessor_domain::testing::FakeCarrierDetector;
 
 use crate::world::World;
 
@@ -21,7 +22,7 @@ async fn ship(world: &World, checkout: &Checkout, number: Option<&str>) -> Resul
     let shipped = fulfill(
         uow.as_mut(),
         &world.ctx(),
-        &FormatDetector,
+        &FakeCarrierDetector,
         checkout.id,
         input,
     )

@@ -1,11 +1,13 @@
 //! One HTTP client for every call: keys, version, time limits, retries, errors.
 
+use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::DateTime;
 use lessor_domain::access::Mode;
+use lessor_domain::cause::{Cause, chain};
 use reqwest::header::{
     AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderValue, RETRY_AFTER, USER_AGENT,
 };
@@ -185,7 +187,7 @@ impl Client {
         Q: Serialize + Sync + ?Sized,
     {
         let mut url = self.url(path)?;
-        let query = form::encode(query).map_err(|error| CallError::Request(error.to_string()))?;
+        let query = form::encode(query).map_err(unmade)?;
         url.set_query((!query.is_empty()).then_some(query.as_str()));
         self.send(Request {
             mode,
@@ -209,7 +211,7 @@ impl Client {
         T: DeserializeOwned,
         P: Serialize + Sync + ?Sized,
     {
-        let body = form::encode(params).map_err(|error| CallError::Request(error.to_string()))?;
+        let body = form::encode(params).map_err(unmade)?;
         self.send(Request {
             mode,
             method: Method::POST,
@@ -232,7 +234,7 @@ impl Client {
         P: Serialize + Sync + ?Sized,
     {
         let mut url = self.url(path)?;
-        let query = form::encode(params).map_err(|error| CallError::Request(error.to_string()))?;
+        let query = form::encode(params).map_err(unmade)?;
         url.set_query((!query.is_empty()).then_some(query.as_str()));
         self.send(Request {
             mode,
@@ -247,14 +249,14 @@ impl Client {
     fn url(&self, path: &[&str]) -> Result<Url, CallError> {
         // Ids are parts of paths: one that is none would name another resource.
         if let Some(part) = path.iter().find(|part| !is_path_part(part)) {
-            return Err(CallError::Request(format!(
+            return Err(unmade(format!(
                 "`{}` is no id of the processor's",
                 part.escape_debug()
             )));
         }
         let mut url = self.base.clone();
         url.path_segments_mut()
-            .map_err(|()| CallError::Request("the base URL has no path".to_owned()))?
+            .map_err(|()| unmade("the base URL has no path"))?
             .pop_if_empty()
             .push("v1")
             .extend(path);
@@ -286,8 +288,8 @@ impl Client {
         };
         let reply = result.inspect_err(|error| {
             tracing::warn!(
-                method = %request.method, path = request.url.path(), made, %error,
-                "the processor cannot be asked"
+                method = %request.method, path = request.url.path(), made,
+                error = %chain(error), "the processor cannot be asked"
             );
         })?;
         if reply.is_success() {
@@ -352,7 +354,7 @@ impl Reply {
         let mut json = serde_json::Deserializer::from_slice(&self.body);
         serde_path_to_error::deserialize(&mut json).map_err(|error| CallError::Decode {
             path: error.path().to_string(),
-            message: error.inner().to_string(),
+            source: error.into_inner(),
             request_id: self.request_id,
         })
     }
@@ -426,13 +428,9 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 
 fn transport(error: reqwest::Error) -> CallError {
     // The URL is left out: it may carry an e-mail address.
-    let error = error.without_url();
-    let mut message = error.to_string();
-    let mut source = std::error::Error::source(&error);
-    while let Some(cause) = source {
-        message.push_str(": ");
-        message.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    CallError::Transport(message)
+    CallError::Transport(error.without_url())
+}
+
+fn unmade(error: impl Into<Box<dyn Error + Send + Sync>>) -> CallError {
+    CallError::Request(Cause::new(error))
 }

@@ -8,11 +8,11 @@ use lessor_domain::time::Timestamp;
 use serde::Serialize;
 
 use super::client::Client;
-use super::error::{CallError, done, settle};
+use super::error::{CallError, done, refusal, settle};
 use super::ids::{self, Ids};
 use super::once::{self, Work};
-use super::payment_methods::{self, TEST_METHOD};
-use super::wire::{Expandable, IntentStatus, Metadata, Page, PaymentError, PaymentIntent};
+use super::payment_methods::{self, AutomaticMethods, TEST_METHOD};
+use super::wire::{Expandable, IntentStatus, Metadata, Page, PaymentIntent};
 use super::{amount, catalog, customers};
 
 /// How long an authorization lasts when the processor does not say.
@@ -40,20 +40,6 @@ struct IntentParams<'a> {
     off_session: Option<bool>,
     expand: [&'static str; 2],
     metadata: Metadata,
-}
-
-/// Methods that need no redirect.
-#[derive(Serialize)]
-pub(super) struct AutomaticMethods {
-    enabled: bool,
-    allow_redirects: &'static str,
-}
-
-impl AutomaticMethods {
-    pub(super) const WITHOUT_REDIRECT: Self = Self {
-        enabled: true,
-        allow_redirects: "never",
-    };
 }
 
 #[derive(Serialize)]
@@ -280,18 +266,6 @@ fn captured(call: &Call, intent: &PaymentIntent) -> Capture {
     }
 }
 
-/// The reason of a payment that failed.
-pub(super) fn refusal(error: Option<&PaymentError>) -> Refusal {
-    Refusal {
-        code: error
-            .and_then(|error| error.code.clone())
-            .unwrap_or_else(|| "payment_refused".to_owned()),
-        message: error
-            .and_then(|error| error.message.clone())
-            .unwrap_or_else(|| "The payment was refused.".to_owned()),
-    }
-}
-
 /// The authorization is no more.
 fn gone(intent: &PaymentIntent) -> Refusal {
     let reason = intent.cancellation_reason.as_deref();
@@ -312,10 +286,10 @@ fn is_over(intent: &PaymentIntent) -> bool {
 }
 
 fn unexpected(id: &str, status: &IntentStatus) -> Doubt {
-    Doubt::Failed(format!("{id} is {}", status.as_str()))
+    Doubt::failed(format!("{id} is {}", status.as_str()))
 }
 
 pub(super) fn instant(seconds: i64) -> Result<Timestamp, Doubt> {
     Timestamp::from_timestamp(seconds, 0)
-        .ok_or_else(|| Doubt::Failed(format!("{seconds} is no time")))
+        .ok_or_else(|| Doubt::failed(format!("{seconds} is no time")))
 }

@@ -3,9 +3,12 @@
 use std::fmt;
 
 use lessor_domain::access::Mode;
+use lessor_domain::cause::Cause;
 use lessor_domain::checkout::Refusal;
 use lessor_domain::ports::{Answer, Doubt};
 use serde::Deserialize;
+
+use super::wire::PaymentError;
 
 /// Codes of declines, wherever they come with another status than 402.
 const DECLINES: &[&str] = &[
@@ -183,21 +186,21 @@ impl fmt::Display for ApiError {
 }
 
 /// A call that brought no usable answer.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub(super) enum CallError {
     /// Nobody answered, or not in time.
-    #[error("{0}")]
-    Transport(String),
+    #[error("no answer came")]
+    Transport(#[source] reqwest::Error),
     /// The processor answered an error.
     #[error("{0}")]
     Api(Box<ApiError>),
     /// The answer could not be read.
-    #[error("the answer cannot be read at {path}: {message} (request {})", request_id.as_deref().unwrap_or("unknown"))]
+    #[error("the answer to request {} cannot be read at {path}", request_id.as_deref().unwrap_or("of unknown id"))]
     Decode {
         /// Where in the answer, such as `data[0].amount`.
         path: String,
         /// What is wrong there.
-        message: String,
+        source: serde_json::Error,
         /// The processor's id of the request.
         request_id: Option<String>,
     },
@@ -205,8 +208,8 @@ pub(super) enum CallError {
     #[error("there is no key for the {0} mode")]
     NoKey(Mode),
     /// The request cannot be made of what was asked for.
-    #[error("{0}")]
-    Request(String),
+    #[error("the request cannot be made")]
+    Request(#[source] Cause),
 }
 
 impl CallError {
@@ -223,10 +226,10 @@ impl CallError {
 impl From<CallError> for Doubt {
     fn from(error: CallError) -> Self {
         match error {
-            CallError::Transport(_) => Self::Unreachable(error.to_string()),
-            CallError::NoKey(_) => Self::Unconfigured(error.to_string()),
+            CallError::Transport(_) => Self::unreachable(error),
+            CallError::NoKey(_) => Self::unconfigured(error),
             CallError::Api(_) | CallError::Decode { .. } | CallError::Request(_) => {
-                Self::Failed(error.to_string())
+                Self::failed(error)
             }
         }
     }
@@ -240,6 +243,18 @@ pub(super) fn settle<T>(result: Result<T, CallError>) -> Result<Answer<T>, Doubt
             Some(refusal) => Ok(Answer::Refused(refusal)),
             None => Err(error.into()),
         },
+    }
+}
+
+/// The reason of a payment that failed.
+pub(super) fn refusal(error: Option<&PaymentError>) -> Refusal {
+    Refusal {
+        code: error
+            .and_then(|error| error.code.clone())
+            .unwrap_or_else(|| "payment_refused".to_owned()),
+        message: error
+            .and_then(|error| error.message.clone())
+            .unwrap_or_else(|| "The payment was refused.".to_owned()),
     }
 }
 

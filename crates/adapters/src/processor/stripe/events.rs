@@ -9,7 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::amount;
-use super::deposits::{expiry, refusal};
+use super::deposits::expiry;
+use super::error::refusal;
 use super::identity::result_of;
 use super::ids::ours;
 use super::wire::{

@@ -81,7 +81,7 @@ pub(super) async fn result(client: &Client, mode: Mode, id: &str) -> Result<Iden
     let path = ["identity", "verification_sessions", id];
     let session: VerificationSession = client.get(mode, &path, &()).await?;
     result_of(&session)
-        .ok_or_else(|| Doubt::Failed(format!("{} is {}", session.id, session.status.as_str())))
+        .ok_or_else(|| Doubt::failed(format!("{} is {}", session.id, session.status.as_str())))
 }
 
 /// What the session says; nothing when its status is not known here.

@@ -7,8 +7,7 @@ use serde::Serialize;
 
 use super::client::Client;
 use super::customers;
-use super::deposits::{self, AutomaticMethods};
-use super::error::{CallError, done, settle};
+use super::error::{CallError, done, refusal, settle};
 use super::ids::{self, Ids};
 use super::once::{self, Work};
 use super::wire::{Expandable, IntentStatus, Metadata, Page, PaymentMethod, SetupIntent};
@@ -17,6 +16,20 @@ use super::wire::{Expandable, IntentStatus, Metadata, Page, PaymentMethod, Setup
 pub(super) const TEST_METHOD: &str = "pm_card_visa";
 /// Names of the sandbox's cards begin so; each use makes a new method of them.
 const TEST_METHODS: &str = "pm_card_";
+
+/// Methods that need no redirect.
+#[derive(Serialize)]
+pub(super) struct AutomaticMethods {
+    enabled: bool,
+    allow_redirects: &'static str,
+}
+
+impl AutomaticMethods {
+    pub(super) const WITHOUT_REDIRECT: Self = Self {
+        enabled: true,
+        allow_redirects: "never",
+    };
+}
 
 #[derive(Serialize)]
 struct SetupParams<'a> {
@@ -140,10 +153,10 @@ async fn attach(
             code: "authentication_required".to_owned(),
             message: "The bank asks the customer to authenticate.".to_owned(),
         })),
-        (IntentStatus::RequiresPaymentMethod | IntentStatus::Canceled, _) => Ok(Answer::Refused(
-            deposits::refusal(setup.last_setup_error.as_ref()),
-        )),
-        (other, _) => Err(Doubt::Failed(format!("{} is {}", setup.id, other.as_str()))),
+        (IntentStatus::RequiresPaymentMethod | IntentStatus::Canceled, _) => {
+            Ok(Answer::Refused(refusal(setup.last_setup_error.as_ref())))
+        }
+        (other, _) => Err(Doubt::failed(format!("{} is {}", setup.id, other.as_str()))),
     }
 }
 

@@ -87,7 +87,7 @@ pub(super) async fn refund(
                 .unwrap_or_else(|| "refund_failed".to_owned()),
             message: "The refund failed.".to_owned(),
         })),
-        Some(unknown @ RefundStatus::Unknown(_)) => Err(Doubt::Failed(format!(
+        Some(unknown @ RefundStatus::Unknown(_)) => Err(Doubt::failed(format!(
             "the refund of {payment_intent} is {}",
             unknown.as_str()
         ))),

@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use super::catalog::{self, Priced};
 use super::client::Client;
-use super::deposits::{instant, refusal};
-use super::error::{CallError, done, settle};
+use super::deposits::instant;
+use super::error::{CallError, done, refusal, settle};
 use super::ids::{self, Ids};
 use super::once::{self, Work};
 use super::wire::{
@@ -241,7 +241,7 @@ async fn set_end(
 ) -> Result<Answer<Subscription>, Doubt> {
     let anchor = instant(subscription.billing_cycle_anchor)?;
     let end = end_of_term(anchor, months)
-        .ok_or_else(|| Doubt::Failed(format!("{months} months after {anchor} is no time")))?;
+        .ok_or_else(|| Doubt::failed(format!("{months} months after {anchor} is no time")))?;
     let params = EndParams {
         cancel_at: end.timestamp(),
         proration_behavior: "none",

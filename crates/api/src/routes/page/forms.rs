@@ -10,7 +10,7 @@ use lessor_domain::text::Line;
 use maud::{Markup, html};
 
 use super::fields::Fields;
-use super::view::{Notice, Place, money, postal};
+use super::pieces::{Notice, Place, money, postal};
 use super::visit::Visit;
 use super::words;
 

@@ -6,6 +6,7 @@
 
 mod fields;
 mod forms;
+mod pieces;
 mod steps;
 mod view;
 mod visit;
@@ -20,8 +21,8 @@ use lessor_domain::services::Error;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::fields::Fields;
+use self::pieces::{Notice, Place};
 use self::steps::Step;
-use self::view::{Notice, Place};
 use self::visit::Visit;
 use crate::body::FormBody;
 use crate::error::ApiError;
@@ -184,8 +185,8 @@ impl Visitor {
         // A task that panicked has no error of the domain; it is logged where it panicked.
         match self.state.mutations.run(taken).await {
             Ok(result) => result,
-            Err(error) => Err(Error::Store(lessor_domain::ports::StoreError::Internal(
-                error.to_string(),
+            Err(error) => Err(Error::Store(lessor_domain::ports::StoreError::internal(
+                error,
             ))),
         }
     }

@@ -1,44 +1,14 @@
 //! The page as HTML. It needs no scripts and loads nothing from elsewhere.
 
 use lessor_domain::access::Mode;
-use lessor_domain::address::Address;
 use lessor_domain::money::Money;
 use maud::{DOCTYPE, Markup, html};
 
 use super::fields::Fields;
 use super::forms;
+use super::pieces::{Notice, Place, money, postal};
 use super::visit::Visit;
 use super::words;
-
-/// What went wrong with a form.
-#[derive(Clone, Debug)]
-pub(super) struct Notice {
-    /// What is wrong, for the customer.
-    pub(super) message: String,
-    /// The field at fault.
-    pub(super) field: Option<String>,
-}
-
-/// How the page is addressed.
-#[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
-    /// The path that the service is served under, often empty.
-    pub(super) prefix: &'a str,
-    /// The page's token.
-    pub(super) token: &'a str,
-}
-
-impl Place<'_> {
-    /// The page's own path.
-    pub(super) fn path(&self) -> String {
-        format!("{}{}/{}", self.prefix, crate::page_links::PATH, self.token)
-    }
-
-    /// Where a form of the page is sent.
-    pub(super) fn step(&self, step: &str) -> String {
-        format!("{}/{step}", self.path())
-    }
-}
 
 /// A page around its content.
 fn document(prefix: &str, title: &str, refreshes: bool, content: &Markup) -> String {
@@ -139,11 +109,6 @@ fn steps(visit: &Visit) -> Markup {
     }
 }
 
-/// An amount with its currency.
-pub(super) fn money(amount: Money) -> String {
-    format!("{} {amount}", amount.currency())
-}
-
 fn row(name: &str, amount: Money) -> Markup {
     html! { dt { (name) } dd { (money(amount)) } }
 }
@@ -218,31 +183,6 @@ fn costs(visit: &Visit, quote: &lessor_domain::pricing::Quote) -> Markup {
                 dt { (quote.term) " monthly payments" } dd { (money(quote.total_of_payments)) }
                 (row("Value at the end", quote.residual_value))
             }
-        }
-    }
-}
-
-/// An address on lines.
-pub(super) fn postal(address: &Address) -> Markup {
-    let name = [&address.first_name, &address.last_name]
-        .into_iter()
-        .flatten()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(" ");
-    let state = address
-        .state
-        .as_ref()
-        .map(ToString::to_string)
-        .unwrap_or_default();
-    html! {
-        address {
-            @if !name.is_empty() { (name) br; }
-            @if let Some(company) = &address.company { (company) br; }
-            (address.address1) br;
-            @if let Some(second) = &address.address2 { (second) br; }
-            (address.city) " " (state) " " (address.zip) br;
-            (address.country)
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lessor_domain::access::Access;
-use lessor_domain::catalog::{self, Inventory};
+use lessor_domain::catalog::{self, Inventory, MAX_IMAGES};
 use lessor_domain::services::pricing::PriceTable;
 use lessor_domain::services::variants as service;
 use lessor_domain::text::Url;
@@ -45,7 +45,7 @@ fn options(
         .collect()
 }
 
-fn images(given: &List<WebUrl, 50>) -> Result<Vec<Url>, ApiError> {
+fn images(given: &List<WebUrl, { MAX_IMAGES }>) -> Result<Vec<Url>, ApiError> {
     let urls = given.as_slice().iter().enumerate();
     urls.map(|(index, url)| parse(&format!("productImages[{index}]"), url.as_str()))
         .collect()
@@ -79,7 +79,7 @@ pub struct CreateProductVariant {
     /// One value of each option of the product.
     options: List<OptionSelectionInput, 10>,
     /// Addresses of images.
-    product_images: List<WebUrl, 50>,
+    product_images: List<WebUrl, { MAX_IMAGES }>,
     /// Discount in percent, 0 to 100; the product's when it is left out.
     discount_percentage: Option<DecimalText>,
     /// The caller's own id of it, unique among the organization's variants.
@@ -132,7 +132,7 @@ pub struct UpdateProductVariant {
     options: Option<List<OptionSelectionInput, 10>>,
     /// Addresses of images.
     #[schema(nullable = false)]
-    product_images: Option<List<WebUrl, 50>>,
+    product_images: Option<List<WebUrl, { MAX_IMAGES }>>,
     /// Discount in percent, 0 to 100; `null`: the product's.
     #[serde(default)]
     discount_percentage: Patch<DecimalText>,

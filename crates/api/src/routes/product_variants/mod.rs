@@ -2,7 +2,6 @@
 
 mod dto;
 mod prices;
-mod summary;
 
 use actix_web::web::Json;
 use actix_web::{HttpResponse, delete, get, post, put};
@@ -23,7 +22,6 @@ pub use dto::{
     OptionSelectionInput, ProductVariantRecord, UpdateProductVariant,
 };
 pub use prices::PricingEntry;
-pub use summary::SummaryCache;
 
 /// What is not found here.
 const VARIANT: &str = "product variant";

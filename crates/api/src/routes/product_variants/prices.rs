@@ -16,10 +16,10 @@ use utoipa::ToSchema;
 
 use super::ProductVariantRecord;
 use super::VARIANT;
-use super::summary::{Summary, SummaryKey};
 use crate::body::Body;
 use crate::error::ApiError;
 use crate::fields::{List, Text};
+use crate::pricing_summaries::{Summary, SummaryKey};
 use crate::query::{QueryParams, Segment};
 use crate::transaction::Call;
 use crate::wire::{DecimalString, MoneyText, findable};

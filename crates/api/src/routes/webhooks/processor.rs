@@ -4,6 +4,7 @@ use actix_web::web::Json;
 use actix_web::{HttpRequest, post};
 use lessor_adapters::processor::signature::verify;
 use lessor_adapters::processor::{SIGNATURE_HEADER, parse_event_head};
+use lessor_domain::cause::chain;
 use lessor_domain::ports::InboxMessage;
 use lessor_domain::services::Error;
 use serde::Deserialize;
@@ -84,7 +85,7 @@ pub(super) async fn take_processor_message(
             match inbox.handle(&message).await {
                 Err(error) if tries.again(&error) => {}
                 Err(error) => {
-                    tracing::warn!(id = message.id, %error, "a message is left to the worker");
+                    tracing::warn!(id = message.id, error = %chain(&error), "a message is left to the worker");
                     return;
                 }
                 Ok(_) => return,

@@ -17,6 +17,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 
 use super::Error;
+use crate::cause::chain;
 use crate::checkout::{Effect, Event, Refusal, StockTaken};
 use crate::names::named_enum;
 use crate::ports::{
@@ -278,9 +279,9 @@ impl Deliverer {
             ),
             Err(Setback::Doubt(doubt)) if job.attempts < MAX_ATTEMPTS => (
                 now.checked_add_signed(self.pause(job.attempts)),
-                doubt.to_string(),
+                chain(&doubt).to_string(),
             ),
-            Err(Setback::Doubt(doubt)) => (None, doubt.to_string()),
+            Err(Setback::Doubt(doubt)) => (None, chain(&doubt).to_string()),
             Err(Setback::Refused(refusal)) => (
                 None,
                 format!("refused: {} ({})", refusal.message, refusal.code),
@@ -293,9 +294,9 @@ impl Deliverer {
             ),
             Err(Setback::Failed(error)) if job.attempts < MAX_ATTEMPTS => (
                 now.checked_add_signed(self.pause(job.attempts)),
-                error.to_string(),
+                chain(&error).to_string(),
             ),
-            Err(Setback::Failed(error)) => (None, error.to_string()),
+            Err(Setback::Failed(error)) => (None, chain(&error).to_string()),
         };
         let mut uow = self.database.begin().await?;
         let outcome = match again {

@@ -1,6 +1,7 @@
-//! What every adapter of the stores has to do, as suites that run on any of them.
+//! What every adapter of the stores has to do, as suites that run on any of them; and
+//! [`carriers`], for whoever tells carriers by their numbers.
 //!
-//! A suite takes a [`Database`](crate::ports::Database) and panics with the clause
+//! A suite of a store takes a [`Database`](crate::ports::Database) and panics with the clause
 //! that is broken. It makes an organization of its own, so that suites run one after
 //! another or at once, on a fresh database or on a shared one. A suite holds no two
 //! units of work at a time, except [`concurrent_units`], which is for databases
@@ -10,6 +11,7 @@
     reason = "a suite tells by a panic which clause is broken, as a test does"
 )]
 
+mod carriers;
 mod catalog;
 mod checkout_lists;
 mod checkout_queues;
@@ -34,6 +36,7 @@ mod variants;
 /// so one after another, or they would take each other's.
 static QUEUES: futures_util::lock::Mutex<()> = futures_util::lock::Mutex::new(());
 
+pub use carriers::carriers;
 pub use catalog::categories;
 pub use checkouts::checkouts;
 pub use customers::customers;

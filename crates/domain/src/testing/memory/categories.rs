@@ -21,8 +21,8 @@ impl CategoryStore for Memory {
         if taken {
             return Err(StoreError::Conflict(UniqueField::Name));
         }
-        let category_id = ProductCategoryId::new(state.next_number())
-            .map_err(|error| StoreError::Internal(error.to_string()))?;
+        let category_id =
+            ProductCategoryId::new(state.next_number()).map_err(StoreError::internal)?;
         let category = Category {
             id: new.id,
             category_id,

@@ -28,8 +28,7 @@ impl CustomerStore for Memory {
         if let Some(existing) = by_email(state, new.organization_id, &new.email) {
             return Ok(InsertedCustomer::Existing(existing.clone()));
         }
-        let user_id = UserId::new(state.next_number())
-            .map_err(|error| StoreError::Internal(error.to_string()))?;
+        let user_id = UserId::new(state.next_number()).map_err(StoreError::internal)?;
         let new = new.clone();
         let customer = Customer {
             id: new.id,

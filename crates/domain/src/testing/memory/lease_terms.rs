@@ -31,8 +31,7 @@ impl LeaseTermStore for Memory {
     async fn insert(&mut self, new: &NewLeaseTerm) -> Result<LeaseTerm, StoreError> {
         let state = self.change()?;
         state.require_organization(new.organization_id)?;
-        let lease_term_id = LeaseTermId::new(state.next_number())
-            .map_err(|error| StoreError::Internal(error.to_string()))?;
+        let lease_term_id = LeaseTermId::new(state.next_number()).map_err(StoreError::internal)?;
         let term = LeaseTerm {
             id: new.id,
             lease_term_id,

@@ -151,7 +151,7 @@ impl Memory {
 }
 
 fn needs_unit(what: &str) -> StoreError {
-    StoreError::Internal(format!("{what} need a unit of work, this is a view"))
+    StoreError::internal(format!("{what} need a unit of work, this is a view"))
 }
 
 macro_rules! stores {

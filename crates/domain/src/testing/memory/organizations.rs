@@ -15,8 +15,7 @@ use crate::ports::{
 impl OrganizationStore for Memory {
     async fn insert(&mut self, new: &NewOrganization) -> Result<Organization, StoreError> {
         let state = self.change()?;
-        let id = OrganizationId::new(state.next_number())
-            .map_err(|error| StoreError::Internal(error.to_string()))?;
+        let id = OrganizationId::new(state.next_number()).map_err(StoreError::internal)?;
         let new = new.clone();
         let organization = Organization {
             id,
@@ -96,8 +95,7 @@ impl PickupLocationStore for Memory {
         if taken {
             return Err(StoreError::Conflict(UniqueField::Name));
         }
-        let id = PickupLocationId::new(state.next_number())
-            .map_err(|error| StoreError::Internal(error.to_string()))?;
+        let id = PickupLocationId::new(state.next_number()).map_err(StoreError::internal)?;
         let location = PickupLocation {
             id,
             organization_id: new.organization_id,

@@ -14,13 +14,13 @@ const MEMORY_MAX: u64 = 64 * 1024 * 1024;
 
 /// A summary as it is answered.
 #[derive(Debug)]
-pub(super) struct Summary {
-    pub(super) body: Bytes,
-    pub(super) etag: String,
+pub(crate) struct Summary {
+    pub(crate) body: Bytes,
+    pub(crate) etag: String,
 }
 
 impl Summary {
-    pub(super) fn new(body: Vec<u8>) -> Self {
+    pub(crate) fn new(body: Vec<u8>) -> Self {
         let hash = Sha256::digest(&body);
         Self {
             etag: format!("\"{}\"", hex::encode(&hash[..16])),
@@ -33,10 +33,10 @@ impl Summary {
 /// request: once it has moved on, through whatever instance, nothing kept under the old one is found
 /// again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct SummaryKey {
-    pub(super) organization: OrganizationId,
-    pub(super) revision: i64,
-    pub(super) identifier: String,
+pub(crate) struct SummaryKey {
+    pub(crate) organization: OrganizationId,
+    pub(crate) revision: i64,
+    pub(crate) identifier: String,
 }
 
 /// Pricing summaries that were asked for lately.
@@ -60,11 +60,11 @@ impl SummaryCache {
         )
     }
 
-    pub(super) async fn get(&self, key: &SummaryKey) -> Option<Arc<Summary>> {
+    pub(crate) async fn get(&self, key: &SummaryKey) -> Option<Arc<Summary>> {
         self.0.get(key).await
     }
 
-    pub(super) async fn insert(&self, key: SummaryKey, summary: Arc<Summary>) {
+    pub(crate) async fn insert(&self, key: SummaryKey, summary: Arc<Summary>) {
         self.0.insert(key, summary).await;
     }
 }

@@ -6,13 +6,16 @@
     reason = "a test stops where its own data is wrong"
 )]
 
-use lessor_domain::fulfillment::{Carrier, CarrierError, TrackingNumber, detect};
+use lessor_adapters::carriers::FormatDetector;
+use lessor_domain::fulfillment::{Carrier, CarrierError, TrackingNumber};
+use lessor_domain::ports::CarrierDetector as _;
+use lessor_domain::testing::contract;
 use proptest::prelude::*;
 use serde_json::Value;
 
 /// `(carrier, format, number)` of the published numbers, valid or invalid ones.
 fn published(kind: &str) -> Vec<(String, String, String)> {
-    let data: Value = serde_json::from_str(include_str!("data/carriers.json")).unwrap();
+    let data: Value = serde_json::from_str(include_str!("published.json")).unwrap();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let mut numbers = Vec::new();
     for format in data["formats"].as_array().unwrap() {
@@ -28,7 +31,12 @@ fn published(kind: &str) -> Vec<(String, String, String)> {
 }
 
 fn carrier_of(text: &str) -> Result<Carrier, CarrierError> {
-    detect(&TrackingNumber::parse(text).unwrap())
+    FormatDetector.detect(&TrackingNumber::parse(text).unwrap())
+}
+
+#[test]
+fn the_contract() {
+    contract::carriers(&FormatDetector);
 }
 
 #[test]
