@@ -8,6 +8,8 @@
     reason = "a benchmark stops where its own data is wrong"
 )]
 
+use std::collections::BTreeMap;
+
 use divan::counter::ItemsCount;
 use divan::{AllocProfiler, Bencher, black_box};
 use lessor_domain::checkout::{
@@ -82,6 +84,7 @@ fn apply_a_fulfilment(bencher: Bencher<'_, '_>) {
         Lifecycle::OrderConfirmed,
         &Event::Fulfilled {
             tracking: Some(tracking),
+            serial_numbers: BTreeMap::new(),
         },
         Actor::Operator,
     );

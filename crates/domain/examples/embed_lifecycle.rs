@@ -16,7 +16,6 @@ use lessor_domain::fulfillment::{EventOrigin, Reported, TrackingNumber, Tracking
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId};
 use lessor_domain::ports::{Clock, Database, InsertedCustomer, JobSubject, StoreError, UnitOfWork};
 use lessor_domain::services::checkouts::{CreateCheckout, CustomerInput, VariantRef};
-use lessor_domain::services::delivery::{Deliverer, JOB_LEASE, NoProbe};
 use lessor_domain::services::fulfillment::Fulfill;
 use lessor_domain::services::journey::Page;
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
@@ -25,6 +24,7 @@ use lessor_domain::testing::{
     FakeCarrierDetector, FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase,
     SequenceIds,
 };
+use lessor_domain::workers::jobs::{Deliverer, JOB_LEASE, NoProbe};
 
 /// What the application is made of.
 struct Shop {
@@ -112,10 +112,7 @@ impl Shop {
         ) -> Result<(), lessor_domain::services::Error>,
     ) -> Result<Checkout, Box<dyn Error>> {
         self.clock.advance(TimeDelta::minutes(1));
-        let page = Page {
-            now: self.clock.now(),
-            ids: self.ids.as_ref(),
-        };
+        let page = Page::new(self.clock.now(), self.ids.as_ref());
         let mut uow = self.database.begin().await?;
         let missing = StoreError::Missing("checkout");
         let mut checkout = uow.checkouts().lock(id).await?.ok_or(missing)?;
@@ -192,7 +189,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         })
         .await?;
     if let (Lifecycle::RecurringPaymentMethodPending, Some(method)) =
-        (checkout.lifecycle(), checkout.recurring.method)
+        (checkout.lifecycle(), checkout.recurring.method.clone())
     {
         shop.step(id, async |uow, page, it| {
             page.save_payment_method(uow, it, method).await.map(drop)
@@ -217,18 +214,26 @@ async fn main() -> Result<(), Box<dyn Error>> {
     })
     .await?;
     let leased = shop
-        .step(id, async |uow, page, _| {
+        .step(id, async |uow, _, _| {
+            let now = shop.clock.now();
             let delivered = Reported {
-                at: page.now,
+                at: now,
                 status: TrackingStatus::Delivered,
                 description: None,
                 location: None,
                 signed_by: "A. Lovelace".parse().ok(),
                 estimated_delivery: None,
             };
-            fulfillment::report(uow, page.ids, page.now, id, delivered, EventOrigin::Webhook)
-                .await
-                .map(drop)
+            fulfillment::report(
+                uow,
+                shop.ids.as_ref(),
+                now,
+                id,
+                delivered,
+                EventOrigin::Webhook,
+            )
+            .await
+            .map(drop)
         })
         .await?;
 

@@ -37,6 +37,7 @@ pub mod services;
 pub mod testing;
 pub mod text;
 pub mod time;
+pub mod workers;
 
 /// The examples of the README are compiled and run.
 #[cfg(doctest)]

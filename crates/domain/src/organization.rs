@@ -6,6 +6,7 @@ use std::str::FromStr;
 use crate::address::{Address, Country};
 use crate::ids::{OftakePartnerId, OrganizationId, OrganizationPubId, PickupLocationId};
 use crate::money::Currency;
+use crate::names::named_enum;
 use crate::percentage::Percentage;
 use crate::text::{Line, Name};
 use crate::time::Timestamp;
@@ -133,38 +134,16 @@ impl Region {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub struct ServiceArea(Vec<Region>);
 
-/// The coarsest level at which no entry of a service area fits an address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum NotServed {
-    /// No entry names the country.
-    Country,
-    /// Entries name the country, none the state.
-    State,
-    /// Entries name the country by postal codes, none this one.
-    Zip,
-}
-
-impl NotServed {
-    /// The code that callers see.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Country => "country_not_served",
-            Self::State => "state_not_served",
-            Self::Zip => "zip_not_served",
-        }
-    }
-}
-
-impl FromStr for NotServed {
-    type Err = crate::names::UnknownName;
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        [Self::Country, Self::State, Self::Zip]
-            .into_iter()
-            .find(|code| code.as_str() == text)
-            .ok_or_else(|| crate::names::UnknownName {
-                allowed: "country_not_served, state_not_served, zip_not_served".to_owned(),
-            })
+named_enum! {
+    /// The coarsest level at which no entry of a service area fits an address, by the code that
+    /// callers see.
+    pub enum NotServed {
+        /// No entry names the country.
+        Country = "country_not_served",
+        /// Entries name the country, none the state.
+        State = "state_not_served",
+        /// Entries name the country by postal codes, none this one.
+        Zip = "zip_not_served",
     }
 }
 

@@ -44,3 +44,27 @@ suites! {
 fn carriers() {
     contract::carriers(&FakeCarrierDetector);
 }
+
+/// The walk is worth what it reaches: chance has to lead some to a lease and back.
+#[tokio::test]
+async fn a_walk_is_the_same_again_and_leads_to_leases() {
+    let mut reached = String::new();
+    for seed in 1..=40 {
+        let told = contract::walk(&MemoryDatabase::new(), seed, 90).await;
+        let again = contract::walk(&MemoryDatabase::new(), seed, 90).await;
+        assert_eq!(told, again, "seed {seed}");
+        reached.push_str(&told.join("\n"));
+    }
+    for state in [
+        "LeaseActive",
+        "Returned",
+        "WaitlistedAfterDeposit",
+        "FulfillmentException",
+        "CaptureFailed",
+        "IdentityFailed",
+        "Cancelled",
+        "Expired",
+    ] {
+        assert!(reached.contains(state), "no walk came to {state}");
+    }
+}

@@ -3,6 +3,7 @@
 use super::{OptionSelection, Product, ProductStatus, ProductType, ReviewStatus};
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
 use crate::money::Money;
+use crate::names::named_enum;
 use crate::percentage::Percentage;
 use crate::text::{Description, ExternalId, Name, Sku, Url};
 use crate::time::Timestamp;
@@ -50,6 +51,18 @@ impl Inventory {
     #[must_use]
     pub const fn has_stock(self) -> bool {
         !matches!(self, Self::Tracked(0))
+    }
+}
+
+named_enum! {
+    /// What became of an attempt to take one unit of stock.
+    pub enum StockTaken {
+        /// A unit was taken; it comes back on cancel and expiry.
+        Taken = "taken",
+        /// The variant's stock is not tracked.
+        Untracked = "untracked",
+        /// None was left.
+        NoneLeft = "noneLeft",
     }
 }
 
@@ -130,6 +143,23 @@ pub enum Availability {
     Waitlisted,
 }
 
+/// Whether the organization offers the variant: both are active and approved, and neither makes
+/// those who come wait. Whether there is stock is another question.
+#[must_use]
+pub const fn is_offered(product: &Product, variant: &ProductVariant) -> bool {
+    is_product_offered(product)
+        && matches!(variant.status, ProductStatus::Active)
+        && !variant.is_waitlisted
+}
+
+/// The part of [`is_offered`] that the product decides.
+#[must_use]
+pub const fn is_product_offered(product: &Product) -> bool {
+    matches!(product.status, ProductStatus::Active)
+        && matches!(product.review.status, ReviewStatus::Approved)
+        && !product.is_waitlisted
+}
+
 /// Whether the variant can be leased now.
 ///
 /// # Errors
@@ -146,13 +176,7 @@ pub const fn availability(
     {
         return Err(Unavailable::Archived);
     }
-    let open = matches!(product.status, ProductStatus::Active)
-        && matches!(variant.status, ProductStatus::Active)
-        && matches!(product.review.status, ReviewStatus::Approved)
-        && !product.is_waitlisted
-        && !variant.is_waitlisted
-        && variant.inventory.has_stock();
-    if open {
+    if is_offered(product, variant) && variant.inventory.has_stock() {
         Ok(Availability::Available)
     } else {
         Ok(Availability::Waitlisted)

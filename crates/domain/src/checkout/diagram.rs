@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{Arrow, EventKind, Lifecycle, Phase, arrows, arrows_from};
+use super::event::EventKind;
+use super::state::{Lifecycle, Phase};
+use super::table::{Arrow, arrows, arrows_from};
 
 fn states_of(phase: Phase) -> impl Iterator<Item = Lifecycle> {
     Lifecycle::ALL

@@ -1,10 +1,10 @@
-//! What somebody outside has to do after a move.
+//! What has to be done after a move.
 
 use crate::names::named_enum;
 
 named_enum! {
-    /// Work for a provider, written down with the change that asks for it and
-    /// carried out afterwards: at least once, in order for each checkout.
+    /// Work that is written down with the change that asks for it and carried out
+    /// afterwards: at least once, in order for each subject. All but the last is a provider's.
     pub enum Effect {
         /// Make the product known to the processor.
         PushProduct = "pushProduct",
@@ -34,5 +34,7 @@ named_enum! {
         CreateSubscription = "createSubscription",
         /// End the recurring subscription.
         CancelSubscription = "cancelSubscription",
+        /// Let those that wait for a variant go on.
+        PromoteWaiting = "promoteWaiting",
     }
 }

@@ -1,6 +1,7 @@
 //! How far a checkout is, as people see it.
 
-use super::{Checkout, Lifecycle, Phase};
+use super::snapshot::Checkout;
+use super::state::{Lifecycle, Phase};
 use crate::names::named_enum;
 use crate::time::Timestamp;
 
@@ -75,33 +76,6 @@ pub struct Progress {
     pub milestones: Option<Vec<Milestone>>,
 }
 
-const fn percentage(state: Lifecycle) -> u8 {
-    match state {
-        Lifecycle::Created => 0,
-        Lifecycle::ProfilePending => 5,
-        Lifecycle::IdentityRequired
-        | Lifecycle::WaitlistedAfterProfile
-        | Lifecycle::WaitlistedLocation => 12,
-        Lifecycle::IdentityVerifying => 16,
-        Lifecycle::IdentityProcessing | Lifecycle::IdentityFailed => 20,
-        Lifecycle::QualificationPending | Lifecycle::QualificationFailed => 28,
-        Lifecycle::ShippingAddressPending | Lifecycle::PickupLocationPending => 38,
-        Lifecycle::LeaseReviewPending => 48,
-        Lifecycle::DepositPending | Lifecycle::DepositFailed => 56,
-        Lifecycle::DepositProcessing => 60,
-        Lifecycle::WaitlistedAfterDeposit => 64,
-        Lifecycle::RecurringPaymentMethodPending => 66,
-        Lifecycle::DocumentsPending | Lifecycle::CaptureFailed => 76,
-        Lifecycle::OrderConfirmed
-        | Lifecycle::AddendumsPending
-        | Lifecycle::FulfillmentException => 88,
-        Lifecycle::Shipped => 94,
-        Lifecycle::LeaseActive | Lifecycle::ReturnPending | Lifecycle::Returned => 100,
-        // How far it had come is the caller's to add.
-        Lifecycle::Cancelled | Lifecycle::Expired => 0,
-    }
-}
-
 impl Checkout {
     /// How far the checkout is.
     #[must_use]
@@ -117,26 +91,13 @@ impl Checkout {
         Progress {
             lifecycle: state,
             phase: state.phase(),
-            percentage: percentage(reached),
+            percentage: reached.percentage(),
             total_steps: STEPS,
             is_waitlisted: state.is_waitlisted(),
             is_failed: state.is_failed(),
             is_terminal: state.is_ended(),
-            needs_attention: matches!(
-                state,
-                Lifecycle::DepositFailed
-                    | Lifecycle::CaptureFailed
-                    | Lifecycle::FulfillmentException
-                    | Lifecycle::AddendumsPending
-            ) || self.has_failed_payments(),
-            can_go_back: matches!(
-                state,
-                Lifecycle::ShippingAddressPending
-                    | Lifecycle::PickupLocationPending
-                    | Lifecycle::LeaseReviewPending
-                    | Lifecycle::DepositPending
-                    | Lifecycle::DepositFailed
-            ),
+            needs_attention: state.needs_attention() || self.has_failed_payments(),
+            can_go_back: state.goes_back(),
             milestones: state.is_confirmed().then(|| self.reached_milestones()),
         }
     }
@@ -160,22 +121,5 @@ impl Checkout {
             ));
         }
         milestones
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_percentage_never_falls_along_the_happy_path() {
-        let path: Vec<u8> = Lifecycle::HAPPY_PATH
-            .iter()
-            .map(|state| percentage(*state))
-            .collect();
-        assert!(path.is_sorted(), "{path:?}");
-        assert_eq!(path.first(), Some(&0));
-        assert_eq!(path.last(), Some(&100));
-        assert_eq!(percentage(Lifecycle::LeaseActive), 100);
     }
 }

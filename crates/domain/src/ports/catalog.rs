@@ -3,8 +3,7 @@
 use async_trait::async_trait;
 
 use super::{Page, SortOrder, StoreError};
-use crate::catalog::{Category, Product, ProductStatus, ProductType, ProductVariant};
-use crate::checkout::StockTaken;
+use crate::catalog::{Category, Product, ProductStatus, ProductType, ProductVariant, StockTaken};
 use crate::ids::{
     OrganizationId, ProductCategoryId, ProductCategoryPubId, ProductCategoryRef, ProductPubId,
     ProductVariantPubId,

@@ -6,7 +6,7 @@
 
 mod ambient;
 mod catalog;
-mod checkout;
+mod checkouts;
 mod customers;
 mod idempotency;
 mod inbox;
@@ -29,9 +29,8 @@ pub use catalog::{
     CategoryStore, NewCategory, ProductFilter, ProductSort, ProductStore, VariantSelection,
     VariantStore,
 };
-pub use checkout::{
-    CheckoutFilter, CheckoutSort, CheckoutStore, InsertedCheckout, InvoiceNews, InvoiceOutcome,
-    InvoiceTally, Scope, Stamped,
+pub use checkouts::{
+    CheckoutFilter, CheckoutSort, CheckoutStore, InsertedCheckout, Scope, Stamped,
 };
 pub use customers::{CustomerStore, InsertedCustomer, NewCustomer};
 pub use idempotency::{IdempotencyKey, IdempotencyStore, StoredAnswer};
@@ -60,7 +59,7 @@ pub use unit_of_work::{Database, UnitOfWork};
 pub use {
     ambient::{MockClock, MockEntropy, MockIdGenerator, MockTimer},
     catalog::{MockCategoryStore, MockProductStore, MockVariantStore},
-    checkout::MockCheckoutStore,
+    checkouts::MockCheckoutStore,
     customers::MockCustomerStore,
     idempotency::MockIdempotencyStore,
     inbox::{MockInboxStore, MockMessageReader},

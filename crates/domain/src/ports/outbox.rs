@@ -1,4 +1,4 @@
-//! The store of work for providers.
+//! The store of work that is done after a change.
 
 use std::time::Duration;
 
@@ -17,6 +17,8 @@ named_enum! {
     pub enum JobState {
         /// To be done.
         Pending = "pending",
+        /// To be done when somebody asks for it: a sandbox checkout stays where a test put it.
+        Held = "held",
         /// Done.
         Done = "done",
         /// Given up until somebody says otherwise.
@@ -35,6 +37,8 @@ pub enum JobSubject {
     Variant(ProductVariantPubId),
     /// A customer.
     Customer(CustomerPubId),
+    /// Those that wait for a variant.
+    Waitlist(ProductVariantPubId),
 }
 
 /// A job that is to be kept.
@@ -55,6 +59,11 @@ pub struct NewJob {
     pub created_at: Timestamp,
     /// Not before.
     pub available_at: Timestamp,
+    /// Whether it is [held](JobState::Held) until somebody asks for it.
+    pub is_held: bool,
+    /// How many of those that wait may go on, for a job of a [`JobSubject::Waitlist`]; all of
+    /// them without a number.
+    pub units: Option<u32>,
 }
 
 /// A job.
@@ -83,13 +92,13 @@ impl Job {
 /// Which jobs a list shows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct JobFilter {
-    /// In this state; without one, pending and dead ones.
+    /// In this state; without one, whatever is not done.
     pub state: Option<JobState>,
     /// About this.
     pub subject: Option<JobSubject>,
 }
 
-/// Work for providers.
+/// Work that is done after a change.
 #[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait OutboxStore: Send {
@@ -104,7 +113,7 @@ pub trait OutboxStore: Send {
         lease: Duration,
         limit: u32,
     ) -> Result<Vec<Job>, StoreError>;
-    /// Takes the first open job of the subject if nobody else holds it, due or not.
+    /// Takes the first open job of the subject if nobody else is at it, due or not, held or not.
     async fn claim_of(
         &mut self,
         subject: JobSubject,
@@ -113,7 +122,8 @@ pub trait OutboxStore: Send {
     ) -> Result<Option<Job>, StoreError>;
     /// The job is done. Tells whether it still was this attempt's to say so.
     async fn complete(&mut self, job: &Job, at: Timestamp) -> Result<bool, StoreError>;
-    /// The job is to be tried again, not before the time.
+    /// The job is to be tried again, not before the time; somebody asked for it, so that it is held
+    /// no more.
     async fn retry(
         &mut self,
         job: &Job,
@@ -124,12 +134,13 @@ pub trait OutboxStore: Send {
     async fn bury(&mut self, job: &Job, error: &str) -> Result<(), StoreError>;
     /// Up to so many jobs, oldest first.
     async fn list(&mut self, filter: &JobFilter, limit: u32) -> Result<Vec<Job>, StoreError>;
-    /// Makes dead and waiting jobs due now: this one, or all. Tells how many.
+    /// Makes dead, held and waiting jobs due now: this one, or all but the held ones. Tells how
+    /// many.
     async fn requeue(&mut self, id: Option<Uuid>, now: Timestamp) -> Result<u64, StoreError>;
-    /// Makes the subject's pending jobs due now, however far they were put off.
+    /// Makes the subject's held and pending jobs due now, however far they were put off.
     /// Tells how many.
     async fn release(&mut self, subject: JobSubject, now: Timestamp) -> Result<u64, StoreError>;
-    /// How many jobs are pending and how many are dead.
+    /// How many jobs are pending and how many are dead; held ones are neither.
     async fn backlog(&mut self) -> Result<(u64, u64), StoreError>;
     /// Forgets jobs that were done before the time. Tells how many.
     async fn purge_done(&mut self, before: Timestamp) -> Result<u64, StoreError>;

@@ -5,7 +5,7 @@ use crate::access::Mode;
 use crate::access::Permission;
 use crate::catalog::{
     Category, OptionDefinition, Product, ProductSource, ProductStatus, ProductType, Review,
-    ReviewStatus, check_definitions, check_selection,
+    ReviewStatus, check_definitions, check_selection, is_product_offered,
 };
 use crate::checkout::Effect;
 use crate::ids::{
@@ -217,6 +217,8 @@ pub(super) fn catalog_job(ctx: &Context<'_>, effect: Effect, subject: JobSubject
         mode: Mode::Live,
         created_at: ctx.now,
         available_at: ctx.now,
+        is_held: false,
+        units: None,
     }
 }
 
@@ -430,16 +432,10 @@ pub async fn update_product(
             JobSubject::Product(product.id),
         )])
         .await?;
-    if is_open(&product) && !is_open(&before) {
-        waitlist::free_product(uow, ctx.now, ctx.ids, &product).await?;
+    if is_product_offered(&product) && !is_product_offered(&before) {
+        waitlist::after_product_opened(uow, ctx, &product).await?;
     }
     Ok(product)
-}
-
-const fn is_open(product: &Product) -> bool {
-    matches!(product.status, ProductStatus::Active)
-        && matches!(product.review.status, ReviewStatus::Approved)
-        && !product.is_waitlisted
 }
 
 /// Deletes the product and its variants, or archives them when any has checkout
@@ -513,7 +509,7 @@ pub async fn review_product(
         .lock(ctx.access.organization_id, id)
         .await?
         .ok_or(Error::not_found("product"))?;
-    let was_open = is_open(&product);
+    let was_open = is_product_offered(&product);
     product.review = Review {
         status,
         notes,
@@ -522,8 +518,8 @@ pub async fn review_product(
     };
     product.updated_at = ctx.now;
     uow.products().update(&mut product).await?;
-    if is_open(&product) && !was_open {
-        waitlist::free_product(uow, ctx.now, ctx.ids, &product).await?;
+    if is_product_offered(&product) && !was_open {
+        waitlist::after_product_opened(uow, ctx, &product).await?;
     }
     Ok(product)
 }

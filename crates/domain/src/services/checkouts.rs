@@ -3,11 +3,10 @@
 use super::{Context, Error, moving};
 use crate::access::{Access, Permission};
 use crate::address::Address;
-use crate::catalog::{Availability, ProductType, ProductVariant, availability};
+use crate::catalog::{Availability, ProductType, availability};
 use crate::checkout::{
-    Actor, Checkout, CheckoutAddress, CheckoutItem, ChosenTerm, Circumstances, Deposit, Event,
-    EventKind, InsuranceStatus, LeaseDates, Lifecycle, MilestoneTimes, PurchaseItem, Recurring,
-    Redirects, Return, Shipment, State, Waitlist, WaitlistReason,
+    Actor, Checkout, ChosenTerm, Circumstances, Event, EventKind, Facts, InsuranceStatus,
+    Lifecycle, NewCheckout, Opening, PurchaseItem, Redirects,
 };
 use crate::customer::{Customer, Profile};
 use crate::ids::{
@@ -15,6 +14,7 @@ use crate::ids::{
 };
 use crate::lease_term::{LeaseTerm, offered};
 use crate::money::{Amount, Money};
+use crate::organization::Organization;
 use crate::percentage::TermMonths;
 use crate::ports::{
     CheckoutFilter, CheckoutSort, Entropy, InsertedCheckout, InsertedCustomer, NewCustomer, Page,
@@ -95,7 +95,7 @@ fn visible(access: &Access, checkout: Option<Checkout>) -> Result<Checkout, Erro
 }
 
 /// The checkout, locked, if the key may know of it.
-pub(super) async fn lock_visible(
+pub(crate) async fn lock_visible(
     uow: &mut dyn UnitOfWork,
     ctx: &Context<'_>,
     id: CheckoutPubId,
@@ -277,77 +277,51 @@ pub async fn create_checkout(
     }
     let mut page_nonce = [0_u8; 16];
     entropy.fill(&mut page_nonce);
-    let id = CheckoutPubId::from_uuid(ctx.ids.next());
-    let given = |address: Option<Address>| CheckoutAddress {
-        locked: address.is_some(),
-        address,
-    };
-    let mut checkout = Checkout {
-        id,
-        organization_id,
-        mode: ctx.access.mode,
-        customer_id: customer.id,
-        user_id: customer.user_id,
-        product_id: product.id,
-        variant_id: variant.id,
-        items: vec![item_of(
-            &variant,
-            CheckoutItemPubId::from_uuid(ctx.ids.next()),
-        )],
+    let new = NewCheckout {
         term,
-        quote: None,
         purchase_items,
         external_order_id: input.external_order_id,
         redirects: input.redirects,
-        billing: given(input.billing_address),
-        shipping: given(input.shipping_address),
-        pickup_location_id: None,
-        state: State::new(Lifecycle::Created),
-        insurance: InsuranceStatus::Pending,
-        deposit: Deposit::default(),
-        holds_stock: false,
-        lease_document_id: None,
-        signed_at: None,
-        recurring: Recurring::default(),
-        shipment: Shipment::default(),
-        return_: Return::default(),
-        waitlist: None,
-        lease: LeaseDates::default(),
-        milestones: MilestoneTimes::default(),
-        cancel_reason: None,
-        page_nonce,
-        created_at: ctx.now,
-        updated_at: ctx.now,
-        version: 1,
+        billing_address: input.billing_address,
+        shipping_address: input.shipping_address,
+        ..NewCheckout::of(
+            CheckoutPubId::from_uuid(ctx.ids.next()),
+            CheckoutItemPubId::from_uuid(ctx.ids.next()),
+            ctx.access.mode,
+            &customer,
+            &variant,
+            page_nonce,
+        )
     };
-    let profile_address = customer.profile.address();
-    let not_served = checkout
-        .served_address(profile_address.as_ref())
-        .and_then(|address| {
-            organization
-                .service_area
-                .serves(address)
-                .err()
-                .map(|code| (address.clone(), code))
-        });
-    if let Some((address, code)) = not_served {
-        checkout.state = State::new(Lifecycle::WaitlistedLocation);
-        checkout.waitlist = Some(Waitlist {
-            reason: WaitlistReason::Location,
-            address: Some(address),
-            reason_code: Some(code),
-        });
-    } else if available == Availability::Waitlisted {
-        checkout.state = State::new(Lifecycle::WaitlistedAfterProfile);
-        checkout.waitlist = Some(Waitlist {
-            reason: WaitlistReason::Inventory,
-            address: None,
-            reason_code: None,
-        });
-    }
+    let opening = opening(&new, &customer, &organization, available);
+    let checkout = Checkout::open(new, opening, ctx.now);
     match uow.checkouts().insert(&checkout).await? {
         InsertedCheckout::New => Ok((checkout, true)),
         InsertedCheckout::Existing(existing) => Ok((*existing, false)),
+    }
+}
+
+/// Where the new checkout begins. What it lacks in both ways it waits for by location.
+fn opening(
+    new: &NewCheckout,
+    customer: &Customer,
+    organization: &Organization,
+    available: Availability,
+) -> Opening {
+    let profile = customer.profile.address();
+    let address = new
+        .shipping_address
+        .as_ref()
+        .or(profile.as_ref())
+        .or(new.billing_address.as_ref());
+    let not_served = address.and_then(|address| {
+        let code = organization.service_area.serves(address).err()?;
+        Some((address.clone(), code))
+    });
+    match (not_served, available) {
+        (Some((address, code)), _) => Opening::NotServed { address, code },
+        (None, Availability::Waitlisted) => Opening::OutOfStock,
+        (None, Availability::Available) => Opening::Ready,
     }
 }
 
@@ -383,24 +357,6 @@ impl Redirects {
     }
 }
 
-fn item_of(variant: &ProductVariant, id: CheckoutItemPubId) -> CheckoutItem {
-    CheckoutItem {
-        id,
-        variant_id: variant.id,
-        sku: variant.sku.clone(),
-        name: variant.name.clone(),
-        serial_number: None,
-    }
-}
-
-fn chosen(term: &LeaseTerm) -> ChosenTerm {
-    ChosenTerm {
-        id: term.id,
-        lease_term_id: term.lease_term_id,
-        months: term.card.term,
-    }
-}
-
 fn offered_term(
     terms: &[LeaseTerm],
     product: &crate::ids::ProductPubId,
@@ -410,7 +366,7 @@ fn offered_term(
     offered
         .iter()
         .find(|term| term.card.term == months)
-        .map(|term| chosen(term))
+        .map(|term| ChosenTerm::from(*term))
         .ok_or_else(|| {
             let known = offered
                 .iter()
@@ -432,7 +388,7 @@ fn offered_term(
 async fn purchase_items(
     uow: &mut dyn UnitOfWork,
     ctx: &Context<'_>,
-    organization: &crate::organization::Organization,
+    organization: &Organization,
     inputs: Vec<PurchaseItemInput>,
 ) -> Result<Vec<PurchaseItem>, Error> {
     let ids: Vec<ProductVariantPubId> = inputs.iter().filter_map(|item| item.variant_id).collect();
@@ -574,7 +530,7 @@ pub async fn changeable(
 }
 
 /// Sets the lease term of the locked checkout, whoever chose it.
-pub(super) async fn set_term(
+pub(crate) async fn set_term(
     uow: &mut dyn UnitOfWork,
     now: Timestamp,
     checkout: &mut Checkout,
@@ -589,7 +545,7 @@ pub(super) async fn set_term(
     let found = offered
         .iter()
         .find(wanted)
-        .map(|term| chosen(term))
+        .map(|term| ChosenTerm::from(*term))
         .ok_or_else(|| {
             let known = offered
                 .iter()
@@ -604,7 +560,7 @@ pub(super) async fn set_term(
     if checkout.term == Some(found) {
         return Ok(());
     }
-    if !takes_a_term(checkout) {
+    if !checkout.takes_a_term() {
         return Err(Error::rule(format!(
             "the lease term can be changed before the deposit only; the checkout is {}",
             checkout.lifecycle()
@@ -630,20 +586,11 @@ pub(super) async fn set_term(
             "is the term of another running checkout of the customer for this variant",
         ));
     }
-    checkout.term = Some(found);
-    checkout.updated_at = now;
+    checkout
+        .choose_term(found, now)
+        .map_err(|obstacle| Error::rule(obstacle.to_string()))?;
     uow.checkouts().update(checkout).await?;
     Ok(())
-}
-
-/// Whether another lease term can still be chosen: nothing of the deposit has begun.
-#[must_use]
-pub fn takes_a_term(checkout: &Checkout) -> bool {
-    checkout.deposit.payment_intent_id.is_none()
-        && checkout.quote.is_none()
-        && (checkout.lifecycle().is_waitlisted()
-            || checkout.lifecycle().rank() < Lifecycle::DepositProcessing.rank()
-                && !checkout.lifecycle().is_ended())
 }
 
 /// Moves the checkout to the state as an operator can; the same state again changes
@@ -694,57 +641,30 @@ fn allowed_now(checkout: &Checkout) -> String {
 /// `leaseActive` from `shipped` is a delivery that is confirmed by hand: the lease
 /// becomes active when the subscription runs, as after a carrier's word. `shipped`
 /// from `orderConfirmed` is the fulfilment, which has an endpoint of its own.
-pub(super) fn operator_event(
+pub(crate) fn operator_event(
     checkout: &Checkout,
     target: Lifecycle,
     now: Timestamp,
 ) -> Option<Event> {
-    if target == Lifecycle::LeaseActive
-        && matches!(
-            checkout.lifecycle(),
-            Lifecycle::Shipped | Lifecycle::FulfillmentException
-        )
-        && checkout.shipment.shipped_at.is_some()
-    {
-        return Some(Event::Delivered {
-            at: now,
-            signed_by: None,
-        });
+    let by_hand = |kind: EventKind| {
+        let event = kind.said_by_hand(now)?;
+        is_possible(checkout, event.clone(), now).then_some(event)
+    };
+    if target == Lifecycle::LeaseActive && checkout.lifecycle().is_under_way() {
+        return by_hand(EventKind::Delivered);
     }
-    let mut kinds = checkout.ways_to(target, Actor::Operator);
-    kinds.find_map(|kind| match kind {
-        EventKind::AddendumsRequested => Some(Event::AddendumsRequested),
-        EventKind::AddendumsSigned => Some(Event::AddendumsSigned),
-        EventKind::FulfillmentFailed => Some(Event::FulfillmentFailed { reason: None }),
-        EventKind::OrderResumed => checkout
-            .shipment
-            .shipped_at
-            .is_none()
-            .then_some(Event::OrderResumed),
-        EventKind::ShipmentResumed => checkout
-            .shipment
-            .shipped_at
-            .is_some()
-            .then_some(Event::ShipmentResumed),
-        EventKind::ReturnInitiated => Some(Event::ReturnInitiated {
-            reason: None,
-            notes: None,
-        }),
-        EventKind::ReturnCancelled => Some(Event::ReturnCancelled),
-        EventKind::ReturnCompleted => Some(Event::ReturnCompleted),
-        EventKind::Cancelled => Some(Event::Cancelled { reason: None }),
-        EventKind::SteppedBackToProfile => Some(Event::SteppedBackToProfile),
-        EventKind::SteppedBackToAddress => checkout
-            .pickup_location_id
-            .is_none()
-            .then_some(Event::SteppedBackToAddress),
-        EventKind::SteppedBackToPickup => checkout
-            .pickup_location_id
-            .is_some()
-            .then_some(Event::SteppedBackToPickup),
-        EventKind::SteppedBackToReview => Some(Event::SteppedBackToReview),
-        _ => None,
+    let mut ways = checkout.ways_to(target, Actor::Operator);
+    // A delivery leads on to the active lease.
+    ways.find_map(|kind| {
+        let is_delivery = kind == EventKind::Delivered;
+        by_hand(kind).filter(|_| !is_delivery)
     })
+}
+
+/// Whether the checkout takes the operator's event in.
+fn is_possible(checkout: &Checkout, event: Event, now: Timestamp) -> bool {
+    let by = Circumstances::new(now, Actor::Operator);
+    checkout.clone().apply(event, &by, &Facts::NONE).is_ok()
 }
 
 /// Calls the checkout off; again changes nothing.
@@ -787,8 +707,8 @@ pub async fn set_insurance(
 ) -> Result<Checkout, Error> {
     let mut checkout = lock_visible(uow, ctx, id).await?;
     ctx.access.require(Permission::CheckoutWrite)?;
-    checkout.insurance = status;
-    checkout.updated_at = ctx.now;
-    uow.checkouts().update(&mut checkout).await?;
+    if checkout.insure(status, ctx.now) {
+        uow.checkouts().update(&mut checkout).await?;
+    }
     Ok(checkout)
 }

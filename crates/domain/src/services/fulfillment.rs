@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Context, Error, checkouts, moving};
 use crate::access::Permission;
-use crate::checkout::{Actor, Checkout, Circumstances, Event, Lifecycle, Tracking};
-use crate::customer::IdentityStatus;
+use crate::checkout::{Actor, Checkout, Circumstances, Event, Lifecycle, MissingStep, Tracking};
 use crate::fulfillment::{
     Carrier, EventOrigin, Reported, TrackingEvent, TrackingNumber, TrackingStatus,
 };
@@ -32,33 +31,6 @@ pub struct TrackingView {
     pub checkout: Checkout,
     /// What was reported, oldest first.
     pub events: Vec<TrackingEvent>,
-}
-
-/// The steps that the interface names.
-fn missing_steps(checkout: &Checkout, identity: IdentityStatus) -> Vec<&'static str> {
-    let reached = |state: Lifecycle| {
-        checkout.lifecycle().rank() >= state.rank() && checkout.lifecycle().rank().is_some()
-    };
-    let with_deposit = checkout.lifecycle() == Lifecycle::WaitlistedAfterDeposit;
-    let mut missing = Vec::new();
-    if !(reached(Lifecycle::QualificationPending)
-        || with_deposit
-        || identity == IdentityStatus::Verified && checkout.lifecycle().rank().is_none())
-    {
-        missing.push("identity verification");
-    }
-    if !(reached(Lifecycle::ShippingAddressPending) || with_deposit) {
-        missing.push("qualification");
-    }
-    // An authorized deposit is paid as far as the customer can pay it.
-    let paid = reached(Lifecycle::RecurringPaymentMethodPending) || with_deposit;
-    if !paid || checkout.lifecycle() == Lifecycle::CaptureFailed {
-        missing.push("deposit");
-    }
-    if checkout.signed_at.is_none() {
-        missing.push("document signing");
-    }
-    missing
 }
 
 fn carrier_of(
@@ -126,7 +98,11 @@ pub async fn fulfill(
             .await?
             .screening(checkout.mode)
             .identity;
-        let missing = missing_steps(&checkout, identity);
+        let missing: Vec<&str> = checkout
+            .missing_before_shipping(identity)
+            .into_iter()
+            .map(MissingStep::as_str)
+            .collect();
         let state = checkout.lifecycle();
         return Err(Error::rule(if state.is_ended() || missing.is_empty() {
             format!("the checkout is {state}: only one that is orderConfirmed can be fulfilled")
@@ -137,11 +113,6 @@ pub async fn fulfill(
             )
         }));
     }
-    for item in &mut checkout.items {
-        if let Some(serial) = input.serial_numbers.get(&item.id) {
-            item.serial_number = Some(serial.clone());
-        }
-    }
     let by = Circumstances::new(ctx.now, Actor::Operator);
     moving::apply(
         uow,
@@ -149,6 +120,7 @@ pub async fn fulfill(
         &mut checkout,
         Event::Fulfilled {
             tracking: tracking.clone(),
+            serial_numbers: input.serial_numbers,
         },
         &by,
     )
@@ -243,10 +215,12 @@ pub async fn set_tracking(
     if checkout.shipment.delivered_at.is_some() {
         return Err(Error::rule("the goods are delivered: their tracking stays"));
     }
-    checkout.shipment.tracking = Some(tracking.clone());
-    checkout.shipment.status = Some(TrackingStatus::PreTransit);
-    checkout.updated_at = ctx.now;
-    uow.checkouts().update(&mut checkout).await?;
+    let changed = checkout
+        .change_tracking(tracking, ctx.now)
+        .map_err(|obstacle| Error::rule(obstacle.to_string()))?;
+    if changed {
+        uow.checkouts().update(&mut checkout).await?;
+    }
     view(uow, checkout).await
 }
 
@@ -312,9 +286,9 @@ pub async fn report(
     }
     if checkout.lifecycle().is_ended() || checkout.shipment.delivered_at.is_some() {
         // Kept for the record; nothing is left to move, but a signature may come late.
-        if checkout.shipment.signed_by.is_none() && reported.signed_by.is_some() {
-            checkout.shipment.signed_by = reported.signed_by;
-            checkout.updated_at = now;
+        if let Some(signed_by) = reported.signed_by
+            && checkout.take_in_signature(signed_by, now)
+        {
             uow.checkouts().update(&mut checkout).await?;
         }
         return Ok(checkout);
@@ -334,9 +308,7 @@ pub async fn report(
         .max_by_key(|event| (event.reported.at, event.origin != EventOrigin::Lessor));
     let status = newest.map_or(reported.status, |event| event.reported.status);
     let reason = reported.description;
-    if checkout.shipment.status != Some(status) {
-        checkout.shipment.status = Some(status);
-        checkout.updated_at = now;
+    if checkout.take_in_tracking(status, now) {
         uow.checkouts().update(&mut checkout).await?;
     }
     let event = match checkout.lifecycle() {

@@ -3,11 +3,12 @@
 //! Whoever serves the page finds the checkout by its token and calls these; the
 //! sandbox plays them for a test.
 
-use super::{Error, customers, moving};
+use super::moving::{self, Due};
+use super::{Error, customers};
 use crate::access::Mode;
 use crate::address::Address;
 use crate::checkout::{
-    Actor, Applied, Checkout, Circumstances, Event, Lifecycle, Outcome, PaymentMethod,
+    Actor, Applied, Checkout, Circumstances, Event, Lifecycle, Obstacle, Outcome, PaymentMethod,
 };
 use crate::customer::{IdentityStatus, Profile};
 use crate::ids::{LeaseTermRef, PickupLocationId};
@@ -17,10 +18,30 @@ use crate::time::Timestamp;
 /// Who acts on the page, and when.
 #[derive(Clone, Copy)]
 pub struct Page<'a> {
-    /// Now.
-    pub now: Timestamp,
-    /// Where ids come from.
-    pub ids: &'a dyn IdGenerator,
+    now: Timestamp,
+    ids: &'a dyn IdGenerator,
+    due: Due,
+}
+
+impl<'a> Page<'a> {
+    /// The page at this time. What the customer's steps ask of providers is due at once.
+    #[must_use]
+    pub const fn new(now: Timestamp, ids: &'a dyn IdGenerator) -> Self {
+        Self {
+            now,
+            ids,
+            due: Due::Now,
+        }
+    }
+
+    /// The page as it is played: what a step asks of providers is done when somebody asks for it.
+    pub(crate) const fn played(now: Timestamp, ids: &'a dyn IdGenerator) -> Self {
+        Self {
+            now,
+            ids,
+            due: Due::WhenTold,
+        }
+    }
 }
 
 impl Page<'_> {
@@ -30,14 +51,8 @@ impl Page<'_> {
         checkout: &mut Checkout,
         event: Event,
     ) -> Result<Applied, Error> {
-        moving::apply(
-            uow,
-            self.ids,
-            checkout,
-            event,
-            &Circumstances::new(self.now, Actor::Customer),
-        )
-        .await
+        let by = Circumstances::new(self.now, Actor::Customer);
+        moving::apply_due(uow, self.ids, checkout, event, &by, self.due).await
     }
 
     /// The customer opened the page.
@@ -82,11 +97,7 @@ impl Page<'_> {
         checkout: &mut Checkout,
         profile: Profile,
     ) -> Result<Applied, Error> {
-        let mut customer = uow
-            .customers()
-            .lock(checkout.customer_id)
-            .await?
-            .ok_or(Error::Store(StoreError::Missing("customer")))?;
+        let mut customer = moving::lock_customer_of(uow, checkout).await?;
         customer.profile = customers::checked(profile)?;
         customer.updated_at = self.now;
         uow.customers().update(&mut customer).await?;
@@ -138,11 +149,7 @@ impl Page<'_> {
         }
         let applied = self.apply(uow, checkout, Event::IdentitySubmitted).await?;
         if applied.outcome == Outcome::Applied {
-            let mut customer = uow
-                .customers()
-                .lock(checkout.customer_id)
-                .await?
-                .ok_or(Error::Store(StoreError::Missing("customer")))?;
+            let mut customer = moving::lock_customer_of(uow, checkout).await?;
             customer.screening_mut(checkout.mode).identity = IdentityStatus::Processing;
             customer.updated_at = self.now;
             uow.customers().update(&mut customer).await?;
@@ -253,14 +260,11 @@ impl Page<'_> {
         checkout: &mut Checkout,
         method: Option<String>,
     ) -> Result<Applied, Error> {
-        if matches!(
-            checkout.lifecycle(),
-            Lifecycle::DepositPending | Lifecycle::DepositFailed
-        ) {
-            checkout.quote = super::checkouts::quote_of(uow, checkout).await?;
-        }
-        self.apply(uow, checkout, Event::DepositSubmitted { method })
-            .await
+        let quote = super::checkouts::quote_of(uow, checkout)
+            .await?
+            .ok_or_else(|| Error::rule(Obstacle::NoTerm.to_string()))?;
+        let event = Event::DepositSubmitted { quote, method };
+        self.apply(uow, checkout, event).await
     }
 
     /// The customer names the method of the recurring payments.
@@ -273,7 +277,7 @@ impl Page<'_> {
         checkout: &mut Checkout,
         method: PaymentMethod,
     ) -> Result<Applied, Error> {
-        self.apply(uow, checkout, Event::PaymentMethodSaved(method))
+        self.apply(uow, checkout, Event::PaymentMethodSaved { method })
             .await
     }
 
@@ -315,16 +319,7 @@ impl Page<'_> {
         uow: &mut dyn UnitOfWork,
         checkout: &mut Checkout,
     ) -> Result<Applied, Error> {
-        let event = match checkout.lifecycle() {
-            Lifecycle::ShippingAddressPending | Lifecycle::PickupLocationPending => {
-                Event::SteppedBackToProfile
-            }
-            Lifecycle::LeaseReviewPending if checkout.pickup_location_id.is_some() => {
-                Event::SteppedBackToPickup
-            }
-            Lifecycle::LeaseReviewPending => Event::SteppedBackToAddress,
-            _ => Event::SteppedBackToReview,
-        };
+        let event = checkout.step_back().unwrap_or(Event::SteppedBackToReview);
         self.apply(uow, checkout, event).await
     }
 

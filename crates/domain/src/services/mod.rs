@@ -3,7 +3,7 @@
 //! A use case works on a [`UnitOfWork`](crate::ports::UnitOfWork) and never commits it: whoever calls
 //! decides what else belongs to the same transaction (the answer to a request
 //! that may be repeated, another use case). No use case calls a provider; what a
-//! provider has to do becomes a job, and [`delivery`] carries jobs out.
+//! provider has to do becomes a job, and the [workers](crate::workers) carry jobs out.
 //!
 //! Refusals come in one order everywhere: what does not exist or is not visible
 //! ([`Error::NotFound`]), then the missing permission ([`Error::Forbidden`]), then
@@ -12,24 +12,16 @@
 pub mod catalog;
 pub mod checkouts;
 pub mod customers;
-pub mod delivery;
-
 mod error;
 pub mod fulfillment;
-pub mod housekeeping;
-pub mod inbox;
-
 pub mod journey;
 pub mod keys;
 pub mod lease_terms;
-mod moving;
+pub(crate) mod moving;
 pub mod organizations;
 pub mod payments;
 pub mod pickup_locations;
 pub mod pricing;
-pub mod reconcile;
-pub mod sandbox;
-
 pub mod variants;
 pub mod waitlist;
 

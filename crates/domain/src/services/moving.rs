@@ -1,18 +1,16 @@
 //! Moving a checkout: the event, its stock, its history and its jobs in one
 //! unit of work.
 
-use chrono::TimeDelta;
-
-use super::{Error, waitlist};
+use super::Error;
 use crate::access::Mode;
 use crate::checkout::{Applied, Checkout, Circumstances, Effect, Event, Facts, Outcome};
 use crate::customer::Customer;
 use crate::ids::CheckoutPubId;
-use crate::ports::{IdGenerator, Job, JobSubject, NewJob, StoreError, UnitOfWork};
+use crate::ports::{IdGenerator, Job, JobState, JobSubject, NewJob, StoreError, UnitOfWork};
 use crate::time::Timestamp;
 
 /// What is known of the customer in the checkout's mode.
-pub(super) fn facts_of(customer: &Customer, checkout: &Checkout) -> Facts {
+fn facts_of(customer: &Customer, checkout: &Checkout) -> Facts {
     let screening = customer.screening(checkout.mode);
     Facts {
         profile_complete: customer.profile.is_complete(),
@@ -22,7 +20,7 @@ pub(super) fn facts_of(customer: &Customer, checkout: &Checkout) -> Facts {
 }
 
 /// The checkout, locked.
-pub(super) async fn lock(uow: &mut dyn UnitOfWork, id: CheckoutPubId) -> Result<Checkout, Error> {
+pub(crate) async fn lock(uow: &mut dyn UnitOfWork, id: CheckoutPubId) -> Result<Checkout, Error> {
     uow.checkouts()
         .lock(id)
         .await?
@@ -30,7 +28,7 @@ pub(super) async fn lock(uow: &mut dyn UnitOfWork, id: CheckoutPubId) -> Result<
 }
 
 /// The checkout's customer, who is always there.
-pub(super) async fn customer_of(
+pub(crate) async fn customer_of(
     uow: &mut dyn UnitOfWork,
     checkout: &Checkout,
 ) -> Result<Customer, Error> {
@@ -40,8 +38,19 @@ pub(super) async fn customer_of(
         .ok_or(Error::Store(StoreError::Missing("customer")))
 }
 
+/// The checkout's customer, locked.
+pub(crate) async fn lock_customer_of(
+    uow: &mut dyn UnitOfWork,
+    checkout: &Checkout,
+) -> Result<Customer, Error> {
+    uow.customers()
+        .lock(checkout.customer_id)
+        .await?
+        .ok_or(Error::Store(StoreError::Missing("customer")))
+}
+
 /// A job about a checkout.
-pub(super) fn job(
+pub(crate) fn job(
     checkout: &Checkout,
     effect: Effect,
     now: Timestamp,
@@ -55,39 +64,35 @@ pub(super) fn job(
         mode: checkout.mode,
         created_at: now,
         available_at: now,
+        is_held: false,
+        units: None,
     }
 }
 
 /// When the jobs of a move are due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Due {
+pub(crate) enum Due {
     /// At once.
     Now,
     /// When somebody asks for them: a sandbox checkout stays where a test put it.
     WhenTold,
 }
 
-/// Longer than anybody waits; a job that is put off so far is held.
-const HELD: TimeDelta = TimeDelta::days(36_500);
-
-/// When what follows from a job is due: what follows from a held one is held.
-pub(super) fn due_like(job: &Job) -> Due {
-    let put_off = job
-        .new
-        .available_at
-        .signed_duration_since(job.new.created_at);
-    if put_off >= HELD {
-        Due::WhenTold
-    } else {
-        Due::Now
+impl Due {
+    /// What follows from a held job is held.
+    pub(crate) const fn like(job: &Job) -> Self {
+        match job.state {
+            JobState::Held => Self::WhenTold,
+            JobState::Pending | JobState::Done | JobState::Dead => Self::Now,
+        }
     }
 }
 
 /// Applies the event to the locked checkout and writes all that comes of it.
 ///
 /// # Errors
-/// [`Error::Rule`] when the state does not allow the event.
-pub(super) async fn apply(
+/// [`Error::Rule`] when the event is not possible.
+pub(crate) async fn apply(
     uow: &mut dyn UnitOfWork,
     ids: &dyn IdGenerator,
     checkout: &mut Checkout,
@@ -98,7 +103,7 @@ pub(super) async fn apply(
 }
 
 /// [`apply`], with a say in when the jobs are due.
-pub(super) async fn apply_due(
+pub(crate) async fn apply_due(
     uow: &mut dyn UnitOfWork,
     ids: &dyn IdGenerator,
     checkout: &mut Checkout,
@@ -108,34 +113,24 @@ pub(super) async fn apply_due(
 ) -> Result<Applied, Error> {
     let customer = customer_of(uow, checkout).await?;
     let facts = facts_of(&customer, checkout);
-    let before = checkout.clone();
     let applied = checkout.apply(event, by, &facts)?;
-    if applied.outcome == Outcome::AlreadyApplied && *checkout == before {
+    if applied.outcome == Outcome::AlreadyApplied {
         return Ok(applied);
     }
     uow.checkouts().update(checkout).await?;
     uow.checkouts()
         .record(checkout.id, &applied.transitions)
         .await?;
-    let jobs: Vec<NewJob> = applied
+    let is_held = due == Due::WhenTold;
+    let mut jobs: Vec<NewJob> = applied
         .effects
         .iter()
-        .map(|effect| {
-            let job = job(checkout, *effect, by.at, ids);
-            match due {
-                Due::Now => job,
-                Due::WhenTold => NewJob {
-                    available_at: job
-                        .created_at
-                        .checked_add_signed(HELD)
-                        .unwrap_or(job.available_at),
-                    ..job
-                },
-            }
+        .map(|effect| NewJob {
+            is_held,
+            ..job(checkout, *effect, by.at, ids)
         })
         .collect();
-    uow.outbox().push(&jobs).await?;
-    if due == Due::Now && checkout.mode == Mode::Sandbox && !jobs.is_empty() {
+    if !is_held && checkout.mode == Mode::Sandbox && !jobs.is_empty() {
         // Jobs of a subject are done in order: one that was held would keep these.
         uow.outbox()
             .release(JobSubject::Checkout(checkout.id), by.at)
@@ -143,7 +138,13 @@ pub(super) async fn apply_due(
     }
     if applied.releases_stock {
         uow.variants().return_stock(checkout.variant_id).await?;
-        waitlist::stock_returned(uow, by.at, ids, checkout).await?;
+        // The next in line may have the unit.
+        jobs.push(NewJob {
+            subject: JobSubject::Waitlist(checkout.variant_id),
+            units: Some(1),
+            ..job(checkout, Effect::PromoteWaiting, by.at, ids)
+        });
     }
+    uow.outbox().push(&jobs).await?;
     Ok(applied)
 }

@@ -6,14 +6,13 @@
 use super::Error;
 use super::moving::{self, Due};
 use crate::checkout::{
-    Actor, Checkout, Circumstances, Effect, Event, Lifecycle, Outcome, Recurring,
-    RecurringPaymentStatus, Refusal,
+    Actor, Checkout, Circumstances, Effect, Event, InvoiceNews, InvoiceOutcome, Lifecycle, Outcome,
+    Refusal,
 };
 use crate::customer::IdentityStatus;
 use crate::ids::CheckoutPubId;
 use crate::ports::{
-    IdGenerator, IdentityResult, InvoiceNews, InvoiceOutcome, ProcessorEvent, ProcessorFact,
-    UnitOfWork,
+    IdGenerator, IdentityResult, JobSubject, ProcessorEvent, ProcessorFact, UnitOfWork,
 };
 use crate::time::Timestamp;
 
@@ -56,7 +55,7 @@ pub async fn handle(
                 .clone()
                 .unwrap_or_else(|| payment_intent_id.clone());
             let captured = Event::DepositCaptured {
-                invoice_id,
+                invoice_id: Some(invoice_id),
                 at: event.at,
             };
             tell(uow, ids, now, &mut checkout, captured).await
@@ -67,7 +66,7 @@ pub async fn handle(
             let Some(mut checkout) = by_intent(uow, event, payment_intent_id).await? else {
                 return Ok(Handled::Nothing);
             };
-            if checkout.deposit.captured_at.is_some() || checkout.lifecycle().is_ended() {
+            if checkout.deposit.open_hold().is_none() || checkout.lifecycle().is_ended() {
                 return Ok(Handled::Nothing);
             }
             tell(uow, ids, now, &mut checkout, Event::AuthorizationLapsed).await
@@ -116,9 +115,8 @@ pub async fn handle(
                 return later(uow, event).await;
             };
             let mut checkout = moving::lock(uow, id).await?;
-            if checkout.recurring.status != RecurringPaymentStatus::Cancelled {
-                checkout.recurring.status = RecurringPaymentStatus::Cancelled;
-                write(uow, now, &mut checkout).await?;
+            if checkout.end_billing(now) {
+                uow.checkouts().update(&mut checkout).await?;
             }
             Ok(Handled::Checkout(id))
         }
@@ -138,10 +136,10 @@ pub async fn handle(
             let Some(mut checkout) = uow.checkouts().lock(id).await? else {
                 return Ok(Handled::Nothing);
             };
-            if !dispute(&mut checkout.recurring, dispute_id, *closed) {
+            if !checkout.contest(dispute_id, *closed, now) {
                 return Ok(Handled::Nothing);
             }
-            write(uow, now, &mut checkout).await?;
+            uow.checkouts().update(&mut checkout).await?;
             Ok(Handled::Checkout(id))
         }
         // The job that authorizes asks for the answer itself, and a refund is its
@@ -171,25 +169,6 @@ async fn later(uow: &mut dyn UnitOfWork, event: &ProcessorEvent) -> Result<Handl
     })
 }
 
-/// Takes in that a payment is contested or that this is settled, in whatever order the
-/// two come. False when nothing changed.
-fn dispute(recurring: &mut Recurring, id: &str, settled: bool) -> bool {
-    let is_open = recurring.dispute_id.as_deref() == Some(id);
-    let is_settled = recurring.settled_dispute_id.as_deref() == Some(id);
-    if settled && !is_settled {
-        recurring.settled_dispute_id = Some(id.to_owned());
-        if is_open {
-            recurring.dispute_id = None;
-        }
-        return true;
-    }
-    if settled || is_settled || is_open {
-        return false;
-    }
-    recurring.dispute_id = Some(id.to_owned());
-    true
-}
-
 async fn by_intent(
     uow: &mut dyn UnitOfWork,
     event: &ProcessorEvent,
@@ -203,15 +182,6 @@ async fn by_intent(
         Some(id) => moving::lock(uow, id).await.map(Some),
         None => Ok(None),
     }
-}
-
-async fn write(
-    uow: &mut dyn UnitOfWork,
-    now: Timestamp,
-    checkout: &mut Checkout,
-) -> Result<(), Error> {
-    checkout.updated_at = now;
-    Ok(uow.checkouts().update(checkout).await?)
 }
 
 /// Applies what a provider told; what the state does not allow (any more, or yet)
@@ -238,17 +208,20 @@ async fn tell(
     }
 }
 
-/// Writes the tally of the checkout's invoices into it.
-pub(super) async fn tally(
+/// Takes in the news of an invoice. False when they say no more than what is known.
+pub(crate) async fn take_in_invoice(
     uow: &mut dyn UnitOfWork,
+    now: Timestamp,
     checkout: &mut Checkout,
     news: &InvoiceNews,
-) -> Result<(), Error> {
-    let tally = uow.checkouts().record_invoice(checkout.id, news).await?;
-    checkout.recurring.paid_cycles = tally.paid;
-    checkout.recurring.failure_count = tally.failed_attempts;
-    checkout.recurring.last_failure = tally.last_failure;
-    Ok(())
+) -> Result<bool, Error> {
+    let known = uow.checkouts().invoices(checkout.id).await?;
+    if !checkout.take_in_invoice(&known, news, now) {
+        return Ok(false);
+    }
+    uow.checkouts().put_invoice(checkout.id, news).await?;
+    uow.checkouts().update(checkout).await?;
+    Ok(true)
 }
 
 async fn invoice(
@@ -267,13 +240,11 @@ async fn invoice(
         return later(uow, event).await;
     };
     let mut checkout = moving::lock(uow, id).await?;
-    let before = checkout.recurring.clone();
-    tally(uow, &mut checkout, &news).await?;
-    if checkout.recurring == before {
-        return Ok(Handled::Nothing);
+    if take_in_invoice(uow, now, &mut checkout, &news).await? {
+        Ok(Handled::Checkout(id))
+    } else {
+        Ok(Handled::Nothing)
     }
-    write(uow, now, &mut checkout).await?;
-    Ok(Handled::Checkout(id))
 }
 
 /// What the verifier decided of a session, written into the customer and all
@@ -293,11 +264,7 @@ async fn identity(
     else {
         return later(uow, event).await;
     };
-    let states = [
-        Lifecycle::IdentityRequired,
-        Lifecycle::IdentityVerifying,
-        Lifecycle::IdentityProcessing,
-    ];
+    let states = Lifecycle::those(Lifecycle::is_identifying);
     let waiting = uow
         .checkouts()
         .of_customer(event.mode, customer.id, &states)
@@ -314,7 +281,7 @@ async fn identity(
 
 /// Applies the verifier's decision to one checkout. False when the session is not
 /// the customer's current one, or nothing changed.
-pub(super) async fn decide(
+pub(crate) async fn decide(
     uow: &mut dyn UnitOfWork,
     ids: &dyn IdGenerator,
     now: Timestamp,
@@ -353,17 +320,13 @@ pub(super) async fn decide(
 }
 
 /// Asks the verifier again for the customer's other checkouts that wait.
-pub(super) async fn ask_for_others(
+pub(crate) async fn ask_for_others(
     uow: &mut dyn UnitOfWork,
     ids: &dyn IdGenerator,
     now: Timestamp,
     decided: &Checkout,
 ) -> Result<(), Error> {
-    let states = [
-        Lifecycle::IdentityVerifying,
-        Lifecycle::IdentityProcessing,
-        Lifecycle::IdentityRequired,
-    ];
+    let states = Lifecycle::those(Lifecycle::is_identifying);
     for id in uow
         .checkouts()
         .of_customer(decided.mode, decided.customer_id, &states)
@@ -371,7 +334,7 @@ pub(super) async fn ask_for_others(
     {
         if id != decided.id {
             let mut job = moving::job(decided, Effect::FetchIdentityResult, now, ids);
-            job.subject = crate::ports::JobSubject::Checkout(id);
+            job.subject = JobSubject::Checkout(id);
             uow.outbox().push(&[job]).await?;
         }
     }

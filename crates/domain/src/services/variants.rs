@@ -212,7 +212,7 @@ pub async fn update_variant(
             JobSubject::Variant(variant.id),
         )])
         .await?;
-    waitlist::after_variant_change(uow, ctx.now, ctx.ids, &product, &before, &variant).await?;
+    waitlist::after_variant_change(uow, ctx, &product, &before, &variant).await?;
     Ok(variant)
 }
 

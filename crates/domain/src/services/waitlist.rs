@@ -1,43 +1,110 @@
 //! Letting those who wait go on: first come, first served.
 //!
-//! Locks are taken in one order everywhere: product, variant, checkout. Whoever
-//! frees stock holds the variant, and whoever is about to wait holds it too, so
-//! that nobody begins to wait past stock that was just freed.
+//! Whoever makes a unit free says so by a job, in the transaction in which it becomes free; the
+//! job lets as many go on, in batches, however many wait. Locks are taken in one order
+//! everywhere: product, variant, checkout. Whoever frees stock holds the variant, and whoever is
+//! about to wait holds it too, so that nobody begins to wait past stock that was just freed.
 
-use super::{Error, moving};
-use crate::catalog::{Inventory, Product, ProductStatus, ProductVariant, ReviewStatus};
-use crate::checkout::{Actor, Checkout, Circumstances, Event, Lifecycle, StockTaken};
-use crate::ids::{CheckoutPubId, OrganizationId};
+use super::{Context, Error, moving};
+use crate::catalog::{Inventory, Product, ProductVariant, StockTaken, is_offered};
+use crate::checkout::{Actor, Circumstances, Effect, Event, Lifecycle};
+use crate::ids::{CheckoutPubId, OrganizationId, ProductVariantPubId};
 use crate::organization::ServiceArea;
-use crate::ports::{IdGenerator, UnitOfWork};
+use crate::ports::{IdGenerator, Job, JobSubject, NewJob, UnitOfWork};
 use crate::time::Timestamp;
 
 /// Most checkouts that one unit of work frees; the rest follow in the next.
-const BATCH: u32 = 500;
+const BATCH: u32 = 100;
 
-const fn is_offered(product: &Product, variant: &ProductVariant) -> bool {
-    matches!(product.status, ProductStatus::Active)
-        && matches!(product.review.status, ReviewStatus::Approved)
-        && !product.is_waitlisted
-        && matches!(variant.status, ProductStatus::Active)
-        && !variant.is_waitlisted
+/// The job that lets so many of those that wait for the variant go on; all without a number.
+fn promotion(ctx: &Context<'_>, variant: &ProductVariant, units: Option<u32>) -> NewJob {
+    NewJob {
+        id: ctx.ids.next(),
+        effect: Effect::PromoteWaiting,
+        subject: JobSubject::Waitlist(variant.id),
+        organization_id: variant.organization_id,
+        mode: ctx.access.mode,
+        created_at: ctx.now,
+        available_at: ctx.now,
+        is_held: false,
+        units,
+    }
 }
 
-/// Frees up to `limit` of those that wait for the locked variant's stock.
-async fn free(
+/// After a change of the locked variant: as many may go on as stock rose by, or as
+/// there is stock for when the variant is offered again.
+pub(super) async fn after_variant_change(
     uow: &mut dyn UnitOfWork,
-    now: Timestamp,
-    ids: &dyn IdGenerator,
-    offered: bool,
-    variant: &ProductVariant,
-    limit: u32,
+    ctx: &Context<'_>,
+    product: &Product,
+    before: &ProductVariant,
+    after: &ProductVariant,
 ) -> Result<(), Error> {
+    let reopened = is_offered(product, after) && !is_offered(product, before);
+    let units = match (before.inventory, after.inventory) {
+        (_, Inventory::Tracked(after)) if reopened => Some(after),
+        (Inventory::Tracked(before), Inventory::Tracked(after)) if after > before => {
+            Some(after.saturating_sub(before))
+        }
+        (Inventory::Tracked(_), Inventory::Untracked) => None,
+        (Inventory::Untracked, Inventory::Untracked) if reopened => None,
+        _ => return Ok(()),
+    };
+    Ok(uow.outbox().push(&[promotion(ctx, after, units)]).await?)
+}
+
+/// After the locked product was opened again: each of its variants lets as many
+/// go on as there is stock for.
+pub(super) async fn after_product_opened(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    product: &Product,
+) -> Result<(), Error> {
+    let variants = uow
+        .variants()
+        .of_products(product.organization_id, &[product.id])
+        .await?;
+    let promotions: Vec<NewJob> = variants
+        .iter()
+        .filter(|variant| is_offered(product, variant))
+        .map(|variant| promotion(ctx, variant, variant.inventory.quantity()))
+        .collect();
+    Ok(uow.outbox().push(&promotions).await?)
+}
+
+/// Lets the next of those that wait for the variant go on, as many as the job says or one batch
+/// of them; another job lets the rest.
+///
+/// # Errors
+/// [`Error::Store`].
+pub(crate) async fn promote(
+    uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
+    now: Timestamp,
+    job: &Job,
+    variant: ProductVariantPubId,
+) -> Result<(), Error> {
+    let organization = job.new.organization_id;
+    let Some(known) = uow.variants().get(organization, variant).await? else {
+        return Ok(());
+    };
+    let product = uow
+        .products()
+        .lock_shared(organization, known.product_id)
+        .await?;
+    let variant = uow.variants().lock(organization, variant).await?;
+    let (Some(product), Some(variant)) = (product, variant) else {
+        return Ok(());
+    };
+    let offered = is_offered(&product, &variant);
     let by = Circumstances::new(now, Actor::System);
-    for mut checkout in uow
+    let limit = job.new.units.unwrap_or(BATCH).min(BATCH);
+    let waiting = uow
         .checkouts()
         .lock_waiting_for_stock(variant.id, limit)
-        .await?
-    {
+        .await?;
+    let mut freed = 0_u32;
+    for mut checkout in waiting {
         let stock = if checkout.lifecycle() == Lifecycle::WaitlistedAfterDeposit {
             match uow.variants().take_stock(variant.id).await? {
                 StockTaken::NoneLeft => return Ok(()),
@@ -50,98 +117,20 @@ async fn free(
             return Ok(());
         };
         moving::apply(uow, ids, &mut checkout, Event::StockFreed { stock }, &by).await?;
+        freed = freed.saturating_add(1);
     }
-    Ok(())
-}
-
-/// After a change of the locked variant: as many go on as stock rose by, or as
-/// there is stock for when the variant is offered again.
-pub(super) async fn after_variant_change(
-    uow: &mut dyn UnitOfWork,
-    now: Timestamp,
-    ids: &dyn IdGenerator,
-    product: &Product,
-    before: &ProductVariant,
-    after: &ProductVariant,
-) -> Result<(), Error> {
-    let offered = is_offered(product, after);
-    let reopened = offered && !is_offered(product, before);
-    let limit = match (before.inventory, after.inventory) {
-        (Inventory::Tracked(_), Inventory::Untracked) => BATCH,
-        (Inventory::Tracked(before), Inventory::Tracked(after)) if after > before && !reopened => {
-            after.saturating_sub(before)
-        }
-        (_, Inventory::Tracked(after)) if reopened => after,
-        (Inventory::Untracked, Inventory::Untracked) if reopened => BATCH,
-        _ => 0,
-    };
-    if limit > 0 {
-        free(uow, now, ids, offered, after, limit.min(BATCH)).await?;
-    }
-    Ok(())
-}
-
-/// After the locked product was opened again: each of its variants lets as many
-/// go on as there is stock for.
-pub(super) async fn free_product(
-    uow: &mut dyn UnitOfWork,
-    now: Timestamp,
-    ids: &dyn IdGenerator,
-    product: &Product,
-) -> Result<(), Error> {
-    let variants = uow
-        .variants()
-        .of_products(product.organization_id, &[product.id])
-        .await?;
-    for variant in variants {
-        let Some(variant) = uow
-            .variants()
-            .lock(product.organization_id, variant.id)
-            .await?
-        else {
-            continue;
+    let rest = job.new.units.map(|units| units.saturating_sub(freed));
+    if freed == BATCH && rest != Some(0) {
+        let next = NewJob {
+            id: ids.next(),
+            created_at: now,
+            available_at: now,
+            units: rest,
+            ..job.new.clone()
         };
-        if is_offered(product, &variant) {
-            let limit = variant.inventory.quantity().unwrap_or(BATCH).min(BATCH);
-            free(uow, now, ids, true, &variant, limit).await?;
-        }
+        uow.outbox().push(&[next]).await?;
     }
     Ok(())
-}
-
-/// After a checkout gave its unit of stock back: the next in line may have it.
-pub(super) async fn stock_returned(
-    uow: &mut dyn UnitOfWork,
-    now: Timestamp,
-    ids: &dyn IdGenerator,
-    checkout: &Checkout,
-) -> Result<(), Error> {
-    // The variant is locked by the return of its stock. The product is only read:
-    // locking it after the variant would break the order.
-    let Some(variant) = uow
-        .variants()
-        .get(checkout.organization_id, checkout.variant_id)
-        .await?
-    else {
-        return Ok(());
-    };
-    let Some(product) = uow
-        .products()
-        .get(checkout.organization_id, checkout.product_id)
-        .await?
-    else {
-        return Ok(());
-    };
-    // Boxed by the caller's recursion: freeing a checkout never gives stock back.
-    Box::pin(free(
-        uow,
-        now,
-        ids,
-        is_offered(&product, &variant),
-        &variant,
-        1,
-    ))
-    .await
 }
 
 /// Frees those among the organization's next checkouts that the area now serves.

@@ -12,28 +12,21 @@ use crate::catalog::{
     Inventory, OptionSelection, Product, ProductStatus, ProductType, ProductVariant,
 };
 use crate::checkout::{
-    Checkout, ChosenTerm, InsuranceStatus, Lifecycle, Phase, RecurringPaymentStatus, State,
-    Waitlist, WaitlistReason,
+    Billing, Checkout, ChosenTerm, Deposit, Hold, InsuranceStatus, Lifecycle, Snapshot, State,
+    Waitlist,
 };
 use crate::customer::{CreditStatus, Customer, IdentityStatus, Profile};
 use crate::lease_term::{LeaseTerm, LeaseTermStatus};
 use crate::money::Money;
 use crate::organization::Organization;
-use crate::percentage::TermMonths;
+use crate::percentage::{Percentage, TermMonths};
 use crate::ports::{NewCustomer, NewLeaseTerm, NewOrganization};
+use crate::pricing::{Quote, Rate, RateCard, quote};
 use crate::text::{Email, ExternalId, Line, Name, Sku};
 use crate::time::{Timestamp, add_months};
 
 pub(super) fn text<T: std::str::FromStr<Err = crate::text::TextError>>(text: &str) -> T {
     text.parse().expect("a text of the kind")
-}
-
-const fn waitlist(reason: WaitlistReason) -> Waitlist {
-    Waitlist {
-        reason,
-        address: None,
-        reason_code: None,
-    }
 }
 
 macro_rules! builders {
@@ -70,8 +63,6 @@ builders! {
     VariantBuilder(ProductVariant);
     /// Builds a [`LeaseTerm`].
     LeaseTermBuilder(LeaseTerm);
-    /// Builds a [`Checkout`].
-    CheckoutBuilder(Checkout);
     /// Builds an [`ApiKey`].
     ApiKeyBuilder(ApiKey);
 }
@@ -240,7 +231,32 @@ impl LeaseTermBuilder {
     }
 }
 
+/// Builds a [`Checkout`] that may stand where no test has led it.
+#[derive(Debug, Clone)]
+#[must_use = "a builder makes nothing until it is built"]
+pub struct CheckoutBuilder {
+    snapshot: Snapshot,
+    /// What the variant costs.
+    price: Money,
+}
+
 impl CheckoutBuilder {
+    pub(super) const fn new(snapshot: Snapshot, price: Money) -> Self {
+        Self { snapshot, price }
+    }
+
+    /// Changes whatever no other method does.
+    pub fn with(mut self, change: impl FnOnce(&mut Snapshot)) -> Self {
+        change(&mut self.snapshot);
+        self
+    }
+
+    /// The record.
+    #[must_use]
+    pub fn build(self) -> Checkout {
+        Checkout::restore(self.snapshot).expect("parts of a checkout that fit")
+    }
+
     /// In live mode instead of sandbox.
     pub fn live(self) -> Self {
         self.with(|it| it.mode = Mode::Live)
@@ -249,11 +265,7 @@ impl CheckoutBuilder {
     /// Chooses the term.
     pub fn term(self, term: &LeaseTerm) -> Self {
         self.with(|it| {
-            it.term = Some(ChosenTerm {
-                id: term.id,
-                lease_term_id: term.lease_term_id,
-                months: term.card.term,
-            });
+            it.term = Some(ChosenTerm::from(term));
         })
     }
 
@@ -270,45 +282,46 @@ impl CheckoutBuilder {
     /// Stands in the state, with the least that a checkout there has: a reason to
     /// wait, an authorized or captured deposit, a shipment, a subscription.
     pub fn at(self, lifecycle: Lifecycle) -> Self {
+        let price = self.price;
         self.with(|it| {
             it.state = State::new(lifecycle);
             let made = it.created_at;
             let id = it.id.as_uuid().simple();
-            match lifecycle {
-                Lifecycle::WaitlistedAfterProfile | Lifecycle::WaitlistedAfterDeposit => {
-                    it.waitlist = Some(waitlist(WaitlistReason::Inventory));
-                }
-                Lifecycle::WaitlistedLocation => {
-                    it.waitlist = Some(waitlist(WaitlistReason::Location));
-                }
-                _ => {}
+            if let Some(reason) = lifecycle.waits_for() {
+                it.waitlist = Some(Waitlist {
+                    reason,
+                    ..Waitlist::for_stock()
+                });
             }
-            let is_authorized = matches!(
-                lifecycle,
-                Lifecycle::WaitlistedAfterDeposit
-                    | Lifecycle::RecurringPaymentMethodPending
-                    | Lifecycle::DocumentsPending
-                    | Lifecycle::CaptureFailed
-            );
-            if is_authorized || lifecycle.is_confirmed() {
-                it.deposit.payment_intent_id = Some(format!("pi_{id}"));
-                it.deposit.preauth_expires_at = made.checked_add_signed(TimeDelta::days(7));
-            }
+            let hold = Hold {
+                payment_intent_id: format!("pi_{id}"),
+                expires_at: made.checked_add_signed(TimeDelta::days(7)).unwrap_or(made),
+            };
             if lifecycle.is_confirmed() {
                 it.signed_at = Some(made);
-                it.deposit.invoice_id = Some(format!("in_{id}"));
-                it.deposit.captured_at = Some(made);
+                it.deposit = Deposit::Captured {
+                    hold,
+                    invoice_id: format!("in_{id}"),
+                    at: made,
+                };
                 it.milestones.confirmed_at = Some(made);
                 it.insurance = InsuranceStatus::Approved;
+            } else if lifecycle.may_hold_stock() || lifecycle == Lifecycle::WaitlistedAfterDeposit {
+                it.deposit = Deposit::Authorized { hold };
             }
-            let is_leased = matches!(lifecycle.phase(), Phase::Active | Phase::Return);
-            if lifecycle == Lifecycle::Shipped || is_leased {
+            let is_submitted =
+                it.deposit != Deposit::Open || lifecycle == Lifecycle::DepositProcessing;
+            if is_submitted && it.quote.is_none() {
+                it.quote = Some(quoted(price, it.term.map(|term| term.months)));
+            }
+            if lifecycle == Lifecycle::Shipped || lifecycle.is_leased() {
                 it.shipment.shipped_at = Some(made);
             }
-            if is_leased {
-                it.recurring.requested_at = Some(made);
-                it.recurring.status = RecurringPaymentStatus::Active;
-                it.recurring.subscription_id = Some(format!("sub_{id}"));
+            if lifecycle.is_leased() {
+                it.recurring.billing = Billing::Active {
+                    requested_at: made,
+                    subscription_id: format!("sub_{id}"),
+                };
                 it.milestones.active_at = Some(made);
                 let start = made.date_naive();
                 it.lease.start = Some(start);
@@ -324,6 +337,29 @@ impl CheckoutBuilder {
         self.at(Lifecycle::Cancelled)
             .with(|it| it.cancel_reason = Some(text::<Line>(reason)))
     }
+}
+
+/// The checkout with something about it changed, as no event would.
+///
+/// # Panics
+/// When the parts do not fit each other any more.
+pub fn altered(checkout: &Checkout, change: impl FnOnce(&mut Snapshot)) -> Checkout {
+    let mut snapshot = checkout.clone().into_snapshot();
+    change(&mut snapshot);
+    Checkout::restore(snapshot).expect("parts of a checkout that fit")
+}
+
+/// A price that was frozen: by a money factor of 0.0025, to a residual value of 60 %, with a
+/// deposit of 10 % and insurance of 6 % a year.
+pub(super) fn quoted(price: Money, months: Option<TermMonths>) -> Quote {
+    let card = RateCard {
+        term: months.unwrap_or_else(|| TermMonths::new(12).expect("months")),
+        rate: Rate::MoneyFactor("0.0025".parse().expect("a factor")),
+        residual: "60".parse().expect("a percentage"),
+        deposit: "10".parse().expect("a percentage"),
+        insurance: "6".parse().expect("a percentage"),
+    };
+    quote(price, Percentage::ZERO, &card).expect("a price that can be leased")
 }
 
 impl ApiKeyBuilder {

@@ -17,10 +17,7 @@ use crate::catalog::{
     Inventory, OptionDefinition, OptionSelection, Product, ProductSource, ProductStatus,
     ProductType, ProductVariant, Review, ReviewStatus,
 };
-use crate::checkout::{
-    Checkout, CheckoutAddress, CheckoutItem, Deposit, InsuranceStatus, LeaseDates, Lifecycle,
-    MilestoneTimes, Recurring, Redirects, Return, Shipment, State,
-};
+use crate::checkout::{Checkout, NewCheckout, Opening};
 use crate::customer::{Customer, Profile, Screening};
 use crate::ids::{
     ApiKeyPubId, CheckoutItemPubId, CheckoutPubId, LeaseTermId, LeaseTermPubId, OftakePartnerId,
@@ -240,48 +237,16 @@ impl Fixtures {
     /// A new sandbox checkout of one variant, without a term.
     pub fn checkout(&self, customer: &Customer, variant: &ProductVariant) -> CheckoutBuilder {
         let at = self.tick();
-        let nonce = self.ids.next().into_bytes();
-        CheckoutBuilder(Checkout {
-            id: self.id::<CheckoutPubId>(),
-            organization_id: variant.organization_id,
-            mode: Mode::Sandbox,
-            customer_id: customer.id,
-            user_id: customer.user_id,
-            product_id: variant.product_id,
-            variant_id: variant.id,
-            items: vec![CheckoutItem {
-                id: self.id::<CheckoutItemPubId>(),
-                variant_id: variant.id,
-                sku: variant.sku.clone(),
-                name: variant.name.clone(),
-                serial_number: None,
-            }],
-            term: None,
-            quote: None,
-            purchase_items: Vec::new(),
-            external_order_id: None,
-            redirects: Redirects::default(),
-            billing: CheckoutAddress::default(),
-            shipping: CheckoutAddress::default(),
-            pickup_location_id: None,
-            state: State::new(Lifecycle::Created),
-            insurance: InsuranceStatus::Pending,
-            deposit: Deposit::default(),
-            holds_stock: false,
-            lease_document_id: None,
-            signed_at: None,
-            recurring: Recurring::default(),
-            shipment: Shipment::default(),
-            return_: Return::default(),
-            waitlist: None,
-            lease: LeaseDates::default(),
-            milestones: MilestoneTimes::default(),
-            cancel_reason: None,
-            page_nonce: nonce,
-            created_at: at,
-            updated_at: at,
-            version: 1,
-        })
+        let new = NewCheckout::of(
+            self.id::<CheckoutPubId>(),
+            self.id::<CheckoutItemPubId>(),
+            Mode::Sandbox,
+            customer,
+            variant,
+            self.ids.next().into_bytes(),
+        );
+        let snapshot = Checkout::open(new, Opening::Ready, at).into_snapshot();
+        CheckoutBuilder::new(snapshot, variant.price)
     }
 
     /// A sandbox key with every permission that acts as the user.

@@ -5,6 +5,7 @@
 mod ambient;
 mod builders;
 pub mod contract;
+mod events;
 mod fakes;
 mod fixtures;
 mod memory;
@@ -12,8 +13,9 @@ mod memory;
 pub use ambient::{FixedEntropy, ManualClock, SequenceIds};
 pub use builders::{
     ApiKeyBuilder, CheckoutBuilder, CustomerBuilder, LeaseTermBuilder, OrganizationBuilder,
-    ProductBuilder, VariantBuilder,
+    ProductBuilder, VariantBuilder, altered,
 };
+pub use events::{Details, card, event};
 pub use fakes::{
     FakeCarrierDetector, FakeCreditChecker, FakeIdentityVerifier, FakeProcessor, FakeProviders,
     FakeShipmentTracker, FakeSigner, Recorded, Reply, Script,

@@ -8,8 +8,7 @@
 )]
 
 mod document;
-mod events;
 mod machine;
-mod steps;
+mod replay;
 mod table;
 mod told;

@@ -46,6 +46,8 @@ fn written_by_hand() -> HashMap<(EventKind, Lifecycle), Move> {
         };
         let (states, outcome) = if let Some(states) = line.strip_prefix("= ") {
             (resolve(states), Move::Stay)
+        } else if let Some(states) = line.strip_prefix("? ") {
+            (resolve(states), Move::IfSame)
         } else if let Some(states) = line.strip_prefix("~ ") {
             (resolve(states), Move::AlreadyApplied)
         } else {

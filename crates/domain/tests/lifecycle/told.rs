@@ -1,11 +1,11 @@
 //! What a checkout and its states tell: progress, milestones, sums, names and drawings.
 
 use lessor_domain::checkout::{
-    Actor, Checkout, EventKind, Lifecycle, MilestoneName, Phase, PurchaseItem, State, StockTaken,
-    arrows, dot, mermaid,
+    Actor, Checkout, EventKind, Lifecycle, MilestoneName, Phase, PurchaseItem, State, arrows, dot,
+    mermaid,
 };
 use lessor_domain::money::{Currency, Money};
-use lessor_domain::testing::Fixtures;
+use lessor_domain::testing::{Fixtures, altered};
 
 fn checkout(at: Lifecycle) -> (Fixtures, Checkout) {
     let make = Fixtures::default();
@@ -56,18 +56,13 @@ fn states_are_of_the_kinds_that_they_are_said_to_be() {
             "qualificationFailed"
         ]
     );
-    assert_eq!(
-        those(Lifecycle::is_confirmed),
-        [
-            "orderConfirmed",
-            "addendumsPending",
-            "shipped",
-            "fulfillmentException",
-            "leaseActive",
-            "returnPending",
-            "returned"
-        ]
-    );
+    let after = |state: Lifecycle| {
+        matches!(
+            state.phase(),
+            Phase::Fulfillment | Phase::Active | Phase::Return
+        )
+    };
+    assert_eq!(those(Lifecycle::is_confirmed), those(after));
     let labels: Vec<&str> = Phase::ALL.iter().map(|phase| phase.label()).collect();
     assert_eq!(
         labels,
@@ -163,7 +158,7 @@ fn progress_in_every_state() {
 
 #[test]
 fn who_ends_or_fails_keeps_how_far_they_had_come() {
-    let (_, mut order) = checkout(Lifecycle::Created);
+    let (_, order) = checkout(Lifecycle::OrderConfirmed);
     for (state, before, percentage) in [
         (Lifecycle::Cancelled, Lifecycle::DepositPending, 56),
         (Lifecycle::Expired, Lifecycle::LeaseReviewPending, 48),
@@ -176,7 +171,7 @@ fn who_ends_or_fails_keeps_how_far_they_had_come() {
         // Others are where they are, wherever they come from.
         (Lifecycle::DepositPending, Lifecycle::DocumentsPending, 56),
     ] {
-        order.state = State::restore(state, Some(before));
+        let order = altered(&order, |it| it.state = State::restore(state, Some(before)));
         assert_eq!(order.lifecycle(), state);
         assert_eq!(order.previous_lifecycle(), Some(before));
         assert_eq!(
@@ -195,10 +190,12 @@ fn who_ends_or_fails_keeps_how_far_they_had_come() {
 fn milestones_are_told_with_their_times() {
     let (make, mut lease) = checkout(Lifecycle::LeaseActive);
     let times: Vec<_> = (0..6).map(|_| make.tick()).collect();
-    lease.milestones.confirmed_at = Some(times[0]);
-    lease.shipment.shipped_at = Some(times[1]);
-    lease.shipment.delivered_at = None;
-    lease.milestones.active_at = Some(times[3]);
+    lease = altered(&lease, |it| {
+        it.milestones.confirmed_at = Some(times[0]);
+        it.shipment.shipped_at = Some(times[1]);
+        it.shipment.delivered_at = None;
+        it.milestones.active_at = Some(times[3]);
+    });
     let told = |lease: &Checkout| -> Vec<_> {
         lease
             .progress()
@@ -215,10 +212,12 @@ fn milestones_are_told_with_their_times() {
         (MilestoneName::LeaseActive, Some(times[3])),
     ];
     assert_eq!(told(&lease), expected);
-    lease.state = State::new(Lifecycle::Returned);
-    lease.shipment.delivered_at = Some(times[2]);
-    lease.return_.initiated_at = Some(times[4]);
-    lease.return_.completed_at = Some(times[5]);
+    lease = altered(&lease, |it| {
+        it.state = State::new(Lifecycle::Returned);
+        it.shipment.delivered_at = Some(times[2]);
+        it.return_.initiated_at = Some(times[4]);
+        it.return_.completed_at = Some(times[5]);
+    });
     expected[2].1 = Some(times[2]);
     expected.push((MilestoneName::ReturnPending, Some(times[4])));
     expected.push((MilestoneName::Returned, Some(times[5])));
@@ -241,11 +240,13 @@ fn milestones_are_told_with_their_times() {
 fn failed_and_contested_payments_need_attention() {
     let (_, mut lease) = checkout(Lifecycle::LeaseActive);
     assert!(!lease.has_failed_payments() && !lease.progress().needs_attention);
-    lease.recurring.failure_count = 1;
+    lease = altered(&lease, |it| it.recurring.failure_count = 1);
     assert!(lease.has_failed_payments() && lease.progress().needs_attention);
-    lease.recurring.dispute_id = Some("dp_1".to_owned());
+    lease = altered(&lease, |it| {
+        it.recurring.dispute_id = Some("dp_1".to_owned());
+    });
     assert!(lease.has_failed_payments());
-    lease.recurring.failure_count = 0;
+    lease = altered(&lease, |it| it.recurring.failure_count = 0);
     assert!(lease.has_failed_payments() && lease.progress().needs_attention);
 }
 
@@ -259,10 +260,10 @@ fn the_address_that_decides_is_shipping_then_profile_then_billing() {
     };
     let (shipping, profile, billing) = (address("Oakland"), address("Fresno"), address("Chico"));
     assert_eq!(order.served_address(None), None);
-    order.billing.address = Some(billing.clone());
+    order = altered(&order, |it| it.billing.address = Some(billing.clone()));
     assert_eq!(order.served_address(None), Some(&billing));
     assert_eq!(order.served_address(Some(&profile)), Some(&profile));
-    order.shipping.address = Some(shipping.clone());
+    order = altered(&order, |it| it.shipping.address = Some(shipping.clone()));
     assert_eq!(order.served_address(Some(&profile)), Some(&shipping));
 }
 
@@ -277,20 +278,13 @@ fn purchase_items_are_summed() {
         variant_id: None,
     };
     assert_eq!(order.purchase_total(usd(0)), Ok(usd(0)));
-    order.purchase_items = vec![item(1_999, 2), item(500, 3)];
+    order = altered(&order, |it| {
+        it.purchase_items = vec![item(1_999, 2), item(500, 3)];
+    });
     assert_eq!(order.purchase_total(usd(0)), Ok(usd(5_498)));
     assert_eq!(item(1_999, 2).total(), Ok(usd(3_998)));
-    order.purchase_items.push(item(i64::MAX, 1));
+    order = altered(&order, |it| it.purchase_items.push(item(i64::MAX, 1)));
     assert!(order.purchase_total(usd(0)).is_err());
-}
-
-#[test]
-fn stock_lets_a_checkout_go_ahead_unless_none_is_left() {
-    let ahead: Vec<_> = StockTaken::ALL
-        .iter()
-        .filter(|stock| stock.is_available())
-        .collect();
-    assert_eq!(ahead, [&StockTaken::Taken, &StockTaken::Untracked]);
 }
 
 #[test]

@@ -71,7 +71,7 @@ async fn a_lost_answer_is_asked_for_again_under_the_same_key() {
     world.work().await;
     let after = world.read(order.id).await;
     assert_eq!(after.lifecycle(), Lifecycle::RecurringPaymentMethodPending);
-    assert_eq!(after.deposit.payment_intent_id.as_deref(), Some("pi_1"));
+    assert_eq!(after.deposit.payment_intent_id(), Some("pi_1"));
     let keys: Vec<_> = world
         .providers
         .processor
@@ -172,7 +172,7 @@ async fn a_cancel_while_the_answer_is_lost_finds_and_voids_the_authorization() {
     world.work().await;
     let after = world.read(order.id).await;
     assert_eq!(after.lifecycle(), Lifecycle::Cancelled);
-    assert_eq!(after.deposit.payment_intent_id.as_deref(), Some("pi_lost"));
+    assert_eq!(after.deposit.payment_intent_id(), Some("pi_lost"));
     assert_eq!(world.calls("void_deposit"), 1);
     world.assert_idle().await;
 }
@@ -199,10 +199,10 @@ async fn an_authorization_is_renewed_before_it_lapses() {
     world.work().await;
     let after = world.read(order.id).await;
     assert_ne!(
-        after.deposit.payment_intent_id,
-        before.deposit.payment_intent_id
+        after.deposit.payment_intent_id(),
+        before.deposit.payment_intent_id()
     );
-    assert!(after.deposit.preauth_expires_at > before.deposit.preauth_expires_at);
+    assert!(after.deposit.hold().unwrap().expires_at > before.deposit.hold().unwrap().expires_at);
     assert_eq!(after.lifecycle(), Lifecycle::DocumentsPending);
     assert_eq!(
         world.calls("void_deposit"),
@@ -222,7 +222,7 @@ async fn an_authorization_that_lapsed_is_asked_for_anew() {
     assert_eq!(world.housekeeper().run_once().await.unwrap().lapsed, 1);
     let after = world.read(order.id).await;
     assert_eq!(after.lifecycle(), Lifecycle::DepositPending);
-    assert!(after.deposit.payment_intent_id.is_none() && after.quote.is_none());
+    assert!(after.deposit.payment_intent_id().is_none() && after.quote.is_none());
     assert_eq!(world.stock().await, Some(1));
 }
 

@@ -36,13 +36,18 @@ async fn a_lease_without_tracking_runs_at_once_with_one_subscription() {
     let world = World::new().await;
     let order = world.order("ada@example.com").await;
     let lease = world.advance(&order, Lifecycle::LeaseActive).await;
-    assert_eq!(lease.recurring.status, RecurringPaymentStatus::Active);
+    assert_eq!(
+        lease.recurring.billing.status(),
+        RecurringPaymentStatus::Active
+    );
     assert_eq!(lease.insurance, InsuranceStatus::Approved);
     assert_eq!(world.calls("create_subscription"), 1);
     let start = lease.lease.start.unwrap();
     assert_eq!(lease.lease.end, add_months(start, 12));
-    assert!(lease.deposit.captured_at.is_some() && lease.deposit.invoice_id.is_some());
-    assert!(lease.recurring.subscription_id.is_some() && lease.lease_document_id.is_some());
+    assert!(lease.deposit.captured_at().is_some() && lease.deposit.invoice_id().is_some());
+    assert!(
+        lease.recurring.billing.subscription_id().is_some() && lease.lease_document_id.is_some()
+    );
     let progress = lease.progress();
     assert_eq!((progress.percentage, progress.is_terminal), (100, false));
     world.work().await;
@@ -182,7 +187,10 @@ async fn returned_goods_end_the_subscription_and_give_the_deposit_back() {
     let world = World::new().await;
     let order = world.order("ada@example.com").await;
     let returned = world.advance(&order, Lifecycle::Returned).await;
-    assert_eq!(returned.recurring.status, RecurringPaymentStatus::Cancelled);
+    assert_eq!(
+        returned.recurring.billing.status(),
+        RecurringPaymentStatus::Cancelled
+    );
     assert!(returned.return_.initiated_at.is_some() && returned.return_.completed_at.is_some());
     assert_eq!(
         (

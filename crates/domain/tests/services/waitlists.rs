@@ -24,6 +24,7 @@ async fn without_stock_new_checkouts_wait_and_go_on_in_order() {
         orders.push(order);
     }
     world.set_stock(2).await;
+    world.work().await;
     let mut states = Vec::new();
     for order in &orders {
         states.push(world.read(order.id).await.lifecycle());
@@ -37,6 +38,7 @@ async fn without_stock_new_checkouts_wait_and_go_on_in_order() {
         ]
     );
     world.set_stock(3).await;
+    world.work().await;
     assert_eq!(
         world.read(orders[2].id).await.lifecycle(),
         Lifecycle::IdentityRequired
@@ -65,6 +67,7 @@ async fn the_last_unit_goes_to_the_first_deposit_and_comes_back_on_cancel() {
         .await
         .unwrap();
     uow.commit().await.unwrap();
+    world.work().await;
     let second = world.read(second.id).await;
     assert_eq!(
         second.lifecycle(),
@@ -86,12 +89,38 @@ async fn switching_tracking_off_frees_everybody() {
     let a = world.order("a@example.com").await;
     let b = world.order("b@example.com").await;
     world.set_stock(-1).await;
+    world.work().await;
     for order in [a, b] {
         assert_eq!(
             world.read(order.id).await.lifecycle(),
             Lifecycle::IdentityRequired
         );
     }
+}
+
+#[tokio::test]
+async fn as_many_go_on_as_there_are_units_however_many_wait() {
+    let world = World::new().await;
+    world.set_stock(0).await;
+    let mut orders = Vec::new();
+    for customer in 0..251 {
+        orders.push(world.order(&format!("{customer}@example.com")).await.id);
+    }
+    world.set_stock(250).await;
+    world.work().await;
+    let mut states = Vec::new();
+    for order in &orders {
+        states.push(world.read(*order).await.lifecycle());
+    }
+    let (last, freed) = states.split_last().unwrap();
+    assert!(
+        freed
+            .iter()
+            .all(|state| *state == Lifecycle::IdentityRequired),
+        "first come, first served: {freed:?}"
+    );
+    assert_eq!(*last, Lifecycle::WaitlistedAfterProfile);
+    world.assert_idle().await;
 }
 
 #[tokio::test]
@@ -112,6 +141,7 @@ async fn a_waitlisted_product_makes_wait_and_frees() {
     let order = world.order("a@example.com").await;
     assert_eq!(order.lifecycle(), Lifecycle::WaitlistedAfterProfile);
     update(&world, false).await;
+    world.work().await;
     assert_eq!(
         world.read(order.id).await.lifecycle(),
         Lifecycle::IdentityRequired

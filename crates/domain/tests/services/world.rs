@@ -15,14 +15,14 @@ use lessor_domain::ports::{
 use lessor_domain::services::checkouts::{
     CreateCheckout, CustomerInput, VariantRef, create_checkout,
 };
-use lessor_domain::services::delivery::{Deliverer, JOB_LEASE, NoProbe};
-use lessor_domain::services::housekeeping::{Housekeeper, Policy};
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
-use lessor_domain::services::sandbox::Sandbox;
 use lessor_domain::services::{Context, Error, catalog, variants};
 use lessor_domain::testing::{
     FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase, SequenceIds,
 };
+use lessor_domain::workers::housekeeping::{Housekeeper, Policy};
+use lessor_domain::workers::jobs::{Deliverer, JOB_LEASE, NoProbe};
+use lessor_domain::workers::sandbox::Sandbox;
 
 struct NoTimer;
 

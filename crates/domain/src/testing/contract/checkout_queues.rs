@@ -6,9 +6,10 @@ use super::full;
 use super::shop::Shop;
 use crate::access::Mode;
 use crate::catalog::ProductVariant;
-use crate::checkout::{Actor, Checkout, Circumstances, Event, Lifecycle, StockTaken};
+use crate::checkout::{Actor, Billing, Checkout, Circumstances, Deposit, Event, Hold, Lifecycle};
 use crate::ids::CheckoutPubId;
 use crate::ports::{Database, IdGenerator};
+use crate::testing::altered;
 use crate::time::Timestamp;
 
 /// More than any suite makes.
@@ -47,11 +48,12 @@ async fn waiting(shop: &Shop<'_>, variant: &ProductVariant, limit: u32) -> Vec<C
 }
 
 fn authorized_without_stock(shop: &Shop<'_>, expires_at: Timestamp) -> Event {
-    Event::DepositAuthorized {
-        payment_intent_id: format!("pi_{}", shop.make.ids().next()),
-        expires_at,
+    Event::DepositAuthorizedWithoutStock {
+        hold: Some(Hold {
+            payment_intent_id: format!("pi_{}", shop.make.ids().next()),
+            expires_at,
+        }),
         method: None,
-        stock: StockTaken::NoneLeft,
     }
 }
 
@@ -90,8 +92,7 @@ async fn the_line_for_stock_is_in_order(shop: &Shop<'_>) {
         "checkouts.lock_waiting_for_stock: so many at the most"
     );
     // A change that is no move keeps the place.
-    let mut touched = early;
-    touched.updated_at = make.tick();
+    let mut touched = altered(&early, |it| it.updated_at = make.tick());
     shop.done("checkouts.update: writes", async |uow| {
         uow.checkouts().update(&mut touched).await
     })
@@ -234,9 +235,19 @@ async fn lapsing_deposits_are_found(shop: &Shop<'_>) {
         let checkout = shop
             .any_checkout(|checkout| {
                 checkout.at(lifecycle).with(|it| {
-                    it.deposit.payment_intent_id = Some(format!("pi_{}", it.id));
-                    it.deposit.preauth_expires_at = Some(hours(lapses));
-                    it.deposit.captured_at = captured.then_some(start);
+                    let hold = Hold {
+                        payment_intent_id: format!("pi_{}", it.id),
+                        expires_at: hours(lapses),
+                    };
+                    it.deposit = if captured {
+                        Deposit::Captured {
+                            hold,
+                            invoice_id: format!("in_{}", it.id),
+                            at: start,
+                        }
+                    } else {
+                        Deposit::Authorized { hold }
+                    };
                 })
             })
             .await;
@@ -308,9 +319,11 @@ async fn billed_checkouts_are_walked(shop: &Shop<'_>) {
     ] {
         let checkout = shop
             .any_checkout(|checkout| {
-                checkout
-                    .at(lifecycle)
-                    .with(|it| it.recurring.requested_at = Some(it.created_at))
+                checkout.at(lifecycle).with(|it| {
+                    if it.recurring.billing == Billing::NotRequested {
+                        it.recurring.billing = Billing::Requested { at: it.created_at };
+                    }
+                })
             })
             .await;
         billed.push(checkout);

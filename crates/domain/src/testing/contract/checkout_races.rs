@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 
 use super::shop::{Shop, must};
-use crate::checkout::{Actor, Checkout, Circumstances, Event, Facts, Lifecycle};
+use crate::checkout::{Actor, Circumstances, Event, Facts, Lifecycle};
 use crate::ports::{Database, InsertedCheckout, StoreError, UniqueField};
 
 /// How many race.
@@ -130,7 +130,10 @@ async fn one_move_under_a_race(shop: &Shop<'_>) {
     let winners: Vec<_> = [cancelled, completed].into_iter().flatten().collect();
     assert_eq!(
         winners,
-        stored.iter().map(Checkout::lifecycle).collect::<Vec<_>>(),
+        stored
+            .iter()
+            .map(|checkout| checkout.lifecycle())
+            .collect::<Vec<_>>(),
         "checkouts.update: of two racing moves exactly one wins, and is what is stored"
     );
     assert_eq!(

@@ -3,12 +3,13 @@
 use super::shop::{Shop, must, must_be_missing, must_be_stale, must_conflict};
 use super::{checkout_lists, checkout_queues, checkout_races, full};
 use crate::access::Mode;
-use crate::checkout::{Actor, Checkout, Circumstances, Event, Lifecycle, PaymentFailure, Refusal};
-use crate::ids::CheckoutPubId;
-use crate::ports::{
-    Database, IdGenerator, InsertedCheckout, InvoiceNews, InvoiceOutcome, InvoiceTally, Scope,
-    UniqueField,
+use crate::checkout::{
+    Actor, Billing, Checkout, Circumstances, Deposit, Event, Hold, InvoiceNews, InvoiceOutcome,
+    Lifecycle, Refusal,
 };
+use crate::ids::CheckoutPubId;
+use crate::ports::{Database, IdGenerator, InsertedCheckout, Scope, UniqueField};
+use crate::testing::altered;
 
 /// The store of checkouts.
 ///
@@ -21,7 +22,7 @@ pub async fn checkouts(database: &dyn Database) {
     external_orders_are_unique(&shop).await;
     checkouts_are_found(&shop).await;
     histories_grow(&shop).await;
-    invoices_come_to_the_same_in_any_order(&shop).await;
+    news_of_invoices_take_the_place_of_what_was_known(&shop).await;
     checkout_lists::all(database).await;
     checkout_queues::all(database).await;
     checkout_races::all(database).await;
@@ -50,16 +51,17 @@ async fn checkouts_are_kept_as_they_are(shop: &Shop<'_>) {
         "checkouts.get: none of an unknown id"
     );
     let mut stale = full.clone();
-    let mut emptied = plain.clone();
-    emptied.id = full.id;
-    for (item, kept) in emptied.items.iter_mut().zip(&full.items) {
-        *item = kept.clone();
-        item.serial_number = "WBK-0002".parse().ok();
-    }
-    (emptied.customer_id, emptied.user_id) = (full.customer_id, full.user_id);
-    (emptied.product_id, emptied.variant_id) = (full.product_id, full.variant_id);
-    (emptied.created_at, emptied.updated_at) = (full.created_at, shop.make.tick());
-    emptied.page_nonce = full.page_nonce;
+    let emptied = altered(&plain, |it| {
+        it.id = full.id;
+        it.items.clone_from(&full.items);
+        for item in &mut it.items {
+            item.serial_number = "WBK-0002".parse().ok();
+        }
+        (it.customer_id, it.user_id) = (full.customer_id, full.user_id);
+        (it.product_id, it.variant_id) = (full.product_id, full.variant_id);
+        (it.created_at, it.updated_at) = (full.created_at, shop.make.tick());
+        it.page_nonce = full.page_nonce;
+    });
     full = emptied;
     shop.done("checkouts.update: writes", async |uow| {
         uow.checkouts().update(&mut full).await
@@ -84,8 +86,7 @@ async fn checkouts_are_kept_as_they_are(shop: &Shop<'_>) {
         .run(async |uow| uow.checkouts().update(&mut stale).await)
         .await;
     must_be_stale(refused, "checkouts.update: an older version");
-    let mut unknown = plain;
-    unknown.id = shop.make.id();
+    let mut unknown = altered(&plain, |it| it.id = shop.make.id());
     let refused = shop
         .run(async |uow| uow.checkouts().update(&mut unknown).await)
         .await;
@@ -145,8 +146,7 @@ async fn one_checkout_runs_for_an_intent(shop: &Shop<'_>) {
         (Some(open.clone()), Some(undecided.clone())),
         "checkouts.find_open: by term, or by its absence"
     );
-    let mut moved = undecided;
-    moved.term = open.term;
+    let mut moved = altered(&undecided, |it| it.term = open.term);
     must_conflict(
         shop.run(async |uow| uow.checkouts().update(&mut moved).await)
             .await,
@@ -200,8 +200,10 @@ async fn external_orders_are_unique(shop: &Shop<'_>) {
         insert(another().await.order("order-1").live()).await,
         "checkouts.insert: the other mode may have the external order id",
     );
-    let mut other = shop.any_checkout(|checkout| checkout).await;
-    other.external_order_id = first.external_order_id.clone();
+    let other = shop.any_checkout(|checkout| checkout).await;
+    let mut other = altered(&other, |it| {
+        it.external_order_id.clone_from(&first.external_order_id);
+    });
     must_conflict(
         shop.run(async |uow| uow.checkouts().update(&mut other).await)
             .await,
@@ -252,8 +254,18 @@ async fn checkouts_are_found(shop: &Shop<'_>) {
         let variant = shop.any_variant().await;
         let builder = make.checkout(&customer, &variant).at(lifecycle).with(|it| {
             it.shipment.tracking = Some(tracking.clone());
-            it.deposit.payment_intent_id = Some(format!("pi_{unique}_{index}"));
-            it.recurring.subscription_id = Some(format!("sub_{unique}_{index}"));
+            it.deposit = Deposit::Captured {
+                hold: Hold {
+                    payment_intent_id: format!("pi_{unique}_{index}"),
+                    expires_at: it.created_at,
+                },
+                invoice_id: format!("in_{unique}_{index}"),
+                at: it.created_at,
+            };
+            it.recurring.billing = Billing::Active {
+                requested_at: it.created_at,
+                subscription_id: format!("sub_{unique}_{index}"),
+            };
         });
         ours.push(shop.checkout(builder).await.id);
     }
@@ -398,53 +410,54 @@ async fn histories_grow(shop: &Shop<'_>) {
     );
 }
 
-async fn invoices_come_to_the_same_in_any_order(shop: &Shop<'_>) {
-    let start = shop.make.tick();
-    let news = |invoice: &str, minutes, failed: Option<u32>| InvoiceNews {
+async fn news_of_invoices_take_the_place_of_what_was_known(shop: &Shop<'_>) {
+    let at = shop.make.tick();
+    let failed = |attempts| InvoiceOutcome::Failed {
+        attempts,
+        refusal: Refusal {
+            code: format!("declined_{attempts}"),
+            message: "The card was declined.".to_owned(),
+        },
+    };
+    let news = |invoice: &str, outcome| InvoiceNews {
         invoice_id: invoice.to_owned(),
-        outcome: failed.map_or(InvoiceOutcome::Paid, |attempts| InvoiceOutcome::Failed {
-            attempts,
-            refusal: Refusal {
-                code: format!("declined_{attempts}"),
-                message: format!("{invoice} was declined"),
-            },
-        }),
-        at: start
-            .checked_add_signed(chrono::TimeDelta::minutes(minutes))
-            .unwrap_or(start),
+        outcome,
+        at,
     };
-    let mut all = [
-        news("in_1", 0, None),
-        news("in_2", 1, Some(1)),
-        news("in_2", 2, Some(2)),
-        news("in_2", 3, None),
-        news("in_3", 4, Some(1)),
-        news("in_3", 5, Some(3)),
-        news("in_4", 2, Some(1)),
-    ];
-    let expected = InvoiceTally {
-        paid: 2,
-        failed_attempts: 4,
-        last_failure: Some(PaymentFailure {
-            message: "in_3 was declined".to_owned(),
-            code: "declined_3".to_owned(),
-            at: all.get(5).map_or(start, |news| news.at),
-        }),
-    };
-    for _ in 0..2 {
-        let checkout = shop.any_checkout(|it| it.at(Lifecycle::LeaseActive)).await;
-        let mut tally = InvoiceTally::default();
-        for news in all.iter().chain(&all) {
-            tally = shop
-                .done("checkouts.record_invoice: takes news in", async |uow| {
-                    uow.checkouts().record_invoice(checkout.id, news).await
-                })
-                .await;
-        }
-        assert_eq!(
-            tally, expected,
-            "checkouts.record_invoice: paid stays paid, more attempts count, repeated and reordered news come to the same"
-        );
-        all.reverse();
+    let checkout = shop.any_checkout(|it| it.at(Lifecycle::LeaseActive)).await;
+    let other = shop.any_checkout(|it| it.at(Lifecycle::LeaseActive)).await;
+    for news in [
+        news("in_1", InvoiceOutcome::Paid),
+        news("in_2", failed(1)),
+        news("in_3", failed(1)),
+        news("in_2", failed(2)),
+        news("in_3", InvoiceOutcome::Paid),
+    ] {
+        shop.done("checkouts.put_invoice: keeps news", async |uow| {
+            uow.checkouts().put_invoice(checkout.id, &news).await
+        })
+        .await;
     }
+    let known = async |id| {
+        shop.seen("checkouts.invoices: reads", async |view| {
+            view.checkouts().invoices(id).await
+        })
+        .await
+    };
+    let mut found = known(checkout.id).await;
+    found.sort_by(|a, b| a.invoice_id.cmp(&b.invoice_id));
+    assert_eq!(
+        found,
+        [
+            news("in_1", InvoiceOutcome::Paid),
+            news("in_2", failed(2)),
+            news("in_3", InvoiceOutcome::Paid),
+        ],
+        "checkouts.put_invoice: of each invoice what was said last"
+    );
+    assert_eq!(
+        known(other.id).await,
+        [],
+        "checkouts.invoices: none of another checkout"
+    );
 }

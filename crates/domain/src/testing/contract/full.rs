@@ -7,9 +7,9 @@ use crate::catalog::{
     Category, OptionDefinition, Product, ProductSource, ProductVariant, ReviewStatus,
 };
 use crate::checkout::{
-    Checkout, Deposit, InsuranceStatus, LeaseDates, Lifecycle, MilestoneTimes, PaymentFailure,
-    PaymentMethod, PurchaseItem, Recurring, RecurringPaymentStatus, Redirects, Return, Shipment,
-    State, Tracking, Waitlist, WaitlistReason,
+    Billing, Checkout, Deposit, Hold, InsuranceStatus, LeaseDates, Lifecycle, MilestoneTimes,
+    PaymentFailure, PaymentMethod, PurchaseItem, Recurring, Redirects, Return, Shipment, State,
+    Tracking, Waitlist, WaitlistReason,
 };
 use crate::fulfillment::{Carrier, TrackingNumber, TrackingStatus};
 use crate::organization::{NotServed, PickupLocation};
@@ -160,20 +160,25 @@ pub(super) async fn checkout(shop: &Shop<'_>) -> Checkout {
             it.pickup_location_id = Some(pickup.id);
             it.state = State::restore(Lifecycle::ReturnPending, Some(Lifecycle::LeaseActive));
             it.insurance = InsuranceStatus::Denied;
-            it.deposit = Deposit {
-                method_id: Some("pm_1".to_owned()),
-                payment_intent_id: Some(format!("pi_{}", it.id)),
-                preauth_expires_at: Some(later(7)),
-                invoice_id: Some("in_1".to_owned()),
-                captured_at: Some(later(1)),
+            it.identity_requested_at = Some(later(0));
+            it.deposit_method_id = Some("pm_1".to_owned());
+            it.deposit = Deposit::Captured {
+                hold: Hold {
+                    payment_intent_id: format!("pi_{}", it.id),
+                    expires_at: later(7),
+                },
+                invoice_id: "in_1".to_owned(),
+                at: later(1),
             };
+            it.capture_requested_at = Some(later(1));
             it.holds_stock = true;
             it.lease_document_id = Some("doc_1".to_owned());
             it.signed_at = Some(later(1));
             it.recurring = Recurring {
-                status: RecurringPaymentStatus::Active,
-                requested_at: Some(later(2)),
-                subscription_id: Some(format!("sub_{}", it.id)),
+                billing: Billing::Active {
+                    requested_at: later(2),
+                    subscription_id: format!("sub_{}", it.id),
+                },
                 method: Some(PaymentMethod {
                     id: "pm_1".to_owned(),
                     kind: "card".to_owned(),

@@ -31,6 +31,7 @@ mod shop;
 mod tracking;
 mod unit_of_work;
 mod variants;
+mod walks;
 
 /// Jobs and messages are handed out whosever they are: the suites that take some do
 /// so one after another, or they would take each other's.
@@ -51,3 +52,4 @@ pub use products::products;
 pub use tracking::tracking;
 pub use unit_of_work::{concurrent_units, unit_of_work};
 pub use variants::variants;
+pub use walks::walk;

@@ -30,6 +30,8 @@ pub async fn outbox(database: &dyn Database) {
     buried_jobs_hold_up_their_subject(&shop).await;
     subjects_are_claimed_out_of_turn(&shop).await;
     put_off_jobs_are_released(&shop).await;
+    held_jobs_wait_until_somebody_asks(&shop).await;
+    jobs_keep_their_units(&shop).await;
     backlogs_are_counted_and_purged(&shop).await;
 }
 
@@ -63,6 +65,8 @@ impl<'s, 'd> Queue<'s, 'd> {
             mode: Mode::Sandbox,
             created_at: self.now,
             available_at: self.now,
+            is_held: false,
+            units: None,
         }
     }
 
@@ -310,7 +314,7 @@ async fn buried_jobs_hold_up_their_subject(shop: &Shop<'_>) {
     assert_eq!(
         queue.list(None).await.len(),
         2,
-        "outbox.list: without a state, pending and dead ones"
+        "outbox.list: without a state, whatever is not done"
     );
     let now = queue.later(10_000);
     let requeued = shop
@@ -401,6 +405,121 @@ async fn put_off_jobs_are_released(shop: &Shop<'_>) {
     other
         .nothing(5, "outbox.release: other subjects' jobs stay put off")
         .await;
+}
+
+async fn held_jobs_wait_until_somebody_asks(shop: &Shop<'_>) {
+    let held = async || {
+        let queue = Queue::of(shop, &[]).await;
+        let job = NewJob {
+            is_held: true,
+            ..queue.job(Effect::PushProduct)
+        };
+        queue
+            .push(&[job.clone(), queue.job(Effect::PushVariant)])
+            .await;
+        (queue, job)
+    };
+    let (queue, job) = held().await;
+    queue
+        .nothing(
+            9_999,
+            "outbox.push: a held job is not due, nor are those behind it",
+        )
+        .await;
+    let found = queue.list(None).await;
+    assert_eq!(
+        found.first().map(|job| job.state),
+        Some(JobState::Held),
+        "outbox.list: what is held is not done, and said to be held"
+    );
+    let now = queue.later(5);
+    shop.done("outbox.requeue: writes", async |uow| {
+        uow.outbox().requeue(None, now).await
+    })
+    .await;
+    queue
+        .nothing(5, "outbox.requeue: of all leaves what is held")
+        .await;
+    let asked = shop
+        .done("outbox.claim_of: claims", async |uow| {
+            uow.outbox().claim_of(queue.subject, now, LEASE).await
+        })
+        .await;
+    let Some(asked) = asked else {
+        panic!("outbox.claim_of: takes a held job");
+    };
+    assert_eq!(
+        (asked.new.id, asked.state),
+        (job.id, JobState::Held),
+        "outbox.claim_of: takes a held job, which stays held"
+    );
+    assert!(
+        queue.complete(&asked).await,
+        "outbox.complete: a held job that was asked for"
+    );
+    queue
+        .claim_one(5, "outbox.complete: those behind a held job are free then")
+        .await;
+
+    let (queue, job) = held().await;
+    let asked = shop
+        .done("outbox.claim_of: claims", async |uow| {
+            uow.outbox().claim_of(queue.subject, now, LEASE).await
+        })
+        .await;
+    let Some(asked) = asked else {
+        panic!("outbox.claim_of: takes a held job");
+    };
+    shop.done("outbox.retry: writes", async |uow| {
+        uow.outbox().retry(&asked, now, "in doubt").await
+    })
+    .await;
+    let again = queue
+        .claim_one(5, "outbox.retry: a held job that was asked for is due")
+        .await;
+    assert_eq!(
+        (again.new.id, again.state),
+        (job.id, JobState::Pending),
+        "outbox.retry: a held job that was asked for is held no more"
+    );
+
+    let requeued = async |named: bool| {
+        let (queue, job) = held().await;
+        let written = shop
+            .done("outbox.requeue, outbox.release: write", async |uow| {
+                if named {
+                    uow.outbox().requeue(Some(job.id), now).await
+                } else {
+                    uow.outbox().release(queue.subject, now).await
+                }
+            })
+            .await;
+        assert_eq!(written, 1, "outbox.requeue, outbox.release: tell how many");
+        let due = queue
+            .claim_one(5, "outbox.requeue, outbox.release: a held job is due")
+            .await;
+        assert_eq!(
+            (due.new.id, due.state),
+            (job.id, JobState::Pending),
+            "outbox.requeue, outbox.release: a held job is held no more"
+        );
+    };
+    requeued(true).await;
+    requeued(false).await;
+}
+
+async fn jobs_keep_their_units(shop: &Shop<'_>) {
+    for units in [None, Some(0), Some(1_200)] {
+        let mut queue = Queue::of(shop, &[]).await;
+        queue.subject = JobSubject::Waitlist(shop.make.id());
+        let job = NewJob {
+            units,
+            ..queue.job(Effect::PromoteWaiting)
+        };
+        queue.push(std::slice::from_ref(&job)).await;
+        let claimed = queue.claim_one(0, "outbox.claim: claims").await;
+        assert_eq!(claimed.new, job, "outbox.push: keeps a job as it is");
+    }
 }
 
 async fn backlogs_are_counted_and_purged(shop: &Shop<'_>) {

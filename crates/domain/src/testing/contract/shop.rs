@@ -80,7 +80,12 @@ pub(super) struct Shop<'d> {
 impl<'d> Shop<'d> {
     /// Opens one with ids that nobody else has.
     pub(super) async fn open(database: &'d dyn Database) -> Self {
-        let make = Fixtures::seeded(RandomState::new().hash_one("suite"));
+        Self::seeded(database, RandomState::new().hash_one("suite")).await
+    }
+
+    /// Opens one with ids that follow from the seed.
+    pub(super) async fn seeded(database: &'d dyn Database, seed: u64) -> Self {
+        let make = Fixtures::seeded(seed);
         let new = make.organization().new_record();
         let organization = run(database, async |uow| uow.organizations().insert(&new).await).await;
         Self {

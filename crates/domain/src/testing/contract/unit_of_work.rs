@@ -301,6 +301,8 @@ async fn jobs_that_others_take_are_left_out(shop: &Shop<'_>) {
             mode: crate::access::Mode::Live,
             created_at: shop.make.tick(),
             available_at: shop.make.tick(),
+            is_held: false,
+            units: None,
         })
         .collect();
     shop.done("outbox.push: keeps jobs", async |uow| {

@@ -2,8 +2,7 @@
 
 use super::full;
 use super::shop::{Shop, after, first, must, must_be_missing, must_be_stale, must_conflict};
-use crate::catalog::{Inventory, Product, ProductStatus, ProductVariant};
-use crate::checkout::StockTaken;
+use crate::catalog::{Inventory, Product, ProductStatus, ProductVariant, StockTaken};
 use crate::ids::ProductVariantPubId;
 use crate::ports::{Database, StoreError, UniqueField, VariantSelection};
 

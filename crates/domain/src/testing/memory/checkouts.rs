@@ -10,13 +10,13 @@ use super::Memory;
 use super::paging::{directed, directed_nulls_last, page};
 use super::state::{CheckoutRow, State, check_version, count_up};
 use crate::access::Mode;
-use crate::checkout::{Checkout, Lifecycle, PaymentFailure, Phase, Tracking, Transition};
+use crate::checkout::{Checkout, InvoiceNews, Lifecycle, Tracking, Transition};
 use crate::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
 };
 use crate::ports::{
-    CheckoutFilter, CheckoutSort, CheckoutStore, InsertedCheckout, InvoiceNews, InvoiceOutcome,
-    InvoiceTally, Page, Scope, SortOrder, Stamped, StoreError, UniqueField,
+    CheckoutFilter, CheckoutSort, CheckoutStore, InsertedCheckout, Page, Scope, SortOrder, Stamped,
+    StoreError, UniqueField,
 };
 use crate::text::ExternalId;
 use crate::time::{Day, Timestamp};
@@ -111,43 +111,6 @@ fn first<K: Ord>(mut found: Vec<(K, CheckoutPubId)>, limit: u32) -> Vec<Checkout
     found.into_iter().map(|(_, id)| id).collect()
 }
 
-/// Whether the news of an invoice says more than what is known: paid stays paid, and
-/// of two failures the one with more attempts counts.
-const fn supersedes(news: &InvoiceOutcome, known: &InvoiceOutcome) -> bool {
-    match (news, known) {
-        (_, InvoiceOutcome::Paid) => false,
-        (InvoiceOutcome::Paid, InvoiceOutcome::Failed { .. }) => true,
-        (
-            InvoiceOutcome::Failed { attempts: new, .. },
-            InvoiceOutcome::Failed { attempts: old, .. },
-        ) => *new > *old,
-    }
-}
-
-fn tally<'a>(invoices: impl Iterator<Item = &'a InvoiceNews>) -> InvoiceTally {
-    let mut tally = InvoiceTally::default();
-    for invoice in invoices {
-        match &invoice.outcome {
-            InvoiceOutcome::Paid => tally.paid = tally.paid.saturating_add(1),
-            InvoiceOutcome::Failed { attempts, refusal } => {
-                tally.failed_attempts = tally.failed_attempts.saturating_add(*attempts);
-                if tally
-                    .last_failure
-                    .as_ref()
-                    .is_none_or(|last| last.at <= invoice.at)
-                {
-                    tally.last_failure = Some(PaymentFailure {
-                        message: refusal.message.clone(),
-                        code: refusal.code.clone(),
-                        at: invoice.at,
-                    });
-                }
-            }
-        }
-    }
-    tally
-}
-
 #[async_trait]
 impl CheckoutStore for Memory {
     async fn insert(&mut self, checkout: &Checkout) -> Result<InsertedCheckout, StoreError> {
@@ -236,7 +199,7 @@ impl CheckoutStore for Memory {
     ) -> Result<Option<CheckoutPubId>, StoreError> {
         Ok(all(&self.state())
             .find(|checkout| {
-                checkout.mode == mode && checkout.deposit.payment_intent_id.as_deref() == Some(id)
+                checkout.mode == mode && checkout.deposit.payment_intent_id() == Some(id)
             })
             .map(|checkout| checkout.id))
     }
@@ -248,7 +211,7 @@ impl CheckoutStore for Memory {
     ) -> Result<Option<CheckoutPubId>, StoreError> {
         Ok(all(&self.state())
             .find(|checkout| {
-                checkout.mode == mode && checkout.recurring.subscription_id.as_deref() == Some(id)
+                checkout.mode == mode && checkout.recurring.billing.subscription_id() == Some(id)
             })
             .map(|checkout| checkout.id))
     }
@@ -360,17 +323,22 @@ impl CheckoutStore for Memory {
         Ok(())
     }
 
-    async fn record_invoice(
+    async fn invoices(&mut self, id: CheckoutPubId) -> Result<Vec<InvoiceNews>, StoreError> {
+        let state = self.state();
+        let row = state.checkouts.get(&id);
+        Ok(row
+            .map(|row| row.invoices.values().cloned().collect())
+            .unwrap_or_default())
+    }
+
+    async fn put_invoice(
         &mut self,
         id: CheckoutPubId,
         news: &InvoiceNews,
-    ) -> Result<InvoiceTally, StoreError> {
+    ) -> Result<(), StoreError> {
         let row = self.change()?.checkouts.get_mut(&id).ok_or(MISSING)?;
-        let known = row.invoices.get(&news.invoice_id);
-        if known.is_none_or(|known| supersedes(&news.outcome, &known.outcome)) {
-            row.invoices.insert(news.invoice_id.clone(), news.clone());
-        }
-        Ok(tally(row.invoices.values()))
+        row.invoices.insert(news.invoice_id.clone(), news.clone());
+        Ok(())
     }
 
     async fn history(&mut self, id: CheckoutPubId) -> Result<Vec<Stamped>, StoreError> {
@@ -433,11 +401,7 @@ impl CheckoutStore for Memory {
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
         let state = self.state();
         let found = all(&state)
-            .filter(|checkout| {
-                let phase = checkout.lifecycle().phase();
-                checkout.updated_at < before
-                    && matches!(phase, Phase::Application | Phase::Payment | Phase::Waitlist)
-            })
+            .filter(|checkout| checkout.lifecycle().expires() && checkout.updated_at < before)
             .map(|checkout| (checkout.updated_at, checkout.id));
         Ok(first(found.collect(), limit))
     }
@@ -449,13 +413,9 @@ impl CheckoutStore for Memory {
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
         let state = self.state();
         let found = all(&state)
-            .filter(|checkout| {
-                !checkout.lifecycle().is_ended()
-                    && checkout.deposit.payment_intent_id.is_some()
-                    && checkout.deposit.captured_at.is_none()
-            })
+            .filter(|checkout| !checkout.lifecycle().is_ended())
             .filter_map(|checkout| {
-                let ends = checkout.deposit.preauth_expires_at?;
+                let ends = checkout.deposit.open_hold()?.expires_at;
                 (ends < before).then_some((ends, checkout.id))
             });
         Ok(first(found.collect(), limit))
@@ -486,7 +446,7 @@ impl CheckoutStore for Memory {
         let found = all(&state)
             .filter(|checkout| {
                 checkout.mode == mode
-                    && checkout.recurring.requested_at.is_some()
+                    && checkout.recurring.billing.requested_at().is_some()
                     && after.is_none_or(|after| checkout.id > after)
             })
             .map(|checkout| ((), checkout.id));
@@ -502,10 +462,8 @@ impl CheckoutStore for Memory {
             .unwrap_or_else(PoisonError::into_inner);
         let found = all(&state).filter_map(|checkout| {
             let shipment = &checkout.shipment;
-            let is_under_way = matches!(
-                checkout.lifecycle(),
-                Lifecycle::Shipped | Lifecycle::FulfillmentException
-            ) && shipment.tracking.is_some()
+            let is_under_way = checkout.lifecycle().is_under_way()
+                && shipment.tracking.is_some()
                 && shipment.delivered_at.is_none();
             let turn = turns.of.get(&checkout.id).copied();
             is_under_way.then_some(((turn, shipment.shipped_at), checkout.id))

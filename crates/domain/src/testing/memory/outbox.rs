@@ -1,4 +1,4 @@
-//! Work for providers.
+//! Work that is done after a change.
 
 use std::time::Duration;
 
@@ -17,8 +17,14 @@ impl JobRow {
         self.job.state != JobState::Done
     }
 
+    /// Whether it is to be done, at once or when somebody asks for it.
+    fn waits(&self) -> bool {
+        matches!(self.job.state, JobState::Pending | JobState::Held)
+    }
+
+    /// Whether nobody is at it.
     fn is_free(&self, now: Timestamp) -> bool {
-        self.job.state == JobState::Pending && self.leased_until.is_none_or(|until| until <= now)
+        self.waits() && self.leased_until.is_none_or(|until| until <= now)
     }
 
     fn take(&mut self, now: Timestamp, lease: Duration) -> Job {
@@ -34,7 +40,7 @@ impl JobRow {
 fn attempt<'a>(state: &'a mut State, job: &Job) -> Option<&'a mut JobRow> {
     state.jobs.iter_mut().find(|row| {
         row.job.new.id == job.new.id
-            && row.job.state == JobState::Pending
+            && row.waits()
             && row.job.attempts == job.attempts
             && row.leased_until.is_some()
     })
@@ -53,7 +59,11 @@ impl OutboxStore for Memory {
             state.jobs.push(JobRow {
                 job: Job {
                     new: new.clone(),
-                    state: JobState::Pending,
+                    state: if new.is_held {
+                        JobState::Held
+                    } else {
+                        JobState::Pending
+                    },
                     attempts: 0,
                     first_attempt_at: None,
                     last_error: None,
@@ -84,7 +94,8 @@ impl OutboxStore for Memory {
                 continue;
             }
             begun.push(subject);
-            if row.is_free(now) && row.job.new.available_at <= now {
+            let is_due = row.job.state == JobState::Pending && row.job.new.available_at <= now;
+            if is_due && row.is_free(now) {
                 claimed.push(row.take(now, lease));
             }
         }
@@ -125,6 +136,7 @@ impl OutboxStore for Memory {
     ) -> Result<(), StoreError> {
         if let Some(row) = attempt(self.change()?, job) {
             row.leased_until = None;
+            row.job.state = JobState::Pending;
             row.job.new.available_at = not_before;
             row.job.last_error = Some(error.to_owned());
         }
@@ -161,9 +173,15 @@ impl OutboxStore for Memory {
     async fn requeue(&mut self, id: Option<Uuid>, now: Timestamp) -> Result<u64, StoreError> {
         let mut requeued: u64 = 0;
         for row in &mut self.change()?.jobs {
-            let is_waiting = row.job.new.available_at > now && row.is_free(now);
+            let is_waiting = match row.job.state {
+                JobState::Dead => true,
+                // What a test holds goes on when that very job is named.
+                JobState::Held => id.is_some() && row.is_free(now),
+                JobState::Pending => row.job.new.available_at > now && row.is_free(now),
+                JobState::Done => false,
+            };
             let is_meant = id.is_none_or(|id| row.job.new.id == id);
-            if is_meant && (row.job.state == JobState::Dead || is_waiting) {
+            if is_meant && is_waiting {
                 row.job.state = JobState::Pending;
                 row.job.new.available_at = now;
                 requeued = requeued.saturating_add(1);
@@ -175,9 +193,11 @@ impl OutboxStore for Memory {
     async fn release(&mut self, subject: JobSubject, now: Timestamp) -> Result<u64, StoreError> {
         let mut released: u64 = 0;
         for row in &mut self.change()?.jobs {
+            let is_held = row.job.state == JobState::Held;
             let is_put_off = row.job.state == JobState::Pending && row.job.new.available_at > now;
-            if row.job.new.subject == subject && is_put_off {
-                row.job.new.available_at = now;
+            if row.job.new.subject == subject && (is_held || is_put_off) {
+                row.job.state = JobState::Pending;
+                row.job.new.available_at = row.job.new.available_at.min(now);
                 released = released.saturating_add(1);
             }
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::access::ApiKey;
 use crate::catalog::{Category, Product, ProductVariant};
-use crate::checkout::{Checkout, Tracking};
+use crate::checkout::{Checkout, InvoiceNews, Tracking};
 use crate::customer::Customer;
 use crate::fulfillment::TrackingEvent;
 use crate::ids::{
@@ -13,9 +13,7 @@ use crate::ids::{
 };
 use crate::lease_term::LeaseTerm;
 use crate::organization::{Organization, PickupLocation};
-use crate::ports::{
-    IdempotencyKey, InboxMessage, InvoiceNews, Job, Stamped, StoreError, StoredAnswer,
-};
+use crate::ports::{IdempotencyKey, InboxMessage, Job, Stamped, StoreError, StoredAnswer};
 use crate::time::Timestamp;
 
 /// A checkout and what the store alone knows of it.
@@ -103,7 +101,7 @@ pub(super) trait Versioned: Clone {
     /// What it is called in errors.
     const NAME: &'static str;
     fn version(&self) -> i64;
-    fn version_mut(&mut self) -> &mut i64;
+    fn is_stored_as(&mut self, version: i64);
 }
 
 macro_rules! versioned {
@@ -113,8 +111,8 @@ macro_rules! versioned {
             fn version(&self) -> i64 {
                 self.version
             }
-            fn version_mut(&mut self) -> &mut i64 {
-                &mut self.version
+            fn is_stored_as(&mut self, version: i64) {
+                self.version = version;
             }
         }
     )*};
@@ -126,7 +124,16 @@ versioned! {
     LeaseTerm = "lease term";
     Product = "product";
     ProductVariant = "variant";
-    Checkout = "checkout";
+}
+
+impl Versioned for Checkout {
+    const NAME: &'static str = "checkout";
+    fn version(&self) -> i64 {
+        self.version
+    }
+    fn is_stored_as(&mut self, version: i64) {
+        Self::is_stored_as(self, version);
+    }
 }
 
 /// Whether the entity may take the stored one's place: it is there, and of the
@@ -141,6 +148,5 @@ pub(super) fn check_version<E: Versioned>(stored: Option<&E>, new: &E) -> Result
 
 /// Counts the entity's version up, the caller's and the stored one alike.
 pub(super) fn count_up<E: Versioned>(entity: &mut E) {
-    let version = entity.version_mut();
-    *version = version.saturating_add(1);
+    entity.is_stored_as(entity.version().saturating_add(1));
 }

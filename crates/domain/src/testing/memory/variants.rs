@@ -5,8 +5,9 @@ use async_trait::async_trait;
 use super::Memory;
 use super::paging::{directed, page};
 use super::state::{State, check_version, count_up};
-use crate::catalog::{Inventory, Product, ProductStatus, ProductVariant, is_same_combination};
-use crate::checkout::StockTaken;
+use crate::catalog::{
+    Inventory, Product, ProductStatus, ProductVariant, StockTaken, is_same_combination,
+};
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
 use crate::ports::{Page, SortOrder, StoreError, UniqueField, VariantSelection, VariantStore};
 use crate::text::{ExternalId, Sku};

@@ -1,25 +1,21 @@
 //! Calling whom a job asks for, outside of any unit of work.
 
 use crate::access::Mode;
-use crate::checkout::{Checkout, Effect, Event, Lifecycle};
+use crate::checkout::{Checkout, Deposit, Effect, Event, Hold, Lifecycle};
 use crate::customer::{Customer, IdentityStatus};
 use crate::money::Money;
 use crate::ports::{
-    Answer, Authorization, Call, DepositRequest, IdentityResult, Job, JobSubject, LeaseDocument,
-    Person, ProcessorCustomer, StoreError, SubscriptionRequest, Voided,
+    Answer, Call, DepositRequest, IdentityResult, Job, JobSubject, LeaseDocument, Person,
+    ProcessorCustomer, StoreError, SubscriptionRequest, Voided,
 };
 use crate::services::Error;
-use crate::services::moving::{self};
+use crate::services::moving;
 use chrono::TimeDelta;
 
 use super::{Change, CrashPoint, Deliverer, Setback};
 
 /// The pause before a verifier that has not decided is asked again.
 const ASK_AGAIN: TimeDelta = TimeDelta::minutes(1);
-/// Stands for an authorization of nothing: a deposit of zero needs no processor.
-const WAIVED: &str = "waived_";
-/// How long an authorization of nothing lasts.
-const WAIVED_FOR: TimeDelta = TimeDelta::days(7);
 
 fn text(line: Option<&crate::text::Line>) -> Option<String> {
     line.map(|line| line.as_str().to_owned())
@@ -86,6 +82,8 @@ impl Deliverer {
             JobSubject::Product(_) | JobSubject::Variant(_) | JobSubject::Customer(_) => {
                 self.push(job).await
             }
+            // Nobody outside is asked: all of it is written at once.
+            JobSubject::Waitlist(variant) => Ok(Change::Promoted(variant)),
         }
     }
 
@@ -110,13 +108,7 @@ impl Deliverer {
                 )?;
                 Ok(Change::IdentityStarted(session.id))
             }
-            Effect::FetchIdentityResult
-                if at(&[
-                    Lifecycle::IdentityRequired,
-                    Lifecycle::IdentityVerifying,
-                    Lifecycle::IdentityProcessing,
-                ]) =>
-            {
+            Effect::FetchIdentityResult if state.is_identifying() => {
                 let Some(session) = screening.verification_session_id.clone() else {
                     return Ok(Change::Nothing);
                 };
@@ -145,19 +137,18 @@ impl Deliverer {
             {
                 self.authorize(&call, checkout, customer, false).await
             }
-            Effect::RenewDeposit if !state.is_ended() && checkout.deposit.captured_at.is_none() => {
-                let Some(old) = checkout.deposit.payment_intent_id.clone() else {
+            Effect::RenewDeposit if !state.is_ended() => {
+                let Some(old) = checkout.deposit.open_hold() else {
                     return Ok(Change::Nothing);
                 };
                 match self.authorize(&call, checkout, customer, true).await? {
-                    Change::Authorized(new) => {
-                        if !old.starts_with(WAIVED) && old != new.payment_intent_id {
-                            must(
-                                providers
-                                    .processor
-                                    .void_deposit(&part(&call, "void"), &old)
-                                    .await?,
-                            )?;
+                    Change::Authorized {
+                        hold: Some(new), ..
+                    } => {
+                        let old = &old.payment_intent_id;
+                        if *old != new.payment_intent_id {
+                            let call = part(&call, "void");
+                            must(providers.processor.void_deposit(&call, old).await?)?;
                         }
                         Ok(Change::Renewed(new))
                     }
@@ -167,12 +158,7 @@ impl Deliverer {
             }
             Effect::VoidDeposit => self.void(&call, checkout).await,
             Effect::RefundDeposit => {
-                let Some(intent) = checkout
-                    .deposit
-                    .payment_intent_id
-                    .as_deref()
-                    .filter(|id| !id.starts_with(WAIVED))
-                else {
+                let Some(intent) = checkout.deposit.payment_intent_id() else {
                     return Ok(Change::Nothing);
                 };
                 // Returned goods give the deposit back; what was bought along stays sold.
@@ -209,13 +195,13 @@ impl Deliverer {
                 self.capture(&call, checkout).await
             }
             Effect::CreateSubscription
-                if checkout.recurring.subscription_id.is_none()
+                if checkout.recurring.billing.subscription_id().is_none()
                     && (!state.is_ended() || job.attempts > 1) =>
             {
                 self.subscribe(&call, checkout, customer).await
             }
             Effect::CancelSubscription => {
-                let Some(id) = &checkout.recurring.subscription_id else {
+                let Some(id) = checkout.recurring.billing.subscription_id() else {
                     return Ok(Change::Nothing);
                 };
                 must(providers.processor.cancel_subscription(&call, id).await?)?;
@@ -232,7 +218,8 @@ impl Deliverer {
             | Effect::CreateSubscription
             | Effect::PushProduct
             | Effect::PushVariant
-            | Effect::PushCustomer => Ok(Change::Nothing),
+            | Effect::PushCustomer
+            | Effect::PromoteWaiting => Ok(Change::Nothing),
         }
     }
 
@@ -298,13 +285,10 @@ impl Deliverer {
             .and_then(|items| items.checked_add(quote.deposit))
             .map_err(|error| Error::rule(error.to_string()))?;
         if amount.is_zero() {
-            let expires_at = call.now.checked_add_signed(WAIVED_FOR).unwrap_or(call.now);
-            let payment_intent_id = format!("{WAIVED}{}", checkout.id);
-            return Ok(Change::Authorized(Authorization {
-                payment_intent_id,
-                expires_at,
+            return Ok(Change::Authorized {
+                hold: None,
                 method: None,
-            }));
+            });
         }
         let method = if renewal {
             checkout
@@ -320,7 +304,7 @@ impl Deliverer {
             organization: self.organization_pub_id(checkout).await?,
             customer: self.known_customer(call, customer, checkout.mode).await?,
             amount,
-            payment_method: method.or_else(|| checkout.deposit.method_id.clone()),
+            payment_method: method.or_else(|| checkout.deposit_method_id.clone()),
             off_session: renewal,
         };
         match self
@@ -330,22 +314,23 @@ impl Deliverer {
             .authorize_deposit(call, &request)
             .await?
         {
-            Answer::Done(authorization) => Ok(Change::Authorized(authorization)),
-            Answer::Refused(refusal) => Ok(Change::Happened(Event::DepositRefused(refusal))),
+            Answer::Done(authorization) => Ok(Change::Authorized {
+                hold: Some(Hold {
+                    payment_intent_id: authorization.payment_intent_id,
+                    expires_at: authorization.expires_at,
+                }),
+                method: authorization.method,
+            }),
+            Answer::Refused(refusal) => Ok(Change::Happened(Event::DepositRefused { refusal })),
         }
     }
 
     async fn void(&self, call: &Call, checkout: &Checkout) -> Result<Change, Setback> {
-        let Some(intent) = checkout
-            .deposit
-            .payment_intent_id
-            .as_deref()
-            .filter(|id| !id.starts_with(WAIVED))
-        else {
+        let Some(intent) = checkout.deposit.payment_intent_id() else {
             return Ok(Change::Nothing);
         };
         let processor = &self.providers.of(checkout.mode).processor;
-        let captured = checkout.deposit.captured_at.is_some()
+        let captured = checkout.deposit.captured_at().is_some()
             || matches!(
                 must(processor.void_deposit(call, intent).await?)?,
                 Voided::AlreadyCaptured(_)
@@ -361,35 +346,31 @@ impl Deliverer {
     }
 
     async fn capture(&self, call: &Call, checkout: &Checkout) -> Result<Change, Setback> {
-        let Some(intent) = checkout.deposit.payment_intent_id.as_deref() else {
-            return Ok(Change::Nothing);
+        let hold = match &checkout.deposit {
+            Deposit::Authorized { hold } => hold,
+            Deposit::Waived => {
+                return Ok(Change::Happened(Event::DepositCaptured {
+                    invoice_id: None,
+                    at: call.now,
+                }));
+            }
+            Deposit::Open | Deposit::Captured { .. } => return Ok(Change::Nothing),
         };
-        if intent.starts_with(WAIVED) {
-            return Ok(Change::Happened(Event::DepositCaptured {
-                invoice_id: intent.to_owned(),
-                at: call.now,
-            }));
-        }
         match self
             .providers
             .of(checkout.mode)
             .processor
-            .capture_deposit(call, intent)
+            .capture_deposit(call, &hold.payment_intent_id)
             .await?
         {
             Answer::Done(capture) => Ok(Change::Happened(Event::DepositCaptured {
-                invoice_id: capture.invoice_id,
+                invoice_id: Some(capture.invoice_id),
                 at: capture.at,
             })),
-            Answer::Refused(_)
-                if checkout
-                    .deposit
-                    .preauth_expires_at
-                    .is_some_and(|ends| ends <= call.now) =>
-            {
+            Answer::Refused(_) if hold.expires_at <= call.now => {
                 Ok(Change::Happened(Event::AuthorizationLapsed))
             }
-            Answer::Refused(refusal) => Ok(Change::Happened(Event::CaptureRefused(refusal))),
+            Answer::Refused(refusal) => Ok(Change::Happened(Event::CaptureRefused { refusal })),
         }
     }
 

@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 
-use super::{Error, payments};
 use crate::checkout::Refusal;
 use crate::ids::CheckoutPubId;
 use crate::ports::{
     Clock, Database, IdGenerator, InboxMessage, MessageReader, ProcessorEvent, ProcessorFact,
     ProviderSet,
 };
-
-use payments::Handled;
+use crate::services::Error;
+use crate::services::payments::{self, Handled};
 
 /// How long a message waits for what it is about.
 const PATIENCE: TimeDelta = TimeDelta::hours(24);

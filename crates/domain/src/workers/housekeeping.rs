@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 
-use super::{Error, fulfillment, moving};
-use crate::checkout::{Actor, Circumstances, Effect, Event};
+use crate::checkout::{Actor, Checkout, Circumstances, Effect, Event};
 use crate::fulfillment::EventOrigin;
 use crate::ids::CheckoutPubId;
 use crate::ports::{
     Clock, Database, Doubt, IdGenerator, JobFilter, JobState, JobSubject, ShipmentTracker,
     UnitOfWork,
 };
+use crate::services::{Error, fulfillment, moving};
 use crate::time::Timestamp;
 
 /// How long things last.
@@ -88,7 +88,7 @@ impl Housekeeper {
         uow: &mut dyn UnitOfWork,
         id: CheckoutPubId,
         now: Timestamp,
-        due: impl FnOnce(&crate::checkout::Checkout) -> Option<Event>,
+        due: impl FnOnce(&Checkout) -> Option<Event>,
     ) -> Result<bool, Error> {
         let mut checkout = moving::lock(uow, id).await?;
         let Some(event) = due(&checkout) else {
@@ -116,9 +116,8 @@ impl Housekeeper {
         let mut expired = 0_usize;
         for id in untouched {
             let mut uow = self.database.begin().await?;
-            let still = |checkout: &crate::checkout::Checkout| {
-                (checkout.updated_at < before).then_some(Event::Expired)
-            };
+            let still =
+                |checkout: &Checkout| (checkout.updated_at < before).then_some(Event::Expired);
             if self.apply(uow.as_mut(), id, now, still).await? {
                 uow.commit().await?;
                 expired = expired.saturating_add(1);
@@ -141,9 +140,9 @@ impl Housekeeper {
         let (mut renewals, mut lapsed) = (0_usize, 0_usize);
         for id in lapsing {
             let mut uow = self.database.begin().await?;
-            let over = |checkout: &crate::checkout::Checkout| {
-                let ends = checkout.deposit.preauth_expires_at?;
-                (ends <= now).then_some(Event::AuthorizationLapsed)
+            let over = |checkout: &Checkout| {
+                let hold = checkout.deposit.open_hold()?;
+                (hold.expires_at <= now).then_some(Event::AuthorizationLapsed)
             };
             if self.apply(uow.as_mut(), id, now, over).await? {
                 uow.commit().await?;
@@ -165,11 +164,10 @@ impl Housekeeper {
     ) -> Result<bool, Error> {
         let checkout = moving::lock(uow, id).await?;
         let renewable = !checkout.lifecycle().is_ended()
-            && checkout.deposit.captured_at.is_none()
             && checkout
                 .deposit
-                .preauth_expires_at
-                .is_some_and(|ends| ends > now)
+                .open_hold()
+                .is_some_and(|hold| hold.expires_at > now)
             && checkout.recurring.method.is_some();
         if !renewable {
             return Ok(false);
@@ -178,8 +176,8 @@ impl Housekeeper {
             state: Some(JobState::Pending),
             subject: Some(JobSubject::Checkout(id)),
         };
-        let under_way = uow.outbox().list(&filter, 100).await?;
-        if under_way
+        let asked_for = uow.outbox().list(&filter, 100).await?;
+        if asked_for
             .iter()
             .any(|job| job.new.effect == Effect::RenewDeposit)
         {
@@ -208,12 +206,8 @@ impl Housekeeper {
         let mut ended = 0_usize;
         for id in over {
             let mut uow = self.database.begin().await?;
-            let paid = |checkout: &crate::checkout::Checkout| {
-                let months = u32::from(checkout.term?.months.get());
-                let all_paid = checkout.recurring.paid_cycles >= months;
-                (all_paid && checkout.lease.end.is_some_and(|end| end < today))
-                    .then_some(Event::TermEnded)
-            };
+            let paid =
+                |checkout: &Checkout| checkout.has_run_its_term(today).then_some(Event::TermEnded);
             if self.apply(uow.as_mut(), id, now, paid).await? {
                 uow.commit().await?;
                 ended = ended.saturating_add(1);
@@ -231,7 +225,9 @@ impl Housekeeper {
         let mut shipments = Vec::with_capacity(under_way.len());
         for id in under_way {
             let checkout = view.checkouts().get(id).await?;
-            shipments.extend(checkout.and_then(|checkout| Some((id, checkout.shipment.tracking?))));
+            shipments.extend(
+                checkout.and_then(|checkout| Some((id, checkout.shipment.tracking.clone()?))),
+            );
         }
         drop(view);
         let mut taken_in = 0_usize;

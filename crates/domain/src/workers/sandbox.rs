@@ -5,22 +5,26 @@
 //! played step are held until the next one, so that a checkout stays where a test
 //! put it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::delivery::{Delivered, Deliverer, processor_customer};
-use super::fulfillment::TrackingView;
-use super::moving::{self, Due};
-use super::{Context, Error, checkouts, fulfillment};
+use super::jobs::{Delivered, Deliverer, processor_customer};
 use crate::access::{Mode, Permission};
-use crate::address::{Address, Country};
+use crate::address::{Address, AddressError};
+use crate::catalog::StockTaken;
 use crate::checkout::{
-    Actor, Checkout, Circumstances, Event, Lifecycle, Refusal, StockTaken, Tracking, arrows_from,
+    Actor, Applied, Checkout, Circumstances, Event, EventKind, Lifecycle, PaymentMethod, Refusal,
+    Tracking, arrows_from,
 };
-use crate::customer::{CreditStatus, IdentityStatus};
+use crate::customer::{CreditStatus, IdentityStatus, Profile};
 use crate::fulfillment::{Carrier, EventOrigin, Reported, TrackingNumber, TrackingStatus};
 use crate::ids::CheckoutPubId;
-use crate::ports::{Answer, Call, Doubt, JobSubject, Timer, UnitOfWork};
+use crate::ports::{Answer, Call, Doubt, JobFilter, JobSubject, StoreError, Timer, UnitOfWork};
+use crate::services::fulfillment::{self, TrackingView};
+use crate::services::journey::Page;
+use crate::services::moving::{self, Due};
+use crate::services::{Context, Error, checkouts};
 use crate::text::Line;
 
 /// More steps than any way has.
@@ -43,18 +47,68 @@ fn line(text: &str) -> Result<Line, Error> {
     Line::parse(text).map_err(|error| Error::rule(error.to_string()))
 }
 
-/// Where a sandbox customer lives who has not said so.
-fn sample_address() -> Result<Address, Error> {
-    Ok(Address {
-        first_name: None,
-        last_name: None,
-        company: None,
-        address1: line("1 Sandbox Street")?,
+/// Places where a sandbox customer may live: street, city, state, zip, country.
+const PLACES: [(&str, &str, Option<&str>, &str, &str); 10] = [
+    (
+        "1 Sandbox Street",
+        "San Francisco",
+        Some("CA"),
+        "94105",
+        "US",
+    ),
+    ("1 Sandbox Street", "New York", Some("NY"), "10001", "US"),
+    ("1 Sandbox Street", "Austin", Some("TX"), "78701", "US"),
+    ("1 Sandbox Street", "Seattle", Some("WA"), "98101", "US"),
+    ("1 Sandbox Street", "Chicago", Some("IL"), "60601", "US"),
+    ("1 Sandbox Street", "Toronto", Some("ON"), "M5H 2N2", "CA"),
+    ("1 Sandbox Street", "London", None, "SW1A 1AA", "GB"),
+    ("Sandkastenweg 1", "Berlin", None, "10115", "DE"),
+    ("1 rue du Bac", "Paris", None, "75007", "FR"),
+    ("1 Sandbox Street", "Sydney", Some("NSW"), "2000", "AU"),
+];
+
+/// Where a sandbox customer lives who has not said so: where the organization serves them.
+async fn sample_address(uow: &mut dyn UnitOfWork, checkout: &Checkout) -> Result<Address, Error> {
+    let organization = uow
+        .organizations()
+        .get(checkout.organization_id)
+        .await?
+        .ok_or(Error::Store(StoreError::Missing("organization")))?;
+    for (street, city, state, zip, country) in PLACES {
+        let address = Address {
+            first_name: None,
+            last_name: None,
+            company: None,
+            address1: line(street)?,
+            address2: None,
+            city: line(city)?,
+            state: state.map(line).transpose()?,
+            zip: line(zip)?,
+            country: country
+                .parse()
+                .map_err(|error: AddressError| Error::rule(error.to_string()))?,
+            phone: None,
+        };
+        if organization.service_area.serves(&address).is_ok() {
+            return Ok(address);
+        }
+    }
+    Err(Error::rule(
+        "the customer's address is not known, and none of the sandbox's own is served: give the checkout a shipping address and the customer a profile",
+    ))
+}
+
+/// Who a sandbox customer is who has not said so.
+fn sample_profile(address: Address) -> Result<Profile, Error> {
+    Ok(Profile {
+        first_name: Some(line("Sandbox")?),
+        last_name: Some(line("Customer")?),
+        address1: Some(address.address1),
         address2: None,
-        city: line("San Francisco")?,
-        state: Some(line("CA")?),
-        zip: line("94105")?,
-        country: Country::US,
+        city: Some(address.city),
+        state: address.state,
+        zip: Some(address.zip),
+        country: Some(address.country),
         phone: None,
     })
 }
@@ -69,28 +123,10 @@ fn sample_tracking() -> Result<Tracking, Error> {
     })
 }
 
+/// Whether the checkout stands at the target, or beyond it.
 fn reached(state: Lifecycle, target: Lifecycle) -> bool {
-    if target == Lifecycle::PickupLocationPending {
-        return state == target || state.rank() > target.rank();
-    }
-    match (state.rank(), target.rank()) {
-        (Some(here), Some(there)) => {
-            here >= there
-                && !(state == Lifecycle::DepositFailed || state == Lifecycle::CaptureFailed)
-        }
-        _ => false,
-    }
-}
-
-/// Whether the provider decides next: a checkout that was told to stop here stays.
-#[must_use]
-pub const fn waits_for_provider(state: Lifecycle) -> bool {
-    matches!(
-        state,
-        Lifecycle::IdentityProcessing
-            | Lifecycle::QualificationPending
-            | Lifecycle::DepositProcessing
-    )
+    let is_beyond = || state.rank() > target.rank();
+    state == target || state.rank().is_some() && target.rank().is_some() && is_beyond()
 }
 
 /// Whether the checkout can be played forward to the state.
@@ -197,6 +233,103 @@ pub async fn tracking_event(
     Ok(TrackingView { checkout, events })
 }
 
+/// Whether what comes next was asked for already: the job that does it is waiting.
+fn has_asked(checkout: &Checkout) -> bool {
+    let is_asked_for = match checkout.lifecycle().next() {
+        Some(EventKind::DocumentsSigned) => {
+            checkout.lease_document_id.is_none() || checkout.signed_at.is_some()
+        }
+        Some(EventKind::Delivered) => checkout.recurring.billing.requested_at().is_some(),
+        _ => false,
+    };
+    is_asked_for || checkout.lifecycle().is_at_provider()
+}
+
+fn stuck(checkout: &Checkout) -> Error {
+    Error::rule(format!(
+        "the checkout is {} and goes no further by itself",
+        checkout.lifecycle()
+    ))
+}
+
+/// Plays what the customer or the organization does next, on the page where it is the customer.
+async fn play(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    checkout: &mut Checkout,
+    kind: EventKind,
+    target: Lifecycle,
+    method: Option<PaymentMethod>,
+) -> Result<(), Error> {
+    let page = Page::played(ctx.now, ctx.ids);
+    let (event, actor) = match kind {
+        EventKind::Opened => return done(page.open(uow, checkout).await),
+        EventKind::ProfileCompleted => {
+            let known = moving::customer_of(uow, checkout).await?.profile;
+            if known.is_complete() {
+                return done(page.complete_profile(uow, checkout).await);
+            }
+            let mut profile = known;
+            let address = sample_address(uow, checkout).await?;
+            profile.fill_from(sample_profile(address)?);
+            return done(page.give_profile(uow, checkout, profile).await);
+        }
+        EventKind::IdentityRequested => return done(page.request_identity(uow, checkout).await),
+        EventKind::IdentitySubmitted => return done(page.submit_identity(uow, checkout).await),
+        EventKind::ShippingAddressGiven if target == Lifecycle::PickupLocationPending => {
+            return done(page.choose_pickup(uow, checkout).await);
+        }
+        EventKind::ShippingAddressGiven => {
+            let profile = moving::customer_of(uow, checkout).await?.profile.address();
+            let address = match checkout.served_address(profile.as_ref()) {
+                Some(address) => address.clone(),
+                None => sample_address(uow, checkout).await?,
+            };
+            return done(page.give_shipping_address(uow, checkout, address).await);
+        }
+        EventKind::PickupLocationGiven => {
+            let locations = uow
+                .pickup_locations()
+                .list(checkout.organization_id)
+                .await?;
+            return done(match locations.iter().find(|location| location.active) {
+                Some(open) => page.give_pickup_location(uow, checkout, open.id).await,
+                None => page.choose_shipping(uow, checkout).await,
+            });
+        }
+        EventKind::LeaseAccepted => return done(page.accept_lease(uow, checkout).await),
+        EventKind::DepositSubmitted => return done(page.submit_deposit(uow, checkout, None).await),
+        EventKind::PaymentMethodSaved => {
+            let method = method.ok_or_else(|| stuck(checkout))?;
+            return done(page.save_payment_method(uow, checkout, method).await);
+        }
+        EventKind::DocumentsSigned => return done(page.sign_documents(uow, checkout).await),
+        EventKind::CaptureRetried => return done(page.retry_capture(uow, checkout).await),
+        EventKind::Fulfilled => {
+            // Goods without tracking are billed at once and would not stay shipped.
+            let tracking = (target == Lifecycle::Shipped).then(sample_tracking);
+            let event = Event::Fulfilled {
+                tracking: tracking.transpose()?,
+                serial_numbers: BTreeMap::new(),
+            };
+            (event, Actor::Operator)
+        }
+        EventKind::OrderResumed if checkout.shipment.shipped_at.is_some() => {
+            (Event::ShipmentResumed, Actor::Provider)
+        }
+        kind => {
+            let event = kind.said_by_hand(ctx.now).ok_or_else(|| stuck(checkout))?;
+            (event, Actor::Operator)
+        }
+    };
+    let by = Circumstances::new(ctx.now, actor);
+    done(moving::apply_due(uow, ctx.ids, checkout, event, &by, Due::WhenTold).await)
+}
+
+fn done(played: Result<Applied, Error>) -> Result<(), Error> {
+    played.map(|_| ())
+}
+
 impl Sandbox {
     fn sandbox_only(ctx: &Context<'_>) -> Result<(), Error> {
         if ctx.access.mode == Mode::Sandbox {
@@ -251,7 +384,7 @@ impl Sandbox {
     /// checkout that was told to stay.
     async fn settle(&self, ctx: &Context<'_>, id: CheckoutPubId) -> Result<Checkout, Error> {
         let checkout = self.read(ctx, id).await?;
-        if waits_for_provider(checkout.lifecycle()) {
+        if checkout.lifecycle().is_at_provider() {
             return Ok(checkout);
         }
         self.deliverer.drain(JobSubject::Checkout(id)).await?;
@@ -266,154 +399,34 @@ impl Sandbox {
         target: Lifecycle,
     ) -> Result<(), Error> {
         let checkout = self.read(ctx, id).await?;
-        match checkout.lifecycle() {
-            Lifecycle::IdentityProcessing
-            | Lifecycle::QualificationPending
-            | Lifecycle::DepositProcessing => {
-                return self.provider(id).await;
-            }
-            Lifecycle::DocumentsPending
-                if checkout.lease_document_id.is_none() || checkout.signed_at.is_some() =>
-            {
-                return self.provider(id).await;
-            }
-            Lifecycle::Shipped if checkout.recurring.requested_at.is_some() => {
-                return self.provider(id).await;
-            }
-            Lifecycle::Shipped => {
-                let delivered = self.report_of(ctx, TrackingStatus::Delivered);
-                return self.report(ctx, id, delivered).await;
-            }
-            _ => {}
+        if has_asked(&checkout) {
+            return self.provider(id).await;
         }
-        let method = match checkout.lifecycle() {
-            Lifecycle::RecurringPaymentMethodPending => Some(self.payment_method(&checkout).await?),
+        let next = checkout.lifecycle().next();
+        if next == Some(EventKind::Delivered) {
+            let delivered = self.report_of(ctx, TrackingStatus::Delivered);
+            return self.report(ctx, id, delivered).await;
+        }
+        let method = match next {
+            Some(EventKind::PaymentMethodSaved) => Some(self.payment_method(&checkout).await?),
             _ => None,
         };
         let mut uow = self.deliverer.database.begin().await?;
         let mut checkout = checkouts::lock_visible(uow.as_mut(), ctx, id).await?;
-        let Some((event, actor)) = self
-            .next_event(uow.as_mut(), ctx, &mut checkout, target, method)
-            .await?
-        else {
-            return Err(Error::rule(format!(
-                "the checkout is {} and goes no further by itself",
-                checkout.lifecycle()
-            )));
-        };
-        let asks_provider = matches!(event, Event::IdentityRequested | Event::CaptureRetried);
-        let by = Circumstances::new(ctx.now, actor);
-        moving::apply_due(
-            uow.as_mut(),
-            ctx.ids,
-            &mut checkout,
-            event,
-            &by,
-            Due::WhenTold,
-        )
-        .await?;
+        let kind = checkout
+            .lifecycle()
+            .next()
+            .ok_or_else(|| stuck(&checkout))?;
+        play(uow.as_mut(), ctx, &mut checkout, kind, target, method).await?;
         uow.commit().await?;
-        if asks_provider {
+        if matches!(
+            kind,
+            EventKind::IdentityRequested | EventKind::CaptureRetried
+        ) {
             self.provider(id).await
         } else {
             Ok(())
         }
-    }
-
-    /// What the customer or the organization does next.
-    async fn next_event(
-        &self,
-        uow: &mut dyn UnitOfWork,
-        ctx: &Context<'_>,
-        checkout: &mut Checkout,
-        target: Lifecycle,
-        method: Option<crate::checkout::PaymentMethod>,
-    ) -> Result<Option<(Event, Actor)>, Error> {
-        let event = match checkout.lifecycle() {
-            Lifecycle::Created => (Event::Opened, Actor::Customer),
-            Lifecycle::ProfilePending => (Event::ProfileCompleted, Actor::Customer),
-            Lifecycle::IdentityRequired => (Event::IdentityRequested, Actor::Customer),
-            Lifecycle::IdentityVerifying => {
-                if let Some(mut customer) = uow.customers().lock(checkout.customer_id).await? {
-                    customer.screening_mut(Mode::Sandbox).identity = IdentityStatus::Processing;
-                    customer.updated_at = ctx.now;
-                    uow.customers().update(&mut customer).await?;
-                }
-                (Event::IdentitySubmitted, Actor::Provider)
-            }
-            Lifecycle::ShippingAddressPending if target == Lifecycle::PickupLocationPending => {
-                (Event::PickupChosen, Actor::Customer)
-            }
-            Lifecycle::ShippingAddressPending => {
-                let profile = moving::customer_of(uow, checkout).await?.profile.address();
-                let address = match checkout.served_address(profile.as_ref()) {
-                    Some(address) => address.clone(),
-                    None => sample_address()?,
-                };
-                (Event::ShippingAddressGiven { address }, Actor::Customer)
-            }
-            Lifecycle::PickupLocationPending => {
-                let open = uow
-                    .pickup_locations()
-                    .list(checkout.organization_id)
-                    .await?;
-                match open.into_iter().find(|location| location.active) {
-                    Some(location) => (
-                        Event::PickupLocationGiven {
-                            location: location.id,
-                        },
-                        Actor::Customer,
-                    ),
-                    None => (Event::ShippingChosen, Actor::Customer),
-                }
-            }
-            Lifecycle::LeaseReviewPending => (Event::LeaseAccepted, Actor::Customer),
-            Lifecycle::DepositPending | Lifecycle::DepositFailed => {
-                checkout.quote = checkouts::quote_of(uow, checkout).await?;
-                (Event::DepositSubmitted { method: None }, Actor::Customer)
-            }
-            Lifecycle::RecurringPaymentMethodPending => match method {
-                Some(method) => (Event::PaymentMethodSaved(method), Actor::Customer),
-                None => return Ok(None),
-            },
-            Lifecycle::DocumentsPending => (Event::DocumentsSigned, Actor::Customer),
-            Lifecycle::CaptureFailed => (Event::CaptureRetried, Actor::Customer),
-            Lifecycle::OrderConfirmed => {
-                // Goods without tracking are billed at once and would not stay shipped.
-                let tracking = if target == Lifecycle::Shipped {
-                    Some(sample_tracking()?)
-                } else {
-                    None
-                };
-                (Event::Fulfilled { tracking }, Actor::Operator)
-            }
-            Lifecycle::AddendumsPending => (Event::AddendumsSigned, Actor::Customer),
-            Lifecycle::FulfillmentException if checkout.shipment.shipped_at.is_some() => {
-                (Event::ShipmentResumed, Actor::Provider)
-            }
-            Lifecycle::FulfillmentException => (Event::OrderResumed, Actor::Operator),
-            Lifecycle::LeaseActive => (
-                Event::ReturnInitiated {
-                    reason: None,
-                    notes: None,
-                },
-                Actor::Operator,
-            ),
-            Lifecycle::ReturnPending => (Event::ReturnCompleted, Actor::Operator),
-            Lifecycle::IdentityProcessing
-            | Lifecycle::QualificationPending
-            | Lifecycle::DepositProcessing
-            | Lifecycle::Shipped
-            | Lifecycle::Returned
-            | Lifecycle::WaitlistedAfterProfile
-            | Lifecycle::WaitlistedAfterDeposit
-            | Lifecycle::WaitlistedLocation
-            | Lifecycle::Cancelled
-            | Lifecycle::Expired
-            | Lifecycle::IdentityFailed
-            | Lifecycle::QualificationFailed => return Ok(None),
-        };
-        Ok(Some(event))
     }
 
     /// Lets the provider answer: the next job of the checkout.
@@ -433,7 +446,7 @@ impl Sandbox {
                 None => {
                     // A worker has the job, or has just finished it.
                     let mut view = self.deliverer.database.read().await?;
-                    let filter = crate::ports::JobFilter {
+                    let filter = JobFilter {
                         state: None,
                         subject: Some(JobSubject::Checkout(id)),
                     };
@@ -450,10 +463,7 @@ impl Sandbox {
         )))
     }
 
-    async fn payment_method(
-        &self,
-        checkout: &Checkout,
-    ) -> Result<crate::checkout::PaymentMethod, Error> {
+    async fn payment_method(&self, checkout: &Checkout) -> Result<PaymentMethod, Error> {
         let mut view = self.deliverer.database.read().await?;
         let customer = moving::customer_of(view.as_mut(), checkout).await?;
         drop(view);
@@ -559,7 +569,6 @@ impl Sandbox {
         state: Lifecycle,
         target: Lifecycle,
     ) -> Result<bool, Error> {
-        use Lifecycle as S;
         let mut uow = self.deliverer.database.begin().await?;
         let mut checkout = checkouts::lock_visible(uow.as_mut(), ctx, id).await?;
         if checkout.lifecycle() != state {
@@ -568,85 +577,75 @@ impl Sandbox {
                 checkout.lifecycle()
             )));
         }
-        let refusal = || Refusal {
-            code: "card_declined".to_owned(),
-            message: "Declined, as a sandbox key asked for.".to_owned(),
+        let mut aside = None;
+        for arrow in arrows_from(state).filter(|arrow| arrow.to == target) {
+            aside = self
+                .aside(uow.as_mut(), ctx, &checkout, arrow.event)
+                .await?;
+            if aside.is_some() {
+                break;
+            }
+        }
+        let by_hand = || {
+            let event = checkouts::operator_event(&checkout, target, ctx.now)?;
+            Some((event, Actor::Operator))
         };
-        let (event, actor) = match (state, target) {
-            (_, S::IdentityFailed) => {
-                self.screen(
-                    uow.as_mut(),
-                    ctx,
-                    &checkout,
-                    Some(IdentityStatus::Failed),
-                    None,
-                )
-                .await?;
-                (Event::IdentityRefused, Actor::Provider)
-            }
-            (_, S::QualificationFailed) => {
-                self.screen(
-                    uow.as_mut(),
-                    ctx,
-                    &checkout,
-                    None,
-                    Some(CreditStatus::Failed),
-                )
-                .await?;
-                (Event::QualificationRefused, Actor::Provider)
-            }
-            (_, S::DepositFailed) => (Event::DepositRefused(refusal()), Actor::Provider),
-            (_, S::CaptureFailed) => (Event::CaptureRefused(refusal()), Actor::Provider),
-            (_, S::Expired) => (Event::Expired, Actor::System),
-            (S::IdentityVerifying | S::IdentityProcessing, S::IdentityRequired) => {
-                self.screen(
-                    uow.as_mut(),
-                    ctx,
-                    &checkout,
-                    Some(IdentityStatus::None),
-                    None,
-                )
-                .await?;
-                (Event::IdentityAbandoned, Actor::Provider)
-            }
-            (S::WaitlistedLocation, S::IdentityRequired) => (Event::AreaWidened, Actor::System),
-            (S::WaitlistedAfterProfile, S::IdentityRequired) => (
-                Event::StockFreed {
-                    stock: StockTaken::Untracked,
-                },
-                Actor::System,
-            ),
-            (S::WaitlistedAfterDeposit, S::RecurringPaymentMethodPending) => {
-                let stock = match uow.variants().take_stock(checkout.variant_id).await? {
-                    StockTaken::Taken => StockTaken::Taken,
-                    StockTaken::Untracked | StockTaken::NoneLeft => StockTaken::Untracked,
-                };
-                (Event::StockFreed { stock }, Actor::System)
-            }
-            (S::WaitlistedAfterDeposit, S::WaitlistedAfterProfile)
-            | (
-                S::RecurringPaymentMethodPending | S::DocumentsPending | S::CaptureFailed,
-                S::DepositPending,
-            ) => (Event::AuthorizationLapsed, Actor::Provider),
-            // Shipping in the sandbox is played with a tracking number: it stays shipped.
-            (S::OrderConfirmed, S::Shipped) => return Ok(false),
-            _ => match checkouts::operator_event(&checkout, target, ctx.now) {
-                Some(event) => (event, Actor::Operator),
-                None => return Ok(false),
-            },
+        let Some((event, actor)) = aside.or_else(by_hand) else {
+            return Ok(false);
         };
-        moving::apply(
-            uow.as_mut(),
-            ctx.ids,
-            &mut checkout,
-            event,
-            &Circumstances::new(ctx.now, actor),
-        )
-        .await?;
+        let by = Circumstances::new(ctx.now, actor);
+        moving::apply(uow.as_mut(), ctx.ids, &mut checkout, event, &by).await?;
         uow.commit().await?;
         // The jobs that were held are done now, or come to nothing.
         self.deliverer.drain(JobSubject::Checkout(id)).await?;
         Ok(true)
+    }
+
+    /// What a provider, time or stock brings about. None for what a person does.
+    async fn aside(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+        checkout: &Checkout,
+        kind: EventKind,
+    ) -> Result<Option<(Event, Actor)>, Error> {
+        let refusal = || Refusal {
+            code: "card_declined".to_owned(),
+            message: "Declined, as a sandbox key asked for.".to_owned(),
+        };
+        let event = match kind {
+            EventKind::IdentityRefused => {
+                let failed = Some(IdentityStatus::Failed);
+                self.screen(uow, ctx, checkout, failed, None).await?;
+                Event::IdentityRefused
+            }
+            EventKind::IdentityAbandoned => {
+                let none = Some(IdentityStatus::None);
+                self.screen(uow, ctx, checkout, none, None).await?;
+                Event::IdentityAbandoned
+            }
+            EventKind::QualificationRefused => {
+                let failed = Some(CreditStatus::Failed);
+                self.screen(uow, ctx, checkout, None, failed).await?;
+                Event::QualificationRefused
+            }
+            EventKind::DepositRefused => Event::DepositRefused { refusal: refusal() },
+            EventKind::CaptureRefused => Event::CaptureRefused { refusal: refusal() },
+            EventKind::AuthorizationLapsed => Event::AuthorizationLapsed,
+            EventKind::Expired => return Ok(Some((Event::Expired, Actor::System))),
+            EventKind::AreaWidened => return Ok(Some((Event::AreaWidened, Actor::System))),
+            EventKind::StockFreed => {
+                let mut stock = StockTaken::Untracked;
+                if checkout.lifecycle() == Lifecycle::WaitlistedAfterDeposit
+                    && uow.variants().take_stock(checkout.variant_id).await? == StockTaken::Taken
+                {
+                    stock = StockTaken::Taken;
+                }
+                return Ok(Some((Event::StockFreed { stock }, Actor::System)));
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some((event, Actor::Provider)))
     }
 
     async fn screen(

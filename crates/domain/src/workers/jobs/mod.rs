@@ -5,25 +5,27 @@
 //! that the job is done. Dying anywhere in between repeats the call under the same
 //! key. Doubt is retried with a growing pause; a refusal is an answer.
 
-mod catalog;
-mod perform;
+mod call;
+mod push;
 mod record;
 
-pub use perform::processor_customer;
+pub use call::processor_customer;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
 
-use super::Error;
+use crate::catalog::StockTaken;
 use crate::cause::chain;
-use crate::checkout::{Effect, Event, Refusal, StockTaken};
+use crate::checkout::{Effect, Event, Hold, PaymentMethod, Refusal};
+use crate::ids::{CheckoutPubId, ProductVariantPubId};
 use crate::names::named_enum;
 use crate::ports::{
-    Authorization, Call, Clock, Database, Doubt, Entropy, IdGenerator, IdentityResult, Job,
-    JobSubject, ProviderSet, StoreError, Subscription,
+    Call, Clock, Database, Doubt, Entropy, IdGenerator, IdentityResult, Job, JobSubject,
+    ProviderSet, StoreError, Subscription,
 };
+use crate::services::Error;
 use crate::time::Timestamp;
 
 /// How long a worker keeps a job to itself, unless it is told otherwise: what a worker
@@ -106,16 +108,21 @@ enum Change {
     Identity(String, IdentityResult),
     /// Whether the credit check passed.
     Credit(bool),
-    /// The deposit is authorized.
-    Authorized(Authorization),
+    /// The deposit is authorized; nothing is held when nothing is due.
+    Authorized {
+        hold: Option<Hold>,
+        method: Option<PaymentMethod>,
+    },
     /// The deposit is authorized anew.
-    Renewed(Authorization),
+    Renewed(Hold),
     /// The document is prepared.
     Document(String),
     /// The subscription runs.
     Subscribed(Subscription),
     /// The subscription is ended.
     Unsubscribed,
+    /// Those that wait for the variant are to go on.
+    Promoted(ProductVariantPubId),
     /// Something else happened.
     Happened(Event),
 }
@@ -223,10 +230,7 @@ impl Deliverer {
 
     /// Delivers the next job of a checkout whose deposit is being authorized, as if
     /// no stock were left.
-    pub(super) async fn deliver_out_of_stock(
-        &self,
-        id: crate::ids::CheckoutPubId,
-    ) -> Result<(), Error> {
+    pub(super) async fn deliver_out_of_stock(&self, id: CheckoutPubId) -> Result<(), Error> {
         let mut uow = self.database.begin().await?;
         let job = uow
             .outbox()
@@ -234,22 +238,16 @@ impl Deliverer {
             .await?;
         uow.commit().await?;
         let Some(job) = job else { return Ok(()) };
-        let change = match self.perform(&job).await {
-            Ok(Change::Authorized(Authorization {
-                payment_intent_id,
-                expires_at,
-                method,
-            })) => Change::Happened(Event::DepositAuthorized {
-                payment_intent_id,
-                expires_at,
-                method,
-                stock: StockTaken::NoneLeft,
-            }),
-            Ok(other) => other,
-            Err(Setback::Failed(error)) => return Err(error),
-            Err(Setback::Doubt(doubt)) => return Err(doubt.into()),
-            Err(Setback::NotYet(_) | Setback::Refused(_)) => return Ok(()),
-        };
+        let change =
+            match self.perform(&job).await {
+                Ok(Change::Authorized { hold, method }) => Change::Happened(
+                    Event::deposit_authorized(hold, method, StockTaken::NoneLeft),
+                ),
+                Ok(other) => other,
+                Err(Setback::Failed(error)) => return Err(error),
+                Err(Setback::Doubt(doubt)) => return Err(doubt.into()),
+                Err(Setback::NotYet(_) | Setback::Refused(_)) => return Ok(()),
+            };
         match self.write(&job, change).await {
             Ok(()) => Ok(()),
             Err(Setback::Failed(error)) => Err(error),

@@ -1,6 +1,6 @@
 //! Telling the processor of the catalog.
 
-use super::perform::{must, part};
+use super::call::{must, part};
 use super::{Change, Deliverer, Setback};
 use crate::access::Mode;
 use crate::ports::{Call, Doubt, Job, JobSubject, ProcessorProduct, ProcessorVariant, StoreError};
@@ -17,7 +17,9 @@ impl Deliverer {
             let answered = match job.new.subject {
                 JobSubject::Product(id) => self.push_product(&call, job, id).await,
                 JobSubject::Variant(id) => self.push_variant(&call, job, id).await,
-                JobSubject::Customer(_) | JobSubject::Checkout(_) => Ok(()),
+                JobSubject::Customer(_) | JobSubject::Checkout(_) | JobSubject::Waitlist(_) => {
+                    Ok(())
+                }
             };
             match answered {
                 // Nobody to tell: whoever needs the record at the processor pushes it first.

@@ -1,16 +1,14 @@
 //! Writing what a provider answered.
 
 use super::{Change, CrashPoint, Deliverer, Setback};
+use crate::catalog::StockTaken;
 use crate::checkout::{
-    Actor, Checkout, Circumstances, Event, Lifecycle, RecurringPaymentStatus, StockTaken,
+    Actor, Checkout, Circumstances, Event, InvoiceNews, InvoiceOutcome, Lifecycle,
 };
 use crate::customer::{CreditStatus, IdentityStatus};
-use crate::ports::{
-    Authorization, InvoiceNews, InvoiceOutcome, Job, JobSubject, StoreError, Subscription,
-    UnitOfWork,
-};
+use crate::ports::{Job, JobSubject, StoreError, Subscription, UnitOfWork};
 use crate::services::moving::{self, Due};
-use crate::services::payments;
+use crate::services::{payments, waitlist};
 use crate::time::Timestamp;
 
 impl Deliverer {
@@ -18,16 +16,18 @@ impl Deliverer {
     pub(super) async fn write(&self, job: &Job, change: Change) -> Result<(), Setback> {
         let mut uow = self.database.begin().await?;
         let now = self.clock.now();
-        if let JobSubject::Checkout(id) = job.new.subject {
-            let mut checkout = moving::lock(uow.as_mut(), id).await?;
-            self.change(
-                uow.as_mut(),
-                now,
-                &mut checkout,
-                change,
-                moving::due_like(job),
-            )
-            .await?;
+        match (job.new.subject, change) {
+            (JobSubject::Checkout(id), change) => {
+                let mut checkout = moving::lock(uow.as_mut(), id).await?;
+                let due = Due::like(job);
+                self.change(uow.as_mut(), now, &mut checkout, change, due)
+                    .await?;
+            }
+            (_, Change::Promoted(variant)) => {
+                let ids = self.ids.as_ref();
+                waitlist::promote(uow.as_mut(), ids, now, job, variant).await?;
+            }
+            _ => {}
         }
         if uow.outbox().complete(job, now).await? {
             self.probe.reached(CrashPoint::Uncommitted, job.new.effect);
@@ -50,14 +50,10 @@ impl Deliverer {
         let ids = self.ids.as_ref();
         let by = Circumstances::new(now, Actor::Provider);
         let event = match change {
-            Change::Nothing => return Ok(()),
+            Change::Nothing | Change::Promoted(_) => return Ok(()),
             Change::Happened(event) => event,
             Change::IdentityStarted(session) => {
-                let mut customer = uow
-                    .customers()
-                    .lock(checkout.customer_id)
-                    .await?
-                    .ok_or(StoreError::Missing("customer"))?;
+                let mut customer = moving::lock_customer_of(uow, checkout).await?;
                 let screening = customer.screening_mut(checkout.mode);
                 screening.identity = IdentityStatus::Pending;
                 screening.verification_session_id = Some(session);
@@ -71,11 +67,7 @@ impl Deliverer {
                 return Ok(());
             }
             Change::Credit(passed) => {
-                let mut customer = uow
-                    .customers()
-                    .lock(checkout.customer_id)
-                    .await?
-                    .ok_or(StoreError::Missing("customer"))?;
+                let mut customer = moving::lock_customer_of(uow, checkout).await?;
                 let screening = customer.screening_mut(checkout.mode);
                 screening.credit = if passed {
                     CreditStatus::Passed
@@ -91,21 +83,27 @@ impl Deliverer {
                     Event::QualificationRefused
                 }
             }
-            Change::Authorized(authorization) => {
-                self.authorized(uow, checkout, authorization).await?
+            Change::Authorized { hold, method } => {
+                let stock = take_stock(uow, checkout).await?;
+                Event::deposit_authorized(hold, method, stock)
             }
-            Change::Renewed(authorization) => {
-                checkout.deposit.payment_intent_id = Some(authorization.payment_intent_id);
-                checkout.deposit.preauth_expires_at = Some(authorization.expires_at);
-                return self.touch(uow, now, checkout).await;
+            Change::Renewed(hold) => {
+                if checkout.renew_hold(hold, now) {
+                    uow.checkouts().update(checkout).await?;
+                }
+                return Ok(());
             }
             Change::Document(id) => {
-                checkout.lease_document_id = Some(id);
-                return self.touch(uow, now, checkout).await;
+                if checkout.take_in_document(id, now) {
+                    uow.checkouts().update(checkout).await?;
+                }
+                return Ok(());
             }
             Change::Unsubscribed => {
-                checkout.recurring.status = RecurringPaymentStatus::Cancelled;
-                return self.touch(uow, now, checkout).await;
+                if checkout.end_billing(now) {
+                    uow.checkouts().update(checkout).await?;
+                }
+                return Ok(());
             }
             Change::Subscribed(subscription) => {
                 let start = subscription.start;
@@ -116,8 +114,7 @@ impl Deliverer {
                 };
                 moving::apply(uow, ids, checkout, event, &by).await?;
                 if let Some(news) = first {
-                    payments::tally(uow, checkout, &news).await?;
-                    self.touch(uow, now, checkout).await?;
+                    payments::take_in_invoice(uow, now, checkout, &news).await?;
                 }
                 return Ok(());
             }
@@ -125,40 +122,17 @@ impl Deliverer {
         moving::apply_due(uow, ids, checkout, event, &by, due).await?;
         Ok(())
     }
+}
 
-    async fn touch(
-        &self,
-        uow: &mut dyn UnitOfWork,
-        now: Timestamp,
-        checkout: &mut Checkout,
-    ) -> Result<(), Setback> {
-        checkout.updated_at = now;
-        Ok(uow.checkouts().update(checkout).await?)
-    }
-
-    /// Takes the stock in the same unit of work in which the deposit counts.
-    async fn authorized(
-        &self,
-        uow: &mut dyn UnitOfWork,
-        checkout: &Checkout,
-        authorization: Authorization,
-    ) -> Result<Event, Setback> {
-        let stock = if checkout.lifecycle() == Lifecycle::DepositProcessing {
-            uow.variants().take_stock(checkout.variant_id).await?
-        } else {
-            StockTaken::Untracked
-        };
-        let Authorization {
-            payment_intent_id,
-            expires_at,
-            method,
-        } = authorization;
-        Ok(Event::DepositAuthorized {
-            payment_intent_id,
-            expires_at,
-            method,
-            stock,
-        })
+/// Takes the stock in the same unit of work in which the deposit counts.
+async fn take_stock(
+    uow: &mut dyn UnitOfWork,
+    checkout: &Checkout,
+) -> Result<StockTaken, StoreError> {
+    if checkout.lifecycle() == Lifecycle::DepositProcessing {
+        uow.variants().take_stock(checkout.variant_id).await
+    } else {
+        Ok(StockTaken::Untracked)
     }
 }
 

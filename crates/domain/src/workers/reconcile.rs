@@ -6,14 +6,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Error, moving};
 use crate::access::Mode;
-use crate::checkout::{Checkout, Effect, RecurringPaymentStatus};
+use crate::checkout::{Billing, Checkout, Effect};
 use crate::ids::CheckoutPubId;
 use crate::ports::{
     Answer, Call, Clock, Database, Doubt, IdGenerator, JobFilter, JobState, JobSubject,
     ProviderSet, Subscription,
 };
+use crate::services::{Error, moving};
 
 /// What differs between a lease and the processor.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -202,10 +202,10 @@ impl Reconciler {
             Difference::Ended { .. } => {
                 let mut uow = self.database.begin().await?;
                 let mut checkout = moving::lock(uow.as_mut(), checkout.id).await?;
-                checkout.recurring.status = RecurringPaymentStatus::Cancelled;
-                checkout.updated_at = self.clock.now();
-                uow.checkouts().update(&mut checkout).await?;
-                uow.commit().await?;
+                if checkout.end_billing(self.clock.now()) {
+                    uow.checkouts().update(&mut checkout).await?;
+                    uow.commit().await?;
+                }
                 Ok(true)
             }
             Difference::Double { subscription_id } => self.cancel(checkout, subscription_id).await,
@@ -213,7 +213,7 @@ impl Reconciler {
                 self.ask_again(checkout, Effect::CreateSubscription).await
             }
             Difference::StillBilled { subscription_id } => {
-                if checkout.recurring.subscription_id.as_ref() == Some(subscription_id) {
+                if checkout.recurring.billing.subscription_id() == Some(subscription_id.as_str()) {
                     self.ask_again(checkout, Effect::CancelSubscription).await
                 } else {
                     self.cancel(checkout, subscription_id).await
@@ -277,7 +277,7 @@ fn differences(checkout: &Checkout, theirs: &[Subscription], on_its_way: bool) -
         .filter(|subscription| !subscription.ended)
         .collect();
     let ended = checkout.lifecycle().is_ended();
-    let Some(ours) = checkout.recurring.subscription_id.as_deref() else {
+    let Some(ours) = checkout.recurring.billing.subscription_id() else {
         if on_its_way {
             return Vec::new();
         }
@@ -301,7 +301,7 @@ fn differences(checkout: &Checkout, theirs: &[Subscription], on_its_way: bool) -
     };
     let mut found = Vec::new();
     if known.ended {
-        if checkout.recurring.status == RecurringPaymentStatus::Active {
+        if matches!(checkout.recurring.billing, Billing::Active { .. }) {
             found.push(Difference::Ended {
                 subscription_id: ours.to_owned(),
             });

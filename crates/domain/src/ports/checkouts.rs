@@ -4,8 +4,7 @@ use async_trait::async_trait;
 
 use super::{Page, SortOrder, StoreError};
 use crate::access::Mode;
-use crate::checkout::Tracking;
-use crate::checkout::{Checkout, Lifecycle, PaymentFailure, Refusal, Transition, WaitlistReason};
+use crate::checkout::{Checkout, InvoiceNews, Lifecycle, Tracking, Transition, WaitlistReason};
 use crate::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
 };
@@ -68,42 +67,6 @@ pub struct Stamped {
     pub sequence: i64,
     /// The transition.
     pub transition: Transition,
-}
-
-/// What is known of one invoice of a subscription.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvoiceNews {
-    /// The processor's id of the invoice.
-    pub invoice_id: String,
-    /// Paid, or how it failed.
-    pub outcome: InvoiceOutcome,
-    /// When that happened, by the processor's word.
-    pub at: Timestamp,
-}
-
-/// How an invoice ended for now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum InvoiceOutcome {
-    /// It is paid.
-    Paid,
-    /// A try to pay it failed.
-    Failed {
-        /// How many tries have failed.
-        attempts: u32,
-        /// Why, where it is known.
-        refusal: Refusal,
-    },
-}
-
-/// What all the news of a checkout's invoices come to, in whatever order they came.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct InvoiceTally {
-    /// How many invoices are paid.
-    pub paid: u32,
-    /// How many tries failed of those that are not.
-    pub failed_attempts: u32,
-    /// The newest failure of those that are not.
-    pub last_failure: Option<PaymentFailure>,
 }
 
 /// Checkouts.
@@ -192,14 +155,16 @@ pub trait CheckoutStore: Send {
         id: CheckoutPubId,
         transitions: &[Transition],
     ) -> Result<(), StoreError>;
-    /// Takes in the news of an invoice of the checkout's subscription and tells what
-    /// all of them come to. Paid stays paid, and of two failures the one with more
-    /// attempts counts, so that repeated, late and reordered news come to the same.
-    async fn record_invoice(
+    /// What is known of the invoices of the checkout's subscription, each once.
+    async fn invoices(&mut self, id: CheckoutPubId) -> Result<Vec<InvoiceNews>, StoreError>;
+    /// Keeps the news of an invoice, in the place of what was known of it. Whether they say more
+    /// than that is the checkout's to decide, see
+    /// [`take_in_invoice`](Checkout::take_in_invoice); it is locked meanwhile.
+    async fn put_invoice(
         &mut self,
         id: CheckoutPubId,
         news: &InvoiceNews,
-    ) -> Result<InvoiceTally, StoreError>;
+    ) -> Result<(), StoreError>;
     /// The checkout's history, oldest first.
     async fn history(&mut self, id: CheckoutPubId) -> Result<Vec<Stamped>, StoreError>;
     /// Up to so many of the checkouts that wait for the variant's stock, locked,
@@ -217,8 +182,8 @@ pub trait CheckoutStore: Send {
         after: Option<CheckoutPubId>,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError>;
-    /// Checkouts of application, payment (recurring payment method included) and
-    /// waitlist that were last changed before the time, oldest first.
+    /// Checkouts in states that [expire](Lifecycle::expires) that were last changed before the
+    /// time, oldest first.
     async fn untouched_since(
         &mut self,
         before: Timestamp,

@@ -1,0 +1,266 @@
+//! The checkout: all that it knows, and that nobody but its own methods changes it.
+
+use std::ops::Deref;
+
+use super::parts::{
+    CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, InsuranceStatus, LeaseDates,
+    MilestoneTimes, PurchaseItem, Recurring, Redirects, Return, Shipment, Waitlist,
+};
+use super::state::{Lifecycle, State};
+use crate::access::Mode;
+use crate::address::Address;
+use crate::ids::{
+    CheckoutPubId, CustomerPubId, OrganizationId, PickupLocationId, ProductPubId,
+    ProductVariantPubId, UserId,
+};
+use crate::money::{Money, MoneyError};
+use crate::pricing::Quote;
+use crate::text::{ExternalId, Line};
+use crate::time::Timestamp;
+
+/// All that a [`Checkout`](super::Checkout) knows. A checkout is read as one and changed by its
+/// own methods alone; a store takes one apart into its tables and puts it together again with
+/// [`Checkout::restore`](super::Checkout::restore).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
+pub struct Snapshot {
+    /// Its id.
+    pub id: CheckoutPubId,
+    /// The lessor.
+    pub organization_id: OrganizationId,
+    /// Live or sandbox.
+    pub mode: Mode,
+    /// The lessee.
+    pub customer_id: CustomerPubId,
+    /// The lessee's number.
+    pub user_id: UserId,
+    /// The product of the variant.
+    pub product_id: ProductPubId,
+    /// What is leased.
+    pub variant_id: ProductVariantPubId,
+    /// The leased things.
+    pub items: Vec<CheckoutItem>,
+    /// For how long, once it is chosen.
+    pub term: Option<ChosenTerm>,
+    /// The price, frozen when the deposit is submitted; before, it follows the catalog.
+    pub quote: Option<Quote>,
+    /// What is bought along.
+    pub purchase_items: Vec<PurchaseItem>,
+    /// The caller's order id, unique per organization and mode.
+    pub external_order_id: Option<ExternalId>,
+    /// Where the browser goes.
+    pub redirects: Redirects,
+    /// The billing address.
+    pub billing: CheckoutAddress,
+    /// The shipping address.
+    pub shipping: CheckoutAddress,
+    /// Where the goods are picked up, instead of being shipped.
+    pub pickup_location_id: Option<PickupLocationId>,
+    /// Where it stands.
+    pub state: State,
+    /// The insurance.
+    pub insurance: InsuranceStatus,
+    /// When a verification session was asked for that is not open yet.
+    pub identity_requested_at: Option<Timestamp>,
+    /// The processor's id of the method that the customer named to pay the deposit.
+    pub deposit_method_id: Option<String>,
+    /// The deposit.
+    pub deposit: Deposit,
+    /// When the capture was asked for that is not answered yet.
+    pub capture_requested_at: Option<Timestamp>,
+    /// Whether a unit of the variant's stock is kept for it.
+    pub holds_stock: bool,
+    /// The signer's id of the lease document.
+    pub lease_document_id: Option<String>,
+    /// When the customer signed.
+    pub signed_at: Option<Timestamp>,
+    /// The recurring payments.
+    pub recurring: Recurring,
+    /// The way of the goods.
+    pub shipment: Shipment,
+    /// The way back.
+    #[cfg_attr(feature = "serde", serde(rename = "return"))]
+    pub return_: Return,
+    /// What it waits for or waited for.
+    pub waitlist: Option<Waitlist>,
+    /// The lease's first and last day.
+    pub lease: LeaseDates,
+    /// When the milestones were reached.
+    pub milestones: MilestoneTimes,
+    /// Why it was called off.
+    pub cancel_reason: Option<Line>,
+    /// What the page's token is derived from; a new one revokes the page's URL.
+    pub page_nonce: [u8; 16],
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Counts the writes; a write of another version is refused.
+    pub version: i64,
+}
+
+impl Snapshot {
+    /// Where the checkout stands.
+    #[must_use]
+    pub const fn lifecycle(&self) -> Lifecycle {
+        self.state.lifecycle
+    }
+
+    /// Where it stood before its last move.
+    #[must_use]
+    pub const fn previous_lifecycle(&self) -> Option<Lifecycle> {
+        self.state.previous
+    }
+
+    /// The address that decides whether the organization serves the customer:
+    /// shipping, else the profile's, else billing.
+    #[must_use]
+    pub fn served_address<'a>(&'a self, profile: Option<&'a Address>) -> Option<&'a Address> {
+        self.shipping
+            .address
+            .as_ref()
+            .or(profile)
+            .or(self.billing.address.as_ref())
+    }
+
+    /// What the purchase items cost together.
+    ///
+    /// # Errors
+    /// [`MoneyError`] when it is more than can be counted.
+    pub fn purchase_total(&self, zero: Money) -> Result<Money, MoneyError> {
+        self.purchase_items
+            .iter()
+            .try_fold(zero, |sum, item| sum.checked_add(item.total()?))
+    }
+
+    /// Whether the recurring payments have a failure that was not made good, or one
+    /// that the customer's bank contests.
+    #[must_use]
+    pub const fn has_failed_payments(&self) -> bool {
+        self.recurring.failure_count > 0 || self.recurring.dispute_id.is_some()
+    }
+
+    /// Whether its parts fit each other.
+    ///
+    /// # Errors
+    /// [`Unfit`], which no checkout that was changed by its own methods alone ever is.
+    fn check(&self) -> Result<(), Unfit> {
+        let state = self.lifecycle();
+        let waits_for = self.waitlist.as_ref().map(|waitlist| waitlist.reason);
+        let needed = state.waits_for();
+        if needed.is_some() && waits_for != needed {
+            return Err(Unfit::new(
+                "waitlist",
+                state,
+                "says nothing of what it waits for",
+            ));
+        }
+        if self.holds_stock && !state.may_hold_stock() {
+            return Err(Unfit::new("holds_stock", state, "no unit is held here"));
+        }
+        if state.is_confirmed() && !self.deposit.is_settled() {
+            return Err(Unfit::new(
+                "deposit",
+                state,
+                "is neither captured nor waived",
+            ));
+        }
+        if state == Lifecycle::Shipped && self.shipment.shipped_at.is_none() {
+            return Err(Unfit::new("shipped_at", state, "is missing"));
+        }
+        if state.is_leased() {
+            if self.quote.is_none() {
+                return Err(Unfit::new("quote", state, "a lease runs at a frozen price"));
+            }
+            if self.recurring.billing.subscription_id().is_none() {
+                return Err(Unfit::new("billing", state, "no subscription is known"));
+            }
+            if self.lease.start.is_none() {
+                return Err(Unfit::new("lease", state, "its first day is missing"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is stored does not fit together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{part} of a checkout that is {state}: {problem}")]
+pub struct Unfit {
+    /// The part that does not fit.
+    pub part: &'static str,
+    /// Where the checkout stands.
+    pub state: Lifecycle,
+    /// What is wrong with it.
+    pub problem: &'static str,
+}
+
+impl Unfit {
+    const fn new(part: &'static str, state: Lifecycle, problem: &'static str) -> Self {
+        Self {
+            part,
+            state,
+            problem,
+        }
+    }
+}
+
+/// A customer's intent to lease one variant for one term.
+///
+/// It is read as its [`Snapshot`] and changed by its methods alone:
+///
+/// ```compile_fail
+/// fn hand_over(checkout: &mut lessor_domain::checkout::Checkout) {
+///     checkout.holds_stock = false;
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "Snapshot", into = "Snapshot"))]
+pub struct Checkout(pub(super) Snapshot);
+
+impl Deref for Checkout {
+    type Target = Snapshot;
+
+    fn deref(&self) -> &Snapshot {
+        &self.0
+    }
+}
+
+impl Checkout {
+    /// The checkout as a store kept it.
+    ///
+    /// # Errors
+    /// [`Unfit`] when the parts contradict each other, as they do in no checkout that was changed
+    /// by its own methods alone.
+    pub fn restore(snapshot: Snapshot) -> Result<Self, Unfit> {
+        snapshot.check()?;
+        Ok(Self(snapshot))
+    }
+
+    /// The checkout, to be taken apart.
+    #[must_use]
+    pub fn into_snapshot(self) -> Snapshot {
+        self.0
+    }
+
+    /// What a store calls when it has written the checkout: the version that it has there.
+    pub const fn is_stored_as(&mut self, version: i64) {
+        self.0.version = version;
+    }
+}
+
+impl TryFrom<Snapshot> for Checkout {
+    type Error = Unfit;
+
+    fn try_from(snapshot: Snapshot) -> Result<Self, Unfit> {
+        Self::restore(snapshot)
+    }
+}
+
+impl From<Checkout> for Snapshot {
+    fn from(checkout: Checkout) -> Self {
+        checkout.0
+    }
+}
