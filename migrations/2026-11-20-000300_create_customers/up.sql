@@ -33,6 +33,7 @@ create table customers (
     version bigint not null,
     constraint customers_pkey primary key (id),
     constraint customers_user_id_key unique (user_id),
+    constraint customers_organization_id_id_key unique (organization_id, id),
     constraint customers_organization_id_fkey foreign key (organization_id) references organizations (id),
     constraint customers_country_check check (country ~ '^[A-Z]{2}$'),
     constraint customers_live_identity_check

@@ -1,38 +1,24 @@
 -- Every move of every checkout: who, when and why. Nothing is ever taken back from it.
 create table checkout_transitions (
-    checkout_id uuid not null references checkouts (id),
-    sequence bigint not null constraint checkout_transitions_sequence_check check (sequence >= 1),
-    from_lifecycle text not null constraint checkout_transitions_from_lifecycle_check check (from_lifecycle in (
-        'created', 'profilePending', 'identityRequired', 'identityVerifying', 'identityProcessing',
-        'qualificationPending', 'shippingAddressPending', 'pickupLocationPending', 'leaseReviewPending',
-        'depositPending', 'depositProcessing', 'depositFailed', 'recurringPaymentMethodPending',
-        'documentsPending', 'captureFailed', 'orderConfirmed', 'addendumsPending', 'shipped',
-        'fulfillmentException', 'leaseActive', 'returnPending', 'returned',
-        'waitlistedAfterProfile', 'waitlistedAfterDeposit', 'waitlistedLocation',
-        'cancelled', 'expired', 'identityFailed', 'qualificationFailed')),
-    event text not null constraint checkout_transitions_event_check check (event in (
-        'opened', 'profileCompleted', 'identityRequested', 'identityStarted', 'identitySubmitted',
-        'identityAbandoned', 'identityVerified', 'identityRefused', 'qualified', 'qualificationRefused',
-        'pickupChosen', 'shippingChosen', 'shippingAddressGiven', 'pickupLocationGiven', 'leaseAccepted',
-        'depositSubmitted', 'depositAuthorized', 'depositAuthorizedWithoutStock', 'depositRefused',
-        'paymentMethodSaved', 'documentsSigned', 'depositCaptured', 'captureRefused', 'captureRetried',
-        'authorizationLapsed', 'addendumsRequested', 'addendumsSigned', 'fulfilled', 'fulfillmentFailed',
-        'orderResumed', 'shipmentResumed', 'delivered', 'subscriptionStarted', 'returnInitiated', 'termEnded',
-        'returnCancelled', 'returnCompleted', 'stockFreed', 'areaWidened', 'cancelled', 'expired',
-        'steppedBackToProfile', 'steppedBackToAddress', 'steppedBackToPickup', 'steppedBackToReview')),
-    to_lifecycle text not null constraint checkout_transitions_to_lifecycle_check check (to_lifecycle in (
-        'created', 'profilePending', 'identityRequired', 'identityVerifying', 'identityProcessing',
-        'qualificationPending', 'shippingAddressPending', 'pickupLocationPending', 'leaseReviewPending',
-        'depositPending', 'depositProcessing', 'depositFailed', 'recurringPaymentMethodPending',
-        'documentsPending', 'captureFailed', 'orderConfirmed', 'addendumsPending', 'shipped',
-        'fulfillmentException', 'leaseActive', 'returnPending', 'returned',
-        'waitlistedAfterProfile', 'waitlistedAfterDeposit', 'waitlistedLocation',
-        'cancelled', 'expired', 'identityFailed', 'qualificationFailed')),
+    organization_id bigint not null,
+    checkout_id uuid not null,
+    sequence bigint not null,
+    from_lifecycle text collate "C" not null,
+    -- A name that the binary knows which wrote it; what reads it says when it does not.
+    event text not null,
+    to_lifecycle text collate "C" not null,
     at timestamptz not null,
-    actor text not null constraint checkout_transitions_actor_check
-        check (actor in ('customer', 'operator', 'provider', 'system')),
+    actor text not null,
     reason text,
-    primary key (checkout_id, sequence)
+    constraint checkout_transitions_pkey primary key (organization_id, checkout_id, sequence),
+    constraint checkout_transitions_checkout_id_fkey
+        foreign key (organization_id, checkout_id) references checkouts (organization_id, id),
+    constraint checkout_transitions_from_lifecycle_fkey
+        foreign key (from_lifecycle) references lifecycle_states (name),
+    constraint checkout_transitions_to_lifecycle_fkey
+        foreign key (to_lifecycle) references lifecycle_states (name),
+    constraint checkout_transitions_sequence_check check (sequence >= 1),
+    constraint checkout_transitions_actor_check check (actor in ('customer', 'operator', 'provider', 'system'))
 );
 
 create function refuse_to_rewrite_history() returns trigger language plpgsql as $$

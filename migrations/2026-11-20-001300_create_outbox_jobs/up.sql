@@ -7,16 +7,18 @@ create table outbox_jobs (
     effect text not null constraint outbox_jobs_effect_check check (effect in (
         'pushProduct', 'pushVariant', 'pushCustomer', 'startIdentityVerification', 'fetchIdentityResult',
         'checkCredit', 'authorizeDeposit', 'renewDeposit', 'voidDeposit', 'prepareDocuments', 'captureDeposit',
-        'refundDeposit', 'createSubscription', 'cancelSubscription')),
+        'refundDeposit', 'createSubscription', 'cancelSubscription', 'promoteWaiting')),
     subject_kind text not null constraint outbox_jobs_subject_kind_check
-        check (subject_kind in ('checkout', 'product', 'variant', 'customer')),
+        check (subject_kind in ('checkout', 'product', 'variant', 'customer', 'waitlist')),
     subject_id uuid not null,
     organization_id bigint not null references organizations (id),
     mode text not null constraint outbox_jobs_mode_check check (mode in ('live', 'sandbox')),
     created_at timestamptz not null,
     available_at timestamptz not null,
-    state text not null default 'pending'
-        constraint outbox_jobs_state_check check (state in ('pending', 'done', 'dead')),
+    -- What is held waits until somebody asks for it, however late it is.
+    state text not null constraint outbox_jobs_state_check check (state in ('pending', 'held', 'done', 'dead')),
+    -- How many of those that wait may go on, where the job is about them; null for all of them.
+    units integer constraint outbox_jobs_units_check check (units >= 0),
     -- Counts the claims; a worker's claim is known by its number.
     attempts integer not null default 0 constraint outbox_jobs_attempts_check check (attempts >= 0),
     first_attempt_at timestamptz,
@@ -24,12 +26,13 @@ create table outbox_jobs (
     last_error text,
     done_at timestamptz,
     constraint outbox_jobs_done_has_a_time_check check ((state = 'done') = (done_at is not null)),
-    constraint outbox_jobs_claims_are_pending_check check (claimed_until is null or state = 'pending')
+    -- A held job that was asked for stays held while somebody is at it.
+    constraint outbox_jobs_claims_are_open_check check (claimed_until is null or state in ('pending', 'held'))
 );
 
 create unique index outbox_jobs_sequence_key on outbox_jobs (sequence);
 create index outbox_jobs_open_idx on outbox_jobs (subject_kind, subject_id, sequence)
-    where state in ('pending', 'dead');
+    where state <> 'done';
 create index outbox_jobs_pending_idx on outbox_jobs (sequence) where state = 'pending';
 create index outbox_jobs_dead_idx on outbox_jobs (sequence) where state = 'dead';
 create index outbox_jobs_done_idx on outbox_jobs (done_at) where state = 'done';

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use lessor_domain::access::Mode;
@@ -16,7 +17,7 @@ use super::decode::Place;
 use super::encode::{text, text_if};
 use super::error::store_error;
 use super::schema::{api_keys, checkouts, customers};
-use super::version;
+use super::version::{self, compare_and_set};
 
 /// All but the number, which the database gives.
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
@@ -253,18 +254,22 @@ impl CustomerStore for PgUnitOfWork {
         organization: OrganizationId,
     ) -> Result<bool, StoreError> {
         let (id, organization) = (id.get(), organization.get());
-        let has_key = diesel::dsl::exists(
+        let has_key = exists(
             api_keys::table
                 .filter(api_keys::user_id.eq(id))
                 .filter(api_keys::organization_id.eq(organization)),
         );
-        let has_checkout = diesel::dsl::exists(
+        let has_checkout = exists(
             checkouts::table
-                .inner_join(customers::table.on(customers::id.eq(checkouts::customer_id)))
+                .inner_join(
+                    customers::table.on(customers::organization_id
+                        .eq(checkouts::organization_id)
+                        .and(customers::id.eq(checkouts::customer_id))),
+                )
                 .filter(customers::user_id.eq(id))
                 .filter(checkouts::organization_id.eq(organization)),
         );
-        diesel::select(has_key.or(has_checkout))
+        select(has_key.or(has_checkout))
             .get_result(self.connection()?)
             .await
             .map_err(store_error)
@@ -285,21 +290,17 @@ impl CustomerStore for PgUnitOfWork {
             version,
         });
         let connection = self.connection()?;
-        let written = diesel::update(customers::table)
-            .filter(customers::id.eq(id))
-            .filter(customers::organization_id.eq(customer.organization_id.get()))
-            .filter(customers::version.eq(customer.version))
-            .set(&columns)
-            .execute(connection)
-            .await
-            .map_err(store_error)?;
-        if written == 0 {
-            let exists = diesel::select(diesel::dsl::exists(customers::table.find(id)))
-                .get_result(connection)
-                .await
-                .map_err(store_error)?;
-            return Err(version::stale_or_missing(exists, "customer"));
-        }
+        compare_and_set(
+            connection,
+            "customer",
+            diesel::update(customers::table)
+                .filter(customers::id.eq(id))
+                .filter(customers::organization_id.eq(customer.organization_id.get()))
+                .filter(customers::version.eq(customer.version))
+                .set(&columns),
+            select(exists(customers::table.find(id))),
+        )
+        .await?;
         customer.version = version;
         Ok(())
     }

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use bigdecimal::BigDecimal;
 use chrono::{DateTime, Utc};
+use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use lessor_domain::ids::{IdRef, LeaseTermPubId, LeaseTermRef, OrganizationId, ProductPubId};
@@ -19,7 +20,7 @@ use super::encode::{annual_rate, money_factor, percentage, text};
 use super::error::store_error;
 use super::organizations;
 use super::schema::{self, checkouts, lease_terms};
-use super::version;
+use super::version::{self, compare_and_set};
 
 /// All but the number, which the database gives.
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
@@ -241,21 +242,17 @@ impl LeaseTermStore for PgUnitOfWork {
             version,
         });
         let connection = self.connection()?;
-        let written = diesel::update(lease_terms::table)
-            .filter(lease_terms::id.eq(id))
-            .filter(lease_terms::organization_id.eq(term.organization_id.get()))
-            .filter(lease_terms::version.eq(term.version))
-            .set(&columns)
-            .execute(connection)
-            .await
-            .map_err(store_error)?;
-        if written == 0 {
-            let exists = diesel::select(diesel::dsl::exists(lease_terms::table.find(id)))
-                .get_result(connection)
-                .await
-                .map_err(store_error)?;
-            return Err(version::stale_or_missing(exists, "lease term"));
-        }
+        compare_and_set(
+            connection,
+            "lease term",
+            diesel::update(lease_terms::table)
+                .filter(lease_terms::id.eq(id))
+                .filter(lease_terms::organization_id.eq(term.organization_id.get()))
+                .filter(lease_terms::version.eq(term.version))
+                .set(&columns),
+            select(exists(lease_terms::table.find(id))),
+        )
+        .await?;
         term.version = version;
         Ok(())
     }
@@ -265,19 +262,19 @@ impl LeaseTermStore for PgUnitOfWork {
         let connection = self.connection()?;
         // Whoever puts the term into a checkout holds a share of its row until they
         // commit; from here on nobody new does.
-        let found: Option<Uuid> = lease_terms::table
+        let owner: Option<i64> = lease_terms::table
             .find(id)
-            .select(lease_terms::id)
+            .select(lease_terms::organization_id)
             .for_update()
             .first(connection)
             .await
             .optional()
             .map_err(store_error)?;
-        if found.is_none() {
-            return Err(StoreError::Missing("lease term"));
-        }
-        let in_use = diesel::select(diesel::dsl::exists(
-            checkouts::table.filter(checkouts::term_id.eq(id)),
+        let owner = owner.ok_or(StoreError::Missing("lease term"))?;
+        let in_use = select(exists(
+            checkouts::table
+                .filter(checkouts::organization_id.eq(owner))
+                .filter(checkouts::term_id.eq(id)),
         ))
         .get_result(connection)
         .await

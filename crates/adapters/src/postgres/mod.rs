@@ -2,9 +2,15 @@
 //!
 //! [`PgDatabase`] gives units of work; [`PgUnitOfWork`] is one, and every store.
 //! Each store has a file of its own, with the rows that only it knows.
+//!
+//! Whoever locks a row reads it as the holder before committed it, by the same statement. A
+//! statement that waited sees of every other row what there was when it began: so a checkout,
+//! whose parts are rows of their own, is read by a second statement. Products and variants are
+//! too, for the compiler's sake: each new type of statement over so many columns costs seconds.
+//! What counts versions is written by `version::compare_and_set`.
 
 mod categories;
-mod checkout;
+mod checkouts;
 mod connect;
 mod customers;
 pub(crate) mod decode;

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use bigdecimal::BigDecimal;
 use chrono::{DateTime, Utc};
+use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use lessor_domain::ids::{IdRef, OrganizationId, OrganizationPubId, OrganizationRef};
@@ -15,7 +16,7 @@ use super::decode::Place;
 use super::encode::{percentage, text, texts};
 use super::error::store_error;
 use super::schema::{organizations, pricing_revisions};
-use super::version;
+use super::version::{self, compare_and_set};
 
 /// All but the number, which the database gives.
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
@@ -150,20 +151,16 @@ impl OrganizationStore for PgUnitOfWork {
             ..Columns::from(&*organization)
         };
         let connection = self.connection()?;
-        let written = diesel::update(organizations::table)
-            .filter(organizations::id.eq(id))
-            .filter(organizations::version.eq(organization.version))
-            .set(&columns)
-            .execute(connection)
-            .await
-            .map_err(store_error)?;
-        if written == 0 {
-            let exists = diesel::select(diesel::dsl::exists(organizations::table.find(id)))
-                .get_result(connection)
-                .await
-                .map_err(store_error)?;
-            return Err(version::stale_or_missing(exists, "organization"));
-        }
+        compare_and_set(
+            connection,
+            "organization",
+            diesel::update(organizations::table)
+                .filter(organizations::id.eq(id))
+                .filter(organizations::version.eq(organization.version))
+                .set(&columns),
+            select(exists(organizations::table.find(id))),
+        )
+        .await?;
         organization.version = version;
         Ok(())
     }

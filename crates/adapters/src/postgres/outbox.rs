@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
-use diesel::dsl::count_star;
+use diesel::dsl::{case_when, count_star};
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text, Timestamptz, Uuid as SqlUuid};
@@ -15,7 +15,7 @@ use lessor_domain::time::Timestamp;
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
-use super::decode::Place;
+use super::decode::{Place, counted};
 use super::error::store_error;
 use super::schema::outbox_jobs;
 
@@ -32,6 +32,7 @@ struct JobRow {
     created_at: Timestamp,
     available_at: Timestamp,
     state: String,
+    units: Option<i32>,
     attempts: i32,
     first_attempt_at: Option<Timestamp>,
     last_error: Option<String>,
@@ -48,12 +49,21 @@ struct NewJobRow {
     mode: &'static str,
     created_at: Timestamp,
     available_at: Timestamp,
+    state: &'static str,
+    units: Option<i32>,
 }
 
-impl From<&NewJob> for NewJobRow {
-    fn from(new: &NewJob) -> Self {
+impl TryFrom<&NewJob> for NewJobRow {
+    type Error = StoreError;
+
+    fn try_from(new: &NewJob) -> Result<Self, StoreError> {
         let (subject_kind, subject_id) = columns_of(new.subject);
-        Self {
+        let state = if new.is_held {
+            JobState::Held
+        } else {
+            JobState::Pending
+        };
+        Ok(Self {
             id: new.id,
             effect: new.effect.as_str(),
             subject_kind,
@@ -62,7 +72,9 @@ impl From<&NewJob> for NewJobRow {
             mode: new.mode.as_str(),
             created_at: new.created_at,
             available_at: new.available_at,
-        }
+            state: state.as_str(),
+            units: new.units.map(counted).transpose()?,
+        })
     }
 }
 
@@ -72,17 +84,20 @@ const fn columns_of(subject: JobSubject) -> (&'static str, Uuid) {
         JobSubject::Product(id) => ("product", id.as_uuid()),
         JobSubject::Variant(id) => ("variant", id.as_uuid()),
         JobSubject::Customer(id) => ("customer", id.as_uuid()),
+        JobSubject::Waitlist(id) => ("waitlist", id.as_uuid()),
     }
 }
 
 impl JobRow {
     fn into_job(self) -> Result<Job, StoreError> {
         let at = Place::new("outbox_jobs", &self.id);
+        let state = at.parse("state", &self.state)?;
         let subject = match self.subject_kind.as_str() {
             "checkout" => JobSubject::Checkout(CheckoutPubId::from_uuid(self.subject_id)),
             "product" => JobSubject::Product(ProductPubId::from_uuid(self.subject_id)),
             "variant" => JobSubject::Variant(ProductVariantPubId::from_uuid(self.subject_id)),
             "customer" => JobSubject::Customer(CustomerPubId::from_uuid(self.subject_id)),
+            "waitlist" => JobSubject::Waitlist(ProductVariantPubId::from_uuid(self.subject_id)),
             _ => return Err(at.corrupt("subject_kind", "is no kind of subject")),
         };
         Ok(Job {
@@ -94,8 +109,13 @@ impl JobRow {
                 mode: at.parse("mode", &self.mode)?,
                 created_at: self.created_at,
                 available_at: self.available_at,
+                is_held: state == JobState::Held,
+                units: self
+                    .units
+                    .map(|units| at.count("units", units))
+                    .transpose()?,
             },
-            state: at.parse("state", &self.state)?,
+            state,
             attempts: at.count("attempts", self.attempts)?,
             first_attempt_at: self.first_attempt_at,
             last_error: self.last_error,
@@ -126,15 +146,15 @@ fn end_of(now: Timestamp, lease: Duration) -> Timestamp {
         .unwrap_or(Timestamp::MAX_UTC)
 }
 
-/// The condition under which a job `j` may be taken at `$1`: nobody holds it, and
-/// nothing of its subject that is open, dead jobs included, stands before it. Who
-/// finds the row locked leaves it to whoever is taking it; who finds it changed
+/// The condition under which a job `j` that is to be done may be taken at `$1`: nobody is
+/// at it, and nothing of its subject that is open, held and dead jobs included, stands before
+/// it. Who finds the row locked leaves it to whoever is taking it; who finds it changed
 /// since the statement began looks at the condition again.
 const TAKEABLE: &str = "\
-j.state = 'pending' AND (j.claimed_until IS NULL OR j.claimed_until <= $1) \
+(j.claimed_until IS NULL OR j.claimed_until <= $1) \
 AND NOT EXISTS (SELECT 1 FROM outbox_jobs AS e \
     WHERE e.subject_kind = j.subject_kind AND e.subject_id = j.subject_id \
-        AND e.sequence < j.sequence AND e.state IN ('pending', 'dead'))";
+        AND e.sequence < j.sequence AND e.state <> 'done')";
 
 /// Takes the jobs that `taken` lists until `$2`.
 const TAKE: &str = "\
@@ -143,15 +163,15 @@ UPDATE outbox_jobs SET attempts = attempts + 1, claimed_until = $2, \
 WHERE id IN (SELECT id FROM taken) \
 RETURNING *";
 
-/// The job, if this attempt of it is the last one and has not ended. The count of
-/// attempts is what a worker's claim is known by: the next claim counts it up.
+/// The job, if this attempt of it is the last one and has not ended: only what is to be done
+/// is claimed. The count of attempts is what a worker's claim is known by: the next claim
+/// counts it up.
 #[diesel::dsl::auto_type(no_type_alias)]
 fn is_attempt(job: &Job) -> _ {
     let attempts: i32 = attempts_of(job);
     let id: Uuid = job.new.id;
     outbox_jobs::id
         .eq(id)
-        .and(outbox_jobs::state.eq("pending"))
         .and(outbox_jobs::attempts.eq(attempts))
         .and(outbox_jobs::claimed_until.is_not_null())
 }
@@ -167,7 +187,10 @@ impl OutboxStore for PgUnitOfWork {
         if jobs.is_empty() {
             return Ok(());
         }
-        let rows: Vec<NewJobRow> = jobs.iter().map(NewJobRow::from).collect();
+        let rows: Vec<NewJobRow> = jobs
+            .iter()
+            .map(NewJobRow::try_from)
+            .collect::<Result<_, _>>()?;
         diesel::insert_into(outbox_jobs::table)
             .values(&rows)
             .execute(self.connection()?)
@@ -184,7 +207,8 @@ impl OutboxStore for PgUnitOfWork {
     ) -> Result<Vec<Job>, StoreError> {
         let rows = diesel::sql_query(format!(
             "WITH taken AS MATERIALIZED (
-                SELECT j.id FROM outbox_jobs AS j WHERE j.available_at <= $1 AND {TAKEABLE}
+                SELECT j.id FROM outbox_jobs AS j
+                WHERE j.state = 'pending' AND j.available_at <= $1 AND {TAKEABLE}
                 ORDER BY j.sequence LIMIT $3 FOR UPDATE SKIP LOCKED
             ) {TAKE}"
         ))
@@ -207,7 +231,8 @@ impl OutboxStore for PgUnitOfWork {
         let rows = diesel::sql_query(format!(
             "WITH taken AS MATERIALIZED (
                 SELECT j.id FROM outbox_jobs AS j
-                WHERE j.subject_kind = $3 AND j.subject_id = $4 AND {TAKEABLE}
+                WHERE j.subject_kind = $3 AND j.subject_id = $4
+                    AND j.state IN ('pending', 'held') AND {TAKEABLE}
                 FOR UPDATE SKIP LOCKED
             ) {TAKE}"
         ))
@@ -242,6 +267,7 @@ impl OutboxStore for PgUnitOfWork {
     ) -> Result<(), StoreError> {
         diesel::update(outbox_jobs::table.filter(is_attempt(job)))
             .set((
+                outbox_jobs::state.eq(JobState::Pending.as_str()),
                 outbox_jobs::available_at.eq(not_before),
                 outbox_jobs::last_error.eq(error),
                 outbox_jobs::claimed_until.eq(None::<Timestamp>),
@@ -284,40 +310,61 @@ impl OutboxStore for PgUnitOfWork {
     }
 
     async fn requeue(&mut self, id: Option<Uuid>, now: Timestamp) -> Result<u64, StoreError> {
-        let is_dead = outbox_jobs::state.eq(JobState::Dead.as_str());
+        let is = |state: JobState| outbox_jobs::state.eq(state.as_str());
         // What somebody is at is not made to wait less.
-        let is_free = outbox_jobs::claimed_until
-            .is_null()
-            .or(outbox_jobs::claimed_until.le(now).assume_not_null());
-        let waits = outbox_jobs::state
-            .eq(JobState::Pending.as_str())
+        let is_free = || {
+            outbox_jobs::claimed_until
+                .is_null()
+                .or(outbox_jobs::claimed_until.le(now).assume_not_null())
+        };
+        let waits = is(JobState::Pending)
             .and(outbox_jobs::available_at.gt(now))
-            .and(is_free);
-        let mut meant = diesel::update(outbox_jobs::table.filter(is_dead.or(waits)))
-            .set((
-                outbox_jobs::state.eq(JobState::Pending.as_str()),
-                outbox_jobs::available_at.eq(now),
-            ))
-            .into_boxed();
-        if let Some(id) = id {
-            meant = meant.filter(outbox_jobs::id.eq(id));
-        }
-        meant
-            .execute(self.connection()?)
-            .await
+            .and(is_free());
+        let again = (is(JobState::Pending), outbox_jobs::available_at.eq(now));
+        let due = is(JobState::Dead).or(waits);
+        let written = match id {
+            // What a test holds goes on when that very job is named.
+            Some(id) => {
+                let held = is(JobState::Held).and(is_free());
+                diesel::update(outbox_jobs::table.find(id).filter(due.or(held)))
+                    .set(again)
+                    .execute(self.connection()?)
+                    .await
+            }
+            None => {
+                diesel::update(outbox_jobs::table.filter(due))
+                    .set(again)
+                    .execute(self.connection()?)
+                    .await
+            }
+        };
+        written
             .map(|written| u64::try_from(written).unwrap_or(u64::MAX))
             .map_err(store_error)
     }
 
     async fn release(&mut self, subject: JobSubject, now: Timestamp) -> Result<u64, StoreError> {
         let (kind, id) = columns_of(subject);
-        let put_off = outbox_jobs::table
+        let is_put_off = outbox_jobs::state
+            .eq(JobState::Pending.as_str())
+            .and(outbox_jobs::available_at.gt(now));
+        let waits = outbox_jobs::table
             .filter(outbox_jobs::subject_kind.eq(kind))
             .filter(outbox_jobs::subject_id.eq(id))
-            .filter(outbox_jobs::state.eq(JobState::Pending.as_str()))
-            .filter(outbox_jobs::available_at.gt(now));
-        diesel::update(put_off)
-            .set(outbox_jobs::available_at.eq(now))
+            .filter(
+                outbox_jobs::state
+                    .eq(JobState::Held.as_str())
+                    .or(is_put_off),
+            );
+        diesel::update(waits)
+            .set((
+                outbox_jobs::state.eq(JobState::Pending.as_str()),
+                outbox_jobs::available_at.eq(case_when(
+                    outbox_jobs::available_at.gt(now),
+                    now.into_sql::<Timestamptz>(),
+                )
+                .otherwise(outbox_jobs::available_at)),
+            ))
             .execute(self.connection()?)
             .await
             .map(|written| u64::try_from(written).unwrap_or(u64::MAX))

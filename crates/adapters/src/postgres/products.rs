@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use bigdecimal::BigDecimal;
 use chrono::{DateTime, Utc};
-use diesel::dsl::sql;
+use diesel::dsl::{exists, select, sql};
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
@@ -21,7 +21,7 @@ use super::encode::{percentage, text, text_if, texts};
 use super::error::store_error;
 use super::paging::{Mark, after};
 use super::schema::{checkout_items, product_variants, products};
-use super::version;
+use super::version::{self, compare_and_set};
 
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
 #[diesel(table_name = products, check_for_backend(Pg), treat_none_as_null = true)]
@@ -311,21 +311,17 @@ impl ProductStore for PgUnitOfWork {
             ..Row::try_from(&*product)?
         };
         let connection = self.connection()?;
-        let written = diesel::update(products::table)
-            .filter(products::id.eq(id))
-            .filter(products::organization_id.eq(product.organization_id.get()))
-            .filter(products::version.eq(product.version))
-            .set(&row)
-            .execute(connection)
-            .await
-            .map_err(store_error)?;
-        if written == 0 {
-            let exists = diesel::select(diesel::dsl::exists(products::table.find(id)))
-                .get_result(connection)
-                .await
-                .map_err(store_error)?;
-            return Err(version::stale_or_missing(exists, "product"));
-        }
+        compare_and_set(
+            connection,
+            "product",
+            diesel::update(products::table)
+                .filter(products::id.eq(id))
+                .filter(products::organization_id.eq(product.organization_id.get()))
+                .filter(products::version.eq(product.version))
+                .set(&row),
+            select(exists(products::table.find(id))),
+        )
+        .await?;
         product.version = version;
         Ok(())
     }
@@ -343,10 +339,12 @@ impl ProductStore for PgUnitOfWork {
     }
 
     async fn has_checkout_items(&mut self, id: ProductPubId) -> Result<bool, StoreError> {
-        diesel::select(diesel::dsl::exists(
+        select(exists(
             checkout_items::table
                 .inner_join(
-                    product_variants::table.on(product_variants::id.eq(checkout_items::variant_id)),
+                    product_variants::table.on(product_variants::organization_id
+                        .eq(checkout_items::organization_id)
+                        .and(product_variants::id.eq(checkout_items::variant_id))),
                 )
                 .filter(product_variants::product_id.eq(id.as_uuid())),
         ))

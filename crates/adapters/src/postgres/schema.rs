@@ -171,9 +171,23 @@ diesel::table! {
 }
 
 diesel::table! {
-    checkouts (id) {
-        id -> Uuid,
+    lifecycle_states (name) {
+        name -> Text,
+        phase -> Text,
+        is_ended -> Bool,
+        expires -> Bool,
+        waits_for -> Text,
+        may_hold_stock -> Bool,
+        is_confirmed -> Bool,
+        is_leased -> Bool,
+        is_under_way -> Bool,
+    }
+}
+
+diesel::table! {
+    checkouts (organization_id, id) {
         organization_id -> BigInt,
+        id -> Uuid,
         mode -> Text,
         customer_id -> Uuid,
         user_id -> BigInt,
@@ -184,54 +198,20 @@ diesel::table! {
         term_in_months -> Nullable<Integer>,
         lifecycle -> Text,
         previous_lifecycle -> Nullable<Text>,
+        is_ended -> Bool,
+        expires -> Bool,
+        waits_for -> Text,
+        may_hold_stock -> Bool,
+        is_leased -> Bool,
         external_order_id -> Nullable<Text>,
         insurance_status -> Text,
-        quote -> Nullable<Jsonb>,
-        purchase_items -> Jsonb,
-        redirects -> Jsonb,
-        billing -> Jsonb,
-        shipping -> Jsonb,
-        pickup_location_id -> Nullable<BigInt>,
-        deposit_method_id -> Nullable<Text>,
-        payment_intent_id -> Nullable<Text>,
-        preauth_expires_at -> Nullable<Timestamptz>,
-        deposit_invoice_id -> Nullable<Text>,
-        deposit_captured_at -> Nullable<Timestamptz>,
         holds_stock -> Bool,
-        lease_document_id -> Nullable<Text>,
-        signed_at -> Nullable<Timestamptz>,
-        recurring_status -> Text,
-        subscription_requested_at -> Nullable<Timestamptz>,
-        subscription_id -> Nullable<Text>,
-        recurring_method -> Nullable<Jsonb>,
-        paid_cycles -> Integer,
-        payment_failure_count -> Integer,
-        dispute_id -> Nullable<Text>,
-        settled_dispute_id -> Nullable<Text>,
-        last_payment_failure -> Nullable<Jsonb>,
-        tracking_number -> Nullable<Text>,
-        tracking_carrier -> Nullable<Text>,
-        tracking_status -> Nullable<Text>,
-        tracking_turn -> Nullable<BigInt>,
-        shipped_at -> Nullable<Timestamptz>,
-        delivered_at -> Nullable<Timestamptz>,
-        signed_by -> Nullable<Text>,
-        return_initiated_at -> Nullable<Timestamptz>,
-        return_completed_at -> Nullable<Timestamptz>,
-        return_cancelled_at -> Nullable<Timestamptz>,
-        return_reason -> Nullable<Text>,
-        return_notes -> Nullable<Text>,
-        waitlist_reason -> Nullable<Text>,
-        waitlist_address -> Nullable<Jsonb>,
-        waitlist_reason_code -> Nullable<Text>,
         waiting_since -> Nullable<Timestamptz>,
         lease_start -> Nullable<Date>,
         lease_end -> Nullable<Date>,
         confirmed_at -> Nullable<Timestamptz>,
         active_at -> Nullable<Timestamptz>,
         cancel_reason -> Nullable<Text>,
-        page_nonce -> Bytea,
-        page_token_hash -> Nullable<Bytea>,
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
         version -> BigInt,
@@ -239,7 +219,8 @@ diesel::table! {
 }
 
 diesel::table! {
-    checkout_items (id) {
+    checkout_items (organization_id, id) {
+        organization_id -> BigInt,
         id -> Uuid,
         checkout_id -> Uuid,
         position -> Integer,
@@ -251,7 +232,96 @@ diesel::table! {
 }
 
 diesel::table! {
-    checkout_invoices (checkout_id, invoice_id) {
+    checkout_applications (organization_id, checkout_id) {
+        organization_id -> BigInt,
+        checkout_id -> Uuid,
+        purchase_items -> Jsonb,
+        redirects -> Jsonb,
+        billing -> Jsonb,
+        shipping -> Jsonb,
+        pickup_location_id -> Nullable<BigInt>,
+        identity_requested_at -> Nullable<Timestamptz>,
+        quote -> Nullable<Jsonb>,
+        lease_document_id -> Nullable<Text>,
+        signed_at -> Nullable<Timestamptz>,
+        page_nonce -> Bytea,
+        page_token_hash -> Nullable<Bytea>,
+    }
+}
+
+diesel::table! {
+    checkout_waits (organization_id, checkout_id) {
+        organization_id -> BigInt,
+        checkout_id -> Uuid,
+        reason -> Text,
+        address -> Nullable<Jsonb>,
+        reason_code -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    checkout_deposits (organization_id, checkout_id) {
+        organization_id -> BigInt,
+        checkout_id -> Uuid,
+        mode -> Text,
+        state -> Text,
+        method_id -> Nullable<Text>,
+        payment_intent_id -> Nullable<Text>,
+        hold_expires_at -> Nullable<Timestamptz>,
+        capture_requested_at -> Nullable<Timestamptz>,
+        invoice_id -> Nullable<Text>,
+        captured_at -> Nullable<Timestamptz>,
+        lapses -> Bool,
+    }
+}
+
+diesel::table! {
+    checkout_billing (organization_id, checkout_id) {
+        organization_id -> BigInt,
+        checkout_id -> Uuid,
+        mode -> Text,
+        state -> Text,
+        requested_at -> Nullable<Timestamptz>,
+        subscription_id -> Nullable<Text>,
+        method -> Nullable<Jsonb>,
+        paid_cycles -> Integer,
+        failure_count -> Integer,
+        last_failure -> Nullable<Jsonb>,
+        dispute_id -> Nullable<Text>,
+        settled_dispute_id -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    checkout_shipments (organization_id, checkout_id) {
+        organization_id -> BigInt,
+        checkout_id -> Uuid,
+        tracking_number -> Nullable<Text>,
+        tracking_carrier -> Nullable<Text>,
+        tracking_status -> Nullable<Text>,
+        shipped_at -> Nullable<Timestamptz>,
+        delivered_at -> Nullable<Timestamptz>,
+        signed_by -> Nullable<Text>,
+        is_under_way -> Bool,
+        tracking_turn -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    checkout_returns (organization_id, checkout_id) {
+        organization_id -> BigInt,
+        checkout_id -> Uuid,
+        initiated_at -> Nullable<Timestamptz>,
+        completed_at -> Nullable<Timestamptz>,
+        cancelled_at -> Nullable<Timestamptz>,
+        reason -> Nullable<Text>,
+        notes -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    checkout_invoices (organization_id, checkout_id, invoice_id) {
+        organization_id -> BigInt,
         checkout_id -> Uuid,
         invoice_id -> Text,
         paid -> Bool,
@@ -263,7 +333,8 @@ diesel::table! {
 }
 
 diesel::table! {
-    checkout_transitions (checkout_id, sequence) {
+    checkout_transitions (organization_id, checkout_id, sequence) {
+        organization_id -> BigInt,
         checkout_id -> Uuid,
         sequence -> BigInt,
         from_lifecycle -> Text,
@@ -276,7 +347,8 @@ diesel::table! {
 }
 
 diesel::table! {
-    tracking_events (id) {
+    tracking_events (organization_id, id) {
+        organization_id -> BigInt,
         id -> BigInt,
         checkout_id -> Uuid,
         tracking_number -> Text,
@@ -305,6 +377,7 @@ diesel::table! {
         created_at -> Timestamptz,
         available_at -> Timestamptz,
         state -> Text,
+        units -> Nullable<Integer>,
         attempts -> Integer,
         first_attempt_at -> Nullable<Timestamptz>,
         claimed_until -> Nullable<Timestamptz>,
@@ -481,6 +554,15 @@ diesel::allow_tables_to_appear_in_same_query!(
     pricing_revisions,
     checkouts,
     checkout_items,
+    checkout_applications,
+    checkout_waits,
+    checkout_deposits,
+    checkout_billing,
+    checkout_shipments,
+    checkout_returns,
+    checkout_invoices,
+    checkout_transitions,
+    tracking_events,
 );
 
 diesel::allow_tables_to_appear_in_same_query!(simulated_subscriptions, simulated_invoices);

@@ -13,7 +13,7 @@ use super::PgUnitOfWork;
 use super::decode::Place;
 use super::error::store_error;
 use super::hash;
-use super::schema::tracking_events;
+use super::schema::{checkouts, tracking_events};
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = tracking_events, check_for_backend(diesel::pg::Pg))]
@@ -75,8 +75,12 @@ async fn events_of(
     id: CheckoutPubId,
     tracking: &Tracking,
 ) -> Result<Vec<EventRow>, StoreError> {
-    tracking_events::table
-        .filter(tracking_events::checkout_id.eq(id.as_uuid()))
+    let of_checkout = tracking_events::organization_id
+        .eq(checkouts::organization_id)
+        .and(tracking_events::checkout_id.eq(checkouts::id));
+    checkouts::table
+        .inner_join(tracking_events::table.on(of_checkout))
+        .filter(checkouts::id.eq(id.as_uuid()))
         .filter(tracking_events::tracking_number.eq(tracking.number.as_str()))
         .filter(tracking_events::carrier.eq(tracking.carrier.as_str()))
         .order((tracking_events::at, tracking_events::id))
@@ -94,9 +98,11 @@ impl TrackingStore for PgUnitOfWork {
         tracking: &Tracking,
         event: &TrackingEvent,
     ) -> Result<bool, StoreError> {
+        let organization = self.organization_of(id).await?;
         let reported = &event.reported;
         diesel::insert_into(tracking_events::table)
             .values((
+                tracking_events::organization_id.eq(organization),
                 tracking_events::checkout_id.eq(id.as_uuid()),
                 tracking_events::tracking_number.eq(tracking.number.as_str()),
                 tracking_events::carrier.eq(tracking.carrier.as_str()),
@@ -119,7 +125,10 @@ impl TrackingStore for PgUnitOfWork {
                 tracking_events::received_at.eq(event.received_at),
                 tracking_events::dedupe_key.eq(dedupe_key(id, tracking, reported).to_vec()),
             ))
-            .on_conflict(tracking_events::dedupe_key)
+            .on_conflict((
+                tracking_events::organization_id,
+                tracking_events::dedupe_key,
+            ))
             .do_nothing()
             .execute(self.connection()?)
             .await

@@ -1,8 +1,12 @@
 //! A transaction as a value, and where it comes from.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use deadpool::managed::Object;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use lessor_domain::checkout::Checkout;
+use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{
     CategoryStore, CheckoutStore, CustomerStore, Database, IdempotencyStore, InboxStore, KeyStore,
     LeaseTermStore, OrganizationStore, OutboxStore, PickupLocationStore, ProductStore, StoreError,
@@ -73,14 +77,17 @@ impl PgDatabase {
 pub struct PgUnitOfWork {
     /// None once the work is over.
     connection: Option<Connection>,
-    in_transaction: bool,
+    pub(super) in_transaction: bool,
+    /// Those that it has locked, as they are stored.
+    pub(super) checkouts: HashMap<CheckoutPubId, Checkout>,
 }
 
 impl PgUnitOfWork {
-    const fn new(connection: Connection, in_transaction: bool) -> Self {
+    fn new(connection: Connection, in_transaction: bool) -> Self {
         Self {
             connection: Some(connection),
             in_transaction,
+            checkouts: HashMap::new(),
         }
     }
 

@@ -3,14 +3,13 @@
 use async_trait::async_trait;
 use bigdecimal::BigDecimal;
 use chrono::{DateTime, Utc};
-use diesel::dsl::sql;
+use diesel::dsl::{exists, select, sql};
 use diesel::expression::SqlLiteral;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use lessor_domain::catalog::{Inventory, OptionSelection, Product, ProductVariant};
-use lessor_domain::checkout::StockTaken;
+use lessor_domain::catalog::{Inventory, OptionSelection, Product, ProductVariant, StockTaken};
 use lessor_domain::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
 use lessor_domain::ports::{Page, SortOrder, Start, StoreError, VariantSelection, VariantStore};
 use lessor_domain::text::{ExternalId, Sku};
@@ -23,7 +22,7 @@ use super::encode::{percentage, text, text_if, texts};
 use super::error::store_error;
 use super::paging::{Mark, after};
 use super::schema::{checkout_items, product_variants, products};
-use super::version;
+use super::version::{self, compare_and_set};
 
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
 #[diesel(table_name = product_variants, check_for_backend(Pg), treat_none_as_null = true)]
@@ -359,21 +358,17 @@ impl VariantStore for PgUnitOfWork {
             ..Row::try_from(&*variant)?
         };
         let connection = self.connection()?;
-        let written = diesel::update(product_variants::table)
-            .filter(product_variants::id.eq(id))
-            .filter(product_variants::organization_id.eq(variant.organization_id.get()))
-            .filter(product_variants::version.eq(variant.version))
-            .set(&row)
-            .execute(connection)
-            .await
-            .map_err(store_error)?;
-        if written == 0 {
-            let exists = diesel::select(diesel::dsl::exists(product_variants::table.find(id)))
-                .get_result(connection)
-                .await
-                .map_err(store_error)?;
-            return Err(version::stale_or_missing(exists, "variant"));
-        }
+        compare_and_set(
+            connection,
+            "variant",
+            diesel::update(product_variants::table)
+                .filter(product_variants::id.eq(id))
+                .filter(product_variants::organization_id.eq(variant.organization_id.get()))
+                .filter(product_variants::version.eq(variant.version))
+                .set(&row),
+            select(exists(product_variants::table.find(id))),
+        )
+        .await?;
         variant.version = version;
         Ok(())
     }
@@ -390,8 +385,14 @@ impl VariantStore for PgUnitOfWork {
     }
 
     async fn has_checkout_items(&mut self, id: ProductVariantPubId) -> Result<bool, StoreError> {
-        diesel::select(diesel::dsl::exists(
-            checkout_items::table.filter(checkout_items::variant_id.eq(id.as_uuid())),
+        select(exists(
+            checkout_items::table
+                .inner_join(
+                    product_variants::table.on(product_variants::organization_id
+                        .eq(checkout_items::organization_id)
+                        .and(product_variants::id.eq(checkout_items::variant_id))),
+                )
+                .filter(product_variants::id.eq(id.as_uuid())),
         ))
         .get_result(self.connection()?)
         .await
@@ -442,12 +443,10 @@ impl VariantStore for PgUnitOfWork {
             .await
             .map_err(store_error)?;
         if returned == 0 {
-            let exists: bool = diesel::select(diesel::dsl::exists(
-                product_variants::table.find(id.as_uuid()),
-            ))
-            .get_result(connection)
-            .await
-            .map_err(store_error)?;
+            let exists: bool = select(exists(product_variants::table.find(id.as_uuid())))
+                .get_result(connection)
+                .await
+                .map_err(store_error)?;
             if !exists {
                 return Err(StoreError::Missing("variant"));
             }

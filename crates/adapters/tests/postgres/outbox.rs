@@ -32,6 +32,8 @@ fn job(shop: &Shop, subject: JobSubject, at: Timestamp) -> NewJob {
         mode: Mode::Sandbox,
         created_at: at,
         available_at: at,
+        is_held: false,
+        units: None,
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use lessor_adapters::postgres::PgDatabase;
-use lessor_domain::checkout::StockTaken;
+use lessor_domain::catalog::StockTaken;
 use lessor_domain::ports::{Database, InsertedCustomer, StoreError, UniqueField, UnitOfWork};
 use tokio::sync::Barrier;
 

@@ -1,6 +1,7 @@
 //! What Diesel takes the tables to be, against what the migrations make.
 
 use lessor_adapters::testing::TestDatabase;
+use lessor_domain::checkout::{Lifecycle, WaitlistReason};
 
 /// The columns of the hand-written schema as `table.column type null?`, in order.
 fn written() -> Vec<String> {
@@ -94,7 +95,8 @@ async fn every_foreign_key_to_what_is_deleted_has_an_index() {
         .query(
             "SELECT c.conname FROM pg_constraint c WHERE c.contype = 'f' \
              AND c.connamespace = 'public'::regnamespace \
-             AND c.confrelid NOT IN ('organizations'::regclass, 'customers'::regclass) \
+             AND c.confrelid NOT IN ('organizations'::regclass, 'customers'::regclass, \
+                'lifecycle_states'::regclass) \
              AND c.confrelid::regclass::text NOT LIKE 'simulated%' \
              AND NOT EXISTS ( \
                 SELECT FROM pg_index i JOIN pg_attribute first ON first.attrelid = i.indrelid \
@@ -104,4 +106,62 @@ async fn every_foreign_key_to_what_is_deleted_has_an_index() {
         )
         .await;
     assert_eq!(bare, Vec::<String>::new());
+}
+
+/// Adding a state, or changing what holds of one, without telling the database is found here.
+#[tokio::test]
+async fn the_database_knows_of_each_state_what_the_domain_knows() {
+    let test = TestDatabase::create().await;
+    let kept = test
+        .query("SELECT row_to_json(lifecycle_states)::text FROM lifecycle_states")
+        .await;
+    let mut kept: Vec<serde_json::Value> = kept
+        .iter()
+        .map(|row| serde_json::from_str(row).unwrap())
+        .collect();
+    let waits_for = |state: Lifecycle| state.waits_for().map_or("none", WaitlistReason::as_str);
+    let mut known: Vec<serde_json::Value> = Lifecycle::ALL
+        .iter()
+        .map(|state| {
+            serde_json::json!({
+                "name": state.as_str(),
+                "phase": state.phase().as_str(),
+                "is_ended": state.is_ended(),
+                "expires": state.expires(),
+                "waits_for": waits_for(*state),
+                "may_hold_stock": state.may_hold_stock(),
+                "is_confirmed": state.is_confirmed(),
+                "is_leased": state.is_leased(),
+                "is_under_way": state.is_under_way(),
+            })
+        })
+        .collect();
+    let by_name = |row: &serde_json::Value| row["name"].to_string();
+    kept.sort_by_key(by_name);
+    known.sort_by_key(by_name);
+    assert_eq!(kept, known);
+}
+
+/// The checkout and all that hangs on it: no row can point into another organization, and a key
+/// says nothing of another's rows.
+#[tokio::test]
+async fn keys_of_checkouts_begin_with_the_organization() {
+    let test = TestDatabase::create().await;
+    let tables = "(t.relname = 'checkouts' OR t.relname LIKE 'checkout\\_%' \
+         OR t.relname = 'tracking_events') AND t.relnamespace = 'public'::regnamespace";
+    let keys = format!(
+        "SELECT i.indexrelid::regclass::text, a.attname FROM pg_index i \
+         JOIN pg_class t ON t.oid = i.indrelid \
+         JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = i.indkey[0] \
+         WHERE i.indisunique AND {tables} \
+         UNION ALL SELECT c.conname, a.attname FROM pg_constraint c \
+         JOIN pg_class t ON t.oid = c.conrelid \
+         JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = c.conkey[1] \
+         WHERE c.contype = 'f' AND c.confrelid <> 'lifecycle_states'::regclass AND {tables}"
+    );
+    assert!(test.query(&keys).await.len() > 30);
+    let others = format!(
+        "SELECT key.name FROM ({keys}) AS key (name, first) WHERE first <> 'organization_id'"
+    );
+    assert_eq!(test.query(&others).await, Vec::<String>::new());
 }

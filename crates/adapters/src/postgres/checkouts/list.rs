@@ -5,19 +5,20 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Date, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use lessor_domain::checkout::Checkout;
 use lessor_domain::ports::{
     CheckoutFilter, CheckoutSort, Page, Scope, SortOrder, Start, StoreError,
 };
 use lessor_domain::time::{Day, Timestamp};
 use uuid::Uuid;
 
-use super::row::{CheckoutRow, Query, load_rows};
+use super::rows::{Query, find, load, whole, with_items};
 use crate::postgres::error::store_error;
-use crate::postgres::schema::checkouts;
+use crate::postgres::schema::{checkout_waits, checkouts};
 
 /// The checkouts that the filter shows.
 fn shown<'a>(scope: Scope, filter: &'a CheckoutFilter) -> Query<'a> {
-    let mut query = checkouts::table
+    let mut query = whole()
         .filter(checkouts::organization_id.eq(scope.organization_id.get()))
         .filter(checkouts::mode.eq(scope.mode.as_str()))
         .into_boxed();
@@ -36,7 +37,7 @@ fn shown<'a>(scope: Scope, filter: &'a CheckoutFilter) -> Query<'a> {
         query = query.filter(checkouts::lifecycle.eq_any(states));
     }
     if let Some(reason) = filter.waitlist_reason {
-        query = query.filter(checkouts::waitlist_reason.eq(reason.as_str()));
+        query = query.filter(checkout_waits::reason.eq(reason.as_str()));
     }
     if let Some(order) = &filter.external_order_id {
         query = query.filter(checkouts::external_order_id.eq(order.as_str()));
@@ -176,19 +177,18 @@ pub(super) async fn page(
     sort: CheckoutSort,
     order: SortOrder,
     page: Page,
-) -> Result<Vec<CheckoutRow>, StoreError> {
+) -> Result<Vec<Checkout>, StoreError> {
     let after = match page.start {
         Start::Offset(offset) => {
             let query = sorted(shown(scope, filter), sort, order)
                 .offset(i64::from(offset))
                 .limit(i64::from(page.limit));
-            return load_rows(connection, query).await;
+            return load(connection, query).await;
         }
         Start::After(after) => after,
     };
     let cursor = checkouts::table
-        .find(after)
-        .filter(checkouts::organization_id.eq(scope.organization_id.get()))
+        .find((scope.organization_id.get(), after))
         .filter(checkouts::mode.eq(scope.mode.as_str()))
         .select(Cursor::as_select())
         .first(connection)
@@ -201,16 +201,16 @@ pub(super) async fn page(
     let mut rows = Vec::new();
     if let Some(query) = cursor.behind_with_value(shown(scope, filter), sort, order) {
         let query = sorted(query, sort, order).limit(i64::from(page.limit));
-        rows = load_rows(connection, query).await?;
+        rows = find(connection, query).await?;
     }
     let missing =
         i64::from(page.limit).saturating_sub(i64::try_from(rows.len()).unwrap_or(i64::MAX));
     if missing > 0
         && let Some(query) = cursor.behind_without_value(shown(scope, filter), sort, order)
     {
-        rows.extend(load_rows(connection, sorted(query, sort, order).limit(missing)).await?);
+        rows.extend(find(connection, sorted(query, sort, order).limit(missing)).await?);
     }
-    Ok(rows)
+    with_items(connection, rows).await
 }
 
 /// How many checkouts the filter shows.

@@ -1,55 +1,40 @@
 //! The store of checkouts.
 
 mod history;
+mod invoices;
 mod list;
 mod queues;
-mod row;
+mod rows;
+mod write;
 
 use async_trait::async_trait;
-use diesel::dsl::{case_when, exists, select};
+use diesel::dsl::{exists, not, select};
 use diesel::prelude::*;
-use diesel::sql_types::{Nullable, Timestamptz};
-use diesel::upsert::excluded;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
-use lessor_domain::checkout::{Checkout, Lifecycle, Tracking, Transition};
+use lessor_domain::checkout::{Checkout, InvoiceNews, Lifecycle, Tracking, Transition};
 use lessor_domain::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
 };
 use lessor_domain::ports::{
-    CheckoutFilter, CheckoutSort, CheckoutStore, InsertedCheckout, InvoiceNews, InvoiceTally, Page,
-    Scope, SortOrder, Stamped, StoreError, UniqueField,
+    CheckoutFilter, CheckoutSort, CheckoutStore, InsertedCheckout, Page, Scope, SortOrder, Stamped,
+    StoreError, UniqueField,
 };
 use lessor_domain::text::ExternalId;
 use lessor_domain::time::{Day, Timestamp};
 use uuid::Uuid;
 
-use self::row::{CheckoutRow, ItemRow};
 use super::PgUnitOfWork;
 use super::error::store_error;
-use super::schema::{checkout_items, checkouts};
+use super::schema::{
+    checkout_applications, checkout_billing, checkout_deposits, checkout_shipments, checkouts,
+};
+
+/// An id that no checkout has.
+const MISSING: StoreError = StoreError::Missing("checkout");
 
 /// How often an insert is tried again when what it ran into was gone when looked for.
 const INSERT_TRIES: usize = 3;
-
-/// The names of the states that fit.
-fn names(fits: impl Fn(Lifecycle) -> bool) -> Vec<&'static str> {
-    Lifecycle::ALL
-        .iter()
-        .copied()
-        .filter(|state| fits(*state))
-        .map(Lifecycle::as_str)
-        .collect()
-}
-
-/// The same as SQL, for conditions that have to be those of a partial index.
-fn names_in_sql(fits: impl Fn(Lifecycle) -> bool) -> String {
-    names(fits)
-        .iter()
-        .map(|name| format!("'{name}'"))
-        .collect::<Vec<_>>()
-        .join(", ")
-}
 
 async fn find_open(
     connection: &mut AsyncPgConnection,
@@ -58,14 +43,14 @@ async fn find_open(
     variant: ProductVariantPubId,
     term: Option<LeaseTermPubId>,
 ) -> Result<Option<Checkout>, StoreError> {
-    let open = checkouts::table
+    let open = rows::whole()
+        .filter(checkouts::organization_id.eq(scope.organization_id.get()))
         .filter(checkouts::mode.eq(scope.mode.as_str()))
         .filter(checkouts::customer_id.eq(customer.as_uuid()))
         .filter(checkouts::variant_id.eq(variant.as_uuid()))
         .filter(checkouts::term_id.is_not_distinct_from(term.map(|term| term.as_uuid())))
-        .filter(checkouts::lifecycle.ne_all(names(Lifecycle::is_ended)))
-        .filter(checkouts::organization_id.eq(scope.organization_id.get()));
-    row::load_one(connection, open.into_boxed()).await
+        .filter(not(checkouts::is_ended));
+    rows::load_one(connection, open.into_boxed()).await
 }
 
 async fn has_external_order(
@@ -83,60 +68,48 @@ async fn has_external_order(
         .map_err(store_error)
 }
 
-/// The row, unless something unique is taken. Tells whether it was written.
-async fn insert_row(
-    connection: &mut AsyncPgConnection,
-    checkout: &Checkout,
-) -> Result<bool, StoreError> {
-    let row = CheckoutRow::of(checkout)?;
-    let waiting_since = checkout
-        .lifecycle()
-        .is_waitlisted()
-        .then_some(checkout.created_at);
-    // Without a target: whatever is taken, the transaction stays usable, and the
-    // statement waits for others that are about to take it.
-    diesel::insert_into(checkouts::table)
-        .values((&row, checkouts::waiting_since.eq(waiting_since)))
-        .on_conflict_do_nothing()
-        .execute(connection)
-        .await
-        .map(|written| written == 1)
-        .map_err(store_error)
+/// The whole checkout of this id.
+async fn get(connection: &mut AsyncPgConnection, id: Uuid) -> Result<Option<Checkout>, StoreError> {
+    let one = rows::whole().filter(checkouts::id.eq(id));
+    rows::load_one(connection, one.into_boxed()).await
 }
 
-async fn write_items(
-    connection: &mut AsyncPgConnection,
-    checkout: &Checkout,
-) -> Result<(), StoreError> {
-    let rows = ItemRow::of(checkout);
-    diesel::insert_into(checkout_items::table)
-        .values(&rows)
-        .on_conflict(checkout_items::id)
-        .do_update()
-        .set((
-            checkout_items::position.eq(excluded(checkout_items::position)),
-            checkout_items::variant_id.eq(excluded(checkout_items::variant_id)),
-            checkout_items::sku.eq(excluded(checkout_items::sku)),
-            checkout_items::name.eq(excluded(checkout_items::name)),
-            checkout_items::serial_number.eq(excluded(checkout_items::serial_number)),
-        ))
-        .execute(connection)
-        .await
-        .map(|_| ())
-        .map_err(store_error)
+impl PgUnitOfWork {
+    /// What this unit of work has locked nobody else writes: how it is now, is known until the
+    /// end, and a write of it need not touch the parts that stay.
+    fn remember(&mut self, checkout: &Checkout) {
+        if self.in_transaction {
+            self.checkouts.insert(checkout.id, checkout.clone());
+        }
+    }
+
+    /// Whose checkout it is.
+    pub(super) async fn organization_of(&mut self, id: CheckoutPubId) -> Result<i64, StoreError> {
+        if let Some(known) = self.checkouts.get(&id) {
+            return Ok(known.organization_id.get());
+        }
+        checkouts::table
+            .filter(checkouts::id.eq(id.as_uuid()))
+            .select(checkouts::organization_id)
+            .first(self.connection()?)
+            .await
+            .optional()
+            .map_err(store_error)?
+            .ok_or(MISSING)
+    }
 }
 
 #[async_trait]
 impl CheckoutStore for PgUnitOfWork {
     async fn insert(&mut self, checkout: &Checkout) -> Result<InsertedCheckout, StoreError> {
-        let connection = self.connection()?;
         let scope = Scope {
             organization_id: checkout.organization_id,
             mode: checkout.mode,
         };
         for _ in 0..INSERT_TRIES {
-            if insert_row(connection, checkout).await? {
-                write_items(connection, checkout).await?;
+            let connection = self.connection()?;
+            if write::insert(connection, checkout).await? {
+                self.remember(checkout);
                 return Ok(InsertedCheckout::New);
             }
             let existing = find_open(
@@ -161,16 +134,15 @@ impl CheckoutStore for PgUnitOfWork {
     }
 
     async fn get(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError> {
-        let one = checkouts::table.find(id.as_uuid());
-        row::load_one(self.connection()?, one.into_boxed()).await
+        get(self.connection()?, id.as_uuid()).await
     }
 
     async fn find_by_page_token(
         &mut self,
         hash: &[u8; 32],
     ) -> Result<Option<Checkout>, StoreError> {
-        let one = checkouts::table.filter(checkouts::page_token_hash.eq(hash.as_slice()));
-        row::load_one(self.connection()?, one.into_boxed()).await
+        let one = rows::whole().filter(checkout_applications::page_token_hash.eq(hash.as_slice()));
+        rows::load_one(self.connection()?, one.into_boxed()).await
     }
 
     async fn set_page_token(
@@ -178,15 +150,13 @@ impl CheckoutStore for PgUnitOfWork {
         id: CheckoutPubId,
         hash: &[u8; 32],
     ) -> Result<(), StoreError> {
-        let written = diesel::update(checkouts::table.find(id.as_uuid()))
-            .set(checkouts::page_token_hash.eq(hash.as_slice()))
+        let key = (self.organization_of(id).await?, id.as_uuid());
+        diesel::update(checkout_applications::table.find(key))
+            .set(checkout_applications::page_token_hash.eq(hash.as_slice()))
             .execute(self.connection()?)
             .await
-            .map_err(store_error)?;
-        if written == 0 {
-            return Err(StoreError::Missing("checkout"));
-        }
-        Ok(())
+            .map(|_| ())
+            .map_err(store_error)
     }
 
     async fn find_open(
@@ -212,10 +182,10 @@ impl CheckoutStore for PgUnitOfWork {
         mode: Mode,
         id: &str,
     ) -> Result<Option<CheckoutPubId>, StoreError> {
-        checkouts::table
-            .filter(checkouts::mode.eq(mode.as_str()))
-            .filter(checkouts::payment_intent_id.eq(id))
-            .select(checkouts::id)
+        checkout_deposits::table
+            .filter(checkout_deposits::mode.eq(mode.as_str()))
+            .filter(checkout_deposits::payment_intent_id.eq(id))
+            .select(checkout_deposits::checkout_id)
             .first(self.connection()?)
             .await
             .optional()
@@ -228,10 +198,10 @@ impl CheckoutStore for PgUnitOfWork {
         mode: Mode,
         id: &str,
     ) -> Result<Option<CheckoutPubId>, StoreError> {
-        checkouts::table
-            .filter(checkouts::mode.eq(mode.as_str()))
-            .filter(checkouts::subscription_id.eq(id))
-            .select(checkouts::id)
+        checkout_billing::table
+            .filter(checkout_billing::mode.eq(mode.as_str()))
+            .filter(checkout_billing::subscription_id.eq(id))
+            .select(checkout_billing::checkout_id)
             .first(self.connection()?)
             .await
             .optional()
@@ -243,10 +213,14 @@ impl CheckoutStore for PgUnitOfWork {
         &mut self,
         tracking: &Tracking,
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
+        let of_checkout = checkout_shipments::organization_id
+            .eq(checkouts::organization_id)
+            .and(checkout_shipments::checkout_id.eq(checkouts::id));
         checkouts::table
-            .filter(checkouts::tracking_number.eq(tracking.number.as_str()))
-            .filter(checkouts::tracking_carrier.eq(tracking.carrier.as_str()))
-            .filter(checkouts::lifecycle.ne_all(names(Lifecycle::is_ended)))
+            .inner_join(checkout_shipments::table.on(of_checkout))
+            .filter(checkout_shipments::tracking_number.eq(tracking.number.as_str()))
+            .filter(checkout_shipments::tracking_carrier.eq(tracking.carrier.as_str()))
+            .filter(not(checkouts::is_ended))
             .order((checkouts::created_at.desc(), checkouts::id.desc()))
             .select(checkouts::id)
             .load(self.connection()?)
@@ -283,8 +257,7 @@ impl CheckoutStore for PgUnitOfWork {
         page: Page,
     ) -> Result<Vec<Checkout>, StoreError> {
         let connection = self.connection()?;
-        let rows = list::page(connection, scope, filter, sort, order, page).await?;
-        row::with_items(connection, rows).await
+        list::page(connection, scope, filter, sort, order, page).await
     }
 
     async fn count(&mut self, scope: Scope, filter: &CheckoutFilter) -> Result<u64, StoreError> {
@@ -295,7 +268,7 @@ impl CheckoutStore for PgUnitOfWork {
         let connection = self.connection()?;
         // Whoever only refers to the checkout (an event, a job) is not kept waiting.
         let held: Option<Uuid> = checkouts::table
-            .find(id.as_uuid())
+            .filter(checkouts::id.eq(id.as_uuid()))
             .select(checkouts::id)
             .for_no_key_update()
             .first(connection)
@@ -303,63 +276,24 @@ impl CheckoutStore for PgUnitOfWork {
             .optional()
             .map_err(store_error)?;
         // Read by a statement of its own, which sees what the holder before committed.
-        match held {
-            Some(held) => row::load_one(connection, checkouts::table.find(held).into_boxed()).await,
-            None => Ok(None),
-        }
+        let Some(held) = held else {
+            return Ok(None);
+        };
+        let locked = get(connection, held).await?;
+        locked.iter().for_each(|locked| self.remember(locked));
+        Ok(locked)
     }
 
     /// After [`StoreError::Conflict`] the unit of work can only be dropped: Postgres
     /// goes on with no transaction in which something unique was violated.
     async fn update(&mut self, checkout: &mut Checkout) -> Result<(), StoreError> {
-        let connection = self.connection()?;
-        let known = checkout.version;
-        let mut row = CheckoutRow::of(checkout)?;
-        row.version = known.saturating_add(1);
-        let waits = names(Lifecycle::is_waitlisted);
-        // Who waits already, for whatever, keeps the place in the queue.
-        let begins_to_wait = checkout.lifecycle().is_waitlisted().then(|| {
-            checkouts::waiting_since.eq(case_when(
-                checkouts::lifecycle.ne_all(waits),
-                Some(checkout.updated_at).into_sql::<Nullable<Timestamptz>>(),
-            )
-            .otherwise(checkouts::waiting_since))
-        });
-        let stored = checkouts::table
-            .find(checkout.id.as_uuid())
-            .filter(checkouts::version.eq(known));
-        let written = diesel::update(stored)
-            .set((&row, begins_to_wait))
-            .execute(connection)
-            .await
-            .map_err(store_error)?;
-        if written == 0 {
-            let there = checkouts::table.find(checkout.id.as_uuid());
-            let is_there: bool = select(exists(there))
-                .get_result(connection)
-                .await
-                .map_err(store_error)?;
-            return Err(if is_there {
-                StoreError::Stale("checkout")
-            } else {
-                StoreError::Missing("checkout")
-            });
-        }
-        let kept: Vec<Uuid> = checkout
-            .items
-            .iter()
-            .map(|item| item.id.as_uuid())
-            .collect();
-        diesel::delete(
-            checkout_items::table
-                .filter(checkout_items::checkout_id.eq(checkout.id.as_uuid()))
-                .filter(checkout_items::id.ne_all(kept)),
-        )
-        .execute(connection)
-        .await
-        .map_err(store_error)?;
-        write_items(connection, checkout).await?;
-        checkout.version = row.version;
+        let before = self
+            .checkouts
+            .remove(&checkout.id)
+            .filter(|before| before.version == checkout.version);
+        let version = write::update(self.connection()?, before.as_ref(), checkout).await?;
+        checkout.is_stored_as(version);
+        self.remember(checkout);
         Ok(())
     }
 
@@ -368,15 +302,26 @@ impl CheckoutStore for PgUnitOfWork {
         id: CheckoutPubId,
         transitions: &[Transition],
     ) -> Result<(), StoreError> {
-        history::record(self.connection()?, id, transitions).await
+        let organization = self.organization_of(id).await?;
+        history::record(
+            self.connection()?,
+            (organization, id.as_uuid()),
+            transitions,
+        )
+        .await
     }
 
-    async fn record_invoice(
+    async fn invoices(&mut self, id: CheckoutPubId) -> Result<Vec<InvoiceNews>, StoreError> {
+        invoices::of(self.connection()?, id).await
+    }
+
+    async fn put_invoice(
         &mut self,
         id: CheckoutPubId,
         news: &InvoiceNews,
-    ) -> Result<InvoiceTally, StoreError> {
-        history::record_invoice(self.connection()?, id, news).await
+    ) -> Result<(), StoreError> {
+        let organization = self.organization_of(id).await?;
+        invoices::put(self.connection()?, (organization, id.as_uuid()), news).await
     }
 
     async fn history(&mut self, id: CheckoutPubId) -> Result<Vec<Stamped>, StoreError> {
@@ -388,7 +333,9 @@ impl CheckoutStore for PgUnitOfWork {
         variant: ProductVariantPubId,
         limit: u32,
     ) -> Result<Vec<Checkout>, StoreError> {
-        queues::lock_waiting_for_stock(self.connection()?, variant, limit).await
+        let locked = queues::lock_waiting_for_stock(self.connection()?, variant, limit).await?;
+        locked.iter().for_each(|locked| self.remember(locked));
+        Ok(locked)
     }
 
     async fn waiting_for_location(

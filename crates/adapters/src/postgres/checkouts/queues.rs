@@ -8,22 +8,15 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
-use lessor_domain::checkout::{Checkout, Lifecycle, Phase};
+use lessor_domain::checkout::Checkout;
 use lessor_domain::ids::{CheckoutPubId, OrganizationId, ProductVariantPubId};
 use lessor_domain::ports::StoreError;
 use lessor_domain::time::{Day, Timestamp};
 use uuid::Uuid;
 
-use super::{ids, names_in_sql, row};
+use super::{ids, rows};
 use crate::postgres::error::store_error;
-use crate::postgres::schema::checkouts;
-
-const fn expires(state: Lifecycle) -> bool {
-    matches!(
-        state.phase(),
-        Phase::Application | Phase::Payment | Phase::Waitlist
-    )
-}
+use crate::postgres::schema::{checkout_billing, checkout_deposits, checkouts};
 
 /// Those that wait for the variant's stock, locked, in the order of the queue.
 pub(super) async fn lock_waiting_for_stock(
@@ -33,12 +26,10 @@ pub(super) async fn lock_waiting_for_stock(
 ) -> Result<Vec<Checkout>, StoreError> {
     let held: Vec<Uuid> = checkouts::table
         .filter(checkouts::variant_id.eq(variant.as_uuid()))
-        .filter(sql::<Bool>(
-            "lifecycle IN ('waitlistedAfterProfile', 'waitlistedAfterDeposit')",
-        ))
+        .filter(sql::<Bool>("waits_for = 'inventory'"))
         // Those with a deposit first: false sorts before true.
         .order((
-            sql::<Bool>("(lifecycle = 'waitlistedAfterProfile')"),
+            sql::<Bool>("(lifecycle <> 'waitlistedAfterDeposit')"),
             checkouts::waiting_since,
             checkouts::id,
         ))
@@ -49,8 +40,8 @@ pub(super) async fn lock_waiting_for_stock(
         .await
         .map_err(store_error)?;
     // Read by a statement of its own, which sees what holders before committed.
-    let those = checkouts::table.filter(checkouts::id.eq_any(&held));
-    let mut found: HashMap<CheckoutPubId, Checkout> = row::load(connection, those.into_boxed())
+    let those = rows::whole().filter(checkouts::id.eq_any(&held));
+    let mut found: HashMap<CheckoutPubId, Checkout> = rows::load(connection, those.into_boxed())
         .await?
         .into_iter()
         .map(|checkout| (checkout.id, checkout))
@@ -68,14 +59,14 @@ pub(super) async fn waiting_for_location(
 ) -> Result<Vec<CheckoutPubId>, StoreError> {
     let mut query = checkouts::table
         .filter(checkouts::organization_id.eq(organization.get()))
-        .filter(sql::<Bool>("lifecycle = 'waitlistedLocation'"))
+        .filter(sql::<Bool>("waits_for = 'location'"))
         .order((checkouts::waiting_since, checkouts::id))
         .limit(i64::from(limit))
         .select(checkouts::id)
         .into_boxed();
     if let Some(after) = after {
         let place = checkouts::table
-            .find(after.as_uuid())
+            .find((organization.get(), after.as_uuid()))
             .select((checkouts::waiting_since, checkouts::id))
             .first::<(Option<Timestamp>, Uuid)>(connection)
             .await
@@ -101,10 +92,7 @@ pub(super) async fn untouched_since(
     limit: u32,
 ) -> Result<Vec<CheckoutPubId>, StoreError> {
     checkouts::table
-        .filter(sql::<Bool>(&format!(
-            "lifecycle IN ({})",
-            names_in_sql(expires)
-        )))
+        .filter(checkouts::expires)
         .filter(checkouts::updated_at.lt(before))
         .order((checkouts::updated_at, checkouts::id))
         .limit(i64::from(limit))
@@ -121,17 +109,15 @@ pub(super) async fn lapsing_before(
     before: Timestamp,
     limit: u32,
 ) -> Result<Vec<CheckoutPubId>, StoreError> {
-    checkouts::table
-        .filter(checkouts::payment_intent_id.is_not_null())
-        .filter(checkouts::deposit_captured_at.is_null())
-        .filter(sql::<Bool>(&format!(
-            "lifecycle NOT IN ({})",
-            names_in_sql(Lifecycle::is_ended)
-        )))
-        .filter(checkouts::preauth_expires_at.lt(before))
-        .order((checkouts::preauth_expires_at, checkouts::id))
+    checkout_deposits::table
+        .filter(checkout_deposits::lapses)
+        .filter(checkout_deposits::hold_expires_at.lt(before))
+        .order((
+            checkout_deposits::hold_expires_at,
+            checkout_deposits::checkout_id,
+        ))
         .limit(i64::from(limit))
-        .select(checkouts::id)
+        .select(checkout_deposits::checkout_id)
         .load(connection)
         .await
         .map(ids)
@@ -163,15 +149,15 @@ pub(super) async fn billed(
     after: Option<CheckoutPubId>,
     limit: u32,
 ) -> Result<Vec<CheckoutPubId>, StoreError> {
-    let mut query = checkouts::table
-        .filter(checkouts::mode.eq(mode.as_str()))
-        .filter(checkouts::subscription_requested_at.is_not_null())
-        .order(checkouts::id)
+    let mut query = checkout_billing::table
+        .filter(checkout_billing::mode.eq(mode.as_str()))
+        .filter(checkout_billing::requested_at.is_not_null())
+        .order(checkout_billing::checkout_id)
         .limit(i64::from(limit))
-        .select(checkouts::id)
+        .select(checkout_billing::checkout_id)
         .into_boxed();
     if let Some(after) = after {
-        query = query.filter(checkouts::id.gt(after.as_uuid()));
+        query = query.filter(checkout_billing::checkout_id.gt(after.as_uuid()));
     }
     query.load(connection).await.map(ids).map_err(store_error)
 }
@@ -194,15 +180,16 @@ pub(super) async fn under_way(
 ) -> Result<Vec<CheckoutPubId>, StoreError> {
     let mut asked: Vec<Asked> = diesel::sql_query(
         "WITH due AS MATERIALIZED (
-            SELECT id, tracking_turn AS turn_before, shipped_at FROM checkouts
-            WHERE lifecycle IN ('shipped', 'fulfillmentException') AND tracking_number IS NOT NULL
-                AND delivered_at IS NULL
-            ORDER BY tracking_turn NULLS FIRST, shipped_at, id
+            SELECT organization_id, checkout_id AS id, tracking_turn AS turn_before, shipped_at
+            FROM checkout_shipments
+            WHERE is_under_way AND tracking_number IS NOT NULL AND delivered_at IS NULL
+            ORDER BY tracking_turn NULLS FIRST, shipped_at, checkout_id
             LIMIT $1
             FOR NO KEY UPDATE SKIP LOCKED
         )
-        UPDATE checkouts SET tracking_turn = nextval('checkout_tracking_turns')
-        FROM due WHERE checkouts.id = due.id
+        UPDATE checkout_shipments AS shipment
+        SET tracking_turn = nextval('checkout_tracking_turns')
+        FROM due WHERE shipment.organization_id = due.organization_id AND shipment.checkout_id = due.id
         RETURNING due.id, due.turn_before, due.shipped_at",
     )
     .bind::<BigInt, _>(i64::from(limit))

@@ -1,0 +1,214 @@
+-- What the stages of a checkout know: a table for each, and no row where there is nothing to say. They are written with
+-- the checkout's own row, by whoever holds its lock; so only that row counts versions.
+
+-- What is ordered and agreed, and where it goes: wide, and seldom changed. Each checkout has one.
+-- What is only read back as a whole is jsonb.
+create table checkout_applications (
+    organization_id bigint not null,
+    checkout_id uuid not null,
+    purchase_items jsonb not null,
+    redirects jsonb not null,
+    -- {address, locked}
+    billing jsonb not null,
+    shipping jsonb not null,
+    pickup_location_id bigint,
+    identity_requested_at timestamptz,
+    -- The price, once it is frozen.
+    quote jsonb,
+    lease_document_id text,
+    signed_at timestamptz,
+    page_nonce bytea not null,
+    page_token_hash bytea,
+    constraint checkout_applications_pkey primary key (organization_id, checkout_id),
+    constraint checkout_applications_checkout_id_fkey
+        foreign key (organization_id, checkout_id) references checkouts (organization_id, id) on delete cascade,
+    constraint checkout_applications_pickup_location_id_fkey
+        foreign key (organization_id, pickup_location_id) references pickup_locations (organization_id, id),
+    constraint checkout_applications_page_nonce_check check (octet_length(page_nonce) = 16),
+    constraint checkout_applications_page_token_hash_check check (octet_length(page_token_hash) = 32)
+);
+
+create unique index checkout_applications_page_token_hash_key
+    on checkout_applications (organization_id, page_token_hash) where page_token_hash is not null;
+-- A page is asked for by its token, whose organization nobody says: a door that works across organizations.
+create index checkout_applications_page_token_hash_idx on checkout_applications (page_token_hash)
+    where page_token_hash is not null;
+create index checkout_applications_pickup_location_id_idx on checkout_applications (organization_id, pickup_location_id)
+    where pickup_location_id is not null;
+
+-- What it waits for, or waited for last.
+create table checkout_waits (
+    organization_id bigint not null,
+    checkout_id uuid not null,
+    reason text not null,
+    address jsonb,
+    reason_code text,
+    constraint checkout_waits_pkey primary key (organization_id, checkout_id),
+    constraint checkout_waits_checkout_id_fkey
+        foreign key (organization_id, checkout_id) references checkouts (organization_id, id) on delete cascade,
+    constraint checkout_waits_reason_check check (reason in ('inventory', 'location')),
+    constraint checkout_waits_reason_code_check
+        check (reason_code in ('country_not_served', 'state_not_served', 'zip_not_served'))
+);
+
+create table checkout_deposits (
+    organization_id bigint not null,
+    checkout_id uuid not null,
+    mode text not null,
+    state text not null,
+    -- The method that the customer named for it.
+    method_id text,
+    payment_intent_id text,
+    hold_expires_at timestamptz,
+    capture_requested_at timestamptz,
+    invoice_id text,
+    captured_at timestamptz,
+    -- Whether what is held lapses unless somebody acts, as it does while the checkout has not ended.
+    lapses boolean not null,
+    constraint checkout_deposits_pkey primary key (organization_id, checkout_id),
+    constraint checkout_deposits_checkout_id_fkey
+        foreign key (organization_id, checkout_id, mode) references checkouts (organization_id, id, mode)
+        on delete cascade,
+    constraint checkout_deposits_state_check check (state in ('open', 'waived', 'authorized', 'captured')),
+    constraint checkout_deposits_is_whole_check check (
+        num_nonnulls(payment_intent_id, hold_expires_at) =
+            case when state in ('authorized', 'captured') then 2 else 0 end
+        and num_nonnulls(invoice_id, captured_at) = case when state = 'captured' then 2 else 0 end),
+    constraint checkout_deposits_lapses_check check (state = 'authorized' or not lapses)
+);
+
+create unique index checkout_deposits_payment_intent_id_key
+    on checkout_deposits (organization_id, mode, payment_intent_id) where payment_intent_id is not null;
+-- The processor's messages name the intent and no organization: a door that works across organizations.
+create index checkout_deposits_payment_intent_id_idx on checkout_deposits (payment_intent_id, mode)
+    where payment_intent_id is not null;
+create index checkout_deposits_that_lapse_idx on checkout_deposits (hold_expires_at, checkout_id) where lapses;
+
+create table checkout_billing (
+    organization_id bigint not null,
+    checkout_id uuid not null,
+    mode text not null,
+    state text not null,
+    requested_at timestamptz,
+    subscription_id text,
+    method jsonb,
+    paid_cycles integer not null,
+    failure_count integer not null,
+    last_failure jsonb,
+    dispute_id text,
+    -- Messages of the processor come in any order: a contest that was settled must not be opened
+    -- again by a late word of its beginning.
+    settled_dispute_id text,
+    constraint checkout_billing_pkey primary key (organization_id, checkout_id),
+    constraint checkout_billing_checkout_id_fkey
+        foreign key (organization_id, checkout_id, mode) references checkouts (organization_id, id, mode)
+        on delete cascade,
+    constraint checkout_billing_state_check check (state in ('notRequested', 'requested', 'active', 'ended')),
+    constraint checkout_billing_is_whole_check check (
+        (requested_at is not null) = (state <> 'notRequested')
+        and (subscription_id is not null) = (state in ('active', 'ended'))),
+    constraint checkout_billing_paid_cycles_check check (paid_cycles >= 0),
+    constraint checkout_billing_failure_count_check check (failure_count >= 0)
+);
+
+create unique index checkout_billing_subscription_id_key on checkout_billing (organization_id, mode, subscription_id)
+    where subscription_id is not null;
+-- As with the intent: a door that works across organizations.
+create index checkout_billing_subscription_id_idx on checkout_billing (subscription_id, mode)
+    where subscription_id is not null;
+create index checkout_billing_requested_idx on checkout_billing (mode, checkout_id) where requested_at is not null;
+
+create table checkout_shipments (
+    organization_id bigint not null,
+    checkout_id uuid not null,
+    tracking_number text,
+    tracking_carrier text,
+    tracking_status text,
+    shipped_at timestamptz,
+    delivered_at timestamptz,
+    signed_by text,
+    -- What lifecycle_states says of the checkout's state, so that the round of those that are asked for has an index.
+    is_under_way boolean not null,
+    -- When it was the shipment's turn to be asked for, as a place in the round.
+    tracking_turn bigint,
+    constraint checkout_shipments_pkey primary key (organization_id, checkout_id),
+    constraint checkout_shipments_checkout_id_fkey
+        foreign key (organization_id, checkout_id) references checkouts (organization_id, id) on delete cascade,
+    constraint checkout_shipments_tracking_is_whole_check
+        check ((tracking_number is null) = (tracking_carrier is null)),
+    constraint checkout_shipments_tracking_carrier_check check (tracking_carrier in ('ups', 'fedex')),
+    constraint checkout_shipments_tracking_status_check check (tracking_status in (
+        'unknown', 'preTransit', 'inTransit', 'outForDelivery', 'availableForPickup', 'delivered',
+        'returnToSender', 'failure', 'cancelled', 'error'))
+);
+
+create index checkout_shipments_tracking_idx on checkout_shipments (tracking_number, tracking_carrier)
+    where tracking_number is not null;
+create index checkout_shipments_under_way_idx
+    on checkout_shipments (tracking_turn nulls first, shipped_at, checkout_id)
+    where is_under_way and tracking_number is not null and delivered_at is null;
+
+create sequence checkout_tracking_turns;
+
+create table checkout_returns (
+    organization_id bigint not null,
+    checkout_id uuid not null,
+    initiated_at timestamptz,
+    completed_at timestamptz,
+    cancelled_at timestamptz,
+    reason text,
+    notes text,
+    constraint checkout_returns_pkey primary key (organization_id, checkout_id),
+    constraint checkout_returns_checkout_id_fkey
+        foreign key (organization_id, checkout_id) references checkouts (organization_id, id) on delete cascade
+);
+
+-- What the state of a checkout asks of its parts. A check sees one row of one table; so this looks at the commit, when
+-- all of them are written, at each checkout whose own row was: parts are never written without it, except for the
+-- page's token and a shipment's turn. Whatever else is done by hand the domain refuses when it reads it.
+create function require_fitting_parts() returns trigger language plpgsql as $$
+declare
+    unfit text;
+begin
+    select case
+        when checkout.waits_for <> 'none' and wait.reason is distinct from checkout.waits_for
+            then 'it waits for what its wait does not say'
+        when state.is_confirmed and coalesce(deposit.state, 'open') not in ('captured', 'waived')
+            then 'its deposit is neither captured nor waived'
+        when checkout.lifecycle = 'shipped' and shipment.shipped_at is null
+            then 'nobody knows when it was shipped'
+        when checkout.is_leased and application.quote is null
+            then 'its price is not frozen'
+        when checkout.is_leased and billing.subscription_id is null
+            then 'its subscription is not known'
+        when coalesce(deposit.lapses, false)
+                <> (coalesce(deposit.state, 'open') = 'authorized' and not checkout.is_ended)
+            then 'its deposit does not say whether it lapses'
+        when shipment.is_under_way <> state.is_under_way
+            then 'its shipment does not say whether it is under way'
+    end
+    into unfit
+    from checkouts as checkout
+    join lifecycle_states as state on state.name = checkout.lifecycle
+    left join checkout_applications as application
+        on (application.organization_id, application.checkout_id) = (checkout.organization_id, checkout.id)
+    left join checkout_waits as wait
+        on (wait.organization_id, wait.checkout_id) = (checkout.organization_id, checkout.id)
+    left join checkout_deposits as deposit
+        on (deposit.organization_id, deposit.checkout_id) = (checkout.organization_id, checkout.id)
+    left join checkout_billing as billing
+        on (billing.organization_id, billing.checkout_id) = (checkout.organization_id, checkout.id)
+    left join checkout_shipments as shipment
+        on (shipment.organization_id, shipment.checkout_id) = (checkout.organization_id, checkout.id)
+    where (checkout.organization_id, checkout.id) = (new.organization_id, new.id);
+    if unfit is not null then
+        raise exception 'checkout % is %: %', new.id, new.lifecycle, unfit
+            using errcode = 'check_violation', table = 'checkouts', constraint = 'checkouts_fit_their_parts';
+    end if;
+    return null;
+end
+$$;
+
+create constraint trigger checkouts_fit_their_parts
+    after insert or update on checkouts deferrable initially deferred for each row
+    execute function require_fitting_parts();

@@ -1,1 +1,0 @@
-alter table checkouts drop column settled_dispute_id;
