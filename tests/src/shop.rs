@@ -1,5 +1,7 @@
 //! What most tests begin with: products, variants, checkouts.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::client::{Answered, Client};
@@ -13,6 +15,10 @@ pub fn address() -> Value {
         "state": "CA", "zip": "94105", "country": "US", "phone": "+14155550100"
     })
 }
+
+/// How often it is looked whether a worker is done, and how long after each other.
+const LOOKS: u32 = 1_000;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 impl Client {
     /// The body of a new product without options.
@@ -82,6 +88,23 @@ impl Client {
         self.get(&format!("/v1/checkouts/{}", text(&checkout["id"])))
             .await
             .ok()
+    }
+
+    /// The checkout once a worker has brought it to the state.
+    ///
+    /// # Panics
+    /// When it does not come there: patience counts the looks, each of which waits for an answer.
+    pub async fn comes_to(&self, checkout: &Value, lifecycle: &str) -> Value {
+        let mut now = self.reread(checkout).await;
+        for _ in 0..LOOKS {
+            if now["lifecycle"] == lifecycle {
+                break;
+            }
+            tokio::time::sleep(BETWEEN_LOOKS).await;
+            now = self.reread(checkout).await;
+        }
+        assert_eq!(now["lifecycle"], lifecycle, "{now:#}");
+        now
     }
 
     /// A step of the checkout's own resource, such as `fulfill`.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use lessor_domain::cause::chain;
 use lessor_domain::ports::{JobFilter, JobState, JobSubject};
 use lessor_domain::services::Error;
-use lessor_domain::services::delivery::Deliverer;
+use lessor_domain::workers::jobs::Deliverer;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 

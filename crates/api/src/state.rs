@@ -10,9 +10,9 @@ use lessor_adapters::processor::EventReader;
 use lessor_adapters::processor::signature::WebhookSecret;
 use lessor_adapters::processor::standard_webhooks::SharedSecret;
 use lessor_domain::ports::{Clock, Database, Entropy, IdGenerator, ProviderSet, Timer};
-use lessor_domain::services::delivery::{Deliverer, Probe};
-use lessor_domain::services::inbox::Inbox;
-use lessor_domain::services::sandbox::Sandbox;
+use lessor_domain::workers::inbox::Inbox;
+use lessor_domain::workers::jobs::{Deliverer, Probe};
+use lessor_domain::workers::sandbox::Sandbox;
 
 use crate::authentication::{KeyCache, RateLimits};
 use crate::error::ApiError;

@@ -17,12 +17,12 @@ use lessor_domain::ports::{
     InboxStore, KeyStore, LeaseTermStore, OrganizationStore, OutboxStore, PickupLocationStore,
     ProductStore, StoreError, TrackingStore, UnitOfWork, VariantStore,
 };
-use lessor_domain::services::delivery::{JOB_LEASE, NoProbe};
 use lessor_domain::services::keys::{self, CreateKey, KeyUser};
 use lessor_domain::services::organizations::{self, CreateOrganization};
 use lessor_domain::testing::{FakeProviders, ManualClock, MemoryDatabase, SequenceIds};
 use lessor_domain::text::{Email, Name};
 use lessor_domain::time::Timestamp;
+use lessor_domain::workers::jobs::{JOB_LEASE, NoProbe};
 use tokio::runtime::Handle;
 
 use crate::app::AppParts;

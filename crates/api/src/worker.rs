@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use lessor_domain::cause::chain;
 use lessor_domain::ports::Job;
-use lessor_domain::services::delivery::{Delivered, Deliverer};
+use lessor_domain::workers::jobs::{Delivered, Deliverer};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;

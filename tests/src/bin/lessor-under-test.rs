@@ -8,7 +8,7 @@ use std::process::{ExitCode, abort};
 use std::sync::Arc;
 
 use lessor_domain::checkout::Effect;
-use lessor_domain::services::delivery::{CrashPoint, Probe};
+use lessor_domain::workers::jobs::{CrashPoint, Probe};
 
 struct Abort {
     at: String,

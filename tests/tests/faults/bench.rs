@@ -21,17 +21,17 @@ use lessor_domain::ports::{
 use lessor_domain::services::checkouts::{
     CreateCheckout, CustomerInput, VariantRef, create_checkout,
 };
-use lessor_domain::services::delivery::{Delivered, Deliverer, JOB_LEASE, NoProbe};
 use lessor_domain::services::fulfillment::{self, Fulfill};
-use lessor_domain::services::inbox::Inbox;
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
-use lessor_domain::services::reconcile::Reconciler;
-use lessor_domain::services::sandbox::Sandbox;
 use lessor_domain::services::{Context, Error, checkouts};
 use lessor_domain::testing::{
     FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase, SequenceIds,
 };
 use lessor_domain::time::Timestamp;
+use lessor_domain::workers::inbox::Inbox;
+use lessor_domain::workers::jobs::{Delivered, Deliverer, JOB_LEASE, NoProbe};
+use lessor_domain::workers::reconcile::Reconciler;
+use lessor_domain::workers::sandbox::Sandbox;
 use lessor_processor_double::{Double, Event};
 
 /// A timer and a pacing that take no time.

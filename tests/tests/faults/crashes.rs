@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use futures::StreamExt as _;
 use futures::stream;
-use lessor_domain::services::delivery::CrashPoint;
+use lessor_domain::workers::jobs::CrashPoint;
 use serde_json::json;
 
 use crate::journey::TRACKING;

@@ -134,7 +134,7 @@ impl Work {
                     "{intents:?}"
                 );
                 assert_eq!(
-                    checkout.deposit.payment_intent_id.as_deref(),
+                    checkout.deposit.payment_intent_id(),
                     intents
                         .iter()
                         .find(is("requires_capture"))

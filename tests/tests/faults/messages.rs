@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
 use futures::future::join_all;
-use lessor_domain::checkout::{Checkout, Lifecycle};
+use lessor_domain::checkout::{Checkout, Lifecycle, Snapshot};
 use lessor_processor_double::{Decline, Event, SIGNATURE_HEADER, deliver, sign};
 use serde_json::{Value, json};
 
@@ -46,10 +46,11 @@ fn of_kinds(bench: &Bench, kinds: &[&str]) -> Vec<Event> {
 }
 
 /// What is left of a checkout when one does not look at when and how often it was written.
-fn essence(mut checkout: Checkout) -> Checkout {
-    checkout.version = 0;
-    checkout.updated_at = checkout.created_at;
-    checkout
+fn essence(checkout: Checkout) -> Snapshot {
+    let mut known = checkout.into_snapshot();
+    known.version = 0;
+    known.updated_at = known.created_at;
+    known
 }
 
 /// A lease whose second payment failed, was made after all and is contested, whose third failed, and
@@ -62,7 +63,7 @@ async fn life(bench: &Bench) -> (lessor_domain::ids::CheckoutPubId, Bench) {
     bench.settle(id).await;
     let active = bench.read(id).await;
     assert_eq!(active.lifecycle(), Lifecycle::LeaseActive);
-    let method = active.recurring.method.unwrap().id;
+    let method = active.recurring.method.as_ref().unwrap().id.clone();
     bench
         .double
         .decline(&method, Some(Decline::INSUFFICIENT_FUNDS))
@@ -77,10 +78,23 @@ async fn life(bench: &Bench) -> (lessor_domain::ids::CheckoutPubId, Bench) {
 async fn every_order_of_five_messages_ends_in_the_same_state() {
     let bench = Bench::new().await;
     let (id, before_billing) = life(&bench).await;
-    let intent = bench.read(id).await.deposit.payment_intent_id.unwrap();
+    let intent = bench
+        .read(id)
+        .await
+        .deposit
+        .payment_intent_id()
+        .unwrap()
+        .to_owned();
     let dispute = bench.double.dispute(&intent).unwrap();
     bench.double.close_dispute(&dispute, "won").unwrap();
-    let subscription = bench.read(id).await.recurring.subscription_id.unwrap();
+    let subscription = bench
+        .read(id)
+        .await
+        .recurring
+        .billing
+        .subscription_id()
+        .unwrap()
+        .to_owned();
     let lives = [
         vec![
             "payment_intent.succeeded",
@@ -123,8 +137,8 @@ async fn every_order_of_five_messages_ends_in_the_same_state() {
             panic!("no end")
         };
         assert_eq!(
-            first.recurring.subscription_id.as_ref(),
-            Some(&subscription)
+            first.recurring.billing.subscription_id(),
+            Some(subscription.as_str())
         );
         for end in &ends {
             assert_eq!(end.recurring, first.recurring);
@@ -156,7 +170,7 @@ async fn ten_times_at_the_same_time_counts_once() {
     assert_eq!(after, before);
     let cycles = world
         .database
-        .query("SELECT paid_cycles::text || ' ' || payment_failure_count::text FROM checkouts")
+        .query("SELECT paid_cycles::text || ' ' || failure_count::text FROM checkout_billing")
         .await;
     assert_eq!(cycles, ["1 0"]);
     let kept = world

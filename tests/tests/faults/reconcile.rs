@@ -2,11 +2,12 @@
 //! needs no person, and finds nothing the second time.
 
 use lessor_domain::access::Mode;
-use lessor_domain::checkout::{Effect, Lifecycle, RecurringPaymentStatus};
+use lessor_domain::checkout::{Billing, Effect, Lifecycle, RecurringPaymentStatus};
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{Database as _, JobSubject};
-use lessor_domain::services::delivery::JOB_LEASE;
-use lessor_domain::services::reconcile::Difference;
+use lessor_domain::testing::altered;
+use lessor_domain::workers::jobs::JOB_LEASE;
+use lessor_domain::workers::reconcile::Difference;
 use serde_json::Value;
 
 use crate::bench::Bench;
@@ -15,7 +16,14 @@ use crate::bench::Bench;
 async fn billed(bench: &Bench) -> (CheckoutPubId, String) {
     let id = shipped(bench).await;
     bench.settle(id).await;
-    let subscription = bench.read(id).await.recurring.subscription_id.unwrap();
+    let subscription = bench
+        .read(id)
+        .await
+        .recurring
+        .billing
+        .subscription_id()
+        .unwrap()
+        .to_owned();
     (id, subscription)
 }
 
@@ -137,7 +145,10 @@ async fn a_subscription_that_nobody_wrote_down_is_taken_in() {
     bench.mend(id, found).await;
     assert_eq!(bench.running(id), [subscription_id.as_str()]);
     let lease = bench.read(id).await;
-    assert_eq!(lease.recurring.subscription_id, Some(subscription_id));
+    assert_eq!(
+        lease.recurring.billing.subscription_id(),
+        Some(subscription_id.as_str())
+    );
     assert_eq!(lease.lifecycle(), Lifecycle::LeaseActive);
 }
 
@@ -176,7 +187,10 @@ async fn an_end_that_only_the_processor_knows_is_written_down() {
     by_hand(&bench, reqwest::Method::DELETE, &path, &[]).await;
     bench.mend(id, Difference::Ended { subscription_id }).await;
     let lease = bench.read(id).await;
-    assert_eq!(lease.recurring.status, RecurringPaymentStatus::Cancelled);
+    assert_eq!(
+        lease.recurring.billing.status(),
+        RecurringPaymentStatus::Cancelled
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -220,8 +234,13 @@ async fn a_subscription_that_is_gone_is_left_to_a_person() {
     let bench = Bench::new().await;
     let (id, real) = billed(&bench).await;
     let mut uow = bench.database.begin().await.unwrap();
-    let mut lease = bench.read(id).await;
-    lease.recurring.subscription_id = Some("sub_gone".to_owned());
+    let lease = bench.read(id).await;
+    let mut lease = altered(&lease, |it| {
+        it.recurring.billing = Billing::Active {
+            requested_at: it.created_at,
+            subscription_id: "sub_gone".to_owned(),
+        };
+    });
     uow.checkouts().update(&mut lease).await.unwrap();
     uow.commit().await.unwrap();
     let lost = Difference::Lost {

@@ -64,7 +64,7 @@ impl From<&Job> for View {
             subject: match job.new.subject {
                 JobSubject::Checkout(id) => id.to_string(),
                 JobSubject::Product(id) => id.to_string(),
-                JobSubject::Variant(id) => id.to_string(),
+                JobSubject::Variant(id) | JobSubject::Waitlist(id) => id.to_string(),
                 JobSubject::Customer(id) => id.to_string(),
             },
             organization_id: job.new.organization_id.get(),

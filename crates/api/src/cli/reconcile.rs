@@ -2,7 +2,7 @@
 
 use clap::Args;
 use lessor_domain::access::Mode;
-use lessor_domain::services::reconcile::Finding;
+use lessor_domain::workers::reconcile::Finding;
 use serde::Serialize;
 
 use super::output::{Output, Reply};

@@ -9,10 +9,10 @@ use lessor_adapters::simulated::SimulatedProcessor;
 use lessor_domain::access::Mode;
 use lessor_domain::ports::{Clock, Database, Doubt, IdGenerator, StoreError};
 use lessor_domain::services::Error;
-use lessor_domain::services::housekeeping::{Housekeeper, Tidied};
-use lessor_domain::services::inbox::Inbox;
 use lessor_domain::services::payments::{self, Handled};
-use lessor_domain::services::reconcile::Reconciler;
+use lessor_domain::workers::housekeeping::{Housekeeper, Tidied};
+use lessor_domain::workers::inbox::Inbox;
+use lessor_domain::workers::reconcile::Reconciler;
 
 /// Answers to repeated requests are kept for so long.
 const ANSWERS_KEPT: TimeDelta = TimeDelta::hours(24);

@@ -70,8 +70,7 @@ async fn what_is_not_available_waits_and_goes_on_when_it_is() {
             (&json!("inventory"), &json!(true))
         );
         client.put(path, open.clone()).await.ok();
-        let now = client.reread(&made).await;
-        assert_eq!(now["lifecycle"], "identityRequired", "{open}");
+        let now = client.comes_to(&made, "identityRequired").await;
         assert!(now.get("waitlistReason").is_none());
         client.act(&made, "cancel", json!({})).await.ok();
     }
@@ -115,6 +114,8 @@ async fn stock_goes_to_those_who_waited_longest() {
         .put(&path, json!({ "inventoryQuantity": 1 }))
         .await
         .ok();
+    let taken = "recurringPaymentMethodPending";
+    client.comes_to(&paying[1], taken).await;
     let first = [
         "recurringPaymentMethodPending",
         "waitlistedAfterDeposit",
@@ -125,6 +126,7 @@ async fn stock_goes_to_those_who_waited_longest() {
     assert_eq!(client.get(&path).await.ok()["inventoryQuantity"], 0);
     // Who cancels gives theirs to the next.
     client.act(&paying[0], "cancel", json!({})).await.ok();
+    client.comes_to(&paying[2], taken).await;
     let second = [
         "recurringPaymentMethodPending",
         "recurringPaymentMethodPending",
@@ -136,11 +138,12 @@ async fn stock_goes_to_those_who_waited_longest() {
         .put(&path, json!({ "inventoryQuantity": 2 }))
         .await
         .ok();
+    client.comes_to(&paying[3], taken).await;
+    client.comes_to(&unpaid[0], "identityRequired").await;
     assert_eq!(
-        client.reread(&paying[3]).await["lifecycle"],
-        "recurringPaymentMethodPending"
+        client.reread(&unpaid[1]).await["lifecycle"],
+        "waitlistedAfterProfile"
     );
-    assert_eq!(states(&client, &unpaid).await[0], "identityRequired");
     assert_eq!(
         client.get(&path).await.ok()["inventoryQuantity"],
         1,

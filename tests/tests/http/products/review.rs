@@ -25,10 +25,7 @@ async fn a_review_opens_a_product_and_a_change_closes_it_again() {
         assert_eq!(client.get(&path).await.ok()["reviewStatus"], status);
     }
     // What waited for it goes on.
-    assert_eq!(
-        client.reread(&waiting).await["lifecycle"],
-        "identityRequired"
-    );
+    client.comes_to(&waiting, "identityRequired").await;
     assert_eq!(
         client
             .put(&path, json!({ "isWaitlisted": false, "sku": "x" }))

@@ -10,7 +10,7 @@ mod update;
 use actix_web::web::Json;
 use actix_web::{HttpResponse, get, post, put};
 use lessor_domain::access::Permission;
-use lessor_domain::checkout::{Checkout, RecurringPaymentStatus};
+use lessor_domain::checkout::{Billing, Checkout};
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{JobSubject, StoreError, UnitOfWork};
 use lessor_domain::pricing::PricingError;
@@ -326,8 +326,8 @@ async fn fulfill_checkout(
             Box::pin(async move {
                 let checkout = fulfillment::fulfill(work, &ctx, &*carriers, id, fulfilment).await?;
                 let record = render(work, &ctx, &links, &checkout).await?;
-                let billing_is_due = checkout.recurring.requested_at.is_some()
-                    && checkout.recurring.status == RecurringPaymentStatus::Pending;
+                let billing_is_due =
+                    matches!(checkout.recurring.billing, Billing::Requested { .. });
                 Ok(if billing_is_due {
                     Phase::Interim(record, id)
                 } else {

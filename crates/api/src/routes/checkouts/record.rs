@@ -290,7 +290,7 @@ struct PaymentMethodRecord {
     exp_year: Option<u16>,
 }
 
-fn text(value: Option<&impl ToString>) -> Option<String> {
+fn text<T: ToString + ?Sized>(value: Option<&T>) -> Option<String> {
     value.map(ToString::to_string)
 }
 
@@ -369,13 +369,13 @@ impl CheckoutRecord {
             cancel_url: text(checkout.redirects.cancel.as_ref()),
             failure_url: text(checkout.redirects.failure.as_ref()),
             insurance_status: checkout.insurance.into(),
-            processor_deposit_payment_intent_id: checkout.deposit.payment_intent_id.clone(),
-            deposit_preauth_expires_at: checkout.deposit.preauth_expires_at.map(Into::into),
-            deposit_invoice_id: checkout.deposit.invoice_id.clone(),
-            deposit_timestamp: checkout.deposit.captured_at.map(Into::into),
+            processor_deposit_payment_intent_id: text(checkout.deposit.payment_intent_id()),
+            deposit_preauth_expires_at: checkout.deposit.hold().map(|hold| hold.expires_at.into()),
+            deposit_invoice_id: text(checkout.deposit.invoice_id()),
+            deposit_timestamp: checkout.deposit.captured_at().map(Into::into),
             lease_document_id: checkout.lease_document_id.clone(),
-            recurring_payment_status: checkout.recurring.status.into(),
-            processor_subscription_id: checkout.recurring.subscription_id.clone(),
+            recurring_payment_status: checkout.recurring.billing.status().into(),
+            processor_subscription_id: text(checkout.recurring.billing.subscription_id()),
             recurring_payment_method: method.map(Into::into),
             recurring_payment_method_id: method.map(|method| method.id.clone()),
             payment_failure_count: Some(checkout.recurring.failure_count)

@@ -4,7 +4,8 @@ use lessor_domain::access::Mode;
 use lessor_domain::checkout::Lifecycle;
 use lessor_domain::ids::{CheckoutPubId, LeaseTermRef};
 use lessor_domain::ports::JobSubject;
-use lessor_domain::services::{Error, checkouts, sandbox};
+use lessor_domain::services::{Error, checkouts};
+use lessor_domain::workers::sandbox;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -83,7 +84,7 @@ pub(super) async fn update(
                 let ctx = runner.context(runner.state.ports.clock.now());
                 let played = runner.state.sandbox().move_to(&ctx, id, target).await?;
                 // Where a worker was quicker its work is waited for, as with a live key.
-                if !sandbox::waits_for_provider(played.lifecycle()) {
+                if !played.lifecycle().is_at_provider() {
                     settle(&runner.state, JobSubject::Checkout(id)).await;
                 }
             }

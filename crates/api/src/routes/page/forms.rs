@@ -5,7 +5,7 @@
 
 use lessor_domain::access::Mode;
 use lessor_domain::address::Country;
-use lessor_domain::checkout::{Lifecycle, PaymentMethod};
+use lessor_domain::checkout::{EventKind, PaymentMethod};
 use lessor_domain::text::Line;
 use maud::{Markup, html};
 
@@ -136,48 +136,46 @@ pub(super) fn of(
     let filling = Filling { entered, notice };
     let checkout = &visit.checkout;
     let is_sandbox = checkout.mode == Mode::Sandbox;
-    match checkout.lifecycle() {
-        Lifecycle::Created | Lifecycle::ProfilePending => profile(visit, place, &filling),
-        Lifecycle::IdentityRequired if is_sandbox => {
+    let Some(next) = checkout.lifecycle().next() else {
+        return html! {};
+    };
+    match next {
+        EventKind::Opened | EventKind::ProfileCompleted => profile(visit, place, &filling),
+        EventKind::IdentityRequested if is_sandbox => {
             button(place, "identity", "Start the verification")
         }
-        Lifecycle::IdentityVerifying if is_sandbox => {
+        EventKind::IdentitySubmitted if is_sandbox => {
             button(place, "identity-submit", "Hand in my documents")
         }
-        Lifecycle::IdentityRequired | Lifecycle::IdentityVerifying => not_here(
+        EventKind::IdentityRequested | EventKind::IdentitySubmitted => not_here(
             "Your identity is confirmed on the verifier's own page, which this page cannot open yet.",
         ),
-        Lifecycle::ShippingAddressPending => shipping(visit, place, &filling),
-        Lifecycle::PickupLocationPending => pickup(visit, place, &filling),
-        Lifecycle::LeaseReviewPending if checkout.term.is_none() => term(visit, place, &filling),
-        Lifecycle::LeaseReviewPending => button(place, "accept", "Accept these terms"),
-        Lifecycle::DepositPending | Lifecycle::DepositFailed if is_sandbox => html! {
+        EventKind::ShippingAddressGiven => shipping(visit, place, &filling),
+        EventKind::PickupLocationGiven => pickup(visit, place, &filling),
+        EventKind::LeaseAccepted if checkout.term.is_none() => term(visit, place, &filling),
+        EventKind::LeaseAccepted => button(place, "accept", "Accept these terms"),
+        EventKind::DepositSubmitted if is_sandbox => html! {
             p { "The sandbox's test card is used." }
             (button(place, "deposit", "Authorize the deposit"))
         },
-        Lifecycle::RecurringPaymentMethodPending if is_sandbox => html! {
+        EventKind::PaymentMethodSaved if is_sandbox => html! {
             @match &checkout.recurring.method {
                 Some(method) => p { "Your deposit was authorized with " strong { (card(method)) } "." },
                 None => p { "The sandbox's test card is used." },
             }
             (button(place, "payment-method", "Use this card every month"))
         },
-        Lifecycle::DepositPending
-        | Lifecycle::DepositFailed
-        | Lifecycle::RecurringPaymentMethodPending => not_here(
+        EventKind::DepositSubmitted | EventKind::PaymentMethodSaved => not_here(
             "Cards are entered in the payment processor's own form, which this page cannot show yet.",
         ),
-        Lifecycle::DocumentsPending
-            if checkout.lease_document_id.is_some() && checkout.signed_at.is_none() =>
-        {
-            sign(visit, place)
-        }
-        Lifecycle::CaptureFailed => {
+        EventKind::DocumentsSigned if !words::is_moving(checkout) => sign(visit, place),
+        EventKind::CaptureRetried => {
             button(place, "retry-capture", "Try to charge the deposit again")
         }
         _ if words::is_moving(checkout) => html! {
             p { a href=(place.path()) { "Look again" } }
         },
+        // Somebody else's to do.
         _ => html! {},
     }
 }

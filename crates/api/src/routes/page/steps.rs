@@ -5,8 +5,8 @@ use lessor_domain::checkout::{Checkout, Lifecycle, PaymentMethod};
 use lessor_domain::ids::{CheckoutPubId, IdError};
 use lessor_domain::ports::{Answer, Call, JobSubject, StoreError, UnitOfWork};
 use lessor_domain::services::Error;
-use lessor_domain::services::delivery::processor_customer;
 use lessor_domain::services::journey::Page;
+use lessor_domain::workers::jobs::processor_customer;
 
 use super::fields::Fields;
 use crate::settle::settle;
@@ -105,10 +105,7 @@ impl Step {
         entered: &Fields,
         method: Option<PaymentMethod>,
     ) -> Result<(), Error> {
-        let page = Page {
-            now: state.ports.clock.now(),
-            ids: &*state.ports.ids,
-        };
+        let page = Page::new(state.ports.clock.now(), &*state.ports.ids);
         let refused = |param: &'static str| move |error: IdError| Error::invalid(param, error);
         match self {
             Self::Open => page.open(work, checkout).await?,
@@ -184,7 +181,7 @@ impl Step {
         let asks = checkout.lifecycle() == Lifecycle::RecurringPaymentMethodPending
             && checkout.mode == Mode::Sandbox;
         if !asks {
-            return Ok(checkout.recurring.method);
+            return Ok(checkout.recurring.method.clone());
         }
         let customer = view
             .customers()
@@ -199,7 +196,11 @@ impl Step {
             first_tried_at: now,
             now,
         };
-        let known = checkout.recurring.method.map(|method| method.id);
+        let known = checkout
+            .recurring
+            .method
+            .as_ref()
+            .map(|method| method.id.clone());
         let customer = processor_customer(&customer, checkout.mode);
         let processor = &state.ports.providers.of(checkout.mode).processor;
         match processor.payment_method(&call, &customer, known).await? {

@@ -88,7 +88,7 @@ pub(super) fn checkout(
 
 fn steps(visit: &Visit) -> Markup {
     let progress = visit.checkout.progress();
-    let current = words::step(visit.checkout.lifecycle());
+    let current = visit.checkout.lifecycle().step().map(usize::from);
     html! {
         @if let Some(current) = current {
             ol.steps aria-label="Steps" {

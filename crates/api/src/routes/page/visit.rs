@@ -7,7 +7,7 @@ use lessor_domain::ids::LeaseTermPubId;
 use lessor_domain::organization::{Organization, PickupLocation};
 use lessor_domain::ports::{StoreError, UnitOfWork, VariantSelection};
 use lessor_domain::pricing::Quote;
-use lessor_domain::services::checkouts::{quote_of, takes_a_term};
+use lessor_domain::services::checkouts::quote_of;
 use lessor_domain::services::{Error, pricing};
 
 /// A checkout with all that its page shows.
@@ -42,7 +42,7 @@ impl Visit {
         let quote = quote_of(work, &checkout).await?;
         let asks_for_a_term = checkout.term.is_none()
             && checkout.lifecycle() == Lifecycle::LeaseReviewPending
-            && takes_a_term(&checkout);
+            && checkout.takes_a_term();
         let terms = if asks_for_a_term {
             Self::terms(work, &checkout, &organization).await?
         } else {
