@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::jobs::{Delivered, Deliverer, processor_customer};
+use super::jobs::{Delivered, Deliverer};
 use crate::access::{Mode, Permission};
 use crate::address::{Address, AddressError};
 use crate::catalog::StockTaken;
@@ -20,7 +20,7 @@ use crate::checkout::{
 use crate::customer::{CreditStatus, IdentityStatus, Profile};
 use crate::fulfillment::{Carrier, EventOrigin, Reported, TrackingNumber, TrackingStatus};
 use crate::ids::CheckoutPubId;
-use crate::ports::{Answer, Call, Doubt, JobFilter, JobSubject, StoreError, Timer, UnitOfWork};
+use crate::ports::{Doubt, JobFilter, JobSubject, StoreError, Timer, UnitOfWork};
 use crate::services::fulfillment::{self, TrackingView};
 use crate::services::journey::Page;
 use crate::services::moving::{self, Due};
@@ -408,7 +408,9 @@ impl Sandbox {
             return self.report(ctx, id, delivered).await;
         }
         let method = match next {
-            Some(EventKind::PaymentMethodSaved) => Some(self.payment_method(&checkout).await?),
+            Some(EventKind::PaymentMethodSaved) => {
+                Some(self.deliverer.payment_method(&checkout).await?)
+            }
             _ => None,
         };
         let mut uow = self.deliverer.database.begin().await?;
@@ -461,32 +463,6 @@ impl Sandbox {
         Err(Error::Provider(Doubt::unreachable(
             "another worker has been at the same step for too long",
         )))
-    }
-
-    async fn payment_method(&self, checkout: &Checkout) -> Result<PaymentMethod, Error> {
-        let mut view = self.deliverer.database.read().await?;
-        let customer = moving::customer_of(view.as_mut(), checkout).await?;
-        drop(view);
-        let now = self.deliverer.clock.now();
-        let call = Call {
-            mode: checkout.mode,
-            idempotency_key: format!("paymentMethod-{}", checkout.id),
-            first_tried_at: now,
-            now,
-        };
-        let processor = &self.deliverer.providers.of(checkout.mode).processor;
-        let known = checkout
-            .recurring
-            .method
-            .as_ref()
-            .map(|method| method.id.clone());
-        match processor
-            .payment_method(&call, &processor_customer(&customer, checkout.mode), known)
-            .await?
-        {
-            Answer::Done(method) => Ok(method),
-            Answer::Refused(refusal) => Err(Error::rule(refusal.message)),
-        }
     }
 
     fn report_of(&self, ctx: &Context<'_>, status: TrackingStatus) -> Reported {

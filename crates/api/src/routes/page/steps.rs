@@ -3,10 +3,9 @@
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{Checkout, Lifecycle, PaymentMethod};
 use lessor_domain::ids::{CheckoutPubId, IdError};
-use lessor_domain::ports::{Answer, Call, JobSubject, StoreError, UnitOfWork};
+use lessor_domain::ports::{JobSubject, UnitOfWork};
 use lessor_domain::services::Error;
 use lessor_domain::services::journey::Page;
-use lessor_domain::workers::jobs::processor_customer;
 
 use super::fields::Fields;
 use crate::settle::settle;
@@ -183,30 +182,8 @@ impl Step {
         if !asks {
             return Ok(checkout.recurring.method.clone());
         }
-        let customer = view
-            .customers()
-            .get(checkout.customer_id)
-            .await?
-            .ok_or(Error::Store(StoreError::Missing("customer")))?;
         drop(view);
-        let now = state.ports.clock.now();
-        let call = Call {
-            mode: checkout.mode,
-            idempotency_key: format!("paymentMethod-{}", checkout.id),
-            first_tried_at: now,
-            now,
-        };
-        let known = checkout
-            .recurring
-            .method
-            .as_ref()
-            .map(|method| method.id.clone());
-        let customer = processor_customer(&customer, checkout.mode);
-        let processor = &state.ports.providers.of(checkout.mode).processor;
-        match processor.payment_method(&call, &customer, known).await? {
-            Answer::Done(method) => Ok(Some(method)),
-            Answer::Refused(refusal) => Err(Error::rule(refusal.message)),
-        }
+        state.deliverer().payment_method(&checkout).await.map(Some)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Calling whom a job asks for, outside of any unit of work.
 
 use crate::access::Mode;
-use crate::checkout::{Checkout, Deposit, Effect, Event, Hold, Lifecycle};
+use crate::checkout::{Checkout, Deposit, Effect, Event, Hold, Lifecycle, PaymentMethod};
 use crate::customer::{Customer, IdentityStatus};
 use crate::money::Money;
 use crate::ports::{
@@ -22,8 +22,7 @@ fn text(line: Option<&crate::text::Line>) -> Option<String> {
 }
 
 /// The customer, as the processor is told of it.
-#[must_use]
-pub fn processor_customer(customer: &Customer, mode: Mode) -> ProcessorCustomer {
+fn processor_customer(customer: &Customer, mode: Mode) -> ProcessorCustomer {
     let profile = &customer.profile;
     let name: Vec<String> = [
         text(profile.first_name.as_ref()),
@@ -67,6 +66,35 @@ pub(super) fn must<T>(answer: Answer<T>) -> Result<T, Setback> {
 }
 
 impl Deliverer {
+    /// The method that is to pay every month, as the processor knows it: the one that the deposit
+    /// was authorized with, else one that the customer is to name, which a simulated processor and
+    /// the processor's sandbox choose themselves. Asked outside of any unit of work, under a key
+    /// for each card.
+    ///
+    /// # Errors
+    /// [`Error::Rule`] with the processor's words when it refuses; [`Error::Provider`] in doubt.
+    pub async fn payment_method(&self, checkout: &Checkout) -> Result<PaymentMethod, Error> {
+        let mut view = self.database.read().await?;
+        let customer = moving::customer_of(view.as_mut(), checkout).await?;
+        drop(view);
+        let known = checkout.recurring.method.as_ref();
+        let known = known.map(|method| method.id.clone());
+        let card = known.as_deref().unwrap_or("new");
+        let now = self.clock.now();
+        let call = Call {
+            mode: checkout.mode,
+            idempotency_key: format!("paymentMethod-{}-{card}", checkout.id),
+            first_tried_at: now,
+            now,
+        };
+        let processor = &self.providers.of(checkout.mode).processor;
+        let customer = processor_customer(&customer, checkout.mode);
+        match processor.payment_method(&call, &customer, known).await? {
+            Answer::Done(method) => Ok(method),
+            Answer::Refused(refusal) => Err(Error::rule(refusal.message)),
+        }
+    }
+
     /// Calls whom the job asks for, outside of any unit of work.
     pub(super) async fn perform(&self, job: &Job) -> Result<Change, Setback> {
         match job.new.subject {

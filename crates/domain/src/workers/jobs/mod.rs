@@ -9,8 +9,6 @@ mod call;
 mod push;
 mod record;
 
-pub use call::processor_customer;
-
 use std::sync::Arc;
 use std::time::Duration;
 
