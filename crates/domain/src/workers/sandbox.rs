@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::jobs::{Delivered, Deliverer};
 use crate::access::{Mode, Permission};
-use crate::address::{Address, AddressError};
+use crate::address::{Address, AddressError, Country};
 use crate::catalog::StockTaken;
 use crate::checkout::{
     Actor, Applied, Checkout, Circumstances, Event, EventKind, Lifecycle, PaymentMethod, Refusal,
@@ -67,14 +67,22 @@ const PLACES: [(&str, &str, Option<&str>, &str, &str); 10] = [
     ("1 Sandbox Street", "Sydney", Some("NSW"), "2000", "AU"),
 ];
 
-/// Where a sandbox customer lives who has not said so: where the organization serves them.
-async fn sample_address(uow: &mut dyn UnitOfWork, checkout: &Checkout) -> Result<Address, Error> {
+/// Where a sandbox customer lives who has not said so: in their own country, where they have said
+/// that much, and where the organization serves them.
+async fn sample_address(
+    uow: &mut dyn UnitOfWork,
+    checkout: &Checkout,
+    country: Option<Country>,
+) -> Result<Address, Error> {
     let organization = uow
         .organizations()
         .get(checkout.organization_id)
         .await?
         .ok_or(Error::Store(StoreError::Missing("organization")))?;
-    for (street, city, state, zip, country) in PLACES {
+    for (street, city, state, zip, place) in PLACES {
+        let place: Country = place
+            .parse()
+            .map_err(|error: AddressError| Error::rule(error.to_string()))?;
         let address = Address {
             first_name: None,
             last_name: None,
@@ -84,12 +92,11 @@ async fn sample_address(uow: &mut dyn UnitOfWork, checkout: &Checkout) -> Result
             city: line(city)?,
             state: state.map(line).transpose()?,
             zip: line(zip)?,
-            country: country
-                .parse()
-                .map_err(|error: AddressError| Error::rule(error.to_string()))?,
+            country: place,
             phone: None,
         };
-        if organization.service_area.serves(&address).is_ok() {
+        let is_at_home = country.is_none_or(|country| country == place);
+        if is_at_home && organization.service_area.serves(&address).is_ok() {
             return Ok(address);
         }
     }
@@ -98,19 +105,14 @@ async fn sample_address(uow: &mut dyn UnitOfWork, checkout: &Checkout) -> Result
     ))
 }
 
-/// Who a sandbox customer is who has not said so.
-fn sample_profile(address: Address) -> Result<Profile, Error> {
-    Ok(Profile {
-        first_name: Some(line("Sandbox")?),
-        last_name: Some(line("Customer")?),
-        address1: Some(address.address1),
-        address2: None,
-        city: Some(address.city),
-        state: address.state,
-        zip: Some(address.zip),
-        country: Some(address.country),
-        phone: None,
-    })
+/// An address is one thing: half of the customer's and half of another is no place.
+fn live_at(profile: &mut Profile, address: Address) {
+    profile.address1 = Some(address.address1);
+    profile.address2 = None;
+    profile.city = Some(address.city);
+    profile.state = address.state;
+    profile.zip = Some(address.zip);
+    profile.country = Some(address.country);
 }
 
 /// A tracking number of a carrier's form that is nobody's.
@@ -270,8 +272,12 @@ async fn play(
                 return done(page.complete_profile(uow, checkout).await);
             }
             let mut profile = known;
-            let address = sample_address(uow, checkout).await?;
-            profile.fill_from(sample_profile(address)?);
+            if profile.address().is_none() {
+                let address = sample_address(uow, checkout, profile.country).await?;
+                live_at(&mut profile, address);
+            }
+            profile.first_name = profile.first_name.or(Some(line("Sandbox")?));
+            profile.last_name = profile.last_name.or(Some(line("Customer")?));
             return done(page.give_profile(uow, checkout, profile).await);
         }
         EventKind::IdentityRequested => return done(page.request_identity(uow, checkout).await),
@@ -283,7 +289,7 @@ async fn play(
             let profile = moving::customer_of(uow, checkout).await?.profile.address();
             let address = match checkout.served_address(profile.as_ref()) {
                 Some(address) => address.clone(),
-                None => sample_address(uow, checkout).await?,
+                None => sample_address(uow, checkout, None).await?,
             };
             return done(page.give_shipping_address(uow, checkout, address).await);
         }

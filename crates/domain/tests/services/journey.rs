@@ -1,10 +1,13 @@
 //! From the order to the lease, the return and every refusal.
 
 use lessor_domain::checkout::{Actor, InsuranceStatus, Lifecycle, RecurringPaymentStatus};
+use lessor_domain::customer::Profile;
 use lessor_domain::customer::{CreditStatus, IdentityStatus};
-use lessor_domain::ports::Database;
+use lessor_domain::ids::IdRef;
+use lessor_domain::ports::{Clock as _, Database};
 use lessor_domain::services::Error;
 use lessor_domain::services::checkouts::{cancel_checkout, choose_term, move_to};
+use lessor_domain::services::organizations::{UpdateOrganization, update_organization};
 use lessor_domain::testing::Reply;
 use lessor_domain::time::add_months;
 
@@ -140,7 +143,7 @@ async fn another_term_can_be_chosen_before_the_deposit_only() {
             uow.as_mut(),
             &world.ctx(),
             order.id,
-            lessor_domain::ids::IdRef::Public(two_years.id),
+            IdRef::Public(two_years.id),
         )
         .await;
         uow.commit().await.unwrap();
@@ -160,7 +163,7 @@ async fn another_term_can_be_chosen_before_the_deposit_only() {
         uow.as_mut(),
         &world.ctx(),
         order.id,
-        lessor_domain::ids::IdRef::Number(one_year.lease_term_id),
+        IdRef::Number(one_year.lease_term_id),
     )
     .await;
     assert!(matches!(refused, Err(Error::Rule { .. })), "{refused:?}");
@@ -228,4 +231,67 @@ async fn operators_are_told_what_is_possible() {
         panic!("{refused:?}")
     };
     assert!(message.contains("cancelled"), "{message}");
+}
+
+/// Played steps are the page's own: who has said nothing is given a name and a place to live, where
+/// the organization serves them and in the country that they have named.
+#[tokio::test]
+async fn who_has_no_profile_gets_the_sandboxs() {
+    for (country, area, zip) in [
+        (None, "US", "94105"),
+        (None, "US-TX,DE", "78701"),
+        (Some("DE"), "US,DE", "10115"),
+        (Some("CA"), "", "M5H 2N2"),
+    ] {
+        let world = World::new().await;
+        let mut uow = world.begin().await;
+        let update = UpdateOrganization {
+            service_area: Some(area.parse().unwrap()),
+            ..UpdateOrganization::default()
+        };
+        let organization = IdRef::Public(world.organization.pub_id);
+        let now = world.clock.now();
+        update_organization(uow.as_mut(), world.ids.as_ref(), now, organization, update)
+            .await
+            .unwrap();
+        uow.commit().await.unwrap();
+        let (order, _) = world
+            .try_order("a@example.com", |input| {
+                let customer = input.customer.as_mut().unwrap();
+                customer.profile = Profile::default();
+                customer.profile.country = country.map(|country| country.parse().unwrap());
+            })
+            .await
+            .unwrap();
+        let order = world.advance(&order, Lifecycle::LeaseReviewPending).await;
+        let mut view = world.begin().await;
+        let customer = view.customers().get(order.customer_id).await.unwrap();
+        let profile = customer.unwrap().profile;
+        assert!(profile.is_complete());
+        assert_eq!(profile.zip.as_ref().unwrap().as_str(), zip);
+        let shipped_to = order.shipping.address.as_ref().unwrap();
+        assert_eq!(shipped_to.zip.as_str(), zip);
+    }
+}
+
+/// A place that nobody of the sandbox's lives in is the caller's to name.
+#[tokio::test]
+async fn who_lives_nowhere_that_is_known_is_asked_for_an_address() {
+    let world = World::new().await;
+    let (order, _) = world
+        .try_order("a@example.com", |input| {
+            let customer = input.customer.as_mut().unwrap();
+            customer.profile = Profile::default();
+            customer.profile.country = "JP".parse().ok();
+        })
+        .await
+        .unwrap();
+    let refused = world
+        .sandbox()
+        .advance(&world.ctx(), order.id, Lifecycle::LeaseReviewPending)
+        .await
+        .unwrap_err();
+    assert!(refused.to_string().contains("profile"), "{refused}");
+    let after = world.read(order.id).await;
+    assert_eq!(after.lifecycle(), Lifecycle::ProfilePending);
 }
