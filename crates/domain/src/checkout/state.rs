@@ -450,7 +450,8 @@ impl Lifecycle {
     }
 }
 
-/// Where a checkout stands and stood before: it moves by [`Checkout::apply`] alone.
+/// Where a checkout stands and stood before: it moves by
+/// [`Checkout::apply`](super::Checkout::apply) alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]

@@ -594,7 +594,7 @@ pub(crate) async fn set_term(
 }
 
 /// Moves the checkout to the state as an operator can; the same state again changes
-/// nothing. Whatever else a sandbox key may do is [`sandbox`](super::sandbox)'s.
+/// nothing. Whatever else a sandbox key may do is the [sandbox](crate::workers::sandbox)'s.
 ///
 /// # Errors
 /// [`Error::Rule`] naming the states that are possible now.

@@ -179,7 +179,8 @@ mod tests {
 
     #[test]
     fn no_lease_becomes_active_without_a_price_a_term_or_a_request() {
-        let without: [(fn(&mut Snapshot), &str); 3] = [
+        type Change = fn(&mut Snapshot);
+        let without: [(Change, &str); 3] = [
             (|it| it.quote = None, "price"),
             (|it| it.term = None, "term"),
             (
