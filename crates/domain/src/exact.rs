@@ -21,6 +21,7 @@ const MAX_INTEGER_DIGITS: i64 = 20;
 /// assert_eq!(round_half_away_from_zero(1, 0), None);
 /// ```
 #[must_use]
+#[inline]
 pub fn round_half_away_from_zero(numerator: i128, denominator: i128) -> Option<i128> {
     let quotient = numerator.checked_div(denominator)?;
     let remainder = numerator.checked_rem(denominator)?;

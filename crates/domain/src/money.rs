@@ -206,6 +206,7 @@ pub struct Money {
 impl Money {
     /// An amount in minor units.
     #[must_use]
+    #[inline]
     pub const fn from_minor(minor: i64, currency: Currency) -> Self {
         Self { minor, currency }
     }
@@ -219,6 +220,7 @@ impl Money {
     /// The largest amount that a request may carry in a currency: 999,999,999.99, without the
     /// decimals that the currency does not have.
     #[must_use]
+    #[inline]
     pub fn largest_amount(currency: Currency) -> Self {
         let minor = MAX_AMOUNT.checked_div(currency.ten_thousandths());
         Self::from_minor(minor.unwrap_or(MAX_AMOUNT), currency)
@@ -242,12 +244,14 @@ impl Money {
 
     /// The amount in minor units.
     #[must_use]
+    #[inline]
     pub const fn minor(self) -> i64 {
         self.minor
     }
 
     /// The currency.
     #[must_use]
+    #[inline]
     pub const fn currency(self) -> Currency {
         self.currency
     }
@@ -268,6 +272,7 @@ impl Money {
     ///
     /// # Errors
     /// [`MoneyError`] when the currencies differ or the sum does not fit.
+    #[inline]
     pub fn checked_add(self, other: Self) -> Result<Self, MoneyError> {
         self.same_currency(other)?;
         self.with_minor(self.minor.checked_add(other.minor))
@@ -277,6 +282,7 @@ impl Money {
     ///
     /// # Errors
     /// [`MoneyError`] when the currencies differ or the difference does not fit.
+    #[inline]
     pub fn checked_sub(self, other: Self) -> Result<Self, MoneyError> {
         self.same_currency(other)?;
         self.with_minor(self.minor.checked_sub(other.minor))
@@ -286,6 +292,7 @@ impl Money {
     ///
     /// # Errors
     /// [`MoneyError::Overflow`] when the product does not fit.
+    #[inline]
     pub fn checked_mul(self, times: u32) -> Result<Self, MoneyError> {
         self.with_minor(self.minor.checked_mul(i64::from(times)))
     }
@@ -303,6 +310,7 @@ impl Money {
     ///
     /// # Errors
     /// [`MoneyError::CurrencyMismatch`] when the currencies differ.
+    #[inline]
     pub fn checked_min(self, other: Self) -> Result<Self, MoneyError> {
         self.same_currency(other)?;
         Ok(Self::from_minor(self.minor.min(other.minor), self.currency))
@@ -337,6 +345,7 @@ impl Money {
     }
 
     /// Refuses an amount of another currency.
+    #[inline]
     pub(crate) fn same_currency(self, other: Self) -> Result<(), MoneyError> {
         if self.currency == other.currency {
             Ok(())

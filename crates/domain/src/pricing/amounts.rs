@@ -7,11 +7,13 @@ use crate::percentage::Percentage;
 pub(super) const WHOLE: u32 = 100 * Percentage::SCALE;
 
 /// Refuses an input that is negative or above what a request may carry.
+#[inline]
 pub(super) fn check_amount(figure: &'static str, amount: Money) -> Result<(), PricingError> {
     check_up_to(figure, amount, Money::largest_amount(amount.currency()))
 }
 
 /// Refuses an amount that is not from 0 to `max`, which is of its currency.
+#[inline]
 pub(super) fn check_up_to(
     figure: &'static str,
     amount: Money,
@@ -56,6 +58,7 @@ pub(super) fn check_sum(
 }
 
 /// `amount × part / of`, rounded to a minor unit.
+#[inline]
 pub(super) fn share(amount: Money, part: u32, of: u32) -> Result<Money, PricingError> {
     i128::from(amount.minor())
         .checked_mul(i128::from(part))
@@ -66,6 +69,7 @@ pub(super) fn share(amount: Money, part: u32, of: u32) -> Result<Money, PricingE
 }
 
 /// Money of a count of minor units.
+#[inline]
 pub(super) fn money(minor: u64, currency: Currency) -> Result<Money, PricingError> {
     i64::try_from(minor)
         .map(|minor| Money::from_minor(minor, currency))

@@ -24,6 +24,7 @@ pub(super) struct BasePayment {
 
 impl BasePayment {
     /// The payment at a rate, rounded to a minor unit.
+    #[inline]
     pub(super) fn at(&self, rate: Rate) -> Result<u64, PricingError> {
         match rate {
             Rate::MoneyFactor(factor) => self.level(factor, 1, 1).ok_or(PricingError::OVERFLOW),
@@ -32,6 +33,7 @@ impl BasePayment {
     }
 
     /// The payment at a monthly discount, rounded to a minor unit.
+    #[inline]
     pub(super) fn at_discount(&self, discount: Discount) -> Result<u64, PricingError> {
         self.constant_yield_fast(discount)
             .or_else(|| self.constant_yield_exact(discount, 1, 1))
@@ -49,6 +51,7 @@ impl BasePayment {
     }
 
     /// `((C − R)/n + (C + R)·f) · scale/of`, as one fraction of integers.
+    #[inline]
     fn level(&self, factor: MoneyFactor, scale: u32, of: u32) -> Option<u64> {
         let months = i128::from(self.term.get());
         let cost = i128::from(self.capitalized_cost);
