@@ -1,16 +1,14 @@
-//! Invoices of subscriptions: made, charged, charged again.
+//! Invoices of subscriptions: made, and finalized.
 
 use serde_json::{Value, json};
 
-use crate::cards::{Decline, Use};
-use crate::payments;
+use crate::collection::{self, Attempt};
 use crate::schedule::What;
 use crate::store::{World, list, number, text};
+use crate::terms;
 
 /// How long an invoice of a new period waits before it is finalized, seconds.
 const DRAFT: i64 = 3_600;
-/// When an unpaid invoice is charged again, seconds after the try before.
-const RETRIES: [i64; 3] = [3 * 86_400, 5 * 86_400, 7 * 86_400];
 
 /// A period of a subscription that is to be paid.
 pub(crate) struct Period {
@@ -31,109 +29,36 @@ pub(crate) fn first_invoice(world: &mut World, subscription: &Value, period: &Pe
 pub(crate) fn next_invoice(world: &mut World, subscription: &Value, period: &Period) {
     let id = new_invoice(world, subscription, period, "subscription_cycle");
     world.set(text(subscription, "id"), json!({ "latest_invoice": id }));
-    world.schedule(world.now + DRAFT, What::Finalize, &id);
+    match text(&subscription["pause_collection"], "behavior") {
+        // "All invoices created before the resumes_at date are immediately marked as void."
+        "void" => collection::void(world, &id),
+        "mark_uncollectible" => collection::write_off(world, &id),
+        _ if keeps_drafts(subscription) => {
+            world.set(&id, json!({ "auto_advance": false }));
+        }
+        _ => world.schedule(world.now + DRAFT, What::Finalize, &id),
+    }
 }
 
-/// Finalizes a draft and charges it.
+/// Finalizes a draft and charges it, unless the subscription's invoices are left as they are.
 pub(crate) fn finalize(world: &mut World, id: &str) {
-    if is(world, id, "draft") && !has_ended(world, id) {
-        open(world, id);
-        let _paid = pay(world, id, None);
-    }
-}
-
-/// Charges an invoice that was not paid.
-pub(crate) fn retry(world: &mut World, id: &str) {
-    if is(world, id, "open") && !has_ended(world, id) {
-        let _paid = pay(world, id, None);
-    }
-}
-
-/// What the subscription's bank would say of a charge now.
-pub(crate) fn outlook(world: &World, subscription: &Value) -> Result<String, Option<Decline>> {
-    let method = paying(world, subscription).ok_or(None)?;
-    match payments::charge_of(world, &method) {
-        Use::Works => Ok(method),
-        Use::Declined(decline) => Err(Some(decline)),
-        Use::Authenticate => Err(Some(Decline::AUTHENTICATION_REQUIRED)),
-    }
-}
-
-/// Charges an open invoice, to this method or to the subscription's.
-pub(crate) fn pay(world: &mut World, id: &str, method: Option<&str>) -> Result<(), Decline> {
     let invoice = world.find("invoice", id).unwrap_or_default();
-    let subscription_id = subscription_of(&invoice).to_owned();
     let subscription = world
-        .find("subscription", &subscription_id)
+        .find("subscription", subscription_of(&invoice))
         .unwrap_or_default();
-    let outlook = match method {
-        None => outlook(world, &subscription),
-        Some(method) => match payments::charge_of(world, method) {
-            Use::Works => Ok(method.to_owned()),
-            Use::Declined(decline) => Err(Some(decline)),
-            Use::Authenticate => Err(Some(Decline::AUTHENTICATION_REQUIRED)),
-        },
-    };
-    let attempts = number(&invoice, "attempt_count") + 1;
-    let paying = paying(world, &subscription);
-    let intent_id = payment_of(world, &invoice, paying.as_deref());
-    match outlook {
-        Ok(method) => {
-            let intent = world.set(&intent_id, json!({ "payment_method": method }));
-            let charge = payments::charge(world, &intent, true, true);
-            let intent = world.set(
-                &intent_id,
-                json!({
-                    "status": "succeeded", "latest_charge": charge, "last_payment_error": null,
-                    "amount_received": intent["amount"]
-                }),
-            );
-            world.emit("payment_intent.succeeded", &intent);
-            let paid = world.set(
-                id,
-                json!({
-                    "status": "paid", "amount_paid": invoice["amount_due"], "amount_remaining": 0,
-                    "attempt_count": attempts, "attempted": true, "next_payment_attempt": null,
-                    "status_transitions": { "paid_at": world.now }
-                }),
-            );
-            settle_payment(world, id, "paid", number(&invoice, "amount_due"));
-            world.emit("invoice.paid", &paid);
-            world.emit("invoice.payment_succeeded", &paid);
-            become_status(world, &subscription_id, "active");
-            Ok(())
-        }
-        Err(decline) => {
-            let decline = decline.unwrap_or(Decline::GENERIC);
-            let intent = world.find("payment_intent", &intent_id).unwrap_or_default();
-            let charge = payments::failed_charge(world, &intent, decline);
-            let intent = world.set(
-                &intent_id,
-                json!({
-                    "status": "requires_payment_method", "latest_charge": charge,
-                    "last_payment_error": decline.member()
-                }),
-            );
-            world.emit("payment_intent.payment_failed", &intent);
-            let next = usize::try_from(attempts - 1)
-                .ok()
-                .and_then(|tries| RETRIES.get(tries))
-                .map(|pause| world.now + pause);
-            let first = invoice["billing_reason"] == "subscription_create";
-            let next = next.filter(|_| !first);
-            let failed = world.set(
-                id,
-                json!({ "attempt_count": attempts, "attempted": true, "next_payment_attempt": next }),
-            );
-            world.emit("invoice.payment_failed", &failed);
-            let status = if first { "incomplete" } else { "past_due" };
-            become_status(world, &subscription_id, status);
-            if let Some(at) = next {
-                world.schedule(at, What::Retry, id);
-            }
-            Err(decline)
-        }
+    let left = keeps_drafts(&subscription) || invoice["auto_advance"] == false;
+    if invoice["status"] == "draft" && !left && !terms::has_ended(&subscription) {
+        open(world, id);
+        let _paid = collection::pay(world, id, &Attempt::AUTOMATIC);
     }
+}
+
+/// Whether invoices of the subscription stay drafts: "no subsequent invoices will be
+/// attempted" of one that is `unpaid`, and those of one whose collection is paused so "remain
+/// in draft state and auto_advance is set to false".
+fn keeps_drafts(subscription: &Value) -> bool {
+    subscription["status"] == "unpaid"
+        || subscription["pause_collection"]["behavior"] == "keep_as_draft"
 }
 
 /// The subscription that made the invoice.
@@ -143,22 +68,16 @@ pub(crate) fn subscription_of(invoice: &Value) -> &str {
         .unwrap_or_default()
 }
 
-/// The subscription gets another status, and says so.
-pub(crate) fn become_status(world: &mut World, id: &str, status: &str) {
-    let before = world.find("subscription", id).unwrap_or_default();
-    let over = matches!(text(&before, "status"), "canceled" | "incomplete_expired");
-    if before["status"] != status && !over {
-        world.set(id, json!({ "status": status }));
-        world.emit_of("customer.subscription.updated", id);
-    }
-}
-
-fn paying(world: &World, subscription: &Value) -> Option<String> {
-    let own = subscription["default_payment_method"].as_str();
-    let customer = world.any(text(subscription, "customer"));
-    let usual = customer
-        .and_then(|customer| customer["invoice_settings"]["default_payment_method"].as_str());
-    own.or(usual).map(ToOwned::to_owned)
+/// The newest invoice of the subscription that is no draft any more.
+pub(crate) fn newest_finalized(world: &World, subscription: &str) -> Option<String> {
+    let invoices = world.all("invoice").iter().rev();
+    let mut finalized = invoices.filter(|invoice| {
+        subscription_of(invoice) == subscription
+            && matches!(text(invoice, "status"), "open" | "paid" | "uncollectible")
+    });
+    finalized
+        .next()
+        .map(|invoice| text(invoice, "id").to_owned())
 }
 
 fn new_invoice(world: &mut World, subscription: &Value, period: &Period, reason: &str) -> String {
@@ -174,7 +93,7 @@ fn new_invoice(world: &mut World, subscription: &Value, period: &Period, reason:
             "customer": subscription["customer"], "currency": subscription["currency"],
             "amount_due": period.amount, "amount_paid": 0, "amount_remaining": period.amount,
             "total": period.amount, "subtotal": period.amount, "attempt_count": 0,
-            "attempted": false, "billing_reason": reason, "collection_method": "charge_automatically",
+            "attempted": false, "auto_advance": true, "billing_reason": reason, "collection_method": "charge_automatically",
             "lines": { "object": "list", "has_more": false, "url": format!("/v1/invoices/{id}/lines"), "data": [{
                 "id": line, "object": "line_item", "amount": period.amount,
                 "currency": subscription["currency"], "metadata": subscription["metadata"],
@@ -191,13 +110,13 @@ fn new_invoice(world: &mut World, subscription: &Value, period: &Period, reason:
     id
 }
 
-fn open(world: &mut World, id: &str) {
+pub(crate) fn open(world: &mut World, id: &str) {
     let invoice = world.set(id, json!({ "status": "open" }));
     world.emit("invoice.finalized", &invoice);
 }
 
 /// The payment of an invoice, which stays the same from one try to the next.
-fn payment_of(world: &mut World, invoice: &Value, method: Option<&str>) -> String {
+pub(crate) fn payment_of(world: &mut World, invoice: &Value, method: Option<&str>) -> String {
     let id = text(invoice, "id");
     let known = world
         .all("invoice_payment")
@@ -234,7 +153,7 @@ fn payment_of(world: &mut World, invoice: &Value, method: Option<&str>) -> Strin
     intent_id
 }
 
-fn settle_payment(world: &mut World, invoice: &str, status: &str, amount: i64) {
+pub(crate) fn settle_payment(world: &mut World, invoice: &str, status: &str, amount: i64) {
     let known = world
         .all("invoice_payment")
         .iter()
@@ -243,17 +162,6 @@ fn settle_payment(world: &mut World, invoice: &str, status: &str, amount: i64) {
     if let Some(id) = known {
         world.set(&id, json!({ "status": status, "amount_paid": amount }));
     }
-}
-
-fn is(world: &World, id: &str, status: &str) -> bool {
-    world.any(id).is_some_and(|known| known["status"] == status)
-}
-
-fn has_ended(world: &World, invoice: &str) -> bool {
-    let invoice = world.any(invoice).cloned().unwrap_or_default();
-    world
-        .any(subscription_of(&invoice))
-        .is_some_and(|known| known["status"] == "canceled")
 }
 
 /// What a subscription costs each period.

@@ -5,13 +5,14 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::api::identity;
-use crate::api::payment_intents;
-use crate::cards::{self, Decline, Use};
+use crate::account;
+use crate::cards::{Decline, Occasion};
+use crate::collection::AfterRetries;
 use crate::fault::Rule;
-use crate::payments;
+use crate::pages::{Choice, Where};
+use crate::people::{self, Deed};
 use crate::state::{Shared, State};
-use crate::store::{World, text};
+use crate::store::World;
 use crate::webhooks::Webhooks;
 
 /// How long an authorization lasts, and how long search lags.
@@ -27,6 +28,14 @@ pub struct Settings {
     pub off_session_seconds: Option<i64>,
     /// Whether idempotency keys are forgotten after a day; they are at first.
     pub keys_expire: Option<bool>,
+    /// What becomes of a subscription when all retries of an invoice failed; it stays
+    /// `past_due` at first.
+    pub after_retries: Option<AfterRetries>,
+    /// Whether refunds are `pending` until they are settled; at first they succeed at once.
+    pub refunds_pend: Option<bool>,
+    /// Whether the messages of a request are delivered, taken or not, before it is answered;
+    /// they are not at first. The processor promises neither order.
+    pub messages_first: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -53,7 +62,29 @@ struct Decided {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Of {
+    #[serde(alias = "invoice", alias = "charge")]
     payment_intent: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Done {
+    subscription: String,
+    deed: Deed,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Settled {
+    refund: String,
+    failure: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Visit {
+    session: String,
+    choice: Choice,
 }
 
 #[derive(Deserialize)]
@@ -74,6 +105,7 @@ struct NewCard {
 struct CardOf {
     payment_method: String,
     decline: Option<String>,
+    occasion: Option<Occasion>,
 }
 
 /// Runs a command; answers a status and a body.
@@ -108,6 +140,10 @@ fn outcome(
         ("GET", "deliveries") => {
             return serde_json::to_value(&state.deliveries).map_err(|e| e.to_string());
         }
+        ("GET", path) if path.starts_with("accounts/") => {
+            let account = account::of(&state, path.trim_start_matches("accounts/"));
+            return serde_json::to_value(account).map_err(|e| e.to_string());
+        }
         ("GET", "counters") => return Ok(counters(state.world(live))),
         ("GET", path) => {
             let kind = path
@@ -127,24 +163,24 @@ fn outcome(
         ("DELETE", "webhooks") => state.webhooks = None,
         ("POST", "identity") => {
             let decided: Decided = read(body)?;
-            decide(
+            people::decide(
                 &mut state,
                 &decided.session,
                 &decided.status,
                 decided.error.as_deref(),
             )?;
         }
-        ("POST", "lapse") => lapse(&mut state, &read::<Of>(body)?.payment_intent)?,
+        ("POST", "lapse") => people::lapse(&mut state, &read::<Of>(body)?.payment_intent)?,
         ("POST", "disputes") => {
-            let id = contest(&mut state, &read::<Of>(body)?.payment_intent)?;
+            let id = people::contest(&mut state, &read::<Of>(body)?.payment_intent)?;
             return Ok(json!({ "dispute": id }));
         }
         ("POST", "disputes/close") => {
             let closed: Closed = read(body)?;
-            close(&mut state, &closed.dispute, &closed.status)?;
+            people::close(&mut state, &closed.dispute, &closed.status)?;
         }
         ("POST", "cards/new") => {
-            let id = new_card(&mut state, live, &read::<NewCard>(body)?.card)?;
+            let id = people::new_card(&mut state, live, &read::<NewCard>(body)?.card)?;
             return Ok(json!({ "paymentMethod": id }));
         }
         ("POST", "cards") => {
@@ -153,7 +189,23 @@ fn outcome(
                 None => None,
                 Some(name) => Some(Decline::named(name).ok_or("there is no such decline")?),
             };
-            card(&mut state, &of.payment_method, decline)?;
+            people::card(&mut state, &of.payment_method, of.occasion, decline)?;
+        }
+        ("POST", "subscriptions") => {
+            let done: Done = read(body)?;
+            people::do_to(&mut state, &done.subscription, &done.deed)?;
+        }
+        ("POST", "refunds") => {
+            let settled: Settled = read(body)?;
+            people::settle(&mut state, &settled.refund, settled.failure.as_deref())?;
+        }
+        ("POST", "pages") => {
+            let visit: Visit = read(body)?;
+            let to = match people::visit(&mut state, &visit.session, &visit.choice)? {
+                Where::Sent(url) => Some(url),
+                Where::Stays(_) => None,
+            };
+            return Ok(json!({ "to": to }));
         }
         _ => return Err("there is no such command".to_owned()),
     }
@@ -184,72 +236,11 @@ pub(crate) fn set(state: &mut State, settings: Settings) {
         rules.authorization_off_session = settings
             .off_session_seconds
             .unwrap_or(rules.authorization_off_session);
+        rules.after_retries = settings.after_retries.unwrap_or(rules.after_retries);
+        rules.refunds_pend = settings.refunds_pend.unwrap_or(rules.refunds_pend);
     }
+    state.messages_first = settings.messages_first.unwrap_or(state.messages_first);
     state.keys.expire = settings.keys_expire.unwrap_or(state.keys.expire);
-}
-
-/// The session is decided.
-pub(crate) fn decide(
-    state: &mut State,
-    session: &str,
-    status: &str,
-    error: Option<&str>,
-) -> Result<(), String> {
-    identity::decide(holding(state, session)?, session, status, error);
-    Ok(())
-}
-
-/// The authorization lapses now.
-pub(crate) fn lapse(state: &mut State, intent: &str) -> Result<(), String> {
-    payment_intents::lapse(holding(state, intent)?, intent);
-    Ok(())
-}
-
-/// The payment is contested; answers the dispute's id.
-pub(crate) fn contest(state: &mut State, intent: &str) -> Result<String, String> {
-    let world = holding(state, intent)?;
-    let charge = world
-        .any(intent)
-        .map(|known| text(known, "latest_charge").to_owned());
-    match charge.filter(|charge| !charge.is_empty()) {
-        Some(charge) => Ok(payments::contest(world, &charge)),
-        None => Err(format!("{intent} has no charge")),
-    }
-}
-
-/// The dispute is decided: `won` or `lost`.
-pub(crate) fn close(state: &mut State, dispute: &str, status: &str) -> Result<(), String> {
-    let world = holding(state, dispute)?;
-    let closed = world.set(dispute, json!({ "status": status }));
-    world.emit("charge.dispute.closed", &closed);
-    Ok(())
-}
-
-/// A payment method of the card, nobody's yet; answers its id.
-pub(crate) fn new_card(state: &mut State, live: bool, name: &str) -> Result<String, String> {
-    let card = cards::named(name).ok_or_else(|| format!("{name} is no card"))?;
-    let method = payments::new_method(state.world_mut(live), card);
-    Ok(text(&method, "id").to_owned())
-}
-
-/// From now on charges of the method are declined, or not any more.
-pub(crate) fn card(
-    state: &mut State,
-    method: &str,
-    decline: Option<Decline>,
-) -> Result<(), String> {
-    let card = holding(state, method)?
-        .cards
-        .get_mut(method)
-        .ok_or_else(|| format!("{method} is no card"))?;
-    card.charge = decline.map_or(Use::Works, Use::Declined);
-    Ok(())
-}
-
-fn holding<'a>(state: &'a mut State, id: &str) -> Result<&'a mut World, String> {
-    state
-        .world_of(id)
-        .ok_or_else(|| format!("there is no {id}"))
 }
 
 /// How many there are of what must not be there twice.

@@ -1,5 +1,7 @@
 //! The handle that tests hold.
 
+mod people;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -16,6 +18,7 @@ use crate::control::{self, Settings};
 use crate::events::Event;
 use crate::fault::Rule;
 use crate::journal::Recorded;
+use crate::people as acts;
 use crate::server;
 use crate::state::{Locked, Shared};
 use crate::webhooks::{self, Delivery, Webhooks};
@@ -26,10 +29,10 @@ use crate::webhooks::{self, Delivery, Webhooks};
 /// while a test blocks, and can be used from any runtime or none.
 #[derive(Debug)]
 pub struct Double {
-    shared: Arc<Shared>,
-    address: SocketAddr,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) address: SocketAddr,
+    pub(crate) stop: Option<oneshot::Sender<()>>,
+    pub(crate) thread: Option<JoinHandle<()>>,
 }
 
 impl Double {
@@ -60,6 +63,7 @@ impl Double {
         let clock = time.map_or(Clock::Running(TimeDelta::zero()), Clock::Standing);
         let (fresh, events) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared::new(clock, fresh));
+        shared.lock().serve_pages_at(&format!("http://{address}"));
         let (stop, stopped) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -161,7 +165,7 @@ impl Double {
         status: &str,
         error: Option<&str>,
     ) -> Result<(), String> {
-        control::decide(&mut self.lock(), session, status, error)
+        acts::decide(&mut self.lock(), session, status, error)
     }
 
     /// An authorization lapses before its time.
@@ -169,15 +173,16 @@ impl Double {
     /// # Errors
     /// When there is no such payment.
     pub fn lapse(&self, payment_intent: &str) -> Result<(), String> {
-        control::lapse(&mut self.lock(), payment_intent)
+        acts::lapse(&mut self.lock(), payment_intent)
     }
 
-    /// The customer's bank contests a payment; answers the dispute's id.
+    /// The customer's bank contests a payment, named by itself, by its charge or by the invoice
+    /// that it paid; answers the dispute's id.
     ///
     /// # Errors
-    /// When there is no such payment, or it was never charged.
+    /// When there is no such payment, or nothing of it is left to take back.
     pub fn dispute(&self, payment_intent: &str) -> Result<String, String> {
-        control::contest(&mut self.lock(), payment_intent)
+        acts::contest(&mut self.lock(), payment_intent)
     }
 
     /// A dispute ends: `won` or `lost`.
@@ -185,7 +190,7 @@ impl Double {
     /// # Errors
     /// When there is no such dispute.
     pub fn close_dispute(&self, dispute: &str, status: &str) -> Result<(), String> {
-        control::close(&mut self.lock(), dispute, status)
+        acts::close(&mut self.lock(), dispute, status)
     }
 
     /// A customer hands in a card in their browser: a payment method of this test card,
@@ -196,7 +201,7 @@ impl Double {
     /// # Errors
     /// When there is no such card.
     pub fn new_card(&self, live: bool, name: &str) -> Result<String, String> {
-        control::new_card(&mut self.lock(), live, name)
+        acts::new_card(&mut self.lock(), live, name)
     }
 
     /// From now on charges of a payment method are declined, or not any more.
@@ -204,7 +209,7 @@ impl Double {
     /// # Errors
     /// When there is no such payment method.
     pub fn decline(&self, payment_method: &str, decline: Option<Decline>) -> Result<(), String> {
-        control::card(&mut self.lock(), payment_method, decline)
+        acts::card(&mut self.lock(), payment_method, None, decline)
     }
 
     // --- what there is
@@ -328,7 +333,7 @@ impl Double {
         self.lock().deliveries.clone()
     }
 
-    fn lock(&self) -> Locked<'_> {
+    pub(crate) fn lock(&self) -> Locked<'_> {
         self.shared.lock()
     }
 }

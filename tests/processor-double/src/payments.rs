@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::cards::{self, Card, Decline, Use};
+use crate::disputes;
 use crate::error::ApiError;
 use crate::store::{World, number, text};
 
@@ -16,6 +17,9 @@ pub(crate) fn method(
         return Ok(new_method(world, card));
     }
     let method = world.named("payment_method", "payment_method", name)?;
+    if world.spent.contains(name) {
+        return Err(spent());
+    }
     match method["customer"].as_str() {
         Some(holder) if customer != Some(holder) => Err(ApiError::parameter(
             None,
@@ -27,6 +31,33 @@ pub(crate) fn method(
         )),
         _ => Ok(method),
     }
+}
+
+/// "Detachment is permanent and irreversible — once detached, a PaymentMethod can no longer
+/// be used for payments or re-attached to a Customer." One that was charged without being a
+/// customer's is used up in the same way.
+fn spent() -> ApiError {
+    let message = "The provided PaymentMethod was previously used with a PaymentIntent without \
+                   Customer attachment or was detached from a Customer. It may not be used again.";
+    ApiError::parameter(None, "payment_method", message)
+}
+
+/// Whether a payment or a setup can be confirmed: methods that send customers elsewhere have to
+/// know where to send them back, whichever method it is that pays. Without
+/// `automatic_payment_methods` those count that the account has, which are cards here.
+pub(crate) fn may_confirm(intent: &Value, params: &Value) -> Result<(), ApiError> {
+    let automatic = &intent["automatic_payment_methods"];
+    let redirects = automatic["enabled"] == true && automatic["allow_redirects"] != "never";
+    if !redirects || params["return_url"].is_string() {
+        return Ok(());
+    }
+    let message = "A `return_url` must be specified because this Payment Intent is configured to \
+                   automatically accept the payment methods enabled in the Dashboard, some of \
+                   which may require a full page redirect to succeed. If you do not want to accept \
+                   redirect-based payment methods, set `automatic_payment_methods[enabled]` to \
+                   `true` and `automatic_payment_methods[allow_redirects]` to `never` when creating \
+                   Setup Intents and Payment Intents.";
+    Err(ApiError::invalid(None, message))
 }
 
 /// A new payment method of this card, nobody's yet.
@@ -58,12 +89,23 @@ pub(crate) fn setup_of(world: &World, method: &str) -> Use {
         .map_or(Use::Works, |card| card.setup)
 }
 
-/// What becomes of charging the method.
-pub(crate) fn charge_of(world: &World, method: &str) -> Use {
+/// What becomes of charging the method, or of holding money on it.
+pub(crate) fn charge_of(world: &World, method: &str, off_session: bool, hold: bool) -> Use {
     world
         .cards
         .get(method)
-        .map_or(Use::Works, |card| card.charge)
+        .map_or(Use::Works, |card| card.charged(off_session, hold))
+}
+
+/// The customer authenticated the method; was it set up for later, some banks do not ask for
+/// them again.
+pub(crate) fn authenticated(world: &mut World, method: &str, kept: bool) {
+    if let Some(card) = world.cards.get_mut(method)
+        && kept
+        && card.learns
+    {
+        card.off_session = Some(Use::Works);
+    }
 }
 
 /// The charge of a payment that went well, captured or not.
@@ -88,12 +130,19 @@ pub(crate) fn charge(
         take(world, &id, number(intent, "amount"));
     }
     world.emit_of("charge.succeeded", &id);
+    let method = text(intent, "payment_method");
+    let kept = world
+        .any(method)
+        .is_some_and(|known| known["customer"].is_string());
+    if !kept {
+        world.spent.insert(method.to_owned());
+    }
     let contested = world
         .cards
         .get(text(intent, "payment_method"))
         .is_some_and(|card| card.contested);
     if contested && capture {
-        contest(world, &id);
+        disputes::open(world, &id);
     }
     id
 }
@@ -129,24 +178,6 @@ pub(crate) fn take(world: &mut World, charge: &str, amount: i64) {
         charge,
         json!({ "captured": true, "amount_captured": amount, "balance_transaction": id }),
     );
-}
-
-/// The holder's bank contests the charge; answers the dispute's id.
-pub(crate) fn contest(world: &mut World, charge: &str) -> String {
-    let known = world.any(charge).cloned().unwrap_or_default();
-    let id = world.new_id("dp");
-    let dispute = world.make(
-        "dispute",
-        &id,
-        json!({
-            "charge": charge, "payment_intent": known["payment_intent"],
-            "amount": known["amount"], "currency": known["currency"], "metadata": {},
-            "reason": "fraudulent", "status": "needs_response", "is_charge_refundable": false
-        }),
-    );
-    world.set(charge, json!({ "disputed": true }));
-    world.emit("charge.dispute.created", &dispute);
-    id
 }
 
 fn new_charge(world: &mut World, intent: &Value, capture_before: Value) -> String {

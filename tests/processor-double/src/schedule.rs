@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use crate::api::{payment_intents, subscriptions};
-use crate::billing;
+use crate::api::checkout_sessions;
 use crate::store::World;
+use crate::{billing, collection, intents, terms};
 
 /// What is to happen to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +19,10 @@ pub(crate) enum What {
     Finalize,
     /// An invoice that was not paid is charged again.
     Retry,
+    /// A subscription's invoices are collected again.
+    Collect,
+    /// A page for a customer closes.
+    Expire,
 }
 
 /// Something that is due.
@@ -56,11 +60,13 @@ impl World {
             self.due.pop();
             self.now = due.at;
             match due.what {
-                What::Lapse => payment_intents::lapse(self, &due.id),
-                What::Cycle => subscriptions::cycle(self, &due.id, due.at),
-                What::GiveUp => subscriptions::give_up(self, &due.id),
+                What::Lapse => intents::lapse(self, &due.id),
+                What::Cycle => terms::cycle(self, &due.id, due.at),
+                What::GiveUp => terms::give_up(self, &due.id),
                 What::Finalize => billing::finalize(self, &due.id),
-                What::Retry => billing::retry(self, &due.id),
+                What::Retry => collection::retry(self, &due.id),
+                What::Collect => terms::collect_again(self, &due.id, due.at),
+                What::Expire => checkout_sessions::lapse(self, &due.id),
             }
         }
         self.now = now;

@@ -18,11 +18,12 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::control;
 use crate::error::ApiError;
+use crate::events::Event;
 use crate::fault::{Fault, When};
 use crate::state::{Incoming, Prepared, Reply, Shared};
 use crate::store::merge;
+use crate::{control, hosted, webhooks};
 
 type Answered = Response<BoxBody<Bytes, io::Error>>;
 
@@ -84,6 +85,9 @@ async fn handle(request: Request<Body>, connection: u64, shared: Arc<Shared>) ->
         let (status, body) = control::run(&shared, parts.method.as_str(), command, query, &body);
         return Fate::Answered(respond(status, &body.to_string(), HeaderMap::new()));
     }
+    if let Some(session) = path.strip_prefix("/pay/") {
+        return page(&shared, parts.method.as_str(), session, &body).await;
+    }
     let raw = match parts.method.as_str() {
         "POST" => String::from_utf8_lossy(&body).into_owned(),
         _ => query.to_owned(),
@@ -109,8 +113,34 @@ async fn handle(request: Request<Body>, connection: u64, shared: Arc<Shared>) ->
     through(&shared, &incoming, &id, fault).await
 }
 
+/// A page for a customer.
+async fn page(shared: &Arc<Shared>, method: &str, session: &str, body: &[u8]) -> Fate {
+    if shared.lock().down {
+        return Fate::Reset;
+    }
+    let (shown, told) = {
+        let mut state = shared.lock();
+        let shown = hosted::serve(&mut state, method, session, body);
+        (shown, state.told_first())
+    };
+    webhooks::tell(shared, &told).await;
+    let mut headers = HeaderMap::new();
+    put(
+        &mut headers,
+        "content-type",
+        Some("text/html; charset=utf-8"),
+    );
+    put(&mut headers, "location", shown.location.as_deref());
+    Fate::Answered(respond(shown.status, &shown.body, headers))
+}
+
 /// The request's way through what goes wrong.
-async fn through(shared: &Shared, incoming: &Incoming, id: &str, fault: Option<Fault>) -> Fate {
+async fn through(
+    shared: &Arc<Shared>,
+    incoming: &Incoming,
+    id: &str,
+    fault: Option<Fault>,
+) -> Fate {
     let finish = |reply: Reply, headers: HeaderMap| {
         shared.lock().ended(id, &reply);
         Fate::Answered(answer(incoming, id, &reply, headers))
@@ -168,7 +198,10 @@ async fn through(shared: &Shared, incoming: &Incoming, id: &str, fault: Option<F
         Some(Fault::Hold) => shared.release.notified().await,
         _ => {}
     }
-    perform(shared, incoming, id, fault, &prepared)
+    let mut told = Vec::new();
+    let fate = perform(shared, incoming, id, fault, &prepared, &mut told);
+    webhooks::tell(shared, &told).await;
+    fate
 }
 
 fn perform(
@@ -177,6 +210,7 @@ fn perform(
     id: &str,
     fault: Option<Fault>,
     prepared: &Prepared,
+    told: &mut Vec<Event>,
 ) -> Fate {
     let mut locked = shared.lock();
     if locked.down {
@@ -185,6 +219,7 @@ fn perform(
         return Fate::Reset;
     }
     let mut reply = locked.perform(id, prepared);
+    *told = locked.told_first();
     let mut headers = HeaderMap::new();
     match fault {
         Some(Fault::Hang { .. }) => return Fate::Silence,

@@ -35,7 +35,18 @@ pub(crate) enum Kind {
     List(&'static Kind),
     /// A group.
     Group(&'static [Param]),
+    /// A group; an empty text clears what was there.
+    ClearableGroup(&'static [Param]),
+    /// A time, or a range of times: `gt`, `gte`, `lt`, `lte`.
+    Range,
 }
+
+const RANGE: &[Param] = &[
+    may("gt", Kind::Int),
+    may("gte", Kind::Int),
+    may("lt", Kind::Int),
+    may("lte", Kind::Int),
+];
 
 /// A parameter that may be left out.
 pub(crate) const fn may(name: &'static str, kind: Kind) -> Param {
@@ -111,7 +122,10 @@ fn group(tree: &Tree, params: &[Param], prefix: &str) -> Result<Value, ApiError>
 
 fn value(tree: &Tree, kind: Kind, full: &str) -> Result<Value, ApiError> {
     match (kind, tree) {
-        (Kind::Group(params), Tree::Node(_)) => group(tree, params, full),
+        (Kind::Group(params) | Kind::ClearableGroup(params), Tree::Node(_)) => {
+            group(tree, params, full)
+        }
+        (Kind::Range, Tree::Node(_)) => group(tree, RANGE, full),
         (Kind::List(item), Tree::Node(members)) => members
             .iter()
             .enumerate()
@@ -125,10 +139,13 @@ fn value(tree: &Tree, kind: Kind, full: &str) -> Result<Value, ApiError> {
             .map(Value::from),
         (Kind::Metadata, Tree::Node(members)) => metadata(members, full),
         // An empty text clears all of it.
-        (Kind::Metadata, Tree::Leaf(text)) if text.is_empty() => Ok(Value::Null),
-        (Kind::Group(_) | Kind::List(_) | Kind::Metadata, Tree::Leaf(_)) => {
-            Err(wrong(full, "an object or an array"))
+        (Kind::Metadata | Kind::ClearableGroup(_), Tree::Leaf(text)) if text.is_empty() => {
+            Ok(Value::Null)
         }
+        (
+            Kind::Group(_) | Kind::ClearableGroup(_) | Kind::List(_) | Kind::Metadata,
+            Tree::Leaf(_),
+        ) => Err(wrong(full, "an object or an array")),
         (_, Tree::Node(_)) => Err(wrong(full, "a single value")),
         (Kind::Clearable | Kind::ClearableInt, Tree::Leaf(text)) if text.is_empty() => {
             Ok(Value::Null)
@@ -149,7 +166,7 @@ fn value(tree: &Tree, kind: Kind, full: &str) -> Result<Value, ApiError> {
             ))
         }
         (Kind::Text | Kind::Clearable, Tree::Leaf(text)) => Ok(text.as_str().into()),
-        (Kind::Int | Kind::ClearableInt, Tree::Leaf(text)) => text
+        (Kind::Int | Kind::ClearableInt | Kind::Range, Tree::Leaf(text)) => text
             .parse::<i64>()
             .map(|number| Value::Number(Number::from(number)))
             .map_err(|_| {
@@ -190,11 +207,20 @@ fn metadata(members: &[(String, Tree)], full: &str) -> Result<Value, ApiError> {
         }
         pairs.insert(name.clone(), text.as_str().into());
     }
-    if pairs.len() > 50 {
-        let message = "There are at most 50 metadata pairs.";
-        return Err(ApiError::parameter(None, full, message));
+    if pairs.len() > MOST_PAIRS {
+        return Err(too_many_pairs(full));
     }
     Ok(pairs.into())
+}
+
+/// "You can specify up to 50 keys, with key names up to 40 characters long and values up to 500
+/// characters long."
+pub(crate) const MOST_PAIRS: usize = 50;
+
+/// More metadata than an object has.
+pub(crate) fn too_many_pairs(full: &str) -> ApiError {
+    let message = "There are at most 50 metadata pairs.";
+    ApiError::parameter(None, full, message)
 }
 
 fn wrong(full: &str, expected: &str) -> ApiError {

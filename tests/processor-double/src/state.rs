@@ -29,8 +29,19 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(clock: Clock, fresh: mpsc::UnboundedSender<Event>) -> Self {
+        // Ids differ from one double to the next, as a database outlives a double.
+        let marker = format!("{:08x}", getrandom::u32().unwrap_or_default());
+        Self::marked(clock, marker, fresh)
+    }
+
+    /// With this in all ids.
+    pub(crate) fn marked(
+        clock: Clock,
+        marker: String,
+        fresh: mpsc::UnboundedSender<Event>,
+    ) -> Self {
         Self {
-            state: Mutex::new(State::new(clock)),
+            state: Mutex::new(State::new(clock, marker)),
             release: Notify::new(),
             fresh,
         }
@@ -87,6 +98,8 @@ pub(crate) struct State {
     pub(crate) deliveries: Vec<Delivery>,
     pub(crate) webhooks: Option<Webhooks>,
     pub(crate) down: bool,
+    /// Whether messages of a request are sent before its answer.
+    pub(crate) messages_first: bool,
     test: World,
     live: World,
     marker: String,
@@ -138,9 +151,7 @@ impl From<ApiError> for Reply {
 }
 
 impl State {
-    fn new(clock: Clock) -> Self {
-        // Ids differ from one double to the next, as a database outlives a double.
-        let marker = format!("{:08x}", getrandom::u32().unwrap_or_default());
+    fn new(clock: Clock, marker: String) -> Self {
         let now = clock.now().timestamp();
         let mut worlds = [false, true].map(|live| World::new(live, &marker, Rules::default()));
         for world in &mut worlds {
@@ -156,6 +167,7 @@ impl State {
             deliveries: Vec::new(),
             webhooks: None,
             down: false,
+            messages_first: false,
             test,
             live,
             marker,
@@ -179,6 +191,13 @@ impl State {
         (live || self.test.any(id).is_some()).then(|| self.world_mut(live))
     }
 
+    /// Where pages for customers are.
+    pub(crate) fn serve_pages_at(&mut self, url: &str) {
+        for live in [false, true] {
+            url.clone_into(&mut self.world_mut(live).pages);
+        }
+    }
+
     pub(crate) const fn new_connection(&mut self) -> u64 {
         self.connections += 1;
         self.connections
@@ -190,6 +209,23 @@ impl State {
             let world = self.world_mut(live);
             world.request = serde_json::json!({ "id": null, "idempotency_key": null });
             world.catch_up(now);
+        }
+    }
+
+    /// An event was taken: "Number of webhooks that haven't been successfully delivered (for
+    /// example, to return a 20x response) to the URLs you specify."
+    pub(crate) fn delivered(&mut self, event: &str) {
+        if let Some(world) = self.world_of(event) {
+            world.set(event, serde_json::json!({ "pending_webhooks": 0 }));
+        }
+    }
+
+    /// The events that have to be told of before the answer.
+    pub(crate) fn told_first(&mut self) -> Vec<Event> {
+        if self.messages_first && self.webhooks.is_some() {
+            self.gather()
+        } else {
+            Vec::new()
         }
     }
 
@@ -296,7 +332,7 @@ impl State {
             params: &prepared.params,
             ids: &prepared.ids,
         };
-        let done = (prepared.operation.run)(&mut context).and_then(|mut object| {
+        let done = api::carry_out(&prepared.operation, &mut context).and_then(|mut object| {
             self.world(prepared.live)
                 .expand(&mut object, &prepared.params)?;
             Ok(object)

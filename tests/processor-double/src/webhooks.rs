@@ -100,13 +100,37 @@ pub(crate) async fn run(shared: Arc<Shared>, mut fresh: mpsc::UnboundedReceiver<
             shuffle(&mut batch, seed);
         }
         for event in batch {
-            let sends = (0..webhooks.copies).map(|_| send(&http, &shared, &webhooks, &event));
-            let taken = futures_util::future::join_all(sends).await;
-            if !taken.contains(&true) {
-                let (http, shared) = (http.clone(), Arc::clone(&shared));
-                tokio::spawn(async move { again(&http, &shared, &event).await });
-            }
+            first(&http, &shared, &webhooks, &event).await;
         }
+    }
+}
+
+/// Sends messages now, each once it was answered or not; those that were not taken come again.
+///
+/// "Stripe doesn't guarantee the delivery of events in the order that they're generated", nor
+/// that a request is answered before its messages come.
+pub(crate) async fn tell(shared: &Arc<Shared>, events: &[Event]) {
+    let webhooks = shared.lock().webhooks.clone();
+    let Some(webhooks) = webhooks.filter(|_| !events.is_empty()) else {
+        return;
+    };
+    let http: Http = Client::builder(TokioExecutor::new()).build_http();
+    let mut events = events.to_vec();
+    if let Some(seed) = webhooks.shuffle {
+        shuffle(&mut events, seed);
+    }
+    for event in &events {
+        first(&http, shared, &webhooks, event).await;
+    }
+}
+
+/// Sends a message the first time, in all its copies.
+async fn first(http: &Http, shared: &Arc<Shared>, webhooks: &Webhooks, event: &Event) {
+    let sends = (0..webhooks.copies).map(|_| send(http, shared, webhooks, event));
+    let taken = futures_util::future::join_all(sends).await;
+    if !taken.contains(&true) {
+        let (http, shared, event) = (http.clone(), Arc::clone(shared), event.clone());
+        tokio::spawn(async move { again(&http, &shared, &event).await });
     }
 }
 
@@ -138,11 +162,16 @@ async fn send(http: &Http, shared: &Shared, webhooks: &Webhooks, event: &Event) 
     let secrets: Vec<_> = webhooks.secrets.iter().map(String::as_str).collect();
     let header = signature::sign(&event.body, &secrets, clock.now().timestamp());
     let status = post(http, &webhooks.url, &event.body, &header).await.ok();
-    shared.lock().deliveries.push(Delivery {
+    let taken = status.is_some_and(|status| (200..300).contains(&status));
+    let mut state = shared.lock();
+    state.deliveries.push(Delivery {
         event: event.id.clone(),
         status,
     });
-    status.is_some_and(|status| (200..300).contains(&status))
+    if taken {
+        state.delivered(&event.id);
+    }
+    taken
 }
 
 async fn post(http: &Http, url: &str, body: &[u8], header: &str) -> io::Result<u16> {

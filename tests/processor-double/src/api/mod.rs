@@ -1,21 +1,25 @@
 //! What can be asked for.
 
+pub(crate) mod checkout_sessions;
 pub(crate) mod customers;
+pub(crate) mod events;
 pub(crate) mod identity;
 pub(crate) mod invoices;
 pub(crate) mod payment_intents;
 pub(crate) mod payment_methods;
 pub(crate) mod prices;
 pub(crate) mod products;
+pub(crate) mod records;
 pub(crate) mod refunds;
 pub(crate) mod setup_intents;
+pub(crate) mod subscription_items;
 pub(crate) mod subscriptions;
 
 use serde_json::Value;
 
 use crate::error::ApiError;
-use crate::spec::{Kind, Param, may};
-use crate::store::{World, text};
+use crate::spec::{Kind, MOST_PAIRS, Param, may, too_many_pairs};
+use crate::store::{World, changed_metadata, text};
 
 /// What an operation works on.
 pub(crate) struct Context<'a> {
@@ -68,19 +72,23 @@ pub(crate) const fn on(
 pub(crate) const LIMIT: Param = may("limit", Kind::Int);
 pub(crate) const AFTER: Param = may("starting_after", Kind::Text);
 pub(crate) const BEFORE: Param = may("ending_before", Kind::Text);
+pub(crate) const CREATED: Param = may("created", Kind::Range);
 pub(crate) const QUERY: Param = crate::spec::must("query", Kind::Text);
 pub(crate) const PAGE: Param = may("page", Kind::Text);
 
 /// The operation and the ids in the path. A literal segment wins over an id.
 pub(crate) fn find(method: &str, path: &str) -> Option<(Operation, Vec<String>)> {
     let all = [
+        checkout_sessions::OPERATIONS,
         customers::OPERATIONS,
+        events::OPERATIONS,
         identity::OPERATIONS,
         invoices::OPERATIONS,
         payment_intents::OPERATIONS,
         payment_methods::OPERATIONS,
         prices::OPERATIONS,
         products::OPERATIONS,
+        records::OPERATIONS,
         refunds::OPERATIONS,
         setup_intents::OPERATIONS,
         subscriptions::OPERATIONS,
@@ -90,6 +98,23 @@ pub(crate) fn find(method: &str, path: &str) -> Option<(Operation, Vec<String>)>
         .filter(|operation| operation.method == method)
         .filter_map(|operation| Some((*operation, ids(operation.path, path)?)))
         .min_by_key(|(_, ids)| ids.len())
+}
+
+/// Carries the operation out, unless it makes the metadata of its object too many.
+pub(crate) fn carry_out(operation: &Operation, context: &mut Context<'_>) -> Outcome {
+    if let (Some(object), Some(_)) = (
+        context.world.any(context.id()),
+        context.params.get("metadata"),
+    ) {
+        let after = changed_metadata(&object["metadata"], context.params);
+        if after
+            .as_object()
+            .is_some_and(|pairs| pairs.len() > MOST_PAIRS)
+        {
+            return Err(too_many_pairs("metadata"));
+        }
+    }
+    (operation.run)(context)
 }
 
 fn ids(pattern: &str, path: &str) -> Option<Vec<String>> {

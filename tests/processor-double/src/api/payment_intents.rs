@@ -2,13 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{AFTER, BEFORE, Context, LIMIT, Operation, Outcome, PAGE, QUERY, fits, on};
-use crate::cards::{Decline, Use};
+use super::{AFTER, BEFORE, CREATED, Context, LIMIT, Operation, Outcome, PAGE, QUERY, fits, on};
 use crate::error::ApiError;
-use crate::payments;
-use crate::schedule::What;
+use crate::intents::{self, carry_out, expect};
 use crate::spec::{Kind, Param, may, must};
-use crate::store::{World, changed_metadata, metadata, number, text};
+use crate::store::{changed_metadata, metadata, number, text};
+use crate::{currency, disputes, payments};
 
 const AUTOMATIC: Kind = Kind::Group(&[
     may("enabled", Kind::Bool),
@@ -57,7 +56,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     on(
         "GET",
         "/v1/payment_intents",
-        &[may("customer", Kind::Text), LIMIT, AFTER, BEFORE],
+        &[may("customer", Kind::Text), CREATED, LIMIT, AFTER, BEFORE],
         list,
     ),
     on(
@@ -102,34 +101,20 @@ fn create(context: &mut Context<'_>) -> Outcome {
         let message = format!("Invalid currency: {currency}.");
         return Err(ApiError::parameter(None, "currency", &message));
     }
-    // What the processor charges at least, about half a dollar.
-    let least = if matches!(currency.as_str(), "usd" | "eur" | "cad" | "aud") {
-        50
-    } else {
-        1
-    };
-    if amount < least {
-        let message = format!("Amount must be at least {least} {currency}.");
-        return Err(ApiError::parameter(
-            Some("amount_too_small"),
-            "amount",
-            &message,
-        ));
+    if amount < 1 {
+        return Err(currency::at_least_one("amount"));
     }
-    if amount > 99_999_999 {
-        let message = "Amount must be no more than 99999999.";
-        return Err(ApiError::parameter(
-            Some("amount_too_large"),
-            "amount",
-            message,
-        ));
-    }
+    currency::chargeable("amount", amount, &currency)?;
     let confirmed = params["confirm"] == true;
+    // "This parameter can only be used with confirm=true."
     for name in ["off_session", "error_on_requires_action", "return_url"] {
         if !confirmed && params.get(name).is_some() {
             let message = format!("You cannot provide `{name}` without `confirm=true`.");
             return Err(ApiError::parameter(None, name, &message));
         }
+    }
+    if confirmed {
+        payments::may_confirm(params, params)?;
     }
     let customer = params["customer"].as_str();
     if let Some(customer) = customer {
@@ -187,6 +172,15 @@ fn read(context: &mut Context<'_>) -> Outcome {
 
 fn update(context: &mut Context<'_>) -> Outcome {
     let mut intent = context.world.at_path("payment_intent", context.id())?;
+    if let Some(amount) = context.params["amount"].as_i64() {
+        let open = [
+            "requires_payment_method",
+            "requires_confirmation",
+            "requires_action",
+        ];
+        expect(&intent, &open, "updated")?;
+        currency::chargeable("amount", amount, text(&intent, "currency"))?;
+    }
     for name in [
         "amount",
         "description",
@@ -205,6 +199,12 @@ fn update(context: &mut Context<'_>) -> Outcome {
 fn confirm(context: &mut Context<'_>) -> Outcome {
     let id = context.id().to_owned();
     let intent = context.world.at_path("payment_intent", &id)?;
+    // "You can't confirm or cancel the PaymentIntent for a Checkout Session."
+    if intents::session_of(context.world, &id).is_some() {
+        let message = "You cannot confirm the PaymentIntent of a Checkout Session.";
+        return Err(ApiError::invalid(None, message));
+    }
+    payments::may_confirm(&intent, context.params)?;
     if let Some(name) = context.params["payment_method"].as_str() {
         let customer = intent["customer"].as_str();
         let method = payments::method(context.world, name, customer)?;
@@ -234,6 +234,7 @@ fn capture(context: &mut Context<'_>) -> Outcome {
             message,
         ));
     }
+    currency::written("amount_to_capture", amount, text(&intent, "currency"))?;
     let charge = text(&intent, "latest_charge").to_owned();
     payments::take(context.world, &charge, amount);
     let captured = context.world.set(
@@ -245,6 +246,7 @@ fn capture(context: &mut Context<'_>) -> Outcome {
     );
     context.world.emit_of("charge.captured", &charge);
     context.world.emit("payment_intent.succeeded", &captured);
+    intents::captured(context.world, &id);
     let method = text(&captured, "payment_method").to_owned();
     if context
         .world
@@ -252,7 +254,7 @@ fn capture(context: &mut Context<'_>) -> Outcome {
         .get(&method)
         .is_some_and(|card| card.contested)
     {
-        payments::contest(context.world, &charge);
+        disputes::open(context.world, &charge);
     }
     Ok(captured)
 }
@@ -269,8 +271,15 @@ fn cancel(context: &mut Context<'_>) -> Outcome {
     ];
     expect(&intent, &open, "canceled")?;
     let held = intent["status"] == "requires_capture";
+    // "You can directly cancel the PaymentIntent for a Checkout Session only when the
+    // PaymentIntent has a status of requires_capture. Otherwise, you must expire the
+    // Checkout Session."
+    if !held && intents::session_of(context.world, &id).is_some() {
+        let message = "You cannot cancel the PaymentIntent of a Checkout Session.";
+        return Err(ApiError::invalid(None, message));
+    }
     let reason = context.params["cancellation_reason"].as_str();
-    let canceled = end(context.world, &id, reason);
+    let canceled = intents::end(context.world, &id, reason);
     if held {
         // What was held is given back, which shows as a refund of a charge that was
         // never captured.
@@ -283,150 +292,4 @@ fn cancel(context: &mut Context<'_>) -> Outcome {
     }
     context.world.emit("payment_intent.canceled", &canceled);
     Ok(canceled)
-}
-
-/// The authorization lapses, unless the payment is over.
-pub(crate) fn lapse(world: &mut World, id: &str) {
-    let Some(intent) = world.find("payment_intent", id) else {
-        return;
-    };
-    if intent["status"] != "requires_capture" {
-        return;
-    }
-    let charge = text(&intent, "latest_charge").to_owned();
-    world.set(
-        &charge,
-        json!({ "refunded": true, "amount_refunded": intent["amount"] }),
-    );
-    world.emit_of("charge.expired", &charge);
-    let canceled = end(world, id, Some("automatic"));
-    world.emit("payment_intent.canceled", &canceled);
-}
-
-fn end(world: &mut World, id: &str, reason: Option<&str>) -> Value {
-    let now = world.now;
-    world.set(
-        id,
-        json!({
-            "status": "canceled", "canceled_at": now, "cancellation_reason": reason,
-            "amount_capturable": 0
-        }),
-    )
-}
-
-fn expect(intent: &Value, allowed: &[&str], what: &str) -> Result<(), ApiError> {
-    let status = text(intent, "status");
-    if allowed.contains(&status) {
-        return Ok(());
-    }
-    let message = format!(
-        "This PaymentIntent could not be {what} because it has a status of {status}. Only a \
-         PaymentIntent with one of the following statuses may be {what}: {}.",
-        allowed.join(", ")
-    );
-    let error = ApiError::invalid(Some("payment_intent_unexpected_state"), &message);
-    Err(error.with("payment_intent", intent.clone()))
-}
-
-fn carry_out(world: &mut World, id: &str, params: &Value) -> Outcome {
-    let intent = world.at_path("payment_intent", id)?;
-    let open = [
-        "requires_payment_method",
-        "requires_confirmation",
-        "requires_action",
-    ];
-    expect(&intent, &open, "confirmed")?;
-    let Some(method) = intent["payment_method"].as_str() else {
-        let message =
-            "You cannot confirm this PaymentIntent because it's missing a payment method.";
-        let error = ApiError::invalid(Some("payment_intent_unexpected_state"), message);
-        return Err(error.with("payment_intent", intent));
-    };
-    let off_session = params["off_session"] == true;
-    let keep = !intent["setup_future_usage"].is_null();
-    let setup = payments::setup_of(world, method);
-    match (payments::charge_of(world, method), setup) {
-        (Use::Declined(decline), _) => Err(declined(world, id, decline)),
-        (_, Use::Declined(decline)) if keep => Err(declined(world, id, decline)),
-        (Use::Authenticate, _) if off_session => {
-            Err(declined(world, id, Decline::AUTHENTICATION_REQUIRED))
-        }
-        (Use::Authenticate, _) if params["error_on_requires_action"] == true => {
-            let refused = Decline {
-                code: "authentication_required",
-                decline_code: Some("authentication_required"),
-                message: "The payment method requires customer actions to complete, but \
-                          error_on_requires_action was set.",
-            };
-            Err(declined(world, id, refused))
-        }
-        (Use::Authenticate, _) => {
-            let next = json!({ "type": "use_stripe_sdk", "use_stripe_sdk": {} });
-            let waiting = world.set(
-                id,
-                json!({ "status": "requires_action", "next_action": next }),
-            );
-            world.emit("payment_intent.requires_action", &waiting);
-            Ok(waiting)
-        }
-        (Use::Works, _) => Ok(pay(world, &intent, method, off_session, keep)),
-    }
-}
-
-fn pay(world: &mut World, intent: &Value, method: &str, off_session: bool, keep: bool) -> Value {
-    let id = text(intent, "id");
-    if let (true, Some(customer)) = (keep, intent["customer"].as_str()) {
-        payments::keep(world, method, customer);
-    }
-    let held = intent["capture_method"] == "manual";
-    let charge = payments::charge(world, intent, !held, off_session);
-    let amount = intent["amount"].clone();
-    if held {
-        let members = json!({
-            "status": "requires_capture", "amount_capturable": amount, "latest_charge": charge,
-            "last_payment_error": null, "next_action": null
-        });
-        let intent = world.set(id, members);
-        world.emit("payment_intent.amount_capturable_updated", &intent);
-        let lasts = if off_session {
-            world.rules.authorization_off_session
-        } else {
-            world.rules.authorization
-        };
-        world.schedule(world.now + lasts, What::Lapse, id);
-        intent
-    } else {
-        let members = json!({
-            "status": "succeeded", "amount_received": amount, "latest_charge": charge,
-            "last_payment_error": null, "next_action": null
-        });
-        let intent = world.set(id, members);
-        world.emit("payment_intent.succeeded", &intent);
-        intent
-    }
-}
-
-fn declined(world: &mut World, id: &str, decline: Decline) -> ApiError {
-    let intent = world.find("payment_intent", id).unwrap_or_default();
-    let method = world
-        .any(text(&intent, "payment_method"))
-        .cloned()
-        .unwrap_or_default();
-    let charge = payments::failed_charge(world, &intent, decline);
-    let mut error = decline.member();
-    error["charge"] = charge.as_str().into();
-    error["payment_method"] = method.clone();
-    let intent = world.set(
-        id,
-        json!({
-            "status": "requires_payment_method", "latest_charge": charge,
-            "last_payment_error": error, "payment_method": null
-        }),
-    );
-    world.emit("payment_intent.payment_failed", &intent);
-    decline
-        .error()
-        .with("charge", charge.into())
-        .with("payment_method", method)
-        .with("payment_intent", intent)
 }

@@ -84,10 +84,18 @@ fn attach(context: &mut Context<'_>) -> Outcome {
     context.world.at_path("payment_method", &id)
 }
 
+/// "Detachment is permanent and irreversible — once detached, a PaymentMethod can no longer be
+/// used for payments or re-attached to a Customer."
 fn detach(context: &mut Context<'_>) -> Outcome {
     let id = context.id().to_owned();
-    context.world.at_path("payment_method", &id)?;
+    let method = context.world.at_path("payment_method", &id)?;
+    if method["customer"].is_null() {
+        let message = "The payment method you provided is not attached to a customer so \
+                       detachment is impossible.";
+        return Err(ApiError::invalid(None, message));
+    }
     let method = context.world.set(&id, json!({ "customer": null }));
+    context.world.spent.insert(id);
     context.world.emit("payment_method.detached", &method);
     Ok(method)
 }

@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{AFTER, BEFORE, Context, LIMIT, Operation, Outcome, fits, on};
+use super::{AFTER, BEFORE, CREATED, Context, LIMIT, Operation, Outcome, fits, on};
+use crate::currency;
 use crate::error::ApiError;
 use crate::spec::{Kind, Param, may, must};
-use crate::store::{changed_metadata, list as items, metadata, text};
+use crate::store::{World, changed_metadata, list as items, metadata, number, text};
 
 const CREATE: &[Param] = &[
     must("currency", Kind::Text),
@@ -19,11 +20,27 @@ const CREATE: &[Param] = &[
     may(
         "recurring",
         Kind::Group(&[
-            must("interval", Kind::Enum(&["day", "week", "month", "year"])),
+            must("interval", Kind::Enum(EVERY)),
             may("interval_count", Kind::Int),
         ]),
     ),
 ];
+
+const EVERY: &[&str] = &["day", "week", "month", "year"];
+
+/// "Data used to generate a new Price object inline."
+pub(crate) const INLINE: Kind = Kind::Group(&[
+    must("currency", Kind::Text),
+    must("product", Kind::Text),
+    must("unit_amount", Kind::Int),
+    must(
+        "recurring",
+        Kind::Group(&[
+            must("interval", Kind::Enum(EVERY)),
+            may("interval_count", Kind::Int),
+        ]),
+    ),
+]);
 
 const UPDATE: &[Param] = &[
     may("active", Kind::Bool),
@@ -39,6 +56,7 @@ const LIST: &[Param] = &[
     may("lookup_keys", Kind::List(&Kind::Text)),
     may("product", Kind::Text),
     may("type", Kind::Enum(&["one_time", "recurring"])),
+    CREATED,
     LIMIT,
     AFTER,
     BEFORE,
@@ -57,6 +75,34 @@ fn create(context: &mut Context<'_>) -> Outcome {
         .world
         .named("product", "product", context.text("product"))?;
     name(context, None)?;
+    let price = make(context.world, "unit_amount", params)?;
+    context.world.emit("price.created", &price);
+    Ok(price)
+}
+
+/// A price that is of one subscription alone: it is not offered, and no list shows it, for that
+/// "returns a list of your active prices, excluding inline prices".
+pub(crate) fn inline(world: &mut World, param: &str, data: &Value) -> Outcome {
+    let made = make(world, &format!("{param}[unit_amount]"), data)?;
+    let id = text(&made, "id").to_owned();
+    world.inline.insert(id.clone());
+    Ok(world.set(&id, json!({ "active": false })))
+}
+
+fn make(world: &mut World, param: &str, params: &Value) -> Outcome {
+    let (amount, currency) = (
+        number(params, "unit_amount"),
+        text(params, "currency").to_lowercase(),
+    );
+    if amount < 0 {
+        let message = "This value must be greater than or equal to 0.";
+        return Err(ApiError::parameter(
+            Some("parameter_invalid_integer"),
+            param,
+            message,
+        ));
+    }
+    currency::written(param, amount, &currency)?;
     let recurring = match &params["recurring"] {
         Value::Null => Value::Null,
         given => json!({
@@ -64,27 +110,28 @@ fn create(context: &mut Context<'_>) -> Outcome {
             "interval_count": given["interval_count"].as_i64().unwrap_or(1)
         }),
     };
-    let id = context.world.new_id("price");
-    let price = context.world.make(
+    let id = world.new_id("price");
+    Ok(world.make(
         "price",
         &id,
         json!({
             "active": params["active"].as_bool().unwrap_or(true), "billing_scheme": "per_unit",
-            "currency": context.text("currency").to_lowercase(), "product": params["product"],
+            "currency": currency, "product": params["product"],
             "lookup_key": params["lookup_key"], "nickname": params["nickname"],
-            "metadata": metadata(params), "unit_amount": params["unit_amount"],
-            "unit_amount_decimal": params["unit_amount"].to_string(),
+            "metadata": metadata(params), "unit_amount": amount,
+            "unit_amount_decimal": amount.to_string(),
             "type": if recurring.is_null() { "one_time" } else { "recurring" },
             "recurring": recurring
         }),
-    );
-    context.world.emit("price.created", &price);
-    Ok(price)
+    ))
 }
 
 fn list(context: &mut Context<'_>) -> Outcome {
-    let params = context.params;
-    context.world.list("price", "/v1/prices", params, |price| {
+    let (params, world) = (context.params, &*context.world);
+    world.list("price", "/v1/prices", params, |price| {
+        if world.inline.contains(text(price, "id")) {
+            return false;
+        }
         let named = params.get("lookup_keys").is_none()
             || items(params, "lookup_keys").any(|key| *key == price["lookup_key"]);
         named
@@ -101,6 +148,10 @@ fn read(context: &mut Context<'_>) -> Outcome {
 fn update(context: &mut Context<'_>) -> Outcome {
     let mut price = context.world.at_path("price", context.id())?;
     let id = context.id().to_owned();
+    if context.world.inline.contains(&id) {
+        let message = "Prices that were made inline cannot be updated.";
+        return Err(ApiError::invalid(None, message));
+    }
     name(context, Some(&id))?;
     for name in ["active", "lookup_key", "nickname"] {
         if let Some(value) = context.params.get(name) {

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{AFTER, BEFORE, Context, LIMIT, Operation, Outcome, fits, on};
-use crate::cards::Use;
+use super::{AFTER, BEFORE, CREATED, Context, LIMIT, Operation, Outcome, fits, on};
+use crate::cards::{Decline, Use};
 use crate::error::ApiError;
-use crate::payments;
 use crate::spec::{Kind, Param, may};
 use crate::store::{World, metadata, text};
+use crate::{intents, payments};
 
 const AUTOMATIC: Kind = Kind::Group(&[
     may("enabled", Kind::Bool),
@@ -34,6 +34,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         &[
             may("customer", Kind::Text),
             may("payment_method", Kind::Text),
+            CREATED,
             LIMIT,
             AFTER,
             BEFORE,
@@ -55,6 +56,9 @@ pub(crate) const OPERATIONS: &[Operation] = &[
 
 fn create(context: &mut Context<'_>) -> Outcome {
     let params = context.params;
+    if params["confirm"] == true {
+        payments::may_confirm(params, params)?;
+    }
     let customer = params["customer"].as_str();
     if let Some(customer) = customer {
         context.world.named("customer", "customer", customer)?;
@@ -73,6 +77,7 @@ fn create(context: &mut Context<'_>) -> Outcome {
         "setup_intent",
         &id,
         json!({
+            "automatic_payment_methods": params["automatic_payment_methods"],
             "client_secret": format!("{id}_secret_x"), "customer": customer, "description": params["description"],
             "last_setup_error": null, "metadata": metadata(params), "payment_method": method,
             "cancellation_reason": null, "next_action": null, "status": status,
@@ -102,6 +107,8 @@ fn read(context: &mut Context<'_>) -> Outcome {
 fn confirm(context: &mut Context<'_>) -> Outcome {
     let id = context.id().to_owned();
     let setup = context.world.at_path("setup_intent", &id)?;
+    of_no_session(context.world, &id)?;
+    payments::may_confirm(&setup, context.params)?;
     if let Some(name) = context.params["payment_method"].as_str() {
         let customer = setup["customer"].as_str();
         let method = payments::method(context.world, name, customer)?;
@@ -116,9 +123,20 @@ fn cancel(context: &mut Context<'_>) -> Outcome {
     let id = context.id().to_owned();
     let setup = context.world.at_path("setup_intent", &id)?;
     expect_open(&setup)?;
+    of_no_session(context.world, &id)?;
     let setup = context.world.set(&id, json!({ "status": "canceled" }));
     context.world.emit("setup_intent.canceled", &setup);
     Ok(setup)
+}
+
+/// "You can't confirm or cancel the SetupIntent for a Checkout Session. To cancel, expire the
+/// Checkout Session instead."
+fn of_no_session(world: &World, id: &str) -> Result<(), ApiError> {
+    if intents::session_of(world, id).is_none() {
+        return Ok(());
+    }
+    let message = "You cannot confirm or cancel the SetupIntent of a Checkout Session.";
+    Err(ApiError::invalid(None, message))
 }
 
 fn expect_open(setup: &Value) -> Result<(), ApiError> {
@@ -131,7 +149,7 @@ fn expect_open(setup: &Value) -> Result<(), ApiError> {
     Ok(())
 }
 
-fn carry_out(world: &mut World, id: &str) -> Outcome {
+pub(crate) fn carry_out(world: &mut World, id: &str) -> Outcome {
     let setup = world.at_path("setup_intent", id)?;
     expect_open(&setup)?;
     let Some(method) = setup["payment_method"].as_str() else {
@@ -139,17 +157,7 @@ fn carry_out(world: &mut World, id: &str) -> Outcome {
         return Err(ApiError::invalid(Some("parameter_missing"), message));
     };
     match payments::setup_of(world, method) {
-        Use::Works => {
-            if let Some(customer) = setup["customer"].as_str() {
-                payments::keep(world, method, customer);
-            }
-            let done = world.set(
-                id,
-                json!({ "status": "succeeded", "last_setup_error": null }),
-            );
-            world.emit("setup_intent.succeeded", &done);
-            Ok(done)
-        }
+        Use::Works => Ok(done(world, id)),
         Use::Authenticate => {
             let next = json!({ "type": "use_stripe_sdk", "use_stripe_sdk": {} });
             let waiting = world.set(
@@ -171,4 +179,34 @@ fn carry_out(world: &mut World, id: &str) -> Outcome {
             Err(decline.error().with("setup_intent", failed))
         }
     }
+}
+
+/// The setup is done: the method is the customer's.
+pub(crate) fn done(world: &mut World, id: &str) -> Value {
+    let setup = world.find("setup_intent", id).unwrap_or_default();
+    if let Some(customer) = setup["customer"].as_str() {
+        payments::keep(world, text(&setup, "payment_method"), customer);
+    }
+    let done = world.set(
+        id,
+        json!({ "status": "succeeded", "last_setup_error": null, "next_action": null }),
+    );
+    world.emit("setup_intent.succeeded", &done);
+    done
+}
+
+/// The setup failed at the authentication of the customer.
+pub(crate) fn not_authenticated(world: &mut World, id: &str) {
+    let decline = Decline {
+        code: "setup_intent_authentication_failure",
+        ..Decline::NOT_AUTHENTICATED
+    };
+    let failed = world.set(
+        id,
+        json!({
+            "status": "requires_payment_method", "last_setup_error": decline.member(),
+            "payment_method": null, "next_action": null
+        }),
+    );
+    world.emit("setup_intent.setup_failed", &failed);
 }

@@ -1,14 +1,16 @@
 //! Subscriptions that are paid by the month.
 
-use chrono::{DateTime, Months, Utc};
 use serde_json::{Value, json};
 
-use super::{AFTER, BEFORE, Context, LIMIT, Operation, Outcome, PAGE, QUERY, fits, on};
+use super::subscription_items::{ITEM, priced};
+use super::{AFTER, BEFORE, CREATED, Context, LIMIT, Operation, Outcome, PAGE, QUERY, fits, on};
 use crate::billing::{self, Period, amount_of};
+use crate::collection::{self, Attempt};
 use crate::error::ApiError;
 use crate::schedule::What;
 use crate::spec::{Kind, Param, may, must};
-use crate::store::{World, changed_metadata, list as items, metadata, number, text};
+use crate::store::{changed_metadata, list as items, metadata, text};
+use crate::terms::{self, boundary, has_ended, period_end};
 
 /// When a first payment that was not made is given up, seconds.
 const GIVE_UP: i64 = 23 * 3_600;
@@ -21,16 +23,17 @@ const BEHAVIOR: Kind = Kind::Enum(&[
 ]);
 const PRORATION: Kind = Kind::Enum(&["always_invoice", "create_prorations", "none"]);
 
+const PAUSE: Kind = Kind::ClearableGroup(&[
+    must(
+        "behavior",
+        Kind::Enum(&["keep_as_draft", "mark_uncollectible", "void"]),
+    ),
+    may("resumes_at", Kind::Int),
+]);
+
 const CREATE: &[Param] = &[
     must("customer", Kind::Text),
-    must(
-        "items",
-        Kind::List(&Kind::Group(&[
-            must("price", Kind::Text),
-            may("quantity", Kind::Int),
-            may("metadata", Kind::Metadata),
-        ])),
-    ),
+    must("items", Kind::List(&ITEM)),
     may("cancel_at", Kind::Int),
     may("cancel_at_period_end", Kind::Bool),
     may("collection_method", Kind::Enum(&["charge_automatically"])),
@@ -47,9 +50,11 @@ const UPDATE: &[Param] = &[
     may("cancel_at", Kind::ClearableInt),
     may("cancel_at_period_end", Kind::Bool),
     may("default_payment_method", Kind::Text),
+    may("default_source", Kind::Clearable),
     may("description", Kind::Clearable),
     may("metadata", Kind::Metadata),
     may("off_session", Kind::Bool),
+    may("pause_collection", PAUSE),
     may("payment_behavior", BEHAVIOR),
     may("proration_behavior", PRORATION),
 ];
@@ -84,6 +89,7 @@ const LIST: &[Param] = &[
             "unpaid",
         ]),
     ),
+    CREATED,
     LIMIT,
     AFTER,
     BEFORE,
@@ -100,6 +106,12 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     ),
     on("GET", "/v1/subscriptions/*", &[], read),
     on("POST", "/v1/subscriptions/*", UPDATE, update),
+    on(
+        "POST",
+        "/v1/subscriptions/*/resume",
+        &[may("proration_behavior", PRORATION)],
+        resume,
+    ),
     on("DELETE", "/v1/subscriptions/*", CANCEL, cancel),
 ];
 
@@ -107,8 +119,14 @@ fn create(context: &mut Context<'_>) -> Outcome {
     let params = context.params;
     let customer = context.text("customer").to_owned();
     context.world.named("customer", "customer", &customer)?;
-    let (lines, currency) = lines(context)?;
     let method = default_method(context, &customer)?;
+    if let Some(at) = params["cancel_at"].as_i64() {
+        terms::is_to_come(context.world, at)?;
+    }
+    let (lines, currency) = priced(context)?;
+    // "Indicates if a customer is on or off-session while an invoice payment is attempted.
+    // Defaults to false (on-session)."
+    let off_session = params["off_session"] == true;
     let id = context.world.new_id("sub");
     let start = context.world.now;
     let end = boundary(start, 1);
@@ -130,7 +148,7 @@ fn create(context: &mut Context<'_>) -> Outcome {
     let behavior = params["payment_behavior"]
         .as_str()
         .unwrap_or("allow_incomplete");
-    let outlook = billing::outlook(context.world, &draft);
+    let outlook = collection::outlook(context.world, &draft, off_session);
     match &outlook {
         Err(None) if behavior != "default_incomplete" => {
             let message = "This customer has no attached payment source or default payment method.";
@@ -151,8 +169,9 @@ fn create(context: &mut Context<'_>) -> Outcome {
             "billing_cycle_anchor": start, "cancel_at": null,
             "cancel_at_period_end": params["cancel_at_period_end"] == true, "canceled_at": null,
             "collection_method": "charge_automatically", "description": params["description"],
+            "cancellation_details": { "comment": null, "feedback": null, "reason": null },
             "ended_at": null, "latest_invoice": null, "metadata": metadata(params),
-            "start_date": start, "status": "incomplete"
+            "pause_collection": null, "start_date": start, "status": "incomplete"
         }),
     );
     let amount = amount_of(&subscription);
@@ -165,12 +184,17 @@ fn create(context: &mut Context<'_>) -> Outcome {
     let invoice = billing::first_invoice(context.world, &subscription, &period);
     context.world.set(&id, json!({ "latest_invoice": invoice }));
     if let Some(at) = cancel_at {
-        set_end(context, &id, at)?;
+        terms::set_end(context.world, &id, at, prorates(params));
     }
     context.world.emit_of("customer.subscription.created", &id);
     if behavior != "default_incomplete" {
         // A first payment that fails leaves the subscription incomplete.
-        let _paid = billing::pay(context.world, &invoice, None);
+        let attempt = Attempt {
+            off_session,
+            automatic: true,
+            method: None,
+        };
+        let _paid = collection::pay(context.world, &invoice, &attempt);
     }
     context.world.schedule(end, What::Cycle, &id);
     context.world.schedule(start + GIVE_UP, What::GiveUp, &id);
@@ -212,9 +236,17 @@ fn update(context: &mut Context<'_>) -> Outcome {
     let id = context.id().to_owned();
     let mut subscription = context.world.at_path("subscription", &id)?;
     if has_ended(&subscription) {
+        // "After it's canceled, the subscription is largely immutable. You can still update its
+        // metadata and cancellation_details."
         let message =
             "A canceled subscription can only update its cancellation_details and metadata.";
         return Err(ApiError::invalid(None, message));
+    }
+    if subscription["status"] == "incomplete" {
+        metadata_only(context)?;
+    }
+    if let Some(at) = context.params["cancel_at"].as_i64() {
+        terms::is_to_come(context.world, at)?;
     }
     let customer = text(&subscription, "customer").to_owned();
     if !context.params["default_payment_method"].is_null() {
@@ -228,7 +260,7 @@ fn update(context: &mut Context<'_>) -> Outcome {
     match context.params.get("cancel_at") {
         Some(Value::Number(at)) => {
             let at = at.as_i64().unwrap_or_default();
-            set_end(context, &id, at)?;
+            terms::set_end(context.world, &id, at, prorates(context.params));
         }
         Some(_) => {
             context.world.set(&id, json!({ "cancel_at": null }));
@@ -242,8 +274,59 @@ fn update(context: &mut Context<'_>) -> Outcome {
             json!({ "cancel_at_period_end": wanted, "cancel_at": end }),
         );
     }
+    match context.params.get("pause_collection") {
+        Some(Value::Null) => {
+            context.world.set(&id, json!({ "pause_collection": null }));
+        }
+        Some(pause) => {
+            let until = pause["resumes_at"].as_i64();
+            terms::pause_collection(context.world, &id, text(pause, "behavior"), until);
+        }
+        None => {}
+    }
     context.world.emit_of("customer.subscription.updated", &id);
     context.world.at_path("subscription", &id)
+}
+
+/// "For collection_method=charge_automatically a subscription moves into incomplete if the
+/// initial payment attempt fails. A subscription in this status can only have metadata and
+/// default_source updated."
+fn metadata_only(context: &Context<'_>) -> Result<(), ApiError> {
+    let given = context.params.as_object().into_iter().flatten();
+    let mut others = given
+        .filter(|(name, _)| !matches!(name.as_str(), "metadata" | "default_source" | "expand"));
+    match others.next() {
+        None => Ok(()),
+        Some((name, _)) => {
+            let message = "A subscription that is `incomplete` can only have metadata and \
+                           default_source updated.";
+            Err(ApiError::parameter(None, name, message))
+        }
+    }
+}
+
+/// Whether the request leaves prorations on.
+fn prorates(params: &Value) -> bool {
+    params["proration_behavior"] != "none"
+}
+
+/// "Initiates resumption of a paused subscription […] If Stripe doesn't generate a resumption
+/// invoice, the subscription becomes active immediately."
+fn resume(context: &mut Context<'_>) -> Outcome {
+    let id = context.id().to_owned();
+    let subscription = context.world.at_path("subscription", &id)?;
+    if subscription["status"] != "paused" {
+        let message = "Only a subscription that is paused can be resumed.";
+        return Err(ApiError::invalid(None, message));
+    }
+    let resumed = context.world.set(&id, json!({ "status": "active" }));
+    context
+        .world
+        .emit("customer.subscription.resumed", &resumed);
+    context
+        .world
+        .emit("customer.subscription.updated", &resumed);
+    Ok(resumed)
 }
 
 fn cancel(context: &mut Context<'_>) -> Outcome {
@@ -253,167 +336,13 @@ fn cancel(context: &mut Context<'_>) -> Outcome {
         return Err(ApiError::not_found("subscription", &id));
     }
     if context.params["prorate"] == true {
-        credit(context.world, &subscription, context.world.now);
+        terms::credit(context.world, &subscription, context.world.now);
     }
-    Ok(finish(context.world, &id))
-}
-
-/// The period of the subscription ends, unless it did or something else came first.
-pub(crate) fn cycle(world: &mut World, id: &str, at: i64) {
-    let Some(subscription) = world.find("subscription", id) else {
-        return;
-    };
-    if has_ended(&subscription) {
-        return;
-    }
-    if subscription["cancel_at"]
-        .as_i64()
-        .is_some_and(|end| end <= at)
-    {
-        finish(world, id);
-        return;
-    }
-    let begin = period_end(&subscription);
-    if begin != at || subscription["status"] == "incomplete" {
-        return;
-    }
-    let anchor = number(&subscription, "billing_cycle_anchor");
-    let next = following(anchor, begin);
-    let (end, amount, prorated) = match subscription["cancel_at"].as_i64() {
-        Some(end) if end < next => {
-            let amount = amount_of(&subscription);
-            (end, amount * (end - begin) / (next - begin), true)
-        }
-        _ => (next, amount_of(&subscription), false),
-    };
-    let mut renewed = subscription;
-    for item in renewed["items"]["data"]
-        .as_array_mut()
-        .into_iter()
-        .flatten()
-    {
-        item["current_period_start"] = begin.into();
-        item["current_period_end"] = end.into();
-    }
-    world.put(&renewed);
-    let period = Period {
-        begin,
-        end,
-        amount,
-        prorated,
-    };
-    billing::next_invoice(world, &renewed, &period);
-    world.emit_of("customer.subscription.updated", id);
-    world.schedule(end, What::Cycle, id);
-}
-
-/// A subscription whose first payment was never made is over.
-pub(crate) fn give_up(world: &mut World, id: &str) {
-    if world
-        .any(id)
-        .is_some_and(|known| known["status"] == "incomplete")
-    {
-        let now = world.now;
-        let members = json!({ "status": "incomplete_expired", "ended_at": now });
-        let over = world.set(id, members);
-        if let Some(invoice) = over["latest_invoice"].as_str() {
-            let invoice = invoice.to_owned();
-            let void = world.set(&invoice, json!({ "status": "void" }));
-            world.emit("invoice.voided", &void);
-        }
-        world.emit("customer.subscription.updated", &over);
-    }
-}
-
-fn finish(world: &mut World, id: &str) -> Value {
-    let now = world.now;
-    let members = json!({ "status": "canceled", "canceled_at": now, "ended_at": now });
-    let over = world.set(id, members);
-    world.emit("customer.subscription.deleted", &over);
-    over
-}
-
-/// Sets the end. One that is no boundary of the months counted from the anchor
-/// prorates: a coming period always, the running one unless it is asked not to.
-fn set_end(context: &mut Context<'_>, id: &str, at: i64) -> Result<(), ApiError> {
-    let subscription = context.world.at_path("subscription", id)?;
-    if at <= context.world.now {
-        let message = "The cancel_at has to be in the future.";
-        return Err(ApiError::parameter(None, "cancel_at", message));
-    }
-    let anchor = number(&subscription, "billing_cycle_anchor");
-    let within = at < period_end(&subscription);
-    let asked = context.params["proration_behavior"] != "none";
-    if within && asked {
-        credit(context.world, &subscription, at);
-    } else if !within && following(anchor, at - 1) != at {
-        prorated(context.world, &subscription, at);
-    }
-    context.world.set(id, json!({ "cancel_at": at }));
-    context.world.schedule(at, What::Cycle, id);
-    Ok(())
-}
-
-/// What was paid for the rest of the running period is given back.
-fn credit(world: &mut World, subscription: &Value, at: i64) {
-    let end = period_end(subscription);
-    let begin = items(&subscription["items"], "data")
-        .map(|item| number(item, "current_period_start"))
-        .max()
-        .unwrap_or(end);
-    let rest = (end - at).max(0) * amount_of(subscription) / (end - begin).max(1);
-    let id = world.new_id("ii");
-    let item = world.make(
-        "invoiceitem",
+    Ok(terms::finish(
+        context.world,
         &id,
-        json!({
-            "amount": -rest, "currency": subscription["currency"],
-            "customer": subscription["customer"], "proration": true,
-            "parent": { "type": "subscription_details", "subscription_details": { "subscription": subscription["id"] } }
-        }),
-    );
-    world.emit("invoiceitem.created", &item);
-    prorated(world, subscription, at);
-}
-
-/// Notes that the subscription does not charge whole months.
-fn prorated(world: &mut World, subscription: &Value, at: i64) {
-    let id = world.new_id("double");
-    world.make(
-        "double.proration",
-        &id,
-        json!({ "subscription": subscription["id"], "at": at, "metadata": subscription["metadata"] }),
-    );
-}
-
-fn lines(context: &mut Context<'_>) -> Result<(Vec<(Value, i64)>, Value), ApiError> {
-    let mut lines = Vec::new();
-    let mut currency = Value::Null;
-    for (index, item) in items(context.params, "items").enumerate() {
-        let param = format!("items[{index}][price]");
-        let price = context.world.named("price", &param, text(item, "price"))?;
-        if price["active"] != true {
-            let message = "The price specified is inactive. This field only accepts active prices.";
-            return Err(ApiError::parameter(None, &param, message));
-        }
-        let monthly =
-            price["recurring"]["interval"] == "month" && price["recurring"]["interval_count"] == 1;
-        if !monthly {
-            let message = "The double bills by the month and nothing else.";
-            return Err(ApiError::parameter(None, &param, message));
-        }
-        currency = price["currency"].clone();
-        lines.push((price, item["quantity"].as_i64().unwrap_or(1)));
-    }
-    if lines.is_empty() {
-        let message = "Missing required param: items.";
-        return Err(ApiError::parameter(
-            Some("parameter_missing"),
-            "items",
-            message,
-        ));
-    }
-    Ok((lines, currency))
+        Some("cancellation_requested"),
+    ))
 }
 
 /// The method that a subscription names has to be the customer's.
@@ -436,63 +365,4 @@ fn default_method(context: &mut Context<'_>, customer: &str) -> Result<Option<St
         ));
     }
     Ok(Some(name.to_owned()))
-}
-
-fn has_ended(subscription: &Value) -> bool {
-    matches!(
-        text(subscription, "status"),
-        "canceled" | "incomplete_expired"
-    )
-}
-
-fn period_end(subscription: &Value) -> i64 {
-    items(&subscription["items"], "data")
-        .map(|item| number(item, "current_period_end"))
-        .min()
-        .unwrap_or_default()
-}
-
-/// So many months after the anchor, counted from the anchor's own day.
-fn boundary(anchor: i64, months: u32) -> i64 {
-    DateTime::<Utc>::from_timestamp(anchor, 0)
-        .and_then(|at| at.checked_add_months(Months::new(months)))
-        .map_or(i64::MAX, |at| at.timestamp())
-}
-
-/// The first boundary after that time.
-fn following(anchor: i64, after: i64) -> i64 {
-    (1..)
-        .map(|months| boundary(anchor, months))
-        .find(|end| *end > after)
-        .unwrap_or(i64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn seconds(date: &str) -> i64 {
-        date.parse::<DateTime<Utc>>().expect("a time").timestamp()
-    }
-
-    #[test]
-    fn months_clamp_and_come_back() {
-        let anchor = seconds("2026-01-31T10:00:00Z");
-        let ends: Vec<_> = (1..=4).map(|months| boundary(anchor, months)).collect();
-        let expected = [
-            "2026-02-28T10:00:00Z",
-            "2026-03-31T10:00:00Z",
-            "2026-04-30T10:00:00Z",
-            "2026-05-31T10:00:00Z",
-        ];
-        assert_eq!(ends, expected.map(seconds));
-        assert_eq!(
-            following(anchor, seconds(expected[1])),
-            seconds(expected[2])
-        );
-        assert_eq!(
-            following(anchor, seconds(expected[1]) - 1),
-            seconds(expected[1])
-        );
-    }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::{Answer, Caller};
 
-async fn held(caller: &Caller, method: &str, more: &str) -> Answer {
+pub(crate) async fn held(caller: &Caller, method: &str, more: &str) -> Answer {
     let (customer, _) = caller.customer().await;
     let form = format!(
         "amount=5000&currency=usd&customer={customer}&payment_method={method}&confirm=true\
@@ -15,7 +15,7 @@ async fn held(caller: &Caller, method: &str, more: &str) -> Answer {
     caller.post("/v1/payment_intents", &form).await
 }
 
-fn kinds(caller: &Caller) -> Vec<String> {
+pub(crate) fn kinds(caller: &Caller) -> Vec<String> {
     let events = caller.double.events();
     events.into_iter().map(|event| event.kind).collect()
 }

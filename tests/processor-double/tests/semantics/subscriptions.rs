@@ -5,13 +5,13 @@ use lessor_processor_double::Decline;
 
 use crate::support::{Answer, Caller, time};
 
-async fn price(caller: &Caller) -> String {
+pub(crate) async fn price(caller: &Caller) -> String {
     caller.post("/v1/products", "id=var_1&name=Bike").await;
     let form = "product=var_1&currency=usd&unit_amount=3100&recurring[interval]=month";
     caller.post("/v1/prices", form).await.text("id")
 }
 
-async fn subscribe(caller: &Caller, customer: &str, method: &str) -> Answer {
+pub(crate) async fn subscribe(caller: &Caller, customer: &str, method: &str) -> Answer {
     let price = price(caller).await;
     let form = format!(
         "customer={customer}&default_payment_method={method}&items[0][price]={price}\
@@ -21,7 +21,7 @@ async fn subscribe(caller: &Caller, customer: &str, method: &str) -> Answer {
     caller.post("/v1/subscriptions", &form).await
 }
 
-async fn end(caller: &Caller, id: &str, at: &str, behavior: &str) -> Answer {
+pub(crate) async fn end(caller: &Caller, id: &str, at: &str, behavior: &str) -> Answer {
     let form = format!(
         "cancel_at={}&proration_behavior={behavior}",
         time(at).timestamp()
@@ -29,7 +29,7 @@ async fn end(caller: &Caller, id: &str, at: &str, behavior: &str) -> Answer {
     caller.post(&format!("/v1/subscriptions/{id}"), &form).await
 }
 
-fn invoices(caller: &Caller) -> Vec<(i64, String, String)> {
+pub(crate) fn invoices(caller: &Caller) -> Vec<(i64, String, String)> {
     let all = caller.double.objects("invoice");
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     all.iter()
@@ -90,12 +90,44 @@ async fn an_end_within_a_month_prorates() {
         let (customer, method) = caller.customer().await;
         let id = subscribe(&caller, &customer, &method).await.text("id");
         end(&caller, &id, at, behavior).await;
+        // A coming period does when it comes.
+        caller.double.advance(TimeDelta::days(60));
         assert_eq!(
             !caller.double.prorations().is_empty(),
             prorates,
             "{at} {behavior}"
         );
     }
+}
+
+/// An invoice's payments are there when they are asked for.
+#[tokio::test]
+async fn invoices_show_their_payments_when_asked_to() {
+    let caller = Caller::new();
+    let (customer, method) = caller.customer().await;
+    let id = subscribe(&caller, &customer, &method).await.text("id");
+    let plain = caller.get(&format!("/v1/invoices?subscription={id}")).await;
+    assert!(plain.body["data"][0].get("payments").is_none());
+    let path = format!("/v1/invoices?subscription={id}&expand[]=data.payments");
+    let asked = caller.get(&path).await;
+    let payment = &asked.body["data"][0]["payments"]["data"][0]["payment"];
+    let intent = payment["payment_intent"].as_str().expect("a payment");
+    let known = caller.double.object(intent).expect("the payment");
+    assert_eq!(known["status"], "succeeded");
+}
+
+/// The end of a coming period matters when that period comes: one that was mended by then is as if
+/// it had never been.
+#[tokio::test]
+async fn an_end_that_is_mended_in_time_prorates_nothing() {
+    let caller = Caller::new();
+    let (customer, method) = caller.customer().await;
+    let id = subscribe(&caller, &customer, &method).await.text("id");
+    end(&caller, &id, "2026-04-30T11:59:00Z", "none").await;
+    end(&caller, &id, "2026-04-30T12:00:00Z", "none").await;
+    caller.double.advance(TimeDelta::days(200));
+    assert!(caller.double.prorations().is_empty());
+    assert_eq!(invoices(&caller).len(), 3);
 }
 
 #[tokio::test]

@@ -68,6 +68,17 @@ impl Caller {
         Answer::of(sent.expect("an answer")).await
     }
 
+    /// The test mode's object of this id, now.
+    pub(crate) fn now(&self, id: &str) -> Value {
+        self.double.object(id).expect("the object")
+    }
+
+    /// The kinds of the events after so many.
+    pub(crate) fn told_after(&self, known: usize) -> Vec<String> {
+        let events = self.double.events_after(known);
+        events.into_iter().map(|event| event.kind).collect()
+    }
+
     /// A customer with a card that works.
     pub(crate) async fn customer(&self) -> (String, String) {
         let customer = self.post("/v1/customers", "email=a%40example.com").await;

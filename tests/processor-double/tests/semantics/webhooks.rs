@@ -15,12 +15,12 @@ use crate::support::{Caller, until};
 
 /// The messages that came, as header and body, and how many of them are refused first.
 #[derive(Default)]
-struct Inbox {
+pub(crate) struct Inbox {
     messages: Vec<(String, Vec<u8>)>,
     refused: usize,
 }
 
-async fn receiver(refused: usize) -> (String, Arc<Mutex<Inbox>>) {
+pub(crate) async fn receiver(refused: usize) -> (String, Arc<Mutex<Inbox>>) {
     let inbox = Arc::new(Mutex::new(Inbox {
         refused,
         ..Inbox::default()
@@ -61,7 +61,7 @@ async fn receiver(refused: usize) -> (String, Arc<Mutex<Inbox>>) {
     (url, inbox)
 }
 
-fn bodies(inbox: &Mutex<Inbox>) -> Vec<Vec<u8>> {
+pub(crate) fn bodies(inbox: &Mutex<Inbox>) -> Vec<Vec<u8>> {
     let inbox = inbox.lock().expect("the inbox");
     inbox
         .messages
