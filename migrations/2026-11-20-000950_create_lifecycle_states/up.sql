@@ -33,7 +33,7 @@ values
     ('depositProcessing', 'payment', false, true, 'none', false, false, false, false),
     ('depositFailed', 'payment', false, true, 'none', false, false, false, false),
     ('recurringPaymentMethodPending', 'payment', false, true, 'none', true, false, false, false),
-    ('documentsPending', 'documents', false, false, 'none', true, false, false, false),
+    ('documentsPending', 'documents', false, true, 'none', true, false, false, false),
     ('captureFailed', 'documents', false, false, 'none', true, false, false, false),
     ('orderConfirmed', 'fulfillment', false, false, 'none', true, true, false, false),
     ('addendumsPending', 'fulfillment', false, false, 'none', true, true, false, false),

@@ -32,6 +32,10 @@ create table checkouts (
     confirmed_at timestamptz,
     active_at timestamptz,
     cancel_reason text,
+    -- Why a person must look at it: [{reason, since, detail}], in the order of the reasons.
+    attention jsonb not null default '[]',
+    -- When the customer last did something.
+    acted_at timestamptz not null,
     created_at timestamptz not null,
     updated_at timestamptz not null,
     version bigint not null,
@@ -63,6 +67,7 @@ create table checkouts (
     constraint checkouts_may_hold_stock_check check (may_hold_stock or not holds_stock),
     constraint checkouts_lease_has_begun_check check (lease_start is not null or not is_leased),
     constraint checkouts_lease_has_a_beginning_check check (lease_end >= lease_start),
+    constraint checkouts_attention_is_a_list_check check (jsonb_typeof(attention) = 'array'),
     constraint checkouts_version_counts_check check (version >= 0)
 );
 
@@ -87,6 +92,9 @@ create index checkouts_lease_start_up_idx
     on checkouts (organization_id, mode, lease_start asc nulls last, id asc);
 create index checkouts_lease_start_down_idx
     on checkouts (organization_id, mode, lease_start desc nulls last, id desc);
+-- Few of them, however long the list is.
+create index checkouts_that_need_attention_idx on checkouts (organization_id, mode, created_at, id)
+    where attention <> '[]';
 create index checkouts_customer_id_idx on checkouts (customer_id, mode, created_at, id);
 -- For the foreign keys: products, variants and terms are deleted only where nothing refers to them.
 create index checkouts_product_id_idx on checkouts (organization_id, product_id);
@@ -98,7 +106,7 @@ create index checkouts_waiting_for_stock_idx
     on checkouts (variant_id, (lifecycle <> 'waitlistedAfterDeposit'), waiting_since, id) where waits_for = 'inventory';
 create index checkouts_waiting_for_location_idx on checkouts (organization_id, waiting_since, id)
     where waits_for = 'location';
-create index checkouts_that_expire_idx on checkouts (updated_at, id) where expires;
+create index checkouts_that_expire_idx on checkouts (acted_at, id) where expires;
 create index checkouts_whose_lease_ends_idx on checkouts (lease_end, id) where lifecycle = 'leaseActive';
 
 -- The leased things.

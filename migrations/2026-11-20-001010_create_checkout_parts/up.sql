@@ -58,8 +58,15 @@ create table checkout_deposits (
     state text not null,
     -- The method that the customer named for it.
     method_id text,
+    -- When it was last submitted: the processor may hold something since.
+    submitted_at timestamptz,
     payment_intent_id text,
     hold_expires_at timestamptz,
+    -- How often the hold took over from another, and what the bank said when it was asked to renew this one.
+    renewals_made integer,
+    renewals_refused integer,
+    renewal_refused_at timestamptz,
+    renewal_is_barred boolean,
     capture_requested_at timestamptz,
     invoice_id text,
     captured_at timestamptz,
@@ -71,18 +78,18 @@ create table checkout_deposits (
         on delete cascade,
     constraint checkout_deposits_state_check check (state in ('open', 'waived', 'authorized', 'captured')),
     constraint checkout_deposits_is_whole_check check (
-        num_nonnulls(payment_intent_id, hold_expires_at) =
-            case when state in ('authorized', 'captured') then 2 else 0 end
+        num_nonnulls(payment_intent_id, hold_expires_at, renewals_made, renewals_refused, renewal_is_barred) =
+            case when state in ('authorized', 'captured') then 5 else 0 end
+        and (renewal_refused_at is null or state in ('authorized', 'captured'))
         and num_nonnulls(invoice_id, captured_at) = case when state = 'captured' then 2 else 0 end),
+    constraint checkout_deposits_renewals_check check (renewals_made >= 0 and renewals_refused >= 0),
     constraint checkout_deposits_lapses_check check (state = 'authorized' or not lapses)
 );
 
 create unique index checkout_deposits_payment_intent_id_key
     on checkout_deposits (organization_id, mode, payment_intent_id) where payment_intent_id is not null;
--- The processor's messages name the intent and no organization: a door that works across organizations.
-create index checkout_deposits_payment_intent_id_idx on checkout_deposits (payment_intent_id, mode)
-    where payment_intent_id is not null;
-create index checkout_deposits_that_lapse_idx on checkout_deposits (hold_expires_at, checkout_id) where lapses;
+-- Walked by id: those that cannot be renewed stay, and must not stand in front of the others.
+create index checkout_deposits_that_lapse_idx on checkout_deposits (checkout_id, hold_expires_at) where lapses;
 
 create table checkout_billing (
     organization_id bigint not null,
@@ -91,6 +98,8 @@ create table checkout_billing (
     state text not null,
     requested_at timestamptz,
     subscription_id text,
+    -- Whether an active one takes what it is to take.
+    standing text,
     method jsonb,
     paid_cycles integer not null,
     failure_count integer not null,
@@ -103,19 +112,21 @@ create table checkout_billing (
     constraint checkout_billing_checkout_id_fkey
         foreign key (organization_id, checkout_id, mode) references checkouts (organization_id, id, mode)
         on delete cascade,
-    constraint checkout_billing_state_check check (state in ('notRequested', 'requested', 'active', 'ended')),
+    constraint checkout_billing_state_check check (
+        state in ('notRequested', 'requested', 'incomplete', 'active', 'ended')),
+    constraint checkout_billing_standing_check check (standing in ('good', 'pastDue', 'unpaid', 'paused')),
     constraint checkout_billing_is_whole_check check (
         (requested_at is not null) = (state <> 'notRequested')
-        and (subscription_id is not null) = (state in ('active', 'ended'))),
+        and (subscription_id is not null) = (state in ('incomplete', 'active', 'ended'))
+        and (standing is not null) = (state = 'active')),
     constraint checkout_billing_paid_cycles_check check (paid_cycles >= 0),
     constraint checkout_billing_failure_count_check check (failure_count >= 0)
 );
 
 create unique index checkout_billing_subscription_id_key on checkout_billing (organization_id, mode, subscription_id)
     where subscription_id is not null;
--- As with the intent: a door that works across organizations.
-create index checkout_billing_subscription_id_idx on checkout_billing (subscription_id, mode)
-    where subscription_id is not null;
+-- Those whose subscription is long in coming.
+create index checkout_billing_unanswered_idx on checkout_billing (requested_at, checkout_id) where state = 'requested';
 create index checkout_billing_requested_idx on checkout_billing (mode, checkout_id) where requested_at is not null;
 
 create table checkout_shipments (
@@ -124,6 +135,8 @@ create table checkout_shipments (
     tracking_number text,
     tracking_carrier text,
     tracking_status text,
+    -- When somebody last said where the goods are, the shipment itself included.
+    heard_at timestamptz,
     shipped_at timestamptz,
     delivered_at timestamptz,
     signed_by text,
@@ -146,6 +159,9 @@ create index checkout_shipments_tracking_idx on checkout_shipments (tracking_num
     where tracking_number is not null;
 create index checkout_shipments_under_way_idx
     on checkout_shipments (tracking_turn nulls first, shipped_at, checkout_id)
+    where is_under_way and tracking_number is not null and delivered_at is null;
+-- Those of which the carrier says nothing.
+create index checkout_shipments_silent_idx on checkout_shipments (heard_at, checkout_id)
     where is_under_way and tracking_number is not null and delivered_at is null;
 
 create sequence checkout_tracking_turns;
@@ -179,8 +195,8 @@ begin
             then 'nobody knows when it was shipped'
         when checkout.is_leased and application.quote is null
             then 'its price is not frozen'
-        when checkout.is_leased and billing.subscription_id is null
-            then 'its subscription is not known'
+        when checkout.is_leased and coalesce(billing.state, 'notRequested') = 'notRequested'
+            then 'its subscription was not asked for'
         when coalesce(deposit.lapses, false)
                 <> (coalesce(deposit.state, 'open') = 'authorized' and not checkout.is_ended)
             then 'its deposit does not say whether it lapses'

@@ -6,8 +6,9 @@ create table outbox_jobs (
     sequence bigint generated always as identity,
     effect text not null constraint outbox_jobs_effect_check check (effect in (
         'pushProduct', 'pushVariant', 'pushCustomer', 'startIdentityVerification', 'fetchIdentityResult',
-        'checkCredit', 'authorizeDeposit', 'renewDeposit', 'voidDeposit', 'prepareDocuments', 'captureDeposit',
-        'refundDeposit', 'createSubscription', 'cancelSubscription', 'promoteWaiting')),
+        'checkCredit', 'authorizeDeposit', 'renewDeposit', 'checkDeposit', 'voidDeposit', 'prepareDocuments',
+        'captureDeposit', 'refundDeposit', 'createSubscription', 'checkSubscription', 'payInvoices',
+        'cancelSubscription', 'refundPayments', 'promoteWaiting')),
     subject_kind text not null constraint outbox_jobs_subject_kind_check
         check (subject_kind in ('checkout', 'product', 'variant', 'customer', 'waitlist')),
     subject_id uuid not null,
@@ -16,23 +17,26 @@ create table outbox_jobs (
     created_at timestamptz not null,
     available_at timestamptz not null,
     -- What is held waits until somebody asks for it, however late it is.
-    state text not null constraint outbox_jobs_state_check check (state in ('pending', 'held', 'done', 'dead')),
+    state text not null constraint outbox_jobs_state_check
+        check (state in ('pending', 'held', 'done', 'dead', 'skipped')),
     -- How many of those that wait may go on, where the job is about them; null for all of them.
     units integer constraint outbox_jobs_units_check check (units >= 0),
     -- Counts the claims; a worker's claim is known by its number.
     attempts integer not null default 0 constraint outbox_jobs_attempts_check check (attempts >= 0),
     first_attempt_at timestamptz,
+    -- By this database's clock alone: those of the workers may differ.
     claimed_until timestamptz,
     last_error text,
+    -- When it was done or skipped.
     done_at timestamptz,
-    constraint outbox_jobs_done_has_a_time_check check ((state = 'done') = (done_at is not null)),
+    constraint outbox_jobs_done_has_a_time_check check ((state in ('done', 'skipped')) = (done_at is not null)),
     -- A held job that was asked for stays held while somebody is at it.
     constraint outbox_jobs_claims_are_open_check check (claimed_until is null or state in ('pending', 'held'))
 );
 
 create unique index outbox_jobs_sequence_key on outbox_jobs (sequence);
 create index outbox_jobs_open_idx on outbox_jobs (subject_kind, subject_id, sequence)
-    where state <> 'done';
+    where state not in ('done', 'skipped');
 create index outbox_jobs_pending_idx on outbox_jobs (sequence) where state = 'pending';
 create index outbox_jobs_dead_idx on outbox_jobs (sequence) where state = 'dead';
-create index outbox_jobs_done_idx on outbox_jobs (done_at) where state = 'done';
+create index outbox_jobs_done_idx on outbox_jobs (done_at) where done_at is not null;

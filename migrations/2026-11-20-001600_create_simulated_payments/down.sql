@@ -1,3 +1,4 @@
+drop table simulated_refunds;
 drop table simulated_payment_intents;
 drop table simulated_payment_methods;
 drop table simulated_customers;

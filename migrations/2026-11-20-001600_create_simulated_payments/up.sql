@@ -54,15 +54,26 @@ create table simulated_payment_intents (
     amount_minor bigint not null check (amount_minor >= 0),
     currency text not null,
     payment_method_id text not null references simulated_payment_methods (id),
-    status text not null check (status in ('requiresCapture', 'captured', 'voided', 'refunded')),
+    status text not null check (status in ('requiresCapture', 'captured', 'voided')),
     expires_at timestamptz not null,
     invoice_id text unique,
     captured_at timestamptz,
-    refunded_minor bigint not null default 0 check (refunded_minor between 0 and amount_minor),
     created_at timestamptz not null,
-    check ((status in ('captured', 'refunded')) = (captured_at is not null)),
+    check ((status = 'captured') = (captured_at is not null)),
     check ((captured_at is null) = (invoice_id is null))
 );
 
 create index simulated_payment_intents_by_checkout_idx on simulated_payment_intents (checkout_id, created_at);
 create index simulated_payment_intents_payment_method_id_idx on simulated_payment_intents (payment_method_id);
+create index simulated_payment_intents_held_idx on simulated_payment_intents (expires_at) where status = 'requiresCapture';
+
+-- What was paid back: of a deposit by the id of its payment, of a month by that of its invoice's.
+create table simulated_refunds (
+    id text primary key,
+    payment_intent_id text not null,
+    amount_minor bigint not null check (amount_minor > 0),
+    currency text not null,
+    created_at timestamptz not null
+);
+
+create index simulated_refunds_by_payment_idx on simulated_refunds (payment_intent_id);

@@ -348,6 +348,7 @@ fn check_form(path: &str, value: &Value) -> Result<(), String> {
                 | "returnCancelledAt"
                 | "creditTimestamp"
                 | "timestamp"
+                | "since"
                 | "estimatedDelivery" => !is_time(text),
                 "price"
                 | "msrp"

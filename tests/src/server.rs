@@ -23,8 +23,11 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 /// What carriers' messages are signed with at every server here.
 pub const TRACKING_SECRET: &str = "whsec_bGVzc29yLXRlc3RzLXRyYWNraW5nLXNlY3JldC0xMjM=";
 
-/// What the processor's messages are signed with at every server here.
+/// What the processor's messages of live mode are signed with at every server here.
 pub const PROCESSOR_SECRET: &str = "whsec_of_the_tests";
+
+/// What the processor's messages of sandbox mode are signed with at every server here.
+pub const PROCESSOR_SANDBOX_SECRET: &str = "whsec_of_the_tests_of_sandbox_mode";
 
 /// Where a server's data are.
 enum Data {
@@ -122,7 +125,11 @@ impl Server {
     async fn serve(binary: &'static str, data: Data, flags: &[&str]) -> Self {
         let child = Self::command_on(binary, &data)
             .env("LESSOR_TRACKING_WEBHOOK_SECRETS", TRACKING_SECRET)
-            .env("LESSOR_PROCESSOR_WEBHOOK_SECRETS", PROCESSOR_SECRET)
+            .env("LESSOR_PROCESSOR_LIVE_WEBHOOK_SECRETS", PROCESSOR_SECRET)
+            .env(
+                "LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS",
+                PROCESSOR_SANDBOX_SECRET,
+            )
             .args(["--json", "serve", "--listen", "127.0.0.1:0"])
             .args(flags)
             .stdout(Stdio::piped())

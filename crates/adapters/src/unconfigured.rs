@@ -6,14 +6,15 @@ use async_trait::async_trait;
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::PaymentMethod;
 use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ledger::{Authorization, Refund, Subscription};
 use lessor_domain::money::Money;
 use lessor_domain::ports::{
-    Answer, Authorization, Call, Capture, CreditChecker, DepositRequest, DocumentSigner, Doubt,
-    IdentityResult, IdentitySession, IdentityVerifier, LeaseDocument, PaymentProcessor, Person,
-    ProcessorCustomer, ProcessorProduct, ProcessorVariant, Providers, Subscription,
-    SubscriptionRequest, Voided,
+    Answer, Call, Capture, CreditChecker, DepositRequest, DocumentSigner, Doubt, IdentityResult,
+    IdentitySession, IdentityVerifier, LeaseDocument, PaymentProcessor, Person, ProcessorCustomer,
+    ProcessorProduct, ProcessorVariant, Providers, SubscriptionRequest, Voided,
 };
 use lessor_domain::pricing::Quote;
+use lessor_domain::time::Timestamp;
 
 /// Stands for providers that are not configured: every call answers
 /// [`Doubt::Unconfigured`] with what there is to set, so that the work waits in the
@@ -87,12 +88,20 @@ impl PaymentProcessor for Unconfigured {
         self.processor()
     }
 
-    async fn refund_deposit(
+    async fn deposit(&self, _: Mode, _: &str) -> Result<Option<Authorization>, Doubt> {
+        self.processor()
+    }
+
+    async fn deposits_of(
         &self,
-        _: &Call,
-        _: &str,
-        _: Option<Money>,
-    ) -> Result<Answer<()>, Doubt> {
+        _: Mode,
+        _: &ProcessorCustomer,
+        _: CheckoutPubId,
+    ) -> Result<Vec<Authorization>, Doubt> {
+        self.processor()
+    }
+
+    async fn refund(&self, _: &Call, _: &str, _: Money) -> Result<Answer<Option<Refund>>, Doubt> {
         self.processor()
     }
 
@@ -113,15 +122,33 @@ impl PaymentProcessor for Unconfigured {
         self.processor()
     }
 
-    async fn cancel_subscription(&self, _: &Call, _: &str) -> Result<Answer<()>, Doubt> {
+    async fn subscription(&self, _: Mode, _: &str) -> Result<Option<Subscription>, Doubt> {
         self.processor()
     }
 
     async fn subscriptions_of(
         &self,
         _: Mode,
+        _: &ProcessorCustomer,
         _: CheckoutPubId,
     ) -> Result<Vec<Subscription>, Doubt> {
+        self.processor()
+    }
+
+    async fn set_end(&self, _: &Call, _: &str, _: Timestamp) -> Result<Answer<()>, Doubt> {
+        self.processor()
+    }
+
+    async fn pay_invoices(
+        &self,
+        _: &Call,
+        _: &str,
+        _: &str,
+    ) -> Result<Answer<Subscription>, Doubt> {
+        self.processor()
+    }
+
+    async fn cancel_subscription(&self, _: &Call, _: &str) -> Result<Answer<()>, Doubt> {
         self.processor()
     }
 }

@@ -23,7 +23,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::config::{Config, Secret};
 use crate::state::Ports;
 use crate::worker::{
-    Backlog, Chore, Housekeeping, KeptMessages, Purge, Reconciliation, SimulatedInvoices, WakeUp,
+    Chore, Gauges, Housekeeping, KeptMessages, Purge, Reconciliation, SimulatedInvoices, WakeUp,
     WakingDatabase, Worker,
 };
 
@@ -202,6 +202,12 @@ pub struct Engine {
     simulated: Option<SimulatedProcessor>,
     wake_up: WakeUp,
     job_lease: Duration,
+    job_settled: TimeDelta,
+}
+
+/// A time of the configuration, which bounds it, as the domain counts it.
+fn span(time: Duration) -> TimeDelta {
+    TimeDelta::from_std(time).unwrap_or(TimeDelta::MAX)
 }
 
 /// Fills the ports.
@@ -226,6 +232,7 @@ pub fn engine(config: &Config, database: &PgDatabase) -> anyhow::Result<Engine> 
         simulated,
         wake_up,
         job_lease: config.job_lease,
+        job_settled: span(config.job_settled),
     })
 }
 
@@ -290,6 +297,7 @@ impl Engine {
             providers: self.providers.clone(),
             timer: Arc::new(SystemTimer),
             job_lease: self.job_lease,
+            job_settled: self.job_settled,
             probe: probe(),
         }
     }
@@ -303,7 +311,9 @@ impl Engine {
             clock: Arc::clone(&self.clock),
             ids: Arc::clone(&self.ids),
             entropy: Arc::clone(&self.entropy),
+            timer: Arc::new(SystemTimer),
             lease: self.job_lease,
+            settled: self.job_settled,
             probe: probe(),
         }
     }
@@ -341,14 +351,22 @@ impl Engine {
             tracker: self.providers.tracker.clone(),
             policy: Policy {
                 expire_after: TimeDelta::days(config.expiry_days.get().into()),
+                bill_within: span(config.not_billed_after),
+                hear_within: span(config.delivery_overdue_after),
                 ..Policy::default()
             },
         };
         let mut chores: Vec<Box<dyn Chore>> = vec![
             Box::new(Housekeeping(housekeeper)),
             Box::new(KeptMessages(self.inbox())),
-            Box::new(Reconciliation(self.reconciler())),
-            Box::new(Backlog(Arc::clone(&self.database))),
+            Box::new(Reconciliation::new(
+                self.reconciler(),
+                Arc::clone(&self.clock),
+            )),
+            Box::new(Gauges {
+                database: Arc::clone(&self.database),
+                clock: Arc::clone(&self.clock),
+            }),
             Box::new(Purge {
                 database: Arc::clone(&self.database),
                 clock: Arc::clone(&self.clock),

@@ -54,8 +54,10 @@ pub struct ProcessorConfig {
     pub live_key: Option<Secret>,
     /// The key of sandbox mode.
     pub sandbox_key: Option<Secret>,
-    /// What its messages are signed with: any of these.
-    pub webhook_secrets: Vec<Secret>,
+    /// What its messages of live mode are signed with: any of these.
+    pub live_webhook_secrets: Vec<Secret>,
+    /// What its messages of sandbox mode are signed with: any of these.
+    pub sandbox_webhook_secrets: Vec<Secret>,
 }
 
 /// Everything that can be set.
@@ -87,12 +89,18 @@ pub struct Config {
     pub worker_jobs: NonZeroUsize,
     /// How long a job of a worker that died is kept from others.
     pub job_lease: Duration,
+    /// How long something may come of a request whose answer was lost.
+    pub job_settled: Duration,
     /// Requests a second for each API key; any number without it.
     pub rate_limit: Option<NonZeroU32>,
     /// How long the process may take to stop.
     pub shutdown_timeout: Duration,
     /// Days after which an untouched checkout expires.
     pub expiry_days: NonZeroU16,
+    /// How long a lease that is to be billed may have no subscription before somebody is told.
+    pub not_billed_after: Duration,
+    /// How long a carrier may be silent before somebody is told.
+    pub delivery_overdue_after: Duration,
     /// What the tokens of checkout pages are derived with.
     pub server_secret: Option<Secret>,
     /// The payment processor.
@@ -127,15 +135,19 @@ impl Config {
             no_worker: from.needed(&s::NO_WORKER, v::flag)?,
             worker_jobs: from.needed(&s::WORKER_JOBS, v::count)?,
             job_lease: from.needed(&s::JOB_LEASE, v::seconds_to_minutes)?,
+            job_settled: from.needed(&s::JOB_SETTLED, v::seconds_to_minutes)?,
             rate_limit: from.needed(&s::RATE_LIMIT, v::rate_limit)?,
             shutdown_timeout: from.needed(&s::SHUTDOWN_TIMEOUT, v::seconds_to_minutes)?,
             expiry_days: from.needed(&s::EXPIRY_DAYS, v::days)?,
+            not_billed_after: from.needed(&s::NOT_BILLED_AFTER, v::minute_to_month)?,
+            delivery_overdue_after: from.needed(&s::DELIVERY_OVERDUE_AFTER, v::hour_to_year)?,
             server_secret: from.optional(&s::SERVER_SECRET, v::server_secret)?,
             processor: ProcessorConfig {
                 url: from.optional(&s::PROCESSOR_URL, v::base_url)?,
                 live_key: from.optional(&s::PROCESSOR_LIVE_KEY, v::secret)?,
                 sandbox_key: from.optional(&s::PROCESSOR_SANDBOX_KEY, v::secret)?,
-                webhook_secrets: from.list(&s::PROCESSOR_WEBHOOK_SECRETS)?,
+                live_webhook_secrets: from.list(&s::PROCESSOR_LIVE_WEBHOOK_SECRETS)?,
+                sandbox_webhook_secrets: from.list(&s::PROCESSOR_SANDBOX_WEBHOOK_SECRETS)?,
             },
             tracking_webhook_secrets: from.list(&s::TRACKING_WEBHOOK_SECRETS)?,
             entries: from.into_entries(),

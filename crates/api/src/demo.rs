@@ -9,6 +9,7 @@ use lessor_domain::access::{Mode, Permissions};
 use lessor_domain::ids::{CheckoutPubId, OrganizationPubId};
 use lessor_domain::organization::{Organization, ServiceArea};
 use lessor_domain::percentage::Percentage;
+use lessor_domain::ports::ProcessorCustomer;
 use lessor_domain::services::keys::{CreateKey, KeyUser, create_key};
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
 use serde::Serialize;
@@ -79,16 +80,10 @@ pub async fn run(url: &str, engine: &Engine, listener: &dyn Listener) -> anyhow:
     for id in told.checkouts {
         let lifecycle = client.lifecycle(&id).await?;
         let checkout: CheckoutPubId = id.parse().context("the checkout's id")?;
-        let subscriptions = engine
-            .providers
-            .of(Mode::Sandbox)
-            .processor
-            .subscriptions_of(Mode::Sandbox, checkout)
-            .await?;
         leases.push(Lease {
             checkout_id: id,
             lifecycle,
-            subscriptions: subscriptions.len(),
+            subscriptions: subscriptions(engine, checkout).await?,
         });
     }
     let report = Report {
@@ -104,6 +99,25 @@ pub async fn run(url: &str, engine: &Engine, listener: &dyn Listener) -> anyhow:
         serde_json::to_string(&report.leases)?
     );
     Ok(report)
+}
+
+/// How many subscriptions the processor has for the checkout.
+async fn subscriptions(engine: &Engine, id: CheckoutPubId) -> anyhow::Result<usize> {
+    let mut view = engine.database.read().await?;
+    let checkout = view.checkouts().get(id).await?.context("the checkout")?;
+    let customer = view.customers().get(checkout.customer_id).await?;
+    let customer = customer.context("the checkout's customer")?;
+    drop(view);
+    let customer = ProcessorCustomer {
+        id: customer.id,
+        email: customer.email.to_string(),
+        name: None,
+        phone: None,
+        processor_id: customer.screening(checkout.mode).processor_id.clone(),
+    };
+    let processor = &engine.providers.of(checkout.mode).processor;
+    let found = processor.subscriptions_of(checkout.mode, &customer, id);
+    Ok(found.await?.len())
 }
 
 /// The demo's organization, made when there is none.

@@ -16,14 +16,14 @@ use tokio_util::sync::CancellationToken;
 use crate::app::{self, AppParts};
 use crate::body::BodyLimits;
 use crate::compose::{self, Engine, Location};
-use crate::config::Config;
+use crate::config::{Config, ProcessorConfig, Secret};
 use crate::mutation::Mutations;
 use crate::page_links::ServerSecret;
 use crate::public_url::PublicUrl;
 use crate::routes;
 use crate::routes::health::Readiness;
 use crate::server::{self, ServerSettings};
-use crate::state::{AppState, StateSettings};
+use crate::state::{AppState, ProcessorSecrets, StateSettings};
 use crate::telemetry::{self, Metrics};
 use crate::worker::Working;
 
@@ -31,6 +31,9 @@ use crate::worker::Working;
 const LOOK_AFTER: Duration = Duration::from_secs(1);
 /// The part of the time to stop that is left for the embedded database, at most.
 const RESERVE: Duration = Duration::from_secs(2);
+/// Where the secrets of the processor's messages are set.
+const LIVE_SECRETS: &str = "LESSOR_PROCESSOR_LIVE_WEBHOOK_SECRETS";
+const SANDBOX_SECRETS: &str = "LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS";
 
 /// Starts logging for a process that runs on.
 ///
@@ -149,6 +152,46 @@ async fn server_secret(
     Ok(ServerSecret::new(&kept)?)
 }
 
+/// What the processor's messages are signed with, by mode. A key without a secret of its mode is told
+/// of: its messages are refused.
+fn processor_secrets(config: &ProcessorConfig) -> anyhow::Result<ProcessorSecrets> {
+    let read = |secrets: &[Secret], variable: &'static str| {
+        let read = secrets
+            .iter()
+            .map(|secret| WebhookSecret::new(secret.expose()));
+        read.collect::<Result<Vec<_>, _>>().context(variable)
+    };
+    let secrets = ProcessorSecrets {
+        live: read(&config.live_webhook_secrets, LIVE_SECRETS)?,
+        sandbox: read(&config.sandbox_webhook_secrets, SANDBOX_SECRETS)?,
+    };
+    anyhow::ensure!(
+        secrets
+            .live
+            .iter()
+            .all(|live| !secrets.sandbox.contains(live)),
+        "{LIVE_SECRETS} and {SANDBOX_SECRETS} name the same secret: one opens one mode only"
+    );
+    for (mode, key, known, variable) in [
+        ("live", &config.live_key, &secrets.live, LIVE_SECRETS),
+        (
+            "sandbox",
+            &config.sandbox_key,
+            &secrets.sandbox,
+            SANDBOX_SECRETS,
+        ),
+    ] {
+        if key.is_some() && known.is_empty() {
+            tracing::warn!(
+                "the payment processor has a key for {mode} mode and no webhook secret: its messages of \
+                 payments, refunds, disputes and identities are refused until {variable} is set. What they \
+                 tell comes late instead, once an hour, when reconcile reads the processor's list of them"
+            );
+        }
+    }
+    Ok(secrets)
+}
+
 /// A service that serves.
 pub struct Service {
     url: String,
@@ -202,13 +245,7 @@ impl Service {
             .map(|secret| secret.expose().parse())
             .collect::<Result<_, _>>()
             .context("LESSOR_TRACKING_WEBHOOK_SECRETS")?;
-        settings.processor_secrets = config
-            .processor
-            .webhook_secrets
-            .iter()
-            .map(|secret| WebhookSecret::new(secret.expose()))
-            .collect::<Result<_, _>>()
-            .context("LESSOR_PROCESSOR_WEBHOOK_SECRETS")?;
+        settings.processor_secrets = processor_secrets(&config.processor)?;
         let state = AppState::new(engine.ports(), mutations.clone(), settings);
         let parts = AppParts {
             public_url: PublicUrl::new(&url),
@@ -350,5 +387,25 @@ mod tests {
             let address = reachable(listening.parse().unwrap());
             assert_eq!(address.to_string(), shown);
         }
+    }
+
+    #[test]
+    fn a_secret_is_of_one_mode() {
+        let secrets = |texts: &[&str]| -> Vec<Secret> {
+            texts.iter().map(|text| (*text).to_owned().into()).collect()
+        };
+        let config = |live: &[&str], sandbox: &[&str]| ProcessorConfig {
+            url: None,
+            live_key: None,
+            sandbox_key: None,
+            live_webhook_secrets: secrets(live),
+            sandbox_webhook_secrets: secrets(sandbox),
+        };
+        let read = processor_secrets(&config(&["a", "b"], &["c"])).unwrap();
+        assert_eq!((read.live.len(), read.sandbox.len()), (2, 1));
+        let refused = processor_secrets(&config(&["a", "b"], &["b"])).unwrap_err();
+        assert!(refused.to_string().contains("one mode only"), "{refused}");
+        let blank = processor_secrets(&config(&[], &[" "])).unwrap_err();
+        assert_eq!(blank.to_string(), SANDBOX_SECRETS);
     }
 }

@@ -6,10 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::HttpRequest;
+use chrono::TimeDelta;
 use lessor_adapters::processor::EventReader;
-use lessor_adapters::processor::signature::WebhookSecret;
+use lessor_adapters::processor::signature::{SignatureError, WebhookSecret, verify};
 use lessor_adapters::processor::standard_webhooks::SharedSecret;
+use lessor_domain::access::Mode;
 use lessor_domain::ports::{Clock, Database, Entropy, IdGenerator, ProviderSet, Timer};
+use lessor_domain::time::Timestamp;
 use lessor_domain::workers::inbox::Inbox;
 use lessor_domain::workers::jobs::{Deliverer, Probe};
 use lessor_domain::workers::sandbox::Sandbox;
@@ -38,6 +41,8 @@ pub struct Ports {
     pub timer: Arc<dyn Timer>,
     /// How long a job that was taken is kept from others.
     pub job_lease: Duration,
+    /// How long something may come of a request whose answer was lost.
+    pub job_settled: TimeDelta,
     /// Who watches jobs being carried out.
     pub probe: Arc<dyn Probe>,
 }
@@ -58,8 +63,38 @@ pub struct StateSettings {
     pub secret: ServerSecret,
     /// Whose tracking messages are believed; several while one is being replaced.
     pub tracking_secrets: Vec<SharedSecret>,
-    /// Whose processor messages are believed; several while one is being replaced.
-    pub processor_secrets: Vec<WebhookSecret>,
+    /// Whose processor messages are believed.
+    pub processor_secrets: ProcessorSecrets,
+}
+
+/// What the processor signs its messages with; several of a mode while one is being replaced. A
+/// secret opens its own mode alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProcessorSecrets {
+    /// Of live mode.
+    pub live: Vec<WebhookSecret>,
+    /// Of sandbox mode.
+    pub sandbox: Vec<WebhookSecret>,
+}
+
+impl ProcessorSecrets {
+    /// The mode whose secret signed the body.
+    ///
+    /// # Errors
+    /// [`SignatureError`] says why the message is not to be believed.
+    pub fn mode_of(
+        &self,
+        body: &[u8],
+        header: &str,
+        now: Timestamp,
+    ) -> Result<Mode, SignatureError> {
+        match verify(body, header, &self.live, now) {
+            Err(SignatureError::Mismatch) => {
+                verify(body, header, &self.sandbox, now).map(|()| Mode::Sandbox)
+            }
+            verified => verified.map(|()| Mode::Live),
+        }
+    }
 }
 
 impl StateSettings {
@@ -74,7 +109,10 @@ impl StateSettings {
             summary_cache_ttl: Duration::from_secs(300),
             secret,
             tracking_secrets: Vec::new(),
-            processor_secrets: Vec::new(),
+            processor_secrets: ProcessorSecrets {
+                live: Vec::new(),
+                sandbox: Vec::new(),
+            },
         }
     }
 }
@@ -137,7 +175,9 @@ impl AppState {
             clock: Arc::clone(&self.ports.clock),
             ids: Arc::clone(&self.ports.ids),
             entropy: Arc::clone(&self.ports.entropy),
+            timer: Arc::clone(&self.ports.timer),
             lease: self.ports.job_lease,
+            settled: self.ports.job_settled,
             probe: Arc::clone(&self.ports.probe),
         }
     }
@@ -174,5 +214,46 @@ impl fmt::Debug for AppState {
         f.debug_struct("AppState")
             .field("settings", &self.settings)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lessor_adapters::processor::signature::sign;
+
+    use super::*;
+
+    #[test]
+    fn a_secret_opens_its_own_mode_alone() {
+        let now = Timestamp::UNIX_EPOCH;
+        let secret = |text: &str| WebhookSecret::new(text).unwrap();
+        let secrets = ProcessorSecrets {
+            live: vec![secret("old"), secret("new")],
+            sandbox: vec![secret("test")],
+        };
+        for (signer, mode) in [
+            ("old", Ok(Mode::Live)),
+            ("new", Ok(Mode::Live)),
+            ("test", Ok(Mode::Sandbox)),
+            ("other", Err(SignatureError::Mismatch)),
+        ] {
+            let header = sign(b"{}", &[secret(signer)], now);
+            assert_eq!(secrets.mode_of(b"{}", &header, now), mode, "{signer}");
+        }
+        let header = sign(b"{}", &[secret("test")], now);
+        let late = now + TimeDelta::hours(1);
+        assert_eq!(
+            secrets.mode_of(b"{}", &header, late),
+            Err(SignatureError::OutOfTime)
+        );
+        assert_eq!(
+            secrets.mode_of(b"{}", "nonsense", now),
+            Err(SignatureError::Malformed)
+        );
+        let none = ProcessorSecrets::default();
+        assert_eq!(
+            none.mode_of(b"{}", &header, now),
+            Err(SignatureError::Mismatch)
+        );
     }
 }

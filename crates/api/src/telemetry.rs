@@ -24,6 +24,9 @@ const LATENCY_BUCKETS: [f64; 12] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0,
 ];
 
+/// Counts messages in the processor's name that were not taken, by why.
+pub(crate) const MESSAGES_REFUSED: &str = "lessor_processor_messages_refused_total";
+
 /// Why logging could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
@@ -79,6 +82,10 @@ impl Metrics {
             .install_recorder()?;
         metrics::describe_counter!("http_requests_total", "Requests answered");
         metrics::describe_gauge!("http_requests_in_flight", "Requests under way");
+        metrics::describe_counter!(
+            MESSAGES_REFUSED,
+            "Messages in the payment processor's name that were not taken, by why"
+        );
         metrics::describe_histogram!(
             "http_request_duration_seconds",
             metrics::Unit::Seconds,

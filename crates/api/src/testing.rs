@@ -13,16 +13,17 @@ use lessor_domain::money::Currency;
 use lessor_domain::organization::ServiceArea;
 use lessor_domain::percentage::Percentage;
 use lessor_domain::ports::{
-    CategoryStore, CheckoutStore, Clock as _, CustomerStore, Database, IdempotencyStore,
-    InboxStore, KeyStore, LeaseTermStore, OrganizationStore, OutboxStore, PickupLocationStore,
-    ProductStore, StoreError, TrackingStore, UnitOfWork, VariantStore,
+    CategoryStore, CheckoutStore, Clock as _, CursorStore, CustomerStore, Database,
+    IdempotencyStore, InboxStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
+    OutboxStore, PickupLocationStore, ProductStore, StoreError, TrackingStore, UnitOfWork,
+    VariantStore,
 };
 use lessor_domain::services::keys::{self, CreateKey, KeyUser};
 use lessor_domain::services::organizations::{self, CreateOrganization};
 use lessor_domain::testing::{FakeProviders, ManualClock, MemoryDatabase, SequenceIds};
 use lessor_domain::text::{Email, Name};
 use lessor_domain::time::Timestamp;
-use lessor_domain::workers::jobs::{JOB_LEASE, NoProbe};
+use lessor_domain::workers::jobs::{JOB_LEASE, NoProbe, SETTLED};
 use tokio::runtime::Handle;
 
 use crate::app::AppParts;
@@ -126,6 +127,8 @@ stores! {
     tracking: TrackingStore,
     outbox: OutboxStore,
     inbox: InboxStore,
+    ledger: LedgerStore,
+    cursors: CursorStore,
     idempotency: IdempotencyStore,
 }
 
@@ -155,6 +158,7 @@ impl Bench {
             providers: FakeProviders::default().set(),
             timer: Arc::new(SystemTimer),
             job_lease: JOB_LEASE,
+            job_settled: SETTLED,
             probe: Arc::new(NoProbe),
         };
         let mut work = memory.begin().await.unwrap();

@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
 pub use chores::{
-    Backlog, Chore, ChoreError, Done, Housekeeping, KeptMessages, Purge, Reconciliation,
+    Chore, ChoreError, Done, Gauges, Housekeeping, KeptMessages, Purge, Reconciliation,
     SimulatedInvoices,
 };
 pub use wake::{WakeUp, WakingDatabase};
@@ -57,10 +57,6 @@ impl Worker {
     /// Goes to work on the current runtime.
     #[must_use]
     pub fn start(self) -> Working {
-        metrics::describe_counter!(
-            "outbox_jobs_total",
-            "Tries of outbox jobs by what became of them"
-        );
         chores::describe();
         let working = Working {
             stop: CancellationToken::new(),
@@ -200,7 +196,7 @@ async fn carry_out(deliverer: &Deliverer, job: &Job, cut: &CancellationToken) {
             "unknown"
         }
     };
-    metrics::counter!("outbox_jobs_total", "outcome" => outcome).increment(1);
+    metrics::counter!(chores::JOBS, "outcome" => outcome).increment(1);
 }
 
 /// Does the chore again and again.

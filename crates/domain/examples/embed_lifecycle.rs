@@ -22,9 +22,9 @@ use lessor_domain::services::organizations::{CreateOrganization, create_organiza
 use lessor_domain::services::{Context, checkouts, fulfillment};
 use lessor_domain::testing::{
     FakeCarrierDetector, FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase,
-    SequenceIds,
+    NeverTimer, SequenceIds,
 };
-use lessor_domain::workers::jobs::{Deliverer, JOB_LEASE, NoProbe};
+use lessor_domain::workers::jobs::{Deliverer, JOB_LEASE, NoProbe, SETTLED};
 
 /// What the application is made of.
 struct Shop {
@@ -80,7 +80,9 @@ impl Shop {
             clock: Arc::<ManualClock>::clone(&clock),
             ids: Arc::<SequenceIds>::clone(&ids),
             entropy: Arc::new(FixedEntropy::seeded(3)),
+            timer: Arc::new(NeverTimer),
             lease: JOB_LEASE,
+            settled: SETTLED,
             probe: Arc::new(NoProbe),
         };
         Ok(Self {

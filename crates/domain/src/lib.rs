@@ -26,6 +26,7 @@ pub mod exact;
 pub mod fulfillment;
 pub mod ids;
 pub mod lease_term;
+pub mod ledger;
 pub mod money;
 mod names;
 pub mod organization;

@@ -39,6 +39,14 @@ impl Currency {
         self.digits
     }
 
+    /// Whether a payment processor can charge its smallest unit. Of a currency with more than two
+    /// decimals (BHD, JOD, KWD, OMR, TND and a few more) it takes steps of ten units at the least:
+    /// a price to the unit could be quoted and never billed.
+    #[must_use]
+    pub const fn is_chargeable(self) -> bool {
+        self.digits <= 2
+    }
+
     /// Ten-thousandths, the unit of an [`Amount`], in one minor unit.
     fn ten_thousandths(self) -> i64 {
         10_i64.saturating_pow(AMOUNT_DECIMALS.saturating_sub(u32::from(self.digits)))

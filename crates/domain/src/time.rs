@@ -26,6 +26,13 @@ pub fn add_months(start: Day, months: u32) -> Option<Day> {
     start.checked_add_months(Months::new(months))
 }
 
+/// The instant `months` calendar months after `start`, at the same time of the day, counted as
+/// [`add_months`] does.
+#[must_use]
+pub fn add_months_at(start: Timestamp, months: u32) -> Option<Timestamp> {
+    start.checked_add_months(Months::new(months))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -37,6 +37,8 @@ suites! {
     tracking,
     outbox,
     inbox,
+    ledger,
+    cursors,
     idempotency,
 }
 

@@ -12,27 +12,31 @@ use lessor_adapters::processor::{
     parse_event_head,
 };
 use lessor_domain::access::{Access, Mode, Permissions};
-use lessor_domain::checkout::{Checkout, Lifecycle, Redirects};
+use lessor_domain::catalog::ProductStatus;
+use lessor_domain::checkout::{Checkout, Effect, Lifecycle, Redirects};
 use lessor_domain::fulfillment::{Reported, TrackingStatus};
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId};
 use lessor_domain::ports::{
-    Clock as _, Database as _, InboxMessage, InsertedCustomer, JobSubject, ProviderSet, Timer,
+    Clock as _, Database as _, IdGenerator as _, InboxMessage, InsertedCustomer, JobSubject,
+    NewJob, ProviderSet, Timer,
 };
 use lessor_domain::services::checkouts::{
     CreateCheckout, CustomerInput, VariantRef, create_checkout,
 };
 use lessor_domain::services::fulfillment::{self, Fulfill};
+use lessor_domain::services::journey::Page;
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
-use lessor_domain::services::{Context, Error, checkouts};
+use lessor_domain::services::{Context, Error, billing, checkouts, variants};
 use lessor_domain::testing::{
-    FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase, SequenceIds,
+    FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase, NeverTimer, SequenceIds,
 };
 use lessor_domain::time::Timestamp;
+use lessor_domain::workers::housekeeping::{Housekeeper, Policy};
 use lessor_domain::workers::inbox::Inbox;
-use lessor_domain::workers::jobs::{Delivered, Deliverer, JOB_LEASE, NoProbe};
+use lessor_domain::workers::jobs::{Delivered, Deliverer, JOB_LEASE, NoProbe, SETTLED};
 use lessor_domain::workers::reconcile::Reconciler;
 use lessor_domain::workers::sandbox::Sandbox;
-use lessor_processor_double::{Double, Event};
+use lessor_processor_double::{Double, Event, Fault, Rule};
 
 /// A timer and a pacing that take no time.
 pub(crate) struct AtOnce;
@@ -167,7 +171,9 @@ impl Bench {
             clock: self.clock.clone(),
             ids: self.ids.clone(),
             entropy: Arc::new(FixedEntropy::seeded(3)),
+            timer: Arc::new(NeverTimer),
             lease: JOB_LEASE,
+            settled: SETTLED,
             probe: Arc::new(NoProbe),
         }
     }
@@ -180,13 +186,18 @@ impl Bench {
     }
 
     pub(crate) async fn order(&self) -> CheckoutPubId {
+        self.order_by("lessee@example.com").await
+    }
+
+    /// A checkout of a customer of this address.
+    pub(crate) async fn order_by(&self, email: &str) -> CheckoutPubId {
         let make = Fixtures::seeded(5);
         let profile = make.customer(&make.organization().build()).build().profile;
         let input = CreateCheckout {
             variant: self.variant.clone(),
             term: Some("12".parse().unwrap()),
             customer: Some(CustomerInput {
-                email: "lessee@example.com".parse().unwrap(),
+                email: email.parse().unwrap(),
                 profile,
             }),
             billing_address: None,
@@ -308,7 +319,7 @@ impl Bench {
         }
     }
 
-    fn inbox(&self) -> Inbox {
+    pub(crate) fn inbox(&self) -> Inbox {
         Inbox {
             database: Arc::new(self.database.clone()),
             providers: self.providers.clone(),
@@ -335,7 +346,132 @@ impl Bench {
     /// Messages that could not be understood before are tried again. Answers how many are left.
     pub(crate) async fn handle_kept(&self) -> usize {
         self.inbox().handle_kept(1_000).await.unwrap();
+        let mut view = self.database.read().await.unwrap();
+        let (waiting, failed) = view.inbox().backlog().await.unwrap();
+        usize::try_from(waiting + failed).unwrap()
+    }
+
+    /// The same message comes in, though it was told before: nothing is done twice by it.
+    pub(crate) async fn receive_again(&self, event: &Event) {
         let mut uow = self.database.begin().await.unwrap();
-        uow.inbox().lock_unhandled(1_000).await.unwrap().len()
+        let now = self.clock.now();
+        uow.inbox().requeue(Some(&event.id), now).await.unwrap();
+        uow.commit().await.unwrap();
+        self.receive(event).await;
+    }
+
+    pub(crate) fn housekeeper(&self) -> Housekeeper {
+        Housekeeper {
+            database: Arc::new(self.database.clone()),
+            clock: self.clock.clone(),
+            ids: self.ids.clone(),
+            tracker: None,
+            policy: Policy::default(),
+        }
+    }
+
+    /// Failed payments are tried again, with this card if one is named. Nobody is told yet.
+    pub(crate) async fn pay_with(
+        &self,
+        id: CheckoutPubId,
+        card: Option<&str>,
+    ) -> Result<Checkout, Error> {
+        let checkout = self.read(id).await;
+        let method = match card {
+            Some(card) => Some(self.deliverer().named_method(&checkout, card).await?),
+            None => None,
+        };
+        let mut uow = self.database.begin().await?;
+        let checkout = billing::retry_payment(uow.as_mut(), &self.ctx(), id, method).await?;
+        uow.commit().await?;
+        Ok(checkout)
+    }
+
+    /// The product and its variant are taken from the shelves, and the processor is told.
+    pub(crate) async fn delist(&self) {
+        let VariantRef::Id(variant) = &self.variant else {
+            panic!("the bench knows its variant by its id")
+        };
+        let mut uow = self.database.begin().await.unwrap();
+        let update = variants::UpdateVariant {
+            status: Some(ProductStatus::Archived),
+            ..variants::UpdateVariant::default()
+        };
+        let ctx = self.ctx();
+        variants::update_variant(uow.as_mut(), &ctx, *variant, update)
+            .await
+            .unwrap();
+        uow.commit().await.unwrap();
+        let subject = JobSubject::Variant(*variant);
+        self.deliverer().drain(subject).await.unwrap();
+    }
+
+    /// Somebody with the processor's dashboard.
+    pub(crate) async fn by_hand(
+        &self,
+        method: reqwest::Method,
+        path: &str,
+        form: &[(&str, &str)],
+    ) -> serde_json::Value {
+        let answer = reqwest::Client::new()
+            .request(method, format!("{}/v1/{path}", self.double.url()))
+            .bearer_auth("sk_test_bench")
+            .form(form)
+            .send()
+            .await
+            .unwrap();
+        assert!(answer.status().is_success(), "{:?}", answer.text().await);
+        answer.json().await.unwrap()
+    }
+
+    /// The processor says of such requests that they are invalid, and will go on saying so.
+    pub(crate) fn refuse_for_good(&self, method: &str, path: &str) {
+        let body = serde_json::json!({ "error": {
+            "type": "invalid_request_error", "message": "This will never do."
+        } });
+        let fault = Fault::Answer {
+            status: 400,
+            headers: Vec::new(),
+            body: body.to_string(),
+        };
+        self.double.fault(Rule::always(method, path, fault));
+    }
+
+    /// Somebody has everything tried again that was given up.
+    pub(crate) async fn requeue(&self) {
+        let mut uow = self.database.begin().await.unwrap();
+        let now = self.clock.now();
+        uow.outbox().requeue(None, now).await.unwrap();
+        uow.commit().await.unwrap();
+    }
+
+    /// Somebody asks for the work.
+    pub(crate) async fn ask_for(&self, id: CheckoutPubId, effect: Effect) {
+        let now = self.clock.now();
+        let job = NewJob {
+            id: self.ids.next(),
+            effect,
+            subject: JobSubject::Checkout(id),
+            organization_id: self.access.organization_id,
+            mode: Mode::Sandbox,
+            created_at: now,
+            available_at: now,
+            is_held: false,
+            units: None,
+        };
+        let mut uow = self.database.begin().await.unwrap();
+        uow.outbox().push(&[job]).await.unwrap();
+        uow.commit().await.unwrap();
+    }
+
+    /// The customer signs. Nobody is told yet.
+    pub(crate) async fn sign(&self, id: CheckoutPubId) {
+        let mut uow = self.database.begin().await.unwrap();
+        let mut checkout = uow.checkouts().lock(id).await.unwrap().unwrap();
+        let page = Page::new(self.clock.now(), self.ids.as_ref());
+        page.sign_documents(uow.as_mut(), &mut checkout)
+            .await
+            .unwrap();
+        uow.commit().await.unwrap();
     }
 }

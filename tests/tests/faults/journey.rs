@@ -1,10 +1,8 @@
 //! The way of a lease, walked by a client that does not give up.
 
-use std::time::Instant;
-
 use serde_json::{Value, json};
 
-use crate::world::{LOOK_AGAIN, PATIENCE, World, until};
+use crate::world::{LOOK_AGAIN, Patience, World, until};
 
 /// A number of the form that UPS gives.
 pub(crate) const TRACKING: &str = "1Z999AA10123456784";
@@ -60,9 +58,9 @@ impl World {
 
     /// Waits until the checkout is in the state.
     pub(crate) async fn until_state(&self, id: &str, state: &str) {
-        let deadline = Instant::now() + PATIENCE;
+        let mut patience = Patience::default();
         while self.lifecycle(id).await != state {
-            if Instant::now() > deadline {
+            if !patience.lasts() {
                 let checkout = self.get(&format!("/v1/checkouts/{id}")).await;
                 let jobs = "SELECT to_jsonb(job)::text FROM outbox_jobs job ORDER BY created_at";
                 let jobs = self.database.query(jobs).await;

@@ -10,8 +10,6 @@ use crate::world::{Setup, World};
 
 /// How often somebody is killed, unless `LESSOR_TEST_KILLS` says otherwise.
 const KILLS: u32 = 30;
-/// How long the outbox may take to run empty after the last kill.
-const EMPTY_WITHIN: Duration = Duration::from_secs(60);
 /// Clients at a time.
 const CLIENTS: usize = 8;
 
@@ -71,10 +69,6 @@ async fn killed_at_random_nothing_is_lost_or_doubled() {
     let calm = Instant::now();
     world.until_told().await;
     let emptied = calm.elapsed();
-    assert!(
-        emptied < EMPTY_WITHIN,
-        "the outbox was empty after {emptied:?}"
-    );
     let leased: Vec<String> = leased.into_iter().flatten().collect();
     assert!(leased.len() >= CLIENTS, "only {} leases", leased.len());
     for id in &leased {

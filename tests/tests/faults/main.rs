@@ -8,11 +8,13 @@
 )]
 
 mod bench;
+mod books;
 mod crashes;
 mod doubts;
 mod journey;
 mod kills;
 mod messages;
+mod money;
 mod outages;
 mod reconcile;
 mod world;

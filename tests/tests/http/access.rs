@@ -172,6 +172,12 @@ impl Shop {
             ),
             (
                 "POST",
+                checkout_path("/payments/retry"),
+                Some(json!({})),
+                "CheckoutWrite",
+            ),
+            (
+                "POST",
                 checkout_path("/tracking"),
                 Some(json!({ "trackingNumber": "1Z999AA10123456784" })),
                 "CheckoutFulfill",

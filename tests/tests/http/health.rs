@@ -1,6 +1,7 @@
 //! `/healthz`, `/readyz`, `/metrics`.
 
 use lessor_tests::Server;
+use lessor_tests::server::PATIENCE;
 
 use crate::BINARY;
 
@@ -19,9 +20,69 @@ async fn the_server_says_how_it_is_without_a_key() {
         line.starts_with("http_requests_total") && line.contains("route=\"/v1/products\"")
     });
     assert!(counted, "{told}");
+    // Each is in the guide, and is named as ours or as what everybody has.
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/OPERATIONS.md");
+    let guide = std::fs::read_to_string(guide).unwrap_or_default();
+    let mut ours = 0;
+    for name in told
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next())
+    {
+        assert!(
+            name.starts_with("lessor_") || name.starts_with("http_"),
+            "{name}"
+        );
+        assert!(
+            guide.contains(&format!("`{name}`")),
+            "{name} is not in the guide"
+        );
+        ours += usize::from(name.starts_with("lessor_"));
+    }
+    assert!(ours > 0, "{told}");
     // What keys, customers and ids there are is nobody's business there.
     assert!(
         !told.contains(&client.organization) && !told.contains("lsk_"),
         "{told}"
     );
+}
+
+/// What waits, and what a person must look at, is counted.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_needs_somebody_is_counted() {
+    let server = Server::start(BINARY, &[]).await;
+    let client = server.client().await;
+    client.variant("BIKE", None).await;
+    client
+        .checkout_at("BIKE", "grace@example.com", "documentsPending")
+        .await;
+    let declined = client
+        .checkout("BIKE", "ada+depositdecline@example.com")
+        .await;
+    client.advance(&declined, "orderConfirmed").await.ok();
+    let wanted = [
+        "lessor_checkouts_needing_attention{reason=\"depositFailed\"} 1",
+        "lessor_checkouts_needing_attention{reason=\"disputed\"} 0",
+        "lessor_deposits_held 1",
+        "lessor_deposits_held_oldest_seconds ",
+        "lessor_outbox_jobs_pending ",
+        "lessor_outbox_jobs_in_doubt 0",
+        "lessor_outbox_jobs_dead 0",
+        "lessor_inbox_messages_waiting 0",
+        "lessor_inbox_messages_failed 0",
+        "lessor_inbox_messages_failed_total 0",
+        "lessor_reconcile_failures{mode=\"sandbox\"} 0",
+        "lessor_reconcile_finished_timestamp_seconds{mode=\"sandbox\"} ",
+    ];
+    let nobody = client.with_key("");
+    let deadline = std::time::Instant::now() + PATIENCE;
+    loop {
+        let metrics = nobody.get("/metrics").await;
+        let told = String::from_utf8_lossy(&metrics.bytes).into_owned();
+        let is_told = |wanted: &&str| told.lines().any(|line| line.starts_with(wanted));
+        if wanted.iter().all(is_told) {
+            break;
+        }
+        assert!(std::time::Instant::now() < deadline, "{told}");
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    }
 }

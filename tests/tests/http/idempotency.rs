@@ -16,7 +16,7 @@ async fn posts(client: &Client) -> Vec<(String, Value)> {
     let variant = client
         .variant_of(&client.product(json!({})).await, "CAR", json!({}))
         .await;
-    let [fresh, ready, shipped, cancelled, moving] = [
+    let [fresh, ready, shipped, cancelled, unpaid, moving] = [
         client.checkout("BIKE", "fresh@example.com").await,
         client
             .checkout_at("BIKE", "ready@example.com", "orderConfirmed")
@@ -26,6 +26,13 @@ async fn posts(client: &Client) -> Vec<(String, Value)> {
             .await,
         client.checkout("BIKE", "cancelled@example.com").await,
         client
+            .checkout_at(
+                "BIKE",
+                "unpaid+firstpaymentfail@example.com",
+                "orderConfirmed",
+            )
+            .await,
+        client
             .checkout_at("BIKE", "moving@example.com", "orderConfirmed")
             .await,
     ];
@@ -33,6 +40,7 @@ async fn posts(client: &Client) -> Vec<(String, Value)> {
     for checkout in [&shipped, &moving] {
         client.act(checkout, "fulfill", number.clone()).await.ok();
     }
+    client.act(&unpaid, "fulfill", json!({})).await.ok();
     let of = |checkout: &Value, action: &str| {
         format!("/v1/checkouts/{}/{action}", text(&checkout["id"]))
     };
@@ -72,6 +80,7 @@ async fn posts(client: &Client) -> Vec<(String, Value)> {
             sandbox(&moving, "tracking-event"),
             json!({ "status": "inTransit" }),
         ),
+        (of(&unpaid, "payments/retry"), json!({})),
         (
             of(&cancelled, "cancel"),
             json!({ "reason": "changed their mind" }),

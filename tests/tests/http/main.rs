@@ -13,6 +13,7 @@ mod products;
 mod races;
 mod resets;
 mod statements;
+mod webhooks;
 mod wrong_input;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_lessor-under-test");

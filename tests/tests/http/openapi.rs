@@ -62,9 +62,10 @@ const ENDPOINTS: [(&str, &str, &str); 31] = [
     ("delete", "/v1/lease-terms/{id}", "400"),
 ];
 
-const MORE: [(&str, &str); 15] = [
+const MORE: [(&str, &str); 16] = [
     ("get", "/v1/product-categories"),
     ("post", "/v1/product-categories"),
+    ("post", "/v1/checkouts/{id}/payments/retry"),
     ("post", "/v1/sandbox/checkouts/{id}/advance"),
     ("post", "/v1/sandbox/checkouts/{id}/tracking-event"),
     ("post", "/webhooks/tracking"),

@@ -410,3 +410,78 @@ async fn a_locked_address_cannot_be_changed_by_the_customer() {
     let now = until(&client, &made, "leaseReviewPending").await;
     assert_eq!(now["shippingAddress"]["address1"], "1 Market St");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payment_that_failed_is_told_and_can_be_tried_again() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    client.variant("BIKE", None).await;
+    let ready = client
+        .checkout_at(
+            "BIKE",
+            "grace+firstpaymentfail@example.com",
+            "orderConfirmed",
+        )
+        .await;
+    let browser = Browser::at(&client, &ready);
+    let refused = browser.send("retry-payment", &[]).await;
+    assert_eq!(refused.status, 400, "nothing is to be paid yet");
+    assert!(!browser.look().await.contains("retry-payment"));
+
+    let shipped = client.act(&ready, "fulfill", json!({})).await.ok();
+    assert_eq!(shipped["lifecycle"], "shipped");
+    let html = browser.look().await;
+    assert!(
+        html.contains("Your first monthly payment failed") && html.contains("role=\"alert\""),
+        "{html}"
+    );
+    for wrong in ["pm_card_nonsense", "pm_1", "<script>"] {
+        let refused = browser.send("retry-payment", &[("card", wrong)]).await;
+        let html = String::from_utf8_lossy(&refused.bytes).into_owned();
+        assert_eq!(refused.status, 400, "{wrong}");
+        assert!(
+            html.contains("Card is none of those that are offered"),
+            "{html}"
+        );
+    }
+    // Declined once more: the page says so, and offers the next try.
+    browser
+        .step("retry-payment", &[("card", "pm_card_chargeCustomerFail")])
+        .await;
+    let html = browser.look().await;
+    assert!(html.contains("Your first monthly payment failed"), "{html}");
+    browser
+        .step("retry-payment", &[("card", "pm_card_mastercard")])
+        .await;
+    let paid = until(&client, &shipped, "leaseActive").await;
+    assert_eq!(paid["recurringPaymentMethod"]["brand"], "mastercard");
+    let html = browser.look().await;
+    assert!(
+        !html.contains("payment failed") && !html.contains("retry-payment"),
+        "{html}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_that_was_not_renewed_is_told_with_its_end() {
+    let server = Server::start(BINARY, &["--no-worker"]).await;
+    let client = server.client().await;
+    client.variant("BIKE", None).await;
+    let made = client
+        .checkout_at("BIKE", "grace@example.com", "documentsPending")
+        .await;
+    let browser = Browser::at(&client, &made);
+    assert!(!browser.look().await.contains("role=\"alert\""));
+    server
+        .query(
+            "UPDATE checkout_deposits SET renewals_refused = 1, renewal_refused_at = now(), \
+             hold_expires_at = '2031-05-06T07:08:00Z'",
+        )
+        .await;
+    let html = browser.look().await;
+    assert!(
+        html.contains("did not renew the reservation of your deposit")
+            && html.contains("2031-05-06 07:08 UTC"),
+        "{html}"
+    );
+}

@@ -12,6 +12,7 @@
 mod categories;
 mod checkouts;
 mod connect;
+mod cursors;
 mod customers;
 pub(crate) mod decode;
 mod encode;
@@ -21,6 +22,7 @@ mod idempotency;
 mod inbox;
 mod keys;
 mod lease_terms;
+mod ledger;
 mod migrate;
 mod organizations;
 mod outbox;

@@ -212,6 +212,8 @@ diesel::table! {
         confirmed_at -> Nullable<Timestamptz>,
         active_at -> Nullable<Timestamptz>,
         cancel_reason -> Nullable<Text>,
+        attention -> Jsonb,
+        acted_at -> Timestamptz,
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
         version -> BigInt,
@@ -266,8 +268,13 @@ diesel::table! {
         mode -> Text,
         state -> Text,
         method_id -> Nullable<Text>,
+        submitted_at -> Nullable<Timestamptz>,
         payment_intent_id -> Nullable<Text>,
         hold_expires_at -> Nullable<Timestamptz>,
+        renewals_made -> Nullable<Integer>,
+        renewals_refused -> Nullable<Integer>,
+        renewal_refused_at -> Nullable<Timestamptz>,
+        renewal_is_barred -> Nullable<Bool>,
         capture_requested_at -> Nullable<Timestamptz>,
         invoice_id -> Nullable<Text>,
         captured_at -> Nullable<Timestamptz>,
@@ -283,6 +290,7 @@ diesel::table! {
         state -> Text,
         requested_at -> Nullable<Timestamptz>,
         subscription_id -> Nullable<Text>,
+        standing -> Nullable<Text>,
         method -> Nullable<Jsonb>,
         paid_cycles -> Integer,
         failure_count -> Integer,
@@ -299,6 +307,7 @@ diesel::table! {
         tracking_number -> Nullable<Text>,
         tracking_carrier -> Nullable<Text>,
         tracking_status -> Nullable<Text>,
+        heard_at -> Nullable<Timestamptz>,
         shipped_at -> Nullable<Timestamptz>,
         delivered_at -> Nullable<Timestamptz>,
         signed_by -> Nullable<Text>,
@@ -320,15 +329,26 @@ diesel::table! {
 }
 
 diesel::table! {
-    checkout_invoices (organization_id, checkout_id, invoice_id) {
+    ledger_entries (organization_id, mode, id) {
         organization_id -> BigInt,
+        mode -> Text,
+        id -> Text,
         checkout_id -> Uuid,
-        invoice_id -> Text,
-        paid -> Bool,
-        failed_attempts -> Integer,
+        sequence -> BigInt,
+        kind -> Text,
+        state -> Text,
+        amount -> BigInt,
+        currency -> Text,
+        at -> Timestamptz,
+        ends_at -> Nullable<Timestamptz>,
+        anchor -> Nullable<Timestamptz>,
+        payments -> Nullable<Integer>,
+        subscription_id -> Nullable<Text>,
+        is_cycle -> Nullable<Bool>,
+        payment_intent_id -> Nullable<Text>,
+        failed_attempts -> Nullable<Integer>,
         failure_code -> Nullable<Text>,
         failure_message -> Nullable<Text>,
-        at -> Timestamptz,
     }
 }
 
@@ -394,8 +414,17 @@ diesel::table! {
         mode -> Text,
         body -> Bytea,
         received_at -> Timestamptz,
+        state -> Text,
+        due_at -> Timestamptz,
         handled_at -> Nullable<Timestamptz>,
         problem -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    cursors (walk) {
+        walk -> Text,
+        position -> Text,
     }
 }
 
@@ -478,7 +507,16 @@ diesel::table! {
         expires_at -> Timestamptz,
         invoice_id -> Nullable<Text>,
         captured_at -> Nullable<Timestamptz>,
-        refunded_minor -> BigInt,
+        created_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    simulated_refunds (id) {
+        id -> Text,
+        payment_intent_id -> Text,
+        amount_minor -> BigInt,
+        currency -> Text,
         created_at -> Timestamptz,
     }
 }
@@ -491,10 +529,10 @@ diesel::table! {
         payment_method_id -> Text,
         amount_minor -> BigInt,
         currency -> Text,
-        cycles -> Integer,
         anchor -> Date,
         billed_cycles -> Integer,
         next_on -> Date,
+        ends_at -> Timestamptz,
         status -> Text,
         created_at -> Timestamptz,
         ended_at -> Nullable<Timestamptz>,
@@ -507,10 +545,12 @@ diesel::table! {
         subscription_id -> Text,
         cycle -> Integer,
         due_on -> Date,
-        paid -> Bool,
+        payment_intent_id -> Text,
+        status -> Text,
+        attempts -> Integer,
         failure_code -> Nullable<Text>,
         failure_message -> Nullable<Text>,
-        billed_at -> Timestamptz,
+        since -> Timestamptz,
         told_at -> Nullable<Timestamptz>,
     }
 }
@@ -560,7 +600,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     checkout_billing,
     checkout_shipments,
     checkout_returns,
-    checkout_invoices,
+    ledger_entries,
     checkout_transitions,
     tracking_events,
 );

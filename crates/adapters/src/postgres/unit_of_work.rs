@@ -8,9 +8,9 @@ use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use lessor_domain::checkout::Checkout;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{
-    CategoryStore, CheckoutStore, CustomerStore, Database, IdempotencyStore, InboxStore, KeyStore,
-    LeaseTermStore, OrganizationStore, OutboxStore, PickupLocationStore, ProductStore, StoreError,
-    TrackingStore, UnitOfWork, VariantStore,
+    CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, IdempotencyStore,
+    InboxStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore, OutboxStore,
+    PickupLocationStore, ProductStore, StoreError, TrackingStore, UnitOfWork, VariantStore,
 };
 
 use super::error::store_error;
@@ -188,6 +188,14 @@ impl UnitOfWork for PgUnitOfWork {
     }
 
     fn inbox(&mut self) -> &mut dyn InboxStore {
+        self
+    }
+
+    fn ledger(&mut self) -> &mut dyn LedgerStore {
+        self
+    }
+
+    fn cursors(&mut self) -> &mut dyn CursorStore {
         self
     }
 

@@ -11,6 +11,6 @@ mod stripe;
 
 pub use stripe::{
     API_VERSION, ApiSecret, DEFAULT_URL, EventError, EventHead, EventReader, HttpProcessor, Pacing,
-    RetryPolicy, SIGNATURE_HEADER, Settings, SetupError, SystemPacing, Timeouts, parse_event,
-    parse_event_head,
+    Received, RetryPolicy, SIGNATURE_HEADER, Sent, Settings, SetupError, SystemPacing, Timeouts,
+    Transport, parse_event, parse_event_head,
 };

@@ -1,16 +1,16 @@
-//! Deposits: authorized, captured, let go, paid back.
+//! Deposits: authorized, captured, let go.
 
 use chrono::TimeDelta;
 use diesel::prelude::*;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::checkout::Refusal;
 use lessor_domain::ids::CheckoutPubId;
-use lessor_domain::money::Money;
-use lessor_domain::ports::{Answer, Authorization, Call, Capture, DepositRequest, Doubt, Voided};
+use lessor_domain::ledger::{Authorization, HoldState};
+use lessor_domain::ports::{Answer, Call, Capture, DepositRequest, Doubt, Voided};
 use lessor_domain::time::Timestamp;
 use uuid::Uuid;
 
-use super::desk::{Desk, Entry, Opened, close, connection, query_doubt};
+use super::desk::{Desk, Entry, Opened, close, connection, money, query_doubt};
 use super::methods;
 use super::outcomes::{Outcomes, declined, refusal, unknown};
 use crate::postgres::schema::simulated_payment_intents as intents;
@@ -21,11 +21,11 @@ const LASTS: TimeDelta = TimeDelta::days(7);
 const REQUIRES_CAPTURE: &str = "requiresCapture";
 const CAPTURED: &str = "captured";
 const VOIDED: &str = "voided";
-const REFUNDED: &str = "refunded";
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = intents, check_for_backend(diesel::pg::Pg))]
 struct Intent {
+    id: String,
     checkout_id: Uuid,
     email: String,
     amount_minor: i64,
@@ -35,7 +35,6 @@ struct Intent {
     expires_at: Timestamp,
     invoice_id: Option<String>,
     captured_at: Option<Timestamp>,
-    refunded_minor: i64,
 }
 
 impl Intent {
@@ -46,9 +45,31 @@ impl Intent {
             at: self.captured_at?,
         })
     }
+
+    /// As the domain knows it.
+    async fn into_authorization(
+        self,
+        connection: &mut AsyncPgConnection,
+    ) -> Result<Authorization, Doubt> {
+        let state = match self.status.as_str() {
+            REQUIRES_CAPTURE => HoldState::Held,
+            CAPTURED => HoldState::Captured,
+            VOIDED => HoldState::Released,
+            other => return Err(Doubt::failed(format!("{} is {other}", self.id))),
+        };
+        Ok(Authorization {
+            checkout: Some(CheckoutPubId::from_uuid(self.checkout_id)),
+            amount: money(&self.id, self.amount_minor, &self.currency)?,
+            state,
+            expires_at: self.expires_at,
+            method: methods::find(connection, &self.payment_method_id).await?,
+            charge_id: self.invoice_id,
+            payment_intent_id: self.id,
+        })
+    }
 }
 
-fn unexpected_state(id: &str, status: &str, wanted: &str) -> Refusal {
+pub(super) fn unexpected_state(id: &str, status: &str, wanted: &str) -> Refusal {
     refusal(
         "payment_intent_unexpected_state",
         &format!("The payment '{id}' could not be {wanted}: it is {status}."),
@@ -66,16 +87,67 @@ async fn locked(connection: &mut AsyncPgConnection, id: &str) -> Result<Option<I
         .map_err(query_doubt)
 }
 
-async fn known(desk: &Desk, id: &str) -> Result<Intent, Doubt> {
-    let mut work = desk.begin().await?;
-    let intent = intents::table
+async fn find(connection: &mut AsyncPgConnection, id: &str) -> Result<Option<Intent>, Doubt> {
+    intents::table
         .find(id)
         .select(Intent::as_select())
-        .first(connection(&mut work)?)
+        .first(connection)
+        .await
+        .optional()
+        .map_err(query_doubt)
+}
+
+async fn known(desk: &Desk, id: &str) -> Result<Intent, Doubt> {
+    let mut work = desk.begin().await?;
+    let intent = find(connection(&mut work)?, id).await?;
+    close(work).await?;
+    intent.ok_or_else(|| Doubt::failed(format!("the payment {id} is lost")))
+}
+
+/// What became of the deposit.
+pub(super) async fn deposit(desk: &Desk, id: &str) -> Result<Option<Authorization>, Doubt> {
+    let mut work = desk.begin().await?;
+    let known = match find(connection(&mut work)?, id).await? {
+        Some(intent) => Some(intent.into_authorization(connection(&mut work)?).await?),
+        None => None,
+    };
+    close(work).await?;
+    Ok(known)
+}
+
+/// Every authorization that was made for the checkout, oldest first.
+pub(super) async fn of_checkout(
+    desk: &Desk,
+    checkout: CheckoutPubId,
+) -> Result<Vec<Authorization>, Doubt> {
+    let mut work = desk.begin().await?;
+    let found: Vec<Intent> = intents::table
+        .filter(intents::checkout_id.eq(checkout.as_uuid()))
+        .order((intents::created_at, intents::id))
+        .select(Intent::as_select())
+        .load(connection(&mut work)?)
         .await
         .map_err(query_doubt)?;
+    let mut all = Vec::with_capacity(found.len());
+    for intent in found {
+        all.push(intent.into_authorization(connection(&mut work)?).await?);
+    }
     close(work).await?;
-    Ok(intent)
+    Ok(all)
+}
+
+/// Lets go of what is held beyond its time.
+pub(super) async fn lapse(desk: &Desk, now: Timestamp) -> Result<(), Doubt> {
+    let mut work = desk.begin().await?;
+    let lapsed = intents::table
+        .filter(intents::status.eq(REQUIRES_CAPTURE))
+        .filter(intents::expires_at.le(now));
+    diesel::update(lapsed)
+        .set(intents::status.eq(VOIDED))
+        .execute(connection(&mut work)?)
+        .await
+        .map_err(query_doubt)?;
+    close(work).await
 }
 
 /// Authorizes a deposit.
@@ -99,15 +171,10 @@ pub(super) async fn authorize(
         Answer::Done(id) => id,
         Answer::Refused(refusal) => return Ok(Answer::Refused(refusal)),
     };
-    let intent = known(desk, &id).await?;
-    let mut work = desk.begin().await?;
-    let method = methods::find(connection(&mut work)?, &intent.payment_method_id).await?;
-    close(work).await?;
-    Ok(Answer::Done(Authorization {
-        payment_intent_id: id,
-        expires_at: intent.expires_at,
-        method,
-    }))
+    match deposit(desk, &id).await? {
+        Some(known) => Ok(Answer::Done(known)),
+        None => Err(Doubt::failed(format!("the payment {id} is lost"))),
+    }
 }
 
 async fn new_intent(
@@ -126,7 +193,9 @@ async fn new_intent(
             Ok(method) => method,
             Err(refusal) => return entry.close(Answer::Refused(refusal)).await,
         };
-    if Outcomes::of(&customer.email).deposit_fails(attempt) {
+    if Outcomes::of(&customer.email).deposit_fails(attempt)
+        || methods::is_declined(entry.connection()?, &method.id).await?
+    {
         return entry.close(Answer::Refused(declined())).await;
     }
     let id = desk.id("pi");
@@ -242,68 +311,4 @@ pub(super) async fn void(desk: &Desk, call: &Call, id: &str) -> Result<Answer<Vo
             ))
         }
     }
-}
-
-/// Pays a captured deposit back, `amount` of it or what is left.
-pub(super) async fn refund(
-    desk: &Desk,
-    call: &Call,
-    id: &str,
-    amount: Option<Money>,
-) -> Result<Answer<()>, Doubt> {
-    // An amount beside its currency, or nothing for all that is left.
-    let wanted = amount.map_or_else(String::new, |amount| {
-        format!("{} {}", amount.minor(), amount.currency())
-    });
-    let parameters = [id.to_owned(), wanted];
-    let answer = match desk.open(call, "refundDeposit", &parameters).await? {
-        Opened::Answered(answer) => answer,
-        Opened::New(entry) => try_refund(entry, id, amount).await?,
-    };
-    Ok(match answer {
-        Answer::Done(_) => Answer::Done(()),
-        Answer::Refused(refusal) => Answer::Refused(refusal),
-    })
-}
-
-async fn try_refund(
-    mut entry: Entry,
-    id: &str,
-    amount: Option<Money>,
-) -> Result<Answer<String>, Doubt> {
-    let Some(intent) = locked(entry.connection()?, id).await? else {
-        return entry.close(Answer::Refused(unknown("payment", id))).await;
-    };
-    if intent.captured_at.is_none() {
-        let refusal = unexpected_state(id, &intent.status, REFUNDED);
-        return entry.close(Answer::Refused(refusal)).await;
-    }
-    let left = intent.amount_minor.saturating_sub(intent.refunded_minor);
-    let fits = amount.is_none_or(|amount| {
-        amount.currency().code() == intent.currency && (0..=left).contains(&amount.minor())
-    });
-    if !fits {
-        let refusal = refusal(
-            "amount_too_large",
-            "The refund is larger than what is left of the payment, or of another currency.",
-        );
-        return entry.close(Answer::Refused(refusal)).await;
-    }
-    let refunded = intent
-        .refunded_minor
-        .saturating_add(amount.map_or(left, Money::minor));
-    let status = if refunded == intent.amount_minor {
-        REFUNDED
-    } else {
-        CAPTURED
-    };
-    diesel::update(intents::table.find(id))
-        .set((
-            intents::refunded_minor.eq(refunded),
-            intents::status.eq(status),
-        ))
-        .execute(entry.connection()?)
-        .await
-        .map_err(query_doubt)?;
-    entry.close(Answer::Done(id.to_owned())).await
 }

@@ -10,6 +10,7 @@ use lessor_domain::access::Mode;
 use lessor_domain::cause::tried;
 use lessor_domain::checkout::Refusal;
 use lessor_domain::ids::{BASE62, CheckoutPubId};
+use lessor_domain::money::{Currency, CurrencyError, Money};
 use lessor_domain::ports::{Answer, Call, Doubt, Entropy, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -64,6 +65,14 @@ pub(super) fn doubt(error: StoreError) -> Doubt {
 
 pub(super) fn query_doubt(error: DieselError) -> Doubt {
     doubt(crate::postgres::error::store_error(error))
+}
+
+/// The amount of a row.
+pub(super) fn money(id: &str, minor: i64, currency: &str) -> Result<Money, Doubt> {
+    let unreadable =
+        |error: CurrencyError| Doubt::failed(tried(format!("{id} cannot be read"), error));
+    let currency: Currency = currency.parse().map_err(unreadable)?;
+    Ok(Money::from_minor(minor, currency))
 }
 
 /// Refuses calls of live mode: what is simulated must never open a real lease.

@@ -22,7 +22,10 @@ const CARDS: &[(&str, &str, &str)] = &[
     ("pm_card_mastercard", "mastercard", "4444"),
     ("pm_card_amex", "amex", "0005"),
     ("pm_card_discover", "discover", "1117"),
+    (DECLINED_CARD, "visa", "0341"),
 ];
+/// The card that can be set up, and that no bank lets pay.
+const DECLINED_CARD: &str = "pm_card_chargeCustomerFail";
 /// The card of a customer who named none.
 const DEFAULT_CARD: &str = "pm_card_visa";
 /// How many years test cards are valid.
@@ -72,6 +75,38 @@ pub(super) async fn find(
         .optional()
         .map_err(query_doubt)?;
     details.map(read).transpose()
+}
+
+/// Whether the bank lets nothing be paid with the method.
+pub(super) async fn is_declined(
+    connection: &mut AsyncPgConnection,
+    id: &str,
+) -> Result<bool, Doubt> {
+    let card: Option<String> = simulated_payment_methods::table
+        .find(id)
+        .select(simulated_payment_methods::test_card)
+        .first(connection)
+        .await
+        .optional()
+        .map_err(query_doubt)?;
+    Ok(card.as_deref() == Some(DECLINED_CARD))
+}
+
+/// Whether both methods are the same customer's.
+pub(super) async fn are_of_one(
+    connection: &mut AsyncPgConnection,
+    one: &str,
+    other: &str,
+) -> Result<bool, Doubt> {
+    use simulated_payment_methods as m;
+    let holders: Vec<Uuid> = m::table
+        .filter(m::id.eq_any([one, other]))
+        .select(m::customer_id)
+        .load(connection)
+        .await
+        .map_err(query_doubt)?;
+    let known = if one == other { 1 } else { 2 };
+    Ok(holders.len() == known && holders.windows(2).all(|pair| pair[0] == pair[1]))
 }
 
 fn read(details: Value) -> Result<PaymentMethod, Doubt> {

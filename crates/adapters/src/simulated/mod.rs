@@ -13,15 +13,21 @@
 //! | `…+depositdecline@` | every authorization is refused |
 //! | `…+capturefail@` | the first capture of each checkout is refused |
 //! | `…+capturedecline@` | every capture is refused |
+//! | `…+firstpaymentfail@` | the first payment of each checkout's first subscription fails |
 //! | `…+paymentfail@` | every recurring payment after the first fails |
+//!
+//! Whatever the address asks for, a payment that failed is made when its invoice is paid with
+//! another method. The test card `pm_card_chargeCustomerFail` can be named and is always declined.
 //!
 //! Nothing here opens a real lease: a call of live mode is refused.
 
 mod deposits;
 mod desk;
+mod invoices;
 mod methods;
 mod outcomes;
 mod processor;
+mod refunds;
 mod screening;
 mod subscriptions;
 
@@ -29,9 +35,9 @@ use std::sync::Arc;
 
 use lessor_domain::ports::{Entropy, Providers};
 
+pub use self::invoices::SimulatedInvoice;
 pub use self::processor::SimulatedProcessor;
 pub use self::screening::{SimulatedCredit, SimulatedIdentity, SimulatedSigner};
-pub use self::subscriptions::SimulatedInvoice;
 use crate::postgres::PgDatabase;
 
 /// All four of them.

@@ -41,6 +41,11 @@ impl<'a> Outcomes<'a> {
         self.asks_for("capturedecline") || attempt == 1 && self.asks_for("capturefail")
     }
 
+    /// Whether the first payment of this subscription, counted from 1 for each checkout, fails.
+    pub(super) fn first_payment_fails(self, attempt: i32) -> bool {
+        attempt == 1 && self.asks_for("firstpaymentfail")
+    }
+
     /// Whether the payment of this cycle, counted from 1, fails.
     pub(super) fn payment_fails(self, cycle: i32) -> bool {
         cycle > 1 && self.asks_for("paymentfail")
@@ -96,5 +101,8 @@ mod tests {
         assert_eq!([1, 2].map(|n| always.deposit_fails(n)), [true, true]);
         assert_eq!([1, 2].map(|n| always.capture_fails(n)), [true, true]);
         assert!(!always.payment_fails(2));
+        let first = Outcomes::of("jo+firstpaymentfail@example.com");
+        assert_eq!([1, 2].map(|n| first.first_payment_fails(n)), [true, false]);
+        assert!(!first.payment_fails(2) && !once.first_payment_fails(1));
     }
 }

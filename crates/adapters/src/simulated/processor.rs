@@ -7,20 +7,20 @@ use diesel::prelude::*;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
 use lessor_domain::access::Mode;
-use lessor_domain::checkout::{PaymentMethod, Refusal};
+use lessor_domain::checkout::{Invoice, PaymentMethod, Refusal};
 use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ledger::{Authorization, Refund, Subscription};
 use lessor_domain::money::Money;
 use lessor_domain::ports::{
-    Answer, Authorization, Call, Capture, DepositRequest, Doubt, Entropy, PaymentProcessor,
-    ProcessorCustomer, ProcessorProduct, ProcessorVariant, Subscription, SubscriptionRequest,
-    Voided,
+    Answer, Call, Capture, DepositRequest, Doubt, Entropy, PaymentProcessor, ProcessorCustomer,
+    ProcessorProduct, ProcessorVariant, SubscriptionRequest, Voided,
 };
 use lessor_domain::time::Timestamp;
 use serde_json::Value;
 
 use super::desk::{Desk, close, connection, query_doubt, sandbox_only};
-use super::subscriptions::SimulatedInvoice;
-use super::{deposits, methods, subscriptions};
+use super::invoices::{self, SimulatedInvoice};
+use super::{deposits, methods, refunds, subscriptions};
 use crate::postgres::PgDatabase;
 use crate::postgres::schema::simulated_products as products;
 
@@ -40,9 +40,10 @@ impl SimulatedProcessor {
         }
     }
 
-    /// Bills every cycle that has come by now, each once, and answers the invoices
-    /// that were not [marked as told](Self::mark_told), oldest first. The first
-    /// cycle is not among them: it is paid and told when the subscription starts.
+    /// Does what a processor does as time passes: holds lapse, first payments that were not made
+    /// are given up, and every cycle that has come by now is billed, each once. Answers the invoices
+    /// that were not [marked as told](Self::mark_told), oldest first. The first cycle is not among
+    /// them unless it was given up: it is told when the subscription starts.
     ///
     /// Two that ask at the same time may get the same invoice: whoever takes it in
     /// tells by its id.
@@ -50,7 +51,8 @@ impl SimulatedProcessor {
     /// # Errors
     /// [`Doubt`] when the database cannot be asked.
     pub async fn due_invoices(&self, now: Timestamp) -> Result<Vec<SimulatedInvoice>, Doubt> {
-        subscriptions::due(&self.desk, now).await
+        deposits::lapse(&self.desk, now).await?;
+        invoices::due(&self.desk, now).await
     }
 
     /// Lessor has taken the invoice in: it is not told again.
@@ -58,7 +60,7 @@ impl SimulatedProcessor {
     /// # Errors
     /// [`Doubt`] when the database cannot be asked.
     pub async fn mark_told(&self, invoice: &SimulatedInvoice, now: Timestamp) -> Result<(), Doubt> {
-        subscriptions::mark_told(&self.desk, &invoice.id, now).await
+        invoices::mark_told(&self.desk, &invoice.id, now).await
     }
 
     /// An upsert by the id that we chose: what is known is what came last. Keys play
@@ -154,13 +156,32 @@ impl PaymentProcessor for SimulatedProcessor {
         deposits::void(&self.desk, call, payment_intent_id).await
     }
 
-    async fn refund_deposit(
+    async fn deposit(
+        &self,
+        mode: Mode,
+        payment_intent_id: &str,
+    ) -> Result<Option<Authorization>, Doubt> {
+        sandbox_only(mode)?;
+        deposits::deposit(&self.desk, payment_intent_id).await
+    }
+
+    async fn deposits_of(
+        &self,
+        mode: Mode,
+        _customer: &ProcessorCustomer,
+        checkout: CheckoutPubId,
+    ) -> Result<Vec<Authorization>, Doubt> {
+        sandbox_only(mode)?;
+        deposits::of_checkout(&self.desk, checkout).await
+    }
+
+    async fn refund(
         &self,
         call: &Call,
         payment_intent_id: &str,
-        amount: Option<Money>,
-    ) -> Result<Answer<()>, Doubt> {
-        deposits::refund(&self.desk, call, payment_intent_id, amount).await
+        at_most: Money,
+    ) -> Result<Answer<Option<Refund>>, Doubt> {
+        refunds::refund(&self.desk, call, payment_intent_id, at_most).await
     }
 
     /// The same customer and id give the same method, whatever the key.
@@ -195,6 +216,43 @@ impl PaymentProcessor for SimulatedProcessor {
         subscriptions::create(&self.desk, call, request).await
     }
 
+    async fn subscription(
+        &self,
+        mode: Mode,
+        subscription_id: &str,
+    ) -> Result<Option<Subscription>, Doubt> {
+        sandbox_only(mode)?;
+        subscriptions::read(&self.desk, subscription_id).await
+    }
+
+    async fn subscriptions_of(
+        &self,
+        mode: Mode,
+        _customer: &ProcessorCustomer,
+        checkout: CheckoutPubId,
+    ) -> Result<Vec<Subscription>, Doubt> {
+        sandbox_only(mode)?;
+        subscriptions::of_checkout(&self.desk, checkout).await
+    }
+
+    async fn set_end(
+        &self,
+        call: &Call,
+        subscription_id: &str,
+        ends_at: Timestamp,
+    ) -> Result<Answer<()>, Doubt> {
+        subscriptions::set_end(&self.desk, call, subscription_id, ends_at).await
+    }
+
+    async fn pay_invoices(
+        &self,
+        call: &Call,
+        subscription_id: &str,
+        method_id: &str,
+    ) -> Result<Answer<Subscription>, Doubt> {
+        subscriptions::pay(&self.desk, call, subscription_id, method_id).await
+    }
+
     async fn cancel_subscription(
         &self,
         call: &Call,
@@ -203,21 +261,21 @@ impl PaymentProcessor for SimulatedProcessor {
         subscriptions::cancel(&self.desk, call, subscription_id).await
     }
 
-    async fn subscriptions_of(
-        &self,
-        mode: Mode,
-        checkout: CheckoutPubId,
-    ) -> Result<Vec<Subscription>, Doubt> {
-        sandbox_only(mode)?;
-        subscriptions::of_checkout(&self.desk, checkout).await
-    }
-
     async fn payment_failure(
         &self,
         mode: Mode,
         invoice_id: &str,
     ) -> Result<Option<Refusal>, Doubt> {
         sandbox_only(mode)?;
-        subscriptions::failure_of(&self.desk, invoice_id).await
+        invoices::failure_of(&self.desk, invoice_id).await
+    }
+
+    async fn invoice_of_payment(
+        &self,
+        mode: Mode,
+        payment_intent_id: &str,
+    ) -> Result<Option<Invoice>, Doubt> {
+        sandbox_only(mode)?;
+        invoices::of_payment(&self.desk, payment_intent_id).await
     }
 }

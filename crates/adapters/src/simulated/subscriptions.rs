@@ -1,137 +1,102 @@
-//! Recurring payments: one subscription for a checkout, ever; its cycles are billed
-//! as time passes.
+//! Recurring payments: one subscription at a time for a checkout; another only after its end.
 
-use chrono::NaiveTime;
 use diesel::prelude::*;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use lessor_domain::access::Mode;
-use lessor_domain::cause::tried;
-use lessor_domain::checkout::Refusal;
 use lessor_domain::ids::CheckoutPubId;
-use lessor_domain::money::{Currency, CurrencyError, Money};
-use lessor_domain::ports::{
-    Answer, Call, Doubt, OurIds, ProcessorEvent, ProcessorFact, Subscription, SubscriptionRequest,
-};
-use lessor_domain::time::{Day, Timestamp, add_months};
+use lessor_domain::ledger::{Subscription, SubscriptionState};
+use lessor_domain::ports::{Answer, Call, Doubt, SubscriptionRequest};
+use lessor_domain::time::{Day, Timestamp, add_months, add_months_at};
 use uuid::Uuid;
 
-use super::desk::{Desk, Entry, Opened, close, connection, query_doubt};
+use super::desk::{Desk, Entry, Opened, close, connection, money, query_doubt};
+use super::invoices::{self, Cycle};
 use super::methods;
-use super::outcomes::{Outcomes, declined, unknown};
-use crate::postgres::schema::simulated_invoices as invoices;
+use super::outcomes::{Outcomes, declined, refusal, unknown};
 use crate::postgres::schema::simulated_subscriptions as subscriptions;
 
-/// Most subscriptions that are billed in one transaction.
-const BATCH: i64 = 100;
-/// Most invoices that are told at once.
-const MOST_TOLD: i64 = 1_000;
-
-const ACTIVE: &str = "active";
+pub(super) const INCOMPLETE: &str = "incomplete";
+pub(super) const ACTIVE: &str = "active";
+pub(super) const PAST_DUE: &str = "pastDue";
 const CANCELLED: &str = "cancelled";
-const COMPLETED: &str = "completed";
-
-/// A payment that the simulated processor made, or failed to make, by itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SimulatedInvoice {
-    /// Its id; the same cycle has the same one, however often it is told.
-    pub id: String,
-    /// The checkout.
-    pub checkout: CheckoutPubId,
-    /// The subscription.
-    pub subscription_id: String,
-    /// Which of the subscription's payments it is, from 1.
-    pub cycle: u32,
-    /// The day on which it was due, UTC.
-    pub due_on: Day,
-    /// How much.
-    pub amount: Money,
-    /// Whether it was made.
-    pub paid: bool,
-    /// Why it was not.
-    pub failure: Option<Refusal>,
-}
-
-impl SimulatedInvoice {
-    /// The message that a processor would send of it. What a message does not say,
-    /// why it failed, is [`failure`](Self::failure).
-    #[must_use]
-    pub fn event(&self) -> ProcessorEvent {
-        let subscription_id = self.subscription_id.clone();
-        let invoice_id = self.id.clone();
-        let fact = if self.paid {
-            ProcessorFact::InvoicePaid {
-                subscription_id,
-                invoice_id,
-                amount: self.amount,
-                first: self.cycle == 1,
-            }
-        } else {
-            ProcessorFact::InvoiceFailed {
-                subscription_id,
-                invoice_id,
-                attempts: 1,
-                first: self.cycle == 1,
-            }
-        };
-        ProcessorEvent {
-            id: format!("evt_{}", self.id),
-            at: self.due_on.and_time(NaiveTime::MIN).and_utc(),
-            mode: Mode::Sandbox,
-            about: OurIds {
-                checkout: Some(self.checkout),
-                ..OurIds::default()
-            },
-            fact,
-        }
-    }
-}
+pub(super) const COMPLETED: &str = "completed";
+pub(super) const EXPIRED: &str = "expired";
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = subscriptions, check_for_backend(diesel::pg::Pg))]
-struct Running {
+struct Row {
     id: String,
-    email: String,
-    cycles: i32,
-    anchor: Day,
-    billed_cycles: i32,
-    next_on: Day,
+    checkout_id: Uuid,
+    payment_method_id: String,
+    amount_minor: i64,
+    currency: String,
+    ends_at: Timestamp,
+    status: String,
+    created_at: Timestamp,
+    ended_at: Option<Timestamp>,
+}
+
+impl Row {
+    /// As the domain knows it, with its invoices.
+    async fn into_subscription(
+        self,
+        connection: &mut AsyncPgConnection,
+    ) -> Result<Subscription, Doubt> {
+        let state = match self.status.as_str() {
+            INCOMPLETE => SubscriptionState::Incomplete,
+            ACTIVE => SubscriptionState::Active,
+            PAST_DUE => SubscriptionState::PastDue,
+            CANCELLED | COMPLETED | EXPIRED => SubscriptionState::Ended,
+            other => return Err(Doubt::failed(format!("{} is {other}", self.id))),
+        };
+        Ok(Subscription {
+            checkout: Some(CheckoutPubId::from_uuid(self.checkout_id)),
+            state,
+            monthly: money(&self.id, self.amount_minor, &self.currency)?,
+            anchor: self.created_at,
+            ends_at: Some(self.ends_at),
+            invoices: invoices::of(connection, &self.id).await?,
+            id: self.id,
+        })
+    }
 }
 
 /// The day of the cycle, counted from the first one's, so that a day that a short
 /// month lacks comes back in the next long one.
-fn day_of(anchor: Day, cycle: i32) -> Result<Day, Doubt> {
+pub(super) fn day_of(anchor: Day, cycle: i32) -> Result<Day, Doubt> {
     u32::try_from(cycle.saturating_sub(1))
         .ok()
         .and_then(|months| add_months(anchor, months))
         .ok_or_else(|| Doubt::failed("the subscription runs beyond the calendar"))
 }
 
-/// Starts the checkout's subscription, or answers the one that it has.
+/// Starts a subscription of the checkout, or answers the one that runs.
 pub(super) async fn create(
     desk: &Desk,
     call: &Call,
     request: &SubscriptionRequest,
 ) -> Result<Answer<Subscription>, Doubt> {
+    // How many payments are left may be another number at a later try of the same work.
     let parameters = [
         request.checkout.to_string(),
         request.monthly.minor().to_string(),
         request.monthly.currency().to_string(),
-        request.months.to_string(),
     ];
     let answer = match desk.open(call, "createSubscription", &parameters).await? {
         Opened::Answered(answer) => answer,
         Opened::New(entry) => start(desk, entry, call, request).await?,
     };
+    answered(desk, answer).await
+}
+
+async fn answered(desk: &Desk, answer: Answer<String>) -> Result<Answer<Subscription>, Doubt> {
     let id = match answer {
         Answer::Done(id) => id,
         Answer::Refused(refusal) => return Ok(Answer::Refused(refusal)),
     };
-    of_checkout(desk, request.checkout)
-        .await?
-        .into_iter()
-        .find(|subscription| subscription.id == id)
-        .map(Answer::Done)
-        .ok_or_else(|| Doubt::failed(format!("the subscription {id} is lost")))
+    match read(desk, &id).await? {
+        Some(known) => Ok(Answer::Done(known)),
+        None => Err(Doubt::failed(format!("the subscription {id} is lost"))),
+    }
 }
 
 async fn start(
@@ -151,6 +116,8 @@ async fn start(
         };
     let id = desk.id("sub");
     let anchor = call.now.date_naive();
+    let ends_at = add_months_at(call.now, u32::from(request.payments))
+        .ok_or_else(|| Doubt::failed("the subscription runs beyond the calendar"))?;
     let started = diesel::insert_into(subscriptions::table)
         .values((
             subscriptions::id.eq(&id),
@@ -159,63 +126,168 @@ async fn start(
             subscriptions::payment_method_id.eq(&method.id),
             subscriptions::amount_minor.eq(request.monthly.minor()),
             subscriptions::currency.eq(request.monthly.currency().code()),
-            subscriptions::cycles.eq(i32::from(request.months.get())),
             subscriptions::anchor.eq(anchor),
             subscriptions::billed_cycles.eq(1),
             subscriptions::next_on.eq(day_of(anchor, 2)?),
-            subscriptions::status.eq(ACTIVE),
+            subscriptions::ends_at.eq(ends_at),
+            subscriptions::status.eq(INCOMPLETE),
             subscriptions::created_at.eq(call.now),
         ))
-        .on_conflict(subscriptions::checkout_id)
-        .do_nothing()
+        .on_conflict_do_nothing()
         .execute(entry.connection()?)
         .await
         .map_err(query_doubt)?;
     if started == 0 {
-        let existing: String = subscriptions::table
+        // One runs already: whatever the key, there is no second one.
+        let running: String = subscriptions::table
             .filter(subscriptions::checkout_id.eq(request.checkout.as_uuid()))
+            .filter(subscriptions::ended_at.is_null())
             .select(subscriptions::id)
             .first(entry.connection()?)
             .await
             .map_err(query_doubt)?;
-        return entry.close(Answer::Done(existing)).await;
+        return entry.close(Answer::Done(running)).await;
     }
+    let attempt = entry.attempt(request.checkout).await?;
+    let fails = Outcomes::of(&customer.email).first_payment_fails(attempt)
+        || methods::is_declined(entry.connection()?, &method.id).await?;
     // The first payment is told with the answer.
-    bill(entry.connection()?, desk, &id, 1, anchor, None, call.now).await?;
-    diesel::update(invoices::table.filter(invoices::subscription_id.eq(&id)))
-        .set(invoices::told_at.eq(call.now))
-        .execute(entry.connection()?)
-        .await
-        .map_err(query_doubt)?;
+    let first = Cycle {
+        subscription: &id,
+        number: 1,
+        due_on: anchor,
+        failure: fails.then(declined),
+        at: call.now,
+        told_at: Some(call.now),
+    };
+    invoices::bill(entry.connection()?, desk, first).await?;
+    if !fails {
+        set_status(entry.connection()?, &id, ACTIVE).await?;
+    }
     entry.close(Answer::Done(id)).await
 }
 
-async fn bill(
-    connection: &mut AsyncPgConnection,
-    desk: &Desk,
-    subscription: &str,
-    cycle: i32,
-    due_on: Day,
-    failure: Option<&Refusal>,
-    now: Timestamp,
-) -> Result<(), Doubt> {
-    diesel::insert_into(invoices::table)
-        .values((
-            invoices::id.eq(desk.id("in")),
-            invoices::subscription_id.eq(subscription),
-            invoices::cycle.eq(cycle),
-            invoices::due_on.eq(due_on),
-            invoices::paid.eq(failure.is_none()),
-            invoices::failure_code.eq(failure.map(|failure| failure.code.as_str())),
-            invoices::failure_message.eq(failure.map(|failure| failure.message.as_str())),
-            invoices::billed_at.eq(now),
-        ))
-        .on_conflict((invoices::subscription_id, invoices::cycle))
-        .do_nothing()
-        .execute(connection)
+/// The subscription with all its invoices.
+pub(super) async fn read(desk: &Desk, id: &str) -> Result<Option<Subscription>, Doubt> {
+    let mut work = desk.begin().await?;
+    let row: Option<Row> = subscriptions::table
+        .find(id)
+        .select(Row::as_select())
+        .first(connection(&mut work)?)
         .await
-        .map(|_| ())
-        .map_err(query_doubt)
+        .optional()
+        .map_err(query_doubt)?;
+    let known = match row {
+        Some(row) => Some(row.into_subscription(connection(&mut work)?).await?),
+        None => None,
+    };
+    close(work).await?;
+    Ok(known)
+}
+
+/// The checkout's subscriptions with their invoices, newest first.
+pub(super) async fn of_checkout(
+    desk: &Desk,
+    checkout: CheckoutPubId,
+) -> Result<Vec<Subscription>, Doubt> {
+    let mut work = desk.begin().await?;
+    let rows: Vec<Row> = subscriptions::table
+        .filter(subscriptions::checkout_id.eq(checkout.as_uuid()))
+        .order((subscriptions::created_at.desc(), subscriptions::id))
+        .select(Row::as_select())
+        .load(connection(&mut work)?)
+        .await
+        .map_err(query_doubt)?;
+    let mut all = Vec::with_capacity(rows.len());
+    for row in rows {
+        all.push(row.into_subscription(connection(&mut work)?).await?);
+    }
+    close(work).await?;
+    Ok(all)
+}
+
+/// Has the subscription end at that instant. Like the real one it refuses that of one whose first
+/// payment is not made, and of one that has ended.
+pub(super) async fn set_end(
+    desk: &Desk,
+    call: &Call,
+    id: &str,
+    ends_at: Timestamp,
+) -> Result<Answer<()>, Doubt> {
+    let parameters = [id.to_owned(), ends_at.to_rfc3339()];
+    let answer = match desk.open(call, "setEnd", &parameters).await? {
+        Opened::Answered(answer) => answer,
+        Opened::New(mut entry) => {
+            let known = locked(entry.connection()?, id).await?;
+            let refused = match known.as_ref().map(|known| known.status.as_str()) {
+                None => Some(unknown("subscription", id)),
+                Some(ACTIVE | PAST_DUE) => None,
+                Some(status) => Some(refusal(
+                    "invalid_request_error",
+                    &format!("A subscription that is {status} cannot be changed."),
+                )),
+            };
+            if let Some(refusal) = refused {
+                entry.close(Answer::Refused(refusal)).await?
+            } else {
+                diesel::update(subscriptions::table.find(id))
+                    .set(subscriptions::ends_at.eq(ends_at))
+                    .execute(entry.connection()?)
+                    .await
+                    .map_err(query_doubt)?;
+                entry.close(Answer::Done(id.to_owned())).await?
+            }
+        }
+    };
+    Ok(without_id(answer))
+}
+
+/// Has the subscription pay with the method from now on, and pays what is open with it.
+pub(super) async fn pay(
+    desk: &Desk,
+    call: &Call,
+    id: &str,
+    method: &str,
+) -> Result<Answer<Subscription>, Doubt> {
+    let parameters = [id.to_owned(), method.to_owned()];
+    let answer = match desk.open(call, "payInvoices", &parameters).await? {
+        Opened::Answered(answer) => answer,
+        Opened::New(entry) => try_pay(entry, call, id, method).await?,
+    };
+    answered(desk, answer).await
+}
+
+async fn try_pay(
+    mut entry: Entry,
+    call: &Call,
+    id: &str,
+    method: &str,
+) -> Result<Answer<String>, Doubt> {
+    let Some(known) = locked(entry.connection()?, id).await? else {
+        let refusal = unknown("subscription", id);
+        return entry.close(Answer::Refused(refusal)).await;
+    };
+    let before = &known.payment_method_id;
+    if !methods::are_of_one(entry.connection()?, before, method).await? {
+        let refusal = unknown("PaymentMethod", method);
+        return entry.close(Answer::Refused(refusal)).await;
+    }
+    let is_declined = methods::is_declined(entry.connection()?, method).await?;
+    if is_declined && invoices::fail(entry.connection()?, id, &declined(), call.now).await? {
+        return entry.close(Answer::Refused(declined())).await;
+    }
+    if known.ended_at.is_none() {
+        diesel::update(subscriptions::table.find(id))
+            .set((
+                subscriptions::payment_method_id.eq(method),
+                subscriptions::status.eq(ACTIVE),
+            ))
+            .execute(entry.connection()?)
+            .await
+            .map_err(query_doubt)?;
+    }
+    invoices::settle(entry.connection()?, id, call.now).await?;
+    entry.close(Answer::Done(id.to_owned())).await
 }
 
 /// Ends a subscription at once; one that has ended stays as it is.
@@ -225,36 +297,54 @@ pub(super) async fn cancel(desk: &Desk, call: &Call, id: &str) -> Result<Answer<
         .await?
     {
         Opened::Answered(answer) => answer,
-        Opened::New(mut entry) => {
-            let status: Option<String> = subscriptions::table
-                .find(id)
-                .select(subscriptions::status)
-                .for_update()
-                .first(entry.connection()?)
-                .await
-                .optional()
-                .map_err(query_doubt)?;
-            match status.as_deref() {
-                None => {
-                    entry
-                        .close(Answer::Refused(unknown("subscription", id)))
-                        .await?
-                }
-                Some(ACTIVE) => {
-                    end(entry.connection()?, id, CANCELLED, call.now).await?;
-                    entry.close(Answer::Done(id.to_owned())).await?
-                }
-                Some(_) => entry.close(Answer::Done(id.to_owned())).await?,
+        Opened::New(mut entry) => match locked(entry.connection()?, id).await? {
+            None => {
+                let refusal = unknown("subscription", id);
+                entry.close(Answer::Refused(refusal)).await?
             }
-        }
+            Some(known) => {
+                if known.ended_at.is_none() {
+                    end(entry.connection()?, id, CANCELLED, call.now).await?;
+                }
+                entry.close(Answer::Done(id.to_owned())).await?
+            }
+        },
     };
-    Ok(match answer {
-        Answer::Done(_) => Answer::Done(()),
-        Answer::Refused(refusal) => Answer::Refused(refusal),
-    })
+    Ok(without_id(answer))
 }
 
-async fn end(
+fn without_id(answer: Answer<String>) -> Answer<()> {
+    match answer {
+        Answer::Done(_) => Answer::Done(()),
+        Answer::Refused(refusal) => Answer::Refused(refusal),
+    }
+}
+
+async fn locked(connection: &mut AsyncPgConnection, id: &str) -> Result<Option<Row>, Doubt> {
+    subscriptions::table
+        .find(id)
+        .select(Row::as_select())
+        .for_update()
+        .first(connection)
+        .await
+        .optional()
+        .map_err(query_doubt)
+}
+
+async fn set_status(
+    connection: &mut AsyncPgConnection,
+    id: &str,
+    status: &str,
+) -> Result<(), Doubt> {
+    diesel::update(subscriptions::table.find(id))
+        .set(subscriptions::status.eq(status))
+        .execute(connection)
+        .await
+        .map(|_| ())
+        .map_err(query_doubt)
+}
+
+pub(super) async fn end(
     connection: &mut AsyncPgConnection,
     id: &str,
     status: &str,
@@ -269,186 +359,4 @@ async fn end(
         .await
         .map(|_| ())
         .map_err(query_doubt)
-}
-
-/// The checkout's subscriptions: one at the most.
-pub(super) async fn of_checkout(
-    desk: &Desk,
-    checkout: CheckoutPubId,
-) -> Result<Vec<Subscription>, Doubt> {
-    let mut work = desk.begin().await?;
-    let found: Vec<(String, Day, String, String, bool)> = subscriptions::table
-        .inner_join(invoices::table.on(invoices::subscription_id.eq(subscriptions::id)))
-        .filter(subscriptions::checkout_id.eq(checkout.as_uuid()))
-        .filter(invoices::cycle.eq(1))
-        .select((
-            subscriptions::id,
-            subscriptions::anchor,
-            subscriptions::status,
-            invoices::id,
-            invoices::paid,
-        ))
-        .load(connection(&mut work)?)
-        .await
-        .map_err(query_doubt)?;
-    close(work).await?;
-    Ok(found
-        .into_iter()
-        .map(|(id, start, status, invoice, paid)| Subscription {
-            id,
-            start,
-            first_invoice_id: Some(invoice),
-            first_payment_paid: paid,
-            first_payment_failure: (!paid).then(declined),
-            ended: status != ACTIVE,
-        })
-        .collect())
-}
-
-/// Why the payment of this invoice failed.
-pub(super) async fn failure_of(desk: &Desk, invoice: &str) -> Result<Option<Refusal>, Doubt> {
-    let mut work = desk.begin().await?;
-    let found: Option<(Option<String>, Option<String>)> = invoices::table
-        .find(invoice)
-        .select((invoices::failure_code, invoices::failure_message))
-        .first(connection(&mut work)?)
-        .await
-        .optional()
-        .map_err(query_doubt)?;
-    close(work).await?;
-    Ok(match found {
-        Some((Some(code), Some(message))) => Some(Refusal { code, message }),
-        _ => None,
-    })
-}
-
-/// Bills every cycle that has come, each once, however many do so at a time; a
-/// subscription whose cycles are all billed is completed a month after the last.
-async fn bill_due(desk: &Desk, now: Timestamp) -> Result<(), Doubt> {
-    let today = now.date_naive();
-    loop {
-        let mut work = desk.begin().await?;
-        let due: Vec<Running> = subscriptions::table
-            .filter(subscriptions::status.eq(ACTIVE))
-            .filter(subscriptions::next_on.le(today))
-            .order((subscriptions::next_on, subscriptions::id))
-            .limit(BATCH)
-            .select(Running::as_select())
-            .for_update()
-            .skip_locked()
-            .load(connection(&mut work)?)
-            .await
-            .map_err(query_doubt)?;
-        if due.is_empty() {
-            return close(work).await;
-        }
-        for mut running in due {
-            while running.next_on <= today && running.billed_cycles < running.cycles {
-                let cycle = running.billed_cycles.saturating_add(1);
-                let failure = Outcomes::of(&running.email)
-                    .payment_fails(cycle)
-                    .then(declined);
-                bill(
-                    connection(&mut work)?,
-                    desk,
-                    &running.id,
-                    cycle,
-                    running.next_on,
-                    failure.as_ref(),
-                    now,
-                )
-                .await?;
-                running.billed_cycles = cycle;
-                running.next_on = day_of(running.anchor, cycle.saturating_add(1))?;
-            }
-            diesel::update(subscriptions::table.find(&running.id))
-                .set((
-                    subscriptions::billed_cycles.eq(running.billed_cycles),
-                    subscriptions::next_on.eq(running.next_on),
-                ))
-                .execute(connection(&mut work)?)
-                .await
-                .map_err(query_doubt)?;
-            if running.next_on <= today {
-                end(connection(&mut work)?, &running.id, COMPLETED, now).await?;
-            }
-        }
-        close(work).await?;
-    }
-}
-
-/// Bills what is due and answers what Lessor was not told yet, oldest first.
-pub(super) async fn due(desk: &Desk, now: Timestamp) -> Result<Vec<SimulatedInvoice>, Doubt> {
-    bill_due(desk, now).await?;
-    let mut work = desk.begin().await?;
-    let untold: Vec<InvoiceRow> = invoices::table
-        .inner_join(subscriptions::table.on(subscriptions::id.eq(invoices::subscription_id)))
-        .filter(invoices::told_at.is_null())
-        .order((invoices::due_on, invoices::id))
-        .limit(MOST_TOLD)
-        .select(InvoiceRow::as_select())
-        .load(connection(&mut work)?)
-        .await
-        .map_err(query_doubt)?;
-    close(work).await?;
-    untold.into_iter().map(InvoiceRow::into_invoice).collect()
-}
-
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = invoices, check_for_backend(diesel::pg::Pg))]
-struct InvoiceRow {
-    id: String,
-    subscription_id: String,
-    cycle: i32,
-    due_on: Day,
-    paid: bool,
-    failure_code: Option<String>,
-    failure_message: Option<String>,
-    #[diesel(select_expression = subscriptions::checkout_id)]
-    checkout_id: Uuid,
-    #[diesel(select_expression = subscriptions::amount_minor)]
-    amount_minor: i64,
-    #[diesel(select_expression = subscriptions::currency)]
-    currency: String,
-}
-
-impl InvoiceRow {
-    fn into_invoice(self) -> Result<SimulatedInvoice, Doubt> {
-        let unreadable = || format!("the invoice {} cannot be read", self.id);
-        let currency: Currency = self
-            .currency
-            .parse()
-            .map_err(|error: CurrencyError| Doubt::failed(tried(unreadable(), error)))?;
-        let cycle =
-            u32::try_from(self.cycle).map_err(|error| Doubt::failed(tried(unreadable(), error)))?;
-        let failure = match (self.failure_code, self.failure_message) {
-            (Some(code), Some(message)) => Some(Refusal { code, message }),
-            _ => None,
-        };
-        Ok(SimulatedInvoice {
-            cycle,
-            id: self.id,
-            checkout: CheckoutPubId::from_uuid(self.checkout_id),
-            subscription_id: self.subscription_id,
-            due_on: self.due_on,
-            amount: Money::from_minor(self.amount_minor, currency),
-            paid: self.paid,
-            failure,
-        })
-    }
-}
-
-/// Lessor was told of the invoice.
-pub(super) async fn mark_told(desk: &Desk, invoice: &str, now: Timestamp) -> Result<(), Doubt> {
-    let mut work = desk.begin().await?;
-    diesel::update(
-        invoices::table
-            .find(invoice)
-            .filter(invoices::told_at.is_null()),
-    )
-    .set(invoices::told_at.eq(now))
-    .execute(connection(&mut work)?)
-    .await
-    .map_err(query_doubt)?;
-    close(work).await
 }

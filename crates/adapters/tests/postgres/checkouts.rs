@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use lessor_domain::checkout::{
-    Actor, Checkout, Circumstances, Effect, Event, Facts, InsuranceStatus, Lifecycle,
+    Actor, Checkout, Circumstances, Effect, Event, Facts, InsuranceStatus, Lifecycle, Standing,
     WaitlistReason, arrows_from,
 };
 use lessor_domain::fulfillment::{Carrier, EventOrigin, TrackingStatus};
+use lessor_domain::ledger::{EntryKind, HoldState, RefundState, SubscriptionState};
 use lessor_domain::organization::NotServed;
 use lessor_domain::ports::{
-    CheckoutFilter, CheckoutSort, Database, InsertedCheckout, JobState, Page, SortOrder, Start,
-    StoreError, UniqueField,
+    CheckoutFilter, CheckoutSort, Database, InboxState, InsertedCheckout, JobState, Page,
+    SortOrder, Start, StoreError, UniqueField,
 };
 use lessor_domain::testing::{Details, event};
 use lessor_domain::text::ExternalId;
@@ -444,7 +445,9 @@ async fn corrupt_rows_are_named() {
         with("mode, 'active', 'sub_1', 0, 0")
     );
     is_corrupt(&sql, "checkout_billing", "state", &id).await;
-    let sql = "delete from checkout_billing; update checkout_items set sku = ' '";
+    let sql = "delete from checkout_billing; update checkouts set attention = '[{}]'";
+    is_corrupt(sql, "checkouts", "attention", &id).await;
+    let sql = "update checkouts set attention = '[]'; update checkout_items set sku = ' '";
     is_corrupt(sql, "checkout_items", "sku", &item).await;
     let sql = "update checkout_items set sku = 'A'; \
          alter table checkouts disable trigger checkouts_fit_their_parts; \
@@ -496,8 +499,9 @@ async fn a_state_that_its_parts_do_not_fit_is_refused() {
     let settled = "insert into checkout_deposits (organization_id, checkout_id, mode, state, lapses) \
          select organization_id, id, mode, 'waived', false from checkouts";
     let held = "insert into checkout_deposits (organization_id, checkout_id, mode, state, \
-             payment_intent_id, hold_expires_at, lapses) \
-         select organization_id, id, mode, 'authorized', 'pi_1', now(), true from checkouts";
+             payment_intent_id, hold_expires_at, renewals_made, renewals_refused, renewal_is_barred, \
+             lapses) \
+         select organization_id, id, mode, 'authorized', 'pi_1', now(), 0, 0, false, true from checkouts";
     let sent = "insert into checkout_shipments (organization_id, checkout_id, shipped_at, is_under_way) \
          select organization_id, id, now(), true from checkouts";
     let priced = "update checkout_applications set quote = '{}'";
@@ -518,7 +522,7 @@ async fn a_state_that_its_parts_do_not_fit_is_refused() {
         (
             &format!("{settled}; {priced}"),
             move_to("leaseActive"),
-            "subscription is not known",
+            "subscription was not asked for",
         ),
         (held, move_to("cancelled"), "whether it lapses"),
         (sent, touched.to_owned(), "whether it is under way"),
@@ -590,6 +594,12 @@ async fn the_database_knows_every_value() {
         names.sort();
         names
     }
+    /// The check names the kind that it is of.
+    fn of_kind(kind: EntryKind, mut states: Vec<String>) -> Vec<String> {
+        states.push(kind.to_string());
+        states.sort();
+        states
+    }
     let leasing = Leasing::open().await;
     let carriers = names(Carrier::ALL, Carrier::as_str);
     let statuses = names(TrackingStatus::ALL, TrackingStatus::as_str);
@@ -605,6 +615,36 @@ async fn the_database_knows_every_value() {
         (
             "outbox_jobs_state_check",
             names(JobState::ALL, JobState::as_str),
+        ),
+        (
+            "inbox_messages_state_check",
+            names(InboxState::ALL, InboxState::as_str),
+        ),
+        (
+            "checkout_billing_standing_check",
+            names(Standing::ALL, Standing::as_str),
+        ),
+        (
+            "ledger_entries_kind_check",
+            names(EntryKind::ALL, EntryKind::as_str),
+        ),
+        (
+            "ledger_entries_hold_state_check",
+            of_kind(EntryKind::Hold, names(HoldState::ALL, HoldState::as_str)),
+        ),
+        (
+            "ledger_entries_subscription_state_check",
+            of_kind(
+                EntryKind::Subscription,
+                names(SubscriptionState::ALL, SubscriptionState::as_str),
+            ),
+        ),
+        (
+            "ledger_entries_refund_state_check",
+            of_kind(
+                EntryKind::Refund,
+                names(RefundState::ALL, RefundState::as_str),
+            ),
         ),
         (
             "checkouts_insurance_status_check",

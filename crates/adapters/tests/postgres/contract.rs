@@ -44,5 +44,7 @@ suites! {
     tracking,
     outbox,
     inbox,
+    ledger,
+    cursors,
     idempotency,
 }

@@ -8,6 +8,7 @@
 mod checkouts;
 mod contract;
 mod leasing;
+mod ledger;
 mod migrations;
 mod outbox;
 mod pages;

@@ -5,11 +5,20 @@ use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 use lessor_domain::access::Mode;
-use lessor_domain::checkout::Lifecycle;
-use lessor_domain::ports::{Database, StoreError};
+use lessor_domain::checkout::{
+    Attention, AttentionReason, Billing, Checkout, Effect, Lifecycle, Tracking,
+};
+use lessor_domain::fulfillment::Carrier;
+use lessor_domain::ledger::{Entry, HoldState, Thing};
+use lessor_domain::money::{Currency, Money};
+use lessor_domain::ports::{
+    CheckoutFilter, CheckoutSort, Database, IdGenerator, InboxMessage, JobSubject, NewJob, Page,
+    SortOrder, Start, StoreError, UnitOfWork,
+};
+use lessor_domain::time::Timestamp;
 
 use super::leasing::{Leasing, insert, somebody};
-use super::support::pool;
+use super::support::{pool, run};
 
 /// As a shop is after years: nearly all checkouts have ended, each with a deposit that was held.
 const YEARS: &str = "
@@ -17,14 +26,14 @@ const YEARS: &str = "
     create temporary table old as
         select c.organization_id, gen_random_uuid() as id, c.mode, c.customer_id, c.user_id,
             c.product_id, c.variant_id, l.name as lifecycle, l.is_ended, l.expires, l.waits_for,
-            l.may_hold_stock, l.is_leased, c.created_at - i * interval '1 hour' as at
+            l.may_hold_stock, l.is_leased, c.created_at - i * interval '1 hour' as at, i
         from checkouts c, generate_series(1, 3000) i, lifecycle_states l
         where c.lifecycle = 'created' and l.name = 'cancelled';
     insert into checkouts (organization_id, id, mode, customer_id, user_id, product_id, variant_id,
             lifecycle, is_ended, expires, waits_for, may_hold_stock, is_leased, insurance_status,
-            holds_stock, created_at, updated_at, version)
+            holds_stock, acted_at, created_at, updated_at, version)
         select organization_id, id, mode, customer_id, user_id, product_id, variant_id, lifecycle,
-            is_ended, expires, waits_for, may_hold_stock, is_leased, 'pending', false, at, at, 1
+            is_ended, expires, waits_for, may_hold_stock, is_leased, 'pending', false, at, at, at, 1
         from old;
     insert into checkout_applications (organization_id, checkout_id, purchase_items, redirects,
             billing, shipping, page_nonce, page_token_hash)
@@ -32,24 +41,60 @@ const YEARS: &str = "
             sha256(id::text::bytea)
         from old;
     insert into checkout_deposits (organization_id, checkout_id, mode, state, payment_intent_id,
-            hold_expires_at, lapses)
-        select organization_id, id, mode, 'authorized', 'pi_' || id, at, false from old;
+            hold_expires_at, renewals_made, renewals_refused, renewal_is_barred, lapses)
+        select organization_id, id, mode, 'authorized', 'pi_' || id, at, 0, 0, false, false from old;
     insert into checkout_billing (organization_id, checkout_id, mode, state, method, paid_cycles,
             failure_count)
         select organization_id, id, mode, 'notRequested', '{}', 0, 0 from old;
     insert into checkout_shipments (organization_id, checkout_id, tracking_number,
-            tracking_carrier, shipped_at, is_under_way)
-        select organization_id, id, '1Z' || id, 'ups', at, false from old;
+            tracking_carrier, heard_at, shipped_at, is_under_way)
+        select organization_id, id, '1Z' || id, 'ups', at, at, false from old;
+    insert into ledger_entries (organization_id, mode, id, checkout_id, kind, state, amount,
+            currency, at, ends_at)
+        select organization_id, mode, 'pi_' || id, id, 'hold', 'released', 1, 'USD', at, at
+        from old;
+    insert into ledger_entries (organization_id, mode, id, checkout_id, kind, state, amount,
+            currency, at, subscription_id, is_cycle, payment_intent_id)
+        select organization_id, mode, 'in_' || id, id, 'invoice', 'paid', 1, 'USD', at, 'sub_' || id,
+            true, 'pi_in_' || id
+        from old;
+    insert into outbox_jobs (id, effect, subject_kind, subject_id, organization_id, mode,
+            created_at, available_at, state, attempts, done_at)
+        select gen_random_uuid(), 'voidDeposit', 'checkout', id, organization_id, mode, at, at,
+            case when i % 9 = 0 then 'skipped' else 'done' end, 1, at
+        from old;
+    insert into inbox_messages (source, id, mode, body, received_at, state, due_at, handled_at)
+        select 'processor', 'evt_' || id, mode, '{}', at, 'handled', at, at from old;
     analyze";
 
-#[tokio::test]
-async fn look_ups_go_by_their_indexes() {
-    let leasing = Leasing::open().await;
-    let make = &leasing.shop.make;
-    let database = leasing.shop.database();
-    let open = leasing.kept(leasing.checkout()).await;
-    leasing.shop.test.execute(YEARS).await;
-    let mut leased = None;
+const INDEXES: &[&str] = &[
+    "checkouts_id_idx",
+    "checkouts_open_key",
+    "checkouts_that_need_attention_idx",
+    "checkouts_that_expire_idx",
+    "checkouts_whose_lease_ends_idx",
+    "checkouts_waiting_for_stock_idx",
+    "checkouts_waiting_for_location_idx",
+    "checkout_applications_page_token_hash_idx",
+    "checkout_deposits_that_lapse_idx",
+    "checkout_billing_unanswered_idx",
+    "checkout_billing_requested_idx",
+    "checkout_shipments_tracking_idx",
+    "checkout_shipments_under_way_idx",
+    "checkout_shipments_silent_idx",
+    "ledger_entries_checkout_id_idx",
+    "ledger_entries_id_idx",
+    "ledger_entries_payment_intent_id_idx",
+    "ledger_entries_held_idx",
+    "outbox_jobs_pending_idx",
+    "outbox_jobs_open_idx",
+    "outbox_jobs_done_idx",
+    "inbox_messages_by_state_idx",
+];
+
+/// Those that run, one in each state that some worker looks for.
+async fn running(leasing: &Leasing) -> Vec<Checkout> {
+    let mut checkouts = Vec::new();
     for state in [
         Lifecycle::DocumentsPending,
         Lifecycle::Shipped,
@@ -58,23 +103,162 @@ async fn look_ups_go_by_their_indexes() {
         Lifecycle::WaitlistedLocation,
     ] {
         let customer = somebody(&leasing.shop).await;
-        let checkout = make
-            .checkout(&customer, &leasing.variant)
+        let builder = leasing.shop.make.checkout(&customer, &leasing.variant);
+        let checkout = builder
             .term(&leasing.term)
             .at(state)
             .with(|it| {
                 if it.shipment.shipped_at.is_some() {
-                    it.shipment.tracking = Some(lessor_domain::checkout::Tracking {
+                    it.shipment.tracking = Some(Tracking {
                         number: "1Z410E7W0392751591".parse().unwrap(),
-                        carrier: lessor_domain::fulfillment::Carrier::Ups,
+                        carrier: Carrier::Ups,
                     });
                 }
+                if state == Lifecycle::Shipped {
+                    it.recurring.billing = Billing::Requested { at: it.created_at };
+                }
+                it.attention = vec![Attention {
+                    reason: AttentionReason::Difference,
+                    since: it.created_at,
+                    detail: None,
+                }];
             })
             .build();
-        insert(database, &checkout).await;
-        leased = leased.or(checkout.shipment.tracking.clone().map(|_| checkout));
+        insert(leasing.shop.database(), &checkout).await;
+        checkouts.push(checkout);
     }
-    let leased = leased.unwrap();
+    checkouts
+}
+
+/// Work, messages and money of those that run.
+async fn keep_busy(leasing: &Leasing, checkouts: &[Checkout], now: Timestamp) {
+    let make = &leasing.shop.make;
+    let job = |checkout: &Checkout, effect| NewJob {
+        id: make.ids().next(),
+        effect,
+        subject: JobSubject::Checkout(checkout.id),
+        organization_id: checkout.organization_id,
+        mode: checkout.mode,
+        created_at: now,
+        available_at: now,
+        is_held: false,
+        units: None,
+    };
+    run(leasing.shop.database(), async |uow| {
+        for checkout in checkouts {
+            let jobs =
+                [Effect::CaptureDeposit, Effect::VoidDeposit].map(|effect| job(checkout, effect));
+            uow.outbox().push(&jobs).await?;
+            uow.inbox()
+                .insert(&InboxMessage {
+                    source: "processor".to_owned(),
+                    id: checkout.id.to_string(),
+                    mode: checkout.mode,
+                    body: Vec::new(),
+                    received_at: now,
+                })
+                .await?;
+            uow.ledger()
+                .put(&Entry {
+                    id: format!("pi_{}", checkout.id),
+                    checkout: checkout.id,
+                    amount: Money::from_minor(1, Currency::USD),
+                    at: now,
+                    thing: Thing::Hold {
+                        state: HoldState::Held,
+                        ends_at: now,
+                    },
+                })
+                .await?;
+        }
+        Ok(())
+    })
+    .await
+    .unwrap();
+}
+
+async fn look_for_checkouts(
+    leasing: &Leasing,
+    uow: &mut dyn UnitOfWork,
+    shipped: &Checkout,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let store = uow.checkouts();
+    store.get(shipped.id).await?;
+    store
+        .find_open(
+            leasing.scope(),
+            leasing.customer.id,
+            leasing.variant.id,
+            Some(leasing.term.id),
+        )
+        .await?;
+    store.untouched_since(now, 10).await?;
+    store.leases_ended_before(now.date_naive(), 10).await?;
+    store.lock_waiting_for_stock(leasing.variant.id, 10).await?;
+    store
+        .waiting_for_location(leasing.shop.organization.id, None, 10)
+        .await?;
+    store.find_by_page_token(&[0; 32]).await?;
+    store.lapsing_before(now, None, 10).await?;
+    store.unbilled_since(now, 10).await?;
+    store.silent_since(now, 10).await?;
+    store.attention().await?;
+    store.billed(Mode::Sandbox, None, 10).await?;
+    if let Some(tracking) = &shipped.shipment.tracking {
+        store.find_by_tracking(tracking).await?;
+    }
+    store.under_way(10).await?;
+    let filter = CheckoutFilter {
+        needs_attention: Some(true),
+        ..CheckoutFilter::default()
+    };
+    let page = Page {
+        start: Start::Offset(0),
+        limit: 10,
+    };
+    let (sort, order) = (CheckoutSort::CreatedAt, SortOrder::Descending);
+    store
+        .list(leasing.scope(), &filter, sort, order, page)
+        .await?;
+    Ok(())
+}
+
+async fn look_for_work(
+    uow: &mut dyn UnitOfWork,
+    shipped: &Checkout,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let minute = Duration::from_secs(60);
+    let ledger = uow.ledger();
+    ledger.of(shipped.id).await?;
+    ledger.find(Mode::Sandbox, "pi_1").await?;
+    ledger.find_payment(Mode::Sandbox, "pi_1").await?;
+    ledger.held().await?;
+    let outbox = uow.outbox();
+    outbox.claim(now, minute, 10).await?;
+    let subject = JobSubject::Checkout(shipped.id);
+    outbox.claim_of(subject, now, minute).await?;
+    outbox.backlog().await?;
+    outbox
+        .purge_done(shipped.created_at - TimeDelta::days(1_000))
+        .await?;
+    uow.inbox().lock_waiting(now, 10).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn look_ups_go_by_their_indexes() {
+    let leasing = Leasing::open().await;
+    leasing.kept(leasing.checkout()).await;
+    leasing.shop.test.execute(YEARS).await;
+    let checkouts = running(&leasing).await;
+    let now = leasing.shop.make.tick() + TimeDelta::days(1_000);
+    keep_busy(&leasing, &checkouts, now).await;
+    let shipped = checkouts
+        .iter()
+        .find(|checkout| checkout.lifecycle() == Lifecycle::Shipped)
+        .unwrap();
     // Also for values that a plan does not know: a plan is made once for each connection.
     leasing
         .shop
@@ -85,67 +269,25 @@ async fn look_ups_go_by_their_indexes() {
              end $$",
         )
         .await;
-    let indexes = [
-        "checkouts_id_idx",
-        "checkouts_open_key",
-        "checkouts_that_expire_idx",
-        "checkouts_whose_lease_ends_idx",
-        "checkouts_waiting_for_stock_idx",
-        "checkouts_waiting_for_location_idx",
-        "checkout_applications_page_token_hash_idx",
-        "checkout_deposits_payment_intent_id_idx",
-        "checkout_deposits_that_lapse_idx",
-        "checkout_billing_subscription_id_idx",
-        "checkout_billing_requested_idx",
-        "checkout_shipments_tracking_idx",
-        "checkout_shipments_under_way_idx",
-    ];
     let unused = async |since: &[(String, String)]| -> Vec<(String, String)> {
         let mut counts = Vec::new();
-        for index in indexes {
+        for index in INDEXES {
             let sql =
                 format!("select idx_scan from pg_stat_user_indexes where indexrelname = '{index}'");
-            counts.push((
-                index.to_owned(),
-                leasing.shop.test.query(&sql).await.remove(0),
-            ));
+            let count = leasing.shop.test.query(&sql).await.remove(0);
+            counts.push(((*index).to_owned(), count));
         }
         counts.retain(|count| since.is_empty() || since.contains(count));
         counts
     };
     let before = unused(&[]).await;
-    let now = make.tick() + TimeDelta::days(1_000);
     let other = pool(&leasing.shop.test, |_| {});
-    let look = async || -> Result<(), StoreError> {
-        let mut uow = other.begin().await?;
-        let store = uow.checkouts();
-        store.get(open.id).await?;
-        store
-            .find_open(
-                leasing.scope(),
-                leasing.customer.id,
-                leasing.variant.id,
-                Some(leasing.term.id),
-            )
-            .await?;
-        store.untouched_since(now, 10).await?;
-        store.leases_ended_before(now.date_naive(), 10).await?;
-        store.lock_waiting_for_stock(leasing.variant.id, 10).await?;
-        store
-            .waiting_for_location(leasing.shop.organization.id, None, 10)
-            .await?;
-        store.find_by_page_token(&[0; 32]).await?;
-        store.find_by_payment_intent(Mode::Sandbox, "pi_1").await?;
-        store.lapsing_before(now, 10).await?;
-        store.find_by_subscription(Mode::Sandbox, "sub_1").await?;
-        store.billed(Mode::Sandbox, None, 10).await?;
-        if let Some(tracking) = &leased.shipment.tracking {
-            store.find_by_tracking(tracking).await?;
-        }
-        store.under_way(10).await?;
-        uow.commit().await
-    };
-    look().await.unwrap();
+    let mut uow = other.begin().await.unwrap();
+    look_for_checkouts(&leasing, &mut *uow, shipped, now)
+        .await
+        .unwrap();
+    look_for_work(&mut *uow, shipped, now).await.unwrap();
+    uow.commit().await.unwrap();
     // A session counts at the latest when it ends.
     drop(other);
     let begun = Instant::now();

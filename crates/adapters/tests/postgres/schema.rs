@@ -148,7 +148,7 @@ async fn the_database_knows_of_each_state_what_the_domain_knows() {
 async fn keys_of_checkouts_begin_with_the_organization() {
     let test = TestDatabase::create().await;
     let tables = "(t.relname = 'checkouts' OR t.relname LIKE 'checkout\\_%' \
-         OR t.relname = 'tracking_events') AND t.relnamespace = 'public'::regnamespace";
+         OR t.relname IN ('tracking_events', 'ledger_entries')) AND t.relnamespace = 'public'::regnamespace";
     let keys = format!(
         "SELECT i.indexrelid::regclass::text, a.attname FROM pg_index i \
          JOIN pg_class t ON t.oid = i.indrelid \

@@ -6,7 +6,7 @@ use lessor_domain::ports::{Answer, Doubt, PaymentProcessor as _};
 use lessor_processor_double::{Fault, Rule};
 use serde_json::{Value, json};
 
-use crate::support::{Op, Rig, done, each, refused};
+use crate::support::{Op, Rig, done, each, refused, usd};
 
 fn answer(status: u16, error: &Value) -> Fault {
     Fault::Answer {
@@ -24,7 +24,7 @@ async fn failure(op: Op, rig: &Rig) -> String {
     }
 }
 
-/// A decline is told by its status, its type or its code.
+/// A decline is told by its status, its type or its code; what else will never do is refused too.
 #[tokio::test]
 async fn declines_are_values() {
     for (status, error, code) in [
@@ -54,6 +54,17 @@ async fn declines_are_values() {
             json!({ "type": "invalid_request_error", "code": "amount_too_small" }),
             "amount_too_small",
         ),
+        // A request that will not do is the same one the next time.
+        (
+            400,
+            json!({ "type": "invalid_request_error", "code": "parameter_unknown" }),
+            "parameter_unknown",
+        ),
+        (
+            404,
+            json!({ "type": "invalid_request_error", "message": "No such thing" }),
+            "invalid_request_error",
+        ),
     ] {
         let rig = Op::Authorize.prepare(Rig::new()).await;
         let fault = answer(status, &error);
@@ -76,7 +87,7 @@ async fn declines_are_values() {
 #[tokio::test]
 async fn other_errors_are_doubts_that_say_what_support_asks_for() {
     for (status, kind, code) in [
-        (400, "invalid_request_error", "parameter_unknown"),
+        (400, "invalid_request_error", "testmode_charges_only"),
         (401, "invalid_request_error", "api_key_expired"),
         (403, "invalid_request_error", "more_permissions_required"),
         (424, "invalid_request_error", "external"),
@@ -164,19 +175,16 @@ async fn values_that_nobody_knows_are_kept() {
         let text = failure(op, &rig).await;
         assert!(text.contains("brand_new"), "{op:?}: {text}");
     }
+    // What bills is no success as long as nobody knows what it does.
     let rig = Op::Subscribe.prepare(Rig::new()).await;
     let members = json!({ "status": "brand_new" });
     rig.double.fault(Rule::always(
         "POST",
-        "/v1/subscriptions/*",
+        "/v1/subscriptions",
         Fault::Merge { members },
     ));
-    let request = rig.subscription_of(1, 12);
-    let made = rig
-        .processor
-        .create_subscription(&rig.call("work"), &request)
-        .await;
-    assert!(!done(made).ended);
+    let text = failure(Op::Subscribe, &rig).await;
+    assert!(text.contains("brand_new"), "{text}");
 }
 
 #[tokio::test]
@@ -192,7 +200,7 @@ async fn what_is_not_there_is_refused() {
         refused(processor.void_deposit(&call, "pi_none").await),
         "resource_missing"
     );
-    let refund = processor.refund_deposit(&call, "pi_none", None).await;
+    let refund = processor.refund(&call, "pi_none", usd(1)).await;
     assert_eq!(refused(refund), "resource_missing");
     let method = processor
         .payment_method(&call, &rig.customer, Some("pm_none".to_owned()))
@@ -203,10 +211,17 @@ async fn what_is_not_there_is_refused() {
     assert_eq!(refused(deposit), "resource_missing");
     let ended = processor.cancel_subscription(&call, "sub_none").await;
     assert_eq!(refused(ended), "resource_missing");
+    let paid = processor.pay_invoices(&call, "sub_none", "pm_none").await;
+    assert_eq!(refused(paid), "resource_missing");
+    let end = processor.set_end(&call, "sub_none", rig.double.now()).await;
+    assert_eq!(refused(end), "resource_missing");
+    let mode = Mode::Sandbox;
+    assert_eq!(processor.payment_failure(mode, "in_none").await, Ok(None));
     assert_eq!(
-        processor.payment_failure(Mode::Sandbox, "in_none").await,
+        processor.invoice_of_payment(mode, "pi_none").await,
         Ok(None)
     );
+    assert_eq!(processor.subscription(mode, "sub_none").await, Ok(None));
 }
 
 /// Ids are parts of paths: one that is none is never asked for.

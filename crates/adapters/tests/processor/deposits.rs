@@ -2,11 +2,12 @@
 
 use chrono::TimeDelta;
 use lessor_domain::access::Mode;
+use lessor_domain::ledger::HoldState;
 use lessor_domain::ports::{Call, PaymentProcessor as _, Voided};
 use lessor_processor_double::{Decline, Fault, Rule, Settings};
 use serde_json::json;
 
-use crate::support::{NOON, Op, Rig, done, refused, time, usd};
+use crate::support::{NOON, Op, Rig, checkout, done, refused, time, usd};
 
 #[tokio::test]
 async fn cards_that_decline_are_refused_with_their_reason() {
@@ -116,44 +117,6 @@ async fn what_was_captured_cannot_be_let_go_but_is_told_of() {
     assert_eq!(again, captured);
 }
 
-#[tokio::test]
-async fn refunds_add_up() {
-    let rig = Op::Refund.prepare(Rig::new()).await;
-    let refund = async |key: &str, amount| {
-        let call = rig.call(key);
-        rig.processor
-            .refund_deposit(&call, &rig.intent, amount)
-            .await
-    };
-    done(refund("part", Some(usd(2_345))).await);
-    assert!(refund("too much", Some(usd(10_001))).await.is_err());
-    done(refund("rest", None).await);
-    // All of it is back already.
-    done(refund("all", None).await);
-    let amounts: Vec<_> = rig
-        .double
-        .objects("refund")
-        .iter()
-        .map(|r| r["amount"].clone())
-        .collect();
-    assert_eq!(amounts, [json!(2_345), json!(10_000)]);
-    let ids = rig.double.objects("refund")[0]["metadata"].clone();
-    assert!(ids["lessor_checkout"].is_string(), "{ids}");
-}
-
-#[tokio::test]
-async fn a_refund_that_fails_is_refused() {
-    let rig = Op::Refund.prepare(Rig::new()).await;
-    let members = json!({ "status": "failed", "failure_reason": "expired_or_canceled_card" });
-    rig.double
-        .fault(Rule::once("POST", "/v1/refunds", Fault::Merge { members }));
-    let answer = rig
-        .processor
-        .refund_deposit(&rig.call("work"), &rig.intent, None)
-        .await;
-    assert_eq!(refused(answer), "expired_or_canceled_card");
-}
-
 /// The card that paid the deposit pays what follows.
 #[tokio::test]
 async fn the_deposits_method_is_kept_for_later() {
@@ -171,7 +134,149 @@ async fn the_deposits_method_is_kept_for_later() {
         .processor
         .authorize_deposit(&rig.call("renew"), &rig.deposit(&method.id, true))
         .await;
-    assert_eq!(refused(renewed), "card_declined");
+    assert_eq!(refused(renewed), "insufficient_funds");
+}
+
+/// While the customer is away the bank's own word decides whether it may be asked again.
+#[tokio::test]
+async fn a_renewal_that_is_declined_says_whether_to_ask_again() {
+    for (decline, here, away) in [
+        (Decline::LOST, "card_declined", "do_not_try_again"),
+        (Decline::REVOKED, "card_declined", "do_not_try_again"),
+        (Decline::DO_NOT_HONOR, "card_declined", "do_not_honor"),
+        (Decline::EXPIRED, "expired_card", "expired_card"),
+        (
+            Decline::AUTHENTICATION_REQUIRED,
+            "authentication_required",
+            "authentication_required",
+        ),
+    ] {
+        let rig = Rig::new().with_method().await;
+        let method = rig.method.clone().unwrap();
+        rig.double.decline(&method, Some(decline)).unwrap();
+        for (off_session, code) in [(false, here), (true, away)] {
+            let call = rig.call(&format!("work {off_session}"));
+            let request = rig.deposit(&method, off_session);
+            let answer = rig.processor.authorize_deposit(&call, &request).await;
+            assert_eq!(refused(answer), code, "{decline:?}");
+            // The same when the key is forgotten, and the payment found.
+            rig.double.forget_keys();
+            let mut late = call;
+            late.first_tried_at -= TimeDelta::hours(25);
+            let answer = rig.processor.authorize_deposit(&late, &request).await;
+            assert_eq!(refused(answer), code, "{decline:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_deposit_is_told_of_as_it_stands() {
+    let rig = Op::Capture.prepare(Rig::new()).await;
+    let processor = &rig.processor;
+    let of = async || {
+        let known = processor.deposit(Mode::Sandbox, &rig.intent).await;
+        let known = known.unwrap().unwrap();
+        let all = processor
+            .deposits_of(Mode::Sandbox, &rig.customer, checkout(1))
+            .await
+            .unwrap();
+        assert_eq!(all, std::slice::from_ref(&known));
+        known
+    };
+    let held = of().await;
+    assert_eq!((held.state, held.amount), (HoldState::Held, usd(12_345)));
+    assert_eq!(held.checkout, Some(checkout(1)));
+    assert_eq!(held.expires_at, time(NOON) + TimeDelta::days(7));
+    assert_eq!(held.method.clone().unwrap().last4.as_deref(), Some("4242"));
+    assert_eq!(held.charge_id, None);
+    done(
+        processor
+            .capture_deposit(&rig.call("capture"), &rig.intent)
+            .await,
+    );
+    let captured = of().await;
+    assert_eq!(captured.state, HoldState::Captured);
+    assert!(captured.charge_id.unwrap().starts_with("ch_"));
+    // Another checkout's, and one that is not there.
+    let theirs = processor
+        .deposits_of(Mode::Sandbox, &rig.customer, checkout(2))
+        .await;
+    assert_eq!(theirs, Ok(Vec::new()));
+    let none = processor.deposit(Mode::Sandbox, "pi_none").await;
+    assert_eq!(none, Ok(None));
+    let stranger = crate::support::customer(11);
+    let none = processor
+        .deposits_of(Mode::Sandbox, &stranger, checkout(1))
+        .await;
+    assert_eq!(none, Ok(Vec::new()));
+}
+
+/// Only a part was captured by hand: what was taken is what there is to pay back.
+#[tokio::test]
+async fn what_was_taken_counts_not_what_was_held() {
+    let rig = Op::Capture.prepare(Rig::new()).await;
+    let url = format!(
+        "{}/v1/payment_intents/{}/capture",
+        rig.double.url(),
+        rig.intent
+    );
+    by_hand(&url, "amount_to_capture=10000").await;
+    let known = rig.processor.deposit(Mode::Sandbox, &rig.intent).await;
+    assert_eq!(known.unwrap().unwrap().amount, usd(10_000));
+}
+
+async fn by_hand(url: &str, form: &'static str) {
+    let answer = reqwest::Client::new()
+        .post(url)
+        .bearer_auth("sk_test_1")
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(form)
+        .send()
+        .await
+        .unwrap();
+    assert!(answer.status().is_success(), "{answer:?}");
+}
+
+/// A payment that was declined holds nothing, and can be let go all the same.
+#[tokio::test]
+async fn what_never_held_anything_is_no_deposit() {
+    let rig = Rig::new().with_customer().await;
+    let request = rig.deposit("pm_card_chargeDeclined", false);
+    refused(
+        rig.processor
+            .authorize_deposit(&rig.call("work"), &request)
+            .await,
+    );
+    let intent = rig.double.objects("payment_intent")[0]["id"].clone();
+    let intent = intent.as_str().unwrap();
+    let processor = &rig.processor;
+    let all = processor
+        .deposits_of(Mode::Sandbox, &rig.customer, checkout(1))
+        .await;
+    assert_eq!(all, Ok(Vec::new()));
+    let known = processor.deposit(Mode::Sandbox, intent).await;
+    assert_eq!(known.unwrap().unwrap().state, HoldState::Released);
+    let answer = processor
+        .capture_deposit(&rig.call("capture"), intent)
+        .await;
+    assert_eq!(refused(answer), "payment_intent_unexpected_state");
+    let voided = processor.void_deposit(&rig.call("void"), intent).await;
+    assert_eq!(done(voided), Voided::Voided);
+}
+
+/// A hold that was let go meanwhile is told of as such, not as a refusal.
+#[tokio::test]
+async fn an_authorization_that_has_ended_is_found() {
+    let rig = Op::Authorize.prepare(Rig::new()).await;
+    let (call, request) = (rig.call("work"), rig.deposit("pm_card_visa", false));
+    let made = done(rig.processor.authorize_deposit(&call, &request).await);
+    assert_eq!(made.state, HoldState::Held);
+    rig.double.lapse(&made.payment_intent_id).unwrap();
+    rig.double.advance(TimeDelta::hours(25));
+    let later = rig.later(&call);
+    let found = done(rig.processor.authorize_deposit(&later, &request).await);
+    assert_eq!(found.state, HoldState::Released);
+    assert_eq!(found.payment_intent_id, made.payment_intent_id);
 }
 
 #[tokio::test]

@@ -1,12 +1,14 @@
-//! Subscriptions: one for each checkout, of exactly so many whole months.
+//! Subscriptions: one at a time for each checkout, of exactly so many whole months.
 
 use chrono::TimeDelta;
 use lessor_domain::access::Mode;
+use lessor_domain::checkout::InvoiceOutcome;
+use lessor_domain::ledger::SubscriptionState;
 use lessor_domain::ports::PaymentProcessor as _;
-use lessor_processor_double::{Decline, Fault, Rule, When};
+use lessor_processor_double::{Decline, Deed, Fault, Rule, When};
 use serde_json::json;
 
-use crate::support::{Op, Rig, checkout, done, refused, time};
+use crate::support::{NOON, Op, Rig, checkout, done, product, refused, time, usd};
 
 #[tokio::test]
 async fn every_term_from_every_day_is_whole_months() {
@@ -22,13 +24,14 @@ async fn every_term_from_every_day_is_whole_months() {
             rig.double.set_time(time(&format!("{day}T23:59:59Z")));
             let rig = Op::Subscribe.prepare(rig).await;
             let request = rig.subscription_of(1, term);
-            let made = rig
-                .processor
-                .create_subscription(&rig.call("work"), &request)
-                .await;
+            // It was asked for at noon, and is made now: the exact end is another.
+            let mut call = rig.call("work");
+            call.first_tried_at -= TimeDelta::minutes(719);
+            let made = rig.processor.create_subscription(&call, &request).await;
             let made = done(made);
-            assert_eq!(made.start.to_string(), day);
-            assert!(made.first_payment_paid);
+            assert_eq!(made.anchor, rig.double.now());
+            assert_eq!(made.state, SubscriptionState::Active);
+            assert_eq!(made.monthly, usd(4_999));
             rig.double.advance(TimeDelta::days(40 * i64::from(term)));
             assert!(rig.double.prorations().is_empty(), "{day} {term}");
             let invoices = rig.double.objects("invoice");
@@ -40,14 +43,46 @@ async fn every_term_from_every_day_is_whole_months() {
             );
             let found = rig
                 .processor
-                .subscriptions_of(Mode::Sandbox, checkout(1))
-                .await;
-            assert!(found.unwrap()[0].ended);
+                .subscriptions_of(Mode::Sandbox, &rig.customer, checkout(1))
+                .await
+                .unwrap();
+            assert!(found[0].has_ended());
+            let paid = |known: &lessor_domain::checkout::Invoice| {
+                known.outcome == InvoiceOutcome::Paid && known.is_cycle
+            };
+            assert_eq!(found[0].invoices.len(), usize::from(term));
+            assert!(found[0].invoices.iter().all(paid), "{found:#?}");
         }
     }
 }
 
-/// The second request, which sets the end, is lost for good: the next try sets it.
+/// Where the first guess is the exact end, nothing more is asked for.
+#[tokio::test]
+async fn the_end_is_given_with_the_making() {
+    let rig = Op::Subscribe.prepare(Rig::new()).await;
+    done(Op::Subscribe.run(&rig, &rig.call("work")).await);
+    let asked = rig.double.requests("POST", "/v1/subscriptions");
+    let end = time("2027-01-31T12:00:00Z");
+    assert_eq!(asked[0].params["cancel_at"], end.timestamp());
+    assert_eq!(asked[0].params["proration_behavior"], "none");
+    assert!(
+        rig.double
+            .requests("POST", "/v1/subscriptions/*")
+            .is_empty()
+    );
+    // Half a second later the processor's clock shows another second.
+    let rig = Op::Subscribe.prepare(Rig::new()).await;
+    let mut call = rig.call("work");
+    call.now -= TimeDelta::milliseconds(1_500);
+    call.first_tried_at = call.now;
+    let request = rig.subscription_of(1, 12);
+    let made = done(rig.processor.create_subscription(&call, &request).await);
+    assert_eq!(made.ends_at, Some(end));
+    assert_eq!(rig.double.requests("POST", "/v1/subscriptions/*").len(), 1);
+}
+
+/// The second request, which sets the exact end, is lost for good: what there is ends all the
+/// same, and the next try sets it.
 #[tokio::test]
 async fn an_end_that_was_lost_is_set_when_the_subscription_is_found() {
     for pause in [
@@ -59,87 +94,152 @@ async fn an_end_that_was_lost_is_set_when_the_subscription_is_found() {
         let down = Fault::Reset { when: When::Before };
         rig.double
             .fault(Rule::always("POST", "/v1/subscriptions/*", down));
-        let (call, request) = (rig.call("work"), rig.subscription_of(1, 12));
+        let (mut call, request) = (rig.call("work"), rig.subscription_of(1, 12));
+        call.first_tried_at -= TimeDelta::minutes(1);
         let doubt = rig.processor.create_subscription(&call, &request).await;
         assert!(doubt.is_err(), "{doubt:?}");
+        let known = &rig.double.objects("subscription")[0];
+        let guess = time("2027-01-31T11:59:00Z").timestamp();
+        assert_eq!(known["cancel_at"], guess);
         rig.double.clear_faults();
         rig.double.advance(pause);
+        // Its first payment was counted meanwhile: one less is left, the end is the same.
+        let request = rig.subscription_of(1, 11);
         let later = rig.later(&call);
-        done(rig.processor.create_subscription(&later, &request).await);
-        let known = &rig.double.objects("subscription");
-        assert_eq!(known.len(), 1);
-        let end = time("2027-01-31T12:00:00Z").timestamp();
-        assert_eq!(known[0]["cancel_at"], end);
+        let found = done(rig.processor.create_subscription(&later, &request).await);
+        assert_eq!(found.ends_at, Some(time("2027-01-31T12:00:00Z")));
+        assert_eq!(rig.double.objects("subscription").len(), 1);
     }
 }
 
+/// An end that is refused leaves a subscription that bills: it is told of as it is.
 #[tokio::test]
-async fn a_first_payment_that_fails_says_why() {
+async fn an_end_that_is_refused_shows_in_the_answer() {
     let rig = Op::Subscribe.prepare(Rig::new()).await;
-    let method = rig.method.clone().unwrap();
+    let refusal = Fault::Answer {
+        status: 400,
+        headers: Vec::new(),
+        body: json!({ "error": { "type": "invalid_request_error" } }).to_string(),
+    };
     rig.double
-        .decline(&method, Some(Decline::INSUFFICIENT_FUNDS))
-        .unwrap();
-    let (call, request) = (rig.call("work"), rig.subscription_of(1, 12));
+        .fault(Rule::always("POST", "/v1/subscriptions/*", refusal));
+    let (mut call, request) = (rig.call("work"), rig.subscription_of(1, 12));
+    call.first_tried_at -= TimeDelta::minutes(1);
     let made = done(rig.processor.create_subscription(&call, &request).await);
-    assert!(!made.first_payment_paid);
-    assert_eq!(made.first_payment_failure.unwrap().code, "card_declined");
-    assert!(!made.ended);
-    // The customer's bank lets the next one through, by hand.
-    rig.double.decline(&method, None).unwrap();
-    let invoice = made.first_invoice_id.unwrap();
-    let paid = reqwest::Client::new()
-        .post(format!("{}/v1/invoices/{invoice}/pay", rig.double.url()))
-        .bearer_auth("sk_test_1")
-        .send()
-        .await
-        .unwrap();
-    assert!(paid.status().is_success());
-    let again = done(rig.processor.create_subscription(&call, &request).await);
-    assert!(again.first_payment_paid);
-    assert_eq!(again.first_payment_failure, None);
-    assert_eq!(rig.double.objects("subscription").len(), 1);
+    assert_eq!(made.ends_at, Some(time("2027-01-31T11:59:00Z")));
 }
 
+/// Tries near each other are the same request under the key that they share.
 #[tokio::test]
-async fn a_later_payment_that_fails_says_why() {
+async fn tries_ask_for_the_same() {
     let rig = Op::Subscribe.prepare(Rig::new()).await;
-    done(Op::Subscribe.run(&rig, &rig.call("work")).await);
-    let method = rig.method.clone().unwrap();
-    rig.double.decline(&method, Some(Decline::EXPIRED)).unwrap();
-    rig.double.advance(TimeDelta::days(30));
-    let invoice = rig.double.objects("invoice")[1]["id"].clone();
-    let failure = rig
-        .processor
-        .payment_failure(Mode::Sandbox, invoice.as_str().unwrap())
-        .await;
-    assert_eq!(failure.unwrap().unwrap().code, "expired_card");
+    rig.double
+        .fault(Rule::always("POST", "/v1/subscriptions", Fault::FAILED));
+    let (call, request) = (rig.call("work"), rig.subscription_of(1, 12));
+    for minutes in [0, 1, 58] {
+        rig.double.advance(TimeDelta::minutes(minutes));
+        let later = rig.later(&call);
+        let doubt = rig.processor.create_subscription(&later, &request).await;
+        assert!(doubt.is_err(), "{doubt:?}");
+    }
+    rig.assert_same_bytes("near");
+    // A day later the end is one of that day.
+    rig.double.clear_faults();
+    rig.double.advance(TimeDelta::hours(25));
+    let later = rig.later(&call);
+    let made = done(rig.processor.create_subscription(&later, &request).await);
+    assert_eq!(made.anchor, rig.double.now());
+    assert_eq!(made.ends_at, Some(time("2027-02-01T13:59:00Z")));
 }
 
-/// A subscription that ended is still the checkout's: there is never a second one.
+/// What is archived in the catalog is billed: the lease has a product of its own, and that one is
+/// offered again when somebody archived it.
 #[tokio::test]
-async fn a_subscription_that_ended_is_not_replaced() {
-    let rig = Op::EndSubscription.prepare(Rig::new()).await;
-    let call = rig.call("work");
-    done(
-        rig.processor
-            .cancel_subscription(&call, &rig.subscription)
-            .await,
-    );
-    done(
-        rig.processor
-            .cancel_subscription(&call, &rig.subscription)
-            .await,
-    );
-    rig.double.advance(TimeDelta::days(2));
+async fn nothing_that_is_archived_keeps_a_lease_from_being_billed() {
+    let rig = Op::Subscribe.prepare(Rig::new()).await;
+    let mut archived = product();
+    archived.active = false;
+    let call = rig.call("archive");
+    done(rig.processor.push_product(&call, &archived).await);
+    let id = format!("lease_{}", checkout(1).as_uuid().simple());
+    let mut own = product();
+    own.id.clone_from(&id);
+    own.active = false;
+    done(rig.processor.push_product(&rig.call("own"), &own).await);
     let request = rig.subscription_of(1, 12);
-    let again = done(
+    let made = done(
         rig.processor
-            .create_subscription(&rig.call("anew"), &request)
+            .create_subscription(&rig.call("work"), &request)
             .await,
     );
-    assert_eq!((again.id, again.ended), (rig.subscription.clone(), true));
-    assert_eq!(rig.double.objects("subscription").len(), 1);
+    assert_eq!(made.state, SubscriptionState::Active);
+    assert_eq!(rig.double.object(&id).unwrap()["active"], true);
+    // Without an own one there is one by then, named as the lease is.
+    let request = rig.subscription_of(2, 12);
+    done(
+        rig.processor
+            .create_subscription(&rig.call("other"), &request)
+            .await,
+    );
+    let id = format!("lease_{}", checkout(2).as_uuid().simple());
+    let known = rig.double.object(&id).unwrap();
+    assert_eq!(known["name"], "Road bike, 54 cm");
+    let all = rig.double.objects("subscription");
+    let price = &all[1]["items"]["data"][0]["price"];
+    assert_eq!(
+        (&price["product"], &price["unit_amount"]),
+        (&json!(id), &json!(4_999))
+    );
+}
+
+#[tokio::test]
+async fn how_it_stands_is_told() {
+    let rig = Rig::new().with_subscription().await;
+    let state = async || {
+        let known = rig
+            .processor
+            .subscription(Mode::Sandbox, &rig.subscription)
+            .await;
+        known.unwrap().unwrap().state
+    };
+    let by_hand = |deed| rig.double.by_hand(&rig.subscription, &deed).unwrap();
+    assert_eq!(state().await, SubscriptionState::Active);
+    by_hand(Deed::PauseCollection {
+        behavior: "void".to_owned(),
+        resumes_at: None,
+    });
+    assert_eq!(state().await, SubscriptionState::Paused);
+    by_hand(Deed::ResumeCollection);
+    by_hand(Deed::Pause);
+    assert_eq!(state().await, SubscriptionState::Paused);
+    by_hand(Deed::Resume);
+    let card = rig.method.clone().unwrap();
+    rig.double.decline(&card, Some(Decline::GENERIC)).unwrap();
+    rig.double.set(lessor_processor_double::Settings {
+        after_retries: Some(lessor_processor_double::AfterRetries::Unpaid),
+        ..Default::default()
+    });
+    rig.double.advance(TimeDelta::days(29));
+    assert_eq!(state().await, SubscriptionState::PastDue);
+    rig.double.advance(TimeDelta::days(20));
+    assert_eq!(state().await, SubscriptionState::Unpaid);
+    by_hand(Deed::SetPrice { unit_amount: 1 });
+    by_hand(Deed::RemoveEnd);
+    let known = rig
+        .processor
+        .subscription(Mode::Sandbox, &rig.subscription)
+        .await;
+    let known = known.unwrap().unwrap();
+    assert_eq!((known.monthly, known.ends_at), (usd(1), None));
+    assert_eq!(known.checkout, Some(checkout(1)));
+    let end = time("2027-01-31T12:00:00Z");
+    done(
+        rig.processor
+            .set_end(&rig.call("end"), &rig.subscription, end)
+            .await,
+    );
+    by_hand(Deed::Cancel);
+    assert_eq!(state().await, SubscriptionState::Ended);
     assert!(rig.double.prorations().is_empty());
 }
 
@@ -169,5 +269,56 @@ async fn lists_are_read_to_their_end() {
     let first = rig.double.objects("subscription")[0]["id"].clone();
     assert!(again.contains(first.as_str().unwrap()), "{again}");
     assert_eq!(rig.double.objects("subscription").len(), 105);
-    assert_eq!(json!(rig.double.objects("price").len()), json!(1));
+}
+
+/// Every invoice is told of, also those that are no month of the term.
+#[tokio::test]
+async fn invoices_are_told_of_with_their_payments() {
+    let rig = Rig::new().with_subscription().await;
+    let card = rig.method.clone().unwrap();
+    rig.double.decline(&card, Some(Decline::EXPIRED)).unwrap();
+    rig.double.advance(TimeDelta::days(29));
+    let known = rig
+        .processor
+        .subscription(Mode::Sandbox, &rig.subscription)
+        .await;
+    let invoices = known.unwrap().unwrap().invoices;
+    let [first, second] = invoices.as_slice() else {
+        panic!("{invoices:#?}");
+    };
+    assert_eq!(
+        (first.outcome.clone(), first.at),
+        (InvoiceOutcome::Paid, time(NOON))
+    );
+    assert_eq!((first.amount, second.amount), (usd(4_999), usd(4_999)));
+    let InvoiceOutcome::Failed { attempts, refusal } = &second.outcome else {
+        panic!("{second:?}");
+    };
+    assert_eq!((*attempts, refusal.code.as_str()), (1, "expired_card"));
+    assert!(first.is_cycle && second.is_cycle);
+    // The way back from a payment that the customer's bank contests.
+    for invoice in &invoices {
+        let intent = invoice.payment_intent_id.as_deref().unwrap();
+        let found = rig
+            .processor
+            .invoice_of_payment(Mode::Sandbox, intent)
+            .await;
+        let found = found.unwrap().unwrap();
+        assert_eq!(
+            (&found.id, &found.subscription_id),
+            (&invoice.id, &rig.subscription)
+        );
+        assert_eq!(found.payment_intent_id, invoice.payment_intent_id);
+    }
+    let failure = rig
+        .processor
+        .payment_failure(Mode::Sandbox, &second.id)
+        .await;
+    assert_eq!(failure.unwrap().unwrap().code, "expired_card");
+    let deposit = Op::Capture.prepare(Rig::new()).await;
+    let found = deposit
+        .processor
+        .invoice_of_payment(Mode::Sandbox, &deposit.intent)
+        .await;
+    assert_eq!(found, Ok(None));
 }

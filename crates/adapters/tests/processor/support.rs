@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use chrono::TimeDelta;
 use lessor_adapters::processor::{ApiSecret, HttpProcessor, Pacing, Settings, Timeouts};
 use lessor_domain::access::Mode;
 use lessor_domain::ids::{CheckoutPubId, CustomerPubId, OrganizationPubId};
@@ -14,12 +15,15 @@ use lessor_domain::ports::{
     ProcessorCustomer, ProcessorProduct, ProcessorVariant, SubscriptionRequest,
 };
 use lessor_domain::time::Timestamp;
-use lessor_processor_double::{Double, Recorded};
+use lessor_processor_double::{Decline, Double, Recorded};
+use serde_json::Value;
 use uuid::Uuid;
 
 /// The noon of a day that not every month has.
 pub(crate) const NOON: &str = "2026-01-31T12:00:00Z";
 pub(crate) const VARIANT: &str = "var_bike";
+/// An end of a subscription that begins at noon, half a year before the one that it has.
+const EARLIER: &str = "2026-07-31T12:00:00Z";
 
 pub(crate) fn time(text: &str) -> Timestamp {
     text.parse().unwrap()
@@ -195,6 +199,14 @@ impl Rig {
         rig
     }
 
+    pub(crate) async fn with_subscription(self) -> Self {
+        let mut rig = self.with_method().await;
+        let (call, request) = (rig.call("prepare-sub"), rig.subscription_of(1, 12));
+        let made = rig.processor.create_subscription(&call, &request).await;
+        rig.subscription = done(made).id;
+        rig
+    }
+
     pub(crate) fn deposit(&self, method: &str, off_session: bool) -> DepositRequest {
         DepositRequest {
             checkout: checkout(1),
@@ -206,16 +218,15 @@ impl Rig {
         }
     }
 
-    pub(crate) fn subscription_of(&self, number: u128, term: u16) -> SubscriptionRequest {
+    pub(crate) fn subscription_of(&self, number: u128, payments: u16) -> SubscriptionRequest {
         SubscriptionRequest {
             checkout: checkout(number),
             organization: organization(),
             customer: self.customer.clone(),
             payment_method: self.method.clone(),
-            variant_processor_id: VARIANT.to_owned(),
             description: "Road bike, 54 cm".to_owned(),
             monthly: usd(4_999),
-            months: months(term),
+            payments,
         }
     }
 
@@ -289,12 +300,14 @@ pub(crate) enum Op {
     RefundPart,
     SetUpMethod,
     Subscribe,
+    SetEnd,
+    PayInvoices,
     EndSubscription,
     StartIdentity,
 }
 
 impl Op {
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::PushProduct,
         Self::PushVariant,
         Self::PushCustomer,
@@ -308,6 +321,8 @@ impl Op {
         Self::RefundPart,
         Self::SetUpMethod,
         Self::Subscribe,
+        Self::SetEnd,
+        Self::PayInvoices,
         Self::EndSubscription,
         Self::StartIdentity,
     ];
@@ -330,11 +345,20 @@ impl Op {
                 done(rig.processor.capture_deposit(&call, &rig.intent).await);
                 rig
             }
-            Self::EndSubscription => {
-                let mut rig = rig.with_method().await;
-                let (call, request) = (rig.call("prepare-sub"), rig.subscription_of(1, 12));
-                let made = rig.processor.create_subscription(&call, &request).await;
-                rig.subscription = done(made).id;
+            Self::EndSubscription | Self::SetEnd => rig.with_subscription().await,
+            Self::PayInvoices => {
+                // The second payment fails, and the customer names another card.
+                let mut rig = rig.with_subscription().await;
+                let card = rig.method.clone().unwrap();
+                rig.double.decline(&card, Some(Decline::GENERIC)).unwrap();
+                rig.double.advance(TimeDelta::days(29));
+                let call = rig.call("prepare-card");
+                let name = Some("pm_card_mastercard".to_owned());
+                let made = rig
+                    .processor
+                    .payment_method(&call, &rig.customer, name)
+                    .await;
+                rig.method = Some(done(made).id);
                 rig
             }
         };
@@ -368,11 +392,8 @@ impl Op {
             // When it was captured is told in different ways, to the second.
             Self::Capture => seen(processor.capture_deposit(call, &rig.intent).await?),
             Self::Void => seen(processor.void_deposit(call, &rig.intent).await?),
-            Self::Refund => seen(processor.refund_deposit(call, &rig.intent, None).await?),
-            Self::RefundPart => {
-                let part = Some(usd(2_345));
-                seen(processor.refund_deposit(call, &rig.intent, part).await?)
-            }
+            Self::Refund => seen(processor.refund(call, &rig.intent, usd(12_345)).await?),
+            Self::RefundPart => seen(processor.refund(call, &rig.intent, usd(2_345)).await?),
             Self::SetUpMethod => {
                 let name = Some("pm_card_mastercard".to_owned());
                 seen(processor.payment_method(call, &rig.customer, name).await?)
@@ -380,6 +401,14 @@ impl Op {
             Self::Subscribe => {
                 let request = rig.subscription_of(1, 12);
                 seen(processor.create_subscription(call, &request).await?)
+            }
+            Self::SetEnd => {
+                let id = &rig.subscription;
+                seen(processor.set_end(call, id, time(EARLIER)).await?)
+            }
+            Self::PayInvoices => {
+                let (id, card) = (&rig.subscription, rig.method.as_deref().unwrap());
+                seen(processor.pay_invoices(call, id, card).await?)
             }
             Self::EndSubscription => {
                 let id = &rig.subscription;
@@ -426,11 +455,25 @@ impl Op {
             Self::Subscribe => {
                 let all = rig.double.objects("subscription");
                 let ending = all.iter().filter(|known| known["cancel_at"].is_i64());
+                vec![all.len(), ending.count(), objects("product")]
+            }
+            Self::SetEnd => {
+                let known = rig.double.object(&rig.subscription).unwrap();
+                vec![usize::from(known["cancel_at"] == time(EARLIER).timestamp())]
+            }
+            Self::PayInvoices => {
+                let second = &rig.double.objects("invoice")[1];
+                let known = rig.double.object(&rig.subscription).unwrap();
+                let payments = rig.double.objects("invoice_payment");
+                let payment = &payments[1]["payment"]["payment_intent"];
+                let charges = rig.double.objects("charge");
+                let taken = |charge: &&Value| {
+                    charge["payment_intent"] == *payment && charge["captured"] == true
+                };
                 vec![
-                    all.len(),
-                    ending.count(),
-                    objects("product"),
-                    objects("price"),
+                    usize::from(second["status"] == "paid"),
+                    charges.iter().filter(taken).count(),
+                    usize::from(known["default_payment_method"].as_str() == rig.method.as_deref()),
                 ]
             }
             Self::EndSubscription => vec![events("customer.subscription.deleted")],
@@ -444,7 +487,7 @@ impl Op {
             Self::PushVariant => vec![1, 2],
             Self::Authorize | Self::AuthorizeForNewCustomer | Self::Renew => vec![1, 1, 1],
             Self::SetUpMethod => vec![1, 1],
-            Self::Subscribe => vec![1, 1, 1, 1],
+            Self::Subscribe | Self::PayInvoices => vec![1, 1, 1],
             _ => vec![1],
         }
     }

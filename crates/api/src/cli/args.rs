@@ -50,6 +50,14 @@ pub(crate) struct ProcessArgs {
     /// Days after which an untouched checkout expires [env: LESSOR_EXPIRY_DAYS] [default: 30]
     #[arg(long, value_name = "DAYS")]
     pub(crate) expiry_days: Option<String>,
+    /// How long a lease may have no subscription before it needs attention
+    /// [env: LESSOR_NOT_BILLED_AFTER] [default: 1h]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) not_billed_after: Option<String>,
+    /// How long a carrier may say nothing before goods need attention
+    /// [env: LESSOR_DELIVERY_OVERDUE_AFTER] [default: 10d]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) delivery_overdue_after: Option<String>,
     /// Where the payment processor's API is [env: LESSOR_PROCESSOR_URL]
     #[arg(long, value_name = "URL")]
     pub(crate) processor_url: Option<String>,
@@ -76,6 +84,11 @@ impl ProcessArgs {
         give("job_lease", self.job_lease.clone());
         give("shutdown_timeout", self.shutdown_timeout.clone());
         give("expiry_days", self.expiry_days.clone());
+        give("not_billed_after", self.not_billed_after.clone());
+        give(
+            "delivery_overdue_after",
+            self.delivery_overdue_after.clone(),
+        );
         give("processor_url", self.processor_url.clone());
     }
 }

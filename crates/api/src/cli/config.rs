@@ -27,6 +27,7 @@ pub(crate) fn run(config: &Config, args: &ConfigArgs) -> anyhow::Result<Reply> {
     if args.describe {
         let settings: Vec<Value> = SETTINGS
             .iter()
+            .filter(|setting| !setting.hidden)
             .map(|setting| {
                 json!({
                     "key": setting.key,

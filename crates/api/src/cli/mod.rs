@@ -7,6 +7,7 @@
 mod args;
 mod config;
 mod demo;
+mod inbox;
 mod key;
 mod migrate;
 mod openapi;
@@ -108,10 +109,13 @@ enum Command {
     /// Manage the places where customers pick goods up
     #[command(subcommand)]
     PickupLocation(pickup_location::PickupLocationCommand),
-    /// Show and repeat what providers are still to be told
+    /// Show, repeat and skip what providers are still to be told
     #[command(subcommand)]
     Outbox(outbox::OutboxCommand),
-    /// Compare leases with what the payment processor bills
+    /// Show messages of providers that are not handled, and have them handled again
+    #[command(subcommand)]
+    Inbox(inbox::InboxCommand),
+    /// Compare checkouts with what the payment processor has, and show what differs
     Reconcile(reconcile::ReconcileArgs),
     /// Bring the database's tables up to date
     Migrate(migrate::MigrateArgs),
@@ -180,6 +184,7 @@ fn dispatch(cli: Cli, output: Output) -> anyhow::Result<()> {
         | Command::Product(_)
         | Command::PickupLocation(_)
         | Command::Outbox(_)
+        | Command::Inbox(_)
         | Command::Reconcile(_) => {}
     }
     // A variable that is no text cannot be one of ours.
@@ -208,6 +213,9 @@ fn dispatch(cli: Cli, output: Output) -> anyhow::Result<()> {
         }),
         Command::Outbox(command) => {
             session::run(&config, output, |session| outbox::run(session, command))
+        }
+        Command::Inbox(command) => {
+            session::run(&config, output, |session| inbox::run(session, command))
         }
         Command::Reconcile(args) => reconcile::run(&config, output, &args),
         Command::Migrate(args) => migrate::run(&config, output, &args),

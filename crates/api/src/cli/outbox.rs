@@ -1,8 +1,12 @@
 //! `lessor outbox`: what providers are still to be told.
 
 use clap::Subcommand;
-use lessor_domain::ports::{Job, JobFilter, JobState, JobSubject};
+use lessor_domain::checkout::AttentionReason;
+use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ports::{Backlog, Job, JobFilter, JobState, JobSubject, UnitOfWork};
 use lessor_domain::services::Error;
+use lessor_domain::text::Line;
+use lessor_domain::time::Timestamp;
 use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
@@ -10,17 +14,17 @@ use uuid::Uuid;
 use super::output::{Reply, time};
 use super::session::Session;
 
-/// Show and repeat what providers are still to be told.
+/// Show, repeat and skip what providers are still to be told.
 #[derive(Debug, Subcommand)]
 pub(crate) enum OutboxCommand {
     /// List jobs that are pending or dead, oldest first
     #[command(
         after_help = "Examples:\n  lessor outbox list\n  lessor outbox list --state dead --json\n\n\
-        A job is pending until it is done. One that cannot be done is dead: nothing more is tried for its\n\
-        checkout or product until `lessor outbox retry`."
+        A job is pending until it is done. One that cannot be done is dead: what stands behind it for the same\n\
+        checkout or product waits, but for what lets money go, until `lessor outbox retry` or `skip`."
     )]
     List {
-        /// Only those that are pending, dead or done
+        /// Only those that are pending, held, dead, done or skipped
         #[arg(long)]
         state: Option<JobState>,
         /// The most that are listed
@@ -36,6 +40,20 @@ pub(crate) enum OutboxCommand {
         /// Only this job
         #[arg(value_name = "ID")]
         id: Option<Uuid>,
+    },
+    /// Give a job up for good, so that what stands behind it goes on
+    #[command(
+        after_help = "Example:\n  lessor outbox skip 0197a4c0-7e5b-7c3f-8a52-1d7c4b1b9d20 --reason 'billed by hand'\n\n\
+        What the job was to do is not done, now or later: see to it yourself. The reason stays with the job.\n\
+        One that a worker is at is refused."
+    )]
+    Skip {
+        /// The job
+        #[arg(value_name = "ID")]
+        id: Uuid,
+        /// Why, for those who come after
+        #[arg(long, value_name = "TEXT")]
+        reason: Line,
     },
 }
 
@@ -83,6 +101,7 @@ pub(crate) async fn run(session: Session, command: OutboxCommand) -> anyhow::Res
     match command {
         OutboxCommand::List { state, limit } => list(&session, state, limit).await,
         OutboxCommand::Retry { id } => retry(&session, id).await,
+        OutboxCommand::Skip { id, reason } => skip(&session, id, &reason).await,
     }
 }
 
@@ -93,7 +112,11 @@ async fn list(session: &Session, state: Option<JobState>, limit: u32) -> anyhow:
         subject: None,
     };
     let jobs = view.outbox().list(&filter, limit).await?;
-    let (pending, dead) = view.outbox().backlog().await?;
+    let Backlog {
+        pending,
+        in_doubt,
+        dead,
+    } = view.outbox().backlog().await?;
     let views: Vec<View> = jobs.iter().map(View::from).collect();
     let rows = views.iter().map(|view| {
         [
@@ -123,8 +146,11 @@ async fn list(session: &Session, state: Option<JobState>, limit: u32) -> anyhow:
     )?;
     Ok(reply
         .with_member("pending", pending.into())
+        .with_member("inDoubt", in_doubt.into())
         .with_member("dead", dead.into())
-        .with_note(&format!("{pending} pending, {dead} dead")))
+        .with_note(&format!(
+            "{pending} pending, {in_doubt} of them in doubt, {dead} dead"
+        )))
 }
 
 async fn retry(session: &Session, id: Option<Uuid>) -> anyhow::Result<Reply> {
@@ -139,4 +165,56 @@ async fn retry(session: &Session, id: Option<Uuid>) -> anyhow::Result<Reply> {
         json!({ "requeued": requeued }),
         format!("{requeued} {jobs} due now\n"),
     ))
+}
+
+/// More jobs than this are open nowhere that somebody looks after.
+const MOST_OPEN: u32 = 100_000;
+
+async fn skip(session: &Session, id: Uuid, reason: &Line) -> anyhow::Result<Reply> {
+    let mut uow = session.begin().await?;
+    let now = session.now();
+    let open = uow.outbox().list(&JobFilter::default(), MOST_OPEN).await?;
+    let Some(job) = open.into_iter().find(|job| job.new.id == id) else {
+        return Err(Error::not_found("pending, held or dead job").into());
+    };
+    // The order of locks: the checkout before its jobs.
+    if let JobSubject::Checkout(checkout) = job.new.subject {
+        settle(uow.as_mut(), checkout, &job, now).await?;
+    }
+    if !uow.outbox().skip(id, reason.as_str(), now).await? {
+        return Err(Error::rule(
+            "a worker is at the job, or has just done it: look again with `lessor outbox list`",
+        )
+        .into());
+    }
+    uow.commit().await?;
+    let view = View::from(&job);
+    Ok(Reply::text(
+        json!({ "skipped": view.id, "effect": view.effect, "subject": view.subject }),
+        format!(
+            "{} of {} will not be done; what stands behind it goes on\n",
+            view.effect, view.subject
+        ),
+    ))
+}
+
+/// Nobody has to look at the checkout any more because of the job.
+async fn settle(
+    uow: &mut dyn UnitOfWork,
+    id: CheckoutPubId,
+    job: &Job,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let Some(mut checkout) = uow.checkouts().lock(id).await? else {
+        return Ok(());
+    };
+    let reason = AttentionReason::ProcessorRefused;
+    let is_of_this = checkout.attention.iter().any(|known| {
+        let detail = known.detail.as_deref().unwrap_or_default();
+        known.reason == reason && detail.starts_with(job.new.effect.as_str())
+    });
+    if is_of_this && checkout.settle(reason, now) {
+        uow.checkouts().update(&mut checkout).await?;
+    }
+    Ok(())
 }

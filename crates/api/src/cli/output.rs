@@ -16,6 +16,8 @@ use serde_json::{Value, json};
 pub(crate) struct Reply {
     value: Value,
     text: String,
+    /// What is to be said, with a status that is no success, once the answer is written.
+    failure: Option<String>,
 }
 
 impl Reply {
@@ -31,6 +33,7 @@ impl Reply {
         Ok(Self {
             value: serde_json::to_value(value)?,
             text: aligned(rows),
+            failure: None,
         })
     }
 
@@ -41,13 +44,23 @@ impl Reply {
         rows: impl IntoIterator<Item = [String; N]>,
     ) -> anyhow::Result<Self> {
         let value = json!({ "results": serde_json::to_value(values)?, "total": values.len() });
-        let text = if values.is_empty() {
+        Ok(Self::table(value, headers, rows))
+    }
+
+    /// An object, and a table.
+    pub(crate) fn table<const N: usize>(
+        value: Value,
+        headers: [&str; N],
+        rows: impl IntoIterator<Item = [String; N]>,
+    ) -> Self {
+        let mut rows = rows.into_iter().peekable();
+        let text = if rows.peek().is_none() {
             "none\n".to_owned()
         } else {
             let headers = headers.map(str::to_uppercase);
             aligned(std::iter::once(headers).chain(rows))
         };
-        Ok(Self { value, text })
+        Self::text(value, text)
     }
 
     /// An object, and any text.
@@ -55,7 +68,14 @@ impl Reply {
         Self {
             value,
             text: text.into(),
+            failure: None,
         }
+    }
+
+    /// The same, after which the command fails and says this.
+    pub(crate) fn but_fail(mut self, why: String) -> Self {
+        self.failure = Some(why);
+        self
     }
 
     /// The same with a line below the table.
@@ -116,7 +136,8 @@ impl Output {
     /// Writes a command's answer to standard output.
     ///
     /// # Errors
-    /// Standard output cannot be written to; that nobody reads it any more is none.
+    /// Standard output cannot be written to; that nobody reads it any more is none. What the answer
+    /// itself calls a failure.
     pub(crate) fn reply(self, reply: &Reply) -> anyhow::Result<()> {
         let text = if self.json {
             format!("{}\n", reply.value)
@@ -128,8 +149,12 @@ impl Output {
             .write_all(text.as_bytes())
             .and_then(|()| stdout.flush())
         {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            written => Ok(written?),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            written => written?,
+        }
+        match &reply.failure {
+            Some(why) => Err(anyhow::anyhow!("{why}")),
+            None => Ok(()),
         }
     }
 

@@ -15,6 +15,8 @@ pub struct Setting {
     pub default: Option<&'static str>,
     /// Whether its value must not be shown.
     pub secret: bool,
+    /// Whether it is for tests and nothing that an operator reads about.
+    pub hidden: bool,
     /// What it does.
     pub about: &'static str,
 }
@@ -31,6 +33,7 @@ macro_rules! settings {
                 flag: $flag,
                 default: $default,
                 secret: settings!(@secret $($kind)?),
+                hidden: settings!(@hidden $($kind)?),
                 about: $about,
             };
         )*
@@ -39,7 +42,9 @@ macro_rules! settings {
         pub const SETTINGS: &[Setting] = &[$($name,)*];
     };
     (@secret secret) => { true };
-    (@secret) => { false };
+    (@secret $($kind:ident)?) => { false };
+    (@hidden hidden) => { true };
+    (@hidden $($kind:ident)?) => { false };
 }
 
 settings! {
@@ -69,13 +74,20 @@ settings! {
     WORKER_JOBS: "worker_jobs", "LESSOR_WORKER_JOBS", Some("--worker-jobs"), Some("4"),
         "Jobs that a worker has under way at a time";
     JOB_LEASE: "job_lease", "LESSOR_JOB_LEASE", Some("--job-lease"), Some("45s"),
-        "How long a job of a worker that died is kept from others, 2s to 10m; longer than a call to a provider takes";
+        "How long a job of a worker that died is kept from others, 2s to 10m; a worker that is at one keeps it for longer";
+    #[hidden]
+    JOB_SETTLED: "job_settled", "LESSOR_JOB_SETTLED", None, Some("10m"),
+        "How long something may come of a request to a provider whose answer was lost, 2s to 10m";
     RATE_LIMIT: "rate_limit", "LESSOR_RATE_LIMIT", Some("--rate-limit"), Some("off"),
         "Requests a second for each API key, or `off`";
     SHUTDOWN_TIMEOUT: "shutdown_timeout", "LESSOR_SHUTDOWN_TIMEOUT", Some("--shutdown-timeout"), Some("10s"),
         "How long the process may take to stop, 2s to 10m";
     EXPIRY_DAYS: "expiry_days", "LESSOR_EXPIRY_DAYS", Some("--expiry-days"), Some("30"),
         "Days after which a checkout that nobody touched expires";
+    NOT_BILLED_AFTER: "not_billed_after", "LESSOR_NOT_BILLED_AFTER", Some("--not-billed-after"), Some("1h"),
+        "How long a lease that is to be billed may have no subscription before it needs attention, 1m to 30d";
+    DELIVERY_OVERDUE_AFTER: "delivery_overdue_after", "LESSOR_DELIVERY_OVERDUE_AFTER", Some("--delivery-overdue-after"), Some("10d"),
+        "How long a carrier may say nothing of goods on their way before they need attention, 1h to 365d";
     #[secret]
     SERVER_SECRET: "server_secret", "LESSOR_SERVER_SECRET", None, None,
         "What the tokens of checkout pages are derived with, 32 characters or more, the same for all processes of a service; made and kept in the database when not given";
@@ -88,8 +100,11 @@ settings! {
     PROCESSOR_SANDBOX_KEY: "processor_sandbox_key", "LESSOR_PROCESSOR_SANDBOX_KEY", None, None,
         "The payment processor's key for sandbox mode; without it simulated providers serve sandbox mode";
     #[secret]
-    PROCESSOR_WEBHOOK_SECRETS: "processor_webhook_secrets", "LESSOR_PROCESSOR_WEBHOOK_SECRETS", None, None,
-        "What the payment processor signs its messages with; several during a rotation";
+    PROCESSOR_LIVE_WEBHOOK_SECRETS: "processor_live_webhook_secrets", "LESSOR_PROCESSOR_LIVE_WEBHOOK_SECRETS", None, None,
+        "What the payment processor signs its messages of live mode with; several during a rotation";
+    #[secret]
+    PROCESSOR_SANDBOX_WEBHOOK_SECRETS: "processor_sandbox_webhook_secrets", "LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS", None, None,
+        "What the payment processor signs its messages of sandbox mode with; several during a rotation";
     #[secret]
     TRACKING_WEBHOOK_SECRETS: "tracking_webhook_secrets", "LESSOR_TRACKING_WEBHOOK_SECRETS", None, None,
         "What carriers' messages are signed with (Standard Webhooks); several during a rotation";
@@ -100,7 +115,7 @@ settings! {
 pub fn markdown() -> String {
     let mut table =
         String::from("| File | Environment | Flag | Default | Meaning |\n|---|---|---|---|---|\n");
-    for setting in SETTINGS {
+    for setting in SETTINGS.iter().filter(|setting| !setting.hidden) {
         let code = |text: Option<&str>| text.map_or_else(String::new, |text| format!("`{text}`"));
         // Writing to a string cannot fail.
         let _ = writeln!(

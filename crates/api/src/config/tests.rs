@@ -80,13 +80,14 @@ fn flags_beat_the_environment_which_beats_the_file_which_beats_the_default() {
 
 #[test]
 fn the_file_may_be_named_by_the_environment() {
-    let file = File::new("no_worker = true\nprocessor_webhook_secrets = ['whsec_a', 'whsec_b']\n");
+    let file =
+        File::new("no_worker = true\nprocessor_live_webhook_secrets = ['whsec_a', 'whsec_b']\n");
     let path = file.0.display().to_string();
     let config = config(&[], &[("LESSOR_CONFIG", &path)], None).unwrap();
     assert!(config.no_worker);
     let secrets: Vec<&str> = config
         .processor
-        .webhook_secrets
+        .live_webhook_secrets
         .iter()
         .map(Secret::expose)
         .collect();
@@ -143,7 +144,13 @@ fn wrong_values_are_refused_with_their_origin_and_what_is_allowed() {
         ("LESSOR_SHUTDOWN_TIMEOUT", "11m"),
         ("LESSOR_EXPIRY_DAYS", "0"),
         ("LESSOR_SERVER_SECRET", "short"),
-        ("LESSOR_PROCESSOR_WEBHOOK_SECRETS", ", ,"),
+        ("LESSOR_NOT_BILLED_AFTER", "30s"),
+        ("LESSOR_NOT_BILLED_AFTER", "31d"),
+        ("LESSOR_DELIVERY_OVERDUE_AFTER", "10"),
+        ("LESSOR_DELIVERY_OVERDUE_AFTER", "366d"),
+        ("LESSOR_JOB_SETTLED", "1s"),
+        ("LESSOR_PROCESSOR_LIVE_WEBHOOK_SECRETS", ", ,"),
+        ("LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS", ", ,"),
     ] {
         let error = config(&[], &[(variable, value)], None).unwrap_err();
         let text = error.to_string();
@@ -162,6 +169,7 @@ fn values_that_are_right_are_taken() {
             ("LESSOR_NO_MIGRATE", "1"),
             ("LESSOR_LOG_FORMAT", "json"),
             ("LESSOR_SHUTDOWN_TIMEOUT", "1m"),
+            ("LESSOR_DELIVERY_OVERDUE_AFTER", "4d"),
             // Empty is unset.
             ("LESSOR_POOL_SIZE", ""),
         ],
@@ -178,6 +186,22 @@ fn values_that_are_right_are_taken() {
     assert_eq!(config.log_format, LogFormat::Json);
     assert_eq!(config.shutdown_timeout, Duration::from_secs(60));
     assert_eq!(config.pool_size.get(), 20);
+    assert_eq!(config.delivery_overdue_after.as_secs(), 4 * 86_400);
+    assert_eq!(config.not_billed_after.as_secs(), 3_600);
+}
+
+/// What is for tests alone can be set as all else, and is described to nobody.
+#[test]
+fn hidden_settings_are_not_described() {
+    let hidden: Vec<&Setting> = SETTINGS.iter().filter(|setting| setting.hidden).collect();
+    assert!(!hidden.is_empty());
+    for setting in hidden {
+        assert!(setting.flag.is_none(), "{}", setting.key);
+        assert!(!markdown().contains(setting.key), "{}", setting.key);
+    }
+    let config = config(&[], &[("LESSOR_JOB_SETTLED", "2s")], None).unwrap();
+    assert_eq!(config.job_settled, Duration::from_secs(2));
+    assert!(config.unknown_environment().is_empty());
 }
 
 #[test]
@@ -191,7 +215,8 @@ fn secrets_are_shown_nowhere() {
                 "postgres://app:hunter2@db.example.com/lessor?sslmode=require",
             ),
             ("LESSOR_PROCESSOR_LIVE_KEY", "hunter2"),
-            ("LESSOR_PROCESSOR_WEBHOOK_SECRETS", "hunter2,hunter2"),
+            ("LESSOR_PROCESSOR_LIVE_WEBHOOK_SECRETS", "hunter2,hunter2"),
+            ("LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS", "hunter2"),
             ("LESSOR_TRACKING_WEBHOOK_SECRETS", "whsec:hunter2"),
             ("LESSOR_SERVER_SECRET", &long),
         ],

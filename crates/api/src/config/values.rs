@@ -1,6 +1,7 @@
 //! How the text of a setting is read. Each parser says what is allowed.
 
 use std::num::{NonZeroU16, NonZeroU32, NonZeroUsize};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -112,6 +113,23 @@ pub(super) fn seconds_to_minutes(text: &str) -> Result<Duration, String> {
         Ok(duration)
     } else {
         Err("must be from 2s to 10m".to_owned())
+    }
+}
+
+pub(super) fn minute_to_month(text: &str) -> Result<Duration, String> {
+    within(text, 60..=30 * 86_400, "from 1m to 30d")
+}
+
+pub(super) fn hour_to_year(text: &str) -> Result<Duration, String> {
+    within(text, 3_600..=365 * 86_400, "from 1h to 365d")
+}
+
+fn within(text: &str, seconds: RangeInclusive<u64>, allowed: &str) -> Result<Duration, String> {
+    let duration = parse_duration(text)?;
+    if seconds.contains(&duration.as_secs()) {
+        Ok(duration)
+    } else {
+        Err(format!("must be {allowed}"))
     }
 }
 

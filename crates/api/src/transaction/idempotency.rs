@@ -8,6 +8,8 @@
 //!
 //! While a request is worked on its key is locked, and a second one is told so (409).
 
+use std::time::Duration;
+
 use actix_web::HttpRequest;
 use actix_web::http::Method;
 use chrono::TimeDelta;
@@ -28,6 +30,11 @@ pub const MAX_KEY_LENGTH: usize = 255;
 const KEPT_FOR: TimeDelta = TimeDelta::hours(24);
 /// How long the second phase of a request may be under way before its process is taken for dead.
 const SECOND_PHASE: TimeDelta = TimeDelta::seconds(10);
+
+/// How often it is looked whether the transaction that a rule refused has ended, and how long after
+/// each other.
+const LOOKS: u32 = 20;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
 const HEADER: &str = "Idempotency-Key";
 
@@ -237,16 +244,21 @@ impl Runner {
     async fn keep_refusal<T>(&self, once: &Once, message: &str) -> Result<Outcome<T>, Error> {
         let answer = self.refusal(message);
         let now = self.state.ports.clock.now();
-        let mut uow = self.state.ports.database.begin().await?;
-        let store = uow.idempotency();
-        // The key was free for a moment: who took it in between says what is kept.
-        if store.try_lock(&once.key).await?
-            && store.find(&once.key, now - KEPT_FOR).await?.is_none()
-        {
-            store
-                .put(&once.key, &once.stored(&answer, true, now))
-                .await?;
+        for _ in 0..LOOKS {
+            let mut uow = self.state.ports.database.begin().await?;
+            let store = uow.idempotency();
+            let is_locked = store.try_lock(&once.key).await?;
+            // The key was free for a moment: who took it in between says what is kept.
+            if is_locked && store.find(&once.key, now - KEPT_FOR).await?.is_none() {
+                let stored = once.stored(&answer, true, now);
+                store.put(&once.key, &stored).await?;
+            }
             uow.commit().await?;
+            if is_locked {
+                break;
+            }
+            // Most likely by the refused transaction itself, which ends when its connection is closed.
+            tokio::time::sleep(BETWEEN_LOOKS).await;
         }
         Ok(Outcome::Answered(answer))
     }

@@ -1,18 +1,20 @@
 //! What is done from time to time.
 
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
 use lessor_adapters::simulated::SimulatedProcessor;
 use lessor_domain::access::Mode;
+use lessor_domain::checkout::AttentionReason;
 use lessor_domain::ports::{Clock, Database, Doubt, IdGenerator, StoreError};
-use lessor_domain::services::Error;
-use lessor_domain::services::payments::{self, Handled};
+use lessor_domain::services::payments::{self, Asked};
+use lessor_domain::services::{Error, Handled};
 use lessor_domain::workers::housekeeping::{Housekeeper, Tidied};
 use lessor_domain::workers::inbox::Inbox;
-use lessor_domain::workers::reconcile::Reconciler;
+use lessor_domain::workers::reconcile::{Reconciler, Report};
 
 /// Answers to repeated requests are kept for so long.
 const ANSWERS_KEPT: TimeDelta = TimeDelta::hours(24);
@@ -55,20 +57,79 @@ pub enum ChoreError {
     Provider(#[from] Doubt),
 }
 
-/// Tells the metrics what the gauges mean.
+/// Tries of jobs, by what became of them.
+pub(super) const JOBS: &str = "lessor_outbox_jobs_total";
+/// Messages that were given up.
+pub(super) const MESSAGES_FAILED: &str = "lessor_inbox_messages_failed_total";
+
+/// Tells the metrics what each of them means.
 pub(super) fn describe() {
-    metrics::describe_gauge!("outbox_jobs_pending", "Outbox jobs that are to be done");
-    metrics::describe_gauge!(
-        "outbox_jobs_dead",
-        "Outbox jobs that were given up and wait for a person"
+    metrics::describe_counter!(JOBS, "Tries of outbox jobs by what became of them");
+    metrics::describe_counter!(
+        MESSAGES_FAILED,
+        "Messages of providers that were given up and wait for a person"
+    );
+    // A counter that nobody has counted up is not there to be alerted on.
+    metrics::counter!(MESSAGES_FAILED).absolute(0);
+    for (name, meaning) in [
+        (
+            "lessor_outbox_jobs_pending",
+            "Outbox jobs that are to be done",
+        ),
+        (
+            "lessor_outbox_jobs_in_doubt",
+            "Outbox jobs that were tried and are not done",
+        ),
+        (
+            "lessor_outbox_jobs_dead",
+            "Outbox jobs that were given up and wait for a person",
+        ),
+        (
+            "lessor_inbox_messages_waiting",
+            "Messages of providers that are to be handled",
+        ),
+        (
+            "lessor_inbox_messages_failed",
+            "Messages of providers that were given up and wait for a person",
+        ),
+        (
+            "lessor_checkouts_needing_attention",
+            "Checkouts that a person must look at, by reason",
+        ),
+        (
+            "lessor_deposits_held",
+            "Authorizations that hold money of customers",
+        ),
+        (
+            "lessor_deposits_held_oldest_seconds",
+            "For how long the oldest authorization has held money",
+        ),
+        (
+            "lessor_reconcile_differences",
+            "Differences that the last comparison found and did not mend, by mode and name",
+        ),
+        (
+            "lessor_reconcile_failures",
+            "What the last comparison could not compare, by mode",
+        ),
+        (
+            "lessor_reconcile_finished_timestamp_seconds",
+            "When the last comparison came to its end, by mode",
+        ),
+    ] {
+        metrics::describe_gauge!(name, meaning);
+    }
+    metrics::describe_counter!(
+        "lessor_reconcile_differences_total",
+        "Differences found between checkouts and the processor, by whether they were mended"
     );
     metrics::describe_counter!(
-        "reconciliation_differences_total",
-        "Differences found between leases and the processor, by whether they were mended"
+        "lessor_reconcile_messages_total",
+        "Messages of the processor that came by its list alone"
     );
 }
 
-/// Expiry, renewal and lapse of deposits, ends of leases, polled carriers.
+/// Expiry, renewal and check of deposits, what is overdue, ends of leases, polled carriers.
 pub struct Housekeeping(pub Housekeeper);
 
 #[async_trait]
@@ -87,27 +148,34 @@ impl Chore for Housekeeping {
             tracing::info!(
                 expired = tidied.expired,
                 renewals = tidied.renewals,
-                lapsed = tidied.lapsed,
+                checks = tidied.checks,
+                raised = tidied.raised,
                 ended = tidied.ended,
                 reports = tidied.reports,
                 "housekeeping"
             );
         }
         let batch = usize::try_from(self.0.policy.batch).unwrap_or(usize::MAX);
-        let full = [tidied.expired, tidied.lapsed, tidied.ended]
+        // The others walk to their end by themselves.
+        let full = [tidied.expired, tidied.ended]
             .into_iter()
             .any(|count| count >= batch);
         Ok(if full { Done::More } else { Done::ForNow })
     }
 }
 
-/// Counts the jobs that wait, for the metrics.
-pub struct Backlog(pub Arc<dyn Database>);
+/// Counts what waits and what a person must look at, for the metrics.
+pub struct Gauges {
+    /// Where it is.
+    pub database: Arc<dyn Database>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+}
 
 #[async_trait]
-impl Chore for Backlog {
+impl Chore for Gauges {
     fn name(&self) -> &'static str {
-        "backlog"
+        "gauges"
     }
 
     fn every(&self) -> Duration {
@@ -115,9 +183,27 @@ impl Chore for Backlog {
     }
 
     async fn run(&self) -> Result<Done, ChoreError> {
-        let (pending, dead) = self.0.read().await?.outbox().backlog().await?;
-        metrics::gauge!("outbox_jobs_pending").set(as_gauge(pending));
-        metrics::gauge!("outbox_jobs_dead").set(as_gauge(dead));
+        let mut view = self.database.read().await?;
+        let jobs = view.outbox().backlog().await?;
+        metrics::gauge!("lessor_outbox_jobs_pending").set(as_gauge(jobs.pending));
+        metrics::gauge!("lessor_outbox_jobs_in_doubt").set(as_gauge(jobs.in_doubt));
+        metrics::gauge!("lessor_outbox_jobs_dead").set(as_gauge(jobs.dead));
+        let (waiting, failed) = view.inbox().backlog().await?;
+        metrics::gauge!("lessor_inbox_messages_waiting").set(as_gauge(waiting));
+        metrics::gauge!("lessor_inbox_messages_failed").set(as_gauge(failed));
+        let known = view.checkouts().attention().await?;
+        for reason in AttentionReason::ALL.iter().copied() {
+            let counted = known.iter().find(|(of, _)| *of == reason);
+            let count = counted.map_or(0, |(_, count)| *count);
+            metrics::gauge!("lessor_checkouts_needing_attention", "reason" => reason.as_str())
+                .set(as_gauge(count));
+        }
+        let held = view.ledger().held().await?;
+        let now = self.clock.now();
+        let age = held.oldest.map_or(0, |oldest| (now - oldest).num_seconds());
+        metrics::gauge!("lessor_deposits_held").set(as_gauge(held.count));
+        metrics::gauge!("lessor_deposits_held_oldest_seconds")
+            .set(as_gauge(u64::try_from(age).unwrap_or(0)));
         Ok(Done::ForNow)
     }
 }
@@ -185,11 +271,81 @@ impl Chore for KeptMessages {
     }
 }
 
-/// How many leases are compared at once.
-const LEASES: u32 = 100;
+/// Compares checkouts with the processor's records, and mends what may be mended.
+pub struct Reconciliation {
+    reconciler: Reconciler,
+    clock: Arc<dyn Clock>,
+    /// What the metrics were told of, which has to be told of when it is over too.
+    told: Mutex<BTreeSet<(Mode, &'static str)>>,
+}
 
-/// Compares leases with the subscriptions that the processor has, and mends what may be mended.
-pub struct Reconciliation(pub Reconciler);
+impl Reconciliation {
+    /// The chore of this reconciler.
+    #[must_use]
+    pub fn new(reconciler: Reconciler, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            reconciler,
+            clock,
+            told: Mutex::default(),
+        }
+    }
+
+    fn tell(&self, mode: Mode, report: &Report) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = told.iter().filter(|(of, _)| *of == mode);
+        let mut open: BTreeMap<&'static str, u64> = before.map(|(_, name)| (*name, 0)).collect();
+        for finding in &report.findings {
+            let name = finding.difference.name();
+            tracing::warn!(
+                checkout = %finding.checkout,
+                mode = mode.as_str(),
+                difference = name,
+                what = %finding.difference,
+                mended = finding.mended,
+                "a checkout and the processor differ"
+            );
+            let mended = if finding.mended { "yes" } else { "no" };
+            metrics::counter!("lessor_reconcile_differences_total", "mended" => mended)
+                .increment(1);
+            if !finding.mended {
+                let count = open.entry(name).or_default();
+                *count = count.saturating_add(1);
+            }
+        }
+        for (name, count) in open {
+            told.insert((mode, name));
+            metrics::gauge!(
+                "lessor_reconcile_differences", "mode" => mode.as_str(), "difference" => name
+            )
+            .set(as_gauge(count));
+        }
+        for failure in &report.failures {
+            tracing::warn!(
+                checkout = failure.checkout.map(|id| id.to_string()),
+                mode = mode.as_str(),
+                problem = failure.problem,
+                "a checkout could not be compared with the processor"
+            );
+        }
+        let failures = u64::try_from(report.failures.len()).unwrap_or(u64::MAX);
+        metrics::gauge!("lessor_reconcile_failures", "mode" => mode.as_str())
+            .set(as_gauge(failures));
+        if report.messages > 0 {
+            tracing::warn!(
+                mode = mode.as_str(),
+                messages = report.messages,
+                "messages of the processor had not come, and were read from its list"
+            );
+            let messages = u64::try_from(report.messages).unwrap_or(u64::MAX);
+            metrics::counter!("lessor_reconcile_messages_total").increment(messages);
+        }
+        let now = u64::try_from(self.clock.now().timestamp()).unwrap_or(0);
+        metrics::gauge!(
+            "lessor_reconcile_finished_timestamp_seconds", "mode" => mode.as_str()
+        )
+        .set(as_gauge(now));
+    }
+}
 
 #[async_trait]
 impl Chore for Reconciliation {
@@ -202,31 +358,20 @@ impl Chore for Reconciliation {
     }
 
     async fn run(&self) -> Result<Done, ChoreError> {
+        let mut failed = None;
         for mode in [Mode::Live, Mode::Sandbox] {
-            let mut after = None;
-            loop {
-                let compared = match self.0.compare(mode, after, LEASES, true).await {
-                    // Without a processor nothing is billed.
-                    Err(Error::Provider(Doubt::Unconfigured(_))) => break,
-                    compared => compared?,
-                };
-                for finding in &compared.findings {
-                    tracing::warn!(
-                        checkout = %finding.checkout,
-                        mode = mode.as_str(),
-                        difference = %finding.difference,
-                        mended = finding.mended,
-                        "a lease and the processor differ"
-                    );
-                    let mended = if finding.mended { "yes" } else { "no" };
-                    metrics::counter!("reconciliation_differences_total", "mended" => mended)
-                        .increment(1);
-                }
-                let Some(next) = compared.next else { break };
-                after = Some(next);
+            match self.reconciler.run(mode, true).await {
+                Ok(report) => self.tell(mode, &report),
+                // Without a processor nothing is billed.
+                Err(Error::Provider(Doubt::Unconfigured(_))) => {}
+                // The other mode's processor may answer.
+                Err(error) => failed = Some(error),
             }
         }
-        Ok(Done::ForNow)
+        match failed {
+            Some(error) => Err(error.into()),
+            None => Ok(Done::ForNow),
+        }
     }
 }
 
@@ -257,9 +402,12 @@ impl Chore for SimulatedInvoices {
         for invoice in self.processor.due_invoices(now).await? {
             let mut uow = self.database.begin().await?;
             let event = invoice.event();
-            let failure = invoice.failure.clone();
+            let asked = Asked {
+                refusal: invoice.failure.clone(),
+                invoice: None,
+            };
             let handled =
-                payments::handle(uow.as_mut(), self.ids.as_ref(), now, &event, failure).await?;
+                payments::handle(uow.as_mut(), self.ids.as_ref(), now, &event, asked).await?;
             if handled == Handled::NotYet {
                 // The lease does not know its subscription yet: it is told at the next round.
                 continue;

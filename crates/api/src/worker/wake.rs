@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use lessor_domain::ports::{
-    CategoryStore, CheckoutStore, CustomerStore, Database, IdempotencyStore, InboxStore, KeyStore,
-    LeaseTermStore, OrganizationStore, OutboxStore, PickupLocationStore, ProductStore, StoreError,
-    TrackingStore, UnitOfWork, VariantStore,
+    CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, IdempotencyStore,
+    InboxMessage, InboxRecord, InboxState, InboxStore, KeyStore, LeaseTermStore, LedgerStore,
+    OrganizationStore, OutboxStore, PickupLocationStore, ProductStore, StoreError, TrackingStore,
+    UnitOfWork, VariantStore,
 };
+use lessor_domain::time::Timestamp;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
@@ -31,7 +33,7 @@ impl WakeUp {
 }
 
 /// A database that wakes the worker whenever work that touched the outbox is committed, so that jobs do
-/// not wait for the next look.
+/// not wait for the next look, and says aloud when a message of a provider was given up.
 pub struct WakingDatabase {
     inner: Arc<dyn Database>,
     wake_up: WakeUp,
@@ -52,6 +54,7 @@ impl Database for WakingDatabase {
             inner: self.inner.begin().await?,
             wake_up: self.wake_up.clone(),
             touched: false,
+            given_up: Vec::new(),
         }))
     }
 
@@ -64,6 +67,8 @@ struct WakingWork {
     inner: Box<dyn UnitOfWork>,
     wake_up: WakeUp,
     touched: bool,
+    /// Messages that this work gives up: source, id, why.
+    given_up: Vec<(String, String, String)>,
 }
 
 #[async_trait]
@@ -114,7 +119,15 @@ impl UnitOfWork for WakingWork {
     }
 
     fn inbox(&mut self) -> &mut dyn InboxStore {
-        self.inner.inbox()
+        self
+    }
+
+    fn ledger(&mut self) -> &mut dyn LedgerStore {
+        self.inner.ledger()
+    }
+
+    fn cursors(&mut self) -> &mut dyn CursorStore {
+        self.inner.cursors()
     }
 
     fn idempotency(&mut self) -> &mut dyn IdempotencyStore {
@@ -123,9 +136,95 @@ impl UnitOfWork for WakingWork {
 
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {
         self.inner.commit().await?;
+        for (source, id, problem) in &self.given_up {
+            tracing::warn!(
+                source,
+                id,
+                problem,
+                "a message was given up: see `lessor inbox list`"
+            );
+            metrics::counter!(super::chores::MESSAGES_FAILED).increment(1);
+        }
         if self.touched {
             self.wake_up.now();
         }
         Ok(())
+    }
+}
+
+/// The inbox itself, and ears for what is given up.
+#[async_trait]
+impl InboxStore for WakingWork {
+    async fn insert(&mut self, message: &InboxMessage) -> Result<bool, StoreError> {
+        self.inner.inbox().insert(message).await
+    }
+
+    async fn lock_waiting(
+        &mut self,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<InboxMessage>, StoreError> {
+        self.inner.inbox().lock_waiting(now, limit).await
+    }
+
+    async fn lock_one(
+        &mut self,
+        source: &str,
+        id: &str,
+    ) -> Result<Option<InboxMessage>, StoreError> {
+        self.inner.inbox().lock_one(source, id).await
+    }
+
+    async fn mark_handled(
+        &mut self,
+        source: &str,
+        id: &str,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.inner.inbox().mark_handled(source, id, at).await
+    }
+
+    async fn mark_failed(
+        &mut self,
+        source: &str,
+        id: &str,
+        at: Timestamp,
+        problem: &str,
+    ) -> Result<(), StoreError> {
+        self.given_up
+            .push((source.to_owned(), id.to_owned(), problem.to_owned()));
+        self.inner
+            .inbox()
+            .mark_failed(source, id, at, problem)
+            .await
+    }
+
+    async fn postpone(
+        &mut self,
+        source: &str,
+        id: &str,
+        until: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.inner.inbox().postpone(source, id, until).await
+    }
+
+    async fn list(
+        &mut self,
+        state: InboxState,
+        limit: u32,
+    ) -> Result<Vec<InboxRecord>, StoreError> {
+        self.inner.inbox().list(state, limit).await
+    }
+
+    async fn requeue<'a>(
+        &mut self,
+        id: Option<&'a str>,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        self.inner.inbox().requeue(id, now).await
+    }
+
+    async fn backlog(&mut self) -> Result<(u64, u64), StoreError> {
+        self.inner.inbox().backlog().await
     }
 }

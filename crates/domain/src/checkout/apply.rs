@@ -83,6 +83,10 @@ impl Checkout {
         if to != from {
             stage::came_to_rest(&mut self.0, by.at, &mut applied);
         }
+        if by.actor == Actor::Customer {
+            self.0.acted_at = by.at;
+        }
+        self.0.review(by.at);
         self.0.updated_at = by.at;
         Ok(applied)
     }

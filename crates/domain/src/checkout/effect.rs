@@ -22,7 +22,10 @@ named_enum! {
         AuthorizeDeposit = "authorizeDeposit",
         /// Authorize the deposit anew before the old authorization lapses.
         RenewDeposit = "renewDeposit",
-        /// Let go of an authorized deposit.
+        /// Ask the processor what became of the deposit's authorization.
+        CheckDeposit = "checkDeposit",
+        /// Let go of every authorization that the checkout has no use for, and pay back those that
+        /// were captured meanwhile.
         VoidDeposit = "voidDeposit",
         /// Prepare the lease for signature.
         PrepareDocuments = "prepareDocuments",
@@ -30,11 +33,46 @@ named_enum! {
         CaptureDeposit = "captureDeposit",
         /// Pay a captured deposit back.
         RefundDeposit = "refundDeposit",
-        /// Start the recurring subscription: exactly one for each checkout.
+        /// Start the recurring subscription: never a second one while one runs.
         CreateSubscription = "createSubscription",
+        /// Ask the processor how the subscription stands, and what was paid.
+        CheckSubscription = "checkSubscription",
+        /// Pay the subscription's open invoices with the customer's method.
+        PayInvoices = "payInvoices",
         /// End the recurring subscription.
         CancelSubscription = "cancelSubscription",
+        /// Pay back what the subscription took for a lease that never was.
+        RefundPayments = "refundPayments",
         /// Let those that wait for a variant go on.
         PromoteWaiting = "promoteWaiting",
+    }
+}
+
+impl Effect {
+    /// Whether it only lets go of what was made, asks, or tells how things are by now. Such work does
+    /// not wait behind work of the same subject that was given up: nobody's money is kept because
+    /// something else failed.
+    #[must_use]
+    pub const fn passes_dead(self) -> bool {
+        self.only_asks()
+            || matches!(
+                self,
+                Self::VoidDeposit
+                    | Self::RefundDeposit
+                    | Self::CancelSubscription
+                    | Self::RefundPayments
+                    | Self::PushProduct
+                    | Self::PushVariant
+                    | Self::PushCustomer
+            )
+    }
+
+    /// Whether it only asks how things are: it is never given up for want of an answer.
+    #[must_use]
+    pub const fn only_asks(self) -> bool {
+        matches!(
+            self,
+            Self::FetchIdentityResult | Self::CheckDeposit | Self::CheckSubscription
+        )
     }
 }

@@ -174,14 +174,14 @@ macro_rules! events {
                 stock: StockTaken,
             } = "stockFreed" => waitlist::stock_freed;
             /// The organization now serves the address.
-            AreaWidened = "areaWidened" => moves_only;
+            AreaWidened = "areaWidened" => waitlist::turn_begins;
             /// Somebody called the checkout off.
             Cancelled {
                 /// Why.
                 reason: Option<Line>,
             } = "cancelled" => ending::cancelled;
             /// Untouched for too long.
-            Expired = "expired" => ending::refused;
+            Expired = "expired" => ending::expired;
             /// Back to name and address.
             SteppedBackToProfile = "steppedBackToProfile" => moves_only;
             /// Back to the shipping address.

@@ -11,6 +11,7 @@
 //! state (its phase, whether it has ended) is one row of the states.
 
 mod apply;
+mod attention;
 mod diagram;
 mod effect;
 mod event;
@@ -27,10 +28,10 @@ pub use diagram::{dot, markdown_table, mermaid};
 pub use effect::Effect;
 pub use event::{Actor, Event, EventKind};
 pub use parts::{
-    Billing, CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, Hold, InsuranceStatus,
-    InvoiceNews, InvoiceOutcome, InvoiceTally, LeaseDates, MilestoneTimes, PaymentFailure,
-    PaymentMethod, PurchaseItem, Recurring, RecurringPaymentStatus, Redirects, Refusal, Return,
-    Shipment, Tracking, Waitlist, WaitlistReason,
+    Attention, AttentionReason, Billing, CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, Hold,
+    InsuranceStatus, Invoice, InvoiceOutcome, InvoiceTally, LeaseDates, MilestoneTimes,
+    PaymentFailure, PaymentMethod, PurchaseItem, Recurring, RecurringPaymentStatus, Redirects,
+    Refusal, Renewals, Return, Shipment, Standing, Tracking, Waitlist, WaitlistReason,
 };
 pub use progress::{Milestone, MilestoneName, Progress, STEPS};
 pub use rule::Move;

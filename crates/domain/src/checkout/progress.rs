@@ -1,5 +1,6 @@
 //! How far a checkout is, as people see it.
 
+use super::parts::Attention;
 use super::snapshot::Checkout;
 use super::state::{Lifecycle, Phase};
 use crate::names::named_enum;
@@ -68,12 +69,20 @@ pub struct Progress {
     pub is_failed: bool,
     /// Whether it has ended.
     pub is_terminal: bool,
-    /// Whether a person must act.
-    pub needs_attention: bool,
+    /// Why a person must look at it; nothing when nobody must.
+    pub attention: Vec<Attention>,
     /// Whether the customer can go a step back.
     pub can_go_back: bool,
     /// From the confirmed order on.
     pub milestones: Option<Vec<Milestone>>,
+}
+
+impl Progress {
+    /// Whether a person must look at it.
+    #[must_use]
+    pub const fn needs_attention(&self) -> bool {
+        !self.attention.is_empty()
+    }
 }
 
 impl Checkout {
@@ -96,7 +105,7 @@ impl Checkout {
             is_waitlisted: state.is_waitlisted(),
             is_failed: state.is_failed(),
             is_terminal: state.is_ended(),
-            needs_attention: state.needs_attention() || self.has_failed_payments(),
+            attention: self.attention.clone(),
             can_go_back: state.goes_back(),
             milestones: state.is_confirmed().then(|| self.reached_milestones()),
         }

@@ -2,8 +2,9 @@
 
 use std::ops::Deref;
 
+use super::parts::Attention;
 use super::parts::{
-    CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, InsuranceStatus, LeaseDates,
+    Billing, CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, InsuranceStatus, LeaseDates,
     MilestoneTimes, PurchaseItem, Recurring, Redirects, Return, Shipment, Waitlist,
 };
 use super::state::{Lifecycle, State};
@@ -65,6 +66,8 @@ pub struct Snapshot {
     pub identity_requested_at: Option<Timestamp>,
     /// The processor's id of the method that the customer named to pay the deposit.
     pub deposit_method_id: Option<String>,
+    /// When the deposit was last submitted: the processor may hold something since.
+    pub deposit_submitted_at: Option<Timestamp>,
     /// The deposit.
     pub deposit: Deposit,
     /// When the capture was asked for that is not answered yet.
@@ -92,6 +95,10 @@ pub struct Snapshot {
     pub cancel_reason: Option<Line>,
     /// What the page's token is derived from; a new one revokes the page's URL.
     pub page_nonce: [u8; 16],
+    /// Why a person must look at it, in the order of the reasons.
+    pub attention: Vec<Attention>,
+    /// When the customer last did something: one that they leave alone expires.
+    pub acted_at: Timestamp,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -173,8 +180,8 @@ impl Snapshot {
             if self.quote.is_none() {
                 return Err(Unfit::new("quote", state, "a lease runs at a frozen price"));
             }
-            if self.recurring.billing.subscription_id().is_none() {
-                return Err(Unfit::new("billing", state, "no subscription is known"));
+            if self.recurring.billing == Billing::NotRequested {
+                return Err(Unfit::new("billing", state, "nobody has asked for it"));
             }
             if self.lease.start.is_none() {
                 return Err(Unfit::new("lease", state, "its first day is missing"));

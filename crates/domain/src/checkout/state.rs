@@ -1,6 +1,7 @@
 //! The states of a checkout: one row for each, and whoever asks anything of a state reads it there.
 
 use super::event::EventKind;
+use super::parts::AttentionReason;
 use super::parts::WaitlistReason;
 use crate::names::named_enum;
 
@@ -134,8 +135,8 @@ struct Row {
     ended: bool,
     /// Something was refused or went wrong.
     failed: bool,
-    /// A person must act.
-    attention: bool,
+    /// Why a person must act on every checkout here.
+    attention: Option<AttentionReason>,
     /// The customer can go a step back.
     goes_back: bool,
     /// Untouched for too long, it expires.
@@ -174,7 +175,7 @@ impl Row {
             next,
             ended: false,
             failed: false,
-            attention: false,
+            attention: None,
             goes_back: false,
             expires: false,
             identifying: false,
@@ -200,7 +201,7 @@ macro_rules! states {
     (@next $event:ident) => { Some(EventKind::$event) };
     ($(
         $state:ident $phase:ident $place:ident $percentage:literal $step:tt $next:tt $($holds:ident)*
-        $(, waits for $reason:ident)?;
+        $(, waits for $waits_for:ident)? $(, needs $attention:ident)?;
     )*) => {
         [$({
             let row = Row::new(
@@ -211,7 +212,12 @@ macro_rules! states {
                 states!(@some $step),
                 states!(@next $next),
             );
-            Row { $($holds: true,)* $(waits_for: Some(WaitlistReason::$reason),)? ..row }
+            Row {
+                $($holds: true,)*
+                $(waits_for: Some(WaitlistReason::$waits_for),)?
+                $(attention: Some(AttentionReason::$attention),)?
+                ..row
+            }
         },)*]
     };
 }
@@ -233,14 +239,14 @@ const ROWS: [Row; COUNT] = states! {
     LeaseReviewPending            Application way                   48  4 LeaseAccepted        expires goes_back;
     DepositPending                Payment     way                   56  5 DepositSubmitted     expires goes_back;
     DepositProcessing             Payment     way                   60  5 DepositAuthorized    expires at_provider;
-    DepositFailed                 Payment     DepositPending        56  5 DepositSubmitted     expires goes_back failed attention;
+    DepositFailed                 Payment     DepositPending        56  5 DepositSubmitted     expires goes_back failed, needs DepositFailed;
     RecurringPaymentMethodPending Payment     way                   66  6 PaymentMethodSaved   expires may_hold_stock;
-    DocumentsPending              Documents   way                   76  7 DocumentsSigned      may_hold_stock;
-    CaptureFailed                 Documents   DocumentsPending      76  7 CaptureRetried       may_hold_stock failed attention;
+    DocumentsPending              Documents   way                   76  7 DocumentsSigned      expires may_hold_stock;
+    CaptureFailed                 Documents   DocumentsPending      76  7 CaptureRetried       may_hold_stock failed, needs CaptureFailed;
     OrderConfirmed                Fulfillment way                   88  9 Fulfilled            may_hold_stock confirmed;
-    AddendumsPending              Fulfillment OrderConfirmed        88  9 AddendumsSigned      may_hold_stock confirmed attention;
+    AddendumsPending              Fulfillment OrderConfirmed        88  9 AddendumsSigned      may_hold_stock confirmed, needs AddendumsPending;
     Shipped                       Fulfillment way                   94  9 Delivered            may_hold_stock confirmed under_way;
-    FulfillmentException          Fulfillment OrderConfirmed        88  9 OrderResumed         may_hold_stock confirmed under_way failed attention;
+    FulfillmentException          Fulfillment OrderConfirmed        88  9 OrderResumed         may_hold_stock confirmed under_way failed, needs FulfillmentException;
     LeaseActive                   Active      way                  100  9 ReturnInitiated      may_hold_stock confirmed leased;
     ReturnPending                 Return      way                  100  9 ReturnCompleted      may_hold_stock confirmed leased;
     Returned                      Return      way                  100  9 -                    may_hold_stock confirmed leased ended;
@@ -361,9 +367,9 @@ impl Lifecycle {
         self.row().failed
     }
 
-    /// Whether a person must act on every checkout in this state.
+    /// Why a person must act on every checkout in this state, if they must.
     #[must_use]
-    pub const fn needs_attention(self) -> bool {
+    pub const fn attention(self) -> Option<AttentionReason> {
         self.row().attention
     }
 

@@ -177,6 +177,9 @@ pub enum Obstacle {
     /// Stock is taken with the deposit.
     #[error("stock is taken with the deposit, not before")]
     StockBeforeDeposit,
+    /// The lease is signed.
+    #[error("the lease is signed, and the deposit about to be captured")]
+    Signed,
     /// The goods are on their way.
     #[error("the goods are shipped: it can go back to shipped")]
     Shipped,

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::{Page, SortOrder, StoreError};
 use crate::access::Mode;
-use crate::checkout::{Checkout, InvoiceNews, Lifecycle, Tracking, Transition, WaitlistReason};
+use crate::checkout::{AttentionReason, Checkout, Lifecycle, Tracking, Transition, WaitlistReason};
 use crate::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
 };
@@ -42,6 +42,8 @@ pub struct CheckoutFilter {
     pub waitlist_reason: Option<WaitlistReason>,
     /// Of this order.
     pub external_order_id: Option<ExternalId>,
+    /// Those that a person must look at, or those that nobody must.
+    pub needs_attention: Option<bool>,
 }
 
 /// What checkouts are sorted by; ties go by id.
@@ -104,18 +106,6 @@ pub trait CheckoutStore: Send {
         scope: Scope,
         id: &ExternalId,
     ) -> Result<bool, StoreError>;
-    /// The checkouts of this pre-authorization.
-    async fn find_by_payment_intent(
-        &mut self,
-        mode: Mode,
-        id: &str,
-    ) -> Result<Option<CheckoutPubId>, StoreError>;
-    /// The checkout of this subscription.
-    async fn find_by_subscription(
-        &mut self,
-        mode: Mode,
-        id: &str,
-    ) -> Result<Option<CheckoutPubId>, StoreError>;
     /// The checkouts with this tracking number that were not ended, newest first.
     async fn find_by_tracking(
         &mut self,
@@ -155,16 +145,6 @@ pub trait CheckoutStore: Send {
         id: CheckoutPubId,
         transitions: &[Transition],
     ) -> Result<(), StoreError>;
-    /// What is known of the invoices of the checkout's subscription, each once.
-    async fn invoices(&mut self, id: CheckoutPubId) -> Result<Vec<InvoiceNews>, StoreError>;
-    /// Keeps the news of an invoice, in the place of what was known of it. Whether they say more
-    /// than that is the checkout's to decide, see
-    /// [`take_in_invoice`](Checkout::take_in_invoice); it is locked meanwhile.
-    async fn put_invoice(
-        &mut self,
-        id: CheckoutPubId,
-        news: &InvoiceNews,
-    ) -> Result<(), StoreError>;
     /// The checkout's history, oldest first.
     async fn history(&mut self, id: CheckoutPubId) -> Result<Vec<Stamped>, StoreError>;
     /// Up to so many of the checkouts that wait for the variant's stock, locked,
@@ -182,26 +162,43 @@ pub trait CheckoutStore: Send {
         after: Option<CheckoutPubId>,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError>;
-    /// Checkouts in states that [expire](Lifecycle::expires) that were last changed before the
-    /// time, oldest first.
+    /// Checkouts in states that [expire](Lifecycle::expires), and not signed, whose customer last did
+    /// something before the time, longest ago first.
     async fn untouched_since(
         &mut self,
         before: Timestamp,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError>;
-    /// Checkouts with an authorized, not captured deposit that lapses before the
-    /// time, soonest first.
+    /// Running checkouts with an authorized, not captured deposit that lapses before the time, after
+    /// the given one, by id.
     async fn lapsing_before(
         &mut self,
         before: Timestamp,
+        after: Option<CheckoutPubId>,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError>;
-    /// Active leases whose last day is before the day, earliest first.
+    /// Active leases whose last day is before the day and whose months are all paid, earliest first.
     async fn leases_ended_before(
         &mut self,
         day: Day,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError>;
+    /// Checkouts that have not ended, whose subscription was asked for before the time and is not
+    /// there, and of which [nobody was told](AttentionReason::NotBilled); longest ago first.
+    async fn unbilled_since(
+        &mut self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<CheckoutPubId>, StoreError>;
+    /// Tracked shipments under way of which the carrier said nothing since the time, and of which
+    /// [nobody was told](AttentionReason::DeliveryOverdue); longest ago first.
+    async fn silent_since(
+        &mut self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<CheckoutPubId>, StoreError>;
+    /// How many checkouts a person must look at, by reason, in both modes.
+    async fn attention(&mut self) -> Result<Vec<(AttentionReason, u64)>, StoreError>;
     /// Up to so many checkouts of the mode whose subscription was asked for, after
     /// the given one, by id.
     async fn billed(

@@ -8,9 +8,10 @@ use std::thread;
 use async_trait::async_trait;
 
 use super::{
-    CategoryStore, CheckoutStore, CustomerStore, Database, IdempotencyStore, InboxStore, KeyStore,
-    LeaseTermStore, MockCategoryStore, MockCheckoutStore, MockCustomerStore, MockIdempotencyStore,
-    MockInboxStore, MockKeyStore, MockLeaseTermStore, MockOrganizationStore, MockOutboxStore,
+    CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, IdempotencyStore,
+    InboxStore, KeyStore, LeaseTermStore, LedgerStore, MockCategoryStore, MockCheckoutStore,
+    MockCursorStore, MockCustomerStore, MockIdempotencyStore, MockInboxStore, MockKeyStore,
+    MockLeaseTermStore, MockLedgerStore, MockOrganizationStore, MockOutboxStore,
     MockPickupLocationStore, MockProductStore, MockTrackingStore, MockVariantStore,
     OrganizationStore, OutboxStore, PickupLocationStore, ProductStore, StoreError, TrackingStore,
     UnitOfWork, VariantStore,
@@ -119,6 +120,10 @@ mock_unit_of_work! {
     outbox: MockOutboxStore as dyn OutboxStore,
     /// Messages of providers.
     inbox: MockInboxStore as dyn InboxStore,
+    /// What was made at the payment processor.
+    ledger: MockLedgerStore as dyn LedgerStore,
+    /// How far long walks have come.
+    cursors: MockCursorStore as dyn CursorStore,
     /// Answers to requests that may be repeated.
     idempotency: MockIdempotencyStore as dyn IdempotencyStore,
 }

@@ -7,11 +7,13 @@
 mod ambient;
 mod catalog;
 mod checkouts;
+mod cursors;
 mod customers;
 mod idempotency;
 mod inbox;
 mod keys;
 mod lease_terms;
+mod ledger;
 #[cfg(feature = "mock")]
 mod mock;
 mod organizations;
@@ -32,19 +34,21 @@ pub use catalog::{
 pub use checkouts::{
     CheckoutFilter, CheckoutSort, CheckoutStore, InsertedCheckout, Scope, Stamped,
 };
+pub use cursors::CursorStore;
 pub use customers::{CustomerStore, InsertedCustomer, NewCustomer};
 pub use idempotency::{IdempotencyKey, IdempotencyStore, StoredAnswer};
-pub use inbox::{InboxMessage, InboxStore, MessageReader};
+pub use inbox::{InboxMessage, InboxRecord, InboxState, InboxStore, MessageReader};
 pub use keys::{KeyHolder, KeyStore};
 pub use lease_terms::{DeletedTerm, LeaseTermStore, NewLeaseTerm};
+pub use ledger::{Held, LedgerStore};
 pub use organizations::{
     NewOrganization, NewPickupLocation, OrganizationStore, PickupLocationStore,
 };
-pub use outbox::{Job, JobFilter, JobState, JobSubject, NewJob, OutboxStore};
+pub use outbox::{Backlog, Job, JobFilter, JobState, JobSubject, NewJob, OutboxStore};
 pub use paging::{Page, SortOrder, Start};
 pub use processor::{
-    Answer, Authorization, Call, Capture, DepositRequest, PaymentProcessor, ProcessorCustomer,
-    ProcessorProduct, ProcessorVariant, Subscription, SubscriptionRequest, Voided,
+    Answer, Call, Capture, DepositRequest, PaymentProcessor, ProcessorCustomer, ProcessorProduct,
+    ProcessorVariant, SubscriptionRequest, Voided, Walked,
 };
 pub use processor_event::{OurIds, ProcessorEvent, ProcessorFact};
 pub use providers::{
@@ -60,11 +64,13 @@ pub use {
     ambient::{MockClock, MockEntropy, MockIdGenerator, MockTimer},
     catalog::{MockCategoryStore, MockProductStore, MockVariantStore},
     checkouts::MockCheckoutStore,
+    cursors::MockCursorStore,
     customers::MockCustomerStore,
     idempotency::MockIdempotencyStore,
     inbox::{MockInboxStore, MockMessageReader},
     keys::MockKeyStore,
     lease_terms::MockLeaseTermStore,
+    ledger::MockLedgerStore,
     mock::{MockDatabase, MockUnitOfWork},
     organizations::{MockOrganizationStore, MockPickupLocationStore},
     outbox::MockOutboxStore,

@@ -23,6 +23,8 @@ named_enum! {
         Done = "done",
         /// Given up until somebody says otherwise.
         Dead = "dead",
+        /// Never to be done, as somebody decided.
+        Skipped = "skipped",
     }
 }
 
@@ -92,19 +94,37 @@ impl Job {
 /// Which jobs a list shows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct JobFilter {
-    /// In this state; without one, whatever is not done.
+    /// In this state; without one, whatever is neither done nor skipped.
     pub state: Option<JobState>,
     /// About this.
     pub subject: Option<JobSubject>,
 }
 
+/// How much work waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Backlog {
+    /// Jobs that are to be done; held ones are not.
+    pub pending: u64,
+    /// Those of them that were tried and not done.
+    pub in_doubt: u64,
+    /// Jobs that were given up.
+    pub dead: u64,
+}
+
 /// Work that is done after a change.
+///
+/// Jobs of a subject are done in order: the first that is neither done nor skipped stands before
+/// the others. Only work that [lets go](crate::checkout::Effect::passes_dead) passes jobs that were
+/// given up.
+///
+/// The time of a lease is the store's own, so that workers whose clocks differ do not take each
+/// other's jobs.
 #[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait OutboxStore: Send {
     /// Keeps new jobs, in this order.
     async fn push(&mut self, jobs: &[NewJob]) -> Result<(), StoreError>;
-    /// Takes up to so many jobs that are due, each the first open one of its
+    /// Takes up to so many jobs that are due by `now`, each the first open one of its
     /// subject, and keeps others from taking them for the time of the lease.
     /// Counts their attempts up. Several workers take different ones.
     async fn claim(
@@ -120,6 +140,9 @@ pub trait OutboxStore: Send {
         now: Timestamp,
         lease: Duration,
     ) -> Result<Option<Job>, StoreError>;
+    /// Keeps others from taking the job for another lease from now on. Tells whether it still was
+    /// this attempt's to keep.
+    async fn renew(&mut self, job: &Job, lease: Duration) -> Result<bool, StoreError>;
     /// The job is done. Tells whether it still was this attempt's to say so.
     async fn complete(&mut self, job: &Job, at: Timestamp) -> Result<bool, StoreError>;
     /// The job is to be tried again, not before the time; somebody asked for it, so that it is held
@@ -132,6 +155,9 @@ pub trait OutboxStore: Send {
     ) -> Result<(), StoreError>;
     /// The job is given up until it is requeued; later ones of its subject wait.
     async fn bury(&mut self, job: &Job, error: &str) -> Result<(), StoreError>;
+    /// The job is never to be done, and why; what stands behind it goes on. Tells whether there was
+    /// such a job that was not done, and nobody was at it.
+    async fn skip(&mut self, id: Uuid, reason: &str, at: Timestamp) -> Result<bool, StoreError>;
     /// Up to so many jobs, oldest first.
     async fn list(&mut self, filter: &JobFilter, limit: u32) -> Result<Vec<Job>, StoreError>;
     /// Makes dead, held and waiting jobs due now: this one, or all but the held ones. Tells how
@@ -140,8 +166,8 @@ pub trait OutboxStore: Send {
     /// Makes the subject's held and pending jobs due now, however far they were put off.
     /// Tells how many.
     async fn release(&mut self, subject: JobSubject, now: Timestamp) -> Result<u64, StoreError>;
-    /// How many jobs are pending and how many are dead; held ones are neither.
-    async fn backlog(&mut self) -> Result<(u64, u64), StoreError>;
-    /// Forgets jobs that were done before the time. Tells how many.
+    /// How much work waits.
+    async fn backlog(&mut self) -> Result<Backlog, StoreError>;
+    /// Forgets jobs that were done or skipped before the time. Tells how many.
     async fn purge_done(&mut self, before: Timestamp) -> Result<u64, StoreError>;
 }

@@ -2,13 +2,14 @@
 
 use async_trait::async_trait;
 
-use super::Doubt;
+use super::{Doubt, InboxMessage};
 use crate::access::Mode;
-use crate::checkout::{PaymentMethod, Refusal};
+use crate::checkout::{Invoice, PaymentMethod, Refusal};
 use crate::ids::{CheckoutPubId, CustomerPubId, OrganizationPubId};
+use crate::ledger::{Authorization, Dispute, Refund, Subscription};
 use crate::money::Money;
 use crate::percentage::TermMonths;
-use crate::time::{Day, Timestamp};
+use crate::time::Timestamp;
 
 /// A call to a provider.
 ///
@@ -92,17 +93,6 @@ pub struct DepositRequest {
     pub off_session: bool,
 }
 
-/// An authorized deposit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Authorization {
-    /// The processor's id.
-    pub payment_intent_id: String,
-    /// When it ends unless captured.
-    pub expires_at: Timestamp,
-    /// The method that pays.
-    pub method: Option<PaymentMethod>,
-}
-
 /// A captured deposit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capture {
@@ -124,7 +114,7 @@ pub enum Voided {
 /// A subscription to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubscriptionRequest {
-    /// The checkout: there is one subscription for it, ever.
+    /// The checkout: one subscription at a time bills it.
     pub checkout: CheckoutPubId,
     /// The lessor.
     pub organization: OrganizationPubId,
@@ -132,31 +122,32 @@ pub struct SubscriptionRequest {
     pub customer: ProcessorCustomer,
     /// What pays.
     pub payment_method: Option<String>,
-    /// The processor's id of the variant.
-    pub variant_processor_id: String,
-    /// The variant's name.
+    /// What is leased, as invoices name it.
     pub description: String,
     /// Monthly payment and insurance together.
     pub monthly: Money,
     /// How many payments in all, the first at once.
-    pub months: TermMonths,
+    pub payments: u16,
 }
 
-/// A subscription at the processor.
+/// A page of what a walk through the processor's records finds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subscription {
-    /// The processor's id.
-    pub id: String,
-    /// The day of the first payment, UTC.
-    pub start: Day,
-    /// The processor's id of the first payment's invoice.
-    pub first_invoice_id: Option<String>,
-    /// Whether the first payment was made.
-    pub first_payment_paid: bool,
-    /// Why the first payment failed, when it did.
-    pub first_payment_failure: Option<Refusal>,
-    /// Whether it has ended.
-    pub ended: bool,
+pub struct Walked<T> {
+    /// What is on it.
+    pub items: Vec<T>,
+    /// Where to go on; none at the end.
+    pub next: Option<String>,
+}
+
+impl<T> Walked<T> {
+    /// Nothing, and nothing more.
+    #[must_use]
+    pub const fn nothing() -> Self {
+        Self {
+            items: Vec::new(),
+            next: None,
+        }
+    }
 }
 
 /// The payment processor.
@@ -203,13 +194,28 @@ pub trait PaymentProcessor: Send + Sync {
         call: &Call,
         payment_intent_id: &str,
     ) -> Result<Answer<Voided>, Doubt>;
-    /// Pays a captured deposit back; `amount` of it, or all.
-    async fn refund_deposit(
+    /// What became of this authorization; none when the processor does not know it.
+    async fn deposit(
+        &self,
+        mode: Mode,
+        payment_intent_id: &str,
+    ) -> Result<Option<Authorization>, Doubt>;
+    /// Every authorization that was ever made for the checkout, by the customer's list, which shows
+    /// what was just made.
+    async fn deposits_of(
+        &self,
+        mode: Mode,
+        customer: &ProcessorCustomer,
+        checkout: CheckoutPubId,
+    ) -> Result<Vec<Authorization>, Doubt>;
+    /// Pays a payment back: so much of it, or what is left of it where that is less. None when
+    /// nothing is left. A refund under the same key that is there already is answered again.
+    async fn refund(
         &self,
         call: &Call,
         payment_intent_id: &str,
-        amount: Option<Money>,
-    ) -> Result<Answer<()>, Doubt>;
+        at_most: Money,
+    ) -> Result<Answer<Option<Refund>>, Doubt>;
     /// The payment method of this id, set up for payments while the customer is away.
     async fn payment_method(
         &self,
@@ -217,26 +223,49 @@ pub trait PaymentProcessor: Send + Sync {
         customer: &ProcessorCustomer,
         id: Option<String>,
     ) -> Result<Answer<PaymentMethod>, Doubt>;
-    /// Starts the checkout's subscription, or answers the one that it has.
+    /// Starts a subscription of so many payments for the checkout, or answers the one that it has
+    /// and that has not ended, or the one that this call made. The end is given with it: nothing
+    /// bills for ever.
     async fn create_subscription(
         &self,
         call: &Call,
         request: &SubscriptionRequest,
     ) -> Result<Answer<Subscription>, Doubt>;
-    /// Ends a subscription at once, without a further payment.
+    /// The subscription with all its invoices; none when the processor does not know it.
+    async fn subscription(
+        &self,
+        mode: Mode,
+        subscription_id: &str,
+    ) -> Result<Option<Subscription>, Doubt>;
+    /// Every subscription that was ever made for the checkout with its invoices, by the customer's
+    /// list, which shows what was just made.
+    async fn subscriptions_of(
+        &self,
+        mode: Mode,
+        customer: &ProcessorCustomer,
+        checkout: CheckoutPubId,
+    ) -> Result<Vec<Subscription>, Doubt>;
+    /// Has the subscription end by itself at that instant, without a part of a month.
+    async fn set_end(
+        &self,
+        call: &Call,
+        subscription_id: &str,
+        ends_at: Timestamp,
+    ) -> Result<Answer<()>, Doubt>;
+    /// Has the subscription pay with this method from now on, and pays its open invoices with it.
+    /// Refused when the bank declines one. Answers the subscription with all its invoices.
+    async fn pay_invoices(
+        &self,
+        call: &Call,
+        subscription_id: &str,
+        method_id: &str,
+    ) -> Result<Answer<Subscription>, Doubt>;
+    /// Ends a subscription at once, without a further payment. One that has ended is done.
     async fn cancel_subscription(
         &self,
         call: &Call,
         subscription_id: &str,
     ) -> Result<Answer<()>, Doubt>;
-    /// The checkout's subscriptions: one at the most, unless something went wrong.
-    ///
-    /// A processor may need a minute before it shows one that was just made.
-    async fn subscriptions_of(
-        &self,
-        mode: Mode,
-        checkout: CheckoutPubId,
-    ) -> Result<Vec<Subscription>, Doubt>;
     /// Why the payment of this invoice failed the last time; nothing when it did not.
     ///
     /// A message that a recurring payment failed does not say why: this does.
@@ -246,5 +275,68 @@ pub trait PaymentProcessor: Send + Sync {
         _invoice_id: &str,
     ) -> Result<Option<Refusal>, Doubt> {
         Ok(None)
+    }
+    /// The invoice that this payment pays; none when it pays none. A dispute names the payment
+    /// alone.
+    async fn invoice_of_payment(
+        &self,
+        _mode: Mode,
+        _payment_intent_id: &str,
+    ) -> Result<Option<Invoice>, Doubt> {
+        Ok(None)
+    }
+    /// A page of all subscriptions of the account, ended ones too, without their invoices.
+    async fn walk_subscriptions(
+        &self,
+        _mode: Mode,
+        _after: Option<String>,
+    ) -> Result<Walked<Subscription>, Doubt> {
+        Ok(Walked::nothing())
+    }
+    /// A page of the account's invoices of subscriptions that were made since.
+    async fn walk_invoices(
+        &self,
+        _mode: Mode,
+        _since: Timestamp,
+        _after: Option<String>,
+    ) -> Result<Walked<(CheckoutPubId, Invoice)>, Doubt> {
+        Ok(Walked::nothing())
+    }
+    /// A page of the account's authorizations of checkouts that were made since.
+    async fn walk_deposits(
+        &self,
+        _mode: Mode,
+        _since: Timestamp,
+        _after: Option<String>,
+    ) -> Result<Walked<Authorization>, Doubt> {
+        Ok(Walked::nothing())
+    }
+    /// A page of the account's refunds that were made since.
+    async fn walk_refunds(
+        &self,
+        _mode: Mode,
+        _since: Timestamp,
+        _after: Option<String>,
+    ) -> Result<Walked<Refund>, Doubt> {
+        Ok(Walked::nothing())
+    }
+    /// A page of the account's disputes that began since.
+    async fn walk_disputes(
+        &self,
+        _mode: Mode,
+        _since: Timestamp,
+        _after: Option<String>,
+    ) -> Result<Walked<Dispute>, Doubt> {
+        Ok(Walked::nothing())
+    }
+    /// A page of the messages that the processor sent, or tried to send, after the one that is
+    /// named, oldest first; without one, those since. It keeps them for 30 days.
+    async fn walk_messages(
+        &self,
+        _mode: Mode,
+        _since: Timestamp,
+        _after: Option<String>,
+    ) -> Result<Walked<InboxMessage>, Doubt> {
+        Ok(Walked::nothing())
     }
 }

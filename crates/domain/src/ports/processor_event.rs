@@ -2,8 +2,9 @@
 
 use super::IdentityResult;
 use crate::access::Mode;
-use crate::checkout::Refusal;
+use crate::checkout::{Invoice, Refusal};
 use crate::ids::{CheckoutPubId, CustomerPubId, OrganizationPubId};
+use crate::ledger::{Authorization, Refund, SubscriptionState};
 use crate::money::Money;
 use crate::time::Timestamp;
 
@@ -49,13 +50,8 @@ pub enum ProcessorFact {
         /// What is decided of it.
         result: IdentityResult,
     },
-    /// A payment was authorized and can be captured.
-    Authorized {
-        /// The processor's id.
-        payment_intent_id: String,
-        /// When the authorization ends unless captured, where the message tells.
-        expires_at: Option<Timestamp>,
-    },
+    /// A deposit was authorized, captured or let go.
+    Deposit(Authorization),
     /// A payment was refused.
     PaymentRefused {
         /// The processor's id.
@@ -63,29 +59,8 @@ pub enum ProcessorFact {
         /// Why.
         refusal: Refusal,
     },
-    /// A payment was captured.
-    Captured {
-        /// The processor's id.
-        payment_intent_id: String,
-        /// The processor's id of the charge, where the message tells.
-        invoice_id: Option<String>,
-    },
-    /// An authorization is gone: let go of, or lapsed.
-    AuthorizationEnded {
-        /// The processor's id.
-        payment_intent_id: String,
-        /// Whether its time ran out.
-        lapsed: bool,
-    },
-    /// A captured payment was paid back.
-    Refunded {
-        /// The processor's id, when the payment had one.
-        payment_intent_id: Option<String>,
-        /// How much in all.
-        amount: Money,
-        /// Whether that is all of it.
-        full: bool,
-    },
+    /// A payment is paid back, or that failed.
+    Refund(Refund),
     /// The customer's bank contests a payment.
     Disputed {
         /// The processor's id, when the payment had one.
@@ -99,43 +74,16 @@ pub enum ProcessorFact {
         /// Whether it is over.
         closed: bool,
     },
-    /// A recurring payment was made.
-    InvoicePaid {
-        /// The processor's id of the subscription.
-        subscription_id: String,
-        /// The processor's id of the invoice.
-        invoice_id: String,
-        /// How much.
-        amount: Money,
-        /// Whether it is the first one, made when the subscription starts.
-        first: bool,
-    },
-    /// A recurring payment failed.
-    InvoiceFailed {
-        /// The processor's id of the subscription.
-        subscription_id: String,
-        /// The processor's id of the invoice.
-        invoice_id: String,
-        /// How often the processor has tried this invoice.
-        attempts: u32,
-        /// Whether it is the first one, made when the subscription starts.
-        first: bool,
-    },
-    /// A subscription started or changed, and runs.
-    SubscriptionChanged {
+    /// An invoice of a subscription was paid, failed to be, or was called off.
+    Invoice(Invoice),
+    /// A subscription started, changed or ended.
+    Subscription {
         /// The processor's id.
         subscription_id: String,
-        /// How far it is, in the processor's word, such as `past_due`.
-        status: String,
+        /// How far it is.
+        state: SubscriptionState,
         /// When it will end by itself.
         ends_at: Option<Timestamp>,
-    },
-    /// A subscription ended.
-    SubscriptionEnded {
-        /// The processor's id.
-        subscription_id: String,
-        /// When.
-        at: Timestamp,
     },
     /// Something that Lessor has no use for.
     Unknown {

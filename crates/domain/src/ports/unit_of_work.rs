@@ -3,9 +3,9 @@
 use async_trait::async_trait;
 
 use super::{
-    CategoryStore, CheckoutStore, CustomerStore, IdempotencyStore, InboxStore, KeyStore,
-    LeaseTermStore, OrganizationStore, OutboxStore, PickupLocationStore, ProductStore, StoreError,
-    TrackingStore, VariantStore,
+    CategoryStore, CheckoutStore, CursorStore, CustomerStore, IdempotencyStore, InboxStore,
+    KeyStore, LeaseTermStore, LedgerStore, OrganizationStore, OutboxStore, PickupLocationStore,
+    ProductStore, StoreError, TrackingStore, VariantStore,
 };
 
 /// Work on the stores that is done as a whole or not at all.
@@ -38,6 +38,10 @@ pub trait UnitOfWork: Send {
     fn outbox(&mut self) -> &mut dyn OutboxStore;
     /// Messages of providers.
     fn inbox(&mut self) -> &mut dyn InboxStore;
+    /// What was made at the payment processor.
+    fn ledger(&mut self) -> &mut dyn LedgerStore;
+    /// How far long walks have come.
+    fn cursors(&mut self) -> &mut dyn CursorStore;
     /// Answers to requests that may be repeated.
     fn idempotency(&mut self) -> &mut dyn IdempotencyStore;
 

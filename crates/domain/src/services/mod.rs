@@ -9,14 +9,18 @@
 //! ([`Error::NotFound`]), then the missing permission ([`Error::Forbidden`]), then
 //! the rules ([`Error::Invalid`], [`Error::Rule`]).
 
+pub mod billing;
 pub mod catalog;
 pub mod checkouts;
 pub mod customers;
 mod error;
 pub mod fulfillment;
+mod handled;
+pub(crate) mod identity;
 pub mod journey;
 pub mod keys;
 pub mod lease_terms;
+pub(crate) mod ledger;
 pub(crate) mod moving;
 pub mod organizations;
 pub mod payments;
@@ -26,6 +30,7 @@ pub mod variants;
 pub mod waitlist;
 
 pub use error::{Error, Patch};
+pub use handled::Handled;
 
 use crate::access::Access;
 use crate::ports::IdGenerator;

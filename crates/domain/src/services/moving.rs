@@ -6,7 +6,9 @@ use crate::access::Mode;
 use crate::checkout::{Applied, Checkout, Circumstances, Effect, Event, Facts, Outcome};
 use crate::customer::Customer;
 use crate::ids::CheckoutPubId;
-use crate::ports::{IdGenerator, Job, JobState, JobSubject, NewJob, StoreError, UnitOfWork};
+use crate::ports::{
+    IdGenerator, Job, JobFilter, JobState, JobSubject, NewJob, StoreError, UnitOfWork,
+};
 use crate::time::Timestamp;
 
 /// What is known of the customer in the checkout's mode.
@@ -83,7 +85,7 @@ impl Due {
     pub(crate) const fn like(job: &Job) -> Self {
         match job.state {
             JobState::Held => Self::WhenTold,
-            JobState::Pending | JobState::Done | JobState::Dead => Self::Now,
+            JobState::Pending | JobState::Done | JobState::Dead | JobState::Skipped => Self::Now,
         }
     }
 }
@@ -131,10 +133,7 @@ pub(crate) async fn apply_due(
         })
         .collect();
     if !is_held && checkout.mode == Mode::Sandbox && !jobs.is_empty() {
-        // Jobs of a subject are done in order: one that was held would keep these.
-        uow.outbox()
-            .release(JobSubject::Checkout(checkout.id), by.at)
-            .await?;
+        release(uow, checkout, by.at).await?;
     }
     if applied.releases_stock {
         uow.variants().return_stock(checkout.variant_id).await?;
@@ -145,6 +144,48 @@ pub(crate) async fn apply_due(
             ..job(checkout, Effect::PromoteWaiting, by.at, ids)
         });
     }
+    if applied.effects.contains(&Effect::AuthorizeDeposit) {
+        overtake(uow, checkout, by.at).await?;
+    }
     uow.outbox().push(&jobs).await?;
     Ok(applied)
+}
+
+/// The deposit is begun anew: work on the one before that was given up is not to be done any more,
+/// and keeps nobody from paying. What it may have made unseen the checkout's end lets go, or a
+/// comparison finds.
+async fn overtake(
+    uow: &mut dyn UnitOfWork,
+    checkout: &Checkout,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let filter = JobFilter {
+        state: Some(JobState::Dead),
+        subject: Some(JobSubject::Checkout(checkout.id)),
+    };
+    for job in uow.outbox().list(&filter, 1_000).await? {
+        let is_overtaken = matches!(
+            job.new.effect,
+            Effect::AuthorizeDeposit | Effect::RenewDeposit | Effect::CaptureDeposit
+        );
+        if is_overtaken {
+            let reason = "the deposit was begun anew";
+            uow.outbox().skip(job.new.id, reason, at).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Has the sandbox's held jobs of the checkout done: jobs of a subject are done in order, and one
+/// that is held would keep those that somebody asks for now.
+pub(crate) async fn release(
+    uow: &mut dyn UnitOfWork,
+    checkout: &Checkout,
+    now: Timestamp,
+) -> Result<(), Error> {
+    if checkout.mode == Mode::Sandbox {
+        let subject = JobSubject::Checkout(checkout.id);
+        uow.outbox().release(subject, now).await?;
+    }
+    Ok(())
 }

@@ -66,13 +66,22 @@ fn first_terms() -> Result<Vec<RateCard>, RateError> {
 /// Creates an organization with terms of 12, 24 and 36 months.
 ///
 /// # Errors
-/// [`Error::Store`].
+/// [`Error::Invalid`] of a currency that no processor can charge to the unit; [`Error::Store`].
 pub async fn create_organization(
     uow: &mut dyn UnitOfWork,
     ids: &dyn IdGenerator,
     now: Timestamp,
     input: CreateOrganization,
 ) -> Result<Organization, Error> {
+    if !input.currency.is_chargeable() {
+        return Err(Error::invalid(
+            "currency",
+            format!(
+                "{} has a smallest unit that payment processors cannot charge",
+                input.currency
+            ),
+        ));
+    }
     let partner = match input.oftake_partner_id {
         Some(partner) => partner,
         None => OftakePartnerId::new(1)

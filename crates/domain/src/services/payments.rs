@@ -1,34 +1,31 @@
-//! What the payment processor and the verifier tell of by themselves.
+//! What the payment processor tells of by itself.
 //!
 //! Messages come late, repeated and in any order; each of these ends in the same
 //! state whichever way they come.
 
-use super::Error;
-use super::moving::{self, Due};
+use super::handled::Handled;
+use super::{Error, identity, ledger, moving};
 use crate::checkout::{
-    Actor, Checkout, Circumstances, Effect, Event, InvoiceNews, InvoiceOutcome, Lifecycle, Outcome,
-    Refusal,
+    Actor, AttentionReason, Billing, Checkout, Circumstances, Effect, Event, Invoice,
+    InvoiceOutcome, Lifecycle, Refusal,
 };
-use crate::customer::IdentityStatus;
 use crate::ids::CheckoutPubId;
-use crate::ports::{
-    IdGenerator, IdentityResult, JobSubject, ProcessorEvent, ProcessorFact, UnitOfWork,
+use crate::ledger::{
+    Authorization, Entry, HoldState, Refund, RefundState, SubscriptionState, Thing,
 };
+use crate::ports::{IdGenerator, ProcessorEvent, ProcessorFact, UnitOfWork};
 use crate::time::Timestamp;
 
-/// What became of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Handled {
-    /// It concerned this checkout.
-    Checkout(CheckoutPubId),
-    /// It concerned nothing that Lessor keeps, or changed nothing.
-    Nothing,
-    /// What it is about is not known yet: it is to be handled again later.
-    NotYet,
+/// What was asked of the processor because a message does not say it.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// Why a payment failed.
+    pub refusal: Option<Refusal>,
+    /// The invoice that a contested payment pays.
+    pub invoice: Option<Invoice>,
 }
 
-/// Takes in what the processor told. `refusal` says why a payment failed, where the
-/// message does not and somebody asked.
+/// Takes in what the processor told. `asked` is what it told when it was asked.
 ///
 /// # Errors
 /// [`Error::Store`].
@@ -37,117 +34,51 @@ pub async fn handle(
     ids: &dyn IdGenerator,
     now: Timestamp,
     event: &ProcessorEvent,
-    refusal: Option<Refusal>,
+    asked: Asked,
 ) -> Result<Handled, Error> {
-    let mode = event.mode;
     match &event.fact {
         ProcessorFact::Identity { session_id, result } => {
-            identity(uow, ids, now, event, session_id, *result).await
+            identity::told(uow, ids, now, event, session_id, *result).await
         }
-        ProcessorFact::Captured {
-            payment_intent_id,
-            invoice_id,
-        } => {
-            let Some(mut checkout) = by_intent(uow, event, payment_intent_id).await? else {
-                return Ok(Handled::Nothing);
-            };
-            let invoice_id = invoice_id
-                .clone()
-                .unwrap_or_else(|| payment_intent_id.clone());
-            let captured = Event::DepositCaptured {
-                invoice_id: Some(invoice_id),
-                at: event.at,
-            };
-            tell(uow, ids, now, &mut checkout, captured).await
-        }
-        ProcessorFact::AuthorizationEnded {
-            payment_intent_id, ..
-        } => {
-            let Some(mut checkout) = by_intent(uow, event, payment_intent_id).await? else {
-                return Ok(Handled::Nothing);
-            };
-            if checkout.deposit.open_hold().is_none() || checkout.lifecycle().is_ended() {
-                return Ok(Handled::Nothing);
-            }
-            tell(uow, ids, now, &mut checkout, Event::AuthorizationLapsed).await
-        }
-        ProcessorFact::InvoicePaid {
+        ProcessorFact::Deposit(told) => deposit(uow, ids, now, event, told).await,
+        ProcessorFact::Invoice(told) => invoice(uow, ids, now, event, told, asked.refusal).await,
+        ProcessorFact::Subscription {
             subscription_id,
-            invoice_id,
-            ..
-        } => {
-            let news = InvoiceNews {
-                invoice_id: invoice_id.clone(),
-                outcome: InvoiceOutcome::Paid,
-                at: event.at,
-            };
-            invoice(uow, now, event, subscription_id, news).await
-        }
-        ProcessorFact::InvoiceFailed {
-            subscription_id,
-            invoice_id,
-            attempts,
-            ..
-        } => {
-            let refusal = refusal.unwrap_or_else(|| Refusal {
-                code: "payment_failed".to_owned(),
-                message: "The recurring payment failed.".to_owned(),
-            });
-            let outcome = InvoiceOutcome::Failed {
-                attempts: (*attempts).max(1),
-                refusal,
-            };
-            let news = InvoiceNews {
-                invoice_id: invoice_id.clone(),
-                outcome,
-                at: event.at,
-            };
-            invoice(uow, now, event, subscription_id, news).await
-        }
-        ProcessorFact::SubscriptionEnded {
-            subscription_id, ..
-        } => {
-            let Some(id) = uow
-                .checkouts()
-                .find_by_subscription(mode, subscription_id)
-                .await?
-            else {
-                return later(uow, event).await;
-            };
-            let mut checkout = moving::lock(uow, id).await?;
-            if checkout.end_billing(now) {
-                uow.checkouts().update(&mut checkout).await?;
-            }
-            Ok(Handled::Checkout(id))
-        }
+            state,
+            ends_at,
+        } => subscription(uow, ids, now, event, subscription_id, *state, *ends_at).await,
+        ProcessorFact::Refund(told) => refund(uow, now, event, told).await,
         ProcessorFact::Disputed {
             payment_intent_id,
             dispute_id,
             closed,
             ..
         } => {
-            let found = match (payment_intent_id, event.about.checkout) {
-                (Some(intent), _) => uow.checkouts().find_by_payment_intent(mode, intent).await?,
-                (None, known) => known,
-            };
-            let Some(id) = found.or(event.about.checkout) else {
+            let mut found = None;
+            if let Some(intent) = payment_intent_id {
+                found = uow.ledger().find_payment(event.mode, intent).await?;
+            }
+            let mut found = found.map(|row| row.checkout).or(event.about.checkout);
+            if let (None, Some(invoice)) = (found, &asked.invoice) {
+                let id = &invoice.subscription_id;
+                let row = uow.ledger().find(event.mode, id).await?;
+                found = row.map(|row| row.checkout);
+            }
+            let Some(mut checkout) = ours(uow, event, found).await? else {
                 return Ok(Handled::Nothing);
             };
-            let Some(mut checkout) = uow.checkouts().lock(id).await? else {
-                return Ok(Handled::Nothing);
-            };
+            if let Some(invoice) = &asked.invoice {
+                let row = Entry::of_invoice(checkout.id, invoice);
+                ledger::note(uow, event.mode, &row).await?;
+            }
             if !checkout.contest(dispute_id, *closed, now) {
                 return Ok(Handled::Nothing);
             }
             uow.checkouts().update(&mut checkout).await?;
-            Ok(Handled::Checkout(id))
+            Ok(Handled::Checkout(checkout.id))
         }
-        // The job that authorizes asks for the answer itself, and a refund is its
-        // job's own doing: these only hasten what is on its way.
-        ProcessorFact::Authorized { .. }
-        | ProcessorFact::PaymentRefused { .. }
-        | ProcessorFact::Refunded { .. }
-        | ProcessorFact::SubscriptionChanged { .. } => Ok(event
+        // The job that authorizes asks for the answer itself: this only hastens what is on its way.
+        ProcessorFact::PaymentRefused { .. } => Ok(event
             .about
             .checkout
             .map_or(Handled::Nothing, Handled::Checkout)),
@@ -155,188 +86,207 @@ pub async fn handle(
     }
 }
 
-/// What a message about something unknown comes to. One about a checkout of ours came
-/// before the answer that makes it known; others tell of what somebody else does with the
-/// same account of the processor.
-async fn later(uow: &mut dyn UnitOfWork, event: &ProcessorEvent) -> Result<Handled, Error> {
-    let ours = match event.about.checkout {
-        Some(id) => uow.checkouts().get(id).await?,
-        None => None,
-    };
-    Ok(match ours {
-        Some(checkout) if checkout.mode == event.mode => Handled::NotYet,
-        _ => Handled::Nothing,
-    })
-}
-
-async fn by_intent(
+/// The checkout, locked, if it is one of ours and of the message's mode: a message of one mode
+/// touches nothing of the other.
+async fn ours(
     uow: &mut dyn UnitOfWork,
     event: &ProcessorEvent,
-    intent: &str,
+    id: Option<CheckoutPubId>,
 ) -> Result<Option<Checkout>, Error> {
-    match uow
-        .checkouts()
-        .find_by_payment_intent(event.mode, intent)
-        .await?
-    {
-        Some(id) => moving::lock(uow, id).await.map(Some),
-        None => Ok(None),
-    }
+    let Some(id) = id else { return Ok(None) };
+    let checkout = uow.checkouts().lock(id).await?;
+    Ok(checkout.filter(|checkout| checkout.mode == event.mode))
 }
 
-/// Applies what a provider told; what the state does not allow (any more, or yet)
-/// is no error of the provider.
-async fn tell(
+/// A pre-authorization was made, captured or let go, by whomever.
+async fn deposit(
     uow: &mut dyn UnitOfWork,
     ids: &dyn IdGenerator,
     now: Timestamp,
-    checkout: &mut Checkout,
-    event: Event,
+    event: &ProcessorEvent,
+    told: &Authorization,
 ) -> Result<Handled, Error> {
-    match moving::apply(
-        uow,
-        ids,
-        checkout,
-        event,
-        &Circumstances::new(now, Actor::Provider),
-    )
-    .await
-    {
-        Ok(applied) if applied.outcome == Outcome::Applied => Ok(Handled::Checkout(checkout.id)),
-        Ok(_) | Err(Error::Rule { .. }) => Ok(Handled::Nothing),
-        Err(other) => Err(other),
+    let intent = told.payment_intent_id.as_str();
+    let known = uow.ledger().find(event.mode, intent).await?;
+    let id = known.as_ref().map(|row| row.checkout);
+    let id = id.or(told.checkout).or(event.about.checkout);
+    let Some(mut checkout) = ours(uow, event, id).await? else {
+        return Ok(Handled::Nothing);
+    };
+    let is_known = known.is_some();
+    let row = match known {
+        // Of a hold that is known a message knows no better when it ends.
+        Some(_) if told.state == HoldState::Held => return Ok(Handled::Nothing),
+        Some(known) => Entry {
+            at: event.at,
+            thing: match known.thing {
+                Thing::Hold { ends_at, .. } => Thing::Hold {
+                    state: told.state,
+                    ends_at,
+                },
+                other => other,
+            },
+            ..known
+        },
+        None => Entry::hold(checkout.id, told, event.at),
+    };
+    let is_news = ledger::note(uow, event.mode, &row).await?;
+    let is_current = checkout
+        .deposit
+        .open_hold()
+        .is_some_and(|hold| hold.payment_intent_id == intent);
+    let by = Circumstances::new(now, Actor::Provider);
+    let moves = match told.state {
+        HoldState::Captured if is_current => Some(Event::DepositCaptured {
+            invoice_id: Some(told.charge_id.clone().unwrap_or_else(|| intent.to_owned())),
+            at: event.at,
+        }),
+        HoldState::Released if is_current && !checkout.lifecycle().is_ended() => {
+            Some(Event::AuthorizationLapsed)
+        }
+        HoldState::Captured | HoldState::Released | HoldState::Held => None,
+    };
+    if let Some(moves) = moves {
+        match moving::apply(uow, ids, &mut checkout, moves, &by).await {
+            // What the state does not allow, any more or yet, is no error of the provider.
+            Ok(_) | Err(Error::Rule { .. }) => {}
+            Err(other) => return Err(other),
+        }
     }
+    // One that is not known yet may be the answer that is on its way.
+    if is_known || checkout.lifecycle() != Lifecycle::DepositProcessing {
+        ledger::let_go(uow, ids, now, &checkout).await?;
+    }
+    Ok(if is_news {
+        Handled::Checkout(checkout.id)
+    } else {
+        Handled::Nothing
+    })
 }
 
-/// Takes in the news of an invoice. False when they say no more than what is known.
-pub(crate) async fn take_in_invoice(
-    uow: &mut dyn UnitOfWork,
-    now: Timestamp,
-    checkout: &mut Checkout,
-    news: &InvoiceNews,
-) -> Result<bool, Error> {
-    let known = uow.checkouts().invoices(checkout.id).await?;
-    if !checkout.take_in_invoice(&known, news, now) {
-        return Ok(false);
-    }
-    uow.checkouts().put_invoice(checkout.id, news).await?;
-    uow.checkouts().update(checkout).await?;
-    Ok(true)
-}
-
+/// An invoice of a subscription was paid, failed to be, or was called off.
 async fn invoice(
     uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
+    now: Timestamp,
+    event: &ProcessorEvent,
+    told: &Invoice,
+    refusal: Option<Refusal>,
+) -> Result<Handled, Error> {
+    let row = uow.ledger().find(event.mode, &told.subscription_id).await?;
+    let id = row.map(|row| row.checkout).or(event.about.checkout);
+    let Some(mut checkout) = ours(uow, event, id).await? else {
+        return Ok(Handled::Nothing);
+    };
+    let mut told = told.clone();
+    if let (InvoiceOutcome::Failed { refusal: known, .. }, Some(refusal)) =
+        (&mut told.outcome, refusal)
+    {
+        *known = refusal;
+    }
+    let is_paid = told.outcome == InvoiceOutcome::Paid;
+    if !ledger::take_in_invoices(uow, now, &mut checkout, &[told]).await? {
+        return Ok(Handled::Nothing);
+    }
+    // A first payment that is made after all lets the lease begin; one that a lease which never was
+    // has made is paid back.
+    match checkout.recurring.billing {
+        Billing::Incomplete { .. } if is_paid => {
+            ledger::ask_once(uow, ids, now, &checkout, Effect::CheckSubscription).await?;
+        }
+        _ if is_paid && checkout.lifecycle().is_ended() && !checkout.lifecycle().is_leased() => {
+            ledger::ask_once(uow, ids, now, &checkout, Effect::CancelSubscription).await?;
+            ledger::ask_once(uow, ids, now, &checkout, Effect::RefundPayments).await?;
+        }
+        _ => {}
+    }
+    Ok(Handled::Checkout(checkout.id))
+}
+
+/// A subscription started, changed or ended. Messages come in any order: how it stands by now its
+/// job asks.
+async fn subscription(
+    uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
     now: Timestamp,
     event: &ProcessorEvent,
     subscription_id: &str,
-    news: InvoiceNews,
+    state: SubscriptionState,
+    ends_at: Option<Timestamp>,
 ) -> Result<Handled, Error> {
-    let Some(id) = uow
-        .checkouts()
-        .find_by_subscription(event.mode, subscription_id)
-        .await?
-    else {
-        // The first invoice may be told before the subscription's own answer is in.
-        return later(uow, event).await;
+    let Some(row) = uow.ledger().find(event.mode, subscription_id).await? else {
+        // One that is not known yet is in the answer that is on its way; by then the answer is old.
+        let is_old = !matches!(
+            state,
+            SubscriptionState::Active | SubscriptionState::Incomplete
+        );
+        let Some(checkout) = ours(uow, event, event.about.checkout).await? else {
+            return Ok(Handled::Nothing);
+        };
+        if is_old && matches!(checkout.recurring.billing, Billing::Requested { .. }) {
+            ledger::ask_once(uow, ids, now, &checkout, Effect::CheckSubscription).await?;
+            return Ok(Handled::Checkout(checkout.id));
+        }
+        return Ok(Handled::Nothing);
     };
-    let mut checkout = moving::lock(uow, id).await?;
-    if take_in_invoice(uow, now, &mut checkout, &news).await? {
-        Ok(Handled::Checkout(id))
+    if let Thing::Subscription {
+        state: known_state,
+        ends_at: known_end,
+        ..
+    } = row.thing
+        && known_state == state
+        && (known_end == ends_at || state == SubscriptionState::Ended)
+    {
+        return Ok(Handled::Nothing);
+    }
+    let Some(checkout) = ours(uow, event, Some(row.checkout)).await? else {
+        return Ok(Handled::Nothing);
+    };
+    if checkout.recurring.billing.subscription_id() == Some(subscription_id) {
+        ledger::ask_once(uow, ids, now, &checkout, Effect::CheckSubscription).await?;
+        return Ok(Handled::Checkout(checkout.id));
+    }
+    Ok(Handled::Nothing)
+}
+
+/// A payment is paid back, or that failed.
+async fn refund(
+    uow: &mut dyn UnitOfWork,
+    now: Timestamp,
+    event: &ProcessorEvent,
+    told: &Refund,
+) -> Result<Handled, Error> {
+    let payment = &told.payment_intent_id;
+    let row = uow.ledger().find_payment(event.mode, payment).await?;
+    let id = row.map(|row| row.checkout).or(event.about.checkout);
+    let Some(mut checkout) = ours(uow, event, id).await? else {
+        return Ok(Handled::Nothing);
+    };
+    if take_in_refund(uow, now, &mut checkout, told).await? {
+        Ok(Handled::Checkout(checkout.id))
     } else {
         Ok(Handled::Nothing)
     }
 }
 
-/// What the verifier decided of a session, written into the customer and all
-/// checkouts that wait for it.
-async fn identity(
+/// Notes a refund; one that failed is shown. Tells whether it is news.
+pub(crate) async fn take_in_refund(
     uow: &mut dyn UnitOfWork,
-    ids: &dyn IdGenerator,
-    now: Timestamp,
-    event: &ProcessorEvent,
-    session_id: &str,
-    result: IdentityResult,
-) -> Result<Handled, Error> {
-    let Some(customer) = uow
-        .customers()
-        .find_by_verification_session(event.mode, session_id)
-        .await?
-    else {
-        return later(uow, event).await;
-    };
-    let states = Lifecycle::those(Lifecycle::is_identifying);
-    let waiting = uow
-        .checkouts()
-        .of_customer(event.mode, customer.id, &states)
-        .await?;
-    let mut handled = Handled::Nothing;
-    for id in waiting {
-        let mut checkout = moving::lock(uow, id).await?;
-        if decide(uow, ids, now, &mut checkout, session_id, result, Due::Now).await? {
-            handled = Handled::Checkout(id);
-        }
-    }
-    Ok(handled)
-}
-
-/// Applies the verifier's decision to one checkout. False when the session is not
-/// the customer's current one, or nothing changed.
-pub(crate) async fn decide(
-    uow: &mut dyn UnitOfWork,
-    ids: &dyn IdGenerator,
     now: Timestamp,
     checkout: &mut Checkout,
-    session_id: &str,
-    result: IdentityResult,
-    due: Due,
+    told: &Refund,
 ) -> Result<bool, Error> {
-    let Some(mut customer) = uow.customers().lock(checkout.customer_id).await? else {
-        return Ok(false);
-    };
-    let screening = customer.screening_mut(checkout.mode);
-    if screening.verification_session_id.as_deref() != Some(session_id)
-        || screening.identity == IdentityStatus::Verified && result != IdentityResult::Verified
-    {
+    let row = Entry::refund(checkout.id, told);
+    if !ledger::note(uow, checkout.mode, &row).await? {
         return Ok(false);
     }
-    let (status, event) = match result {
-        IdentityResult::AwaitingCustomer => return Ok(false),
-        IdentityResult::Processing => (IdentityStatus::Processing, Event::IdentitySubmitted),
-        IdentityResult::Verified => (IdentityStatus::Verified, Event::IdentityVerified),
-        IdentityResult::Abandoned => (IdentityStatus::None, Event::IdentityAbandoned),
-        IdentityResult::Refused => (IdentityStatus::Failed, Event::IdentityRefused),
-    };
-    if screening.identity != status {
-        screening.identity = status;
-        customer.updated_at = now;
-        uow.customers().update(&mut customer).await?;
-    }
-    let by = Circumstances::new(now, Actor::Provider);
-    match moving::apply_due(uow, ids, checkout, event, &by, due).await {
-        Ok(applied) => Ok(applied.outcome == Outcome::Applied),
-        Err(Error::Rule { .. }) => Ok(false),
-        Err(other) => Err(other),
-    }
-}
-
-/// Asks the verifier again for the customer's other checkouts that wait.
-pub(crate) async fn ask_for_others(
-    uow: &mut dyn UnitOfWork,
-    ids: &dyn IdGenerator,
-    now: Timestamp,
-    decided: &Checkout,
-) -> Result<(), Error> {
-    let states = Lifecycle::those(Lifecycle::is_identifying);
-    for id in uow
-        .checkouts()
-        .of_customer(decided.mode, decided.customer_id, &states)
-        .await?
-    {
-        if id != decided.id {
-            let mut job = moving::job(decided, Effect::FetchIdentityResult, now, ids);
-            job.subject = JobSubject::Checkout(id);
-            uow.outbox().push(&[job]).await?;
+    if told.state == RefundState::Failed {
+        let why = told.failure.as_deref().unwrap_or("no reason given");
+        let detail = format!("the refund {} of {} failed: {why}", told.id, told.amount);
+        let reason = AttentionReason::ProcessorRefused;
+        if checkout.raise(reason, Some(detail), now) {
+            uow.checkouts().update(checkout).await?;
         }
     }
-    Ok(())
+    Ok(true)
 }

@@ -1,12 +1,25 @@
 //! Time and chance that tests control.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
 
+use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta};
 use uuid::Uuid;
 
-use crate::ports::{Clock, Entropy, IdGenerator};
+use crate::ports::{Clock, Entropy, IdGenerator, Timer};
 use crate::time::Timestamp;
+
+/// A timer that never goes off: what is to happen after a while does not.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NeverTimer;
+
+#[async_trait]
+impl Timer for NeverTimer {
+    async fn sleep(&self, _: Duration) {
+        std::future::pending::<()>().await;
+    }
+}
 
 /// 2026-11-20T09:14:00.000Z, where a [`ManualClock`] begins unless it is told otherwise.
 const BEGINNING_MILLIS: i64 = 1_795_166_040_000;

@@ -12,8 +12,8 @@ use crate::catalog::{
     Inventory, OptionSelection, Product, ProductStatus, ProductType, ProductVariant,
 };
 use crate::checkout::{
-    Billing, Checkout, ChosenTerm, Deposit, Hold, InsuranceStatus, Lifecycle, Snapshot, State,
-    Waitlist,
+    Billing, Checkout, ChosenTerm, Deposit, Hold, InsuranceStatus, Lifecycle, Snapshot, Standing,
+    State, Waitlist,
 };
 use crate::customer::{CreditStatus, Customer, IdentityStatus, Profile};
 use crate::lease_term::{LeaseTerm, LeaseTermStatus};
@@ -293,10 +293,8 @@ impl CheckoutBuilder {
                     ..Waitlist::for_stock()
                 });
             }
-            let hold = Hold {
-                payment_intent_id: format!("pi_{id}"),
-                expires_at: made.checked_add_signed(TimeDelta::days(7)).unwrap_or(made),
-            };
+            let ends_at = made.checked_add_signed(TimeDelta::days(7)).unwrap_or(made);
+            let hold = Hold::new(format!("pi_{id}"), ends_at);
             if lifecycle.is_confirmed() {
                 it.signed_at = Some(made);
                 it.deposit = Deposit::Captured {
@@ -316,11 +314,13 @@ impl CheckoutBuilder {
             }
             if lifecycle == Lifecycle::Shipped || lifecycle.is_leased() {
                 it.shipment.shipped_at = Some(made);
+                it.shipment.heard_at = Some(made);
             }
             if lifecycle.is_leased() {
                 it.recurring.billing = Billing::Active {
                     requested_at: made,
                     subscription_id: format!("sub_{id}"),
+                    standing: Standing::Good,
                 };
                 it.milestones.active_at = Some(made);
                 let start = made.date_naive();
@@ -329,6 +329,7 @@ impl CheckoutBuilder {
                     .term
                     .and_then(|term| add_months(start, u32::from(term.months.get())));
             }
+            it.review(made);
         })
     }
 
@@ -346,6 +347,7 @@ impl CheckoutBuilder {
 pub fn altered(checkout: &Checkout, change: impl FnOnce(&mut Snapshot)) -> Checkout {
     let mut snapshot = checkout.clone().into_snapshot();
     change(&mut snapshot);
+    snapshot.review(checkout.updated_at);
     Checkout::restore(snapshot).expect("parts of a checkout that fit")
 }
 

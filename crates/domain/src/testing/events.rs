@@ -76,10 +76,8 @@ pub fn event(
         number,
     } = details;
     let hold = || {
-        (!number.is_multiple_of(7)).then(|| Hold {
-            payment_intent_id: format!("pi_{number}"),
-            expires_at: at.checked_add_signed(TimeDelta::days(7)).unwrap_or(at),
-        })
+        let ends_at = at.checked_add_signed(TimeDelta::days(7)).unwrap_or(at);
+        (!number.is_multiple_of(7)).then(|| Hold::new(format!("pi_{number}"), ends_at))
     };
     let method = || reusable.then(card);
     let taken = if tracked {

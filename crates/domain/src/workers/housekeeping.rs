@@ -4,14 +4,11 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 
-use crate::checkout::{Actor, Checkout, Circumstances, Effect, Event};
+use crate::checkout::{Actor, AttentionReason, Billing, Checkout, Circumstances, Effect, Event};
 use crate::fulfillment::EventOrigin;
 use crate::ids::CheckoutPubId;
-use crate::ports::{
-    Clock, Database, Doubt, IdGenerator, JobFilter, JobState, JobSubject, ShipmentTracker,
-    UnitOfWork,
-};
-use crate::services::{Error, fulfillment, moving};
+use crate::ports::{Clock, Database, Doubt, IdGenerator, ShipmentTracker, UnitOfWork};
+use crate::services::{Error, fulfillment, ledger, moving};
 use crate::time::Timestamp;
 
 /// How long things last.
@@ -21,16 +18,23 @@ pub struct Policy {
     pub expire_after: TimeDelta,
     /// How long before its end an authorization is renewed.
     pub renew_before: TimeDelta,
-    /// How many checkouts of each kind one run takes.
+    /// How long goods may be with the customer, or on their way untracked, before somebody is told
+    /// that nothing bills them.
+    pub bill_within: TimeDelta,
+    /// How long a carrier may be silent before somebody is told.
+    pub hear_within: TimeDelta,
+    /// How many checkouts are read at a time.
     pub batch: u32,
 }
 
 impl Default for Policy {
-    /// 30 days, one day, 100 checkouts.
+    /// 30 days, one day, one hour, ten days, 100 checkouts.
     fn default() -> Self {
         Self {
             expire_after: TimeDelta::days(30),
             renew_before: TimeDelta::days(1),
+            bill_within: TimeDelta::hours(1),
+            hear_within: TimeDelta::days(10),
             batch: 100,
         }
     }
@@ -43,8 +47,10 @@ pub struct Tidied {
     pub expired: usize,
     /// Deposits whose renewal was asked for.
     pub renewals: usize,
-    /// Deposits that lapsed.
-    pub lapsed: usize,
+    /// Deposits whose time is over, and about which the processor is asked.
+    pub checks: usize,
+    /// Checkouts of which somebody was told that they need a look.
+    pub raised: usize,
     /// Leases whose term ended.
     pub ended: usize,
     /// Reports that carriers gave.
@@ -73,14 +79,15 @@ impl Housekeeper {
     /// # Errors
     /// [`Error::Store`].
     pub async fn run_once(&self) -> Result<Tidied, Error> {
+        let (renewals, checks) = self.deposits().await?;
         Ok(Tidied {
             expired: self.expire().await?,
-            lapsed: 0,
-            renewals: 0,
+            renewals,
+            checks,
+            raised: self.raise_overdue().await?,
             ended: self.end_terms().await?,
             reports: self.ask_carriers().await?,
-        }
-        .with_deposits(self.deposits().await?))
+        })
     }
 
     async fn apply(
@@ -117,7 +124,7 @@ impl Housekeeper {
         for id in untouched {
             let mut uow = self.database.begin().await?;
             let still =
-                |checkout: &Checkout| (checkout.updated_at < before).then_some(Event::Expired);
+                |checkout: &Checkout| (checkout.acted_at < before).then_some(Event::Expired);
             if self.apply(uow.as_mut(), id, now, still).await? {
                 uow.commit().await?;
                 expired = expired.saturating_add(1);
@@ -126,72 +133,105 @@ impl Housekeeper {
         Ok(expired)
     }
 
+    /// Has holds renewed that end soon, and asks about those whose time is over.
     async fn deposits(&self) -> Result<(usize, usize), Error> {
         let now = self.clock.now();
         let soon = now
             .checked_add_signed(self.policy.renew_before)
             .unwrap_or(now);
-        let mut view = self.database.read().await?;
-        let lapsing = view
-            .checkouts()
-            .lapsing_before(soon, self.policy.batch)
-            .await?;
-        drop(view);
-        let (mut renewals, mut lapsed) = (0_usize, 0_usize);
-        for id in lapsing {
-            let mut uow = self.database.begin().await?;
-            let over = |checkout: &Checkout| {
-                let hold = checkout.deposit.open_hold()?;
-                (hold.expires_at <= now).then_some(Event::AuthorizationLapsed)
-            };
-            if self.apply(uow.as_mut(), id, now, over).await? {
+        let (mut renewals, mut checks) = (0_usize, 0_usize);
+        let mut after = None;
+        loop {
+            let mut view = self.database.read().await?;
+            let batch = self.policy.batch;
+            let lapsing = view.checkouts().lapsing_before(soon, after, batch).await?;
+            drop(view);
+            for id in &lapsing {
+                let mut uow = self.database.begin().await?;
+                match self.look_after_hold(uow.as_mut(), *id, now).await? {
+                    Some(Effect::RenewDeposit) => renewals = renewals.saturating_add(1),
+                    Some(_) => checks = checks.saturating_add(1),
+                    None => continue,
+                }
                 uow.commit().await?;
-                lapsed = lapsed.saturating_add(1);
-            } else if self.ask_for_renewal(uow.as_mut(), id, now).await? {
-                uow.commit().await?;
-                renewals = renewals.saturating_add(1);
+            }
+            after = lapsing.last().copied();
+            if after.is_none() {
+                return Ok((renewals, checks));
             }
         }
-        Ok((renewals, lapsed))
     }
 
-    /// Asks for a renewal unless one is under way, or nothing can pay for it.
-    async fn ask_for_renewal(
+    /// Asks for what the hold needs, unless that is asked for: a renewal while the bank may be
+    /// asked, and the processor's word when its time is over. Whether it is gone the clock does not
+    /// know: it may have been captured by a call whose answer was lost.
+    async fn look_after_hold(
         &self,
         uow: &mut dyn UnitOfWork,
         id: CheckoutPubId,
         now: Timestamp,
-    ) -> Result<bool, Error> {
+    ) -> Result<Option<Effect>, Error> {
         let checkout = moving::lock(uow, id).await?;
-        let renewable = !checkout.lifecycle().is_ended()
-            && checkout
-                .deposit
-                .open_hold()
-                .is_some_and(|hold| hold.expires_at > now)
-            && checkout.recurring.method.is_some();
-        if !renewable {
-            return Ok(false);
-        }
-        let filter = JobFilter {
-            state: Some(JobState::Pending),
-            subject: Some(JobSubject::Checkout(id)),
+        let Some(hold) = checkout.deposit.open_hold() else {
+            return Ok(None);
         };
-        let asked_for = uow.outbox().list(&filter, 100).await?;
-        if asked_for
-            .iter()
-            .any(|job| job.new.effect == Effect::RenewDeposit)
+        let effect = if hold.expires_at <= now {
+            Effect::CheckDeposit
+        } else if hold.is_renewable(now)
+            && checkout.recurring.method.is_some()
+            && checkout.capture_requested_at.is_none()
         {
-            return Ok(false);
+            Effect::RenewDeposit
+        } else {
+            return Ok(None);
+        };
+        if checkout.lifecycle().is_ended() {
+            return Ok(None);
         }
-        uow.outbox()
-            .push(&[moving::job(
-                &checkout,
-                Effect::RenewDeposit,
-                now,
-                self.ids.as_ref(),
-            )])
-            .await?;
-        Ok(true)
+        let asked = ledger::ask_once(uow, self.ids.as_ref(), now, &checkout, effect).await?;
+        Ok(asked.then_some(effect))
+    }
+
+    /// Tells of goods that nothing bills, and of carriers that are silent.
+    async fn raise_overdue(&self) -> Result<usize, Error> {
+        let now = self.clock.now();
+        let ago = |time: TimeDelta| now.checked_sub_signed(time).unwrap_or(now);
+        let batch = self.policy.batch;
+        let (billed, heard) = (ago(self.policy.bill_within), ago(self.policy.hear_within));
+        let mut raised = 0_usize;
+        loop {
+            let mut view = self.database.read().await?;
+            let unbilled = view.checkouts().unbilled_since(billed, batch).await?;
+            let silent = view.checkouts().silent_since(heard, batch).await?;
+            drop(view);
+            let unbilled = unbilled
+                .into_iter()
+                .map(|id| (id, AttentionReason::NotBilled));
+            let silent = silent
+                .into_iter()
+                .map(|id| (id, AttentionReason::DeliveryOverdue));
+            let mut progress = false;
+            for (id, reason) in unbilled.chain(silent) {
+                let mut uow = self.database.begin().await?;
+                let mut checkout = moving::lock(uow.as_mut(), id).await?;
+                let is_due = match reason {
+                    AttentionReason::NotBilled => matches!(
+                        checkout.recurring.billing,
+                        Billing::Requested { at } if at < billed
+                    ),
+                    _ => checkout.shipment.heard_at.is_some_and(|at| at < heard),
+                };
+                if is_due && checkout.raise(reason, None, now) && checkout.needs(reason) {
+                    uow.checkouts().update(&mut checkout).await?;
+                    uow.commit().await?;
+                    raised = raised.saturating_add(1);
+                    progress = true;
+                }
+            }
+            if !progress {
+                return Ok(raised);
+            }
+        }
     }
 
     async fn end_terms(&self) -> Result<usize, Error> {
@@ -253,13 +293,5 @@ impl Housekeeper {
             }
         }
         Ok(taken_in)
-    }
-}
-
-impl Tidied {
-    const fn with_deposits(mut self, (renewals, lapsed): (usize, usize)) -> Self {
-        self.renewals = renewals;
-        self.lapsed = lapsed;
-        self
     }
 }

@@ -5,17 +5,19 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 
-use crate::checkout::Refusal;
+use crate::checkout::{Invoice, InvoiceOutcome};
 use crate::ids::CheckoutPubId;
 use crate::ports::{
     Clock, Database, IdGenerator, InboxMessage, MessageReader, ProcessorEvent, ProcessorFact,
     ProviderSet,
 };
-use crate::services::Error;
-use crate::services::payments::{self, Handled};
+use crate::services::payments::{self, Asked};
+use crate::services::{Error, Handled};
 
-/// How long a message waits for what it is about.
-const PATIENCE: TimeDelta = TimeDelta::hours(24);
+/// How long a message waits for what it is about: longer than the work that makes it known is tried.
+const PATIENCE: TimeDelta = TimeDelta::days(4);
+/// The longest pause before it is looked at again.
+const LONGEST_PAUSE: TimeDelta = TimeDelta::hours(1);
 
 /// Takes messages in.
 #[derive(Clone)]
@@ -51,7 +53,7 @@ impl Inbox {
     pub async fn handle_kept(&self, limit: u32) -> Result<Vec<CheckoutPubId>, Error> {
         // Only read here: asking the processor must not hold a lock.
         let mut uow = self.database.begin().await?;
-        let messages = uow.inbox().lock_unhandled(limit).await?;
+        let messages = uow.inbox().lock_waiting(self.clock.now(), limit).await?;
         drop(uow);
         let mut changed = Vec::new();
         for message in messages {
@@ -67,56 +69,93 @@ impl Inbox {
     /// [`Error::Store`].
     pub async fn handle(&self, message: &InboxMessage) -> Result<Option<CheckoutPubId>, Error> {
         let read = self.reader.read(message);
-        let refusal = match &read {
-            Ok(event) => self.refusal(event).await,
-            Err(_) => None,
+        let asked = match &read {
+            Ok(event) => match self.ask(event).await {
+                Ok(asked) => asked,
+                // Asked again later: it stands in front of no other message.
+                Err(Error::Provider(_)) => return self.put_off(message).await,
+                Err(other) => return Err(other),
+            },
+            Err(_) => Asked::default(),
         };
         let mut uow = self.database.begin().await?;
-        if uow
-            .inbox()
-            .lock_one(&message.source, &message.id)
-            .await?
-            .is_none()
-        {
+        let (source, id) = (message.source.as_str(), message.id.as_str());
+        if uow.inbox().lock_one(source, id).await?.is_none() {
             return Ok(None);
         }
         let now = self.clock.now();
-        let (changed, problem) = match read {
-            Err(problem) => (None, Some(problem)),
-            Ok(event) => {
-                match payments::handle(uow.as_mut(), self.ids.as_ref(), now, &event, refusal)
-                    .await?
-                {
-                    Handled::Checkout(id) => (Some(id), None),
-                    Handled::Nothing => (None, None),
-                    Handled::NotYet
-                        if now.signed_duration_since(message.received_at) < PATIENCE =>
-                    {
-                        return Ok(None);
+        let ids = self.ids.as_ref();
+        let handled = match read {
+            Err(problem) => Err(problem),
+            Ok(event) => match payments::handle(uow.as_mut(), ids, now, &event, asked).await? {
+                Handled::Checkout(id) => Ok(Some(id)),
+                Handled::Nothing => Ok(None),
+                Handled::NotYet => {
+                    let age = now.signed_duration_since(message.received_at);
+                    if age < PATIENCE {
+                        drop(uow);
+                        return self.put_off(message).await;
                     }
-                    Handled::NotYet => {
-                        (None, Some("what it is about never became known".to_owned()))
-                    }
+                    Err("what it is about never became known".to_owned())
                 }
+            },
+        };
+        let changed = match handled {
+            Ok(changed) => {
+                uow.inbox().mark_handled(source, id, now).await?;
+                changed
+            }
+            Err(problem) => {
+                // Acknowledged, so it does not come again: it is kept until somebody looks.
+                uow.inbox().mark_failed(source, id, now, &problem).await?;
+                None
             }
         };
-        uow.inbox()
-            .mark_handled(&message.source, &message.id, now, problem.as_deref())
-            .await?;
         uow.commit().await?;
         Ok(changed)
     }
 
-    /// Why a payment failed, where the message does not say. Without an answer the
-    /// failure counts all the same.
-    async fn refusal(&self, event: &ProcessorEvent) -> Option<Refusal> {
-        let ProcessorFact::InvoiceFailed { invoice_id, .. } = &event.fact else {
-            return None;
-        };
+    /// The message is to be looked at again later, the older it is the later.
+    async fn put_off(&self, message: &InboxMessage) -> Result<Option<CheckoutPubId>, Error> {
+        let now = self.clock.now();
+        let age = now.signed_duration_since(message.received_at);
+        let pause = age.clamp(TimeDelta::seconds(1), LONGEST_PAUSE);
+        let until = now.checked_add_signed(pause).unwrap_or(now);
+        let mut uow = self.database.begin().await?;
+        let (source, id) = (message.source.as_str(), message.id.as_str());
+        if uow.inbox().lock_one(source, id).await?.is_some() {
+            uow.inbox().postpone(source, id, until).await?;
+            uow.commit().await?;
+        }
+        Ok(None)
+    }
+
+    /// Asks what the message does not say. Without an answer a failure counts all the same.
+    async fn ask(&self, event: &ProcessorEvent) -> Result<Asked, Error> {
         let processor = &self.providers.of(event.mode).processor;
-        processor
-            .payment_failure(event.mode, invoice_id)
-            .await
-            .unwrap_or(None)
+        let mut asked = Asked::default();
+        match &event.fact {
+            ProcessorFact::Invoice(Invoice {
+                id,
+                outcome: InvoiceOutcome::Failed { .. },
+                ..
+            }) => {
+                let refusal = processor.payment_failure(event.mode, id).await;
+                asked.refusal = refusal.unwrap_or(None);
+            }
+            ProcessorFact::Disputed {
+                payment_intent_id: Some(intent),
+                ..
+            } => {
+                let mut view = self.database.read().await?;
+                let known = view.ledger().find_payment(event.mode, intent).await?;
+                drop(view);
+                if known.is_none() {
+                    asked.invoice = processor.invoice_of_payment(event.mode, intent).await?;
+                }
+            }
+            _ => {}
+        }
+        Ok(asked)
     }
 }

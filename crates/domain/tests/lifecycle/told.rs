@@ -108,7 +108,7 @@ fn progress_in_every_state() {
         those(|state| is(&checkout(state).1.progress()))
     };
     assert_eq!(
-        told(|progress| progress.needs_attention),
+        told(lessor_domain::checkout::Progress::needs_attention),
         [
             "depositFailed",
             "captureFailed",
@@ -239,15 +239,15 @@ fn milestones_are_told_with_their_times() {
 #[test]
 fn failed_and_contested_payments_need_attention() {
     let (_, mut lease) = checkout(Lifecycle::LeaseActive);
-    assert!(!lease.has_failed_payments() && !lease.progress().needs_attention);
+    assert!(!lease.has_failed_payments() && !lease.progress().needs_attention());
     lease = altered(&lease, |it| it.recurring.failure_count = 1);
-    assert!(lease.has_failed_payments() && lease.progress().needs_attention);
+    assert!(lease.has_failed_payments() && lease.progress().needs_attention());
     lease = altered(&lease, |it| {
         it.recurring.dispute_id = Some("dp_1".to_owned());
     });
     assert!(lease.has_failed_payments());
     lease = altered(&lease, |it| it.recurring.failure_count = 0);
-    assert!(lease.has_failed_payments() && lease.progress().needs_attention);
+    assert!(lease.has_failed_payments() && lease.progress().needs_attention());
 }
 
 #[test]

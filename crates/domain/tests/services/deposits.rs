@@ -1,8 +1,10 @@
 //! The deposit: doubt, refusal, renewal, lapse, void and refund.
 
 use chrono::TimeDelta;
-use lessor_domain::checkout::Lifecycle;
-use lessor_domain::ports::{Authorization, Clock, JobFilter, Voided};
+use lessor_domain::checkout::{AttentionReason, Lifecycle};
+use lessor_domain::ledger::{Authorization, HoldState, Thing};
+use lessor_domain::money::{Currency, Money};
+use lessor_domain::ports::{Clock, JobFilter, Voided};
 use lessor_domain::services::checkouts::cancel_checkout;
 use lessor_domain::testing::Reply;
 
@@ -11,7 +13,11 @@ use crate::world::World;
 fn authorization(world: &World, id: &str) -> Authorization {
     Authorization {
         payment_intent_id: id.to_owned(),
+        checkout: None,
+        amount: Money::from_minor(12_990, Currency::USD),
+        state: HoldState::Held,
         expires_at: world.clock.now() + TimeDelta::days(7),
+        charge_id: None,
         method: None,
     }
 }
@@ -99,7 +105,7 @@ async fn a_declined_deposit_can_be_tried_again() {
         failed.quote.is_none(),
         "a price that nobody paid follows the catalog"
     );
-    assert!(failed.progress().needs_attention && failed.progress().can_go_back);
+    assert!(failed.progress().needs_attention() && failed.progress().can_go_back);
     let confirmed = world.advance(&order, Lifecycle::OrderConfirmed).await;
     assert_eq!(confirmed.lifecycle(), Lifecycle::OrderConfirmed);
     assert!(confirmed.recurring.last_failure.is_none());
@@ -114,19 +120,13 @@ async fn a_cancel_voids_what_is_authorized_and_refunds_what_is_captured() {
         .await;
     cancel(&world, authorized.id).await;
     world.work().await;
-    assert_eq!(
-        (world.calls("void_deposit"), world.calls("refund_deposit")),
-        (1, 0)
-    );
+    assert_eq!((world.calls("void_deposit"), world.calls("refund")), (1, 0));
 
     let captured = world.order("b@example.com").await;
     world.advance(&captured, Lifecycle::OrderConfirmed).await;
     cancel(&world, captured.id).await;
     world.work().await;
-    assert_eq!(
-        (world.calls("void_deposit"), world.calls("refund_deposit")),
-        (1, 1)
-    );
+    assert_eq!((world.calls("void_deposit"), world.calls("refund")), (1, 1));
     world.assert_idle().await;
 }
 
@@ -146,7 +146,7 @@ async fn a_capture_that_overtook_the_cancel_is_refunded() {
         .then(Reply::Done(Voided::AlreadyCaptured(capture)));
     cancel(&world, order.id).await;
     world.work().await;
-    assert_eq!(world.calls("refund_deposit"), 1);
+    assert_eq!(world.calls("refund"), 1);
 }
 
 #[tokio::test]
@@ -172,8 +172,8 @@ async fn a_cancel_while_the_answer_is_lost_finds_and_voids_the_authorization() {
     world.work().await;
     let after = world.read(order.id).await;
     assert_eq!(after.lifecycle(), Lifecycle::Cancelled);
-    assert_eq!(after.deposit.payment_intent_id(), Some("pi_lost"));
     assert_eq!(world.calls("void_deposit"), 1);
+    assert_eq!(world.holds(order.id).await, [HoldState::Released]);
     world.assert_idle().await;
 }
 
@@ -216,14 +216,130 @@ async fn an_authorization_that_lapsed_is_asked_for_anew() {
     let world = World::new().await;
     world.set_stock(1).await;
     let order = world.order("a@example.com").await;
-    world.advance(&order, Lifecycle::DocumentsPending).await;
+    let held = world.advance(&order, Lifecycle::DocumentsPending).await;
     assert_eq!(world.stock().await, Some(0));
     world.clock.advance(TimeDelta::days(8));
-    assert_eq!(world.housekeeper().run_once().await.unwrap().lapsed, 1);
+    assert_eq!(world.housekeeper().run_once().await.unwrap().checks, 1);
+    world.work().await;
+    let after = world.read(order.id).await;
+    assert_eq!(
+        after.lifecycle(),
+        Lifecycle::DocumentsPending,
+        "the clock alone decides nothing"
+    );
+    let intent = held.deposit.payment_intent_id().unwrap();
+    world
+        .providers
+        .processor
+        .becomes(intent, HoldState::Released);
+    world.clock.advance(TimeDelta::hours(1));
+    world.work().await;
     let after = world.read(order.id).await;
     assert_eq!(after.lifecycle(), Lifecycle::DepositPending);
     assert!(after.deposit.payment_intent_id().is_none() && after.quote.is_none());
+    assert!(after.needs(AttentionReason::DepositLapsed));
     assert_eq!(world.stock().await, Some(1));
+    assert_eq!(world.holds(order.id).await, [HoldState::Released]);
+}
+
+#[tokio::test]
+async fn a_capture_in_doubt_when_the_hold_ends_is_a_capture() {
+    let world = World::new().await;
+    let order = world.order("a@example.com").await;
+    world.advance(&order, Lifecycle::DocumentsPending).await;
+    let capture = lessor_domain::ports::Capture {
+        invoice_id: "in_1".to_owned(),
+        at: world.clock.now(),
+    };
+    let processor = &world.providers.processor;
+    processor.captures.then(Reply::Lost(capture));
+    let _ = world
+        .sandbox()
+        .advance(&world.ctx(), order.id, Lifecycle::OrderConfirmed)
+        .await;
+    world.clock.advance(TimeDelta::days(8));
+    world.housekeeper().run_once().await.unwrap();
+    world.work().await;
+    let after = world.read(order.id).await;
+    assert_eq!(after.lifecycle(), Lifecycle::OrderConfirmed);
+    assert_eq!(world.holds(order.id).await, [HoldState::Captured]);
+    assert_eq!(
+        world.calls("authorize_deposit"),
+        1,
+        "nobody pays a deposit twice"
+    );
+}
+
+#[tokio::test]
+async fn a_bank_that_declines_a_renewal_is_not_asked_every_minute() {
+    for (code, tries) in [("insufficient_funds", 2), ("stolen_card", 1)] {
+        let world = World::new().await;
+        let order = world.order("a@example.com").await;
+        world.advance(&order, Lifecycle::DocumentsPending).await;
+        world
+            .clock
+            .advance(TimeDelta::days(6) + TimeDelta::minutes(1));
+        for _ in 0..5 {
+            world
+                .providers
+                .processor
+                .deposits
+                .then(Reply::Refused(code));
+        }
+        for _ in 0..10 {
+            world.housekeeper().run_once().await.unwrap();
+            world.work().await;
+            world.clock.advance(TimeDelta::hours(2));
+        }
+        let renewals = world.calls("authorize_deposit") - 1;
+        assert_eq!(renewals, tries, "{code}");
+        let after = world.read(order.id).await;
+        assert!(after.needs(AttentionReason::DepositFailed));
+        assert_eq!(after.lifecycle(), Lifecycle::DocumentsPending);
+    }
+}
+
+#[tokio::test]
+async fn a_renewal_in_doubt_is_let_go_when_the_checkout_ends() {
+    let world = World::new().await;
+    let order = world.order("a@example.com").await;
+    world.advance(&order, Lifecycle::DocumentsPending).await;
+    world
+        .clock
+        .advance(TimeDelta::days(6) + TimeDelta::hours(1));
+    let renewed = authorization(&world, "pi_2");
+    let processor = &world.providers.processor;
+    processor.deposits.then(Reply::Lost(renewed));
+    world.housekeeper().run_once().await.unwrap();
+    world.work().await;
+    cancel(&world, order.id).await;
+    world.clock.advance(TimeDelta::minutes(1));
+    world.work().await;
+    world.assert_idle().await;
+    let holds = world.holds(order.id).await;
+    assert_eq!(holds, [HoldState::Released, HoldState::Released]);
+}
+
+#[tokio::test]
+async fn what_was_bought_stays_paid_when_the_goods_come_back_and_nothing_is_refunded_twice() {
+    let world = World::new().await;
+    let order = world.order("a@example.com").await;
+    world.advance(&order, Lifecycle::Returned).await;
+    world.work().await;
+    let rows = world.rows(order.id).await;
+    let refunds: Vec<_> = rows
+        .iter()
+        .filter(|row| matches!(row.thing, Thing::Refund { .. }))
+        .collect();
+    let after = world.read(order.id).await;
+    let deposit = after.quote.unwrap().deposit;
+    assert_eq!(refunds.len(), 1);
+    assert_eq!(refunds.first().map(|row| row.amount), Some(deposit));
+    world
+        .ask(order.id, lessor_domain::checkout::Effect::RefundDeposit)
+        .await;
+    world.work().await;
+    assert_eq!(world.calls("refund"), 1, "what is paid back is not owed");
 }
 
 #[tokio::test]

@@ -196,10 +196,7 @@ async fn returned_goods_end_the_subscription_and_give_the_deposit_back() {
     );
     assert!(returned.return_.initiated_at.is_some() && returned.return_.completed_at.is_some());
     assert_eq!(
-        (
-            world.calls("cancel_subscription"),
-            world.calls("refund_deposit")
-        ),
+        (world.calls("cancel_subscription"), world.calls("refund")),
         (1, 1)
     );
     world.assert_idle().await;

@@ -7,6 +7,7 @@
     reason = "a test that cannot go on says where it stopped"
 )]
 
+mod billing;
 mod catalog;
 mod deposits;
 mod journey;

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use lessor_domain::access::{Access, Mode, Permissions};
 use lessor_domain::catalog::{Inventory, Product, ProductSource, ProductType, ProductVariant};
-use lessor_domain::checkout::{Checkout, Lifecycle};
+use lessor_domain::checkout::{Checkout, Effect, Lifecycle};
 use lessor_domain::customer::Profile;
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId, IdRef};
+use lessor_domain::ledger::{Entry, HoldState};
 use lessor_domain::organization::Organization;
 use lessor_domain::ports::{
-    Clock, Database, InsertedCustomer, JobFilter, NewCustomer, Timer, UnitOfWork,
+    Clock, Database, IdGenerator, InsertedCustomer, JobFilter, JobSubject, NewCustomer, NewJob,
+    Timer, UnitOfWork,
 };
 use lessor_domain::services::checkouts::{
     CreateCheckout, CustomerInput, VariantRef, create_checkout,
@@ -18,10 +20,10 @@ use lessor_domain::services::checkouts::{
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
 use lessor_domain::services::{Context, Error, catalog, variants};
 use lessor_domain::testing::{
-    FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase, SequenceIds,
+    FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase, NeverTimer, SequenceIds,
 };
 use lessor_domain::workers::housekeeping::{Housekeeper, Policy};
-use lessor_domain::workers::jobs::{Deliverer, JOB_LEASE, NoProbe};
+use lessor_domain::workers::jobs::{Deliverer, JOB_LEASE, NoProbe, SETTLED};
 use lessor_domain::workers::sandbox::Sandbox;
 
 struct NoTimer;
@@ -160,7 +162,9 @@ impl World {
             clock: self.clock.clone(),
             ids: self.ids.clone(),
             entropy: self.entropy.clone(),
+            timer: Arc::new(NeverTimer),
             lease: JOB_LEASE,
+            settled: SETTLED,
             probe: Arc::new(NoProbe),
         }
     }
@@ -240,6 +244,37 @@ impl World {
             .await
             .unwrap()
             .unwrap()
+    }
+
+    /// What was made at the processor for the checkout.
+    pub(crate) async fn rows(&self, id: CheckoutPubId) -> Vec<Entry> {
+        let mut view = self.database.read().await.unwrap();
+        view.ledger().of(id).await.unwrap()
+    }
+
+    /// How far the checkout's authorizations are.
+    pub(crate) async fn holds(&self, id: CheckoutPubId) -> Vec<HoldState> {
+        let rows = self.rows(id).await;
+        rows.iter().filter_map(Entry::hold_state).collect()
+    }
+
+    /// Somebody asks for the work.
+    pub(crate) async fn ask(&self, id: CheckoutPubId, effect: Effect) {
+        let now = self.clock.now();
+        let job = NewJob {
+            id: self.ids.next(),
+            effect,
+            subject: JobSubject::Checkout(id),
+            organization_id: self.organization.id,
+            mode: Mode::Sandbox,
+            created_at: now,
+            available_at: now,
+            is_held: false,
+            units: None,
+        };
+        let mut uow = self.begin().await;
+        uow.outbox().push(&[job]).await.unwrap();
+        uow.commit().await.unwrap();
     }
 
     pub(crate) async fn set_stock(&self, quantity: i64) {

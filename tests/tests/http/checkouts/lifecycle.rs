@@ -106,6 +106,7 @@ const NEXT: [(&str, &[&str]); 15] = [
             "captureFailed",
             "depositPending",
             "cancelled",
+            "expired",
         ],
     ),
     (

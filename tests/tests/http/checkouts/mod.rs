@@ -1,9 +1,11 @@
 //! `/v1/checkouts`.
 
+pub(crate) mod attention;
 mod create;
 mod fulfilment;
 mod lifecycle;
 mod outcomes;
+mod payments;
 mod records;
 mod tracking;
 mod waitlists;

@@ -84,7 +84,7 @@ async fn a_lease_whose_payments_fail_later_is_active_first() {
         (&lease["lifecycle"], &lease["recurringPaymentStatus"]),
         (&json!("leaseActive"), &json!("active"))
     );
-    assert_eq!(lease["progress"]["needsAttention"], false);
+    assert_eq!(lease["progress"]["attention"], json!([]));
 }
 
 /// What the outbox carried out is gone from it: nothing is left pending or dead.

@@ -24,7 +24,8 @@ const ALWAYS: [&str; 13] = [
     "recurringPaymentStatus",
     "updatedAt",
 ];
-const PROGRESS: [&str; 10] = [
+const PROGRESS: [&str; 11] = [
+    "attention",
     "canGoBack",
     "isFailed",
     "isTerminal",

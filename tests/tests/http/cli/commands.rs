@@ -333,6 +333,8 @@ fn every_command_helps() {
         "terms",
         "product",
         "outbox",
+        "inbox",
+        "reconcile",
         "pickup-location",
         "config",
     ] {

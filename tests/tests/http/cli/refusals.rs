@@ -36,6 +36,11 @@ async fn wrong_input_is_refused_with_a_word_and_writes_nothing() {
         (with(&create, &[&long]), "255"),
         (with(&create, &["a\u{1}b"]), "control"),
         (with(&create, &["x", "--currency", "XXY"]), "XXY"),
+        (
+            with(&create, &["x", "--currency", "KWD"]),
+            "KWD has a smallest unit that payment processors cannot charge",
+        ),
+        (with(&create, &["x", "--currency", "BHD"]), "BHD"),
         (with(&create, &["x", "--discount", "101"]), "100"),
         (with(&create, &["x", "--discount", "1e400"]), "1e400"),
         (with(&create, &["x", "--service-area", "US-ZZ"]), "ZZ"),

@@ -39,6 +39,15 @@ fn shown<'a>(scope: Scope, filter: &'a CheckoutFilter) -> Query<'a> {
     if let Some(reason) = filter.waitlist_reason {
         query = query.filter(checkout_waits::reason.eq(reason.as_str()));
     }
+    if let Some(needs) = filter.needs_attention {
+        // As the partial index says it.
+        let condition = if needs {
+            "checkouts.attention <> '[]'"
+        } else {
+            "checkouts.attention = '[]'"
+        };
+        query = query.filter(sql::<Bool>(condition));
+    }
     if let Some(order) = &filter.external_order_id {
         query = query.filter(checkouts::external_order_id.eq(order.as_str()));
     }

@@ -1,7 +1,6 @@
 //! The store of checkouts.
 
 mod history;
-mod invoices;
 mod list;
 mod queues;
 mod rows;
@@ -12,7 +11,7 @@ use diesel::dsl::{exists, not, select};
 use diesel::prelude::*;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
-use lessor_domain::checkout::{Checkout, InvoiceNews, Lifecycle, Tracking, Transition};
+use lessor_domain::checkout::{AttentionReason, Checkout, Lifecycle, Tracking, Transition};
 use lessor_domain::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
 };
@@ -26,9 +25,7 @@ use uuid::Uuid;
 
 use super::PgUnitOfWork;
 use super::error::store_error;
-use super::schema::{
-    checkout_applications, checkout_billing, checkout_deposits, checkout_shipments, checkouts,
-};
+use super::schema::{checkout_applications, checkout_shipments, checkouts};
 
 /// An id that no checkout has.
 const MISSING: StoreError = StoreError::Missing("checkout");
@@ -177,38 +174,6 @@ impl CheckoutStore for PgUnitOfWork {
         has_external_order(self.connection()?, scope, id).await
     }
 
-    async fn find_by_payment_intent(
-        &mut self,
-        mode: Mode,
-        id: &str,
-    ) -> Result<Option<CheckoutPubId>, StoreError> {
-        checkout_deposits::table
-            .filter(checkout_deposits::mode.eq(mode.as_str()))
-            .filter(checkout_deposits::payment_intent_id.eq(id))
-            .select(checkout_deposits::checkout_id)
-            .first(self.connection()?)
-            .await
-            .optional()
-            .map(|found| found.map(CheckoutPubId::from_uuid))
-            .map_err(store_error)
-    }
-
-    async fn find_by_subscription(
-        &mut self,
-        mode: Mode,
-        id: &str,
-    ) -> Result<Option<CheckoutPubId>, StoreError> {
-        checkout_billing::table
-            .filter(checkout_billing::mode.eq(mode.as_str()))
-            .filter(checkout_billing::subscription_id.eq(id))
-            .select(checkout_billing::checkout_id)
-            .first(self.connection()?)
-            .await
-            .optional()
-            .map(|found| found.map(CheckoutPubId::from_uuid))
-            .map_err(store_error)
-    }
-
     async fn find_by_tracking(
         &mut self,
         tracking: &Tracking,
@@ -311,19 +276,6 @@ impl CheckoutStore for PgUnitOfWork {
         .await
     }
 
-    async fn invoices(&mut self, id: CheckoutPubId) -> Result<Vec<InvoiceNews>, StoreError> {
-        invoices::of(self.connection()?, id).await
-    }
-
-    async fn put_invoice(
-        &mut self,
-        id: CheckoutPubId,
-        news: &InvoiceNews,
-    ) -> Result<(), StoreError> {
-        let organization = self.organization_of(id).await?;
-        invoices::put(self.connection()?, (organization, id.as_uuid()), news).await
-    }
-
     async fn history(&mut self, id: CheckoutPubId) -> Result<Vec<Stamped>, StoreError> {
         history::of(self.connection()?, id).await
     }
@@ -358,9 +310,10 @@ impl CheckoutStore for PgUnitOfWork {
     async fn lapsing_before(
         &mut self,
         before: Timestamp,
+        after: Option<CheckoutPubId>,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
-        queues::lapsing_before(self.connection()?, before, limit).await
+        queues::lapsing_before(self.connection()?, before, after, limit).await
     }
 
     async fn leases_ended_before(
@@ -369,6 +322,26 @@ impl CheckoutStore for PgUnitOfWork {
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
         queues::leases_ended_before(self.connection()?, day, limit).await
+    }
+
+    async fn unbilled_since(
+        &mut self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<CheckoutPubId>, StoreError> {
+        queues::unbilled_since(self.connection()?, before, limit).await
+    }
+
+    async fn silent_since(
+        &mut self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<CheckoutPubId>, StoreError> {
+        queues::silent_since(self.connection()?, before, limit).await
+    }
+
+    async fn attention(&mut self) -> Result<Vec<(AttentionReason, u64)>, StoreError> {
+        queues::attention(self.connection()?).await
     }
 
     async fn billed(

@@ -3,20 +3,31 @@
 
 use std::collections::HashMap;
 
-use diesel::dsl::sql;
+use diesel::dsl::{not, sql};
+use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Bool, Nullable, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
-use lessor_domain::checkout::Checkout;
+use lessor_domain::checkout::{AttentionReason, Checkout};
 use lessor_domain::ids::{CheckoutPubId, OrganizationId, ProductVariantPubId};
 use lessor_domain::ports::StoreError;
 use lessor_domain::time::{Day, Timestamp};
 use uuid::Uuid;
 
 use super::{ids, rows};
+use crate::postgres::decode::Place;
 use crate::postgres::error::store_error;
-use crate::postgres::schema::{checkout_billing, checkout_deposits, checkouts};
+use crate::postgres::schema::{
+    checkout_applications, checkout_billing, checkout_deposits, checkout_shipments, checkouts,
+};
+
+/// Whether nobody was told to look at the checkout for the reason.
+fn is_untold(reason: AttentionReason) -> SqlLiteral<Bool> {
+    sql(&format!(
+        "NOT checkouts.attention @> '[{{\"reason\": \"{reason}\"}}]'"
+    ))
+}
 
 /// Those that wait for the variant's stock, locked, in the order of the queue.
 pub(super) async fn lock_waiting_for_stock(
@@ -85,16 +96,21 @@ pub(super) async fn waiting_for_location(
     query.load(connection).await.map(ids).map_err(store_error)
 }
 
-/// Those that nobody touched since.
+/// Those that expire and that their customers left alone since.
 pub(super) async fn untouched_since(
     connection: &mut AsyncPgConnection,
     before: Timestamp,
     limit: u32,
 ) -> Result<Vec<CheckoutPubId>, StoreError> {
+    let of_checkout = checkout_applications::organization_id
+        .eq(checkouts::organization_id)
+        .and(checkout_applications::checkout_id.eq(checkouts::id));
     checkouts::table
+        .inner_join(checkout_applications::table.on(of_checkout))
         .filter(checkouts::expires)
-        .filter(checkouts::updated_at.lt(before))
-        .order((checkouts::updated_at, checkouts::id))
+        .filter(checkouts::acted_at.lt(before))
+        .filter(checkout_applications::signed_at.is_null())
+        .order((checkouts::acted_at, checkouts::id))
         .limit(i64::from(limit))
         .select(checkouts::id)
         .load(connection)
@@ -107,32 +123,36 @@ pub(super) async fn untouched_since(
 pub(super) async fn lapsing_before(
     connection: &mut AsyncPgConnection,
     before: Timestamp,
+    after: Option<CheckoutPubId>,
     limit: u32,
 ) -> Result<Vec<CheckoutPubId>, StoreError> {
-    checkout_deposits::table
+    let mut query = checkout_deposits::table
         .filter(checkout_deposits::lapses)
         .filter(checkout_deposits::hold_expires_at.lt(before))
-        .order((
-            checkout_deposits::hold_expires_at,
-            checkout_deposits::checkout_id,
-        ))
+        .order(checkout_deposits::checkout_id)
         .limit(i64::from(limit))
         .select(checkout_deposits::checkout_id)
-        .load(connection)
-        .await
-        .map(ids)
-        .map_err(store_error)
+        .into_boxed();
+    if let Some(after) = after {
+        query = query.filter(checkout_deposits::checkout_id.gt(after.as_uuid()));
+    }
+    query.load(connection).await.map(ids).map_err(store_error)
 }
 
-/// Active leases whose last day has passed.
+/// Active leases whose last day has passed and whose months are all paid.
 pub(super) async fn leases_ended_before(
     connection: &mut AsyncPgConnection,
     day: Day,
     limit: u32,
 ) -> Result<Vec<CheckoutPubId>, StoreError> {
+    let of_checkout = checkout_billing::organization_id
+        .eq(checkouts::organization_id)
+        .and(checkout_billing::checkout_id.eq(checkouts::id));
     checkouts::table
+        .inner_join(checkout_billing::table.on(of_checkout))
         .filter(sql::<Bool>("lifecycle = 'leaseActive'"))
         .filter(checkouts::lease_end.lt(day))
+        .filter(sql::<Bool>("paid_cycles >= coalesce(term_in_months, 0)"))
         .order((checkouts::lease_end, checkouts::id))
         .limit(i64::from(limit))
         .select(checkouts::id)
@@ -140,6 +160,94 @@ pub(super) async fn leases_ended_before(
         .await
         .map(ids)
         .map_err(store_error)
+}
+
+/// Those whose subscription was asked for, and is not there.
+pub(super) async fn unbilled_since(
+    connection: &mut AsyncPgConnection,
+    before: Timestamp,
+    limit: u32,
+) -> Result<Vec<CheckoutPubId>, StoreError> {
+    let of_checkout = checkout_billing::organization_id
+        .eq(checkouts::organization_id)
+        .and(checkout_billing::checkout_id.eq(checkouts::id));
+    checkout_billing::table
+        .inner_join(checkouts::table.on(of_checkout))
+        .filter(sql::<Bool>("checkout_billing.state = 'requested'"))
+        .filter(checkout_billing::requested_at.lt(before))
+        .filter(not(checkouts::is_ended))
+        .filter(is_untold(AttentionReason::NotBilled))
+        .order((
+            checkout_billing::requested_at,
+            checkout_billing::checkout_id,
+        ))
+        .limit(i64::from(limit))
+        .select(checkout_billing::checkout_id)
+        .load(connection)
+        .await
+        .map(ids)
+        .map_err(store_error)
+}
+
+/// Tracked shipments under way of which the carrier said nothing since.
+pub(super) async fn silent_since(
+    connection: &mut AsyncPgConnection,
+    before: Timestamp,
+    limit: u32,
+) -> Result<Vec<CheckoutPubId>, StoreError> {
+    let of_checkout = checkout_shipments::organization_id
+        .eq(checkouts::organization_id)
+        .and(checkout_shipments::checkout_id.eq(checkouts::id));
+    checkout_shipments::table
+        .inner_join(checkouts::table.on(of_checkout))
+        .filter(checkout_shipments::is_under_way)
+        .filter(checkout_shipments::tracking_number.is_not_null())
+        .filter(checkout_shipments::delivered_at.is_null())
+        .filter(checkout_shipments::heard_at.lt(before))
+        .filter(sql::<Bool>("checkouts.lifecycle = 'shipped'"))
+        .filter(is_untold(AttentionReason::DeliveryOverdue))
+        .order((
+            checkout_shipments::heard_at,
+            checkout_shipments::checkout_id,
+        ))
+        .limit(i64::from(limit))
+        .select(checkout_shipments::checkout_id)
+        .load(connection)
+        .await
+        .map(ids)
+        .map_err(store_error)
+}
+
+#[derive(QueryableByName)]
+struct Counted {
+    #[diesel(sql_type = Text)]
+    reason: String,
+    #[diesel(sql_type = BigInt)]
+    count: i64,
+}
+
+/// How many a person must look at, by reason.
+pub(super) async fn attention(
+    connection: &mut AsyncPgConnection,
+) -> Result<Vec<(AttentionReason, u64)>, StoreError> {
+    let counted: Vec<Counted> = diesel::sql_query(
+        "SELECT shown ->> 'reason' AS reason, count(*) AS count
+        FROM checkouts, jsonb_array_elements(attention) AS shown
+        WHERE attention <> '[]' GROUP BY 1",
+    )
+    .load(connection)
+    .await
+    .map_err(store_error)?;
+    let mut counts = counted
+        .into_iter()
+        .map(|Counted { reason, count }| {
+            let at = Place::new("checkouts", &reason);
+            let reason = at.parse("attention", &reason)?;
+            Ok((reason, u64::try_from(count).unwrap_or_default()))
+        })
+        .collect::<Result<Vec<_>, StoreError>>()?;
+    counts.sort_unstable();
+    Ok(counts)
 }
 
 /// Those whose subscription was asked for.

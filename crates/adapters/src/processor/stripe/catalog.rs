@@ -10,11 +10,9 @@ use super::amount;
 use super::client::Client;
 use super::error::{CallError, done, settle};
 use super::ids::{self, Ids};
+use super::lists;
 use super::once::{self, Work, subkey};
-use super::wire::{Metadata, Page, Price, Reference};
-
-/// Prices of a product that are looked through; a variant has one for each term.
-const MOST_PRICES: usize = 1_000;
+use super::wire::{Metadata, Price, Reference};
 
 #[derive(Serialize)]
 struct ProductParams<'a> {
@@ -34,19 +32,17 @@ struct PriceParams<'a> {
     currency: String,
     unit_amount: i64,
     recurring: RecurringParams,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lookup_key: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    transfer_lookup_key: Option<bool>,
+    lookup_key: &'a str,
+    transfer_lookup_key: bool,
     metadata: Metadata,
 }
 
 #[derive(Serialize)]
-struct RecurringParams {
+pub(super) struct RecurringParams {
     interval: &'static str,
 }
 
-const MONTHLY: RecurringParams = RecurringParams { interval: "month" };
+pub(super) const MONTHLY: RecurringParams = RecurringParams { interval: "month" };
 
 #[derive(Serialize)]
 struct PricesOf<'a> {
@@ -54,9 +50,6 @@ struct PricesOf<'a> {
     active: bool,
     #[serde(rename = "type")]
     kind: &'static str,
-    limit: u8,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    starting_after: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -156,7 +149,7 @@ pub(super) async fn push_variant(
                     product: &variant.product.id,
                     monthly: *monthly,
                     units,
-                    lookup_key: Some(&name),
+                    lookup_key: &name,
                     ids: Ids::default()
                         .organization(variant.product.organization)
                         .variant(&variant.product.id),
@@ -166,7 +159,7 @@ pub(super) async fn push_variant(
         };
         kept.push(price);
     }
-    // Only those that have a name of ours: others belong to subscriptions.
+    // Only those that have a name of ours: others are somebody else's.
     let retired = known
         .iter()
         .filter(|price| price.lookup_key.is_some() && !kept.contains(&price.id));
@@ -179,74 +172,32 @@ pub(super) async fn push_variant(
     Ok(Answer::Done(()))
 }
 
-/// What a subscription is priced by.
-pub(super) struct Priced<'a> {
-    pub(super) product: &'a str,
-    /// The product's name, should it not be known yet.
-    pub(super) name: &'a str,
-    pub(super) monthly: Money,
-    /// Our ids, for what has to be made.
-    pub(super) ids: Ids,
-}
-
-/// A monthly price of this amount: one that is there, or else a new one.
-pub(super) async fn price_for(
+/// Makes the product that a lease is billed on, or offers the one that is there again.
+///
+/// It is the lease's own: the processor takes no new subscription on a product that somebody
+/// archived, and what is leased may well leave the catalog before it is billed.
+pub(super) async fn make_lease_product(
     client: &Client,
     call: &Call,
-    wanted: Priced<'_>,
-) -> Result<Answer<Price>, Doubt> {
-    let known = prices_of(client, call, wanted.product).await?;
-    if let Some(price) = known
-        .into_iter()
-        .find(|price| is_monthly(price, wanted.monthly))
-    {
-        return Ok(Answer::Done(price));
-    }
-    let Some(units) = amount::to_processor(wanted.monthly) else {
-        return Ok(Answer::Refused(unchargeable(wanted.monthly)));
-    };
-    let price = NewPrice {
-        product: wanted.product,
-        monthly: wanted.monthly,
-        units,
-        lookup_key: None,
-        ids: wanted.ids.clone(),
-    };
-    let key = subkey(&call.idempotency_key, "price");
-    let made = match create_price(client, call, &key, &price).await {
-        Err(CallError::Api(error)) if error.is_missing() => {
-            // The variant was not made known yet.
-            done!(name_product(client, call, &wanted).await?);
-            create_price(client, call, &subkey(&key, "again"), &price).await
-        }
-        other => other,
-    };
-    settle(made)
-}
-
-/// Makes the product of a subscription known by its name alone; the rest follows
-/// when the variant is.
-async fn name_product(
-    client: &Client,
-    call: &Call,
-    wanted: &Priced<'_>,
+    id: &str,
+    name: &str,
+    ids: Ids,
 ) -> Result<Answer<()>, Doubt> {
     let params = ProductParams {
-        id: Some(wanted.product),
-        name: wanted.name,
+        id: Some(id),
+        name,
         description: None,
         active: true,
-        metadata: wanted.ids.clone().metadata(),
+        metadata: ids.metadata(),
     };
-    // One that is there meanwhile keeps what it has.
-    make_product(client, call, &params, &()).await
+    make_product(client, call, &params, &Activity { active: true }).await
 }
 
 struct NewPrice<'a> {
     product: &'a str,
     monthly: Money,
     units: i64,
-    lookup_key: Option<&'a str>,
+    lookup_key: &'a str,
     ids: Ids,
 }
 
@@ -262,7 +213,7 @@ async fn create_price(
         unit_amount: wanted.units,
         recurring: MONTHLY,
         lookup_key: wanted.lookup_key,
-        transfer_lookup_key: wanted.lookup_key.map(|_| true),
+        transfer_lookup_key: true,
         metadata: wanted.ids.clone().work(key).metadata(),
     };
     let work = Work {
@@ -282,22 +233,12 @@ async fn create_price(
 
 /// The product's active recurring prices.
 async fn prices_of(client: &Client, call: &Call, product: &str) -> Result<Vec<Price>, CallError> {
-    let mut prices: Vec<Price> = Vec::new();
-    loop {
-        let query = PricesOf {
-            product,
-            active: true,
-            kind: "recurring",
-            limit: 100,
-            starting_after: prices.last().map(|price| price.id.clone()),
-        };
-        let page: Page<Price> = client.get(call.mode, &["prices"], &query).await?;
-        let more = page.has_more && !page.data.is_empty();
-        prices.extend(page.data);
-        if !more || prices.len() >= MOST_PRICES {
-            return Ok(prices);
-        }
-    }
+    let query = PricesOf {
+        product,
+        active: true,
+        kind: "recurring",
+    };
+    lists::all(client, call.mode, &["prices"], &query).await
 }
 
 fn is_monthly(price: &Price, amount: Money) -> bool {

@@ -1,4 +1,4 @@
-//! One HTTP client for every call: keys, version, time limits, retries, errors.
+//! One client for every call: keys, retries, errors.
 
 use std::error::Error;
 use std::fmt;
@@ -8,10 +8,8 @@ use std::time::Duration;
 use chrono::DateTime;
 use lessor_domain::access::Mode;
 use lessor_domain::cause::{Cause, chain};
-use reqwest::header::{
-    AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderValue, RETRY_AFTER, USER_AGENT,
-};
-use reqwest::{Method, Url, redirect};
+use reqwest::Url;
+use reqwest::header::{DATE, HeaderValue, RETRY_AFTER};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
@@ -19,6 +17,7 @@ use sha2::{Digest, Sha256};
 use super::error::{ApiError, CallError};
 use super::form;
 use super::retry::{Outcome, Pacing, RetryPolicy};
+use super::transport::{Http, REPLAYED, REQUEST_ID, Received, SHOULD_RETRY, Sent, Transport};
 
 /// The version of the API that requests are written for and answers are read as.
 pub const API_VERSION: &str = "2026-10-28.endive";
@@ -110,10 +109,10 @@ pub enum SetupError {
 /// The client. Clones share its connections.
 #[derive(Clone)]
 pub(super) struct Client {
-    http: reqwest::Client,
+    transport: Arc<dyn Transport>,
     base: Url,
-    live: Option<HeaderValue>,
-    sandbox: Option<HeaderValue>,
+    live: Option<String>,
+    sandbox: Option<String>,
     retry: RetryPolicy,
     pacing: Arc<dyn Pacing>,
 }
@@ -128,7 +127,7 @@ impl fmt::Debug for Client {
 
 struct Request<'a> {
     mode: Mode,
-    method: Method,
+    method: &'static str,
     url: Url,
     body: Option<String>,
     key: Option<&'a str>,
@@ -142,32 +141,28 @@ struct Reply {
 }
 
 impl Client {
-    /// Sets the client up.
+    /// Sets the client up, over HTTP.
     ///
     /// # Errors
     /// [`SetupError`] when the settings cannot be.
     pub(super) fn new(settings: &Settings, pacing: Arc<dyn Pacing>) -> Result<Self, SetupError> {
-        let base = Url::parse(&settings.base_url)
-            .ok()
-            .filter(|url| matches!(url.scheme(), "http" | "https") && !url.cannot_be_a_base())
-            .ok_or_else(|| SetupError::Url(settings.base_url.clone()))?;
-        let mut headers = HeaderMap::new();
-        headers.insert("Stripe-Version", HeaderValue::from_static(API_VERSION));
-        headers.insert(
-            USER_AGENT,
-            HeaderValue::from_static(concat!("lessor/", env!("CARGO_PKG_VERSION"))),
-        );
-        let mut builder = reqwest::Client::builder()
-            .default_headers(headers)
-            .redirect(redirect::Policy::none())
-            .connect_timeout(settings.timeouts.connect)
-            .timeout(settings.timeouts.total);
-        if is_loopback(&base) {
-            builder = builder.no_proxy();
-        }
+        let base = base(settings)?;
+        let transport = Arc::new(Http::new(base, settings.timeouts)?);
+        Self::over(transport, settings, pacing)
+    }
+
+    /// Sets the client up, over a transport of one's own.
+    ///
+    /// # Errors
+    /// [`SetupError`] when the settings cannot be.
+    pub(super) fn over(
+        transport: Arc<dyn Transport>,
+        settings: &Settings,
+        pacing: Arc<dyn Pacing>,
+    ) -> Result<Self, SetupError> {
         Ok(Self {
-            http: builder.build()?,
-            base,
+            transport,
+            base: base(settings)?,
             live: bearer(settings.live_key.as_ref(), Mode::Live)?,
             sandbox: bearer(settings.sandbox_key.as_ref(), Mode::Sandbox)?,
             retry: settings.retry,
@@ -191,7 +186,7 @@ impl Client {
         url.set_query((!query.is_empty()).then_some(query.as_str()));
         self.send(Request {
             mode,
-            method: Method::GET,
+            method: "GET",
             url,
             body: None,
             key: None,
@@ -214,7 +209,7 @@ impl Client {
         let body = form::encode(params).map_err(unmade)?;
         self.send(Request {
             mode,
-            method: Method::POST,
+            method: "POST",
             url: self.url(path)?,
             body: Some(body),
             key: Some(key),
@@ -238,7 +233,7 @@ impl Client {
         url.set_query((!query.is_empty()).then_some(query.as_str()));
         self.send(Request {
             mode,
-            method: Method::DELETE,
+            method: "DELETE",
             url,
             body: None,
             key: None,
@@ -314,33 +309,31 @@ impl Client {
             Mode::Sandbox => &self.sandbox,
         };
         let secret = secret.as_ref().ok_or(CallError::NoKey(request.mode))?;
-        let mut builder = self
-            .http
-            .request(request.method.clone(), request.url.clone())
-            .header(AUTHORIZATION, secret);
-        if let Some(body) = &request.body {
-            builder = builder
-                .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
-                .body(body.clone());
-        }
-        if let Some(key) = request.key {
-            builder = builder.header("Idempotency-Key", header_key(key));
-        }
-        let response = builder.send().await.map_err(transport)?;
-        let status = response.status().as_u16();
-        let outcome = Outcome {
-            status: Some(status),
-            should_retry: flag(response.headers(), "Stripe-Should-Retry"),
-            retry_after: retry_after(response.headers()),
-            replayed: flag(response.headers(), "Idempotent-Replayed") == Some(true),
+        let sent = Sent {
+            method: request.method,
+            target: match request.url.query() {
+                Some(query) => format!("{}?{query}", request.url.path()),
+                None => request.url.path().to_owned(),
+            },
+            authorization: secret.clone(),
+            idempotency_key: request.key.map(header_key),
+            body: request.body.clone(),
         };
-        let request_id = text(response.headers(), "Request-Id").map(ToOwned::to_owned);
-        let body = response.bytes().await.map_err(transport)?.to_vec();
+        let received = self
+            .transport
+            .send(sent)
+            .await
+            .map_err(CallError::Transport)?;
         Ok(Reply {
-            outcome,
-            status,
-            request_id,
-            body,
+            outcome: Outcome {
+                status: Some(received.status),
+                should_retry: flag(&received, SHOULD_RETRY),
+                retry_after: retry_after(&received),
+                replayed: flag(&received, REPLAYED) == Some(true),
+            },
+            status: received.status,
+            request_id: received.header(REQUEST_ID).map(ToOwned::to_owned),
+            body: received.body,
         })
     }
 }
@@ -360,7 +353,15 @@ impl Reply {
     }
 }
 
-fn bearer(secret: Option<&ApiSecret>, mode: Mode) -> Result<Option<HeaderValue>, SetupError> {
+/// The base URL, which is one of HTTP.
+fn base(settings: &Settings) -> Result<Url, SetupError> {
+    Url::parse(&settings.base_url)
+        .ok()
+        .filter(|url| matches!(url.scheme(), "http" | "https") && !url.cannot_be_a_base())
+        .ok_or_else(|| SetupError::Url(settings.base_url.clone()))
+}
+
+fn bearer(secret: Option<&ApiSecret>, mode: Mode) -> Result<Option<String>, SetupError> {
     secret
         .map(|ApiSecret(key)| {
             let other = match mode {
@@ -370,22 +371,13 @@ fn bearer(secret: Option<&ApiSecret>, mode: Mode) -> Result<Option<HeaderValue>,
             if key.contains(other) {
                 tracing::warn!(%mode, "the processor's key looks like one of the other mode");
             }
-            let mut value = HeaderValue::from_str(&format!("Bearer {key}"))
-                .map_err(|_| SetupError::Key(mode))?;
-            value.set_sensitive(true);
-            Ok(value)
+            let value = format!("Bearer {key}");
+            match HeaderValue::from_str(&value) {
+                Ok(_) => Ok(value),
+                Err(_) => Err(SetupError::Key(mode)),
+            }
         })
         .transpose()
-}
-
-fn is_loopback(url: &Url) -> bool {
-    // IPv6 addresses come in brackets.
-    let host = url.host_str().unwrap_or_default();
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost"
-        || host
-            .parse::<std::net::IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
 }
 
 fn is_path_part(part: &str) -> bool {
@@ -407,28 +399,19 @@ fn header_key(key: &str) -> String {
     }
 }
 
-fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
-}
-
-fn flag(headers: &HeaderMap, name: &str) -> Option<bool> {
-    text(headers, name).and_then(|value| value.parse().ok())
+fn flag(received: &Received, name: &str) -> Option<bool> {
+    received.header(name).and_then(|value| value.parse().ok())
 }
 
 /// Seconds, or a date, which counts from the answer's own.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let value = text(headers, RETRY_AFTER.as_str())?;
+fn retry_after(received: &Received) -> Option<Duration> {
+    let value = received.header(RETRY_AFTER.as_str())?;
     if let Ok(seconds) = value.parse() {
         return Some(Duration::from_secs(seconds));
     }
     let until = DateTime::parse_from_rfc2822(value).ok()?;
-    let sent = DateTime::parse_from_rfc2822(text(headers, DATE.as_str())?).ok()?;
+    let sent = DateTime::parse_from_rfc2822(received.header(DATE.as_str())?).ok()?;
     Some((until - sent).to_std().unwrap_or(Duration::ZERO))
-}
-
-fn transport(error: reqwest::Error) -> CallError {
-    // The URL is left out: it may carry an e-mail address.
-    CallError::Transport(error.without_url())
 }
 
 fn unmade(error: impl Into<Box<dyn Error + Send + Sync>>) -> CallError {

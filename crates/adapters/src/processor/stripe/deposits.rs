@@ -3,22 +3,25 @@
 use chrono::TimeDelta;
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::Refusal;
-use lessor_domain::ports::{Answer, Authorization, Call, Capture, DepositRequest, Doubt, Voided};
+use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ledger::{Authorization, HoldState};
+use lessor_domain::ports::{
+    Answer, Call, Capture, DepositRequest, Doubt, ProcessorCustomer, Voided,
+};
 use lessor_domain::time::Timestamp;
 use serde::Serialize;
 
 use super::client::Client;
-use super::error::{CallError, done, refusal, settle};
+use super::error::{CallError, done, precise_refusal, refusal, settle};
 use super::ids::{self, Ids};
 use super::once::{self, Work};
 use super::payment_methods::{self, AutomaticMethods, TEST_METHOD};
-use super::wire::{Expandable, IntentStatus, Metadata, Page, PaymentIntent};
-use super::{amount, catalog, customers};
+use super::wire::{Expandable, IntentStatus, Metadata};
+use super::wire_payments::PaymentIntent;
+use super::{amount, catalog, customers, lists};
 
 /// How long an authorization lasts when the processor does not say.
 const USUAL_AUTHORIZATION: TimeDelta = TimeDelta::days(7);
-/// A customer's payments that are looked through, newest first.
-const MOST_INTENTS: usize = 1_000;
 
 #[derive(Serialize)]
 struct IntentParams<'a> {
@@ -44,25 +47,36 @@ struct IntentParams<'a> {
 
 #[derive(Serialize)]
 struct Expand {
-    expand: [&'static str; 1],
+    expand: [&'static str; 2],
 }
 
 /// What is read of a payment along with it.
 const WITH_CHARGE: [&str; 2] = ["latest_charge", "payment_method"];
 const WITH_CAPTURE: Expand = Expand {
-    expand: ["latest_charge.balance_transaction"],
+    expand: ["latest_charge.balance_transaction", "payment_method"],
 };
+/// The same of each payment of a list.
+pub(super) const EACH_WITH_CHARGE: [&str; 2] = ["data.latest_charge", "data.payment_method"];
 
 #[derive(Serialize)]
 struct IntentsOf<'a> {
     customer: &'a str,
-    limit: u8,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    starting_after: Option<String>,
     expand: [&'static str; 2],
 }
 
+impl<'a> IntentsOf<'a> {
+    fn new(customer: &'a str) -> Self {
+        Self {
+            customer,
+            expand: EACH_WITH_CHARGE,
+        }
+    }
+}
+
 /// Authorizes a deposit, in one request that makes the payment and confirms it.
+///
+/// Why a bank declines while the customer is away, it is asked for precisely: whether it may be
+/// asked again hangs on it. To customers who are there the processor's general code is enough.
 pub(super) async fn authorize(
     client: &Client,
     call: &Call,
@@ -100,9 +114,56 @@ pub(super) async fn authorize(
         path: &["payment_intents"],
         params: &params,
     };
-    let made = once::make(client, work, || find(client, call, &customer)).await;
-    let intent = done!(settle(made)?);
-    authorization(&intent)
+    let query = IntentsOf::new(&customer);
+    let find = || {
+        let is_ours =
+            |intent: &PaymentIntent| ids::is_of_work(&intent.metadata, &call.idempotency_key);
+        lists::first(client, call.mode, &["payment_intents"], &query, is_ours)
+    };
+    match once::make(client, work, find).await {
+        Ok(intent) => authorization(&intent, request.off_session),
+        Err(CallError::Api(error)) if request.off_session && error.refusal().is_some() => {
+            Ok(Answer::Refused(error.as_precise_refusal()))
+        }
+        Err(error) => settle(Err(error)),
+    }
+}
+
+/// What became of the deposit; none when there is no such payment.
+pub(super) async fn deposit(
+    client: &Client,
+    mode: Mode,
+    id: &str,
+) -> Result<Option<Authorization>, Doubt> {
+    match read(client, mode, id).await {
+        Ok(intent) => {
+            let state = state_of(&intent)?.unwrap_or(HoldState::Released);
+            Ok(Some(known(&intent, state).map_err(Doubt::failed)?))
+        }
+        Err(CallError::Api(error)) if error.is_missing() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Every authorization that was made for the checkout.
+pub(super) async fn of_checkout(
+    client: &Client,
+    mode: Mode,
+    customer: &ProcessorCustomer,
+    checkout: CheckoutPubId,
+) -> Result<Vec<Authorization>, Doubt> {
+    // Of whom the processor does not know it holds nothing.
+    let Some(customer) = &customer.processor_id else {
+        return Ok(Vec::new());
+    };
+    let query = IntentsOf::new(customer);
+    let intents: Vec<PaymentIntent> =
+        lists::all(client, mode, &["payment_intents"], &query).await?;
+    intents
+        .iter()
+        .filter(|intent| ids::is_of_checkout(&intent.metadata, checkout))
+        .filter_map(|intent| listed(intent).map_err(Doubt::failed).transpose())
+        .collect()
 }
 
 /// Captures the deposit in full.
@@ -160,45 +221,19 @@ async fn finish(
         path: &["payment_intents", id, action],
         params: &WITH_CAPTURE,
     };
-    let made = match once::make(client, work, find).await {
+    match once::make(client, work, find).await {
+        Err(CallError::Api(error)) if error.is_missing() => Ok(Answer::Refused(error.as_refusal())),
         // The state does not allow it: something else may have been first.
-        Err(CallError::Api(error)) if error.is_missing() => {
-            return Ok(Answer::Refused(error.as_refusal()));
+        Err(CallError::Api(error)) if error.status == 400 => {
+            let intent = read(client, call.mode, id).await?;
+            match &intent.status {
+                IntentStatus::Succeeded | IntentStatus::Canceled => Ok(Answer::Done(intent)),
+                // It is becoming something else.
+                IntentStatus::Processing => Err(unexpected(&intent.id, &intent.status)),
+                _ => settle(Err(CallError::Api(error))),
+            }
         }
-        Err(CallError::Api(error)) if error.status == 400 => match find().await? {
-            Some(over) => Ok(over),
-            None => Err(CallError::Api(error)),
-        },
-        other => other,
-    };
-    settle(made)
-}
-
-/// The payment that this work made, among the customer's.
-async fn find(
-    client: &Client,
-    call: &Call,
-    customer: &str,
-) -> Result<Option<PaymentIntent>, CallError> {
-    let mut seen = 0;
-    let mut starting_after = None;
-    loop {
-        let query = IntentsOf {
-            customer,
-            limit: 100,
-            starting_after,
-            expand: ["data.latest_charge", "data.payment_method"],
-        };
-        let page: Page<PaymentIntent> = client.get(call.mode, &["payment_intents"], &query).await?;
-        seen += page.data.len();
-        starting_after = page.data.last().map(|intent| intent.id.clone());
-        let found = page
-            .data
-            .into_iter()
-            .find(|intent| ids::is_of_work(&intent.metadata, &call.idempotency_key));
-        if found.is_some() || !page.has_more || starting_after.is_none() || seen >= MOST_INTENTS {
-            return Ok(found);
-        }
+        other => settle(other),
     }
 }
 
@@ -210,33 +245,83 @@ fn method_of(mode: Mode, request: &DepositRequest) -> Option<&str> {
     }
 }
 
-fn authorization(intent: &PaymentIntent) -> Result<Answer<Authorization>, Doubt> {
+fn authorization(
+    intent: &PaymentIntent,
+    off_session: bool,
+) -> Result<Answer<Authorization>, Doubt> {
     match &intent.status {
-        IntentStatus::RequiresCapture | IntentStatus::Succeeded => {
-            Ok(Answer::Done(Authorization {
-                payment_intent_id: intent.id.clone(),
-                expires_at: expiry(intent)?,
-                method: intent
-                    .payment_method
-                    .as_ref()
-                    .map(payment_methods::from_expandable),
-            }))
-        }
         IntentStatus::RequiresPaymentMethod => {
-            Ok(Answer::Refused(refusal(intent.last_payment_error.as_ref())))
+            let error = intent.last_payment_error.as_ref();
+            Ok(Answer::Refused(if off_session {
+                precise_refusal(error)
+            } else {
+                refusal(error)
+            }))
         }
         IntentStatus::RequiresAction => Ok(Answer::Refused(Refusal {
             code: "authentication_required".to_owned(),
             message: "The bank asks the customer to authenticate, which this payment cannot do."
                 .to_owned(),
         })),
-        IntentStatus::Canceled => Ok(Answer::Refused(gone(intent))),
-        other => Err(unexpected(&intent.id, other)),
+        other => match state_of(intent)? {
+            Some(state) => Ok(Answer::Done(known(intent, state).map_err(Doubt::failed)?)),
+            None => Err(unexpected(&intent.id, other)),
+        },
     }
 }
 
+/// How far the hold is; none when nothing was ever held.
+fn state_of(intent: &PaymentIntent) -> Result<Option<HoldState>, Doubt> {
+    match &intent.status {
+        IntentStatus::RequiresCapture => Ok(Some(HoldState::Held)),
+        IntentStatus::Succeeded => Ok(Some(HoldState::Captured)),
+        IntentStatus::Canceled => Ok(Some(HoldState::Released)),
+        IntentStatus::RequiresPaymentMethod
+        | IntentStatus::RequiresConfirmation
+        | IntentStatus::RequiresAction => Ok(None),
+        other @ (IntentStatus::Processing | IntentStatus::Unknown(_)) => {
+            Err(unexpected(&intent.id, other))
+        }
+    }
+}
+
+/// The hold of a payment; none when nothing was ever held. Else what it holds that is not known
+/// here.
+pub(super) fn listed(intent: &PaymentIntent) -> Result<Option<Authorization>, String> {
+    match state_of(intent).map_err(|doubt| doubt.to_string())? {
+        Some(state) => known(intent, state).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The authorization as the domain knows it; else what it holds that is not known here.
+pub(super) fn known(intent: &PaymentIntent, state: HoldState) -> Result<Authorization, String> {
+    // What was taken may be less than what was held.
+    let units = match state {
+        HoldState::Captured if intent.amount_received > 0 => intent.amount_received,
+        HoldState::Captured | HoldState::Held | HoldState::Released => intent.amount,
+    };
+    let amount = amount::from_processor(units, &intent.currency)
+        .ok_or_else(|| format!("{} is of {units} {}", intent.id, intent.currency))?;
+    let charge = intent.latest_charge.as_ref();
+    Ok(Authorization {
+        payment_intent_id: intent.id.clone(),
+        checkout: ids::ours(&intent.metadata).checkout,
+        amount,
+        state,
+        expires_at: expiry(intent).map_err(|doubt| doubt.to_string())?,
+        charge_id: charge
+            .filter(|_| state == HoldState::Captured)
+            .map(|charge| charge.id().to_owned()),
+        method: intent
+            .payment_method
+            .as_ref()
+            .map(payment_methods::from_expandable),
+    })
+}
+
 /// What the card's network allows, else seven days.
-pub(super) fn expiry(intent: &PaymentIntent) -> Result<Timestamp, Doubt> {
+fn expiry(intent: &PaymentIntent) -> Result<Timestamp, Doubt> {
     let details = intent
         .latest_charge
         .as_ref()

@@ -1,6 +1,8 @@
 //! Messages that the processor sends by itself.
 
 use lessor_domain::access::Mode;
+use lessor_domain::checkout::InvoiceOutcome;
+use lessor_domain::ledger::{Authorization, HoldState};
 use lessor_domain::money::Money;
 use lessor_domain::ports::{InboxMessage, MessageReader, ProcessorEvent, ProcessorFact};
 use lessor_domain::time::Timestamp;
@@ -8,14 +10,13 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::amount;
-use super::deposits::expiry;
 use super::error::refusal;
 use super::identity::result_of;
 use super::ids::ours;
-use super::wire::{
-    Expandable, Metadata, PaymentIntent, Reference, Subscription, VerificationSession,
-};
+use super::wire::{Expandable, Metadata, Reference, VerificationSession};
+use super::wire_billing::{Invoice, Subscription};
+use super::wire_payments::{Dispute, PaymentIntent, Refund};
+use super::{amount, deposits, invoices, refunds, subscriptions};
 
 /// The message is not one that can be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -59,64 +60,13 @@ struct Data<'a> {
 #[derive(Deserialize)]
 struct Charge {
     amount: i64,
-    amount_refunded: i64,
     currency: String,
-    refunded: bool,
     // What was never captured is let go of, which shows as a refund too.
     #[serde(default = "yes")]
     captured: bool,
     payment_intent: Option<Expandable<Reference>>,
     #[serde(default)]
     metadata: Metadata,
-}
-
-#[derive(Deserialize)]
-struct Dispute {
-    id: String,
-    amount: i64,
-    currency: String,
-    status: String,
-    payment_intent: Option<Expandable<Reference>>,
-    #[serde(default)]
-    metadata: Metadata,
-}
-
-#[derive(Deserialize)]
-struct Invoice {
-    id: String,
-    amount_paid: i64,
-    currency: String,
-    #[serde(default)]
-    attempt_count: u32,
-    #[serde(default)]
-    billing_reason: Option<String>,
-    #[serde(default)]
-    parent: Option<InvoiceParent>,
-    // Where older versions of the API keep what `parent` has.
-    #[serde(default)]
-    subscription: Option<Expandable<Reference>>,
-    #[serde(default)]
-    subscription_details: Option<SubscriptionDetails>,
-}
-
-#[derive(Deserialize)]
-struct InvoiceParent {
-    #[serde(default)]
-    subscription_details: Option<SubscriptionDetails>,
-}
-
-#[derive(Deserialize)]
-struct SubscriptionDetails {
-    #[serde(default)]
-    metadata: Option<Metadata>,
-    #[serde(default)]
-    subscription: Option<Expandable<Reference>>,
-}
-
-#[derive(Deserialize)]
-struct EndedSubscription {
-    #[serde(default)]
-    ended_at: Option<i64>,
 }
 
 const fn yes() -> bool {
@@ -199,52 +149,39 @@ fn fact(envelope: &Envelope<'_>, at: Timestamp) -> Result<(ProcessorFact, Metada
         | "payment_intent.canceled"
         | "payment_intent.payment_failed"
         | "payment_intent.succeeded" => payment(envelope)?,
-        "charge.expired" => {
-            let charge: Charge = object(envelope)?;
-            match charge.payment_intent {
-                Some(intent) => {
-                    let fact = ProcessorFact::AuthorizationEnded {
-                        payment_intent_id: intent.id().to_owned(),
-                        lapsed: true,
-                    };
-                    (fact, charge.metadata)
-                }
-                None => unknown(kind),
-            }
-        }
+        "charge.expired" => released(envelope, at)?,
         "charge.refunded" => {
             let charge: Charge = object(envelope)?;
-            let payment_intent_id = charge.payment_intent.as_ref().map(|id| id.id().to_owned());
-            let fact = match payment_intent_id {
-                Some(payment_intent_id) if !charge.captured => ProcessorFact::AuthorizationEnded {
-                    payment_intent_id,
-                    lapsed: false,
-                },
-                payment_intent_id => ProcessorFact::Refunded {
-                    payment_intent_id,
-                    amount: money(envelope, charge.amount_refunded, &charge.currency)?,
-                    full: charge.refunded || charge.amount_refunded >= charge.amount,
-                },
-            };
-            (fact, charge.metadata)
+            // Of money that was taken the refund itself tells.
+            if charge.captured {
+                unknown(kind)
+            } else {
+                released(envelope, at)?
+            }
+        }
+        "charge.refund.updated" | "refund.created" | "refund.failed" | "refund.updated" => {
+            refund(envelope, at)?
         }
         _ if kind.starts_with("charge.dispute.") => {
             let dispute: Dispute = object(envelope)?;
             let fact = ProcessorFact::Disputed {
                 payment_intent_id: dispute.payment_intent.as_ref().map(|id| id.id().to_owned()),
                 amount: money(envelope, dispute.amount, &dispute.currency)?,
-                closed: kind == "charge.dispute.closed",
+                closed: dispute.is_settled(),
                 dispute_id: dispute.id,
                 status: dispute.status,
             };
             (fact, dispute.metadata)
         }
-        "invoice.paid" | "invoice.payment_failed" => invoice(envelope)?,
+        "invoice.marked_uncollectible"
+        | "invoice.paid"
+        | "invoice.payment_failed"
+        | "invoice.voided" => invoice(envelope, at)?,
         "customer.subscription.created"
         | "customer.subscription.updated"
         | "customer.subscription.deleted"
         | "customer.subscription.paused"
-        | "customer.subscription.resumed" => subscription(envelope, at)?,
+        | "customer.subscription.resumed" => subscription(envelope)?,
         _ => unknown(kind),
     })
 }
@@ -263,97 +200,97 @@ fn identity(envelope: &Envelope<'_>) -> Result<(ProcessorFact, Metadata), EventE
     })
 }
 
+/// A deposit moved, or a payment was refused. The payments of invoices are no deposits: they carry
+/// no ids of ours, and their invoices tell of them.
 fn payment(envelope: &Envelope<'_>) -> Result<(ProcessorFact, Metadata), EventError> {
     let intent: PaymentIntent = object(envelope)?;
-    let payment_intent_id = intent.id.clone();
-    let fact = match envelope.kind.as_str() {
-        "payment_intent.amount_capturable_updated" => ProcessorFact::Authorized {
-            payment_intent_id,
-            // Messages carry the charge's id alone; a time without it would be a guess.
-            expires_at: match intent.latest_charge.as_ref().and_then(Expandable::object) {
-                Some(_) => expiry(&intent).ok(),
-                None => None,
-            },
-        },
-        "payment_intent.canceled" => ProcessorFact::AuthorizationEnded {
-            payment_intent_id,
-            lapsed: matches!(
-                intent.cancellation_reason.as_deref(),
-                Some("automatic" | "expired")
-            ),
-        },
-        "payment_intent.succeeded" => ProcessorFact::Captured {
-            payment_intent_id,
-            invoice_id: intent
-                .latest_charge
-                .as_ref()
-                .map(|charge| charge.id().to_owned()),
-        },
-        _ => ProcessorFact::PaymentRefused {
-            payment_intent_id,
-            refusal: refusal(intent.last_payment_error.as_ref()),
-        },
+    let state = match envelope.kind.as_str() {
+        "payment_intent.amount_capturable_updated" => HoldState::Held,
+        "payment_intent.canceled" => HoldState::Released,
+        "payment_intent.succeeded" => HoldState::Captured,
+        _ => {
+            let fact = ProcessorFact::PaymentRefused {
+                refusal: refusal(intent.last_payment_error.as_ref()),
+                payment_intent_id: intent.id,
+            };
+            return Ok((fact, intent.metadata));
+        }
     };
-    Ok((fact, intent.metadata))
-}
-
-fn invoice(envelope: &Envelope<'_>) -> Result<(ProcessorFact, Metadata), EventError> {
-    let invoice: Invoice = object(envelope)?;
-    let details = invoice
-        .parent
-        .and_then(|parent| parent.subscription_details)
-        .or(invoice.subscription_details);
-    let (metadata, subscription) = match details {
-        Some(details) => (details.metadata, details.subscription),
-        None => (None, None),
-    };
-    let Some(subscription) = subscription.or(invoice.subscription) else {
-        // An invoice that no subscription made is none of ours.
+    if ours(&intent.metadata).checkout.is_none() {
         return Ok(unknown(&envelope.kind));
-    };
-    let subscription_id = subscription.id().to_owned();
-    let first = invoice.billing_reason.as_deref() == Some("subscription_create");
-    let fact = if envelope.kind == "invoice.paid" {
-        ProcessorFact::InvoicePaid {
-            subscription_id,
-            amount: money(envelope, invoice.amount_paid, &invoice.currency)?,
-            invoice_id: invoice.id,
-            first,
-        }
-    } else {
-        ProcessorFact::InvoiceFailed {
-            subscription_id,
-            invoice_id: invoice.id,
-            attempts: invoice.attempt_count,
-            first,
-        }
-    };
-    Ok((fact, metadata.unwrap_or_default()))
+    }
+    let known = deposits::known(&intent, state).map_err(|what| senseless(envelope, what))?;
+    // Messages carry the method's id alone, which says nothing to people.
+    let method = known.method.filter(|_| {
+        let method = intent.payment_method.as_ref();
+        method.and_then(Expandable::object).is_some()
+    });
+    let known = Authorization { method, ..known };
+    Ok((ProcessorFact::Deposit(known), intent.metadata))
 }
 
-fn subscription(
+/// What was held of a deposit is held no more, as its charge tells.
+fn released(
     envelope: &Envelope<'_>,
     at: Timestamp,
 ) -> Result<(ProcessorFact, Metadata), EventError> {
-    use super::wire::SubscriptionStatus::{Canceled, IncompleteExpired};
+    let charge: Charge = object(envelope)?;
+    let checkout = ours(&charge.metadata).checkout;
+    let (Some(intent), true) = (charge.payment_intent, checkout.is_some()) else {
+        return Ok(unknown(&envelope.kind));
+    };
+    let known = Authorization {
+        payment_intent_id: intent.id().to_owned(),
+        checkout,
+        amount: money(envelope, charge.amount, &charge.currency)?,
+        state: HoldState::Released,
+        expires_at: at,
+        charge_id: None,
+        method: None,
+    };
+    Ok((ProcessorFact::Deposit(known), charge.metadata))
+}
 
+fn refund(envelope: &Envelope<'_>, at: Timestamp) -> Result<(ProcessorFact, Metadata), EventError> {
+    let refund: Refund = object(envelope)?;
+    if refund.payment_intent.is_none() {
+        // Nothing of ours is paid without one.
+        return Ok(unknown(&envelope.kind));
+    }
+    let known = refunds::known(&refund, at).map_err(|what| senseless(envelope, what))?;
+    let metadata = refund.metadata.unwrap_or_default();
+    Ok((ProcessorFact::Refund(known), metadata))
+}
+
+fn invoice(
+    envelope: &Envelope<'_>,
+    at: Timestamp,
+) -> Result<(ProcessorFact, Metadata), EventError> {
+    let mut invoice: Invoice = object(envelope)?;
+    if envelope.kind == "invoice.payment_failed" {
+        // What failed was tried, whether it was counted yet or not.
+        invoice.attempt_count = invoice.attempt_count.max(1);
+    }
+    let known = invoices::known(&invoice, Some(at)).map_err(|what| senseless(envelope, what))?;
+    Ok(match known {
+        Some(known) if known.outcome == InvoiceOutcome::Open => unknown(&envelope.kind),
+        Some(known) => (ProcessorFact::Invoice(known), invoice.metadata()),
+        // An invoice that no subscription made is none of ours.
+        None => unknown(&envelope.kind),
+    })
+}
+
+fn subscription(envelope: &Envelope<'_>) -> Result<(ProcessorFact, Metadata), EventError> {
     let subscription: Subscription = object(envelope)?;
-    let over = matches!(subscription.status, Canceled | IncompleteExpired);
-    let fact = if over || envelope.kind == "customer.subscription.deleted" {
-        let EndedSubscription { ended_at } = object(envelope)?;
-        ProcessorFact::SubscriptionEnded {
-            subscription_id: subscription.id,
-            at: ended_at.map_or(Ok(at), |seconds| time(envelope, seconds))?,
-        }
-    } else {
-        ProcessorFact::SubscriptionChanged {
-            subscription_id: subscription.id,
-            status: subscription.status.as_str().to_owned(),
-            ends_at: subscription
-                .cancel_at
-                .map(|seconds| time(envelope, seconds))
-                .transpose()?,
-        }
+    let state = subscriptions::state_of(&subscription).ok_or_else(|| {
+        let status = subscription.status.as_str();
+        senseless(envelope, format!("the status {status}"))
+    })?;
+    let ends_at = subscription.cancel_at;
+    let fact = ProcessorFact::Subscription {
+        subscription_id: subscription.id,
+        state,
+        ends_at: ends_at.map(|end| time(envelope, end)).transpose()?,
     };
     Ok((fact, subscription.metadata))
 }
@@ -376,15 +313,18 @@ fn read<'de, T: Deserialize<'de>>(prefix: &str, json: &'de [u8]) -> Result<T, Ev
 }
 
 fn time(envelope: &Envelope<'_>, seconds: i64) -> Result<Timestamp, EventError> {
-    Timestamp::from_timestamp(seconds, 0).ok_or_else(|| EventError::Senseless {
-        id: envelope.id.clone(),
-        what: format!("the time {seconds}"),
-    })
+    Timestamp::from_timestamp(seconds, 0)
+        .ok_or_else(|| senseless(envelope, format!("the time {seconds}")))
 }
 
 fn money(envelope: &Envelope<'_>, units: i64, currency: &str) -> Result<Money, EventError> {
-    amount::from_processor(units, currency).ok_or_else(|| EventError::Senseless {
+    amount::from_processor(units, currency)
+        .ok_or_else(|| senseless(envelope, format!("{units} {currency}")))
+}
+
+fn senseless(envelope: &Envelope<'_>, what: String) -> EventError {
+    EventError::Senseless {
         id: envelope.id.clone(),
-        what: format!("{units} {currency}"),
-    })
+        what,
+    }
 }

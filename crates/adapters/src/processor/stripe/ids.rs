@@ -10,6 +10,7 @@ const ORGANIZATION: &str = "lessor_organization";
 const CUSTOMER: &str = "lessor_customer";
 const VARIANT: &str = "lessor_variant";
 const WORK: &str = "lessor_work";
+const PAYMENTS: &str = "lessor_payments";
 
 /// Metadata that is being put together.
 #[derive(Debug, Clone, Default)]
@@ -34,6 +35,10 @@ impl Ids {
 
     pub(super) fn variant(self, processor_id: &str) -> Self {
         self.with(VARIANT, &processor_id)
+    }
+
+    pub(super) fn payments(self, number: u16) -> Self {
+        self.with(PAYMENTS, &number)
     }
 
     /// Adds those of an object that this one belongs to; its work is its own.
@@ -68,14 +73,14 @@ pub(super) fn is_of_checkout(metadata: &Metadata, id: CheckoutPubId) -> bool {
     metadata.get(CHECKOUT) == Some(&id.to_string())
 }
 
+/// How many payments the subscription was made for.
+pub(super) fn payments_of(metadata: &Metadata) -> Option<u16> {
+    metadata.get(PAYMENTS)?.parse().ok()
+}
+
 /// Whether the object is the customer's.
 pub(super) fn is_of_customer(metadata: &Metadata, id: CustomerPubId) -> bool {
     metadata.get(CUSTOMER) == Some(&id.to_string())
-}
-
-/// A search for the objects that carry an id of ours.
-pub(super) fn search_for_checkout(id: CheckoutPubId) -> String {
-    format!("metadata['{CHECKOUT}']:'{id}'")
 }
 
 /// A search for the customer.

@@ -1,8 +1,8 @@
 //! Stripe's API, as far as Lessor needs it.
 //!
-//! Thin and our own: `client` makes requests, `wire` names what is read of the
-//! answers, `once` is how work is done once, and one file for each kind of object
-//! says what Lessor asks for. `port` joins them to the domain's ports.
+//! Thin and our own: `client` makes requests, `transport` carries them, `wire` and its like name
+//! what is read of the answers, `lists` turns pages, `once` is how work is done once, and one file for
+//! each kind of object says what Lessor asks for. `port` joins them to the domain's ports.
 
 mod amount;
 mod catalog;
@@ -14,18 +14,25 @@ mod events;
 mod form;
 mod identity;
 mod ids;
+mod invoices;
+mod lists;
 mod once;
 mod payment_methods;
 mod port;
 mod refunds;
 mod retry;
 mod subscriptions;
+mod transport;
+mod walks;
 mod wire;
+mod wire_billing;
+mod wire_payments;
 
 pub use client::{API_VERSION, ApiSecret, DEFAULT_URL, Settings, SetupError, Timeouts};
 pub use events::{EventError, EventHead, EventReader, parse_event, parse_event_head};
 pub use port::HttpProcessor;
 pub use retry::{Pacing, RetryPolicy, SystemPacing};
+pub use transport::{Received, Sent, Transport};
 
 /// The header that carries the signature of a message.
 pub const SIGNATURE_HEADER: &str = "Stripe-Signature";

@@ -10,7 +10,8 @@ use super::customers;
 use super::error::{CallError, done, refusal, settle};
 use super::ids::{self, Ids};
 use super::once::{self, Work};
-use super::wire::{Expandable, IntentStatus, Metadata, Page, PaymentMethod, SetupIntent};
+use super::wire::{Expandable, IntentStatus, Metadata, Page};
+use super::wire_payments::{PaymentMethod, SetupIntent};
 
 /// The sandbox's card that always pays.
 pub(super) const TEST_METHOD: &str = "pm_card_visa";

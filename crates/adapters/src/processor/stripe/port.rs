@@ -4,18 +4,24 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use lessor_domain::access::Mode;
-use lessor_domain::checkout::{PaymentMethod, Refusal};
+use lessor_domain::checkout::{Invoice, PaymentMethod, Refusal};
 use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ledger::{Authorization, Dispute, Refund, Subscription};
 use lessor_domain::money::Money;
 use lessor_domain::ports::{
-    Answer, Authorization, Call, Capture, DepositRequest, Doubt, IdentityResult, IdentitySession,
-    IdentityVerifier, PaymentProcessor, Person, ProcessorCustomer, ProcessorProduct,
-    ProcessorVariant, Subscription, SubscriptionRequest, Voided,
+    Answer, Call, Capture, DepositRequest, Doubt, IdentityResult, IdentitySession,
+    IdentityVerifier, InboxMessage, PaymentProcessor, Person, ProcessorCustomer, ProcessorProduct,
+    ProcessorVariant, SubscriptionRequest, Voided, Walked,
 };
+use lessor_domain::time::Timestamp;
 
 use super::client::{Client, Settings, SetupError};
 use super::retry::{Pacing, SystemPacing};
-use super::{catalog, customers, deposits, identity, payment_methods, refunds, subscriptions};
+use super::transport::Transport;
+use super::{
+    catalog, customers, deposits, identity, invoices, payment_methods, refunds, subscriptions,
+    walks,
+};
 
 /// The payment processor and identity verifier, over HTTP.
 ///
@@ -41,6 +47,20 @@ impl HttpProcessor {
     /// [`SetupError`] when the settings cannot be.
     pub fn paced(settings: &Settings, pacing: Arc<dyn Pacing>) -> Result<Self, SetupError> {
         let client = Client::new(settings, pacing)?;
+        Ok(Self { client })
+    }
+
+    /// Sets it up with a timer and a [`Transport`] of one's own, to which it says paths and queries;
+    /// of the settings' base URL only the path counts then, and none of its time limits.
+    ///
+    /// # Errors
+    /// [`SetupError`] when the settings cannot be.
+    pub fn over(
+        transport: Arc<dyn Transport>,
+        settings: &Settings,
+        pacing: Arc<dyn Pacing>,
+    ) -> Result<Self, SetupError> {
+        let client = Client::over(transport, settings, pacing)?;
         Ok(Self { client })
     }
 }
@@ -95,13 +115,30 @@ impl PaymentProcessor for HttpProcessor {
         deposits::void(&self.client, call, payment_intent_id).await
     }
 
-    async fn refund_deposit(
+    async fn deposit(
+        &self,
+        mode: Mode,
+        payment_intent_id: &str,
+    ) -> Result<Option<Authorization>, Doubt> {
+        deposits::deposit(&self.client, mode, payment_intent_id).await
+    }
+
+    async fn deposits_of(
+        &self,
+        mode: Mode,
+        customer: &ProcessorCustomer,
+        checkout: CheckoutPubId,
+    ) -> Result<Vec<Authorization>, Doubt> {
+        deposits::of_checkout(&self.client, mode, customer, checkout).await
+    }
+
+    async fn refund(
         &self,
         call: &Call,
         payment_intent_id: &str,
-        amount: Option<Money>,
-    ) -> Result<Answer<()>, Doubt> {
-        refunds::refund(&self.client, call, payment_intent_id, amount).await
+        at_most: Money,
+    ) -> Result<Answer<Option<Refund>>, Doubt> {
+        refunds::refund(&self.client, call, payment_intent_id, at_most).await
     }
 
     async fn payment_method(
@@ -121,6 +158,41 @@ impl PaymentProcessor for HttpProcessor {
         subscriptions::create(&self.client, call, request).await
     }
 
+    async fn subscription(
+        &self,
+        mode: Mode,
+        subscription_id: &str,
+    ) -> Result<Option<Subscription>, Doubt> {
+        subscriptions::read(&self.client, mode, subscription_id).await
+    }
+
+    async fn subscriptions_of(
+        &self,
+        mode: Mode,
+        customer: &ProcessorCustomer,
+        checkout: CheckoutPubId,
+    ) -> Result<Vec<Subscription>, Doubt> {
+        subscriptions::of_checkout(&self.client, mode, customer, checkout).await
+    }
+
+    async fn set_end(
+        &self,
+        call: &Call,
+        subscription_id: &str,
+        ends_at: Timestamp,
+    ) -> Result<Answer<()>, Doubt> {
+        subscriptions::set_end(&self.client, call, subscription_id, ends_at).await
+    }
+
+    async fn pay_invoices(
+        &self,
+        call: &Call,
+        subscription_id: &str,
+        method_id: &str,
+    ) -> Result<Answer<Subscription>, Doubt> {
+        invoices::pay(&self.client, call, subscription_id, method_id).await
+    }
+
     async fn cancel_subscription(
         &self,
         call: &Call,
@@ -129,20 +201,73 @@ impl PaymentProcessor for HttpProcessor {
         subscriptions::cancel(&self.client, call, subscription_id).await
     }
 
-    async fn subscriptions_of(
-        &self,
-        mode: Mode,
-        checkout: CheckoutPubId,
-    ) -> Result<Vec<Subscription>, Doubt> {
-        subscriptions::of_checkout(&self.client, mode, checkout).await
-    }
-
     async fn payment_failure(
         &self,
         mode: Mode,
         invoice_id: &str,
     ) -> Result<Option<Refusal>, Doubt> {
-        Ok(subscriptions::payment_failure(&self.client, mode, invoice_id).await?)
+        Ok(invoices::payment_failure(&self.client, mode, invoice_id).await?)
+    }
+
+    async fn invoice_of_payment(
+        &self,
+        mode: Mode,
+        payment_intent_id: &str,
+    ) -> Result<Option<Invoice>, Doubt> {
+        invoices::of_payment(&self.client, mode, payment_intent_id).await
+    }
+
+    async fn walk_subscriptions(
+        &self,
+        mode: Mode,
+        after: Option<String>,
+    ) -> Result<Walked<Subscription>, Doubt> {
+        walks::subscriptions(&self.client, mode, after).await
+    }
+
+    async fn walk_invoices(
+        &self,
+        mode: Mode,
+        since: Timestamp,
+        after: Option<String>,
+    ) -> Result<Walked<(CheckoutPubId, Invoice)>, Doubt> {
+        walks::invoices(&self.client, mode, since, after).await
+    }
+
+    async fn walk_deposits(
+        &self,
+        mode: Mode,
+        since: Timestamp,
+        after: Option<String>,
+    ) -> Result<Walked<Authorization>, Doubt> {
+        walks::deposits(&self.client, mode, since, after).await
+    }
+
+    async fn walk_refunds(
+        &self,
+        mode: Mode,
+        since: Timestamp,
+        after: Option<String>,
+    ) -> Result<Walked<Refund>, Doubt> {
+        walks::refunds(&self.client, mode, since, after).await
+    }
+
+    async fn walk_disputes(
+        &self,
+        mode: Mode,
+        since: Timestamp,
+        after: Option<String>,
+    ) -> Result<Walked<Dispute>, Doubt> {
+        walks::disputes(&self.client, mode, since, after).await
+    }
+
+    async fn walk_messages(
+        &self,
+        mode: Mode,
+        since: Timestamp,
+        after: Option<String>,
+    ) -> Result<Walked<InboxMessage>, Doubt> {
+        walks::messages(&self.client, mode, since, after).await
     }
 }
 

@@ -1,60 +1,109 @@
-//! Refunds of captured deposits.
+//! Refunds of payments: of deposits that were captured, and of invoices.
 
 use lessor_domain::checkout::Refusal;
+use lessor_domain::ledger::{self, RefundState};
 use lessor_domain::money::Money;
 use lessor_domain::ports::{Answer, Call, Doubt};
+use lessor_domain::time::Timestamp;
 use serde::Serialize;
 
 use super::client::Client;
-use super::error::{CallError, done, settle};
+use super::deposits::instant;
+use super::error::{CallError, settle};
 use super::ids::{self, Ids};
 use super::once::{self, Work};
-use super::wire::{Metadata, Page, Refund, RefundStatus};
-use super::{amount, catalog, deposits};
+use super::wire::{Metadata, RefundStatus};
+use super::wire_payments::{PaymentIntent, Refund};
+use super::{amount, catalog, deposits, lists};
 
 #[derive(Serialize)]
 struct RefundParams<'a> {
     payment_intent: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    amount: Option<i64>,
+    amount: i64,
     metadata: Metadata,
 }
 
 #[derive(Serialize)]
 struct RefundsOf<'a> {
     payment_intent: &'a str,
-    limit: u8,
 }
 
-/// Pays a captured deposit back: `sum` of it, or what is left of it.
+/// What is known of a payment and of what was paid back of it.
+struct Paid {
+    intent: PaymentIntent,
+    refunds: Vec<Refund>,
+}
+
+impl Paid {
+    async fn read(client: &Client, call: &Call, intent: &str) -> Result<Self, CallError> {
+        let query = RefundsOf {
+            payment_intent: intent,
+        };
+        Ok(Self {
+            intent: deposits::read(client, call.mode, intent).await?,
+            refunds: lists::all(client, call.mode, &["refunds"], &query).await?,
+        })
+    }
+
+    /// The refund that this work made.
+    fn of_work(self, call: &Call) -> Option<Refund> {
+        let mut refunds = self.refunds.into_iter();
+        refunds.find(|refund| is_of(refund, call))
+    }
+
+    /// What was taken and not paid back, in the processor's units. A refund that is under way
+    /// counts, one that came back does not.
+    fn left(&self) -> i64 {
+        let refunds = self.refunds.iter();
+        refunds
+            .filter(|refund| {
+                !matches!(
+                    refund.status,
+                    Some(RefundStatus::Failed | RefundStatus::Canceled)
+                )
+            })
+            .fold(self.intent.amount_received, |left, refund| {
+                left.saturating_sub(refund.amount)
+            })
+    }
+}
+
+/// Pays back so much of a payment, or what is left of it. The processor refuses to pay back
+/// nothing, and more than is left.
 pub(super) async fn refund(
     client: &Client,
     call: &Call,
     payment_intent: &str,
-    sum: Option<Money>,
-) -> Result<Answer<()>, Doubt> {
-    let units = match sum {
-        None => None,
-        Some(sum) => match amount::to_processor(sum) {
-            Some(units) => Some(units),
-            None => return Ok(Answer::Refused(catalog::unchargeable(sum))),
-        },
+    at_most: Money,
+) -> Result<Answer<Option<ledger::Refund>>, Doubt> {
+    let Some(wanted) = amount::to_processor(at_most) else {
+        return Ok(Answer::Refused(catalog::unchargeable(at_most)));
     };
-    // The refund carries the ids of the payment.
-    let paid = match deposits::read(client, call.mode, payment_intent).await {
-        Ok(intent) => intent,
+    let paid = match Paid::read(client, call, payment_intent).await {
+        Ok(paid) => paid,
         Err(CallError::Api(error)) if error.is_missing() => {
             return Ok(Answer::Refused(error.as_refusal()));
         }
         Err(error) => return Err(error.into()),
     };
+    if amount::code(at_most.currency()) != paid.intent.currency {
+        return Ok(Answer::Refused(other_currency(at_most, &paid.intent)));
+    }
+    let left = paid.left();
+    let ids = Ids::default()
+        .work(&call.idempotency_key)
+        .and_those_of(&paid.intent.metadata);
+    if let Some(made) = paid.of_work(call) {
+        return Ok(Answer::Done(Some(doubtless(&made)?)));
+    }
+    let amount = wanted.min(left);
+    if amount < 1 {
+        return Ok(Answer::Done(None));
+    }
     let params = RefundParams {
         payment_intent,
-        amount: units,
-        metadata: Ids::default()
-            .work(&call.idempotency_key)
-            .and_those_of(&paid.metadata)
-            .metadata(),
+        amount,
+        metadata: ids.metadata(),
     };
     let work = Work {
         call,
@@ -62,37 +111,69 @@ pub(super) async fn refund(
         path: &["refunds"],
         params: &params,
     };
-    let find = || async {
-        let query = RefundsOf {
-            payment_intent,
-            limit: 100,
-        };
-        let page: Page<Refund> = client.get(call.mode, &["refunds"], &query).await?;
-        Ok(page.data.into_iter().find(|refund| {
-            let metadata = refund.metadata.as_ref();
-            metadata.is_some_and(|metadata| ids::is_of_work(metadata, &call.idempotency_key))
-        }))
+    let query = RefundsOf { payment_intent };
+    let find = || {
+        let is_ours = |refund: &Refund| is_of(refund, call);
+        lists::first(client, call.mode, &["refunds"], &query, is_ours)
     };
-    let made = match once::make(client, work, find).await {
-        // All of it was to go back, and all of it is.
-        Err(CallError::Api(error)) if sum.is_none() && error.is("charge_already_refunded") => {
-            return Ok(Answer::Done(()));
+    match once::make(client, work, find).await {
+        Ok(made) => Ok(Answer::Done(Some(doubtless(&made)?))),
+        Err(CallError::Api(error)) if error.is("charge_already_refunded") => Ok(Answer::Done(None)),
+        // Somebody else was faster: what is left is another sum the next time.
+        Err(CallError::Api(error)) if error.refusal().is_some() => {
+            let now = Paid::read(client, call, payment_intent).await?;
+            if now.left() == left {
+                return Ok(Answer::Refused(error.as_refusal()));
+            }
+            Err(CallError::Api(error).into())
         }
-        other => done!(settle(other)?),
+        Err(error) => settle(Err(error)),
+    }
+}
+
+fn is_of(refund: &Refund, call: &Call) -> bool {
+    let metadata = refund.metadata.as_ref();
+    metadata.is_some_and(|metadata| ids::is_of_work(metadata, &call.idempotency_key))
+}
+
+fn doubtless(refund: &Refund) -> Result<ledger::Refund, Doubt> {
+    let at = instant(refund.created)?;
+    known(refund, at).map_err(Doubt::failed)
+}
+
+/// The refund as the domain knows it, as it stood then; else what it holds that is not known here.
+pub(super) fn known(refund: &Refund, at: Timestamp) -> Result<ledger::Refund, String> {
+    let state = match &refund.status {
+        Some(RefundStatus::Succeeded) => RefundState::Succeeded,
+        Some(RefundStatus::Failed | RefundStatus::Canceled) => RefundState::Failed,
+        Some(RefundStatus::Pending | RefundStatus::RequiresAction) | None => RefundState::Pending,
+        Some(unknown @ RefundStatus::Unknown(_)) => {
+            return Err(format!("the refund {} is {}", refund.id, unknown.as_str()));
+        }
     };
-    match made.status {
-        Some(RefundStatus::Failed | RefundStatus::Canceled) => Ok(Answer::Refused(Refusal {
-            code: made
-                .failure_reason
-                .unwrap_or_else(|| "refund_failed".to_owned()),
-            message: "The refund failed.".to_owned(),
-        })),
-        Some(unknown @ RefundStatus::Unknown(_)) => Err(Doubt::failed(format!(
-            "the refund of {payment_intent} is {}",
-            unknown.as_str()
-        ))),
-        // One that is under way is the processor's to finish.
-        Some(RefundStatus::Succeeded | RefundStatus::Pending | RefundStatus::RequiresAction)
-        | None => Ok(Answer::Done(())),
+    let (units, currency) = (refund.amount, refund.currency.as_str());
+    let amount = amount::from_processor(units, currency)
+        .ok_or_else(|| format!("the refund {} is of {units} {currency}", refund.id))?;
+    let payment = refund.payment_intent.as_ref();
+    let payment = payment.ok_or_else(|| format!("the refund {} is of no payment", refund.id))?;
+    let cancelled = (refund.status == Some(RefundStatus::Canceled)).then(|| "canceled".to_owned());
+    Ok(ledger::Refund {
+        id: refund.id.clone(),
+        payment_intent_id: payment.id().to_owned(),
+        amount,
+        state,
+        failure: refund.failure_reason.clone().or(cancelled),
+        at,
+    })
+}
+
+fn other_currency(asked: Money, paid: &PaymentIntent) -> Refusal {
+    Refusal {
+        code: "invalid_amount".to_owned(),
+        message: format!(
+            "{asked} {} cannot be paid back of a payment in {}",
+            asked.currency(),
+            paid.currency.to_uppercase()
+        ),
     }
 }

@@ -1,27 +1,30 @@
-//! Subscriptions: one for each checkout, of exactly so many monthly payments.
+//! Subscriptions: one at a time for each checkout, of exactly so many monthly payments.
 
-use chrono::Months;
+use chrono::TimeDelta;
 use lessor_domain::access::Mode;
-use lessor_domain::checkout::Refusal;
 use lessor_domain::ids::CheckoutPubId;
-use lessor_domain::percentage::TermMonths;
-use lessor_domain::ports::{self, Answer, Call, Doubt, SubscriptionRequest};
-use lessor_domain::time::Timestamp;
+use lessor_domain::ledger::{self, SubscriptionState};
+use lessor_domain::ports::{Answer, Call, Doubt, ProcessorCustomer, SubscriptionRequest};
+use lessor_domain::time::{Timestamp, add_months_at};
 use serde::Serialize;
 
-use super::catalog::{self, Priced};
+use super::catalog::{self, MONTHLY, RecurringParams};
 use super::client::Client;
 use super::deposits::instant;
-use super::error::{CallError, done, refusal, settle};
+use super::error::{CallError, done, settle};
 use super::ids::{self, Ids};
 use super::once::{self, Work};
-use super::wire::{
-    Expandable, Invoice, InvoicePayment, Metadata, Page, Subscription, SubscriptionStatus,
-};
-use super::{customers, payment_methods};
+use super::wire::{Metadata, SubscriptionStatus};
+use super::wire_billing::Subscription;
+use super::{amount, customers, invoices, lists, payment_methods};
 
-/// A customer's subscriptions that are looked through, newest first.
-const MOST_SUBSCRIPTIONS: usize = 1_000;
+/// Tries that are this close to each other ask for the same end, so that their requests are the
+/// same under the key that they share.
+const SAME_END: TimeDelta = TimeDelta::hours(1);
+/// The longest description of a subscription that the processor takes.
+const LONGEST_DESCRIPTION: usize = 500;
+/// What invoices name when nobody said what is leased.
+const NAMELESS: &str = "Lease";
 
 #[derive(Serialize)]
 struct SubscriptionParams<'a> {
@@ -30,44 +33,39 @@ struct SubscriptionParams<'a> {
     default_payment_method: Option<&'a str>,
     items: [ItemParams<'a>; 1],
     description: &'a str,
+    cancel_at: i64,
+    proration_behavior: &'static str,
     // The customer is not there when the goods are delivered.
     off_session: bool,
     // A first payment that fails leaves a subscription to look at, not an error.
     payment_behavior: &'static str,
-    expand: [&'static str; 1],
     metadata: Metadata,
 }
 
 #[derive(Serialize)]
 struct ItemParams<'a> {
-    price: &'a str,
+    price_data: PriceParams<'a>,
     quantity: u8,
+}
+
+#[derive(Serialize)]
+struct PriceParams<'a> {
+    product: &'a str,
+    currency: String,
+    unit_amount: i64,
+    recurring: RecurringParams,
 }
 
 #[derive(Serialize)]
 struct EndParams {
     cancel_at: i64,
     proration_behavior: &'static str,
-    expand: [&'static str; 1],
 }
 
 #[derive(Serialize)]
 struct SubscriptionsOf<'a> {
     customer: &'a str,
     status: &'static str,
-    limit: u8,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    starting_after: Option<String>,
-    expand: [&'static str; 1],
-}
-
-#[derive(Serialize)]
-struct Search {
-    query: String,
-    limit: u8,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    page: Option<String>,
-    expand: [&'static str; 1],
 }
 
 #[derive(Serialize)]
@@ -76,51 +74,57 @@ struct CancelParams {
     prorate: bool,
 }
 
-#[derive(Serialize)]
-struct PaymentsOf<'a> {
-    invoice: &'a str,
-    limit: u8,
-    expand: [&'static str; 1],
-}
-
-/// Starts the checkout's subscription, or answers the one that it has.
+/// Starts a subscription for the checkout, or answers the one that it has, or the one that this
+/// work made.
 ///
-/// Its end is set from the anchor that the processor answers, in a second request:
-/// a subscription that lost it on the way gets it when it is found.
+/// Its end is given with it, so that nothing bills for ever whatever is lost on the way, and also
+/// where the processor takes no change: of a subscription whose first payment failed. The exact
+/// end counts from the anchor, which only the answer tells: a request of its own sets it where it
+/// differs.
 pub(super) async fn create(
     client: &Client,
     call: &Call,
     request: &SubscriptionRequest,
-) -> Result<Answer<ports::Subscription>, Doubt> {
+) -> Result<Answer<ledger::Subscription>, Doubt> {
     let customer = done!(customers::id_of(client, call, &request.customer).await?);
-    let find = || find(client, call.mode, &customer, request.checkout);
+    let find = || find(client, call, &customer, request.checkout);
     let subscription = match find().await? {
         Some(found) => found,
         None => {
+            let Some(units) = amount::to_processor(request.monthly) else {
+                return Ok(Answer::Refused(catalog::unchargeable(request.monthly)));
+            };
+            let name = Some(request.description.as_str()).filter(|name| !name.is_empty());
+            let name = name.unwrap_or(NAMELESS);
             let ids = Ids::default()
                 .checkout(request.checkout)
                 .organization(request.organization)
                 .customer(request.customer.id);
-            let priced = Priced {
-                product: &request.variant_processor_id,
-                name: &request.description,
-                monthly: request.monthly,
-                ids: ids.clone(),
-            };
-            let price = done!(catalog::price_for(client, call, priced).await?);
+            let product = format!("lease_{}", request.checkout.as_uuid().simple());
+            done!(catalog::make_lease_product(client, call, &product, name, ids.clone()).await?);
             let method = method_of(client, call.mode, &customer, request).await?;
+            let short: String = name.chars().take(LONGEST_DESCRIPTION).collect();
             let params = SubscriptionParams {
                 customer: &customer,
                 default_payment_method: method.as_deref(),
                 items: [ItemParams {
-                    price: &price.id,
+                    price_data: PriceParams {
+                        product: &product,
+                        currency: amount::code(request.monthly.currency()),
+                        unit_amount: units,
+                        recurring: MONTHLY,
+                    },
                     quantity: 1,
                 }],
-                description: &request.description,
+                description: &short,
+                cancel_at: end_of(beginning(call), request.payments)?.timestamp(),
+                proration_behavior: "none",
                 off_session: true,
                 payment_behavior: "allow_incomplete",
-                expand: ["latest_invoice"],
-                metadata: ids.work(&call.idempotency_key).metadata(),
+                metadata: ids
+                    .work(&call.idempotency_key)
+                    .payments(request.payments)
+                    .metadata(),
             };
             let work = Work {
                 call,
@@ -139,13 +143,59 @@ pub(super) async fn create(
             }
         }
     };
-    let subscription = match subscription.cancel_at {
-        None if !has_ended(&subscription) => {
-            done!(set_end(client, call, &subscription, request.months).await?)
+    let subscription = with_exact_end(client, call, subscription, request.payments).await?;
+    let invoices = invoices::of(client, call.mode, &subscription.id).await?;
+    Ok(Answer::Done(known(&subscription, invoices)?))
+}
+
+/// The subscription as it stands, with all its invoices; none when there is no such.
+pub(super) async fn read(
+    client: &Client,
+    mode: Mode,
+    id: &str,
+) -> Result<Option<ledger::Subscription>, Doubt> {
+    match get(client, mode, id).await {
+        Ok(subscription) => {
+            let invoices = invoices::of(client, mode, id).await?;
+            Ok(Some(known(&subscription, invoices)?))
         }
-        _ => subscription,
+        Err(CallError::Api(error)) if error.is_missing() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(super) async fn get(client: &Client, mode: Mode, id: &str) -> Result<Subscription, CallError> {
+    client.get(mode, &["subscriptions", id], &()).await
+}
+
+/// Every subscription that was made for the checkout, with its invoices, newest first.
+pub(super) async fn of_checkout(
+    client: &Client,
+    mode: Mode,
+    customer: &ProcessorCustomer,
+    checkout: CheckoutPubId,
+) -> Result<Vec<ledger::Subscription>, Doubt> {
+    // Whom the processor does not know it does not bill.
+    let Some(customer) = &customer.processor_id else {
+        return Ok(Vec::new());
     };
-    Ok(Answer::Done(known(client, call.mode, &subscription).await?))
+    let mut found = Vec::new();
+    for subscription in all_of(client, mode, customer, checkout).await? {
+        let invoices = invoices::of(client, mode, &subscription.id).await?;
+        found.push(known(&subscription, invoices)?);
+    }
+    Ok(found)
+}
+
+/// Has the subscription end at that instant, without a part of a month.
+pub(super) async fn set_end(
+    client: &Client,
+    call: &Call,
+    id: &str,
+    ends_at: Timestamp,
+) -> Result<Answer<()>, Doubt> {
+    done!(settle(put_end(client, call, id, ends_at).await)?);
+    Ok(Answer::Done(()))
 }
 
 /// Ends the subscription at once, without a further payment.
@@ -159,8 +209,7 @@ pub(super) async fn cancel(client: &Client, call: &Call, id: &str) -> Result<Ans
     match ended {
         // One that has ended cannot be ended: the processor says that it is missing.
         Err(CallError::Api(error)) if matches!(error.status, 400 | 404) => {
-            let known: Result<Subscription, _> = client.get(call.mode, &path, &()).await;
-            match known {
+            match get(client, call.mode, id).await {
                 Ok(subscription) if has_ended(&subscription) => Ok(Answer::Done(())),
                 Ok(_) => settle(Err(CallError::Api(error))),
                 Err(CallError::Api(error)) if error.is_missing() => {
@@ -176,51 +225,72 @@ pub(super) async fn cancel(client: &Client, call: &Call, id: &str) -> Result<Ans
     }
 }
 
-/// The checkout's subscriptions, found by search, which may lag by a minute.
-pub(super) async fn of_checkout(
-    client: &Client,
-    mode: Mode,
-    checkout: CheckoutPubId,
-) -> Result<Vec<ports::Subscription>, Doubt> {
-    let mut all = Vec::new();
-    let mut next = None;
-    loop {
-        let query = Search {
-            query: ids::search_for_checkout(checkout),
-            limit: 100,
-            page: next,
-            expand: ["data.latest_invoice"],
+/// The subscription as the domain knows it, with these invoices.
+///
+/// # Errors
+/// In doubt when it holds what is not known here: a status that is not known is no success.
+pub(super) fn known(
+    subscription: &Subscription,
+    invoices: Vec<lessor_domain::checkout::Invoice>,
+) -> Result<ledger::Subscription, Doubt> {
+    let id = &subscription.id;
+    let state = state_of(subscription)
+        .ok_or_else(|| Doubt::failed(format!("{id} is {}", subscription.status.as_str())))?;
+    let mut monthly: Option<lessor_domain::money::Money> = None;
+    for item in &subscription.items.data {
+        let each = item.price.unit_amount;
+        let units = each.and_then(|each| each.checked_mul(item.quantity.unwrap_or(1)));
+        let part = units.and_then(|units| amount::from_processor(units, &item.price.currency));
+        monthly = match (monthly, part) {
+            (None, part) => part,
+            (Some(sum), Some(part)) => sum.checked_add(part).ok(),
+            (Some(_), None) => None,
         };
-        let page: Page<Subscription> = client
-            .get(mode, &["subscriptions", "search"], &query)
-            .await?;
-        for subscription in &page.data {
-            all.push(known(client, mode, subscription).await?);
-        }
-        next = page.next_page.filter(|_| page.has_more);
-        if next.is_none() || all.len() >= MOST_SUBSCRIPTIONS {
-            return Ok(all);
+        if monthly.is_none() {
+            break;
         }
     }
+    Ok(ledger::Subscription {
+        id: id.clone(),
+        checkout: ids::ours(&subscription.metadata).checkout,
+        state,
+        monthly: monthly.ok_or_else(|| Doubt::failed(format!("{id} takes no known amount")))?,
+        anchor: instant(subscription.billing_cycle_anchor)?,
+        ends_at: subscription.cancel_at.map(instant).transpose()?,
+        invoices,
+    })
 }
 
-/// Why the invoice was not paid the last time.
-pub(super) async fn payment_failure(
-    client: &Client,
-    mode: Mode,
-    invoice: &str,
-) -> Result<Option<Refusal>, CallError> {
-    let query = PaymentsOf {
-        invoice,
-        limit: 100,
-        expand: ["data.payment.payment_intent"],
-    };
-    let page: Page<InvoicePayment> = client.get(mode, &["invoice_payments"], &query).await?;
-    let error = page.data.iter().find_map(|paid| {
-        let intent = paid.payment.payment_intent.as_ref()?.object()?;
-        intent.last_payment_error.as_ref()
-    });
-    Ok(error.map(|error| refusal(Some(error))))
+/// How far the subscription is; none when its status is not known here.
+pub(super) fn state_of(subscription: &Subscription) -> Option<SubscriptionState> {
+    use SubscriptionStatus as Status;
+
+    let is_paused = subscription.pause_collection.is_some();
+    Some(match &subscription.status {
+        Status::Canceled | Status::IncompleteExpired => SubscriptionState::Ended,
+        Status::Incomplete => SubscriptionState::Incomplete,
+        Status::Paused => SubscriptionState::Paused,
+        // It goes on by its status, and nothing is collected all the same.
+        Status::Trialing | Status::Active | Status::PastDue | Status::Unpaid if is_paused => {
+            SubscriptionState::Paused
+        }
+        Status::Trialing | Status::Active => SubscriptionState::Active,
+        Status::PastDue => SubscriptionState::PastDue,
+        Status::Unpaid => SubscriptionState::Unpaid,
+        Status::Unknown(_) => return None,
+    })
+}
+
+pub(super) fn has_ended(subscription: &Subscription) -> bool {
+    state_of(subscription) == Some(SubscriptionState::Ended)
+}
+
+/// When the work takes the subscription to begin, before the processor says it.
+fn beginning(call: &Call) -> Timestamp {
+    let (first, now) = (call.first_tried_at, call.now);
+    let steps = (now - first).num_seconds() / SAME_END.num_seconds();
+    let shift = TimeDelta::seconds(steps.saturating_mul(SAME_END.num_seconds()));
+    first.checked_add_signed(shift).unwrap_or(now)
 }
 
 /// The instant after the last of so many payments that begin at `anchor`: that many
@@ -228,110 +298,87 @@ pub(super) async fn payment_failure(
 /// the last day of a shorter month and no day is lost on the way there.
 ///
 /// It has to be exact: an end within a month makes the processor prorate.
-#[must_use]
-pub(super) fn end_of_term(anchor: Timestamp, months: TermMonths) -> Option<Timestamp> {
-    anchor.checked_add_months(Months::new(u32::from(months.get())))
+fn end_of(anchor: Timestamp, payments: u16) -> Result<Timestamp, Doubt> {
+    add_months_at(anchor, u32::from(payments))
+        .ok_or_else(|| Doubt::failed(format!("{payments} months after {anchor} is no time")))
 }
 
-async fn set_end(
+/// The subscription with its exact end, which is set where another one stands.
+async fn with_exact_end(
     client: &Client,
     call: &Call,
-    subscription: &Subscription,
-    months: TermMonths,
-) -> Result<Answer<Subscription>, Doubt> {
-    let anchor = instant(subscription.billing_cycle_anchor)?;
-    let end = end_of_term(anchor, months)
-        .ok_or_else(|| Doubt::failed(format!("{months} months after {anchor} is no time")))?;
-    let params = EndParams {
-        cancel_at: end.timestamp(),
-        proration_behavior: "none",
-        expand: ["latest_invoice"],
-    };
-    let path = ["subscriptions", subscription.id.as_str()];
-    settle(once::set(client, call, &path, &params).await)
+    subscription: Subscription,
+    payments: u16,
+) -> Result<Subscription, Doubt> {
+    // Of one that was made before, not what is left to pay by now.
+    let payments = ids::payments_of(&subscription.metadata).unwrap_or(payments);
+    let end = end_of(instant(subscription.billing_cycle_anchor)?, payments)?;
+    // The processor refuses every change of one whose first payment is not made.
+    let is_fixed = matches!(
+        state_of(&subscription),
+        Some(SubscriptionState::Incomplete | SubscriptionState::Ended) | None
+    );
+    if is_fixed || subscription.cancel_at == Some(end.timestamp()) {
+        return Ok(subscription);
+    }
+    match settle(put_end(client, call, &subscription.id, end).await)? {
+        Answer::Done(changed) => Ok(changed),
+        // It is there and bills: that its end is not the right one shows in the answer.
+        Answer::Refused(refusal) => {
+            tracing::warn!(
+                id = subscription.id,
+                code = refusal.code,
+                message = refusal.message,
+                "the exact end of a subscription is refused"
+            );
+            Ok(subscription)
+        }
+    }
 }
 
-/// The checkout's subscription among the customer's: one that runs before one that
-/// has ended.
+async fn put_end(
+    client: &Client,
+    call: &Call,
+    id: &str,
+    ends_at: Timestamp,
+) -> Result<Subscription, CallError> {
+    let params = EndParams {
+        cancel_at: ends_at.timestamp(),
+        proration_behavior: "none",
+    };
+    once::set(client, call, &["subscriptions", id], &params).await
+}
+
+/// The subscription that the work is to answer instead of making one: the checkout's that has not
+/// ended, or the one that this very work made, whatever became of it.
 async fn find(
+    client: &Client,
+    call: &Call,
+    customer: &str,
+    checkout: CheckoutPubId,
+) -> Result<Option<Subscription>, CallError> {
+    let all = all_of(client, call.mode, customer, checkout).await?;
+    let is_of_work = |known: &Subscription| ids::is_of_work(&known.metadata, &call.idempotency_key);
+    let running = all.iter().position(|known| !has_ended(known));
+    let found = running.or_else(|| all.iter().position(is_of_work));
+    Ok(found.and_then(|at| all.into_iter().nth(at)))
+}
+
+/// The checkout's subscriptions among the customer's: the list shows what was just made, while the
+/// processor's search may lag.
+async fn all_of(
     client: &Client,
     mode: Mode,
     customer: &str,
     checkout: CheckoutPubId,
-) -> Result<Option<Subscription>, CallError> {
-    let mut seen = 0;
-    let mut starting_after = None;
-    let mut ended = None;
-    loop {
-        let query = SubscriptionsOf {
-            customer,
-            status: "all",
-            limit: 100,
-            starting_after,
-            expand: ["data.latest_invoice"],
-        };
-        let page: Page<Subscription> = client.get(mode, &["subscriptions"], &query).await?;
-        seen += page.data.len();
-        starting_after = page.data.last().map(|last| last.id.clone());
-        for subscription in page.data {
-            if !ids::is_of_checkout(&subscription.metadata, checkout) {
-                continue;
-            }
-            if !has_ended(&subscription) {
-                return Ok(Some(subscription));
-            }
-            ended.get_or_insert(subscription);
-        }
-        if !page.has_more || starting_after.is_none() || seen >= MOST_SUBSCRIPTIONS {
-            return Ok(ended);
-        }
-    }
-}
-
-/// The subscription as the domain knows it.
-async fn known(
-    client: &Client,
-    mode: Mode,
-    subscription: &Subscription,
-) -> Result<ports::Subscription, Doubt> {
-    let invoice = subscription
-        .latest_invoice
-        .as_ref()
-        .and_then(Expandable::object);
-    let paid = first_payment_paid(&subscription.status, invoice);
-    let failure = match invoice {
-        Some(invoice) if !paid => payment_failure(client, mode, &invoice.id).await?,
-        _ => None,
+) -> Result<Vec<Subscription>, CallError> {
+    let query = SubscriptionsOf {
+        customer,
+        status: "all",
     };
-    let start = subscription.start_date.unwrap_or(subscription.created);
-    Ok(ports::Subscription {
-        id: subscription.id.clone(),
-        start: instant(start)?.date_naive(),
-        first_invoice_id: invoice
-            .filter(|invoice| invoice.is_first())
-            .map(|invoice| invoice.id.clone()),
-        first_payment_paid: paid,
-        first_payment_failure: failure,
-        ended: has_ended(subscription),
-    })
-}
-
-/// A subscription leaves `incomplete` by its first payment; one that was cancelled
-/// tells by the invoice that it started with.
-fn first_payment_paid(status: &SubscriptionStatus, latest: Option<&Invoice>) -> bool {
-    match status {
-        SubscriptionStatus::Incomplete | SubscriptionStatus::IncompleteExpired => false,
-        SubscriptionStatus::Canceled => latest
-            .is_none_or(|invoice| !invoice.is_first() || invoice.status.as_deref() == Some("paid")),
-        _ => true,
-    }
-}
-
-fn has_ended(subscription: &Subscription) -> bool {
-    matches!(
-        subscription.status,
-        SubscriptionStatus::Canceled | SubscriptionStatus::IncompleteExpired
-    )
+    let mut all: Vec<Subscription> = lists::all(client, mode, &["subscriptions"], &query).await?;
+    all.retain(|known| ids::is_of_checkout(&known.metadata, checkout));
+    Ok(all)
 }
 
 /// The method that pays: the one that was named, else the customer's last one. The

@@ -11,6 +11,9 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use super::wire_billing::{Invoice, Subscription};
+use super::wire_payments::{Charge, Dispute, PaymentIntent, Refund, SetupIntent};
+
 /// An enumeration that keeps what it does not know.
 macro_rules! open_enum {
     ($(#[$doc:meta])* $name:ident { $($variant:ident = $text:literal),* $(,)? }) => {
@@ -103,9 +106,6 @@ pub(super) struct Page<T> {
     /// Whether there are more.
     #[serde(default)]
     pub(super) has_more: bool,
-    /// Where a search goes on.
-    #[serde(default)]
-    pub(super) next_page: Option<String>,
 }
 
 /// An object that is there in full only when it was asked for.
@@ -160,12 +160,33 @@ pub(super) struct Reference {
     pub(super) id: String,
 }
 
-impl Expandable<Reference> {
+/// An object that has an id.
+pub(super) trait Identified {
+    /// The id.
+    fn id(&self) -> &str;
+}
+
+macro_rules! identified {
+    ($($object:ty),* $(,)?) => {
+        $(impl Identified for $object {
+            fn id(&self) -> &str {
+                &self.id
+            }
+        })*
+    };
+}
+
+identified! {
+    Charge, Dispute, Invoice, PaymentIntent, Price, Reference, Refund, SetupIntent, Subscription,
+    VerificationSession,
+}
+
+impl<T: Identified> Expandable<T> {
     /// The id.
     pub(super) fn id(&self) -> &str {
         match self {
             Self::Id(id) => id,
-            Self::Object(object) => &object.id,
+            Self::Object(object) => object.id(),
         }
     }
 }
@@ -218,217 +239,6 @@ pub(super) struct Recurring {
     /// How many of them.
     #[serde(default)]
     pub(super) interval_count: Option<u32>,
-}
-
-/// A payment method.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct PaymentMethod {
-    /// Its id.
-    pub(super) id: String,
-    /// Such as `card`.
-    #[serde(rename = "type")]
-    pub(super) kind: String,
-    /// The card, when it is one.
-    #[serde(default)]
-    pub(super) card: Option<Card>,
-    /// Whose it is.
-    #[serde(default)]
-    pub(super) customer: Option<Expandable<Reference>>,
-}
-
-/// A card.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Card {
-    /// Such as `visa`.
-    #[serde(default)]
-    pub(super) brand: Option<String>,
-    /// The last four digits.
-    #[serde(default)]
-    pub(super) last4: Option<String>,
-    /// 1 to 12.
-    #[serde(default)]
-    pub(super) exp_month: Option<u8>,
-    /// Such as 2030.
-    #[serde(default)]
-    pub(super) exp_year: Option<u16>,
-}
-
-/// Why a payment or a setup failed.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct PaymentError {
-    /// Such as `card_declined`.
-    #[serde(default)]
-    pub(super) code: Option<String>,
-    /// What it says to people.
-    #[serde(default)]
-    pub(super) message: Option<String>,
-}
-
-/// A payment.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct PaymentIntent {
-    /// Its id.
-    pub(super) id: String,
-    /// How far it is.
-    pub(super) status: IntentStatus,
-    /// When it was made, Unix seconds.
-    pub(super) created: i64,
-    /// The method that pays.
-    #[serde(default)]
-    pub(super) payment_method: Option<Expandable<PaymentMethod>>,
-    /// The last try to charge it.
-    #[serde(default)]
-    pub(super) latest_charge: Option<Expandable<Charge>>,
-    /// Why the last try failed.
-    #[serde(default)]
-    pub(super) last_payment_error: Option<PaymentError>,
-    /// Why it was let go.
-    #[serde(default)]
-    pub(super) cancellation_reason: Option<String>,
-    /// Our ids.
-    #[serde(default)]
-    pub(super) metadata: Metadata,
-}
-
-/// A charge.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Charge {
-    /// Its id.
-    pub(super) id: String,
-    /// What the card's network said.
-    #[serde(default)]
-    pub(super) payment_method_details: Option<ChargeDetails>,
-    /// The movement of money, there once it is captured.
-    #[serde(default)]
-    pub(super) balance_transaction: Option<Expandable<BalanceTransaction>>,
-}
-
-impl Expandable<Charge> {
-    /// The id.
-    pub(super) fn id(&self) -> &str {
-        match self {
-            Self::Id(id) => id,
-            Self::Object(charge) => &charge.id,
-        }
-    }
-}
-
-/// What the card's network said.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct ChargeDetails {
-    /// Of cards.
-    #[serde(default)]
-    pub(super) card: Option<CardDetails>,
-    /// Of cards that are at a reader.
-    #[serde(default)]
-    pub(super) card_present: Option<CardDetails>,
-}
-
-/// What a card's network said.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct CardDetails {
-    /// When the authorization ends unless captured, Unix seconds.
-    #[serde(default)]
-    pub(super) capture_before: Option<i64>,
-}
-
-/// A movement of money.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct BalanceTransaction {
-    /// When, Unix seconds.
-    pub(super) created: i64,
-}
-
-/// A refund.
-#[derive(Debug, Clone, Deserialize)]
-pub(super) struct Refund {
-    /// How far it is.
-    #[serde(default)]
-    pub(super) status: Option<RefundStatus>,
-    /// Why it failed.
-    #[serde(default)]
-    pub(super) failure_reason: Option<String>,
-    /// Our ids.
-    #[serde(default)]
-    pub(super) metadata: Option<Metadata>,
-}
-
-/// A method that is being set up.
-#[derive(Debug, Clone, Deserialize)]
-pub(super) struct SetupIntent {
-    /// Its id.
-    pub(super) id: String,
-    /// How far it is.
-    pub(super) status: IntentStatus,
-    /// The method.
-    #[serde(default)]
-    pub(super) payment_method: Option<Expandable<PaymentMethod>>,
-    /// Why it failed.
-    #[serde(default)]
-    pub(super) last_setup_error: Option<PaymentError>,
-    /// Our ids.
-    #[serde(default)]
-    pub(super) metadata: Metadata,
-}
-
-/// A subscription.
-#[derive(Debug, Clone, Deserialize)]
-pub(super) struct Subscription {
-    /// Its id.
-    pub(super) id: String,
-    /// How far it is.
-    pub(super) status: SubscriptionStatus,
-    /// When it was made, Unix seconds.
-    pub(super) created: i64,
-    /// The instant from which months are counted, Unix seconds.
-    pub(super) billing_cycle_anchor: i64,
-    /// When it began, Unix seconds.
-    #[serde(default)]
-    pub(super) start_date: Option<i64>,
-    /// When it is to end, Unix seconds.
-    #[serde(default)]
-    pub(super) cancel_at: Option<i64>,
-    /// The last invoice.
-    #[serde(default)]
-    pub(super) latest_invoice: Option<Expandable<Invoice>>,
-    /// Our ids.
-    #[serde(default)]
-    pub(super) metadata: Metadata,
-}
-
-/// An invoice.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Invoice {
-    /// Its id.
-    pub(super) id: String,
-    /// Such as `paid`.
-    #[serde(default)]
-    pub(super) status: Option<String>,
-    /// Such as `subscription_create`.
-    #[serde(default)]
-    pub(super) billing_reason: Option<String>,
-}
-
-impl Invoice {
-    /// Whether it is the one that the subscription started with.
-    pub(super) fn is_first(&self) -> bool {
-        self.billing_reason.as_deref() == Some("subscription_create")
-    }
-}
-
-/// A payment of an invoice.
-#[derive(Debug, Clone, Deserialize)]
-pub(super) struct InvoicePayment {
-    /// What pays it.
-    pub(super) payment: InvoicePaymentSource,
-}
-
-/// What pays an invoice.
-#[derive(Debug, Clone, Deserialize)]
-pub(super) struct InvoicePaymentSource {
-    /// A payment.
-    #[serde(default)]
-    pub(super) payment_intent: Option<Expandable<PaymentIntent>>,
 }
 
 /// An identity verification.

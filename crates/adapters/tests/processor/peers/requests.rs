@@ -12,7 +12,7 @@ use chrono::TimeDelta;
 use lessor_adapters::processor::API_VERSION;
 use lessor_domain::access::Mode;
 use lessor_domain::ports::{IdentityVerifier as _, PaymentProcessor as _};
-use lessor_processor_double::{Decline, Recorded};
+use lessor_processor_double::{Decline, Fault, Recorded, Rule};
 use serde_json::Value;
 
 use super::{folder, installed};
@@ -30,7 +30,11 @@ fn method(entry: &Recorded) -> &'static str {
         ("GET", "identity/verification_sessions") => "identity.verificationSessions.list",
         ("GET", "identity/verification_sessions/*") => "identity.verificationSessions.retrieve",
         ("POST", "identity/verification_sessions") => "identity.verificationSessions.create",
+        ("GET", "events") => "events.list",
         ("GET", "invoice_payments") => "invoicePayments.list",
+        ("GET", "invoices") => "invoices.list",
+        ("GET", "invoices/*") => "invoices.retrieve",
+        ("POST", "invoices/*/pay") => "invoices.pay",
         ("GET", "payment_intents") => "paymentIntents.list",
         ("GET", "payment_intents/*") => "paymentIntents.retrieve",
         ("POST", "payment_intents") => "paymentIntents.create",
@@ -49,7 +53,6 @@ fn method(entry: &Recorded) -> &'static str {
         ("DELETE", "subscriptions/*") => "subscriptions.cancel",
         ("GET", "subscriptions") => "subscriptions.list",
         ("GET", "subscriptions/*") => "subscriptions.retrieve",
-        ("GET", "subscriptions/search") => "subscriptions.search",
         ("POST", "subscriptions") => "subscriptions.create",
         ("POST", "subscriptions/*") => "subscriptions.update",
         other => panic!("no method of the package is named for {other:?}"),
@@ -91,29 +94,46 @@ async fn recorded() -> Vec<Recorded> {
     let rig = Op::Subscribe.prepare(Rig::new()).await;
     let card = rig.method.clone().unwrap();
     rig.double.decline(&card, Some(Decline::GENERIC)).unwrap();
-    done(Op::Subscribe.run(&rig, &rig.call("work")).await);
-    let found = rig
+    let (call, request) = (rig.call("work"), rig.subscription_of(1, 12));
+    let made = done(rig.processor.create_subscription(&call, &request).await);
+    let (mode, id) = (Mode::Sandbox, &made.id);
+    rig.double.decline(&card, None).unwrap();
+    // Its answer is lost, so that it is looked at.
+    rig.double.fault(Rule::once(
+        "POST",
+        "/v1/invoices/*/pay",
+        Fault::FAILED_AFTER,
+    ));
+    let call = rig.call("pay");
+    done(rig.processor.pay_invoices(&call, id, &card).await);
+    let payment = made.invoices[0].payment_intent_id.clone().unwrap();
+    let paid = rig.processor.invoice_of_payment(mode, &payment).await;
+    assert!(paid.unwrap().is_some());
+    let of = rig
         .processor
-        .subscriptions_of(Mode::Sandbox, checkout(1))
-        .await
-        .unwrap();
-    let invoice = found[0].first_invoice_id.clone().unwrap();
-    rig.processor
-        .payment_failure(Mode::Sandbox, &invoice)
-        .await
+        .subscriptions_of(mode, &rig.customer, checkout(1));
+    assert_eq!(of.await.unwrap().len(), 1);
+    let deposits = rig.processor.deposits_of(mode, &rig.customer, checkout(1));
+    assert_eq!(deposits.await, Ok(Vec::new()));
+    let (since, after) = (rig.double.now(), || None);
+    let walked = rig.processor.walk_subscriptions(mode, after()).await;
+    assert_eq!(walked.unwrap().items.len(), 1);
+    let walked = rig.processor.walk_invoices(mode, since, after()).await;
+    assert_eq!(walked.unwrap().items.len(), 1);
+    let walked = rig.processor.walk_deposits(mode, since, after()).await;
+    assert!(walked.unwrap().items.is_empty());
+    let walked = rig.processor.walk_messages(mode, since, after()).await;
+    let last = walked
         .unwrap()
-        .unwrap();
-    let id = &found[0].id;
-    done(
-        rig.processor
-            .cancel_subscription(&rig.call("end"), id)
-            .await,
-    );
-    done(
-        rig.processor
-            .cancel_subscription(&rig.call("again"), id)
-            .await,
-    );
+        .items
+        .last()
+        .map(|message| message.id.clone());
+    let walked = rig.processor.walk_messages(mode, since, last).await;
+    assert!(walked.unwrap().items.is_empty());
+    for key in ["end", "again"] {
+        let call = rig.call(key);
+        done(rig.processor.cancel_subscription(&call, id).await);
+    }
     let call = rig.call("known");
     done(
         rig.processor
@@ -174,7 +194,7 @@ async fn every_request_has_the_official_packages_types() {
         .map(|entry| (method(entry), entry))
         .collect();
     assert!(
-        methods.len() >= 28,
+        methods.len() >= 31,
         "only {:?} were recorded",
         methods.keys()
     );

@@ -47,6 +47,8 @@ pub(crate) struct ListCheckouts {
     lifecycles: Option<List<LifecycleName, 100, 1>>,
     /// Waiting for this.
     waitlist_reason: Option<WaitlistReasonName>,
+    /// Those that a person must look at, or those that nobody must.
+    needs_attention: Option<bool>,
     /// What they are sorted by, `createdAt` when nothing is said; ties go by id.
     #[param(inline)]
     sort_by: Option<CheckoutSortBy>,
@@ -138,6 +140,7 @@ impl ListCheckouts {
                 lifecycles,
                 waitlist_reason: self.waitlist_reason.map(|reason| reason.0),
                 external_order_id,
+                needs_attention: self.needs_attention,
             }),
             _ => None,
         };

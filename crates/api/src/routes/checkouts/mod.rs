@@ -4,6 +4,7 @@ mod address;
 mod create;
 mod fulfill;
 mod list;
+mod payments;
 pub(crate) mod record;
 mod update;
 
@@ -22,6 +23,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 use self::create::CreateCheckoutBody;
 use self::fulfill::{FulfillBody, SetTracking};
 use self::list::ListCheckouts;
+use self::payments::RetryPayments;
 use self::update::UpdateCheckoutBody;
 use crate::body::{Body, OptionalBody};
 use crate::error::ApiError;
@@ -43,6 +45,7 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
         .service(update_checkout)
         .service(cancel_checkout)
         .service(fulfill_checkout)
+        .service(retry_payments)
         .service(set_tracking)
         .service(get_tracking);
 }
@@ -341,6 +344,42 @@ async fn fulfill_checkout(
                 render_now(&runner, id).await.map(Some)
             })
         },
+    )
+    .await
+}
+
+/// Try failed payments again.
+///
+/// What is open of the monthly payments is paid now, with another method when one is named, which pays
+/// from then on; when the subscription has ended with payments left, another takes them. The answer is
+/// the checkout once the processor has answered: a decline is in its `progress.attention`. Requires
+/// `CheckoutWrite`.
+#[utoipa::path(
+    tag = "Checkouts",
+    params(
+        ("id" = String, Path, description = "`chk_…`"),
+        ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
+    ),
+    request_body(content = Option<RetryPayments>),
+    responses((status = 200, body = CheckoutRecord, description = "The checkout."))
+)]
+#[post("/checkouts/{id}/payments/retry")]
+async fn retry_payments(
+    call: Call,
+    id: PathId<CheckoutPubId>,
+    body: OptionalBody<RetryPayments>,
+) -> Result<HttpResponse, ApiError> {
+    let named = body.value.parse();
+    let id = id.of("checkout")?;
+    let input = (id, named, call.state().pages.clone());
+    call.post_in_two_phases(
+        Permission::CheckoutWrite,
+        &body.raw,
+        input,
+        |work, ctx, (id, named, links)| {
+            Box::pin(async move { payments::begin(work, &ctx, &links, id, named).await })
+        },
+        |runner, rest| Box::pin(async move { payments::finish(&runner, rest).await.map(Some) }),
     )
     .await
 }

@@ -2,8 +2,8 @@
 
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{
-    Checkout, InsuranceStatus, Lifecycle, Milestone, MilestoneName, PaymentMethod, Phase, Progress,
-    PurchaseItem, RecurringPaymentStatus, WaitlistReason,
+    Attention, AttentionReason, Checkout, InsuranceStatus, Lifecycle, Milestone, MilestoneName,
+    PaymentMethod, Phase, Progress, PurchaseItem, RecurringPaymentStatus, WaitlistReason,
 };
 use lessor_domain::fulfillment::{Carrier, TrackingStatus};
 use lessor_domain::ids::PickupLocationId;
@@ -28,6 +28,7 @@ names! {
     MilestoneName => "MilestoneName", "A milestone after the confirmation.";
     InsuranceStatus => "InsuranceStatus", "The insurance of the leased goods.";
     RecurringPaymentStatus => "RecurringPaymentStatus", "The recurring subscription.";
+    AttentionReason => "AttentionReason", "Why a person must look at a checkout.";
     WaitlistReason => "WaitlistReason", "What a checkout waits for.";
     Carrier => "Carrier", "A carrier whose shipments can be tracked.";
     TrackingStatus => "TrackingStatus", "Where a shipment is.";
@@ -39,6 +40,7 @@ pub(crate) type LifecycleName = Named<Lifecycle>;
 type PhaseName = Named<Phase>;
 type Milestones = Named<MilestoneName>;
 type InsuranceName = Named<InsuranceStatus>;
+type AttentionReasonName = Named<AttentionReason>;
 type RecurringName = Named<RecurringPaymentStatus>;
 pub(crate) type WaitlistReasonName = Named<WaitlistReason>;
 pub(crate) type CarrierName = Named<Carrier>;
@@ -209,13 +211,27 @@ struct ProgressRecord {
     is_failed: bool,
     /// Whether it has ended.
     is_terminal: bool,
-    /// Whether a person must act.
+    /// Whether a person must act: whether `attention` says anything.
     needs_attention: bool,
+    /// Why a person must look at it.
+    attention: Vec<AttentionRecord>,
     /// Whether the customer can go a step back.
     can_go_back: bool,
     /// From the confirmed order on.
     #[serde(skip_serializing_if = "Option::is_none")]
     milestones: Option<Vec<MilestoneRecord>>,
+}
+
+/// Why a person must look at a checkout, and since when.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Attention)]
+#[serde(rename_all = "camelCase")]
+struct AttentionRecord {
+    reason: AttentionReasonName,
+    since: DateTimeText,
+    /// More, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
 }
 
 /// A milestone and when it was reached.
@@ -436,11 +452,22 @@ impl From<Progress> for ProgressRecord {
             is_waitlisted: progress.is_waitlisted,
             is_failed: progress.is_failed,
             is_terminal: progress.is_terminal,
-            needs_attention: progress.needs_attention,
+            needs_attention: progress.needs_attention(),
+            attention: progress.attention.into_iter().map(Into::into).collect(),
             can_go_back: progress.can_go_back,
             milestones: progress
                 .milestones
                 .map(|milestones| milestones.into_iter().map(Into::into).collect()),
+        }
+    }
+}
+
+impl From<Attention> for AttentionRecord {
+    fn from(attention: Attention) -> Self {
+        Self {
+            reason: attention.reason.into(),
+            since: attention.since.into(),
+            detail: attention.detail,
         }
     }
 }
@@ -475,6 +502,22 @@ impl From<&PaymentMethod> for PaymentMethodRecord {
             last4: method.last4.clone(),
             exp_month: method.exp_month,
             exp_year: method.exp_year,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever meets a reason finds what to do about it.
+    #[test]
+    fn the_operations_guide_has_a_line_for_each_reason() {
+        let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/OPERATIONS.md");
+        let guide = std::fs::read_to_string(guide).unwrap();
+        for reason in AttentionReason::ALL {
+            let line = format!("\n| `{reason}` | ");
+            assert!(guide.contains(&line), "{reason} has no line");
         }
     }
 }

@@ -12,7 +12,7 @@ use maud::{Markup, html};
 use super::fields::Fields;
 use super::pieces::{Notice, Place, money, postal};
 use super::visit::Visit;
-use super::words;
+use super::{steps, words};
 
 /// What a form is filled with: what the customer typed last, else what is known.
 struct Filling<'a> {
@@ -192,6 +192,34 @@ fn card(method: &PaymentMethod) -> String {
     match &method.last4 {
         Some(last4) => format!("{brand} •••• {last4}"),
         None => brand.to_owned(),
+    }
+}
+
+/// The form of a payment that failed: tried again with the card that is known, in the sandbox with
+/// any of its cards.
+pub(super) fn payment(visit: &Visit, place: Place<'_>, entered: &Fields) -> Markup {
+    let checkout = &visit.checkout;
+    if !words::can_pay(checkout) {
+        return html! {};
+    }
+    let chosen = entered.get(steps::CARD);
+    html! {
+        form method="post" action=(place.step("retry-payment")) {
+            @if checkout.mode == Mode::Sandbox {
+                fieldset {
+                    legend { "Pay with" }
+                    @for (id, words) in steps::TEST_CARDS {
+                        label.choice {
+                            input type="radio" name=(steps::CARD) value=(id) required checked[chosen == Some(id)];
+                            span { (words) }
+                        }
+                    }
+                }
+            } @else if let Some(method) = &checkout.recurring.method {
+                p { "Your card on file is " strong { (card(method)) } "." }
+            }
+            button { "Try the payment again" }
+        }
     }
 }
 

@@ -4,10 +4,11 @@ use lessor_domain::access::Mode;
 use lessor_domain::checkout::{Checkout, Lifecycle, PaymentMethod};
 use lessor_domain::ids::{CheckoutPubId, IdError};
 use lessor_domain::ports::{JobSubject, UnitOfWork};
-use lessor_domain::services::Error;
 use lessor_domain::services::journey::Page;
+use lessor_domain::services::{Error, billing};
 
 use super::fields::Fields;
+use super::words;
 use crate::settle::settle;
 use crate::state::AppState;
 use crate::transaction::Tries;
@@ -29,6 +30,7 @@ pub(super) enum Step {
     PaymentMethod,
     Sign,
     RetryCapture,
+    RetryPayment,
     Back,
     Cancel,
 }
@@ -50,6 +52,7 @@ impl Step {
             "payment-method" => Self::PaymentMethod,
             "sign" => Self::Sign,
             "retry-capture" => Self::RetryCapture,
+            "retry-payment" => Self::RetryPayment,
             "back" => Self::Back,
             "cancel" => Self::Cancel,
             _ => return None,
@@ -81,7 +84,7 @@ impl Step {
         hash: [u8; 32],
         entered: &Fields,
     ) -> Result<CheckoutPubId, Error> {
-        let method = self.payment_method(state, hash).await?;
+        let method = self.payment_method(state, hash, entered).await?;
         let mut work = state.ports.database.begin().await?;
         let found = work.checkouts().find_by_page_token(&hash).await?;
         let id = found.ok_or(Error::not_found("page"))?.id;
@@ -158,6 +161,11 @@ impl Step {
             }
             Self::Sign => page.sign_documents(work, checkout).await?,
             Self::RetryCapture => page.retry_capture(work, checkout).await?,
+            Self::RetryPayment => {
+                let (ids, now) = (&*state.ports.ids, state.ports.clock.now());
+                billing::try_again(work, ids, now, checkout, method).await?;
+                return Ok(());
+            }
             Self::Back => page.go_back(work, checkout).await?,
             Self::Cancel => page.cancel(work, checkout).await?,
         };
@@ -165,18 +173,35 @@ impl Step {
     }
 
     /// The method that is to pay every month, asked of the processor before anything is locked: the
-    /// one that the deposit was authorized with, else the sandbox's test card.
+    /// one that the deposit was authorized with, else the sandbox's test card; for a payment that
+    /// failed the test card that was chosen.
     async fn payment_method(
         self,
         state: &AppState,
         hash: [u8; 32],
+        entered: &Fields,
     ) -> Result<Option<PaymentMethod>, Error> {
-        if self != Self::PaymentMethod {
+        if !matches!(self, Self::PaymentMethod | Self::RetryPayment) {
             return Ok(None);
         }
         let mut view = state.ports.database.read().await?;
         let found = view.checkouts().find_by_page_token(&hash).await?;
         let checkout = found.ok_or(Error::not_found("page"))?;
+        if self == Self::RetryPayment {
+            drop(view);
+            let Some(named) = entered.get(CARD) else {
+                return Ok(None);
+            };
+            // The token is the customer's: it names none of somebody else's.
+            if checkout.mode != Mode::Sandbox || !TEST_CARDS.iter().any(|(id, _)| *id == named) {
+                return Err(Error::invalid(CARD, "is none of those that are offered"));
+            }
+            if !words::can_pay(&checkout) {
+                return Ok(None);
+            }
+            let method = state.deliverer().named_method(&checkout, named).await?;
+            return Ok(Some(method));
+        }
         let asks = checkout.lifecycle() == Lifecycle::RecurringPaymentMethodPending
             && checkout.mode == Mode::Sandbox;
         if !asks {
@@ -186,6 +211,20 @@ impl Step {
         state.deliverer().payment_method(&checkout).await.map(Some)
     }
 }
+
+/// The field of the card that pays.
+pub(super) const CARD: &str = "card";
+
+/// The sandbox's cards, which the processor knows by their names.
+pub(super) const TEST_CARDS: [(&str, &str); 4] = [
+    ("pm_card_visa", "Visa"),
+    ("pm_card_mastercard", "Mastercard"),
+    ("pm_card_amex", "American Express"),
+    (
+        "pm_card_chargeCustomerFail",
+        "A card that is always declined",
+    ),
+];
 
 /// What the page can only do where everything is simulated.
 fn in_sandbox(checkout: &Checkout, what: &str) -> Result<(), Error> {
@@ -212,6 +251,7 @@ pub(super) fn label(field: &str) -> &str {
         "phone" => "Phone",
         "pickupLocationId" => "Pickup location",
         "leaseTermId" => "Lease term",
+        CARD => "Card",
         "shippingAddress" => "This address",
         other => other,
     }

@@ -64,9 +64,10 @@ pub(super) fn checkout(
                 (steps(visit))
                 h1 { (title) }
                 p { (text) }
-                @if let Some(failure) = &visit.checkout.recurring.last_failure {
-                    p.notice.error role="alert" { "The last payment failed: " (failure.message) }
+                @if let Some(trouble) = words::trouble(&visit.checkout) {
+                    p.notice.error role="alert" { (trouble) }
                 }
+                (forms::payment(visit, place, entered))
                 (forms::of(visit, place, notice, entered))
                 @if let Some((url, words)) = words::way_out(&visit.checkout) {
                     p { a.button href=(url) rel="noreferrer" { (words) } }

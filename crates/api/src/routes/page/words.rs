@@ -1,6 +1,6 @@
 //! A checkout in the customer's words.
 
-use lessor_domain::checkout::{Checkout, EventKind, Lifecycle, Move, transition};
+use lessor_domain::checkout::{Billing, Checkout, EventKind, Lifecycle, Move, transition};
 
 /// The steps that the customer sees, in order.
 pub(super) const STEPS: [&str; 9] = [
@@ -210,6 +210,47 @@ fn asks_for_a_signature(checkout: &Checkout) -> bool {
 pub(super) fn is_moving(checkout: &Checkout) -> bool {
     let is_prepared = checkout.lease_document_id.is_some() && checkout.signed_at.is_none();
     checkout.lifecycle().is_at_provider() || asks_for_a_signature(checkout) && !is_prepared
+}
+
+/// Whether a monthly payment failed that the customer can have tried again: one that is open, or those
+/// that are left when the subscription has ended.
+pub(super) fn can_pay(checkout: &Checkout) -> bool {
+    let recurring = &checkout.recurring;
+    match recurring.billing {
+        Billing::NotRequested | Billing::Requested { .. } => false,
+        Billing::Incomplete { .. } => !checkout.lifecycle().is_ended(),
+        Billing::Active { .. } => recurring.failure_count > 0 && !checkout.lifecycle().is_ended(),
+        Billing::Ended { .. } => checkout.is_to_be_billed(),
+    }
+}
+
+/// What the customer is told of money that did not come: the last payment that failed, or a hold of
+/// the deposit that the bank did not renew.
+pub(super) fn trouble(checkout: &Checkout) -> Option<String> {
+    let failure = checkout.recurring.last_failure.as_ref();
+    let why = failure.map_or("", |failure| failure.message.as_str());
+    if checkout.lifecycle().is_ended() {
+        return None;
+    }
+    if let Some(hold) = checkout.deposit.open_hold()
+        && hold.renewals.refused > 0
+    {
+        let until = hold.expires_at.format("%Y-%m-%d %H:%M UTC");
+        return Some(format!(
+            "Your bank did not renew the reservation of your deposit. {why} It holds until {until}: sign \
+             your lease before then. Otherwise you will be asked for the deposit anew, and can use \
+             another card."
+        ));
+    }
+    if can_pay(checkout) {
+        let which = if checkout.recurring.paid_cycles == 0 {
+            "Your first monthly payment failed, so that your lease cannot begin."
+        } else {
+            "Your last monthly payment failed."
+        };
+        return Some(format!("{which} {why}"));
+    }
+    failure.map(|_| format!("The last payment failed: {why}"))
 }
 
 /// Whether the customer can call the checkout off.

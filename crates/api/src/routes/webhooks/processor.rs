@@ -2,8 +2,8 @@
 
 use actix_web::web::Json;
 use actix_web::{HttpRequest, post};
-use lessor_adapters::processor::signature::verify;
 use lessor_adapters::processor::{SIGNATURE_HEADER, parse_event_head};
+use lessor_domain::access::Mode;
 use lessor_domain::cause::chain;
 use lessor_domain::ports::InboxMessage;
 use lessor_domain::services::Error;
@@ -15,6 +15,7 @@ use crate::body::RawBody;
 use crate::error::ApiError;
 use crate::settle::within_patience;
 use crate::state::AppState;
+use crate::telemetry::MESSAGES_REFUSED;
 use crate::transaction::Tries;
 
 /// Who the messages are kept from.
@@ -38,8 +39,9 @@ struct ProcessorMessage {
 
 /// Tell what happened at the payment processor.
 ///
-/// For the payment processor. Signed with a secret of `LESSOR_PROCESSOR_WEBHOOK_SECRETS`. A message is
-/// kept before it is answered, and takes effect once, whatever order they come in and however often.
+/// For the payment processor. Signed with a secret of `LESSOR_PROCESSOR_LIVE_WEBHOOK_SECRETS` or
+/// `LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS`, which opens its own mode alone. A message is kept before
+/// it is answered, and takes effect once, whatever order they come in and however often.
 #[utoipa::path(
     tag = "Webhooks",
     params((
@@ -57,9 +59,23 @@ pub(super) async fn take_processor_message(
     body: RawBody,
 ) -> Result<Json<Received>, ApiError> {
     let state = AppState::of(&request)?.clone();
-    authenticated(&request, &state, &body.0)?;
-    let head =
-        parse_event_head(&body.0).map_err(|error| ApiError::invalid_request(error.to_string()))?;
+    let signed = authenticated(&request, &state, &body.0)?;
+    // Not acknowledged, so that the processor keeps it, shows it, and sends it again.
+    let head = parse_event_head(&body.0).map_err(|error| {
+        tracing::warn!(%error, mode = signed.as_str(), "a signed message of the processor is none");
+        metrics::counter!(MESSAGES_REFUSED, "why" => "unreadable").increment(1);
+        ApiError::invalid_request(error.to_string())
+    })?;
+    if head.mode != signed {
+        tracing::warn!(
+            id = head.id,
+            mode = head.mode.as_str(),
+            signed = signed.as_str(),
+            "a message in the processor's name was refused: it is signed with the other mode's secret"
+        );
+        metrics::counter!(MESSAGES_REFUSED, "why" => "otherMode").increment(1);
+        return Err(ApiError::unsigned());
+    }
     let message = InboxMessage {
         source: SOURCE.to_owned(),
         id: head.id,
@@ -96,9 +112,11 @@ pub(super) async fn take_processor_message(
     Ok(Json(Received { received: true }))
 }
 
-fn authenticated(request: &HttpRequest, state: &AppState, body: &[u8]) -> Result<(), ApiError> {
+/// The mode whose secret signed the body.
+fn authenticated(request: &HttpRequest, state: &AppState, body: &[u8]) -> Result<Mode, ApiError> {
     let refuse = |why: &str| {
         tracing::warn!(why, "a message in the processor's name was refused");
+        metrics::counter!(MESSAGES_REFUSED, "why" => "unsigned").increment(1);
         ApiError::unsigned()
     };
     let header = request
@@ -107,6 +125,7 @@ fn authenticated(request: &HttpRequest, state: &AppState, body: &[u8]) -> Result
         .and_then(|value| value.to_str().ok())
         .ok_or_else(|| refuse("the signature is missing"))?;
     let secrets = &state.settings.processor_secrets;
-    verify(body, header, secrets, state.ports.clock.now())
+    secrets
+        .mode_of(body, header, state.ports.clock.now())
         .map_err(|error| refuse(&error.to_string()))
 }

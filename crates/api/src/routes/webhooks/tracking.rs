@@ -185,9 +185,14 @@ async fn take_in(
             Err(error) => return Err(error),
         }
     }
-    let problem = taken.is_empty().then_some("no checkout has this shipment");
+    if taken.is_empty() {
+        tracing::info!(
+            id = message.id,
+            "no checkout has the shipment of a tracking message"
+        );
+    }
     work.inbox()
-        .mark_handled(&message.source, &message.id, message.received_at, problem)
+        .mark_handled(&message.source, &message.id, message.received_at)
         .await?;
     work.commit().await?;
     Ok(taken)

@@ -1,5 +1,6 @@
 //! The recurring payments: what pays, the subscription and its invoices.
 
+use crate::money::Money;
 use crate::names::named_enum;
 use crate::time::{Day, Timestamp};
 
@@ -74,7 +75,22 @@ pub struct PaymentFailure {
     pub at: Timestamp,
 }
 
-/// The subscription of a lease: asked for once for each checkout, ever.
+named_enum! {
+    /// Whether a subscription takes what it is to take.
+    pub enum Standing {
+        /// It does.
+        Good = "good",
+        /// A payment failed and is tried again.
+        PastDue = "pastDue",
+        /// Payments failed and are tried no more.
+        Unpaid = "unpaid",
+        /// Somebody paused it at the processor.
+        Paused = "paused",
+    }
+}
+
+/// The subscription of a lease: one at a time, and another only for what is left to pay when the
+/// one before has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
@@ -94,12 +110,21 @@ pub enum Billing {
         /// When.
         at: Timestamp,
     },
+    /// It is there, but its first payment is not made: the processor gives it up after a day.
+    Incomplete {
+        /// When it was asked for.
+        requested_at: Timestamp,
+        /// The processor's id of it.
+        subscription_id: String,
+    },
     /// It bills every month.
     Active {
         /// When it was asked for.
         requested_at: Timestamp,
         /// The processor's id of it.
         subscription_id: String,
+        /// Whether it takes what it is to take.
+        standing: Standing,
     },
     /// It has ended.
     Ended {
@@ -115,7 +140,9 @@ impl Billing {
     #[must_use]
     pub const fn status(&self) -> RecurringPaymentStatus {
         match self {
-            Self::NotRequested | Self::Requested { .. } => RecurringPaymentStatus::Pending,
+            Self::NotRequested | Self::Requested { .. } | Self::Incomplete { .. } => {
+                RecurringPaymentStatus::Pending
+            }
             Self::Active { .. } => RecurringPaymentStatus::Active,
             Self::Ended { .. } => RecurringPaymentStatus::Cancelled,
         }
@@ -127,9 +154,9 @@ impl Billing {
         match self {
             Self::NotRequested => None,
             Self::Requested { at } => Some(*at),
-            Self::Active { requested_at, .. } | Self::Ended { requested_at, .. } => {
-                Some(*requested_at)
-            }
+            Self::Incomplete { requested_at, .. }
+            | Self::Active { requested_at, .. }
+            | Self::Ended { requested_at, .. } => Some(*requested_at),
         }
     }
 
@@ -138,7 +165,10 @@ impl Billing {
     pub fn subscription_id(&self) -> Option<&str> {
         match self {
             Self::NotRequested | Self::Requested { .. } => None,
-            Self::Active {
+            Self::Incomplete {
+                subscription_id, ..
+            }
+            | Self::Active {
                 subscription_id, ..
             }
             | Self::Ended {
@@ -192,9 +222,17 @@ pub struct LeaseDates {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
-pub struct InvoiceNews {
-    /// The processor's id of the invoice.
-    pub invoice_id: String,
+pub struct Invoice {
+    /// The processor's id of it.
+    pub id: String,
+    /// The processor's id of the subscription.
+    pub subscription_id: String,
+    /// The processor's id of the payment, once there is one: what a dispute names.
+    pub payment_intent_id: Option<String>,
+    /// How much it is for.
+    pub amount: Money,
+    /// Whether it is for a month of the term, and no correction or extra charge.
+    pub is_cycle: bool,
     /// Paid, or how it failed.
     pub outcome: InvoiceOutcome,
     /// When that happened, by the processor's word.
@@ -206,8 +244,8 @@ pub struct InvoiceNews {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 pub enum InvoiceOutcome {
-    /// It is paid.
-    Paid,
+    /// It waits for its first try.
+    Open,
     /// A try to pay it failed.
     Failed {
         /// How many tries have failed.
@@ -215,45 +253,61 @@ pub enum InvoiceOutcome {
         /// Why, where it is known.
         refusal: Refusal,
     },
+    /// It was called off: nobody is charged for it any more.
+    Void,
+    /// It is paid.
+    Paid,
 }
 
 impl InvoiceOutcome {
-    /// Whether this says more of an invoice than what is known: paid stays paid, and of two
-    /// failures the one with more attempts counts.
+    /// Whether this says more of an invoice than what is known: paid stays paid, what is called off
+    /// can only be paid, and of two failures the one with more attempts counts.
     #[must_use]
     pub const fn supersedes(&self, known: &Self) -> bool {
         match (self, known) {
-            (_, Self::Paid) => false,
-            (Self::Paid, Self::Failed { .. }) => true,
             (Self::Failed { attempts: new, .. }, Self::Failed { attempts: old, .. }) => *new > *old,
+            (new, known) => new.rank() > known.rank(),
+        }
+    }
+
+    const fn rank(&self) -> u8 {
+        match self {
+            Self::Open => 0,
+            Self::Failed { .. } => 1,
+            Self::Void => 2,
+            Self::Paid => 3,
         }
     }
 }
 
-/// What all the news of a checkout's invoices come to, in whatever order they came.
+/// What all the invoices of a checkout come to, in whatever order they were told of.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InvoiceTally {
-    /// How many invoices are paid.
+    /// How many months of the term are paid.
     pub paid: u32,
-    /// How many tries failed of those that are not.
+    /// How many tries failed of those that are still to be paid.
     pub failed_attempts: u32,
-    /// The newest failure of those that are not.
+    /// The newest failure of those.
     pub last_failure: Option<PaymentFailure>,
 }
 
 impl InvoiceTally {
     /// What the invoices come to, each of which is told of once.
     #[must_use]
-    pub fn of<'a>(invoices: impl IntoIterator<Item = &'a InvoiceNews>) -> Self {
+    pub fn of<'a>(invoices: impl IntoIterator<Item = &'a Invoice>) -> Self {
         let mut tally = Self::default();
         let mut newest: Option<(Timestamp, &str)> = None;
         for invoice in invoices {
-            let InvoiceOutcome::Failed { attempts, refusal } = &invoice.outcome else {
-                tally.paid = tally.paid.saturating_add(1);
-                continue;
+            let (attempts, refusal) = match &invoice.outcome {
+                InvoiceOutcome::Paid if invoice.is_cycle => {
+                    tally.paid = tally.paid.saturating_add(1);
+                    continue;
+                }
+                InvoiceOutcome::Paid | InvoiceOutcome::Open | InvoiceOutcome::Void => continue,
+                InvoiceOutcome::Failed { attempts, refusal } => (attempts, refusal),
             };
             tally.failed_attempts = tally.failed_attempts.saturating_add(*attempts);
-            let place = (invoice.at, invoice.invoice_id.as_str());
+            let place = (invoice.at, invoice.id.as_str());
             if newest.is_none_or(|newest| newest < place) {
                 newest = Some(place);
                 tally.last_failure = Some(PaymentFailure {

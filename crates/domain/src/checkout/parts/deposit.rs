@@ -1,6 +1,31 @@
 //! What is held of the deposit, or taken.
 
+use chrono::TimeDelta;
+
 use crate::time::Timestamp;
+
+/// How often a hold of the deposit is taken over by a new one: who has not signed by then is asked
+/// for the deposit again.
+const MOST_RENEWALS: u8 = 2;
+/// How often a bank is asked to renew one hold.
+const MOST_REFUSALS: u8 = 2;
+/// The pause before a bank that declined is asked a second time.
+pub(in crate::checkout) const SECOND_THOUGHTS: TimeDelta = TimeDelta::hours(6);
+
+/// What became of attempts to renew a hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
+pub struct Renewals {
+    /// How many holds it has taken over, one from the other.
+    pub made: u8,
+    /// How often the bank declined to renew this one.
+    pub refused: u8,
+    /// When it declined last.
+    pub refused_at: Option<Timestamp>,
+    /// Whether the bank said never to ask again.
+    pub is_barred: bool,
+}
 
 /// What is held on the customer's method until it is captured or let go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,6 +36,38 @@ pub struct Hold {
     pub payment_intent_id: String,
     /// When it ends unless captured.
     pub expires_at: Timestamp,
+    /// How often it was renewed, and refused to be.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub renewals: Renewals,
+}
+
+impl Hold {
+    /// One that was never renewed.
+    #[must_use]
+    pub fn new(payment_intent_id: impl Into<String>, expires_at: Timestamp) -> Self {
+        Self {
+            payment_intent_id: payment_intent_id.into(),
+            expires_at,
+            renewals: Renewals::default(),
+        }
+    }
+
+    /// Whether the bank may be asked to renew it at that time. Card networks charge for tries
+    /// that cannot succeed, and block whoever makes many.
+    #[must_use]
+    pub fn is_renewable(&self, at: Timestamp) -> bool {
+        let Renewals {
+            made,
+            refused,
+            refused_at,
+            is_barred,
+        } = self.renewals;
+        !is_barred
+            && made < MOST_RENEWALS
+            && refused < MOST_REFUSALS
+            && self.expires_at > at
+            && refused_at.is_none_or(|refused| at.signed_duration_since(refused) >= SECOND_THOUGHTS)
+    }
 }
 
 /// The deposit, and whatever is bought along.

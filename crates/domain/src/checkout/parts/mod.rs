@@ -1,5 +1,6 @@
 //! What a checkout is made of: values that carry what is known, and say it.
 
+mod attention;
 mod billing;
 mod deposit;
 mod goods;
@@ -7,11 +8,12 @@ mod return_;
 mod shipment;
 mod waitlist;
 
+pub use attention::{Attention, AttentionReason};
 pub use billing::{
-    Billing, InvoiceNews, InvoiceOutcome, InvoiceTally, LeaseDates, PaymentFailure, PaymentMethod,
-    Recurring, RecurringPaymentStatus, Refusal,
+    Billing, Invoice, InvoiceOutcome, InvoiceTally, LeaseDates, PaymentFailure, PaymentMethod,
+    Recurring, RecurringPaymentStatus, Refusal, Standing,
 };
-pub use deposit::{Deposit, Hold};
+pub use deposit::{Deposit, Hold, Renewals};
 pub use goods::{
     CheckoutAddress, CheckoutItem, ChosenTerm, InsuranceStatus, MilestoneTimes, PurchaseItem,
     Redirects,
@@ -19,3 +21,6 @@ pub use goods::{
 pub use return_::Return;
 pub use shipment::{Shipment, Tracking};
 pub use waitlist::{Waitlist, WaitlistReason};
+
+#[cfg(test)]
+pub(in crate::checkout) use deposit::SECOND_THOUGHTS;

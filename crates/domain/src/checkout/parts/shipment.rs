@@ -23,6 +23,8 @@ pub struct Shipment {
     pub tracking: Option<Tracking>,
     /// What the carrier said last.
     pub status: Option<TrackingStatus>,
+    /// When somebody last said where they are, the shipment itself included.
+    pub heard_at: Option<Timestamp>,
     /// When they were shipped.
     pub shipped_at: Option<Timestamp>,
     /// When they were delivered.

@@ -4,6 +4,7 @@
 use super::waitlist;
 use crate::catalog::StockTaken;
 use crate::checkout::effect::Effect;
+use crate::checkout::parts::AttentionReason;
 use crate::checkout::parts::{Deposit, Hold, PaymentMethod, Refusal, Waitlist};
 use crate::checkout::rule::rules;
 use crate::checkout::snapshot::{Checkout, Snapshot};
@@ -22,15 +23,13 @@ rules! {
     }
     DepositAuthorized by Provider {
         go    DepositProcessing => RecurringPaymentMethodPending;
-        done  RecurringPaymentMethodPending..=ReturnPending;
-        // The ids of an answer that came late: whoever undoes the work needs them.
-        stay  Returned..=QualificationFailed;
+        // A hold that comes too late is in the ledger, and let go of.
+        done  RecurringPaymentMethodPending..=QualificationFailed;
         never Created..=DepositPending | DepositFailed;
     }
     DepositAuthorizedWithoutStock by Provider {
         go    DepositProcessing => WaitlistedAfterDeposit;
-        done  RecurringPaymentMethodPending..=ReturnPending;
-        stay  Returned..=QualificationFailed;
+        done  RecurringPaymentMethodPending..=QualificationFailed;
         never Created..=DepositPending | DepositFailed;
     }
     DepositRefused by Provider {
@@ -40,8 +39,7 @@ rules! {
     }
     DepositCaptured by Provider {
         go    DocumentsPending | CaptureFailed => OrderConfirmed;
-        done  OrderConfirmed..=ReturnPending;
-        stay  Returned | Cancelled..=QualificationFailed;
+        done  OrderConfirmed..=Returned | Cancelled..=QualificationFailed;
         never Created..=RecurringPaymentMethodPending | WaitlistedAfterProfile..=WaitlistedLocation;
     }
     CaptureRefused by Provider {
@@ -66,15 +64,73 @@ rules! {
 }
 
 impl Checkout {
-    /// The hold was renewed: the new one takes the old one's place. False when nothing is held, or
-    /// not any more.
-    pub fn renew_hold(&mut self, renewed: Hold, at: Timestamp) -> bool {
-        match &mut self.0.deposit {
-            Deposit::Authorized { hold } => *hold = renewed,
-            Deposit::Open | Deposit::Waived | Deposit::Captured { .. } => return false,
+    /// The hold was renewed: the new one takes the old one's place, and the old one is to be let
+    /// go. False when nothing is held any more, or it is this one that is held.
+    pub fn renew_hold(
+        &mut self,
+        payment_intent_id: &str,
+        ends_at: Timestamp,
+        at: Timestamp,
+    ) -> bool {
+        if self.lifecycle().is_ended() {
+            return false;
         }
-        self.0.updated_at = at;
+        match &mut self.0.deposit {
+            Deposit::Authorized { hold } if hold.payment_intent_id != payment_intent_id => {
+                let made = hold.renewals.made.saturating_add(1);
+                *hold = Hold::new(payment_intent_id, ends_at);
+                hold.renewals.made = made;
+            }
+            _ => return false,
+        }
+        self.0.recurring.last_failure = None;
+        self.0.changed(at);
         true
+    }
+
+    /// The bank declined to renew the hold, for good if `is_barred`: the hold lasts until its end.
+    /// False when nothing is held any more.
+    pub fn renewal_refused(&mut self, refusal: Refusal, is_barred: bool, at: Timestamp) -> bool {
+        if self.lifecycle().is_ended() {
+            return false;
+        }
+        let Deposit::Authorized { hold } = &mut self.0.deposit else {
+            return false;
+        };
+        hold.renewals.refused = hold.renewals.refused.saturating_add(1);
+        hold.renewals.refused_at = Some(at);
+        hold.renewals.is_barred |= is_barred;
+        self.0.recurring.fail(refusal, at);
+        self.0.changed(at);
+        true
+    }
+
+    /// The processor says when the hold ends. False when it says what is known.
+    pub fn hold_ends(
+        &mut self,
+        payment_intent_id: &str,
+        ends_at: Timestamp,
+        at: Timestamp,
+    ) -> bool {
+        match &mut self.0.deposit {
+            Deposit::Authorized { hold }
+                if hold.payment_intent_id == payment_intent_id && hold.expires_at != ends_at =>
+            {
+                hold.expires_at = ends_at;
+            }
+            _ => return false,
+        }
+        self.0.changed(at);
+        true
+    }
+}
+
+impl Snapshot {
+    /// Whether the checkout counts on this authorization, or on what was captured of it.
+    #[must_use]
+    pub fn needs_hold(&self, payment_intent_id: &str) -> bool {
+        let is_of_no_lease = self.lifecycle().is_ended() && !self.lifecycle().is_leased();
+        !is_of_no_lease && self.deposit.payment_intent_id() == Some(payment_intent_id)
     }
 }
 
@@ -92,20 +148,18 @@ pub(in crate::checkout) fn submitted(
     if method.is_some() {
         checkout.deposit_method_id = method;
     }
+    checkout.deposit_submitted_at = Some(step.by.at);
     step.ask(Effect::AuthorizeDeposit);
     Ok(Told::News)
 }
 
 pub(in crate::checkout) fn authorized(
     checkout: &mut Snapshot,
-    step: &mut Step<'_>,
+    _: &mut Step<'_>,
     hold: Option<Hold>,
     method: Option<PaymentMethod>,
     stock: StockTaken,
 ) -> Ruling {
-    if step.from != Lifecycle::DepositProcessing {
-        return Ok(authorized_late(checkout, hold));
-    }
     if stock == StockTaken::NoneLeft {
         return Err(Obstacle::NoStock);
     }
@@ -116,13 +170,10 @@ pub(in crate::checkout) fn authorized(
 
 pub(in crate::checkout) fn authorized_without_stock(
     checkout: &mut Snapshot,
-    step: &mut Step<'_>,
+    _: &mut Step<'_>,
     hold: Option<Hold>,
     method: Option<PaymentMethod>,
 ) -> Ruling {
-    if step.from != Lifecycle::DepositProcessing {
-        return Ok(authorized_late(checkout, hold));
-    }
     hold_deposit(checkout, hold, method)?;
     checkout.waitlist = Some(Waitlist::for_stock());
     Ok(Told::News)
@@ -145,17 +196,6 @@ fn hold_deposit(
     Ok(())
 }
 
-/// The answer came after the checkout had gone another way. A hold that is known stays.
-fn authorized_late(checkout: &mut Snapshot, hold: Option<Hold>) -> Told {
-    match (&checkout.deposit, hold) {
-        (Deposit::Open, Some(hold)) => {
-            checkout.deposit = Deposit::Authorized { hold };
-            Told::News
-        }
-        _ => Told::Known,
-    }
-}
-
 pub(in crate::checkout) fn refused(
     checkout: &mut Snapshot,
     step: &mut Step<'_>,
@@ -169,13 +209,12 @@ pub(in crate::checkout) fn refused(
 
 pub(in crate::checkout) fn captured(
     checkout: &mut Snapshot,
-    step: &mut Step<'_>,
+    _: &mut Step<'_>,
     invoice_id: Option<String>,
     at: Timestamp,
 ) -> Ruling {
-    let has_ended = step.from.is_ended();
     // Whoever captured it, and wherever: nobody leases what they did not sign.
-    if !has_ended && checkout.signed_at.is_none() {
+    if checkout.signed_at.is_none() {
         return Err(Obstacle::NotSigned);
     }
     match (&checkout.deposit, invoice_id) {
@@ -186,14 +225,11 @@ pub(in crate::checkout) fn captured(
                 at,
             };
         }
-        (Deposit::Waived, None) if !has_ended => {}
-        _ if has_ended => return Ok(Told::Known),
+        (Deposit::Waived, None) => {}
         _ => return Err(Obstacle::NoDeposit),
     }
     checkout.capture_requested_at = None;
-    if !has_ended {
-        checkout.recurring.last_failure = None;
-    }
+    checkout.recurring.last_failure = None;
     Ok(Told::News)
 }
 
@@ -235,6 +271,7 @@ pub(in crate::checkout) fn lapsed(checkout: &mut Snapshot, step: &mut Step<'_>) 
         checkout.waitlist = Some(Waitlist::for_stock());
     }
     waitlist::release_stock(checkout, step.applied);
+    checkout.raise(AttentionReason::DepositLapsed, None, step.by.at);
     Ok(Told::News)
 }
 
@@ -244,10 +281,8 @@ pub(super) fn let_go(checkout: &Snapshot, step: &mut Step<'_>) {
         Deposit::Captured { .. } => step.ask(Effect::RefundDeposit),
         // A capture may be on its way: whoever voids finds out, and refunds instead.
         Deposit::Authorized { .. } => step.ask(Effect::VoidDeposit),
-        // An authorization may be on its way.
-        Deposit::Open if step.from == Lifecycle::DepositProcessing => {
-            step.ask(Effect::VoidDeposit);
-        }
+        // An authorization may be on its way, or one that lapsed may be held still.
+        Deposit::Open if checkout.deposit_submitted_at.is_some() => step.ask(Effect::VoidDeposit),
         Deposit::Open | Deposit::Waived => {}
     }
 }
@@ -256,9 +291,11 @@ pub(super) fn let_go(checkout: &Snapshot, step: &mut Step<'_>) {
 mod tests {
     use super::*;
     use crate::checkout::event::{Event, EventKind};
+    use crate::checkout::parts::SECOND_THOUGHTS;
     use crate::checkout::stage::tests::{
         DETAILS, Details, Story, TO_CONFIRMATION, TO_DEPOSIT, card,
     };
+    use crate::checkout::step::Outcome;
 
     #[test]
     fn a_lapsed_authorization_gives_stock_back_and_asks_for_the_deposit_again() {
@@ -277,22 +314,21 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_customer_keeps_no_authorization_that_came_late() {
+    fn an_authorization_that_comes_late_takes_no_place() {
         let mut story = Story::new();
         story.walk(TO_DEPOSIT, DETAILS);
         story.walk(
             &[
                 EventKind::DepositAuthorizedWithoutStock,
                 EventKind::AuthorizationLapsed,
-                EventKind::DepositAuthorized,
             ],
             DETAILS,
         );
-        assert_eq!(
-            story.checkout.lifecycle(),
-            Lifecycle::WaitlistedAfterProfile
-        );
-        assert!(story.checkout.deposit.payment_intent_id().is_some());
+        let late = story.walk(&[EventKind::DepositAuthorized], DETAILS);
+        assert_eq!(late.outcome, Outcome::AlreadyApplied);
+        assert_eq!(story.checkout.deposit, Deposit::Open);
+        assert!(!story.checkout.needs_hold("pi_1"), "it is let go of");
+        assert!(story.checkout.needs(AttentionReason::DepositLapsed));
         story.walk(
             &[EventKind::StockFreed, EventKind::IdentityVerified],
             DETAILS,
@@ -300,6 +336,66 @@ mod tests {
         let refused = story.tell(Event::QualificationRefused);
         assert_eq!(refused.effects, [Effect::VoidDeposit]);
         assert_eq!(story.checkout.lifecycle(), Lifecycle::QualificationFailed);
+        assert_eq!(story.checkout.attention, []);
+    }
+
+    fn held() -> Story {
+        let mut story = Story::new();
+        story.walk(TO_DEPOSIT, DETAILS);
+        story.walk(&TO_CONFIRMATION[..2], DETAILS);
+        story
+    }
+
+    fn declined() -> Refusal {
+        Refusal {
+            code: "insufficient_funds".to_owned(),
+            message: "Your card has insufficient funds.".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_hold_is_renewed_twice_and_no_more() {
+        let mut story = held();
+        for round in 1..=2 {
+            let at = story.make.tick();
+            let hold = story.checkout.deposit.open_hold().unwrap().clone();
+            assert!(hold.is_renewable(at), "round {round}");
+            let ends_at = hold.expires_at + chrono::TimeDelta::days(7);
+            let id = format!("pi_new_{round}");
+            assert!(story.checkout.renew_hold(&id, ends_at, at));
+            assert!(!story.checkout.renew_hold(&id, ends_at, at), "told twice");
+            assert!(story.checkout.needs_hold(&id));
+            assert!(!story.checkout.needs_hold(&hold.payment_intent_id));
+        }
+        let at = story.make.tick();
+        let hold = story.checkout.deposit.open_hold().unwrap();
+        assert!(!hold.is_renewable(at));
+    }
+
+    #[test]
+    fn a_bank_that_declines_a_renewal_is_asked_twice_and_a_hard_decline_is_final() {
+        for is_barred in [false, true] {
+            let mut story = held();
+            let at = story.make.tick();
+            assert!(story.checkout.renewal_refused(declined(), is_barred, at));
+            let shown = story.checkout.attention.first().cloned().unwrap();
+            assert_eq!(shown.reason, AttentionReason::DepositFailed);
+            assert!(shown.detail.unwrap().contains("insufficient funds"));
+            let may = |story: &Story, at| {
+                let hold = story.checkout.deposit.open_hold().unwrap();
+                hold.is_renewable(at)
+            };
+            assert!(!may(&story, at), "not at once");
+            let later = at + SECOND_THOUGHTS;
+            assert_eq!(may(&story, later), !is_barred);
+            assert!(story.checkout.renewal_refused(declined(), false, later));
+            assert!(!may(&story, later + SECOND_THOUGHTS), "twice is enough");
+            // The next hold begins anew.
+            let ends_at = later + chrono::TimeDelta::days(7);
+            assert!(story.checkout.renew_hold("pi_new", ends_at, later));
+            assert!(may(&story, later));
+            assert_eq!(story.checkout.attention, []);
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::{billing, deposit, waitlist};
 use crate::checkout::rule::rules;
 use crate::checkout::snapshot::Snapshot;
-use crate::checkout::step::{Ruling, Step, Told};
+use crate::checkout::step::{Obstacle, Ruling, Step, Told};
 use crate::text::Line;
 
 rules! {
@@ -15,10 +15,10 @@ rules! {
         never Shipped | LeaseActive..=Returned | Expired..=QualificationFailed;
     }
     Expired by System {
-        go    Created..=RecurringPaymentMethodPending
+        go    Created..=DocumentsPending
             | WaitlistedAfterProfile..=WaitlistedLocation => Expired;
         done  Expired;
-        never DocumentsPending..=Returned | Cancelled | IdentityFailed..=QualificationFailed;
+        never CaptureFailed..=Returned | Cancelled | IdentityFailed..=QualificationFailed;
     }
 }
 
@@ -31,11 +31,18 @@ pub(in crate::checkout) fn cancelled(
     refused(checkout, step)
 }
 
-/// Ends what is running. A deposit may be known to one who was refused too: its authorization was
-/// reported late to a checkout that waited.
+/// One that was left alone. Who has signed waits for the processor, not the other way round.
+pub(in crate::checkout) fn expired(checkout: &mut Snapshot, step: &mut Step<'_>) -> Ruling {
+    if checkout.signed_at.is_some() {
+        return Err(Obstacle::Signed);
+    }
+    refused(checkout, step)
+}
+
+/// Ends what is running.
 pub(in crate::checkout) fn refused(checkout: &mut Snapshot, step: &mut Step<'_>) -> Ruling {
     deposit::let_go(checkout, step);
-    billing::let_go(checkout, step);
+    billing::undo(checkout, step);
     waitlist::release_stock(checkout, step.applied);
     Ok(Told::News)
 }
@@ -49,7 +56,7 @@ mod tests {
     use crate::checkout::step::{Circumstances, Facts, Obstacle, Outcome};
 
     #[test]
-    fn an_answer_after_the_cancel_leaves_its_ids_to_whoever_undoes_it() {
+    fn an_answer_after_the_cancel_changes_nothing_of_the_checkout() {
         let mut story = Story::new();
         story.walk(TO_DEPOSIT, DETAILS);
         let cancelled = story.tell(Event::Cancelled { reason: None });
@@ -59,8 +66,8 @@ mod tests {
             "an authorization may be on its way"
         );
         let late = story.walk(&[EventKind::DepositAuthorized], DETAILS);
-        assert_eq!((late.outcome, late.effects), (Outcome::Applied, vec![]));
-        assert_eq!(story.checkout.deposit.payment_intent_id(), Some("pi_1"));
+        assert_eq!(late.outcome, Outcome::AlreadyApplied);
+        assert!(!story.checkout.needs_hold("pi_1"));
         assert!(
             !story.checkout.holds_stock,
             "a late authorization holds no stock"
@@ -68,16 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capture_and_a_subscription_that_come_after_the_end_are_known_to_whoever_undoes_them() {
-        let mut story = Story::new();
-        story.walk(TO_DEPOSIT, DETAILS);
-        story.walk(&TO_CONFIRMATION[..3], DETAILS);
-        let cancelled = story.tell(Event::Cancelled { reason: None });
-        assert_eq!(cancelled.effects, [Effect::VoidDeposit]);
-        story.walk(&[EventKind::DepositCaptured], DETAILS);
-        assert_eq!(story.checkout.deposit.invoice_id(), Some("in_1"));
-        assert!(story.checkout.deposit.captured_at().is_some());
-
+    fn a_lease_that_never_was_is_paid_back() {
         let mut story = Story::new();
         story.walk(TO_DEPOSIT, UNTRACKED);
         story.walk(TO_CONFIRMATION, UNTRACKED);
@@ -88,13 +86,29 @@ mod tests {
         let cancelled = story.tell(Event::Cancelled { reason: None });
         assert_eq!(
             cancelled.effects,
-            [Effect::RefundDeposit, Effect::CancelSubscription]
+            [
+                Effect::RefundDeposit,
+                Effect::CancelSubscription,
+                Effect::RefundPayments
+            ]
         );
-        story.walk(&[EventKind::SubscriptionStarted], UNTRACKED);
-        assert_eq!(
-            story.checkout.recurring.billing.subscription_id(),
-            Some("sub_1")
-        );
+        let late = story.walk(&[EventKind::SubscriptionStarted], UNTRACKED);
+        assert_eq!(late.outcome, Outcome::AlreadyApplied);
+    }
+
+    #[test]
+    fn who_has_signed_does_not_expire_and_who_has_not_does() {
+        let mut story = Story::new();
+        story.walk(TO_DEPOSIT, DETAILS);
+        story.walk(&TO_CONFIRMATION[..2], DETAILS);
+        let unsigned = story.checkout.clone();
+        story.walk(&[EventKind::DocumentsSigned], DETAILS);
+        let refused = story.try_event(Event::Expired, &Facts::NONE).unwrap_err();
+        assert!(refused.contains("signed"), "{refused}");
+        story.checkout = unsigned;
+        let expired = story.tell(Event::Expired);
+        assert_eq!(expired.effects, [Effect::VoidDeposit]);
+        assert!(expired.releases_stock);
     }
 
     #[test]

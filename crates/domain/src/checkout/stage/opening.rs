@@ -232,6 +232,7 @@ impl Checkout {
             insurance: InsuranceStatus::Pending,
             identity_requested_at: None,
             deposit_method_id: None,
+            deposit_submitted_at: None,
             deposit: Deposit::Open,
             capture_requested_at: None,
             holds_stock: false,
@@ -245,6 +246,8 @@ impl Checkout {
             milestones: MilestoneTimes::default(),
             cancel_reason: None,
             page_nonce: new.page_nonce,
+            attention: Vec::new(),
+            acted_at: at,
             created_at: at,
             updated_at: at,
             version: 1,
@@ -276,7 +279,8 @@ impl Checkout {
             return Err(Obstacle::GivenOtherwise);
         }
         self.0.term = Some(term);
-        self.0.updated_at = at;
+        self.0.acted_at = at;
+        self.0.changed(at);
         Ok(true)
     }
 }

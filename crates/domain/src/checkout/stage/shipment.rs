@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::billing;
 use crate::checkout::event::Actor;
+use crate::checkout::parts::AttentionReason;
 use crate::checkout::parts::Tracking;
 use crate::checkout::rule::rules;
 use crate::checkout::snapshot::{Checkout, Snapshot};
@@ -123,17 +124,22 @@ impl Checkout {
         }
         self.0.shipment.tracking = Some(tracking);
         self.0.shipment.status = Some(TrackingStatus::PreTransit);
-        self.0.updated_at = at;
+        self.0.shipment.heard_at = Some(at);
+        self.0.lower(AttentionReason::DeliveryOverdue);
+        self.0.changed(at);
         Ok(true)
     }
 
     /// The carrier says where the goods are. False when it says what it said before.
     pub fn take_in_tracking(&mut self, status: TrackingStatus, at: Timestamp) -> bool {
-        if self.shipment.status == Some(status) {
+        let was_silent = self.0.needs(AttentionReason::DeliveryOverdue);
+        if self.shipment.status == Some(status) && !was_silent {
             return false;
         }
         self.0.shipment.status = Some(status);
-        self.0.updated_at = at;
+        self.0.shipment.heard_at = Some(at);
+        self.0.lower(AttentionReason::DeliveryOverdue);
+        self.0.changed(at);
         true
     }
 
@@ -144,7 +150,7 @@ impl Checkout {
             return false;
         }
         self.0.shipment.signed_by = Some(signed_by);
-        self.0.updated_at = at;
+        self.0.changed(at);
         true
     }
 }
@@ -165,6 +171,7 @@ pub(in crate::checkout) fn fulfilled(
         }
     }
     checkout.shipment.shipped_at = Some(step.by.at);
+    checkout.shipment.heard_at = Some(step.by.at);
     if tracking.is_some() {
         checkout.shipment.status = Some(TrackingStatus::PreTransit);
     } else {
@@ -292,7 +299,7 @@ mod tests {
         story.walk(TO_CONFIRMATION, DETAILS);
         story.walk(&[EventKind::FulfillmentFailed], DETAILS);
         let progress = story.checkout.progress();
-        assert!(progress.is_failed && progress.needs_attention);
+        assert!(progress.is_failed && progress.needs_attention());
         let refused = story
             .try_event(Event::ShipmentResumed, &Facts::NONE)
             .unwrap_err();

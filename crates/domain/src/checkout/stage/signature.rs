@@ -24,7 +24,7 @@ impl Checkout {
             return false;
         }
         self.0.lease_document_id = Some(document_id);
-        self.0.updated_at = at;
+        self.0.changed(at);
         true
     }
 
@@ -34,7 +34,7 @@ impl Checkout {
             return false;
         }
         self.0.insurance = status;
-        self.0.updated_at = at;
+        self.0.changed(at);
         true
     }
 }

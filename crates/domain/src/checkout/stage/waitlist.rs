@@ -34,6 +34,15 @@ pub(in crate::checkout) fn stock_freed(
         (StockTaken::Taken | StockTaken::Untracked, _) => {}
     }
     checkout.holds_stock = stock == StockTaken::Taken;
+    turn_begins(checkout, step)
+}
+
+/// Who waited could do nothing: the time that they have begins when it is their turn.
+pub(in crate::checkout) const fn turn_begins(
+    checkout: &mut Snapshot,
+    step: &mut Step<'_>,
+) -> Ruling {
+    checkout.acted_at = step.by.at;
     Ok(Told::News)
 }
 

@@ -2,7 +2,7 @@
 
 use super::full;
 use super::shop::{Shop, after, first};
-use crate::checkout::{Checkout, Lifecycle, WaitlistReason};
+use crate::checkout::{Attention, AttentionReason, Checkout, Lifecycle, WaitlistReason};
 use crate::ids::CheckoutPubId;
 use crate::ports::{CheckoutFilter, CheckoutSort, Database, Page, SortOrder, Start};
 
@@ -24,12 +24,27 @@ async fn lists_are_filtered(shop: &Shop<'_>) {
         .any_checkout(|checkout| checkout.at(Lifecycle::WaitlistedLocation))
         .await;
     let gone = shop.any_checkout(|checkout| checkout.cancelled("no")).await;
+    let watched = shop
+        .any_checkout(|checkout| {
+            checkout.with(|it| {
+                it.attention = vec![Attention {
+                    reason: AttentionReason::Difference,
+                    since: it.created_at,
+                    detail: None,
+                }];
+            })
+        })
+        .await;
     let live = shop
         .any_checkout(crate::testing::CheckoutBuilder::live)
         .await;
     let none = CheckoutFilter::default;
-    let cases: [(&str, CheckoutFilter, &[&Checkout]); 8] = [
-        ("nothing", none(), &[&created, &waiting, &away, &gone]),
+    let cases: [(&str, CheckoutFilter, &[&Checkout]); 10] = [
+        (
+            "nothing",
+            none(),
+            &[&created, &waiting, &away, &gone, &watched],
+        ),
         (
             "id",
             CheckoutFilter {
@@ -60,7 +75,7 @@ async fn lists_are_filtered(shop: &Shop<'_>) {
                 lifecycles: vec![Lifecycle::Cancelled, Lifecycle::Created],
                 ..none()
             },
-            &[&created, &gone],
+            &[&created, &gone, &watched],
         ),
         (
             "what they wait for",
@@ -77,6 +92,22 @@ async fn lists_are_filtered(shop: &Shop<'_>) {
                 ..none()
             },
             &[&created],
+        ),
+        (
+            "that somebody must look",
+            CheckoutFilter {
+                needs_attention: Some(true),
+                ..none()
+            },
+            &[&watched],
+        ),
+        (
+            "that nobody must",
+            CheckoutFilter {
+                needs_attention: Some(false),
+                ..none()
+            },
+            &[&created, &waiting, &away, &gone],
         ),
         (
             "several at once",

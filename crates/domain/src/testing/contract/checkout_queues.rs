@@ -21,7 +21,6 @@ pub(super) async fn all(database: &dyn Database) {
     the_line_for_a_location_is_in_order(&shop).await;
     untouched_checkouts_are_found(&shop).await;
     lapsing_deposits_are_found(&shop).await;
-    ended_leases_are_found(&shop).await;
     billed_checkouts_are_walked(&shop).await;
     shipments_under_way_take_turns(&shop).await;
 }
@@ -31,7 +30,7 @@ fn ids(checkouts: &[Checkout]) -> Vec<CheckoutPubId> {
 }
 
 /// Those of the found ones that the suite made, in the order found.
-fn ours(found: &[CheckoutPubId], made: &[&Checkout]) -> Vec<CheckoutPubId> {
+pub(super) fn ours(found: &[CheckoutPubId], made: &[&Checkout]) -> Vec<CheckoutPubId> {
     let is_ours = |id: &&CheckoutPubId| made.iter().any(|checkout| checkout.id == **id);
     found.iter().filter(is_ours).copied().collect()
 }
@@ -49,10 +48,10 @@ async fn waiting(shop: &Shop<'_>, variant: &ProductVariant, limit: u32) -> Vec<C
 
 fn authorized_without_stock(shop: &Shop<'_>, expires_at: Timestamp) -> Event {
     Event::DepositAuthorizedWithoutStock {
-        hold: Some(Hold {
-            payment_intent_id: format!("pi_{}", shop.make.ids().next()),
+        hold: Some(Hold::new(
+            format!("pi_{}", shop.make.ids().next()),
             expires_at,
-        }),
+        )),
         method: None,
     }
 }
@@ -185,10 +184,19 @@ async fn untouched_checkouts_are_found(shop: &Shop<'_>) {
         (Lifecycle::Expired, 60),
     ] {
         let checkout = shop
-            .any_checkout(|checkout| checkout.at(lifecycle).with(|it| it.updated_at = at(days)))
+            .any_checkout(|checkout| checkout.at(lifecycle).with(|it| it.acted_at = at(days)))
             .await;
         made.push(checkout);
     }
+    let signed = shop
+        .any_checkout(|checkout| {
+            checkout.at(Lifecycle::DocumentsPending).with(|it| {
+                it.acted_at = at(70);
+                it.signed_at = Some(at(70));
+            })
+        })
+        .await;
+    made.push(signed);
     let refs: Vec<_> = made.iter().collect();
     let found = shop
         .seen("checkouts.untouched_since: reads", async |view| {
@@ -198,12 +206,12 @@ async fn untouched_checkouts_are_found(shop: &Shop<'_>) {
     let days: Vec<_> = ours(&found, &refs)
         .iter()
         .filter_map(|id| made.iter().find(|checkout| checkout.id == *id))
-        .map(|checkout| start.signed_duration_since(checkout.updated_at).num_days())
+        .map(|checkout| start.signed_duration_since(checkout.acted_at).num_days())
         .collect();
     assert_eq!(
         days,
-        [50, 45, 40],
-        "checkouts.untouched_since: of application, payment and waitlist, changed before the time, oldest first"
+        [60, 50, 45, 40],
+        "checkouts.untouched_since: those that expire and are not signed, left alone since before the time, longest ago first"
     );
     let one = shop
         .seen("checkouts.untouched_since: reads", async |view| {
@@ -235,10 +243,7 @@ async fn lapsing_deposits_are_found(shop: &Shop<'_>) {
         let checkout = shop
             .any_checkout(|checkout| {
                 checkout.at(lifecycle).with(|it| {
-                    let hold = Hold {
-                        payment_intent_id: format!("pi_{}", it.id),
-                        expires_at: hours(lapses),
-                    };
+                    let hold = Hold::new(format!("pi_{}", it.id), hours(lapses));
                     it.deposit = if captured {
                         Deposit::Captured {
                             hold,
@@ -259,54 +264,30 @@ async fn lapsing_deposits_are_found(shop: &Shop<'_>) {
     let refs: Vec<_> = made.iter().collect();
     let found = shop
         .seen("checkouts.lapsing_before: reads", async |view| {
-            view.checkouts().lapsing_before(hours(24), MANY).await
+            view.checkouts().lapsing_before(hours(24), None, MANY).await
         })
         .await;
     assert_eq!(
         ours(&found, &refs),
-        [waitlisted.id, documents.id],
-        "checkouts.lapsing_before: running, authorized, not captured, lapsing before the time, soonest first"
+        [documents.id, waitlisted.id],
+        "checkouts.lapsing_before: running, authorized, not captured, lapsing before the time, by id"
     );
-}
-
-async fn ended_leases_are_found(shop: &Shop<'_>) {
-    let today = shop.make.tick().date_naive();
-    let day = |days| {
-        today
-            .checked_add_signed(TimeDelta::days(days))
-            .unwrap_or(today)
-    };
-    let mut made = Vec::new();
-    for (lifecycle, end) in [
-        (Lifecycle::LeaseActive, Some(-1)),
-        (Lifecycle::LeaseActive, Some(-9)),
-        (Lifecycle::LeaseActive, Some(0)),
-        (Lifecycle::LeaseActive, None),
-        (Lifecycle::ReturnPending, Some(-9)),
-    ] {
-        let checkout = shop
-            .any_checkout(|checkout| {
-                checkout.at(lifecycle).with(|it| {
-                    it.lease.start = Some(day(-365));
-                    it.lease.end = end.map(day);
-                })
+    let mut walked = Vec::new();
+    let mut after = None;
+    loop {
+        let page = shop
+            .seen("checkouts.lapsing_before: reads", async |view| {
+                view.checkouts().lapsing_before(hours(24), after, 1).await
             })
             .await;
-        made.push(checkout);
+        let Some(last) = page.last() else { break };
+        after = Some(*last);
+        walked.extend(page);
     }
-    let [yesterday, earlier, ..] = made.as_slice() else {
-        panic!("the suite made five checkouts");
-    };
-    let refs: Vec<_> = made.iter().collect();
-    let found = shop
-        .seen("checkouts.leases_ended_before: reads", async |view| {
-            view.checkouts().leases_ended_before(today, MANY).await
-        })
-        .await;
     assert_eq!(
-        ours(&found, &refs),
-        [earlier.id, yesterday.id],
-        "checkouts.leases_ended_before: active leases whose last day is before the day, earliest first"
+        ours(&walked, &refs),
+        [documents.id, waitlisted.id],
+        "checkouts.lapsing_before: goes on after one"
     );
 }
 

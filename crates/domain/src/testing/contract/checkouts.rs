@@ -1,11 +1,10 @@
 //! Checkouts: what is kept, what is unique, what is found and listed.
 
 use super::shop::{Shop, must, must_be_missing, must_be_stale, must_conflict};
-use super::{checkout_lists, checkout_queues, checkout_races, full};
+use super::{checkout_lists, checkout_queues, checkout_races, checkout_watches, full};
 use crate::access::Mode;
 use crate::checkout::{
-    Actor, Billing, Checkout, Circumstances, Deposit, Event, Hold, InvoiceNews, InvoiceOutcome,
-    Lifecycle, Refusal,
+    Actor, Billing, Checkout, Circumstances, Deposit, Event, Hold, Lifecycle, Standing,
 };
 use crate::ids::CheckoutPubId;
 use crate::ports::{Database, IdGenerator, InsertedCheckout, Scope, UniqueField};
@@ -22,9 +21,9 @@ pub async fn checkouts(database: &dyn Database) {
     external_orders_are_unique(&shop).await;
     checkouts_are_found(&shop).await;
     histories_grow(&shop).await;
-    news_of_invoices_take_the_place_of_what_was_known(&shop).await;
     checkout_lists::all(database).await;
     checkout_queues::all(database).await;
+    checkout_watches::all(database).await;
     checkout_races::all(database).await;
 }
 
@@ -255,16 +254,14 @@ async fn checkouts_are_found(shop: &Shop<'_>) {
         let builder = make.checkout(&customer, &variant).at(lifecycle).with(|it| {
             it.shipment.tracking = Some(tracking.clone());
             it.deposit = Deposit::Captured {
-                hold: Hold {
-                    payment_intent_id: format!("pi_{unique}_{index}"),
-                    expires_at: it.created_at,
-                },
+                hold: Hold::new(format!("pi_{unique}_{index}"), it.created_at),
                 invoice_id: format!("in_{unique}_{index}"),
                 at: it.created_at,
             };
             it.recurring.billing = Billing::Active {
                 requested_at: it.created_at,
                 subscription_id: format!("sub_{unique}_{index}"),
+                standing: Standing::Good,
             };
         });
         ours.push(shop.checkout(builder).await.id);
@@ -302,16 +299,10 @@ async fn checkouts_are_found(shop: &Shop<'_>) {
         by_old_token, None,
         "checkouts.find_by_page_token: not by one it had before"
     );
-    let (by_intent, other_mode, by_subscription, by_tracking, of_customer) = shop
-        .seen("checkouts.find_by_payment_intent: reads", async |view| {
+    let (by_tracking, of_customer) = shop
+        .seen("checkouts.find_by_tracking: reads", async |view| {
             let store = view.checkouts();
-            let intent = format!("pi_{unique}_1");
             Ok((
-                store.find_by_payment_intent(Mode::Sandbox, &intent).await?,
-                store.find_by_payment_intent(Mode::Live, &intent).await?,
-                store
-                    .find_by_subscription(Mode::Sandbox, &format!("sub_{unique}_2"))
-                    .await?,
                 store.find_by_tracking(&tracking).await?,
                 store
                     .of_customer(
@@ -323,16 +314,6 @@ async fn checkouts_are_found(shop: &Shop<'_>) {
             ))
         })
         .await;
-    assert_eq!(
-        (by_intent, other_mode),
-        (Some(*active), None),
-        "checkouts.find_by_payment_intent: in its mode"
-    );
-    assert_eq!(
-        by_subscription,
-        Some(*cancelled),
-        "checkouts.find_by_subscription: whether it has ended or not"
-    );
     assert_eq!(
         by_tracking,
         [*active, *shipped],
@@ -407,57 +388,5 @@ async fn histories_grow(shop: &Shop<'_>) {
         stored(shop, checkout.id).await.as_ref(),
         Some(&checkout),
         "checkouts.record: changes nothing of the checkout itself"
-    );
-}
-
-async fn news_of_invoices_take_the_place_of_what_was_known(shop: &Shop<'_>) {
-    let at = shop.make.tick();
-    let failed = |attempts| InvoiceOutcome::Failed {
-        attempts,
-        refusal: Refusal {
-            code: format!("declined_{attempts}"),
-            message: "The card was declined.".to_owned(),
-        },
-    };
-    let news = |invoice: &str, outcome| InvoiceNews {
-        invoice_id: invoice.to_owned(),
-        outcome,
-        at,
-    };
-    let checkout = shop.any_checkout(|it| it.at(Lifecycle::LeaseActive)).await;
-    let other = shop.any_checkout(|it| it.at(Lifecycle::LeaseActive)).await;
-    for news in [
-        news("in_1", InvoiceOutcome::Paid),
-        news("in_2", failed(1)),
-        news("in_3", failed(1)),
-        news("in_2", failed(2)),
-        news("in_3", InvoiceOutcome::Paid),
-    ] {
-        shop.done("checkouts.put_invoice: keeps news", async |uow| {
-            uow.checkouts().put_invoice(checkout.id, &news).await
-        })
-        .await;
-    }
-    let known = async |id| {
-        shop.seen("checkouts.invoices: reads", async |view| {
-            view.checkouts().invoices(id).await
-        })
-        .await
-    };
-    let mut found = known(checkout.id).await;
-    found.sort_by(|a, b| a.invoice_id.cmp(&b.invoice_id));
-    assert_eq!(
-        found,
-        [
-            news("in_1", InvoiceOutcome::Paid),
-            news("in_2", failed(2)),
-            news("in_3", InvoiceOutcome::Paid),
-        ],
-        "checkouts.put_invoice: of each invoice what was said last"
-    );
-    assert_eq!(
-        known(other.id).await,
-        [],
-        "checkouts.invoices: none of another checkout"
     );
 }

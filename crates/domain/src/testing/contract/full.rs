@@ -7,9 +7,9 @@ use crate::catalog::{
     Category, OptionDefinition, Product, ProductSource, ProductVariant, ReviewStatus,
 };
 use crate::checkout::{
-    Billing, Checkout, Deposit, Hold, InsuranceStatus, LeaseDates, Lifecycle, MilestoneTimes,
-    PaymentFailure, PaymentMethod, PurchaseItem, Recurring, Redirects, Return, Shipment, State,
-    Tracking, Waitlist, WaitlistReason,
+    Attention, AttentionReason, Billing, Checkout, Deposit, Hold, InsuranceStatus, LeaseDates,
+    Lifecycle, MilestoneTimes, PaymentFailure, PaymentMethod, PurchaseItem, Recurring, Redirects,
+    Renewals, Return, Shipment, Standing, State, Tracking, Waitlist, WaitlistReason,
 };
 use crate::fulfillment::{Carrier, TrackingNumber, TrackingStatus};
 use crate::organization::{NotServed, PickupLocation};
@@ -162,10 +162,17 @@ pub(super) async fn checkout(shop: &Shop<'_>) -> Checkout {
             it.insurance = InsuranceStatus::Denied;
             it.identity_requested_at = Some(later(0));
             it.deposit_method_id = Some("pm_1".to_owned());
+            it.deposit_submitted_at = Some(later(1));
             it.deposit = Deposit::Captured {
                 hold: Hold {
                     payment_intent_id: format!("pi_{}", it.id),
                     expires_at: later(7),
+                    renewals: Renewals {
+                        made: 1,
+                        refused: 2,
+                        refused_at: Some(later(6)),
+                        is_barred: true,
+                    },
                 },
                 invoice_id: "in_1".to_owned(),
                 at: later(1),
@@ -178,6 +185,7 @@ pub(super) async fn checkout(shop: &Shop<'_>) -> Checkout {
                 billing: Billing::Active {
                     requested_at: later(2),
                     subscription_id: format!("sub_{}", it.id),
+                    standing: Standing::PastDue,
                 },
                 method: Some(PaymentMethod {
                     id: "pm_1".to_owned(),
@@ -200,6 +208,7 @@ pub(super) async fn checkout(shop: &Shop<'_>) -> Checkout {
             it.shipment = Shipment {
                 tracking: Some(tracking("1Z410E7W0392751591")),
                 status: Some(TrackingStatus::Delivered),
+                heard_at: Some(later(4)),
                 shipped_at: Some(later(2)),
                 delivered_at: Some(later(4)),
                 signed_by: Some(parsed("A. Lovelace")),
@@ -225,6 +234,19 @@ pub(super) async fn checkout(shop: &Shop<'_>) -> Checkout {
                 active_at: Some(later(4)),
             };
             it.cancel_reason = Some(parsed("changed my mind"));
+            it.attention = vec![
+                Attention {
+                    reason: AttentionReason::PastDue,
+                    since: later(31),
+                    detail: Some("pastDue".to_owned()),
+                },
+                Attention {
+                    reason: AttentionReason::Difference,
+                    since: later(32),
+                    detail: None,
+                },
+            ];
+            it.acted_at = later(300);
             it.updated_at = later(310);
         });
     shop.checkout(builder).await

@@ -267,8 +267,8 @@ async fn messages_that_others_hold_are_left_out(shop: &Shop<'_>) {
     );
     assert!(held.is_some(), "inbox.lock_one: finds an unhandled message");
     let left = must(
-        other.inbox().lock_unhandled(10_000).await,
-        "inbox.lock_unhandled: does not wait for others",
+        other.inbox().lock_waiting(shop.make.tick(), 10_000).await,
+        "inbox.lock_waiting: does not wait for others",
     );
     // Committed, so that nothing is held any more when the suite ends.
     for uow in [holder, other] {
@@ -282,7 +282,7 @@ async fn messages_that_others_hold_are_left_out(shop: &Shop<'_>) {
     assert_eq!(
         ours,
         ["2"],
-        "inbox.lock_unhandled: leaves out what others hold, and only that"
+        "inbox.lock_waiting: leaves out what others hold, and only that"
     );
 }
 

@@ -10,7 +10,7 @@ use super::Memory;
 use super::paging::{directed, directed_nulls_last, page};
 use super::state::{CheckoutRow, State, check_version, count_up};
 use crate::access::Mode;
-use crate::checkout::{Checkout, InvoiceNews, Lifecycle, Tracking, Transition};
+use crate::checkout::{AttentionReason, Billing, Checkout, Lifecycle, Tracking, Transition};
 use crate::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
 };
@@ -70,6 +70,9 @@ fn check_order(state: &State, checkout: &Checkout) -> Result<(), StoreError> {
 fn shows(filter: &CheckoutFilter, checkout: &Checkout) -> bool {
     filter.id.is_none_or(|id| checkout.id == id)
         && filter.customer.is_none_or(|id| checkout.customer_id == id)
+        && filter
+            .needs_attention
+            .is_none_or(|needs| needs != checkout.attention.is_empty())
         && (filter.lifecycles.is_empty() || filter.lifecycles.contains(&checkout.lifecycle()))
         && filter.waitlist_reason.is_none_or(|reason| {
             checkout
@@ -133,7 +136,6 @@ impl CheckoutStore for Memory {
                 page_token: None,
                 history: Vec::new(),
                 waiting_since: checkout.created_at,
-                invoices: BTreeMap::new(),
             },
         );
         Ok(InsertedCheckout::New)
@@ -190,30 +192,6 @@ impl CheckoutStore for Memory {
         Ok(all(&self.state()).any(|checkout| {
             is_of(checkout, scope) && checkout.external_order_id.as_ref() == Some(id)
         }))
-    }
-
-    async fn find_by_payment_intent(
-        &mut self,
-        mode: Mode,
-        id: &str,
-    ) -> Result<Option<CheckoutPubId>, StoreError> {
-        Ok(all(&self.state())
-            .find(|checkout| {
-                checkout.mode == mode && checkout.deposit.payment_intent_id() == Some(id)
-            })
-            .map(|checkout| checkout.id))
-    }
-
-    async fn find_by_subscription(
-        &mut self,
-        mode: Mode,
-        id: &str,
-    ) -> Result<Option<CheckoutPubId>, StoreError> {
-        Ok(all(&self.state())
-            .find(|checkout| {
-                checkout.mode == mode && checkout.recurring.billing.subscription_id() == Some(id)
-            })
-            .map(|checkout| checkout.id))
     }
 
     async fn find_by_tracking(
@@ -323,24 +301,6 @@ impl CheckoutStore for Memory {
         Ok(())
     }
 
-    async fn invoices(&mut self, id: CheckoutPubId) -> Result<Vec<InvoiceNews>, StoreError> {
-        let state = self.state();
-        let row = state.checkouts.get(&id);
-        Ok(row
-            .map(|row| row.invoices.values().cloned().collect())
-            .unwrap_or_default())
-    }
-
-    async fn put_invoice(
-        &mut self,
-        id: CheckoutPubId,
-        news: &InvoiceNews,
-    ) -> Result<(), StoreError> {
-        let row = self.change()?.checkouts.get_mut(&id).ok_or(MISSING)?;
-        row.invoices.insert(news.invoice_id.clone(), news.clone());
-        Ok(())
-    }
-
     async fn history(&mut self, id: CheckoutPubId) -> Result<Vec<Stamped>, StoreError> {
         let state = self.state();
         let row = state.checkouts.get(&id);
@@ -401,23 +361,30 @@ impl CheckoutStore for Memory {
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
         let state = self.state();
         let found = all(&state)
-            .filter(|checkout| checkout.lifecycle().expires() && checkout.updated_at < before)
-            .map(|checkout| (checkout.updated_at, checkout.id));
+            .filter(|checkout| {
+                checkout.lifecycle().expires()
+                    && checkout.signed_at.is_none()
+                    && checkout.acted_at < before
+            })
+            .map(|checkout| (checkout.acted_at, checkout.id));
         Ok(first(found.collect(), limit))
     }
 
     async fn lapsing_before(
         &mut self,
         before: Timestamp,
+        after: Option<CheckoutPubId>,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
         let state = self.state();
         let found = all(&state)
-            .filter(|checkout| !checkout.lifecycle().is_ended())
-            .filter_map(|checkout| {
-                let ends = checkout.deposit.open_hold()?.expires_at;
-                (ends < before).then_some((ends, checkout.id))
-            });
+            .filter(|checkout| {
+                let hold = checkout.deposit.open_hold();
+                !checkout.lifecycle().is_ended()
+                    && hold.is_some_and(|hold| hold.expires_at < before)
+                    && after.is_none_or(|after| checkout.id > after)
+            })
+            .map(|checkout| ((), checkout.id));
         Ok(first(found.collect(), limit))
     }
 
@@ -431,9 +398,57 @@ impl CheckoutStore for Memory {
             .filter(|checkout| checkout.lifecycle() == Lifecycle::LeaseActive)
             .filter_map(|checkout| {
                 let end = checkout.lease.end?;
-                (end < day).then_some((end, checkout.id))
+                (end < day && checkout.payments_left() == 0).then_some((end, checkout.id))
             });
         Ok(first(found.collect(), limit))
+    }
+
+    async fn unbilled_since(
+        &mut self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<CheckoutPubId>, StoreError> {
+        let state = self.state();
+        let found = all(&state).filter_map(|checkout| match checkout.recurring.billing {
+            Billing::Requested { at }
+                if at < before
+                    && !checkout.lifecycle().is_ended()
+                    && !checkout.needs(AttentionReason::NotBilled) =>
+            {
+                Some((at, checkout.id))
+            }
+            _ => None,
+        });
+        Ok(first(found.collect(), limit))
+    }
+
+    async fn silent_since(
+        &mut self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<CheckoutPubId>, StoreError> {
+        let state = self.state();
+        let found = all(&state).filter_map(|checkout| {
+            let shipment = &checkout.shipment;
+            let heard_at = shipment.heard_at?;
+            let is_silent = checkout.lifecycle() == Lifecycle::Shipped
+                && shipment.tracking.is_some()
+                && shipment.delivered_at.is_none()
+                && heard_at < before
+                && !checkout.needs(AttentionReason::DeliveryOverdue);
+            is_silent.then_some((heard_at, checkout.id))
+        });
+        Ok(first(found.collect(), limit))
+    }
+
+    async fn attention(&mut self) -> Result<Vec<(AttentionReason, u64)>, StoreError> {
+        let state = self.state();
+        let mut counts = BTreeMap::new();
+        for shown in all(&state).flat_map(|checkout| &checkout.attention) {
+            let count: &mut u64 = counts.entry(shown.reason).or_default();
+            *count = count.saturating_add(1);
+        }
+        Ok(counts.into_iter().collect())
     }
 
     async fn billed(

@@ -10,11 +10,13 @@
 
 mod categories;
 mod checkouts;
+mod cursors;
 mod customers;
 mod idempotency;
 mod inbox;
 mod keys;
 mod lease_terms;
+mod ledger;
 mod organizations;
 mod outbox;
 mod paging;
@@ -32,9 +34,9 @@ use futures_util::lock::{Mutex, OwnedMutexGuard};
 use self::state::State;
 use crate::ids::CheckoutPubId;
 use crate::ports::{
-    CategoryStore, CheckoutStore, CustomerStore, Database, IdempotencyStore, InboxStore, KeyStore,
-    LeaseTermStore, OrganizationStore, OutboxStore, PickupLocationStore, ProductStore, StoreError,
-    TrackingStore, UnitOfWork, VariantStore,
+    CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, IdempotencyStore,
+    InboxStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore, OutboxStore,
+    PickupLocationStore, ProductStore, StoreError, TrackingStore, UnitOfWork, VariantStore,
 };
 
 #[derive(Debug, Default)]
@@ -177,6 +179,8 @@ impl UnitOfWork for Memory {
         tracking: TrackingStore,
         outbox: OutboxStore,
         inbox: InboxStore,
+        ledger: LedgerStore,
+        cursors: CursorStore,
         idempotency: IdempotencyStore,
     }
 

@@ -8,13 +8,24 @@ use uuid::Uuid;
 
 use super::Memory;
 use super::state::{JobRow, State};
-use crate::ports::{Job, JobFilter, JobState, JobSubject, NewJob, OutboxStore, StoreError};
+use crate::ports::{
+    Backlog, Job, JobFilter, JobState, JobSubject, NewJob, OutboxStore, StoreError,
+};
 use crate::time::Timestamp;
 
 impl JobRow {
-    /// Whether it stands before later ones of its subject.
+    /// Whether it is neither done nor skipped.
     fn is_open(&self) -> bool {
-        self.job.state != JobState::Done
+        !matches!(self.job.state, JobState::Done | JobState::Skipped)
+    }
+
+    /// Whether it stands before this one, which is later of the same subject.
+    fn stands_before(&self, later: &Self) -> bool {
+        match self.job.state {
+            JobState::Done | JobState::Skipped => false,
+            JobState::Dead => !later.job.new.effect.passes_dead(),
+            JobState::Pending | JobState::Held => true,
+        }
     }
 
     /// Whether it is to be done, at once or when somebody asks for it.
@@ -22,18 +33,35 @@ impl JobRow {
         matches!(self.job.state, JobState::Pending | JobState::Held)
     }
 
-    /// Whether nobody is at it.
-    fn is_free(&self, now: Timestamp) -> bool {
-        self.waits() && self.leased_until.is_none_or(|until| until <= now)
+    /// Whether nobody is at it by the store's clock.
+    fn is_free(&self, clock: Timestamp) -> bool {
+        self.waits() && self.leased_until.is_none_or(|until| until <= clock)
     }
 
-    fn take(&mut self, now: Timestamp, lease: Duration) -> Job {
-        let lease = TimeDelta::from_std(lease).unwrap_or(TimeDelta::MAX);
-        self.leased_until = now.checked_add_signed(lease).or(Some(Timestamp::MAX_UTC));
+    fn take(&mut self, now: Timestamp, leased_until: Option<Timestamp>) -> Job {
+        self.leased_until = leased_until;
         self.job.attempts = self.job.attempts.saturating_add(1);
         self.job.first_attempt_at = self.job.first_attempt_at.or(Some(now));
         self.job.clone()
     }
+}
+
+/// The end of a lease that begins now, by the store's clock.
+fn until(clock: Timestamp, lease: Duration) -> Option<Timestamp> {
+    let lease = TimeDelta::from_std(lease).unwrap_or(TimeDelta::MAX);
+    clock.checked_add_signed(lease).or(Some(Timestamp::MAX_UTC))
+}
+
+/// Whether nothing of its subject stands before the job at this place.
+fn is_first(jobs: &[JobRow], place: usize) -> bool {
+    let Some((row, before)) = jobs.get(..=place).and_then(|jobs| jobs.split_last()) else {
+        return false;
+    };
+    let subject = row.job.new.subject;
+    row.is_open()
+        && !before
+            .iter()
+            .any(|other| other.job.new.subject == subject && other.stands_before(row))
 }
 
 /// The stored job if this attempt of it is still the last one.
@@ -44,10 +72,6 @@ fn attempt<'a>(state: &'a mut State, job: &Job) -> Option<&'a mut JobRow> {
             && row.job.attempts == job.attempts
             && row.leased_until.is_some()
     })
-}
-
-fn count(jobs: impl Iterator<Item = JobState>, state: JobState) -> u64 {
-    u64::try_from(jobs.filter(|each| *each == state).count()).unwrap_or(u64::MAX)
 }
 
 #[async_trait]
@@ -82,22 +106,22 @@ impl OutboxStore for Memory {
         limit: u32,
     ) -> Result<Vec<Job>, StoreError> {
         let state = self.change()?;
+        let clock = state.told(now);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let mut begun: Vec<JobSubject> = Vec::new();
-        let mut claimed = Vec::new();
-        for row in state.jobs.iter_mut().filter(|row| row.is_open()) {
-            if claimed.len() == limit {
-                break;
-            }
-            let subject = row.job.new.subject;
-            if begun.contains(&subject) {
-                continue;
-            }
-            begun.push(subject);
-            let is_due = row.job.state == JobState::Pending && row.job.new.available_at <= now;
-            if is_due && row.is_free(now) {
-                claimed.push(row.take(now, lease));
-            }
+        let is_due = |row: &JobRow| {
+            row.job.state == JobState::Pending
+                && row.job.new.available_at <= now
+                && row.is_free(clock)
+        };
+        let firsts: Vec<usize> = (0..state.jobs.len())
+            .filter(|place| is_first(&state.jobs, *place))
+            .filter(|place| state.jobs.get(*place).is_some_and(is_due))
+            .take(limit)
+            .collect();
+        let mut claimed = Vec::with_capacity(firsts.len());
+        for place in firsts {
+            let row = state.jobs.get_mut(place);
+            claimed.extend(row.map(|row| row.take(now, until(clock, lease))));
         }
         Ok(claimed)
     }
@@ -108,14 +132,27 @@ impl OutboxStore for Memory {
         now: Timestamp,
         lease: Duration,
     ) -> Result<Option<Job>, StoreError> {
-        let first = self
-            .change()?
-            .jobs
-            .iter_mut()
-            .find(|row| row.is_open() && row.job.new.subject == subject);
+        let state = self.change()?;
+        let clock = state.told(now);
+        let first = (0..state.jobs.len()).find(|place| {
+            let row = state.jobs.get(*place);
+            row.is_some_and(|row| row.job.new.subject == subject && row.waits())
+                && is_first(&state.jobs, *place)
+        });
         Ok(first
-            .filter(|row| row.is_free(now))
-            .map(|row| row.take(now, lease)))
+            .and_then(|place| state.jobs.get_mut(place))
+            .filter(|row| row.is_free(clock))
+            .map(|row| row.take(now, until(clock, lease))))
+    }
+
+    async fn renew(&mut self, job: &Job, lease: Duration) -> Result<bool, StoreError> {
+        let state = self.change()?;
+        let clock = state.latest;
+        let Some(row) = attempt(state, job) else {
+            return Ok(false);
+        };
+        row.leased_until = until(clock, lease);
+        Ok(true)
     }
 
     async fn complete(&mut self, job: &Job, at: Timestamp) -> Result<bool, StoreError> {
@@ -152,6 +189,21 @@ impl OutboxStore for Memory {
         Ok(())
     }
 
+    async fn skip(&mut self, id: Uuid, reason: &str, at: Timestamp) -> Result<bool, StoreError> {
+        let state = self.change()?;
+        let clock = state.latest;
+        let mut rows = state.jobs.iter_mut();
+        let found = rows.find(|row| {
+            row.job.new.id == id && (row.job.state == JobState::Dead || row.is_free(clock))
+        });
+        let Some(row) = found else { return Ok(false) };
+        row.job.state = JobState::Skipped;
+        row.job.last_error = Some(reason.to_owned());
+        row.leased_until = None;
+        row.done_at = Some(at);
+        Ok(true)
+    }
+
     async fn list(&mut self, filter: &JobFilter, limit: u32) -> Result<Vec<Job>, StoreError> {
         let state = self.state();
         Ok(state
@@ -171,14 +223,16 @@ impl OutboxStore for Memory {
     }
 
     async fn requeue(&mut self, id: Option<Uuid>, now: Timestamp) -> Result<u64, StoreError> {
+        let state = self.change()?;
+        let clock = state.told(now);
         let mut requeued: u64 = 0;
-        for row in &mut self.change()?.jobs {
+        for row in &mut state.jobs {
             let is_waiting = match row.job.state {
                 JobState::Dead => true,
                 // What a test holds goes on when that very job is named.
-                JobState::Held => id.is_some() && row.is_free(now),
-                JobState::Pending => row.job.new.available_at > now && row.is_free(now),
-                JobState::Done => false,
+                JobState::Held => id.is_some() && row.is_free(clock),
+                JobState::Pending => row.job.new.available_at > now && row.is_free(clock),
+                JobState::Done | JobState::Skipped => false,
             };
             let is_meant = id.is_none_or(|id| row.job.new.id == id);
             if is_meant && is_waiting {
@@ -204,13 +258,17 @@ impl OutboxStore for Memory {
         Ok(released)
     }
 
-    async fn backlog(&mut self) -> Result<(u64, u64), StoreError> {
+    async fn backlog(&mut self) -> Result<Backlog, StoreError> {
         let state = self.state();
-        let states = || state.jobs.iter().map(|row| row.job.state);
-        Ok((
-            count(states(), JobState::Pending),
-            count(states(), JobState::Dead),
-        ))
+        let count = |holds: fn(&Job) -> bool| {
+            let jobs = state.jobs.iter().filter(|row| holds(&row.job));
+            u64::try_from(jobs.count()).unwrap_or(u64::MAX)
+        };
+        Ok(Backlog {
+            pending: count(|job| job.state == JobState::Pending),
+            in_doubt: count(|job| job.state == JobState::Pending && job.last_error.is_some()),
+            dead: count(|job| job.state == JobState::Dead),
+        })
     }
 
     async fn purge_done(&mut self, before: Timestamp) -> Result<u64, StoreError> {

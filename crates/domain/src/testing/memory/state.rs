@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::access::ApiKey;
+use crate::access::{ApiKey, Mode};
 use crate::catalog::{Category, Product, ProductVariant};
-use crate::checkout::{Checkout, InvoiceNews, Tracking};
+use crate::checkout::{Checkout, Tracking};
 use crate::customer::Customer;
 use crate::fulfillment::TrackingEvent;
 use crate::ids::{
@@ -12,8 +12,11 @@ use crate::ids::{
     ProductCategoryPubId, ProductPubId, ProductVariantPubId,
 };
 use crate::lease_term::LeaseTerm;
+use crate::ledger::Entry;
 use crate::organization::{Organization, PickupLocation};
-use crate::ports::{IdempotencyKey, InboxMessage, Job, Stamped, StoreError, StoredAnswer};
+use crate::ports::{
+    IdempotencyKey, InboxMessage, InboxState, Job, Stamped, StoreError, StoredAnswer,
+};
 use crate::time::Timestamp;
 
 /// A checkout and what the store alone knows of it.
@@ -24,8 +27,6 @@ pub(super) struct CheckoutRow {
     pub(super) history: Vec<Stamped>,
     /// When it began to wait; kept afterwards, as its place in the line.
     pub(super) waiting_since: Timestamp,
-    /// What is known of the invoices of its subscription, by their ids.
-    pub(super) invoices: BTreeMap<String, InvoiceNews>,
 }
 
 #[derive(Debug, Clone)]
@@ -38,9 +39,17 @@ pub(super) struct JobRow {
 #[derive(Debug, Clone)]
 pub(super) struct InboxRow {
     pub(super) message: InboxMessage,
-    pub(super) handled_at: Option<Timestamp>,
+    pub(super) state: InboxState,
+    pub(super) due_at: Timestamp,
     /// Why it could not be handled.
     pub(super) problem: Option<String>,
+}
+
+/// A row of the ledger, which is told apart by the mode of its checkout too.
+#[derive(Debug, Clone)]
+pub(super) struct LedgerRow {
+    pub(super) mode: Mode,
+    pub(super) entry: Entry,
 }
 
 #[derive(Debug, Clone)]
@@ -71,6 +80,11 @@ pub(super) struct State {
     /// In the order in which they came.
     pub(super) inbox: Vec<InboxRow>,
     pub(super) answers: HashMap<IdempotencyKey, StoredAnswer>,
+    /// In the order in which they were first kept.
+    pub(super) ledger: Vec<LedgerRow>,
+    pub(super) cursors: BTreeMap<String, String>,
+    /// The latest time that anybody told: what leases count by.
+    pub(super) latest: Timestamp,
 }
 
 impl State {
@@ -78,6 +92,12 @@ impl State {
     pub(super) const fn next_number(&mut self) -> i64 {
         self.last_number = self.last_number.saturating_add(1);
         self.last_number
+    }
+
+    /// The store's own clock, which goes on when somebody tells a later time.
+    pub(super) fn told(&mut self, now: Timestamp) -> Timestamp {
+        self.latest = self.latest.max(now);
+        self.latest
     }
 
     /// Counts a change of what the organization's prices are made of.

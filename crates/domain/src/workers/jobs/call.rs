@@ -1,12 +1,11 @@
 //! Calling whom a job asks for, outside of any unit of work.
 
 use crate::access::Mode;
-use crate::checkout::{Checkout, Deposit, Effect, Event, Hold, Lifecycle, PaymentMethod};
+use crate::checkout::{Billing, Checkout, Effect, Lifecycle, PaymentMethod};
 use crate::customer::{Customer, IdentityStatus};
-use crate::money::Money;
 use crate::ports::{
-    Answer, Call, DepositRequest, IdentityResult, Job, JobSubject, LeaseDocument, Person,
-    ProcessorCustomer, StoreError, SubscriptionRequest, Voided,
+    Answer, Call, IdentityResult, Job, JobSubject, LeaseDocument, Person, ProcessorCustomer,
+    StoreError,
 };
 use crate::services::Error;
 use crate::services::moving;
@@ -22,7 +21,7 @@ fn text(line: Option<&crate::text::Line>) -> Option<String> {
 }
 
 /// The customer, as the processor is told of it.
-fn processor_customer(customer: &Customer, mode: Mode) -> ProcessorCustomer {
+pub(super) fn processor_customer(customer: &Customer, mode: Mode) -> ProcessorCustomer {
     let profile = &customer.profile;
     let name: Vec<String> = [
         text(profile.first_name.as_ref()),
@@ -74,11 +73,32 @@ impl Deliverer {
     /// # Errors
     /// [`Error::Rule`] with the processor's words when it refuses; [`Error::Provider`] in doubt.
     pub async fn payment_method(&self, checkout: &Checkout) -> Result<PaymentMethod, Error> {
+        let known = checkout.recurring.method.as_ref();
+        let known = known.map(|method| method.id.clone());
+        self.set_up(checkout, known).await
+    }
+
+    /// The method of this id, set up to pay every month: one of the customer's own at the processor,
+    /// or in the sandbox one of its cards by name.
+    ///
+    /// # Errors
+    /// As of [`payment_method`](Self::payment_method).
+    pub async fn named_method(
+        &self,
+        checkout: &Checkout,
+        id: &str,
+    ) -> Result<PaymentMethod, Error> {
+        self.set_up(checkout, Some(id.to_owned())).await
+    }
+
+    async fn set_up(
+        &self,
+        checkout: &Checkout,
+        known: Option<String>,
+    ) -> Result<PaymentMethod, Error> {
         let mut view = self.database.read().await?;
         let customer = moving::customer_of(view.as_mut(), checkout).await?;
         drop(view);
-        let known = checkout.recurring.method.as_ref();
-        let known = known.map(|method| method.id.clone());
         let card = known.as_deref().unwrap_or("new");
         let now = self.clock.now();
         let call = Call {
@@ -158,49 +178,22 @@ impl Deliverer {
                     .await?;
                 Ok(Change::Credit(matches!(answer, Answer::Done(()))))
             }
-            // One that was called off while it was authorized is authorized or found
-            // all the same, so that the void that follows knows what to let go.
+            // One that was called off while it was authorized is asked for once more under its
+            // key, which tells what was made, so that the void that follows lets it go.
             Effect::AuthorizeDeposit
                 if at(&[Lifecycle::DepositProcessing]) || state.is_ended() && job.attempts > 1 =>
             {
-                self.authorize(&call, checkout, customer, false).await
+                self.authorize(&call, checkout, customer).await
             }
-            Effect::RenewDeposit if !state.is_ended() => {
-                let Some(old) = checkout.deposit.open_hold() else {
-                    return Ok(Change::Nothing);
-                };
-                match self.authorize(&call, checkout, customer, true).await? {
-                    Change::Authorized {
-                        hold: Some(new), ..
-                    } => {
-                        let old = &old.payment_intent_id;
-                        if *old != new.payment_intent_id {
-                            let call = part(&call, "void");
-                            must(providers.processor.void_deposit(&call, old).await?)?;
-                        }
-                        Ok(Change::Renewed(new))
-                    }
-                    // The old authorization holds until it lapses.
-                    _ => Ok(Change::Nothing),
-                }
+            Effect::RenewDeposit
+                if checkout.deposit.open_hold().is_some() && !state.is_ended()
+                    || job.attempts > 1 =>
+            {
+                self.renew_deposit(&call, checkout, customer).await
             }
-            Effect::VoidDeposit => self.void(&call, checkout).await,
-            Effect::RefundDeposit => {
-                let Some(intent) = checkout.deposit.payment_intent_id() else {
-                    return Ok(Change::Nothing);
-                };
-                // Returned goods give the deposit back; what was bought along stays sold.
-                let part_of_it = (state == Lifecycle::Returned
-                    && !checkout.purchase_items.is_empty())
-                .then(|| checkout.quote.map(|quote| quote.deposit))
-                .flatten();
-                must(
-                    providers
-                        .processor
-                        .refund_deposit(&call, intent, part_of_it)
-                        .await?,
-                )?;
-                Ok(Change::Nothing)
+            Effect::CheckDeposit if !state.is_ended() => self.check_deposit(&call, checkout).await,
+            Effect::VoidDeposit | Effect::RefundDeposit => {
+                self.settle_deposits(&call, checkout, customer).await
             }
             Effect::PrepareDocuments
                 if at(&[Lifecycle::DocumentsPending]) && checkout.lease_document_id.is_none() =>
@@ -223,17 +216,23 @@ impl Deliverer {
                 self.capture(&call, checkout).await
             }
             Effect::CreateSubscription
-                if checkout.recurring.billing.subscription_id().is_none()
-                    && (!state.is_ended() || job.attempts > 1) =>
+                if matches!(checkout.recurring.billing, Billing::Requested { .. }) =>
             {
-                self.subscribe(&call, checkout, customer).await
+                if !state.is_ended() {
+                    self.subscribe(&call, checkout, customer).await
+                } else if job.attempts > 1 {
+                    self.find_subscription(&call, checkout, customer).await
+                } else {
+                    Ok(Change::Nothing)
+                }
             }
-            Effect::CancelSubscription => {
-                let Some(id) = checkout.recurring.billing.subscription_id() else {
-                    return Ok(Change::Nothing);
-                };
-                must(providers.processor.cancel_subscription(&call, id).await?)?;
-                Ok(Change::Unsubscribed)
+            Effect::CheckSubscription => self.check_subscription(&call, checkout).await,
+            Effect::PayInvoices if !state.is_ended() => self.pay_invoices(&call, checkout).await,
+            Effect::CancelSubscription if state.is_ended() => {
+                self.unsubscribe(&call, checkout, customer).await
+            }
+            Effect::RefundPayments if state.is_ended() && !state.is_leased() => {
+                self.refund_payments(&call, checkout, customer).await
             }
             // The state has moved on, or the work is another subject's.
             Effect::StartIdentityVerification
@@ -241,9 +240,13 @@ impl Deliverer {
             | Effect::CheckCredit
             | Effect::AuthorizeDeposit
             | Effect::RenewDeposit
+            | Effect::CheckDeposit
             | Effect::PrepareDocuments
             | Effect::CaptureDeposit
             | Effect::CreateSubscription
+            | Effect::PayInvoices
+            | Effect::CancelSubscription
+            | Effect::RefundPayments
             | Effect::PushProduct
             | Effect::PushVariant
             | Effect::PushCustomer
@@ -251,12 +254,15 @@ impl Deliverer {
         }
     }
 
-    async fn quote(&self, checkout: &Checkout) -> Result<Option<crate::pricing::Quote>, Setback> {
+    pub(super) async fn quote(
+        &self,
+        checkout: &Checkout,
+    ) -> Result<Option<crate::pricing::Quote>, Setback> {
         let mut uow = self.database.read().await?;
         Ok(crate::services::checkouts::quote_of(uow.as_mut(), checkout).await?)
     }
 
-    async fn organization_pub_id(
+    pub(super) async fn organization_pub_id(
         &self,
         checkout: &Checkout,
     ) -> Result<crate::ids::OrganizationPubId, Setback> {
@@ -268,7 +274,7 @@ impl Deliverer {
     }
 
     /// The customer with the processor's id, which is asked for when it is not known.
-    async fn known_customer(
+    pub(super) async fn known_customer(
         &self,
         call: &Call,
         customer: &Customer,
@@ -296,148 +302,5 @@ impl Deliverer {
             }
         }
         Ok(known)
-    }
-
-    async fn authorize(
-        &self,
-        call: &Call,
-        checkout: &Checkout,
-        customer: &Customer,
-        renewal: bool,
-    ) -> Result<Change, Setback> {
-        let Some(quote) = self.quote(checkout).await? else {
-            return Ok(Change::Nothing);
-        };
-        let amount = checkout
-            .purchase_total(Money::zero(quote.currency))
-            .and_then(|items| items.checked_add(quote.deposit))
-            .map_err(|error| Error::rule(error.to_string()))?;
-        if amount.is_zero() {
-            return Ok(Change::Authorized {
-                hold: None,
-                method: None,
-            });
-        }
-        let method = if renewal {
-            checkout
-                .recurring
-                .method
-                .as_ref()
-                .map(|method| method.id.clone())
-        } else {
-            None
-        };
-        let request = DepositRequest {
-            checkout: checkout.id,
-            organization: self.organization_pub_id(checkout).await?,
-            customer: self.known_customer(call, customer, checkout.mode).await?,
-            amount,
-            payment_method: method.or_else(|| checkout.deposit_method_id.clone()),
-            off_session: renewal,
-        };
-        match self
-            .providers
-            .of(checkout.mode)
-            .processor
-            .authorize_deposit(call, &request)
-            .await?
-        {
-            Answer::Done(authorization) => Ok(Change::Authorized {
-                hold: Some(Hold {
-                    payment_intent_id: authorization.payment_intent_id,
-                    expires_at: authorization.expires_at,
-                }),
-                method: authorization.method,
-            }),
-            Answer::Refused(refusal) => Ok(Change::Happened(Event::DepositRefused { refusal })),
-        }
-    }
-
-    async fn void(&self, call: &Call, checkout: &Checkout) -> Result<Change, Setback> {
-        let Some(intent) = checkout.deposit.payment_intent_id() else {
-            return Ok(Change::Nothing);
-        };
-        let processor = &self.providers.of(checkout.mode).processor;
-        let captured = checkout.deposit.captured_at().is_some()
-            || matches!(
-                must(processor.void_deposit(call, intent).await?)?,
-                Voided::AlreadyCaptured(_)
-            );
-        if captured {
-            must(
-                processor
-                    .refund_deposit(&part(call, "refund"), intent, None)
-                    .await?,
-            )?;
-        }
-        Ok(Change::Nothing)
-    }
-
-    async fn capture(&self, call: &Call, checkout: &Checkout) -> Result<Change, Setback> {
-        let hold = match &checkout.deposit {
-            Deposit::Authorized { hold } => hold,
-            Deposit::Waived => {
-                return Ok(Change::Happened(Event::DepositCaptured {
-                    invoice_id: None,
-                    at: call.now,
-                }));
-            }
-            Deposit::Open | Deposit::Captured { .. } => return Ok(Change::Nothing),
-        };
-        match self
-            .providers
-            .of(checkout.mode)
-            .processor
-            .capture_deposit(call, &hold.payment_intent_id)
-            .await?
-        {
-            Answer::Done(capture) => Ok(Change::Happened(Event::DepositCaptured {
-                invoice_id: Some(capture.invoice_id),
-                at: capture.at,
-            })),
-            Answer::Refused(_) if hold.expires_at <= call.now => {
-                Ok(Change::Happened(Event::AuthorizationLapsed))
-            }
-            Answer::Refused(refusal) => Ok(Change::Happened(Event::CaptureRefused { refusal })),
-        }
-    }
-
-    async fn subscribe(
-        &self,
-        call: &Call,
-        checkout: &Checkout,
-        customer: &Customer,
-    ) -> Result<Change, Setback> {
-        let (Some(quote), Some(term)) = (self.quote(checkout).await?, checkout.term) else {
-            return Err(Setback::Failed(Error::rule(
-                "the checkout has no lease term to bill",
-            )));
-        };
-        let name = checkout
-            .items
-            .first()
-            .map(|item| item.name.as_str().to_owned())
-            .unwrap_or_default();
-        let request = SubscriptionRequest {
-            checkout: checkout.id,
-            organization: self.organization_pub_id(checkout).await?,
-            customer: self.known_customer(call, customer, checkout.mode).await?,
-            payment_method: checkout
-                .recurring
-                .method
-                .as_ref()
-                .map(|method| method.id.clone()),
-            variant_processor_id: checkout.variant_id.to_string(),
-            description: name,
-            monthly: quote.total_monthly_payment,
-            months: term.months,
-        };
-        let answer = self
-            .providers
-            .of(checkout.mode)
-            .processor
-            .create_subscription(call, &request)
-            .await?;
-        Ok(Change::Subscribed(must(answer)?))
     }
 }

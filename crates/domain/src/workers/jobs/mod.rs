@@ -5,7 +5,9 @@
 //! that the job is done. Dying anywhere in between repeats the call under the same
 //! key. Doubt is retried with a growing pause; a refusal is an answer.
 
+mod billing;
 mod call;
+mod deposits;
 mod push;
 mod record;
 
@@ -14,24 +16,29 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 
-use crate::catalog::StockTaken;
+use futures_util::future::{Either, select};
+
 use crate::cause::chain;
-use crate::checkout::{Effect, Event, Hold, PaymentMethod, Refusal};
+use crate::checkout::{AttentionReason, Effect, Event, Refusal};
 use crate::ids::{CheckoutPubId, ProductVariantPubId};
+use crate::ledger::{Authorization, Entry, Subscription};
 use crate::names::named_enum;
 use crate::ports::{
-    Call, Clock, Database, Doubt, Entropy, IdGenerator, IdentityResult, Job, JobSubject,
-    ProviderSet, StoreError, Subscription,
+    Call, Capture, Clock, Database, Doubt, Entropy, IdGenerator, IdentityResult, Job, JobSubject,
+    ProviderSet, StoreError, Timer, UnitOfWork,
 };
-use crate::services::Error;
+use crate::services::{Error, moving};
 use crate::time::Timestamp;
 
 /// How long a worker keeps a job to itself, unless it is told otherwise: what a worker
-/// that died was at lies for so long. Longer than any one call to a provider may take; a
-/// job that takes longer still is carried out twice under the same idempotency keys.
+/// that died was at lies for so long. While it is at it, it takes the time anew.
 pub const JOB_LEASE: Duration = Duration::from_secs(45);
 /// How often a job is tried before it is put aside for a person.
 pub const MAX_ATTEMPTS: u32 = 25;
+/// After so long nothing comes any more of a request whose answer was lost.
+pub const SETTLED: TimeDelta = TimeDelta::minutes(10);
+/// After so many tries the pause is a quarter of an hour.
+const FEW_TRIES: u32 = 10;
 /// The longest pause between two tries.
 const LONGEST_PAUSE: TimeDelta = TimeDelta::hours(6);
 
@@ -79,8 +86,12 @@ pub struct Deliverer {
     pub ids: Arc<dyn IdGenerator>,
     /// Where the jitter of pauses comes from.
     pub entropy: Arc<dyn Entropy>,
+    /// What wakes it up to keep a job to itself for longer.
+    pub timer: Arc<dyn Timer>,
     /// How long a job that was taken is kept from others; usually [`JOB_LEASE`].
     pub lease: Duration,
+    /// How long something may come of a request whose answer was lost; usually [`SETTLED`].
+    pub settled: TimeDelta,
     /// Who watches; [`NoProbe`] outside of tests.
     pub probe: Arc<dyn Probe>,
 }
@@ -106,19 +117,33 @@ enum Change {
     Identity(String, IdentityResult),
     /// Whether the credit check passed.
     Credit(bool),
-    /// The deposit is authorized; nothing is held when nothing is due.
+    /// The deposit is authorized; nothing is when nothing is due.
     Authorized {
-        hold: Option<Hold>,
-        method: Option<PaymentMethod>,
+        authorization: Option<Authorization>,
+        /// Whether it is played that no stock is left.
+        is_sold_out: bool,
     },
     /// The deposit is authorized anew.
-    Renewed(Hold),
+    Renewed(Authorization),
+    /// The bank declined to authorize it anew.
+    RenewalRefused(Refusal),
+    /// The deposit is captured; none when nothing was due.
+    Captured(Option<Capture>),
+    /// Nothing is held of the deposit any more.
+    Lapsed,
+    /// The hold ends then.
+    HoldEnds(Timestamp),
     /// The document is prepared.
     Document(String),
-    /// The subscription runs.
-    Subscribed(Subscription),
-    /// The subscription is ended.
-    Unsubscribed,
+    /// How the subscription stands.
+    Subscribed(Box<Subscription>),
+    /// The processor does not know the subscription.
+    SubscriptionLost(String),
+    /// What was let go of, and what the processor refused to.
+    Settled {
+        rows: Vec<Entry>,
+        refused: Option<Refusal>,
+    },
     /// Those that wait for the variant are to go on.
     Promoted(ProductVariantPubId),
     /// Something else happened.
@@ -236,18 +261,18 @@ impl Deliverer {
             .await?;
         uow.commit().await?;
         let Some(job) = job else { return Ok(()) };
-        let change =
-            match self.perform(&job).await {
-                Ok(Change::Authorized { hold, method }) => Change::Happened(
-                    Event::deposit_authorized(hold, method, StockTaken::NoneLeft),
-                ),
-                Ok(other) => other,
-                Err(Setback::Failed(error)) => return Err(error),
-                Err(Setback::Doubt(doubt)) => return Err(doubt.into()),
-                Err(Setback::NotYet(_) | Setback::Refused(_)) => return Ok(()),
-            };
+        let change = match self.perform(&job).await {
+            Ok(Change::Authorized { authorization, .. }) => Change::Authorized {
+                authorization,
+                is_sold_out: true,
+            },
+            Ok(other) => other,
+            Err(Setback::Failed(error)) => return Err(error),
+            Err(Setback::Doubt(doubt)) => return Err(doubt.into()),
+            Err(Setback::NotYet(_) | Setback::Refused(_)) => return Ok(()),
+        };
         match self.write(&job, change).await {
-            Ok(()) => Ok(()),
+            Ok(_) => Ok(()),
             Err(Setback::Failed(error)) => Err(error),
             Err(Setback::Doubt(_) | Setback::NotYet(_) | Setback::Refused(_)) => Ok(()),
         }
@@ -258,6 +283,35 @@ impl Deliverer {
     /// # Errors
     /// [`Error::Store`] when what became of it cannot be written down.
     pub async fn deliver(&self, job: &Job) -> Result<Delivered, Error> {
+        let work = std::pin::pin!(self.attempt(job));
+        let keep = std::pin::pin!(self.keep(job));
+        match select(work, keep).await {
+            Either::Left((delivered, _)) => delivered,
+            // Somebody else has the job: what this attempt writes is refused.
+            Either::Right(((), work)) => work.await,
+        }
+    }
+
+    /// Keeps others from the job for as long as this attempt is at it. Ends when it is lost.
+    async fn keep(&self, job: &Job) {
+        let pause = self.lease.checked_div(3).unwrap_or(self.lease);
+        loop {
+            self.timer.sleep(pause).await;
+            // A database that does not answer now may do so before the lease is over.
+            if matches!(self.renew(job).await, Ok(false)) {
+                return;
+            }
+        }
+    }
+
+    async fn renew(&self, job: &Job) -> Result<bool, StoreError> {
+        let mut uow = self.database.begin().await?;
+        let is_ours = uow.outbox().renew(job, self.lease).await?;
+        uow.commit().await?;
+        Ok(is_ours)
+    }
+
+    async fn attempt(&self, job: &Job) -> Result<Delivered, Error> {
         self.probe.reached(CrashPoint::Taken, job.new.effect);
         let tried = match self.perform(job).await {
             Ok(change) => {
@@ -268,20 +322,42 @@ impl Deliverer {
         };
         let now = self.clock.now();
         let (again, why) = match tried {
-            Ok(()) => return Ok(Delivered::Done),
+            Ok(delivered) => return Ok(delivered),
             Err(Setback::NotYet(pause)) => (
                 now.checked_add_signed(pause),
                 "the provider has not decided yet".to_owned(),
             ),
-            Err(Setback::Doubt(doubt)) if job.attempts < MAX_ATTEMPTS => (
-                now.checked_add_signed(self.pause(job.attempts)),
-                chain(&doubt).to_string(),
-            ),
+            Err(Setback::Doubt(doubt))
+                if job.attempts < MAX_ATTEMPTS || job.new.effect.only_asks() =>
+            {
+                // Most of the tries of one that asks were answered: not yet.
+                let tries = if job.new.effect.only_asks() {
+                    job.attempts.min(FEW_TRIES)
+                } else {
+                    job.attempts
+                };
+                (
+                    now.checked_add_signed(self.pause(tries)),
+                    chain(&doubt).to_string(),
+                )
+            }
+            // Nothing rests on a renewal that nobody hears of: the hold lasts until its end, and what
+            // was made unseen is found by its checkout's end or by a comparison.
+            Err(Setback::Doubt(_)) if job.new.effect == Effect::RenewDeposit => {
+                let given_up = Change::RenewalRefused(Refusal {
+                    code: UNHEARD.to_owned(),
+                    message: "The processor was not heard of.".to_owned(),
+                });
+                return match self.write(job, given_up).await {
+                    Ok(delivered) => Ok(delivered),
+                    Err(Setback::Failed(error)) => Err(error),
+                    Err(Setback::Doubt(_) | Setback::NotYet(_) | Setback::Refused(_)) => {
+                        Ok(Delivered::Buried)
+                    }
+                };
+            }
             Err(Setback::Doubt(doubt)) => (None, chain(&doubt).to_string()),
-            Err(Setback::Refused(refusal)) => (
-                None,
-                format!("refused: {} ({})", refusal.message, refusal.code),
-            ),
+            Err(Setback::Refused(refusal)) => (None, refused(&refusal)),
             Err(Setback::Failed(Error::Store(
                 StoreError::Stale(_) | StoreError::Contended | StoreError::Unavailable(_),
             ))) => (
@@ -301,12 +377,25 @@ impl Deliverer {
                 Delivered::Later(at)
             }
             None => {
-                uow.outbox().bury(job, &why).await?;
+                self.bury(uow.as_mut(), job, &why).await?;
                 Delivered::Buried
             }
         };
         uow.commit().await?;
         Ok(outcome)
+    }
+
+    /// Puts the job aside for a person, who is told at its checkout.
+    async fn bury(&self, uow: &mut dyn UnitOfWork, job: &Job, why: &str) -> Result<(), Error> {
+        if let JobSubject::Checkout(id) = job.new.subject {
+            let mut checkout = moving::lock(uow, id).await?;
+            let detail = format!("{}: {why}", job.new.effect);
+            let reason = AttentionReason::ProcessorRefused;
+            if checkout.raise(reason, Some(detail), self.clock.now()) {
+                uow.checkouts().update(&mut checkout).await?;
+            }
+        }
+        Ok(uow.outbox().bury(job, why).await?)
     }
 
     /// One second, doubled with each try up to six hours, plus up to a quarter of
@@ -337,8 +426,17 @@ impl Deliverer {
         Call {
             mode: job.new.mode,
             idempotency_key: job.idempotency_key(),
-            first_tried_at: job.first_attempt_at.unwrap_or(now),
+            // Not when it was first tried: a database that was restored does not know of tries.
+            first_tried_at: job.new.created_at,
             now,
         }
     }
+}
+
+/// The code of a renewal that was given up because the processor did not answer.
+const UNHEARD: &str = "processor_unheard";
+
+/// A refusal, as people read it.
+fn refused(refusal: &Refusal) -> String {
+    format!("refused: {} ({})", refusal.message, refusal.code)
 }

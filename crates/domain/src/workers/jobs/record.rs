@@ -1,27 +1,34 @@
 //! Writing what a provider answered.
 
-use super::{Change, CrashPoint, Deliverer, Setback};
+use super::{Change, CrashPoint, Delivered, Deliverer, Setback};
 use crate::catalog::StockTaken;
 use crate::checkout::{
-    Actor, Checkout, Circumstances, Event, InvoiceNews, InvoiceOutcome, Lifecycle,
+    Actor, AttentionReason, Billing, Checkout, Circumstances, Effect, Event, Hold, Invoice,
+    Lifecycle, Refusal, Standing,
 };
 use crate::customer::{CreditStatus, IdentityStatus};
-use crate::ports::{Job, JobSubject, StoreError, Subscription, UnitOfWork};
+use crate::ledger::{Authorization, Entry, HoldState, Subscription, SubscriptionState, Thing};
+use crate::ports::{IdGenerator, Job, JobSubject, UnitOfWork};
 use crate::services::moving::{self, Due};
-use crate::services::{payments, waitlist};
+use crate::services::{Error, identity, ledger, waitlist};
 use crate::time::Timestamp;
 
 impl Deliverer {
     /// Writes the answer and marks the job done, in one unit of work.
-    pub(super) async fn write(&self, job: &Job, change: Change) -> Result<(), Setback> {
+    pub(super) async fn write(&self, job: &Job, change: Change) -> Result<Delivered, Setback> {
         let mut uow = self.database.begin().await?;
         let now = self.clock.now();
+        let mut refused = None;
         match (job.new.subject, change) {
             (JobSubject::Checkout(id), change) => {
                 let mut checkout = moving::lock(uow.as_mut(), id).await?;
                 let due = Due::like(job);
-                self.change(uow.as_mut(), now, &mut checkout, change, due)
+                refused = self
+                    .change(uow.as_mut(), now, &mut checkout, change, due)
                     .await?;
+                if refused.is_none() {
+                    done_after_all(uow.as_mut(), now, &mut checkout, job.new.effect).await?;
+                }
             }
             (_, Change::Promoted(variant)) => {
                 let ids = self.ids.as_ref();
@@ -29,14 +36,24 @@ impl Deliverer {
             }
             _ => {}
         }
-        if uow.outbox().complete(job, now).await? {
+        // What was done is written down, and what was refused waits for a person.
+        let (is_ours, delivered) = match &refused {
+            None => (uow.outbox().complete(job, now).await?, Delivered::Done),
+            Some(refusal) => {
+                let is_ours = uow.outbox().renew(job, self.lease).await?;
+                self.bury(uow.as_mut(), job, &super::refused(refusal))
+                    .await?;
+                (is_ours, Delivered::Buried)
+            }
+        };
+        if is_ours {
             self.probe.reached(CrashPoint::Uncommitted, job.new.effect);
             uow.commit().await?;
             self.probe.reached(CrashPoint::Committed, job.new.effect);
         }
         // Otherwise somebody else has the job now: nothing of this try is written, and
         // theirs gets the same answer under the same key.
-        Ok(())
+        Ok(delivered)
     }
 
     async fn change(
@@ -46,11 +63,11 @@ impl Deliverer {
         checkout: &mut Checkout,
         change: Change,
         due: Due,
-    ) -> Result<(), Setback> {
+    ) -> Result<Option<Refusal>, Setback> {
         let ids = self.ids.as_ref();
         let by = Circumstances::new(now, Actor::Provider);
         let event = match change {
-            Change::Nothing | Change::Promoted(_) => return Ok(()),
+            Change::Nothing | Change::Promoted(_) => return Ok(None),
             Change::Happened(event) => event,
             Change::IdentityStarted(session) => {
                 let mut customer = moving::lock_customer_of(uow, checkout).await?;
@@ -62,9 +79,9 @@ impl Deliverer {
                 Event::IdentityStarted
             }
             Change::Identity(session, result) => {
-                payments::decide(uow, ids, now, checkout, &session, result, due).await?;
-                payments::ask_for_others(uow, ids, now, checkout).await?;
-                return Ok(());
+                identity::decide(uow, ids, now, checkout, &session, result, due).await?;
+                identity::ask_for_others(uow, ids, now, checkout).await?;
+                return Ok(None);
             }
             Change::Credit(passed) => {
                 let mut customer = moving::lock_customer_of(uow, checkout).await?;
@@ -83,76 +100,281 @@ impl Deliverer {
                     Event::QualificationRefused
                 }
             }
-            Change::Authorized { hold, method } => {
-                let stock = take_stock(uow, checkout).await?;
-                Event::deposit_authorized(hold, method, stock)
-            }
-            Change::Renewed(hold) => {
-                if checkout.renew_hold(hold, now) {
+            Change::Authorized {
+                authorization,
+                is_sold_out,
+            } => match authorized(uow, now, checkout, authorization, is_sold_out).await? {
+                Some(event) => event,
+                None => {
+                    ledger::let_go(uow, ids, now, checkout).await?;
+                    return Ok(None);
+                }
+            },
+            Change::Renewed(authorization) => {
+                let row = Entry::hold(checkout.id, &authorization, now);
+                ledger::note(uow, checkout.mode, &row).await?;
+                let known = uow.ledger().find(checkout.mode, &row.id).await?;
+                let is_held = known.and_then(|row| row.hold_state()) == Some(HoldState::Held);
+                let ends_at = authorization.expires_at;
+                if is_held && checkout.renew_hold(&row.id, ends_at, now) {
                     uow.checkouts().update(checkout).await?;
                 }
-                return Ok(());
+                // The old one, or this one when nobody needs it any more.
+                ledger::let_go(uow, ids, now, checkout).await?;
+                return Ok(None);
+            }
+            Change::RenewalRefused(refusal) => {
+                let is_barred = is_hard(&refusal);
+                if checkout.renewal_refused(refusal, is_barred, now) {
+                    uow.checkouts().update(checkout).await?;
+                }
+                return Ok(None);
+            }
+            Change::Captured(capture) => {
+                let at = capture.as_ref().map_or(now, |capture| capture.at);
+                if let Some(intent) = checkout.deposit.payment_intent_id() {
+                    let state = HoldState::Captured;
+                    ledger::note_hold(uow, checkout.mode, intent, state, at).await?;
+                }
+                let captured = Event::DepositCaptured {
+                    invoice_id: capture.map(|capture| capture.invoice_id),
+                    at,
+                };
+                settle_with(uow, ids, checkout, captured, &by, due).await?;
+                return Ok(None);
+            }
+            Change::Lapsed => {
+                if let Some(intent) = checkout.deposit.payment_intent_id() {
+                    let state = HoldState::Released;
+                    ledger::note_hold(uow, checkout.mode, intent, state, now).await?;
+                }
+                settle_with(uow, ids, checkout, Event::AuthorizationLapsed, &by, due).await?;
+                return Ok(None);
+            }
+            Change::HoldEnds(ends_at) => {
+                let intent = checkout.deposit.payment_intent_id().map(ToOwned::to_owned);
+                if intent.is_some_and(|intent| checkout.hold_ends(&intent, ends_at, now)) {
+                    uow.checkouts().update(checkout).await?;
+                }
+                return Ok(None);
             }
             Change::Document(id) => {
                 if checkout.take_in_document(id, now) {
                     uow.checkouts().update(checkout).await?;
                 }
-                return Ok(());
-            }
-            Change::Unsubscribed => {
-                if checkout.end_billing(now) {
-                    uow.checkouts().update(checkout).await?;
-                }
-                return Ok(());
+                return Ok(None);
             }
             Change::Subscribed(subscription) => {
-                let start = subscription.start;
-                let first = first_invoice(&subscription, now);
-                let event = Event::SubscriptionStarted {
-                    subscription_id: subscription.id,
-                    start,
-                };
-                moving::apply(uow, ids, checkout, event, &by).await?;
-                if let Some(news) = first {
-                    payments::take_in_invoice(uow, now, checkout, &news).await?;
+                self.take_in(uow, now, checkout, &subscription).await?;
+                return Ok(None);
+            }
+            Change::SubscriptionLost(id) => {
+                let detail = format!("the processor has no subscription {id}");
+                if checkout.raise(AttentionReason::Difference, Some(detail), now) {
+                    uow.checkouts().update(checkout).await?;
                 }
-                return Ok(());
+                return Ok(None);
+            }
+            Change::Settled { rows, refused } => {
+                settled(uow, now, checkout, &rows).await?;
+                return Ok(refused);
             }
         };
-        moving::apply_due(uow, ids, checkout, event, &by, due).await?;
+        settle_with(uow, ids, checkout, event, &by, due).await?;
+        Ok(None)
+    }
+
+    /// Takes in how a subscription of the checkout stands, with its invoices.
+    async fn take_in(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        now: Timestamp,
+        checkout: &mut Checkout,
+        subscription: &Subscription,
+    ) -> Result<(), Error> {
+        let ids = self.ids.as_ref();
+        let by = Circumstances::new(now, Actor::Provider);
+        let id = subscription.id.as_str();
+        let known = uow.ledger().find(checkout.mode, id).await?;
+        let payments = match known.map(|known| known.thing) {
+            Some(Thing::Subscription { payments, .. }) => payments,
+            _ => ledger::payments_of(uow, checkout, id).await?,
+        };
+        let row = Entry::subscription(checkout.id, subscription, payments, now);
+        ledger::note(uow, checkout.mode, &row).await?;
+        let was_given_up = !matches!(checkout.recurring.billing, Billing::Active { .. });
+        let standing = match subscription.state {
+            SubscriptionState::Incomplete => None,
+            SubscriptionState::Active => Some(Standing::Good),
+            SubscriptionState::PastDue => Some(Standing::PastDue),
+            SubscriptionState::Unpaid => Some(Standing::Unpaid),
+            SubscriptionState::Paused => Some(Standing::Paused),
+            SubscriptionState::Ended => None,
+        };
+        let changed = match standing {
+            Some(standing) => {
+                let started = Event::SubscriptionStarted {
+                    subscription_id: subscription.id.clone(),
+                    start: subscription.anchor.date_naive(),
+                };
+                moving::apply(uow, ids, checkout, started, &by).await?;
+                checkout.bills(id, standing, now)
+            }
+            None if subscription.has_ended() => checkout.end_billing(id, now),
+            None => checkout.first_payment_failed(id, now),
+        };
+        let agreed = checkout.quote.map(|quote| quote.total_monthly_payment);
+        let is_dearer = agreed.filter(|agreed| *agreed != subscription.monthly);
+        let is_shown = is_dearer.is_some_and(|agreed| {
+            let theirs = subscription.monthly;
+            let detail = format!("{id} takes {theirs} each month, {agreed} was agreed");
+            checkout.raise(AttentionReason::Difference, Some(detail), now)
+        });
+        if changed || is_shown {
+            uow.checkouts().update(checkout).await?;
+        }
+        ledger::take_in_invoices(uow, now, checkout, &subscription.invoices).await?;
+        // An answer may be older than the message that the first payment is made after all.
+        let is_paid = checkout.recurring.paid_cycles > 0;
+        if is_paid && matches!(checkout.recurring.billing, Billing::Incomplete { .. }) {
+            ledger::ask_once(uow, ids, now, checkout, Effect::CheckSubscription).await?;
+        }
+        // The processor gives a first payment up after a day. The customer's bank may have had a
+        // bad day: one more is asked for without anybody's word.
+        let rows = uow.ledger().of(checkout.id).await?;
+        let ended = SubscriptionState::Ended;
+        let ended = rows
+            .iter()
+            .filter(|row| row.subscription_state() == Some(ended));
+        if subscription.has_ended()
+            && was_given_up
+            && checkout.recurring.paid_cycles == 0
+            && ended.count() == 1
+            && checkout.bill_again(now)
+        {
+            uow.checkouts().update(checkout).await?;
+            ledger::ask_once(uow, ids, now, checkout, Effect::CreateSubscription).await?;
+        }
         Ok(())
     }
 }
 
-/// Takes the stock in the same unit of work in which the deposit counts.
-async fn take_stock(
+/// What the processor's answer to the authorization of a deposit means for the checkout by now; the
+/// answer may be old. None when it came too late.
+async fn authorized(
     uow: &mut dyn UnitOfWork,
+    now: Timestamp,
     checkout: &Checkout,
-) -> Result<StockTaken, StoreError> {
-    if checkout.lifecycle() == Lifecycle::DepositProcessing {
-        uow.variants().take_stock(checkout.variant_id).await
-    } else {
-        Ok(StockTaken::Untracked)
+    authorization: Option<Authorization>,
+    is_sold_out: bool,
+) -> Result<Option<Event>, Error> {
+    let mut state = HoldState::Held;
+    if let Some(authorization) = &authorization {
+        let row = Entry::hold(checkout.id, authorization, now);
+        ledger::note(uow, checkout.mode, &row).await?;
+        let known = uow.ledger().find(checkout.mode, &row.id).await?;
+        state = known.and_then(|row| row.hold_state()).unwrap_or(state);
     }
+    if checkout.lifecycle() != Lifecycle::DepositProcessing {
+        return Ok(None);
+    }
+    if state != HoldState::Held {
+        let refusal = Refusal {
+            code: "authorization_ended".to_owned(),
+            message: "The authorization of the deposit has ended.".to_owned(),
+        };
+        return Ok(Some(Event::DepositRefused { refusal }));
+    }
+    let stock = if is_sold_out {
+        StockTaken::NoneLeft
+    } else {
+        uow.variants().take_stock(checkout.variant_id).await?
+    };
+    let method = authorization
+        .as_ref()
+        .and_then(|known| known.method.clone());
+    let hold = authorization.map(|known| Hold::new(known.payment_intent_id, known.expires_at));
+    Ok(Some(Event::deposit_authorized(hold, method, stock)))
 }
 
-/// What the subscription's own answer says of its first payment.
-fn first_invoice(subscription: &Subscription, now: Timestamp) -> Option<InvoiceNews> {
-    let invoice_id = subscription.first_invoice_id.clone()?;
-    let outcome = match (
-        &subscription.first_payment_failure,
-        subscription.first_payment_paid,
-    ) {
-        (_, true) => InvoiceOutcome::Paid,
-        (Some(refusal), false) => InvoiceOutcome::Failed {
-            attempts: 1,
-            refusal: refusal.clone(),
-        },
-        (None, false) => return None,
-    };
-    Some(InvoiceNews {
-        invoice_id,
-        outcome,
-        at: now,
-    })
+/// Applies the event, and lets go of whatever the checkout has no use for from then on.
+async fn settle_with(
+    uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
+    checkout: &mut Checkout,
+    event: Event,
+    by: &Circumstances,
+    due: Due,
+) -> Result<(), Error> {
+    moving::apply_due(uow, ids, checkout, event, by, due).await?;
+    ledger::let_go(uow, ids, by.at, checkout).await
+}
+
+/// Notes what was let go of, paid back or ended.
+async fn settled(
+    uow: &mut dyn UnitOfWork,
+    now: Timestamp,
+    checkout: &mut Checkout,
+    rows: &[Entry],
+) -> Result<(), Error> {
+    let mut changed = false;
+    for row in rows {
+        ledger::note(uow, checkout.mode, row).await?;
+        if row.subscription_state() == Some(SubscriptionState::Ended) {
+            changed |= checkout.end_billing(&row.id, now);
+        }
+    }
+    if changed {
+        uow.checkouts().update(checkout).await?;
+    }
+    let invoices: Vec<Invoice> = rows.iter().filter_map(Entry::invoice).collect();
+    let known = uow.ledger().of(checkout.id).await?;
+    let known: Vec<Invoice> = known.iter().filter_map(Entry::invoice).collect();
+    if !invoices.is_empty() && checkout.take_in_invoices(&known, now) {
+        uow.checkouts().update(checkout).await?;
+    }
+    Ok(())
+}
+
+/// What was refused before is done: nobody has to look any more.
+async fn done_after_all(
+    uow: &mut dyn UnitOfWork,
+    now: Timestamp,
+    checkout: &mut Checkout,
+    effect: Effect,
+) -> Result<(), Error> {
+    let reason = AttentionReason::ProcessorRefused;
+    let is_of_this = checkout.attention.iter().any(|known| {
+        let detail = known.detail.as_deref().unwrap_or_default();
+        known.reason == reason && detail.starts_with(effect.as_str())
+    });
+    if is_of_this && checkout.settle(reason, now) {
+        uow.checkouts().update(checkout).await?;
+    }
+    Ok(())
+}
+
+/// Whether the bank said never to ask again with this method.
+///
+/// The codes are those that the processor lists as lost, stolen, blocked or closed: "the card
+/// should not be retried".
+fn is_hard(refusal: &Refusal) -> bool {
+    matches!(
+        refusal.code.as_str(),
+        super::UNHEARD
+            | "do_not_try_again"
+            | "expired_card"
+            | "expired_payment_method"
+            | "fraudulent"
+            | "invalid_account"
+            | "lost_card"
+            | "merchant_blacklist"
+            | "pickup_card"
+            | "restricted_card"
+            | "revocation_of_all_authorizations"
+            | "revocation_of_authorization"
+            | "stolen_card"
+            | "stop_payment_order"
+            | "payment_method_missing"
+    )
 }

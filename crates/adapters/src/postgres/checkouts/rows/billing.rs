@@ -9,6 +9,7 @@ use lessor_domain::time::Timestamp;
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::text;
 use crate::postgres::decode::{Place, counted, json};
 use crate::postgres::schema::checkout_billing;
 
@@ -26,6 +27,7 @@ pub(in crate::postgres::checkouts) struct BillingRow {
     state: String,
     requested_at: Option<Timestamp>,
     subscription_id: Option<String>,
+    standing: Option<String>,
     method: Option<Value>,
     paid_cycles: i32,
     failure_count: i32,
@@ -43,8 +45,13 @@ impl BillingRow {
         let state = match recurring.billing {
             Billing::NotRequested => "notRequested",
             Billing::Requested { .. } => "requested",
+            Billing::Incomplete { .. } => "incomplete",
             Billing::Active { .. } => "active",
             Billing::Ended { .. } => "ended",
+        };
+        let standing = match &recurring.billing {
+            Billing::Active { standing, .. } => Some(standing),
+            _ => None,
         };
         Ok(Some(Self {
             organization_id: checkout.organization_id.get(),
@@ -53,6 +60,7 @@ impl BillingRow {
             state: state.to_owned(),
             requested_at: recurring.billing.requested_at(),
             subscription_id: recurring.billing.subscription_id().map(str::to_owned),
+            standing: text(standing),
             method: recurring.method.as_ref().map(json).transpose()?,
             paid_cycles: counted(recurring.paid_cycles)?,
             failure_count: counted(recurring.failure_count)?,
@@ -67,14 +75,25 @@ impl BillingRow {
             return Ok(Recurring::default());
         };
         let at = Place::new("checkout_billing", id);
-        let billing = match (row.state.as_str(), row.requested_at, row.subscription_id) {
-            ("notRequested", None, None) => Billing::NotRequested,
-            ("requested", Some(at), None) => Billing::Requested { at },
-            ("active", Some(requested_at), Some(subscription_id)) => Billing::Active {
-                requested_at,
-                subscription_id,
-            },
-            ("ended", Some(requested_at), Some(subscription_id)) => Billing::Ended {
+        let standing = at.parse_if("standing", row.standing)?;
+        let columns = (row.requested_at, row.subscription_id, standing);
+        let billing = match (row.state.as_str(), columns) {
+            ("notRequested", (None, None, None)) => Billing::NotRequested,
+            ("requested", (Some(at), None, None)) => Billing::Requested { at },
+            ("incomplete", (Some(requested_at), Some(subscription_id), None)) => {
+                Billing::Incomplete {
+                    requested_at,
+                    subscription_id,
+                }
+            }
+            ("active", (Some(requested_at), Some(subscription_id), Some(standing))) => {
+                Billing::Active {
+                    requested_at,
+                    subscription_id,
+                    standing,
+                }
+            }
+            ("ended", (Some(requested_at), Some(subscription_id), None)) => Billing::Ended {
                 requested_at,
                 subscription_id,
             },

@@ -4,7 +4,7 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{
-    ChosenTerm, InsuranceStatus, LeaseDates, Lifecycle, MilestoneTimes, Snapshot, State,
+    Attention, ChosenTerm, InsuranceStatus, LeaseDates, Lifecycle, MilestoneTimes, Snapshot, State,
     WaitlistReason,
 };
 use lessor_domain::ids::{
@@ -15,10 +15,11 @@ use lessor_domain::percentage::TermMonths;
 use lessor_domain::ports::StoreError;
 use lessor_domain::text::{ExternalId, Line};
 use lessor_domain::time::{Day, Timestamp};
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::text;
-use crate::postgres::decode::Place;
+use crate::postgres::decode::{Place, json};
 use crate::postgres::schema::checkouts;
 
 /// The row, without the place in a queue, which only the store knows.
@@ -51,6 +52,8 @@ pub(in crate::postgres::checkouts) struct CheckoutRow {
     confirmed_at: Option<Timestamp>,
     active_at: Option<Timestamp>,
     cancel_reason: Option<String>,
+    attention: Value,
+    acted_at: Timestamp,
     created_at: Timestamp,
     updated_at: Timestamp,
     version: i64,
@@ -72,6 +75,8 @@ pub(super) struct Core {
     pub(super) lease: LeaseDates,
     pub(super) milestones: MilestoneTimes,
     pub(super) cancel_reason: Option<Line>,
+    pub(super) attention: Vec<Attention>,
+    pub(super) acted_at: Timestamp,
     pub(super) created_at: Timestamp,
     pub(super) updated_at: Timestamp,
     pub(super) version: i64,
@@ -83,9 +88,9 @@ fn waits_for(state: Lifecycle) -> &'static str {
 }
 
 impl CheckoutRow {
-    pub(super) fn of(checkout: &Snapshot) -> Self {
+    pub(super) fn of(checkout: &Snapshot) -> Result<Self, StoreError> {
         let state = checkout.lifecycle();
-        Self {
+        Ok(Self {
             organization_id: checkout.organization_id.get(),
             id: checkout.id.as_uuid(),
             mode: checkout.mode.as_str().to_owned(),
@@ -111,10 +116,12 @@ impl CheckoutRow {
             confirmed_at: checkout.milestones.confirmed_at,
             active_at: checkout.milestones.active_at,
             cancel_reason: text(checkout.cancel_reason.as_ref()),
+            attention: json(&checkout.attention)?,
+            acted_at: checkout.acted_at,
             created_at: checkout.created_at,
             updated_at: checkout.updated_at,
             version: checkout.version,
-        }
+        })
     }
 
     /// What every row of the checkout is found by.
@@ -168,6 +175,8 @@ impl CheckoutRow {
                 active_at: self.active_at,
             },
             cancel_reason: at.parse_if("cancel_reason", self.cancel_reason)?,
+            attention: at.json("attention", self.attention)?,
+            acted_at: self.acted_at,
             created_at: self.created_at,
             updated_at: self.updated_at,
             version: self.version,

@@ -2,7 +2,7 @@
 
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use lessor_domain::checkout::{Deposit, Hold, Snapshot};
+use lessor_domain::checkout::{Deposit, Hold, Renewals, Snapshot};
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::StoreError;
 use lessor_domain::time::Timestamp;
@@ -24,8 +24,13 @@ pub(in crate::postgres::checkouts) struct DepositRow {
     mode: String,
     state: String,
     method_id: Option<String>,
+    submitted_at: Option<Timestamp>,
     payment_intent_id: Option<String>,
     hold_expires_at: Option<Timestamp>,
+    renewals_made: Option<i32>,
+    renewals_refused: Option<i32>,
+    renewal_refused_at: Option<Timestamp>,
+    renewal_is_barred: Option<bool>,
     capture_requested_at: Option<Timestamp>,
     invoice_id: Option<String>,
     captured_at: Option<Timestamp>,
@@ -36,8 +41,14 @@ pub(in crate::postgres::checkouts) struct DepositRow {
 #[derive(Default)]
 pub(super) struct DepositPart {
     pub(super) method_id: Option<String>,
+    pub(super) submitted_at: Option<Timestamp>,
     pub(super) deposit: Deposit,
     pub(super) capture_requested_at: Option<Timestamp>,
+}
+
+/// A number of renewals.
+fn few(at: &Place<'_>, column: &'static str, number: i32) -> Result<u8, StoreError> {
+    u8::try_from(number).map_err(|_| at.corrupt(column, "is no number of renewals"))
 }
 
 impl DepositRow {
@@ -45,6 +56,7 @@ impl DepositRow {
         let state = match &checkout.deposit {
             Deposit::Open
                 if checkout.deposit_method_id.is_none()
+                    && checkout.deposit_submitted_at.is_none()
                     && checkout.capture_requested_at.is_none() =>
             {
                 return None;
@@ -55,14 +67,20 @@ impl DepositRow {
             Deposit::Captured { .. } => "captured",
         };
         let hold = checkout.deposit.hold();
+        let renewals = hold.map(|hold| hold.renewals);
         Some(Self {
             organization_id: checkout.organization_id.get(),
             checkout_id: checkout.id.as_uuid(),
             mode: checkout.mode.as_str().to_owned(),
             state: state.to_owned(),
             method_id: checkout.deposit_method_id.clone(),
+            submitted_at: checkout.deposit_submitted_at,
             payment_intent_id: hold.map(|hold| hold.payment_intent_id.clone()),
             hold_expires_at: hold.map(|hold| hold.expires_at),
+            renewals_made: renewals.map(|renewals| renewals.made.into()),
+            renewals_refused: renewals.map(|renewals| renewals.refused.into()),
+            renewal_refused_at: renewals.and_then(|renewals| renewals.refused_at),
+            renewal_is_barred: renewals.map(|renewals| renewals.is_barred),
             capture_requested_at: checkout.capture_requested_at,
             invoice_id: checkout.deposit.invoice_id().map(str::to_owned),
             captured_at: checkout.deposit.captured_at(),
@@ -75,11 +93,27 @@ impl DepositRow {
             return Ok(DepositPart::default());
         };
         let at = Place::new("checkout_deposits", id);
-        let hold = match (row.payment_intent_id, row.hold_expires_at) {
-            (None, None) => None,
-            (Some(payment_intent_id), Some(expires_at)) => Some(Hold {
+        let renewals = match (
+            row.renewals_made,
+            row.renewals_refused,
+            row.renewal_refused_at,
+            row.renewal_is_barred,
+        ) {
+            (None, None, None, None) => None,
+            (Some(made), Some(refused), refused_at, Some(is_barred)) => Some(Renewals {
+                made: few(&at, "renewals_made", made)?,
+                refused: few(&at, "renewals_refused", refused)?,
+                refused_at,
+                is_barred,
+            }),
+            _ => return Err(at.corrupt("renewals_made", "comes with the others, or not at all")),
+        };
+        let hold = match (row.payment_intent_id, row.hold_expires_at, renewals) {
+            (None, None, None) => None,
+            (Some(payment_intent_id), Some(expires_at), Some(renewals)) => Some(Hold {
                 payment_intent_id,
                 expires_at,
+                renewals,
             }),
             _ => return Err(at.corrupt("hold_expires_at", "comes with an intent, or not at all")),
         };
@@ -96,6 +130,7 @@ impl DepositRow {
         };
         Ok(DepositPart {
             method_id: row.method_id,
+            submitted_at: row.submitted_at,
             deposit,
             capture_requested_at: row.capture_requested_at,
         })

@@ -110,7 +110,7 @@ impl Rows {
     /// [`StoreError::Internal`] when a count is beyond what a table can hold.
     pub(super) fn of(checkout: &Snapshot) -> Result<Self, StoreError> {
         Ok(Self {
-            checkout: CheckoutRow::of(checkout),
+            checkout: CheckoutRow::of(checkout)?,
             items: ItemRow::of(checkout),
             application: ApplicationRow::of(checkout)?,
             wait: WaitRow::of(checkout)?,
@@ -228,6 +228,7 @@ fn restore(found: Found, items: Vec<ItemRow>) -> Result<Checkout, StoreError> {
         insurance: core.insurance,
         identity_requested_at: application.identity_requested_at,
         deposit_method_id: deposit.method_id,
+        deposit_submitted_at: deposit.submitted_at,
         deposit: deposit.deposit,
         capture_requested_at: deposit.capture_requested_at,
         holds_stock: core.holds_stock,
@@ -241,6 +242,8 @@ fn restore(found: Found, items: Vec<ItemRow>) -> Result<Checkout, StoreError> {
         milestones: core.milestones,
         cancel_reason: core.cancel_reason,
         page_nonce: application.page_nonce,
+        attention: core.attention,
+        acted_at: core.acted_at,
         created_at: core.created_at,
         updated_at: core.updated_at,
         version: core.version,

@@ -26,6 +26,7 @@ pub(in crate::postgres::checkouts) struct ShipmentRow {
     tracking_number: Option<String>,
     tracking_carrier: Option<String>,
     tracking_status: Option<String>,
+    heard_at: Option<Timestamp>,
     shipped_at: Option<Timestamp>,
     delivered_at: Option<Timestamp>,
     signed_by: Option<String>,
@@ -45,6 +46,7 @@ impl ShipmentRow {
             tracking_number: text(tracking.map(|tracking| &tracking.number)),
             tracking_carrier: text(tracking.map(|tracking| &tracking.carrier)),
             tracking_status: text(shipment.status.as_ref()),
+            heard_at: shipment.heard_at,
             shipped_at: shipment.shipped_at,
             delivered_at: shipment.delivered_at,
             signed_by: text(shipment.signed_by.as_ref()),
@@ -70,6 +72,7 @@ impl ShipmentRow {
                 }
             },
             status: at.parse_if("tracking_status", row.tracking_status)?,
+            heard_at: row.heard_at,
             shipped_at: row.shipped_at,
             delivered_at: row.delivered_at,
             signed_by: at.parse_if("signed_by", row.signed_by)?,

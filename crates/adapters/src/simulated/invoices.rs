@@ -1,0 +1,414 @@
+//! Invoices of subscriptions: billed as time passes, told of, paid by hand.
+
+use chrono::{NaiveTime, TimeDelta};
+use diesel::prelude::*;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use lessor_domain::access::Mode;
+use lessor_domain::checkout::{Invoice, InvoiceOutcome, Refusal};
+use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ledger::SubscriptionState;
+use lessor_domain::ports::{Doubt, OurIds, ProcessorEvent, ProcessorFact};
+use lessor_domain::time::{Day, Timestamp};
+use uuid::Uuid;
+
+use super::desk::{Desk, close, connection, money, query_doubt};
+use super::outcomes::{Outcomes, declined};
+use super::subscriptions::{ACTIVE, COMPLETED, EXPIRED, INCOMPLETE, PAST_DUE, day_of, end};
+use crate::postgres::schema::simulated_invoices as invoices;
+use crate::postgres::schema::simulated_subscriptions as subscriptions;
+
+/// Most subscriptions that are billed in one transaction.
+const BATCH: i64 = 100;
+/// Most invoices that are told at once.
+const MOST_TOLD: i64 = 1_000;
+/// When a first payment that was not made is given up.
+const GIVEN_UP: TimeDelta = TimeDelta::hours(23);
+
+pub(super) const OPEN: &str = "open";
+pub(super) const PAID: &str = "paid";
+const VOID: &str = "void";
+
+/// What the simulated processor did by itself: a payment that it made, failed to make, or gave up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SimulatedInvoice {
+    /// Its id; the same cycle has the same one, however often it is told.
+    pub id: String,
+    /// The checkout.
+    pub checkout: CheckoutPubId,
+    /// Which of the subscription's payments it is, from 1.
+    pub cycle: u32,
+    /// The day on which it was due, UTC.
+    pub due_on: Day,
+    /// The invoice.
+    pub invoice: Invoice,
+    /// Why it was not paid.
+    pub failure: Option<Refusal>,
+}
+
+impl SimulatedInvoice {
+    /// The message that a processor would send of it. What a message does not say,
+    /// why it failed, is [`failure`](Self::failure). With a first payment that was given up the
+    /// subscription has ended.
+    #[must_use]
+    pub fn event(&self) -> ProcessorEvent {
+        let fact = if self.invoice.outcome == InvoiceOutcome::Void {
+            ProcessorFact::Subscription {
+                subscription_id: self.invoice.subscription_id.clone(),
+                state: SubscriptionState::Ended,
+                ends_at: None,
+            }
+        } else {
+            ProcessorFact::Invoice(self.invoice.clone())
+        };
+        ProcessorEvent {
+            id: format!("evt_{}", self.id),
+            at: self.invoice.at,
+            mode: Mode::Sandbox,
+            about: OurIds {
+                checkout: Some(self.checkout),
+                ..OurIds::default()
+            },
+            fact,
+        }
+    }
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = invoices, check_for_backend(diesel::pg::Pg))]
+struct Row {
+    id: String,
+    subscription_id: String,
+    cycle: i32,
+    due_on: Day,
+    payment_intent_id: String,
+    status: String,
+    attempts: i32,
+    failure_code: Option<String>,
+    failure_message: Option<String>,
+    since: Timestamp,
+    #[diesel(select_expression = subscriptions::checkout_id)]
+    checkout_id: Uuid,
+    #[diesel(select_expression = subscriptions::amount_minor)]
+    amount_minor: i64,
+    #[diesel(select_expression = subscriptions::currency)]
+    currency: String,
+}
+
+impl Row {
+    fn into_invoice(self) -> Result<SimulatedInvoice, Doubt> {
+        let counted = |number: i32| u32::try_from(number).map_err(Doubt::failed);
+        let failure = match (self.failure_code, self.failure_message) {
+            (Some(code), Some(message)) => Some(Refusal { code, message }),
+            _ => None,
+        };
+        let outcome = match self.status.as_str() {
+            PAID => InvoiceOutcome::Paid,
+            VOID => InvoiceOutcome::Void,
+            _ => InvoiceOutcome::Failed {
+                attempts: counted(self.attempts)?,
+                refusal: failure.clone().unwrap_or_else(declined),
+            },
+        };
+        Ok(SimulatedInvoice {
+            checkout: CheckoutPubId::from_uuid(self.checkout_id),
+            cycle: counted(self.cycle)?,
+            due_on: self.due_on,
+            failure,
+            invoice: Invoice {
+                amount: money(&self.id, self.amount_minor, &self.currency)?,
+                id: self.id.clone(),
+                subscription_id: self.subscription_id,
+                payment_intent_id: Some(self.payment_intent_id),
+                is_cycle: true,
+                outcome,
+                at: self.since,
+            },
+            id: self.id,
+        })
+    }
+}
+
+/// A cycle that is to be billed.
+pub(super) struct Cycle<'a> {
+    pub(super) subscription: &'a str,
+    pub(super) number: i32,
+    pub(super) due_on: Day,
+    pub(super) failure: Option<Refusal>,
+    pub(super) at: Timestamp,
+    /// When Lessor is told of it, if that is with the answer.
+    pub(super) told_at: Option<Timestamp>,
+}
+
+/// Bills a cycle, once.
+pub(super) async fn bill(
+    connection: &mut AsyncPgConnection,
+    desk: &Desk,
+    cycle: Cycle<'_>,
+) -> Result<(), Doubt> {
+    let failure = cycle.failure.as_ref();
+    let status = if failure.is_none() { PAID } else { OPEN };
+    diesel::insert_into(invoices::table)
+        .values((
+            invoices::id.eq(desk.id("in")),
+            invoices::subscription_id.eq(cycle.subscription),
+            invoices::cycle.eq(cycle.number),
+            invoices::due_on.eq(cycle.due_on),
+            invoices::payment_intent_id.eq(desk.id("pi")),
+            invoices::status.eq(status),
+            invoices::attempts.eq(1),
+            invoices::failure_code.eq(failure.map(|failure| failure.code.as_str())),
+            invoices::failure_message.eq(failure.map(|failure| failure.message.as_str())),
+            invoices::since.eq(cycle.at),
+            invoices::told_at.eq(cycle.told_at),
+        ))
+        .on_conflict((invoices::subscription_id, invoices::cycle))
+        .do_nothing()
+        .execute(connection)
+        .await
+        .map(|_| ())
+        .map_err(query_doubt)
+}
+
+/// The open invoices of the subscription are paid.
+pub(super) async fn settle(
+    connection: &mut AsyncPgConnection,
+    subscription: &str,
+    now: Timestamp,
+) -> Result<(), Doubt> {
+    let open = invoices::table
+        .filter(invoices::subscription_id.eq(subscription))
+        .filter(invoices::status.eq(OPEN));
+    diesel::update(open)
+        .set((
+            invoices::status.eq(PAID),
+            invoices::failure_code.eq(None::<String>),
+            invoices::failure_message.eq(None::<String>),
+            invoices::since.eq(now),
+            // It is told with the answer.
+            invoices::told_at.eq(now),
+        ))
+        .execute(connection)
+        .await
+        .map(|_| ())
+        .map_err(query_doubt)
+}
+
+/// The subscription's oldest open invoice was tried once more, without success. False when none
+/// is open.
+pub(super) async fn fail(
+    connection: &mut AsyncPgConnection,
+    subscription: &str,
+    refusal: &Refusal,
+    now: Timestamp,
+) -> Result<bool, Doubt> {
+    let oldest: Option<String> = invoices::table
+        .filter(invoices::subscription_id.eq(subscription))
+        .filter(invoices::status.eq(OPEN))
+        .order(invoices::cycle)
+        .select(invoices::id)
+        .first(connection)
+        .await
+        .optional()
+        .map_err(query_doubt)?;
+    let Some(id) = oldest else { return Ok(false) };
+    diesel::update(invoices::table.find(id))
+        .set((
+            invoices::attempts.eq(invoices::attempts + 1),
+            invoices::failure_code.eq(&refusal.code),
+            invoices::failure_message.eq(&refusal.message),
+            invoices::since.eq(now),
+        ))
+        .execute(connection)
+        .await
+        .map_err(query_doubt)?;
+    Ok(true)
+}
+
+/// All invoices of the subscription, oldest first.
+pub(super) async fn of(
+    connection: &mut AsyncPgConnection,
+    subscription: &str,
+) -> Result<Vec<Invoice>, Doubt> {
+    let rows: Vec<Row> = invoices::table
+        .inner_join(subscriptions::table.on(subscriptions::id.eq(invoices::subscription_id)))
+        .filter(invoices::subscription_id.eq(subscription))
+        .order(invoices::cycle)
+        .select(Row::as_select())
+        .load(connection)
+        .await
+        .map_err(query_doubt)?;
+    rows.into_iter()
+        .map(|row| row.into_invoice().map(|told| told.invoice))
+        .collect()
+}
+
+/// Why the payment of this invoice failed.
+pub(super) async fn failure_of(desk: &Desk, invoice: &str) -> Result<Option<Refusal>, Doubt> {
+    let mut work = desk.begin().await?;
+    let found: Option<(Option<String>, Option<String>)> = invoices::table
+        .find(invoice)
+        .select((invoices::failure_code, invoices::failure_message))
+        .first(connection(&mut work)?)
+        .await
+        .optional()
+        .map_err(query_doubt)?;
+    close(work).await?;
+    Ok(match found {
+        Some((Some(code), Some(message))) => Some(Refusal { code, message }),
+        _ => None,
+    })
+}
+
+/// The invoice that the payment pays.
+pub(super) async fn of_payment(desk: &Desk, payment: &str) -> Result<Option<Invoice>, Doubt> {
+    let mut work = desk.begin().await?;
+    let row: Option<Row> = invoices::table
+        .inner_join(subscriptions::table.on(subscriptions::id.eq(invoices::subscription_id)))
+        .filter(invoices::payment_intent_id.eq(payment))
+        .select(Row::as_select())
+        .first(connection(&mut work)?)
+        .await
+        .optional()
+        .map_err(query_doubt)?;
+    close(work).await?;
+    row.map(|row| row.into_invoice().map(|told| told.invoice))
+        .transpose()
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = subscriptions, check_for_backend(diesel::pg::Pg))]
+struct Running {
+    id: String,
+    email: String,
+    anchor: Day,
+    billed_cycles: i32,
+    next_on: Day,
+    ends_at: Timestamp,
+    status: String,
+}
+
+/// Gives up the subscriptions whose first payment was not made in time.
+async fn expire(desk: &Desk, now: Timestamp) -> Result<(), Doubt> {
+    let late = now.checked_sub_signed(GIVEN_UP).unwrap_or(now);
+    let mut work = desk.begin().await?;
+    let late = subscriptions::table
+        .filter(subscriptions::status.eq(INCOMPLETE))
+        .filter(subscriptions::created_at.le(late));
+    let expired: Vec<String> = diesel::update(late)
+        .set((
+            subscriptions::status.eq(EXPIRED),
+            subscriptions::ended_at.eq(now),
+        ))
+        .returning(subscriptions::id)
+        .get_results(connection(&mut work)?)
+        .await
+        .map_err(query_doubt)?;
+    let open = invoices::table
+        .filter(invoices::subscription_id.eq_any(expired))
+        .filter(invoices::status.eq(OPEN));
+    diesel::update(open)
+        .set((
+            invoices::status.eq(VOID),
+            invoices::since.eq(now),
+            invoices::told_at.eq(None::<Timestamp>),
+        ))
+        .execute(connection(&mut work)?)
+        .await
+        .map_err(query_doubt)?;
+    close(work).await
+}
+
+/// Bills every cycle that has come, each once, however many do so at a time; a
+/// subscription whose end has come is completed.
+async fn bill_due(desk: &Desk, now: Timestamp) -> Result<(), Doubt> {
+    let today = now.date_naive();
+    loop {
+        let mut work = desk.begin().await?;
+        let due: Vec<Running> = subscriptions::table
+            .filter(subscriptions::status.eq_any([ACTIVE, PAST_DUE]))
+            .filter(
+                subscriptions::next_on
+                    .le(today)
+                    .or(subscriptions::ends_at.le(now)),
+            )
+            .order((subscriptions::next_on, subscriptions::id))
+            .limit(BATCH)
+            .select(Running::as_select())
+            .for_update()
+            .skip_locked()
+            .load(connection(&mut work)?)
+            .await
+            .map_err(query_doubt)?;
+        if due.is_empty() {
+            return close(work).await;
+        }
+        for mut running in due {
+            let ends_on = running.ends_at.date_naive();
+            while running.next_on <= today && running.next_on < ends_on {
+                let number = running.billed_cycles.saturating_add(1);
+                let fails = Outcomes::of(&running.email).payment_fails(number);
+                let cycle = Cycle {
+                    subscription: &running.id,
+                    number,
+                    due_on: running.next_on,
+                    failure: fails.then(declined),
+                    at: running.next_on.and_time(NaiveTime::MIN).and_utc(),
+                    told_at: None,
+                };
+                bill(connection(&mut work)?, desk, cycle).await?;
+                if fails {
+                    PAST_DUE.clone_into(&mut running.status);
+                }
+                running.billed_cycles = number;
+                running.next_on = day_of(running.anchor, number.saturating_add(1))?;
+            }
+            diesel::update(subscriptions::table.find(&running.id))
+                .set((
+                    subscriptions::billed_cycles.eq(running.billed_cycles),
+                    subscriptions::next_on.eq(running.next_on),
+                    subscriptions::status.eq(&running.status),
+                ))
+                .execute(connection(&mut work)?)
+                .await
+                .map_err(query_doubt)?;
+            if ends_on <= today {
+                end(connection(&mut work)?, &running.id, COMPLETED, now).await?;
+            }
+        }
+        close(work).await?;
+    }
+}
+
+/// Bills what is due, gives up what is late, and answers what Lessor was not told yet, oldest
+/// first.
+pub(super) async fn due(desk: &Desk, now: Timestamp) -> Result<Vec<SimulatedInvoice>, Doubt> {
+    expire(desk, now).await?;
+    bill_due(desk, now).await?;
+    let mut work = desk.begin().await?;
+    let untold: Vec<Row> = invoices::table
+        .inner_join(subscriptions::table.on(subscriptions::id.eq(invoices::subscription_id)))
+        .filter(invoices::told_at.is_null())
+        .order((invoices::due_on, invoices::id))
+        .limit(MOST_TOLD)
+        .select(Row::as_select())
+        .load(connection(&mut work)?)
+        .await
+        .map_err(query_doubt)?;
+    close(work).await?;
+    untold.into_iter().map(Row::into_invoice).collect()
+}
+
+/// Lessor was told of the invoice.
+pub(super) async fn mark_told(desk: &Desk, invoice: &str, now: Timestamp) -> Result<(), Doubt> {
+    let mut work = desk.begin().await?;
+    diesel::update(
+        invoices::table
+            .find(invoice)
+            .filter(invoices::told_at.is_null()),
+    )
+    .set(invoices::told_at.eq(now))
+    .execute(connection(&mut work)?)
+    .await
+    .map_err(query_doubt)?;
+    close(work).await
+}

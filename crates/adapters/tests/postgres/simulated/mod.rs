@@ -1,0 +1,367 @@
+//! The simulated providers: outcomes by e-mail, keys, and months that pass.
+
+mod deposits;
+mod subscriptions;
+
+use std::sync::Arc;
+
+use lessor_adapters::ambient::SystemEntropy;
+use lessor_adapters::simulated::{
+    SimulatedCredit, SimulatedIdentity, SimulatedProcessor, SimulatedSigner,
+};
+use lessor_adapters::testing::TestDatabase;
+use lessor_domain::access::Mode;
+use lessor_domain::checkout::Refusal;
+use lessor_domain::ids::{CheckoutPubId, CustomerPubId, OrganizationPubId};
+use lessor_domain::money::{Currency, Money};
+use lessor_domain::percentage::{Percentage, TermMonths};
+use lessor_domain::ports::{
+    Answer, Call, CreditChecker, DepositRequest, DocumentSigner, Doubt, IdentityResult,
+    IdentityVerifier, LeaseDocument, PaymentProcessor, Person, ProcessorCustomer, ProcessorProduct,
+    ProcessorVariant, SubscriptionRequest,
+};
+use lessor_domain::pricing::{Quote, Rate, RateCard, quote};
+use lessor_domain::testing::Fixtures;
+use lessor_domain::time::Timestamp;
+
+fn usd(minor: i64) -> Money {
+    Money::from_minor(minor, Currency::USD)
+}
+
+/// Somebody with an e-mail address, in front of all four providers.
+struct Scene {
+    test: TestDatabase,
+    make: Fixtures,
+    processor: SimulatedProcessor,
+    identity: SimulatedIdentity,
+    credit: SimulatedCredit,
+    signer: SimulatedSigner,
+    customer: CustomerPubId,
+    email: String,
+    now: Timestamp,
+}
+
+impl Scene {
+    async fn of(email: &str) -> Self {
+        let test = TestDatabase::create().await;
+        let make = Fixtures::default();
+        let database = test.database().clone();
+        let entropy = Arc::new(SystemEntropy);
+        Self {
+            processor: SimulatedProcessor::new(database.clone(), entropy.clone()),
+            identity: SimulatedIdentity::new(database.clone(), entropy.clone()),
+            credit: SimulatedCredit::new(database.clone(), entropy.clone()),
+            signer: SimulatedSigner::new(database, entropy),
+            customer: make.id(),
+            email: email.to_owned(),
+            now: make.tick(),
+            test,
+            make,
+        }
+    }
+
+    /// As if the process had been started again.
+    fn restarted(&self) -> SimulatedProcessor {
+        SimulatedProcessor::new(self.test.database().clone(), Arc::new(SystemEntropy))
+    }
+
+    fn call(&self, key: &str) -> Call {
+        self.call_at(key, self.now)
+    }
+
+    fn call_at(&self, key: &str, now: Timestamp) -> Call {
+        Call {
+            mode: Mode::Sandbox,
+            idempotency_key: key.to_owned(),
+            first_tried_at: self.now,
+            now,
+        }
+    }
+
+    fn payer(&self) -> ProcessorCustomer {
+        ProcessorCustomer {
+            id: self.customer,
+            email: self.email.clone(),
+            name: Some("Ada Lovelace".to_owned()),
+            phone: None,
+            processor_id: None,
+        }
+    }
+
+    fn person(&self) -> Person {
+        Person {
+            id: self.customer,
+            email: self.email.clone(),
+            first_name: None,
+            last_name: None,
+            address: None,
+        }
+    }
+
+    fn deposit(&self, checkout: CheckoutPubId) -> DepositRequest {
+        DepositRequest {
+            checkout,
+            organization: self.make.id::<OrganizationPubId>(),
+            customer: self.payer(),
+            amount: usd(12_990),
+            payment_method: None,
+            off_session: false,
+        }
+    }
+
+    fn subscription(&self, checkout: CheckoutPubId, payments: u16) -> SubscriptionRequest {
+        SubscriptionRequest {
+            checkout,
+            organization: self.make.id::<OrganizationPubId>(),
+            customer: self.payer(),
+            payment_method: None,
+            description: "Road bike".to_owned(),
+            monthly: usd(4_098),
+            payments,
+        }
+    }
+
+    /// An authorized deposit of a new checkout.
+    async fn authorized(&self, key: &str) -> (CheckoutPubId, String) {
+        let checkout = self.make.id();
+        let request = self.deposit(checkout);
+        let answer = self
+            .processor
+            .authorize_deposit(&self.call(key), &request)
+            .await;
+        (checkout, done(answer).payment_intent_id)
+    }
+}
+
+fn done<T>(answer: Result<Answer<T>, Doubt>) -> T {
+    match answer.unwrap() {
+        Answer::Done(value) => value,
+        Answer::Refused(refusal) => panic!("refused: {refusal:?}"),
+    }
+}
+
+fn refused<T>(answer: Result<Answer<T>, Doubt>) -> String {
+    match answer.unwrap() {
+        Answer::Done(_) => panic!("done"),
+        Answer::Refused(Refusal { code, .. }) => code,
+    }
+}
+
+fn has_form(id: &str, prefix: &str) -> bool {
+    id.strip_prefix(prefix).is_some_and(|rest| {
+        rest.len() == 24 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn methods_and_customers_stay_the_same() {
+    let scene = Scene::of("ada@example.com").await;
+    let method = async |key: &str, id: Option<&str>| {
+        scene
+            .processor
+            .payment_method(&scene.call(key), &scene.payer(), id.map(str::to_owned))
+            .await
+    };
+    let first = done(method("1", None).await);
+    assert_eq!(done(method("2", None).await), first);
+    assert_eq!(done(method("3", Some(&first.id)).await), first);
+    let amex = done(method("1", Some("pm_card_amex")).await);
+    assert_eq!(amex.brand.as_deref(), Some("amex"));
+    assert_ne!(amex.id, first.id);
+    assert_eq!(refused(method("4", Some("pm_x")).await), "resource_missing");
+    // Nobody pays with somebody else's.
+    let stranger = ProcessorCustomer {
+        id: scene.make.id(),
+        ..scene.payer()
+    };
+    let answer = scene
+        .processor
+        .payment_method(&scene.call("5"), &stranger, Some(first.id.clone()))
+        .await;
+    assert_eq!(refused(answer), "resource_missing");
+
+    let push = async |customer: &ProcessorCustomer| {
+        done(
+            scene
+                .processor
+                .push_customer(&scene.call("6"), customer)
+                .await,
+        )
+    };
+    let id = push(&scene.payer()).await;
+    assert!(has_form(&id, "cus_"));
+    let renamed = ProcessorCustomer {
+        name: Some("Ada King".to_owned()),
+        ..scene.payer()
+    };
+    assert_eq!(push(&renamed).await, id);
+    assert_ne!(push(&stranger).await, id);
+    let names = scene
+        .test
+        .query(&format!(
+            "select name from simulated_customers where id = '{id}'"
+        ))
+        .await;
+    assert_eq!(names, ["Ada King"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_catalog_is_what_came_last() {
+    let scene = Scene::of("ada@example.com").await;
+    let mut product = ProcessorProduct {
+        id: "prod_1".to_owned(),
+        name: "Road bike".to_owned(),
+        description: "Carbon".to_owned(),
+        active: true,
+        organization: scene.make.id(),
+    };
+    let call = scene.call("1");
+    done(scene.processor.push_product(&call, &product).await);
+    product.name = "Gravel bike".to_owned();
+    done(scene.processor.push_product(&call, &product).await);
+    product.id = "pvar_1".to_owned();
+    let variant = ProcessorVariant {
+        product,
+        monthly: vec![(TermMonths::new(12).unwrap(), usd(4_098))],
+    };
+    done(scene.processor.push_variant(&call, &variant).await);
+    let kept = "select id || ' ' || name from simulated_products order by id";
+    assert_eq!(
+        scene.test.query(kept).await,
+        ["prod_1 Gravel bike", "pvar_1 Gravel bike"]
+    );
+}
+
+fn a_quote() -> Quote {
+    let card = RateCard {
+        term: TermMonths::new(12).unwrap(),
+        rate: Rate::MoneyFactor("0.0025".parse().unwrap()),
+        residual: "60".parse().unwrap(),
+        deposit: "10".parse().unwrap(),
+        insurance: "6".parse().unwrap(),
+    };
+    quote(usd(129_900), Percentage::ZERO, &card).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn screening_goes_as_the_address_asks() {
+    for (email, identity, credit) in [
+        ("ada@example.com", IdentityResult::Verified, true),
+        (
+            "ada+identityfail@example.com",
+            IdentityResult::Refused,
+            true,
+        ),
+        (
+            "ada+creditfail@example.com",
+            IdentityResult::Verified,
+            false,
+        ),
+    ] {
+        let scene = Scene::of(email).await;
+        let checkout = scene.make.id();
+        let start = async |key: &str| {
+            done(
+                scene
+                    .identity
+                    .start(&scene.call(key), checkout, &scene.person())
+                    .await,
+            )
+        };
+        let session = start("1").await;
+        assert!(has_form(&session.id, "vs_"));
+        assert_eq!(start("1").await, session);
+        assert_ne!(start("2").await, session);
+        let result = scene.identity.result(Mode::Sandbox, &session.id).await;
+        assert_eq!(result, Ok(identity), "{email}");
+        // The price may have moved between two tries of the same check.
+        for quote in [None, Some(a_quote())] {
+            let answer = scene
+                .credit
+                .check(&scene.call("3"), &scene.person(), quote)
+                .await
+                .unwrap();
+            assert_eq!(matches!(answer, Answer::Done(())), credit, "{email}");
+        }
+    }
+    let scene = Scene::of("ada@example.com").await;
+    let unknown = scene.identity.result(Mode::Sandbox, "vs_x").await;
+    assert_eq!(unknown, Ok(IdentityResult::Abandoned));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn documents_are_prepared_once() {
+    let scene = Scene::of("ada@example.com").await;
+    let document = LeaseDocument {
+        checkout: scene.make.id(),
+        person: scene.person(),
+        quote: a_quote(),
+    };
+    let prepare = async |key: &str| done(scene.signer.prepare(&scene.call(key), &document).await);
+    let id = prepare("1").await;
+    assert!(has_form(&id, "doc_"));
+    assert_eq!(prepare("1").await, id);
+    assert_ne!(prepare("2").await, id);
+}
+
+/// Nothing simulated ever opens a real lease.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn live_mode_is_refused() {
+    let scene = Scene::of("ada@example.com").await;
+    let live = Call {
+        mode: Mode::Live,
+        ..scene.call("1")
+    };
+    let refused = |doubt: Option<Doubt>| matches!(doubt, Some(Doubt::Unconfigured(_)));
+    let processor = &scene.processor;
+    let checkout = scene.make.id();
+    let answers = [
+        refused(
+            processor
+                .authorize_deposit(&live, &scene.deposit(checkout))
+                .await
+                .err(),
+        ),
+        refused(processor.capture_deposit(&live, "pi_1").await.err()),
+        refused(
+            processor
+                .create_subscription(&live, &scene.subscription(checkout, 12))
+                .await
+                .err(),
+        ),
+        refused(
+            processor
+                .payment_method(&live, &scene.payer(), None)
+                .await
+                .err(),
+        ),
+        refused(processor.push_customer(&live, &scene.payer()).await.err()),
+        refused(
+            processor
+                .subscriptions_of(Mode::Live, &scene.payer(), checkout)
+                .await
+                .err(),
+        ),
+        refused(processor.subscription(Mode::Live, "sub_1").await.err()),
+        refused(processor.deposit(Mode::Live, "pi_1").await.err()),
+        refused(
+            processor
+                .deposits_of(Mode::Live, &scene.payer(), checkout)
+                .await
+                .err(),
+        ),
+        refused(processor.refund(&live, "pi_1", usd(1)).await.err()),
+        refused(processor.pay_invoices(&live, "sub_1", "pm_1").await.err()),
+        refused(processor.set_end(&live, "sub_1", scene.now).await.err()),
+        refused(
+            scene
+                .identity
+                .start(&live, checkout, &scene.person())
+                .await
+                .err(),
+        ),
+        refused(scene.identity.result(Mode::Live, "vs_1").await.err()),
+        refused(scene.credit.check(&live, &scene.person(), None).await.err()),
+    ];
+    assert_eq!(answers, [true; 15]);
+}

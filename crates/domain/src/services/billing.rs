@@ -1,0 +1,58 @@
+//! What people do about monthly payments.
+
+use super::checkouts::lock_visible;
+use super::{Context, Error, ledger, moving};
+use crate::access::Permission;
+use crate::checkout::{Billing, Checkout, Effect, PaymentMethod};
+use crate::ids::CheckoutPubId;
+use crate::ports::{IdGenerator, UnitOfWork};
+use crate::time::Timestamp;
+
+/// An operator has a failed payment tried again, see [`try_again`].
+///
+/// # Errors
+/// [`Error::NotFound`], [`Error::Forbidden`], [`Error::Rule`] when nothing is to be paid.
+pub async fn retry_payment(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: CheckoutPubId,
+    method: Option<PaymentMethod>,
+) -> Result<Checkout, Error> {
+    let mut checkout = lock_visible(uow, ctx, id).await?;
+    ctx.access.require(Permission::CheckoutWrite)?;
+    try_again(uow, ctx.ids, ctx.now, &mut checkout, method).await?;
+    Ok(checkout)
+}
+
+/// Has a failed payment tried again, with another method when one is given, which then pays from
+/// now on: the open invoices are paid, or, when the subscription has ended with payments left,
+/// another takes them.
+///
+/// # Errors
+/// [`Error::Rule`] when nothing is to be paid.
+pub async fn try_again(
+    uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
+    now: Timestamp,
+    checkout: &mut Checkout,
+    method: Option<PaymentMethod>,
+) -> Result<(), Error> {
+    let is_new = method.is_some_and(|method| checkout.change_method(method, now));
+    let has_failed = checkout.recurring.failure_count > 0;
+    let effect = match checkout.recurring.billing.clone() {
+        Billing::Ended { .. } if checkout.bill_again(now) => Effect::CreateSubscription,
+        Billing::Incomplete { .. } => Effect::PayInvoices,
+        Billing::Active { .. } if has_failed || is_new => Effect::PayInvoices,
+        _ => {
+            return Err(Error::rule(format!(
+                "no payment of the checkout is to be tried again: it is {}, and its subscription \
+                 is {}",
+                checkout.lifecycle(),
+                checkout.recurring.billing.status()
+            )));
+        }
+    };
+    uow.checkouts().update(checkout).await?;
+    ledger::ask_once(uow, ids, now, checkout, effect).await?;
+    moving::release(uow, checkout, now).await
+}

@@ -1,0 +1,117 @@
+//! What the identity verifier decides.
+
+use super::Error;
+use super::handled::Handled;
+use super::moving::{self, Due};
+use crate::checkout::{Actor, Checkout, Circumstances, Effect, Event, Lifecycle, Outcome};
+use crate::customer::IdentityStatus;
+use crate::ports::{IdGenerator, IdentityResult, JobSubject, ProcessorEvent, UnitOfWork};
+use crate::time::Timestamp;
+
+/// What a message about something unknown comes to. One about a checkout of ours came
+/// before the answer that makes it known; others tell of what somebody else does with the
+/// same account of the processor.
+async fn later(uow: &mut dyn UnitOfWork, event: &ProcessorEvent) -> Result<Handled, Error> {
+    let ours = match event.about.checkout {
+        Some(id) => uow.checkouts().get(id).await?,
+        None => None,
+    };
+    Ok(match ours {
+        Some(checkout) if checkout.mode == event.mode => Handled::NotYet,
+        _ => Handled::Nothing,
+    })
+}
+
+/// What the verifier decided of a session, written into the customer and all
+/// checkouts that wait for it.
+pub(crate) async fn told(
+    uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
+    now: Timestamp,
+    event: &ProcessorEvent,
+    session_id: &str,
+    result: IdentityResult,
+) -> Result<Handled, Error> {
+    let Some(customer) = uow
+        .customers()
+        .find_by_verification_session(event.mode, session_id)
+        .await?
+    else {
+        return later(uow, event).await;
+    };
+    let states = Lifecycle::those(Lifecycle::is_identifying);
+    let waiting = uow
+        .checkouts()
+        .of_customer(event.mode, customer.id, &states)
+        .await?;
+    let mut handled = Handled::Nothing;
+    for id in waiting {
+        let mut checkout = moving::lock(uow, id).await?;
+        if decide(uow, ids, now, &mut checkout, session_id, result, Due::Now).await? {
+            handled = Handled::Checkout(id);
+        }
+    }
+    Ok(handled)
+}
+
+/// Applies the verifier's decision to one checkout. False when the session is not
+/// the customer's current one, or nothing changed.
+pub(crate) async fn decide(
+    uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
+    now: Timestamp,
+    checkout: &mut Checkout,
+    session_id: &str,
+    result: IdentityResult,
+    due: Due,
+) -> Result<bool, Error> {
+    let Some(mut customer) = uow.customers().lock(checkout.customer_id).await? else {
+        return Ok(false);
+    };
+    let screening = customer.screening_mut(checkout.mode);
+    if screening.verification_session_id.as_deref() != Some(session_id)
+        || screening.identity == IdentityStatus::Verified && result != IdentityResult::Verified
+    {
+        return Ok(false);
+    }
+    let (status, event) = match result {
+        IdentityResult::AwaitingCustomer => return Ok(false),
+        IdentityResult::Processing => (IdentityStatus::Processing, Event::IdentitySubmitted),
+        IdentityResult::Verified => (IdentityStatus::Verified, Event::IdentityVerified),
+        IdentityResult::Abandoned => (IdentityStatus::None, Event::IdentityAbandoned),
+        IdentityResult::Refused => (IdentityStatus::Failed, Event::IdentityRefused),
+    };
+    if screening.identity != status {
+        screening.identity = status;
+        customer.updated_at = now;
+        uow.customers().update(&mut customer).await?;
+    }
+    let by = Circumstances::new(now, Actor::Provider);
+    match moving::apply_due(uow, ids, checkout, event, &by, due).await {
+        Ok(applied) => Ok(applied.outcome == Outcome::Applied),
+        Err(Error::Rule { .. }) => Ok(false),
+        Err(other) => Err(other),
+    }
+}
+
+/// Asks the verifier again for the customer's other checkouts that wait.
+pub(crate) async fn ask_for_others(
+    uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
+    now: Timestamp,
+    decided: &Checkout,
+) -> Result<(), Error> {
+    let states = Lifecycle::those(Lifecycle::is_identifying);
+    for id in uow
+        .checkouts()
+        .of_customer(decided.mode, decided.customer_id, &states)
+        .await?
+    {
+        if id != decided.id {
+            let mut job = moving::job(decided, Effect::FetchIdentityResult, now, ids);
+            job.subject = JobSubject::Checkout(id);
+            uow.outbox().push(&[job]).await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,315 @@
+//! Work for providers.
+
+mod asking;
+mod giving_up;
+mod leases;
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+
+use super::shop::Shop;
+use crate::access::Mode;
+use crate::checkout::Effect;
+use crate::ids::ProductPubId;
+use crate::ports::{Backlog, Database, IdGenerator, Job, JobFilter, JobState, JobSubject, NewJob};
+use crate::time::Timestamp;
+
+/// More than any suite makes.
+const MANY: u32 = 10_000;
+/// Longer than the suite takes.
+const LEASE: Duration = Duration::from_secs(600);
+
+/// The store of jobs. That several workers take different jobs at once is a clause
+/// of [`concurrent_units`](super::concurrent_units).
+///
+/// # Panics
+/// With the clause that is broken.
+pub async fn outbox(database: &dyn Database) {
+    let _turn = super::QUEUES.lock().await;
+    let shop = Shop::open(database).await;
+    jobs_are_kept_as_they_are(&shop).await;
+    jobs_of_a_subject_are_done_in_order(&shop).await;
+    leases::leases_run_out(&shop).await;
+    leases::leases_are_renewed(&shop).await;
+    leases::jobs_are_tried_again(&shop).await;
+    giving_up::buried_jobs_hold_up_their_subject(&shop).await;
+    giving_up::what_lets_go_passes_what_was_given_up(&shop).await;
+    giving_up::skipped_jobs_are_in_nobodys_way(&shop).await;
+    asking::subjects_are_claimed_out_of_turn(&shop).await;
+    asking::put_off_jobs_are_released(&shop).await;
+    asking::held_jobs_wait_until_somebody_asks(&shop).await;
+    jobs_keep_their_units(&shop).await;
+    backlogs_are_counted_and_purged(&shop).await;
+}
+
+struct Queue<'s, 'd> {
+    shop: &'s Shop<'d>,
+    subject: JobSubject,
+    now: Timestamp,
+}
+
+impl<'s, 'd> Queue<'s, 'd> {
+    /// A subject of its own, with jobs of these effects, due now.
+    async fn of(shop: &'s Shop<'d>, effects: &[Effect]) -> Self {
+        let product: ProductPubId = shop.anything().await.id;
+        let now = shop.make.tick();
+        let queue = Self {
+            shop,
+            subject: JobSubject::Product(product),
+            now,
+        };
+        let jobs: Vec<_> = effects.iter().map(|effect| queue.job(*effect)).collect();
+        queue.push(&jobs).await;
+        queue
+    }
+
+    fn job(&self, effect: Effect) -> NewJob {
+        NewJob {
+            id: self.shop.make.ids().next(),
+            effect,
+            subject: self.subject,
+            organization_id: self.shop.organization.id,
+            mode: Mode::Sandbox,
+            created_at: self.now,
+            available_at: self.now,
+            is_held: false,
+            units: None,
+        }
+    }
+
+    async fn push(&self, jobs: &[NewJob]) {
+        self.shop
+            .done("outbox.push: keeps jobs", async |uow| {
+                uow.outbox().push(jobs).await
+            })
+            .await;
+    }
+
+    fn later(&self, seconds: i64) -> Timestamp {
+        self.now
+            .checked_add_signed(TimeDelta::seconds(seconds))
+            .unwrap_or(self.now)
+    }
+
+    /// The subject's jobs among those that are claimed so many seconds later. The others are
+    /// claimed too: a queue whose jobs are to be claimed is made after the claims of others.
+    async fn claim(&self, seconds: i64, lease: Duration) -> Vec<Job> {
+        let now = self.later(seconds);
+        let claimed = self
+            .shop
+            .done("outbox.claim: claims", async |uow| {
+                uow.outbox().claim(now, lease, MANY).await
+            })
+            .await;
+        claimed
+            .into_iter()
+            .filter(|job| job.new.subject == self.subject)
+            .collect()
+    }
+
+    /// The one job of the subject that is claimed so many seconds later.
+    async fn claim_one(&self, seconds: i64, clause: &str) -> Job {
+        only(self.claim(seconds, LEASE).await, clause)
+    }
+
+    /// The one job of the subject that is claimed now, by a lease that has run out at once.
+    async fn claim_for_a_moment(&self, clause: &str) -> Job {
+        only(self.claim(0, Duration::ZERO).await, clause)
+    }
+
+    async fn nothing(&self, seconds: i64, clause: &str) {
+        assert_eq!(self.claim(seconds, LEASE).await, [], "{clause}");
+    }
+
+    async fn complete(&self, job: &Job) -> bool {
+        let at = self.later(1);
+        self.shop
+            .done("outbox.complete: answers", async |uow| {
+                uow.outbox().complete(job, at).await
+            })
+            .await
+    }
+
+    async fn list(&self, state: Option<JobState>) -> Vec<Job> {
+        let filter = JobFilter {
+            state,
+            subject: Some(self.subject),
+        };
+        self.shop
+            .seen("outbox.list: reads", async |view| {
+                view.outbox().list(&filter, MANY).await
+            })
+            .await
+    }
+}
+
+fn only(mut claimed: Vec<Job>, clause: &str) -> Job {
+    match (claimed.pop(), claimed.is_empty()) {
+        (Some(job), true) => job,
+        (last, _) => panic!("{clause}: one job expected, not {last:?} and {claimed:?}"),
+    }
+}
+
+const TWO: &[Effect] = &[Effect::CheckCredit, Effect::PrepareDocuments];
+
+async fn jobs_are_kept_as_they_are(shop: &Shop<'_>) {
+    let mut queue = Queue::of(shop, &[]).await;
+    let checkout = shop.any_checkout(|checkout| checkout).await;
+    for subject in [
+        JobSubject::Checkout(checkout.id),
+        JobSubject::Customer(checkout.customer_id),
+        JobSubject::Variant(checkout.variant_id),
+        JobSubject::Product(checkout.product_id),
+    ] {
+        queue.subject = subject;
+        let mut job = queue.job(Effect::CreateSubscription);
+        job.available_at = queue.later(3600);
+        queue.push(std::slice::from_ref(&job)).await;
+        let expected = Job {
+            new: job,
+            state: JobState::Pending,
+            attempts: 0,
+            first_attempt_at: None,
+            last_error: None,
+        };
+        assert_eq!(
+            queue.list(None).await,
+            [expected],
+            "outbox.list: as it was pushed, about {subject:?}"
+        );
+        queue
+            .nothing(0, "outbox.claim: not before it is available")
+            .await;
+    }
+}
+
+async fn jobs_of_a_subject_are_done_in_order(shop: &Shop<'_>) {
+    let queue = Queue::of(shop, TWO).await;
+    let clause = "outbox.claim: the first open job of the subject, and no later one";
+    let first = queue.claim_one(0, clause).await;
+    assert_eq!(first.new.effect, Effect::CheckCredit, "{clause}");
+    assert_eq!(
+        (first.attempts, first.first_attempt_at),
+        (1, Some(queue.now)),
+        "outbox.claim: counts the attempt and notes the first"
+    );
+    queue
+        .nothing(1, "outbox.claim: a subject whose first job is held waits")
+        .await;
+    assert!(
+        queue.complete(&first).await,
+        "outbox.complete: the attempt that holds the job may say so"
+    );
+    assert!(
+        !queue.complete(&first).await,
+        "outbox.complete: what is done cannot be done again"
+    );
+    let second = queue.claim_one(1, clause).await;
+    assert_eq!(second.new.effect, Effect::PrepareDocuments, "{clause}");
+    assert_ne!(
+        first.idempotency_key(),
+        second.idempotency_key(),
+        "jobs have keys of their own"
+    );
+    // Made after those claims, which would have taken its jobs.
+    let other = Queue::of(shop, TWO).await;
+    let other_first = other.claim_one(1, clause).await;
+    assert_eq!(
+        other_first.new.effect,
+        Effect::CheckCredit,
+        "outbox.claim: subjects do not hold each other up"
+    );
+    assert_eq!(
+        queue.list(Some(JobState::Done)).await.len(),
+        1,
+        "outbox.list: by state"
+    );
+}
+
+async fn jobs_keep_their_units(shop: &Shop<'_>) {
+    for units in [None, Some(0), Some(1_200)] {
+        let mut queue = Queue::of(shop, &[]).await;
+        queue.subject = JobSubject::Waitlist(shop.make.id());
+        let job = NewJob {
+            units,
+            ..queue.job(Effect::PromoteWaiting)
+        };
+        queue.push(std::slice::from_ref(&job)).await;
+        let claimed = queue.claim_one(0, "outbox.claim: claims").await;
+        assert_eq!(claimed.new, job, "outbox.push: keeps a job as it is");
+    }
+}
+
+async fn backlogs_are_counted_and_purged(shop: &Shop<'_>) {
+    let backlog = async || {
+        shop.seen("outbox.backlog: reads", async |view| {
+            view.outbox().backlog().await
+        })
+        .await
+    };
+    let before = backlog().await;
+    let queue = Queue::of(shop, &[Effect::CheckCredit; 4]).await;
+    let done = queue.claim_one(0, "outbox.claim: claims").await;
+    assert!(queue.complete(&done).await, "outbox.complete: answers");
+    let skipped = queue.claim_for_a_moment("outbox.claim: claims").await;
+    let (id, at, later) = (skipped.new.id, queue.later(1), queue.later(900));
+    shop.done("outbox.skip: writes", async |uow| {
+        uow.outbox().skip(id, "no", at).await
+    })
+    .await;
+    let doubtful = queue.claim_one(1, "outbox.claim: claims").await;
+    shop.done("outbox.retry: writes", async |uow| {
+        uow.outbox().retry(&doubtful, later, "timed out").await
+    })
+    .await;
+    let hopeless = Queue::of(shop, &[Effect::CheckCredit]).await;
+    let dead = hopeless.claim_one(0, "outbox.claim: claims").await;
+    shop.done("outbox.bury: writes", async |uow| {
+        uow.outbox().bury(&dead, "no").await
+    })
+    .await;
+    let held = NewJob {
+        is_held: true,
+        ..queue.job(Effect::CheckCredit)
+    };
+    queue.push(&[held]).await;
+    let after = backlog().await;
+    assert_eq!(
+        after,
+        Backlog {
+            pending: before.pending.saturating_add(2),
+            in_doubt: before.in_doubt.saturating_add(1),
+            dead: before.dead.saturating_add(1),
+        },
+        "outbox.backlog: what is to be done, what of it was tried, and what was given up"
+    );
+    let purge = async |before| {
+        shop.done("outbox.purge_done: forgets", async |uow| {
+            uow.outbox().purge_done(before).await
+        })
+        .await
+    };
+    let left = async || {
+        (
+            queue.list(Some(JobState::Done)).await.len(),
+            queue.list(Some(JobState::Skipped)).await.len(),
+            queue.list(None).await.len(),
+        )
+    };
+    purge(queue.later(1)).await;
+    assert_eq!(
+        left().await,
+        (1, 1, 3),
+        "outbox.purge_done: not what was done at the time or later"
+    );
+    assert!(
+        purge(queue.later(2)).await >= 2,
+        "outbox.purge_done: tells how many it has forgotten"
+    );
+    assert_eq!(
+        left().await,
+        (0, 0, 3),
+        "outbox.purge_done: forgets what was done or skipped before the time, and only that"
+    );
+}

@@ -1,0 +1,53 @@
+//! Providers that answer as a test has them answer.
+//!
+//! Without a script everything succeeds. A scripted answer is given once, in order.
+//! The contract of the ports holds: a call with a key that was answered before gets
+//! the same answer again.
+
+mod others;
+mod processor;
+mod script;
+
+use std::sync::Arc;
+
+pub use others::{
+    FakeCarrierDetector, FakeCreditChecker, FakeIdentityVerifier, FakeShipmentTracker, FakeSigner,
+};
+pub use processor::FakeProcessor;
+pub use script::{Recorded, Reply, Script};
+
+use crate::ports::{ProviderSet, Providers};
+
+/// One of each provider, the same in both modes.
+#[derive(Debug, Clone, Default)]
+pub struct FakeProviders {
+    /// The payment processor.
+    pub processor: Arc<FakeProcessor>,
+    /// The identity verifier.
+    pub identity: Arc<FakeIdentityVerifier>,
+    /// The credit checker.
+    pub credit: Arc<FakeCreditChecker>,
+    /// The document signer.
+    pub signer: Arc<FakeSigner>,
+    /// The carriers.
+    pub tracker: Arc<FakeShipmentTracker>,
+}
+
+impl FakeProviders {
+    /// The providers as the services take them.
+    #[must_use]
+    pub fn set(&self) -> ProviderSet {
+        let providers = Providers {
+            processor: Arc::<FakeProcessor>::clone(&self.processor),
+            identity: Arc::<FakeIdentityVerifier>::clone(&self.identity),
+            credit: Arc::<FakeCreditChecker>::clone(&self.credit),
+            signer: Arc::<FakeSigner>::clone(&self.signer),
+        };
+        ProviderSet {
+            live: providers.clone(),
+            sandbox: providers,
+            tracker: Some(Arc::<FakeShipmentTracker>::clone(&self.tracker)),
+            carriers: Arc::new(FakeCarrierDetector),
+        }
+    }
+}

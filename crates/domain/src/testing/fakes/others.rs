@@ -1,0 +1,145 @@
+//! Who verifies, checks, has signed and carries.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+
+use super::script::Script;
+use crate::access::Mode;
+use crate::checkout::Tracking;
+use crate::fulfillment::{Carrier, CarrierError, Reported, TrackingNumber};
+use crate::ids::CheckoutPubId;
+use crate::ports::{
+    Answer, Call, CarrierDetector, CreditChecker, DocumentSigner, Doubt, IdentityResult,
+    IdentitySession, IdentityVerifier, LeaseDocument, Person, ShipmentTracker,
+};
+use crate::pricing::Quote;
+
+/// An identity verifier.
+#[derive(Debug, Default)]
+pub struct FakeIdentityVerifier {
+    /// Answers of [`IdentityVerifier::start`].
+    pub sessions: Script<IdentitySession>,
+    results: Mutex<HashMap<String, IdentityResult>>,
+}
+
+impl FakeIdentityVerifier {
+    /// Decides the session; one that is not decided is verified.
+    pub fn decide(&self, session_id: &str, result: IdentityResult) {
+        self.results
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(session_id.to_owned(), result);
+    }
+}
+
+#[async_trait]
+impl IdentityVerifier for FakeIdentityVerifier {
+    async fn start(
+        &self,
+        call: &Call,
+        checkout: CheckoutPubId,
+        _person: &Person,
+    ) -> Result<Answer<IdentitySession>, Doubt> {
+        self.sessions.answer(call, || IdentitySession {
+            id: format!("vs_{}", checkout.as_uuid().simple()),
+            url: None,
+        })
+    }
+
+    async fn result(&self, _mode: Mode, session_id: &str) -> Result<IdentityResult, Doubt> {
+        let results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(results
+            .get(session_id)
+            .copied()
+            .unwrap_or(IdentityResult::Verified))
+    }
+}
+
+/// A credit checker.
+#[derive(Debug, Default)]
+pub struct FakeCreditChecker {
+    /// Answers of [`CreditChecker::check`].
+    pub checks: Script<()>,
+}
+
+#[async_trait]
+impl CreditChecker for FakeCreditChecker {
+    async fn check(
+        &self,
+        call: &Call,
+        _person: &Person,
+        _quote: Option<Quote>,
+    ) -> Result<Answer<()>, Doubt> {
+        self.checks.answer(call, || ())
+    }
+}
+
+/// A document signer.
+#[derive(Debug, Default)]
+pub struct FakeSigner {
+    /// Answers of [`DocumentSigner::prepare`].
+    pub documents: Script<String>,
+}
+
+#[async_trait]
+impl DocumentSigner for FakeSigner {
+    async fn prepare(
+        &self,
+        call: &Call,
+        document: &LeaseDocument,
+    ) -> Result<Answer<String>, Doubt> {
+        self.documents.answer(call, || {
+            format!("doc_{}", document.checkout.as_uuid().simple())
+        })
+    }
+}
+
+/// Carriers that are asked where shipments are.
+#[derive(Debug, Default)]
+pub struct FakeShipmentTracker {
+    reports: Mutex<HashMap<String, Vec<Reported>>>,
+}
+
+impl FakeShipmentTracker {
+    /// Adds what the carrier reports of the shipment.
+    pub fn report(&self, tracking: &Tracking, reported: Reported) {
+        self.reports
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(tracking.number.as_str().to_owned())
+            .or_default()
+            .push(reported);
+    }
+}
+
+#[async_trait]
+impl ShipmentTracker for FakeShipmentTracker {
+    async fn reports(&self, tracking: &Tracking) -> Result<Vec<Reported>, Doubt> {
+        let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(reports
+            .get(tracking.number.as_str())
+            .cloned()
+            .unwrap_or_default())
+    }
+}
+
+/// Tells carriers by how their numbers begin, and knows no check digit: `1Z` is UPS. Of
+/// twelve digits, those that begin with 6 to 9 are FedEx's, and the others may be of
+/// somebody whom Lessor does not track. Whatever else is nobody's.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FakeCarrierDetector;
+
+impl CarrierDetector for FakeCarrierDetector {
+    fn detect(&self, number: &TrackingNumber) -> Result<Carrier, CarrierError> {
+        let number = number.as_str().as_bytes();
+        let is_express = number.len() == 12 && number.iter().all(u8::is_ascii_digit);
+        match number {
+            [b'1', b'Z', ..] => Ok(Carrier::Ups),
+            [b'6'..=b'9', ..] if is_express => Ok(Carrier::Fedex),
+            _ if is_express => Err(CarrierError::Ambiguous),
+            _ => Err(CarrierError::None),
+        }
+    }
+}

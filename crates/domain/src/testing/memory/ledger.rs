@@ -1,0 +1,78 @@
+//! What was made at the payment processor.
+
+use async_trait::async_trait;
+
+use super::Memory;
+use super::state::LedgerRow;
+use crate::access::Mode;
+use crate::ids::CheckoutPubId;
+use crate::ledger::{Entry, HoldState, Thing};
+use crate::ports::{Held, LedgerStore, StoreError};
+
+fn pays(entry: &Entry, intent: &str) -> bool {
+    match &entry.thing {
+        Thing::Hold { .. } => entry.id == intent,
+        Thing::Invoice {
+            payment_intent_id, ..
+        } => payment_intent_id.as_deref() == Some(intent),
+        Thing::Subscription { .. } | Thing::Refund { .. } => false,
+    }
+}
+
+#[async_trait]
+impl LedgerStore for Memory {
+    async fn of(&mut self, checkout: CheckoutPubId) -> Result<Vec<Entry>, StoreError> {
+        let state = self.state();
+        let rows = state.ledger.iter().map(|row| &row.entry);
+        Ok(rows
+            .filter(|row| row.checkout == checkout)
+            .cloned()
+            .collect())
+    }
+
+    async fn find(&mut self, mode: Mode, id: &str) -> Result<Option<Entry>, StoreError> {
+        let state = self.state();
+        let mut rows = state.ledger.iter();
+        let found = rows.find(|row| row.mode == mode && row.entry.id == id);
+        Ok(found.map(|row| row.entry.clone()))
+    }
+
+    async fn find_payment(
+        &mut self,
+        mode: Mode,
+        payment_intent_id: &str,
+    ) -> Result<Option<Entry>, StoreError> {
+        let state = self.state();
+        let mut rows = state.ledger.iter();
+        let found = rows.find(|row| row.mode == mode && pays(&row.entry, payment_intent_id));
+        Ok(found.map(|row| row.entry.clone()))
+    }
+
+    async fn put(&mut self, entry: &Entry) -> Result<(), StoreError> {
+        let state = self.change()?;
+        let checkout = state.checkouts.get(&entry.checkout);
+        let mode = checkout
+            .ok_or(StoreError::Missing("checkout"))?
+            .checkout
+            .mode;
+        let mut rows = state.ledger.iter_mut();
+        match rows.find(|row| row.mode == mode && row.entry.id == entry.id) {
+            Some(row) => row.entry = entry.clone(),
+            None => state.ledger.push(LedgerRow {
+                mode,
+                entry: entry.clone(),
+            }),
+        }
+        Ok(())
+    }
+
+    async fn held(&mut self) -> Result<Held, StoreError> {
+        let state = self.state();
+        let rows = state.ledger.iter().map(|row| &row.entry);
+        let held = rows.filter(|row| row.hold_state() == Some(HoldState::Held));
+        Ok(held.fold(Held::default(), |held, row| Held {
+            count: held.count.saturating_add(1),
+            oldest: Some(held.oldest.map_or(row.at, |oldest| oldest.min(row.at))),
+        }))
+    }
+}

@@ -1,0 +1,229 @@
+//! The monthly payments: a subscription made, asked about, paid, ended and paid back.
+
+use chrono::TimeDelta;
+
+use super::call::{must, part, processor_customer};
+use super::deposits::{put, refused_or, sum};
+use super::{Change, Deliverer, Setback};
+use crate::checkout::{Checkout, InvoiceOutcome};
+use crate::customer::Customer;
+use crate::ledger::{Entry, Subscription, SubscriptionState, refunded_of};
+use crate::money::Money;
+use crate::ports::{Answer, Call, SubscriptionRequest};
+use crate::services::Error;
+use crate::time::Timestamp;
+
+/// An end that is this close to the exact one was given with the subscription, before its first
+/// instant was known; one farther away is somebody's doing.
+const ROUGHLY: TimeDelta = TimeDelta::days(1);
+
+impl Deliverer {
+    pub(super) async fn subscribe(
+        &self,
+        call: &Call,
+        checkout: &Checkout,
+        customer: &Customer,
+    ) -> Result<Change, Setback> {
+        let (Some(quote), Some(_)) = (self.quote(checkout).await?, checkout.term) else {
+            return Err(Setback::Failed(Error::rule(
+                "the checkout has no lease term to bill",
+            )));
+        };
+        let name = checkout
+            .items
+            .first()
+            .map(|item| item.name.as_str().to_owned())
+            .unwrap_or_default();
+        let method = checkout.recurring.method.as_ref();
+        let request = SubscriptionRequest {
+            checkout: checkout.id,
+            organization: self.organization_pub_id(checkout).await?,
+            customer: self.known_customer(call, customer, checkout.mode).await?,
+            payment_method: method.map(|method| method.id.clone()),
+            description: name,
+            monthly: quote.total_monthly_payment,
+            payments: checkout.payments_left(),
+        };
+        let processor = &self.providers.of(checkout.mode).processor;
+        let made = must(processor.create_subscription(call, &request).await?)?;
+        Ok(Change::Subscribed(Box::new(made)))
+    }
+
+    /// What became of the subscription of a checkout that has ended meanwhile: it is looked for,
+    /// never made. Something may still come of a request whose answer was lost.
+    pub(super) async fn find_subscription(
+        &self,
+        call: &Call,
+        checkout: &Checkout,
+        customer: &Customer,
+    ) -> Result<Change, Setback> {
+        let found = self.subscriptions(checkout, customer).await?;
+        let rows: Vec<Entry> = found
+            .iter()
+            .flat_map(|found| rows_of(checkout, found, checkout.payments_left(), call))
+            .collect();
+        let since = call.now.signed_duration_since(checkout.updated_at);
+        if rows.is_empty() && since < self.settled {
+            return Err(Setback::NotYet(self.settled));
+        }
+        Ok(Change::Settled {
+            rows,
+            refused: None,
+        })
+    }
+
+    async fn subscriptions(
+        &self,
+        checkout: &Checkout,
+        customer: &Customer,
+    ) -> Result<Vec<Subscription>, Setback> {
+        let customer = processor_customer(customer, checkout.mode);
+        if customer.processor_id.is_none() {
+            // Whom the processor does not know it does not bill.
+            return Ok(Vec::new());
+        }
+        let processor = &self.providers.of(checkout.mode).processor;
+        Ok(processor
+            .subscriptions_of(checkout.mode, &customer, checkout.id)
+            .await?)
+    }
+
+    /// Asks how the subscription stands. One that was made incomplete gets its exact end as soon
+    /// as the processor takes it.
+    pub(super) async fn check_subscription(
+        &self,
+        call: &Call,
+        checkout: &Checkout,
+    ) -> Result<Change, Setback> {
+        let Some(id) = checkout.recurring.billing.subscription_id() else {
+            return Ok(Change::Nothing);
+        };
+        let processor = &self.providers.of(checkout.mode).processor;
+        let Some(mut known) = processor.subscription(checkout.mode, id).await? else {
+            return Ok(Change::SubscriptionLost(id.to_owned()));
+        };
+        let row = {
+            let mut view = self.database.read().await?;
+            view.ledger().find(checkout.mode, id).await?
+        };
+        let exact = row.as_ref().and_then(Entry::last_instant);
+        let is_open = matches!(
+            known.state,
+            SubscriptionState::Active | SubscriptionState::PastDue
+        );
+        // An end that somebody took away is given again: nothing bills for ever.
+        let is_rough = |exact: Timestamp| {
+            known
+                .ends_at
+                .is_none_or(|end| exact != end && exact.signed_duration_since(end).abs() < ROUGHLY)
+        };
+        if let Some(exact) = exact.filter(|exact| *exact > call.now)
+            && is_open
+            && is_rough(exact)
+        {
+            must(processor.set_end(&part(call, "end"), id, exact).await?)?;
+            known.ends_at = Some(exact);
+        }
+        Ok(Change::Subscribed(Box::new(known)))
+    }
+
+    /// Pays what is open with the method that the customer named last. A decline is an answer.
+    pub(super) async fn pay_invoices(
+        &self,
+        call: &Call,
+        checkout: &Checkout,
+    ) -> Result<Change, Setback> {
+        let billing = &checkout.recurring.billing;
+        let (Some(id), Some(method)) = (billing.subscription_id(), &checkout.recurring.method)
+        else {
+            return Ok(Change::Nothing);
+        };
+        let processor = &self.providers.of(checkout.mode).processor;
+        match processor.pay_invoices(call, id, &method.id).await? {
+            Answer::Done(_) | Answer::Refused(_) => self.check_subscription(call, checkout).await,
+        }
+    }
+
+    /// Ends every subscription of the checkout that has not ended.
+    pub(super) async fn unsubscribe(
+        &self,
+        call: &Call,
+        checkout: &Checkout,
+        customer: &Customer,
+    ) -> Result<Change, Setback> {
+        let processor = &self.providers.of(checkout.mode).processor;
+        let mut rows = Vec::new();
+        let mut refused = None;
+        let found = self.subscriptions(checkout, customer).await?;
+        for mut subscription in found {
+            if !subscription.has_ended() {
+                let call = part(call, &subscription.id);
+                let answer = processor
+                    .cancel_subscription(&call, &subscription.id)
+                    .await?;
+                if refused_or(answer, &mut refused).is_some() {
+                    subscription.state = SubscriptionState::Ended;
+                }
+            }
+            rows.extend(rows_of(
+                checkout,
+                &subscription,
+                checkout.payments_left(),
+                call,
+            ));
+        }
+        Ok(Change::Settled { rows, refused })
+    }
+
+    /// Pays back what was taken for a lease that never was.
+    pub(super) async fn refund_payments(
+        &self,
+        call: &Call,
+        checkout: &Checkout,
+        customer: &Customer,
+    ) -> Result<Change, Setback> {
+        let processor = &self.providers.of(checkout.mode).processor;
+        let mut rows = {
+            let mut view = self.database.read().await?;
+            view.ledger().of(checkout.id).await?
+        };
+        let mut refused = None;
+        for subscription in self.subscriptions(checkout, customer).await? {
+            for invoice in &subscription.invoices {
+                put(&mut rows, Entry::of_invoice(checkout.id, invoice));
+            }
+        }
+        for invoice in rows.clone().iter().filter_map(Entry::invoice) {
+            let (Some(intent), InvoiceOutcome::Paid) =
+                (&invoice.payment_intent_id, &invoice.outcome)
+            else {
+                continue;
+            };
+            let zero = Money::zero(invoice.amount.currency());
+            let refunded = sum(refunded_of(intent, zero, &rows))?;
+            let owed = sum(invoice.amount.checked_sub(refunded))?;
+            if owed.is_zero() || owed.is_negative() {
+                continue;
+            }
+            let call = part(call, intent);
+            let answer = processor.refund(&call, intent, owed).await?;
+            if let Some(Some(refund)) = refused_or(answer, &mut refused) {
+                put(&mut rows, Entry::refund(checkout.id, &refund));
+            }
+        }
+        Ok(Change::Settled { rows, refused })
+    }
+}
+
+/// The rows of a subscription and its invoices.
+fn rows_of(
+    checkout: &Checkout,
+    subscription: &Subscription,
+    payments: u16,
+    call: &Call,
+) -> Vec<Entry> {
+    let own = Entry::subscription(checkout.id, subscription, payments, call.now);
+    let invoices = subscription.invoices.iter();
+    let invoices = invoices.map(|invoice| Entry::of_invoice(checkout.id, invoice));
+    std::iter::once(own).chain(invoices).collect()
+}
