@@ -1,0 +1,322 @@
+//! What customers, operators and workers do: each a task that may be interrupted or die.
+
+use lessor_adapters::carriers::FormatDetector;
+use lessor_adapters::processor::parse_event_head;
+use lessor_domain::access::Mode;
+use lessor_domain::catalog::{Inventory, ProductStatus};
+use lessor_domain::checkout::{Checkout, Lifecycle};
+use lessor_domain::fulfillment::{EventOrigin, Reported, TrackingStatus};
+use lessor_domain::ids::{CheckoutPubId, ProductVariantPubId};
+use lessor_domain::ports::{InboxMessage, JobSubject, StoreError};
+use lessor_domain::services::checkouts::{
+    CreateCheckout, CustomerInput, PurchaseItemInput, VariantRef, create_checkout,
+};
+use lessor_domain::services::fulfillment::{self, Fulfill};
+use lessor_domain::services::journey::Page;
+use lessor_domain::services::variants::{UpdateVariant, update_variant};
+use lessor_domain::services::{Error, checkouts};
+use lessor_domain::testing::{FixedEntropy, Fixtures};
+use lessor_processor_double::Event;
+
+use crate::world::{CUSTOMERS, Crew, TERMS};
+
+/// A tracking number that a carrier has.
+const TRACKING: &str = "1Z999AA10123456784";
+
+/// What a checkout is made of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wish {
+    pub(crate) customer: usize,
+    pub(crate) variant: usize,
+    pub(crate) term: usize,
+    /// Whether something is bought along.
+    pub(crate) extras: bool,
+}
+
+/// What an operator does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    Fulfill { tracked: bool },
+    Delivered,
+    Cancel,
+    Move(Lifecycle),
+}
+
+impl Crew {
+    /// How it ended, as the story tells it; what no run may meet is kept.
+    fn note(&self, who: &str, ended: Result<String, Error>) {
+        let mut scene = self.stage.scene();
+        match ended {
+            Ok(words) if words.is_empty() => {}
+            Ok(words) => scene.tell(|| format!("    → {words}")),
+            Err(error) => {
+                // Stores in memory are never out of reach: that they were is the story's doing.
+                let expected = |store: &StoreError| {
+                    matches!(
+                        store,
+                        StoreError::Unavailable(_) | StoreError::Stale(_) | StoreError::Contended
+                    )
+                };
+                if let Error::Store(store) = &error
+                    && !expected(store)
+                {
+                    let told = lessor_domain::cause::chain(&error).to_string();
+                    scene.broken.push(format!("{who}: {told}"));
+                }
+                scene.tell(|| {
+                    let told = lessor_domain::cause::chain(&error);
+                    format!("    → {who}: {told}")
+                });
+            }
+        }
+    }
+
+    pub(crate) async fn create(&self, wish: Wish) -> Result<CheckoutPubId, Error> {
+        let make = Fixtures::seeded(5);
+        let item = PurchaseItemInput {
+            name: "Helmet".parse().ok(),
+            amount: "40.00".parse().ok(),
+            quantity: 1,
+            variant_id: None,
+        };
+        let input = CreateCheckout {
+            variant: VariantRef::Id(self.variants[wish.variant]),
+            term: TERMS[wish.term].try_into().ok(),
+            customer: Some(CustomerInput {
+                email: CUSTOMERS[wish.customer]
+                    .parse()
+                    .map_err(|_| Error::rule("no e-mail address"))?,
+                profile: make.customer(&make.organization().build()).build().profile,
+            }),
+            billing_address: None,
+            shipping_address: Some(make.address()),
+            purchase_items: if wish.extras { vec![item] } else { Vec::new() },
+            external_order_id: None,
+            redirects: lessor_domain::checkout::Redirects::default(),
+        };
+        let mut uow = self.database().begin().await?;
+        let entropy = FixedEntropy::seeded(6);
+        let (checkout, _) = create_checkout(uow.as_mut(), &self.ctx(), &entropy, input).await?;
+        uow.commit().await?;
+        Ok(checkout.id)
+    }
+
+    /// The customer takes the next step of the page, and their request waits for what it asks of
+    /// the processor.
+    pub(crate) async fn go_on(self, who: String, id: CheckoutPubId, card: Option<&'static str>) {
+        let ended = self.stepped(id, card).await;
+        self.note(&who, ended);
+    }
+
+    async fn stepped(&self, id: CheckoutPubId, card: Option<&str>) -> Result<String, Error> {
+        let before = self.read(id).await?;
+        let method = match before.lifecycle() {
+            Lifecycle::RecurringPaymentMethodPending => {
+                Some(self.deliverer().payment_method(&before).await?)
+            }
+            _ => None,
+        };
+        let database = self.database();
+        let mut uow = database.begin().await?;
+        let mut checkout = uow
+            .checkouts()
+            .lock(id)
+            .await?
+            .ok_or(Error::not_found("checkout"))?;
+        let page = Page::new(self.now(), self.ids.as_ref());
+        let (uow_ref, it) = (uow.as_mut(), &mut checkout);
+        match it.lifecycle() {
+            Lifecycle::ProfilePending => page.complete_profile(uow_ref, it).await?,
+            Lifecycle::IdentityRequired => page.request_identity(uow_ref, it).await?,
+            Lifecycle::IdentityVerifying => page.submit_identity(uow_ref, it).await?,
+            Lifecycle::ShippingAddressPending => {
+                let address = it.shipping.address.clone();
+                let address = address.unwrap_or_else(|| Fixtures::default().address());
+                page.give_shipping_address(uow_ref, it, address).await?
+            }
+            Lifecycle::PickupLocationPending => page.choose_shipping(uow_ref, it).await?,
+            Lifecycle::LeaseReviewPending => page.accept_lease(uow_ref, it).await?,
+            Lifecycle::DepositPending | Lifecycle::DepositFailed => {
+                let card = card.map(str::to_owned);
+                page.submit_deposit(uow_ref, it, card).await?
+            }
+            Lifecycle::RecurringPaymentMethodPending => {
+                let method = method.ok_or_else(|| Error::rule("no method was named"))?;
+                page.save_payment_method(uow_ref, it, method).await?
+            }
+            Lifecycle::DocumentsPending => page.sign_documents(uow_ref, it).await?,
+            Lifecycle::CaptureFailed => page.retry_capture(uow_ref, it).await?,
+            _ => page.open(uow_ref, it).await?,
+        };
+        uow.commit().await?;
+        self.deliverer().drain(JobSubject::Checkout(id)).await?;
+        self.state_of(id).await
+    }
+
+    pub(crate) async fn turn_back(self, who: String, id: CheckoutPubId, cancel: bool) {
+        let ended = async {
+            let mut uow = self.database().begin().await?;
+            let mut checkout = uow
+                .checkouts()
+                .lock(id)
+                .await?
+                .ok_or(Error::not_found("checkout"))?;
+            let page = Page::new(self.now(), self.ids.as_ref());
+            if cancel {
+                page.cancel(uow.as_mut(), &mut checkout).await?;
+            } else {
+                page.go_back(uow.as_mut(), &mut checkout).await?;
+            }
+            uow.commit().await?;
+            self.state_of(id).await
+        }
+        .await;
+        self.note(&who, ended);
+    }
+
+    pub(crate) async fn operate(self, id: CheckoutPubId, order: Order) {
+        let ended = self.operated(id, order).await;
+        self.note("the operator", ended);
+    }
+
+    async fn operated(&self, id: CheckoutPubId, order: Order) -> Result<String, Error> {
+        let mut uow = self.database().begin().await?;
+        let ctx = self.ctx();
+        match order {
+            Order::Fulfill { tracked } => {
+                let input = Fulfill {
+                    tracking_number: if tracked { TRACKING.parse().ok() } else { None },
+                    ..Fulfill::default()
+                };
+                fulfillment::fulfill(uow.as_mut(), &ctx, &FormatDetector, id, input).await?;
+            }
+            Order::Delivered => {
+                let reported = Reported {
+                    at: self.now(),
+                    status: TrackingStatus::Delivered,
+                    description: None,
+                    location: None,
+                    signed_by: None,
+                    estimated_delivery: None,
+                };
+                let origin = EventOrigin::Webhook;
+                let ids = self.ids.as_ref();
+                fulfillment::report(uow.as_mut(), ids, ctx.now, id, reported, origin).await?;
+            }
+            Order::Cancel => {
+                checkouts::cancel_checkout(uow.as_mut(), &ctx, id, None).await?;
+            }
+            Order::Move(to) => {
+                checkouts::move_to(uow.as_mut(), &ctx, id, to).await?;
+            }
+        }
+        uow.commit().await?;
+        self.state_of(id).await
+    }
+
+    /// The variant is no longer offered, or offered again, or there is more of it.
+    pub(crate) async fn offer(self, variant: ProductVariantPubId, update: Offer) {
+        let ended = async {
+            let mut uow = self.database().begin().await?;
+            let update = match update {
+                Offer::Status(status) => UpdateVariant {
+                    status: Some(status),
+                    ..UpdateVariant::default()
+                },
+                Offer::Stock(units) => UpdateVariant {
+                    inventory: Some(Inventory::Tracked(units)),
+                    ..UpdateVariant::default()
+                },
+            };
+            update_variant(uow.as_mut(), &self.ctx(), variant, update).await?;
+            uow.commit().await?;
+            Ok(String::new())
+        }
+        .await;
+        self.note("the operator", ended);
+    }
+
+    /// A worker carries out what is due.
+    pub(crate) async fn jobs(self, who: String) {
+        let ended = self.deliverer().run_due(10).await;
+        self.note(&who, ended.map(|_| String::new()));
+    }
+
+    /// A worker handles the messages that were kept.
+    pub(crate) async fn messages(self, who: String) {
+        let ended = self.inbox().handle_kept(100).await;
+        self.note(&who, ended.map(|_| String::new()));
+    }
+
+    /// A worker looks for what time brings about.
+    pub(crate) async fn chores(self, who: String) {
+        let ended = self.housekeeper().run_once().await;
+        self.note(
+            &who,
+            ended.map(|tidied| {
+                let told = [
+                    (tidied.expired, "expired"),
+                    (tidied.renewals, "renewals asked for"),
+                    (tidied.checks, "holds asked about"),
+                    (tidied.raised, "told of"),
+                    (tidied.ended, "terms ended"),
+                ];
+                let told = told.iter().filter(|(count, _)| *count > 0);
+                let told: Vec<_> = told
+                    .map(|(count, what)| format!("{count} {what}"))
+                    .collect();
+                told.join(", ")
+            }),
+        );
+    }
+
+    /// A worker compares leases with the processor.
+    pub(crate) async fn reconcile(self, who: String) {
+        let ended = self.reconciler().run(Mode::Sandbox, true).await;
+        self.note(
+            &who,
+            ended.map(|compared| {
+                let told = compared.findings.iter().map(|it| it.difference.to_string());
+                told.collect::<Vec<_>>().join(", ")
+            }),
+        );
+    }
+
+    /// The server takes a message in: kept first, handled afterwards. Tells when it is kept.
+    pub(crate) async fn receive(self, event: Event, kept: impl Fn()) {
+        let ended = async {
+            let head =
+                parse_event_head(&event.body).map_err(|error| Error::rule(error.to_string()))?;
+            let message = InboxMessage {
+                source: "processor".to_owned(),
+                id: head.id,
+                mode: head.mode,
+                body: event.body.clone(),
+                received_at: self.now(),
+            };
+            self.inbox().keep(&message).await?;
+            kept();
+            self.inbox().handle(&message).await?;
+            Ok(String::new())
+        }
+        .await;
+        self.note(&format!("the message {}", event.kind), ended);
+    }
+
+    async fn read(&self, id: CheckoutPubId) -> Result<Checkout, Error> {
+        let mut view = self.database().read().await?;
+        let found = view.checkouts().get(id).await?;
+        found.ok_or(Error::not_found("checkout"))
+    }
+
+    async fn state_of(&self, id: CheckoutPubId) -> Result<String, Error> {
+        Ok(format!("it is {}", self.read(id).await?.lifecycle()))
+    }
+}
+
+/// A change of what is offered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Offer {
+    Status(ProductStatus),
+    Stock(u32),
+}

@@ -1,0 +1,264 @@
+//! What a life is lived with: stores, the processor's double, a clock, and the parts that every
+//! process is made of.
+#![expect(
+    clippy::expect_used,
+    reason = "a shop that cannot be opened is the simulator's own defect"
+)]
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context as Polled, Poll, Waker};
+
+use chrono::TimeDelta;
+use lessor_adapters::processor::{ApiSecret, EventReader, HttpProcessor, RetryPolicy, Settings};
+use lessor_domain::access::{Access, Mode, Permissions};
+use lessor_domain::ids::{ApiKeyPubId, ProductVariantPubId};
+use lessor_domain::ports::{Clock as _, Database, InsertedCustomer, ProviderSet};
+use lessor_domain::services::Context;
+use lessor_domain::services::organizations::{CreateOrganization, create_organization};
+use lessor_domain::testing::{
+    FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase, NeverTimer, SequenceIds,
+};
+use lessor_domain::time::Timestamp;
+use lessor_domain::workers::housekeeping::{Housekeeper, Policy};
+use lessor_domain::workers::inbox::Inbox;
+use lessor_domain::workers::jobs::{Deliverer, JOB_LEASE, NoProbe, SETTLED};
+use lessor_domain::workers::reconcile::Reconciler;
+use lessor_processor_double::Double;
+
+use crate::network::{Moments, Network};
+use crate::stage::Stage;
+use crate::stores::Stores;
+
+/// The key of the test mode, at the double.
+const KEY: &str = "sk_test_simulator";
+/// Months of the terms that the shop offers; the second asks for no deposit.
+pub(crate) const TERMS: [u16; 3] = [3, 2, 1];
+/// How many customers there are; the first two were screened before.
+pub(crate) const CUSTOMERS: [&str; 4] = [
+    "ada@example.com",
+    "grace@example.com",
+    "mary@example.com",
+    "joan@example.com",
+];
+
+/// Runs what has nothing to wait for.
+///
+/// # Panics
+/// When it waits.
+pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> T {
+    let mut polled = Polled::from_waker(Waker::noop());
+    match pin!(future).poll(&mut polled) {
+        Poll::Ready(done) => done,
+        Poll::Pending => unreachable!("it was to be done at once"),
+    }
+}
+
+/// A shop as every life finds it: opened once for each thread, and forked for each life.
+pub(crate) struct Shop {
+    memory: MemoryDatabase,
+    access: Access,
+    /// One unit, two units, as many as are wanted.
+    variants: [ProductVariantPubId; 3],
+}
+
+impl Shop {
+    /// Opens it.
+    pub(crate) fn open() -> Self {
+        at_once(Self::opened())
+    }
+
+    async fn opened() -> Self {
+        let memory = MemoryDatabase::new();
+        let make = Fixtures::seeded(1);
+        let ids = SequenceIds::seeded(2);
+        let now = ManualClock::default().now();
+        let mut uow = memory.begin().await.expect("memory begins");
+        let input = CreateOrganization {
+            name: "Northwind Cycles".parse().expect("a name"),
+            currency: "USD".parse().expect("a currency"),
+            discount: "0".parse().expect("a percentage"),
+            service_area: "US".parse().expect("an area"),
+            requires_product_review: false,
+            oftake_partner_id: None,
+        };
+        let organization = create_organization(uow.as_mut(), &ids, now, input)
+            .await
+            .expect("an organization");
+        for months in TERMS {
+            let term = make.lease_term(&organization).months(months);
+            let mut term = term.new_record();
+            if months == TERMS[1] {
+                term.card.deposit = "0".parse().expect("a percentage");
+            }
+            uow.lease_terms().insert(&term).await.expect("a term");
+        }
+        let mut staff = None;
+        for (number, email) in (0..).zip(CUSTOMERS) {
+            let new = make.customer(&organization).email(email).new_record();
+            let kept = uow.customers().insert(&new).await.expect("a customer");
+            let (InsertedCustomer::New(mut customer) | InsertedCustomer::Existing(mut customer)) =
+                kept;
+            if number < 2 {
+                let built = make.customer(&organization).screened(Mode::Sandbox).build();
+                *customer.screening_mut(Mode::Sandbox) = built.screening(Mode::Sandbox).clone();
+                uow.customers()
+                    .update(&mut customer)
+                    .await
+                    .expect("a customer");
+            }
+            staff = Some(customer);
+        }
+        let product = make.product(&organization).name("Road bike").build();
+        uow.products().insert(&product).await.expect("a product");
+        let [one, two, any] = [("S", Some(1)), ("M", Some(2)), ("L", None)].map(|(size, stock)| {
+            let variant = make.variant(&product).price("1299.00");
+            let variant = variant.choose("Size", size);
+            match stock {
+                Some(units) => variant.stock(units),
+                None => variant,
+            }
+            .build()
+        });
+        for variant in [&one, &two, &any] {
+            uow.variants().insert(variant).await.expect("a variant");
+        }
+        uow.commit().await.expect("memory commits");
+        let staff = staff.expect("there are customers");
+        Self {
+            memory,
+            access: Access {
+                key_id: make.id::<ApiKeyPubId>(),
+                organization_id: organization.id,
+                organization_pub_id: organization.pub_id,
+                user_id: staff.user_id,
+                user_pub_id: staff.id,
+                mode: Mode::Sandbox,
+                permissions: Permissions::all(),
+            },
+            variants: [one.id, two.id, any.id],
+        }
+    }
+}
+
+/// What a process is made of. All of them are alike: what is theirs alone is what they are at.
+#[derive(Clone)]
+pub(crate) struct Crew {
+    pub(crate) stage: Arc<Stage>,
+    pub(crate) memory: MemoryDatabase,
+    pub(crate) double: Arc<Double>,
+    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) ids: Arc<SequenceIds>,
+    pub(crate) access: Access,
+    pub(crate) variants: [ProductVariantPubId; 3],
+    entropy: Arc<FixedEntropy>,
+    providers: ProviderSet,
+}
+
+impl Crew {
+    /// Everything new, but for the shop.
+    pub(crate) fn new(shop: &Shop, stage: Arc<Stage>) -> Self {
+        let clock = Arc::new(ManualClock::default());
+        let double = Arc::new(Double::offline(clock.now(), "sim"));
+        let network = Network {
+            double: Arc::clone(&double),
+            stage: Arc::clone(&stage),
+            clock: Arc::clone(&clock),
+        };
+        let settings = Settings {
+            sandbox_key: ApiSecret::new(KEY),
+            retry: RetryPolicy {
+                attempts: 2,
+                ..RetryPolicy::default()
+            },
+            ..Settings::default()
+        };
+        let moments = Arc::new(Moments(Arc::clone(&stage)));
+        let processor = HttpProcessor::over(Arc::new(network), &settings, moments)
+            .expect("settings that can be");
+        let processor = Arc::new(processor);
+        let mut providers = FakeProviders::default().set();
+        providers.sandbox.identity = processor.clone();
+        providers.sandbox.processor = processor;
+        Self {
+            stage,
+            memory: shop.memory.fork(),
+            double,
+            clock,
+            ids: Arc::new(SequenceIds::seeded(3)),
+            access: shop.access.clone(),
+            variants: shop.variants,
+            entropy: Arc::new(FixedEntropy::seeded(4)),
+            providers,
+        }
+    }
+
+    pub(crate) fn database(&self) -> Arc<dyn Database> {
+        Arc::new(Stores {
+            memory: self.memory.clone(),
+            stage: Arc::clone(&self.stage),
+        })
+    }
+
+    pub(crate) fn ctx(&self) -> Context<'_> {
+        Context {
+            access: &self.access,
+            now: self.clock.now(),
+            ids: self.ids.as_ref(),
+        }
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Time passes, here and at the processor, where what is due happens.
+    pub(crate) fn wait(&self, time: TimeDelta) {
+        self.clock.advance(time);
+        self.double.set_time(self.clock.now());
+    }
+
+    pub(crate) fn deliverer(&self) -> Deliverer {
+        Deliverer {
+            database: self.database(),
+            providers: self.providers.clone(),
+            clock: self.clock.clone(),
+            ids: self.ids.clone(),
+            entropy: self.entropy.clone(),
+            timer: Arc::new(NeverTimer),
+            lease: JOB_LEASE,
+            settled: SETTLED,
+            probe: Arc::new(NoProbe),
+        }
+    }
+
+    pub(crate) fn inbox(&self) -> Inbox {
+        Inbox {
+            database: self.database(),
+            providers: self.providers.clone(),
+            reader: Arc::new(EventReader),
+            clock: self.clock.clone(),
+            ids: self.ids.clone(),
+        }
+    }
+
+    pub(crate) fn housekeeper(&self) -> Housekeeper {
+        Housekeeper {
+            database: self.database(),
+            clock: self.clock.clone(),
+            ids: self.ids.clone(),
+            tracker: None,
+            policy: Policy::default(),
+        }
+    }
+
+    pub(crate) fn reconciler(&self) -> Reconciler {
+        Reconciler {
+            database: self.database(),
+            providers: self.providers.clone(),
+            clock: self.clock.clone(),
+            ids: self.ids.clone(),
+        }
+    }
+}
