@@ -8,7 +8,9 @@ use chrono::TimeDelta;
 use lessor_adapters::ambient::{SystemClock, SystemEntropy, SystemTimer, UuidV7Generator};
 use lessor_adapters::carriers::FormatDetector;
 use lessor_adapters::postgres::{PgDatabase, PgSettings};
-use lessor_adapters::processor::{self, ApiSecret, EventReader, HttpProcessor};
+use lessor_adapters::processor::{
+    self, ApiSecret, EventReader, HttpProcessor, SetupError, SystemPacing, Transport,
+};
 use lessor_adapters::simulated::{self, SimulatedProcessor};
 use lessor_adapters::unconfigured::Unconfigured;
 use lessor_domain::ports::{Clock, Database, Entropy, IdGenerator, ProviderSet, Providers};
@@ -170,19 +172,36 @@ pub async fn prepare(
     Ok(())
 }
 
-static PROBE: OnceLock<Arc<dyn Probe>> = OnceLock::new();
+/// How a program that tests what becomes of a process that dies looks on.
+pub struct Watch {
+    /// At every job.
+    pub jobs: Arc<dyn Probe>,
+    /// At every request to the processor: put before the way that it takes.
+    pub requests: fn(Arc<dyn Transport>) -> Arc<dyn Transport>,
+}
 
-/// Has every job of this process watched. For programs that test what becomes of a process that dies;
-/// called once, before anything else.
-pub fn watch_jobs(probe: Arc<dyn Probe>) {
+static WATCH: OnceLock<Watch> = OnceLock::new();
+
+/// Has this process watched. Called once, before anything else.
+pub fn watch(watch: Watch) {
     // The first one stays: jobs may be under way under its eyes.
-    let _ = PROBE.set(probe);
+    let _ = WATCH.set(watch);
 }
 
 fn probe() -> Arc<dyn Probe> {
-    PROBE
-        .get()
-        .map_or_else(|| Arc::new(NoProbe) as Arc<dyn Probe>, Arc::clone)
+    WATCH.get().map_or_else(
+        || Arc::new(NoProbe) as Arc<dyn Probe>,
+        |watch| Arc::clone(&watch.jobs),
+    )
+}
+
+/// The processor, over HTTP.
+fn over_the_wire(settings: &processor::Settings) -> Result<HttpProcessor, SetupError> {
+    let mut way = processor::over_http(settings)?;
+    if let Some(watch) = WATCH.get() {
+        way = (watch.requests)(way);
+    }
+    HttpProcessor::over(way, settings, Arc::new(SystemPacing))
 }
 
 /// The ports, filled.
@@ -250,7 +269,7 @@ fn providers(config: &Config, simulated: &Providers) -> anyhow::Result<ProviderS
         sandbox_key: secret(&keys.sandbox_key),
         ..processor::Settings::default()
     };
-    let real = Arc::new(HttpProcessor::new(&settings).context("the payment processor")?);
+    let real = Arc::new(over_the_wire(&settings).context("the payment processor")?);
     let live = match settings.live_key {
         Some(_) => {
             let missing = Unconfigured::new(NOT_IN_LIVE_MODE);

@@ -34,6 +34,8 @@ pub struct Webhooks {
     pub delay_millis: u64,
     /// Gathered messages are sent in an order that this number decides.
     pub shuffle: Option<u64>,
+    /// Of a hundred messages so many never come, whoever is there to take them.
+    pub lost_percent: u32,
     /// How often a message is sent that is not taken.
     pub attempts: u32,
     /// The pause between, in milliseconds.
@@ -51,6 +53,7 @@ impl Default for Webhooks {
             copies: 1,
             delay_millis: 0,
             shuffle: None,
+            lost_percent: 0,
             attempts: 1_000,
             retry_millis: 200,
             double_time: false,
@@ -124,14 +127,26 @@ pub(crate) async fn tell(shared: &Arc<Shared>, events: &[Event]) {
     }
 }
 
-/// Sends a message the first time, in all its copies.
+/// Sends a message the first time, in all its copies, unless it is lost.
 async fn first(http: &Http, shared: &Arc<Shared>, webhooks: &Webhooks, event: &Event) {
+    if is_lost(&event.id, webhooks.lost_percent) {
+        return;
+    }
     let sends = (0..webhooks.copies).map(|_| send(http, shared, webhooks, event));
     let taken = futures_util::future::join_all(sends).await;
     if !taken.contains(&true) {
         let (http, shared, event) = (http.clone(), Arc::clone(shared), event.clone());
         tokio::spawn(async move { again(&http, &shared, &event).await });
     }
+}
+
+/// Whether the message is one of those that never come: always the same for the same id.
+fn is_lost(id: &str, percent: u32) -> bool {
+    // FNV-1a
+    let hash = id.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    hash % 100 < percent
 }
 
 /// Sends a message until it is taken.

@@ -18,6 +18,7 @@ use lessor_domain::services::{Error, checkouts};
 use lessor_domain::testing::{FixedEntropy, Fixtures};
 use lessor_processor_double::Event;
 
+use crate::version::Version;
 use crate::world::{CUSTOMERS, Crew, TERMS};
 
 /// A tracking number that a carrier has.
@@ -238,8 +239,23 @@ impl Crew {
 
     /// A worker carries out what is due.
     pub(crate) async fn jobs(self, who: String) {
-        let ended = self.deliverer().run_due(10).await;
-        self.note(&who, ended.map(|_| String::new()));
+        let ended = match self.version {
+            Some(version) => self.jobs_of(version).await,
+            None => self.deliverer().run_due(10).await.map(drop),
+        };
+        self.note(&who, ended.map(|()| String::new()));
+    }
+
+    /// What is due, as far as the version knows it.
+    async fn jobs_of(&self, version: Version) -> Result<(), Error> {
+        let mut uow = self.database().begin().await?;
+        let jobs = uow.outbox().claim(self.now(), version.lease, 10).await?;
+        version.read(&jobs)?;
+        uow.commit().await?;
+        for job in &jobs {
+            self.deliverer().deliver(job).await?;
+        }
+        Ok(())
     }
 
     /// A worker handles the messages that were kept.

@@ -27,6 +27,7 @@ mod settle;
 mod shrink;
 mod stage;
 mod stores;
+mod version;
 mod world;
 
 pub use choices::Story;

@@ -13,6 +13,7 @@ use crate::invariants::End;
 use crate::moves;
 use crate::post::{Letter, Post};
 use crate::stage::Trouble;
+use crate::version::Version;
 use crate::world::{Crew, at_once};
 
 /// More steps than any life takes that comes to rest.
@@ -38,6 +39,8 @@ pub(crate) struct Life {
     /// What was in doubt when nothing went wrong any more.
     pub(crate) doubts: Vec<String>,
     pub(crate) post: Post,
+    /// The version that worker two runs, where that is not the newest.
+    pub(crate) before: Option<Version>,
     pub(crate) trouble: Trouble,
     /// How many of the processor's messages were seen.
     pub(crate) events: usize,
@@ -155,20 +158,25 @@ impl Life {
         self.crew.stage.scene().choices.weighted(weights)
     }
 
+    /// What the process is made of.
+    pub(crate) fn crew_of(&self, process: Process) -> Crew {
+        Crew {
+            version: self.before.filter(|_| process == Process::WorkerTwo),
+            ..self.crew.clone()
+        }
+    }
+
     /// A worker does its rounds: jobs, messages and, where they are due, chores.
     pub(crate) fn work(&mut self, process: Process, chores: bool) {
         let name = process.name();
-        let spawn = &mut self.executor;
-        let crew = &self.crew;
-        spawn.spawn(
-            process,
-            format!("{name}, jobs"),
-            crew.clone().jobs(name.to_owned()),
-        );
+        let crew = self.crew_of(process);
+        let jobs = crew.clone().jobs(name.to_owned());
         let messages = crew.clone().messages(name.to_owned());
+        let spawn = &mut self.executor;
+        spawn.spawn(process, format!("{name}, jobs"), jobs);
         spawn.spawn(process, format!("{name}, messages"), messages);
         if chores {
-            let chores = crew.clone().chores(name.to_owned());
+            let chores = crew.chores(name.to_owned());
             spawn.spawn(process, format!("{name}, chores"), chores);
         }
     }

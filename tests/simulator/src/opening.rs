@@ -9,6 +9,7 @@ use crate::executor::{Executor, Process};
 use crate::life::{Life, Person};
 use crate::post::Post;
 use crate::stage::{Stage, Trouble};
+use crate::version::Version;
 use crate::world::{Crew, Shop};
 
 impl Life {
@@ -37,6 +38,7 @@ impl Life {
             stores: pick([0, 2, 6], choices.weighted(&[75, 20, 5])),
             interrupts: pick([0, 15, 45], choices.weighted(&[30, 45, 25])),
         };
+        let before = Version::before(choices);
         scene.tell(|| {
             let units = ["one unit", "two units", "as many units as anybody wants"];
             let terms = ["3 months", "2 months without a deposit", "1 month"];
@@ -56,6 +58,9 @@ impl Life {
                 }
             )
         });
+        if let Some(before) = before {
+            scene.tell(|| before.describe());
+        }
         drop(scene);
         let mut life = Self {
             crew: Crew::new(shop, stage),
@@ -72,6 +77,7 @@ impl Life {
             findings: Vec::new(),
             doubts: Vec::new(),
             post,
+            before,
             trouble,
             events: 0,
             steps: 0,

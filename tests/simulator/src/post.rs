@@ -7,6 +7,7 @@ use lessor_processor_double::Event;
 
 use crate::executor::Process;
 use crate::life::Life;
+use crate::world::Crew;
 
 /// What the processor tells of that no endpoint asks for.
 const UNASKED: [&str; 14] = [
@@ -91,13 +92,18 @@ impl Life {
 
     /// The message comes to the server.
     pub(crate) fn send(&mut self, letter: usize) {
+        // While two versions run, a server of either takes it in.
+        let version = self.before.filter(|_| self.weighted(&[60, 40]) == 1);
         let Some(letter) = self.letters.get_mut(letter) else {
             return;
         };
         letter.sent = true;
         let kept = Arc::clone(&letter.kept);
         let name = format!("the message {}", letter.event.kind);
-        let crew = self.crew.clone();
+        let crew = Crew {
+            version,
+            ..self.crew.clone()
+        };
         let taken = crew.receive(letter.event.clone(), move || {
             kept.store(true, Ordering::Relaxed);
         });

@@ -14,7 +14,7 @@ use chrono::TimeDelta;
 use lessor_adapters::processor::{ApiSecret, EventReader, HttpProcessor, RetryPolicy, Settings};
 use lessor_domain::access::{Access, Mode, Permissions};
 use lessor_domain::ids::{ApiKeyPubId, ProductVariantPubId};
-use lessor_domain::ports::{Clock as _, Database, InsertedCustomer, ProviderSet};
+use lessor_domain::ports::{Clock as _, Database, InsertedCustomer, MessageReader, ProviderSet};
 use lessor_domain::services::Context;
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
 use lessor_domain::testing::{
@@ -30,6 +30,7 @@ use lessor_processor_double::Double;
 use crate::network::{Moments, Network};
 use crate::stage::Stage;
 use crate::stores::Stores;
+use crate::version::{Before, Version};
 
 /// The key of the test mode, at the double.
 const KEY: &str = "sk_test_simulator";
@@ -142,7 +143,8 @@ impl Shop {
     }
 }
 
-/// What a process is made of. All of them are alike: what is theirs alone is what they are at.
+/// What a process is made of. All of them are alike but for their version: what is theirs alone is
+/// what they are at.
 #[derive(Clone)]
 pub(crate) struct Crew {
     pub(crate) stage: Arc<Stage>,
@@ -152,6 +154,8 @@ pub(crate) struct Crew {
     pub(crate) ids: Arc<SequenceIds>,
     pub(crate) access: Access,
     pub(crate) variants: [ProductVariantPubId; 3],
+    /// The version that it runs, where that is not the newest.
+    pub(crate) version: Option<Version>,
     entropy: Arc<FixedEntropy>,
     providers: ProviderSet,
 }
@@ -189,6 +193,7 @@ impl Crew {
             ids: Arc::new(SequenceIds::seeded(3)),
             access: shop.access.clone(),
             variants: shop.variants,
+            version: None,
             entropy: Arc::new(FixedEntropy::seeded(4)),
             providers,
         }
@@ -227,17 +232,24 @@ impl Crew {
             ids: self.ids.clone(),
             entropy: self.entropy.clone(),
             timer: Arc::new(NeverTimer),
-            lease: JOB_LEASE,
+            lease: self.version.map_or(JOB_LEASE, |version| version.lease),
             settled: SETTLED,
             probe: Arc::new(NoProbe),
         }
     }
 
     pub(crate) fn inbox(&self) -> Inbox {
+        let newest: Arc<dyn MessageReader> = Arc::new(EventReader);
         Inbox {
             database: self.database(),
             providers: self.providers.clone(),
-            reader: Arc::new(EventReader),
+            reader: match self.version {
+                Some(version) => Arc::new(Before {
+                    reader: newest,
+                    version,
+                }),
+                None => newest,
+            },
             clock: self.clock.clone(),
             ids: self.ids.clone(),
         }

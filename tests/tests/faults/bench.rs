@@ -36,7 +36,9 @@ use lessor_domain::workers::inbox::Inbox;
 use lessor_domain::workers::jobs::{Delivered, Deliverer, JOB_LEASE, NoProbe, SETTLED};
 use lessor_domain::workers::reconcile::Reconciler;
 use lessor_domain::workers::sandbox::Sandbox;
-use lessor_processor_double::{Double, Event, Fault, Rule};
+use lessor_processor_double::{Account, Double, Event, Fault, Rule};
+
+use crate::books;
 
 /// A timer and a pacing that take no time.
 pub(crate) struct AtOnce;
@@ -299,6 +301,16 @@ impl Bench {
             }
         }
         panic!("{id} is tried for ever");
+    }
+
+    /// Everybody has learned everything: messages are in, jobs are done, both sides agree.
+    pub(crate) async fn agree(&self, id: CheckoutPubId) -> Account {
+        self.settle(id).await;
+        for event in self.double.events() {
+            self.receive(&event).await;
+        }
+        self.settle(id).await;
+        books::assert_agree(&self.double, &self.database, id).await
     }
 
     pub(crate) async fn read(&self, id: CheckoutPubId) -> Checkout {

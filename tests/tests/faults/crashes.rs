@@ -1,18 +1,21 @@
-//! The process dies at every point between the outbox and the processor, once and twice for every kind
-//! of job, with a tracked shipment and without: the lease comes out the same.
+//! The process dies at every point between the outbox and the processor, and between any two requests
+//! that a job makes of it, once and twice for every kind of job, with a tracked shipment and without:
+//! the lease comes out the same.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use futures::StreamExt as _;
 use futures::stream;
 use lessor_domain::workers::jobs::CrashPoint;
-use serde_json::json;
 
 use crate::journey::TRACKING;
 use crate::world::{Setup, World};
 
 /// Worlds that are under way at a time: most of their time is waiting.
 const AT_ONCE: usize = 20;
+/// More requests than any job makes of the processor.
+const TOO_MANY: u32 = 6;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn at_every_point_a_lease_is_billed_once() {
@@ -20,21 +23,51 @@ async fn at_every_point_a_lease_is_billed_once() {
     for point in CrashPoint::ALL {
         for times in [1, 2] {
             for tracked in [false, true] {
-                cells.push((point.as_str(), times, tracked));
+                cells.push((point.as_str().to_owned(), times, tracked));
             }
         }
     }
     let mut under_way = stream::iter(cells)
-        .map(|(point, times, tracked)| lease(point, times, tracked))
+        .map(|(point, times, tracked)| async move {
+            // Once a customer is known no job comes by that point again.
+            let kinds_of_jobs = if point == CrashPoint::CustomerKnown.as_str() {
+                1
+            } else {
+                8
+            };
+            let deaths = lease(&point, times, tracked).await;
+            assert!(
+                deaths >= kinds_of_jobs * times,
+                "it died only {deaths} times at {point}"
+            );
+        })
         .buffer_unordered(AT_ONCE);
     while under_way.next().await.is_some() {}
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn between_any_two_requests_a_lease_is_billed_once() {
+    let cells = (1..=TOO_MANY).flat_map(|number| [(number, 1, true), (number, 2, false)]);
+    let mut under_way = stream::iter(cells)
+        .map(|(number, times, tracked)| async move {
+            let deaths = lease(&format!("request{number}"), times, tracked).await;
+            (number, deaths)
+        })
+        .buffer_unordered(AT_ONCE);
+    let mut deaths = BTreeMap::<u32, u32>::new();
+    while let Some((number, died)) = under_way.next().await {
+        *deaths.entry(number).or_default() += died;
+    }
+    let last = deaths.pop_last();
+    assert_eq!(last, Some((TOO_MANY, 0)), "some job makes more requests");
+    assert!(deaths.values().all(|died| *died >= 3), "{deaths:?}");
+}
+
 /// A whole lease, one order that is cancelled when it is confirmed, and one that is cancelled while its
-/// deposit is only held.
-async fn lease(point: &'static str, times: u32, tracked: bool) {
+/// deposit is only held. Answers how often the process died.
+async fn lease(point: &str, times: u32, tracked: bool) -> u32 {
     let world = World::new(Setup {
-        abort: Some((point, times)),
+        abort: Some((point.to_owned(), times)),
         messages: true,
         ..Setup::default()
     })
@@ -56,10 +89,10 @@ async fn lease(point: &'static str, times: u32, tracked: bool) {
     let held = world.checkout("hesitant").await;
     world.identify(&held).await;
     world.reach(&held, "documentsPending").await;
-    cancel(&world, &held).await;
+    world.cancel(&held).await;
     let paid = world.checkout("regretful").await;
     world.confirm(&paid).await;
-    cancel(&world, &paid).await;
+    world.cancel(&paid).await;
 
     world.put(&id, "returnPending").await;
     world.put(&id, "returned").await;
@@ -82,22 +115,6 @@ async fn lease(point: &'static str, times: u32, tracked: bool) {
     for (customer, made) in world.double.ids_by("customer", "lessor_customer") {
         assert_eq!(made.len(), 1, "{customer} is known twice");
     }
-    // Once a customer is known no job comes by that point again.
-    let kinds_of_jobs = if point == CrashPoint::CustomerKnown.as_str() {
-        1
-    } else {
-        8
-    };
-    let deaths = world.server.starts.load(Ordering::SeqCst) - 1;
-    assert!(
-        deaths >= kinds_of_jobs * times,
-        "it died only {deaths} times at {point}"
-    );
-}
-
-async fn cancel(world: &World, id: &str) {
-    let path = format!("/v1/checkouts/{id}/cancel");
-    world
-        .post_once(&path, &format!("cancel-{id}"), &json!({}))
-        .await;
+    world.until_books_agree().await;
+    world.server.starts.load(Ordering::SeqCst) - 1
 }

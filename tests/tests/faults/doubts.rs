@@ -214,6 +214,8 @@ async fn one(work: Work, fault: Fault, wait: TimeDelta) {
     bench.wait(wait);
     bench.settle(id).await;
     work.check(&bench, id).await;
+    bench.agree(id).await;
+    work.check(&bench, id).await;
 }
 
 /// Shown when the test fails.

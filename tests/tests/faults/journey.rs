@@ -106,6 +106,13 @@ impl World {
         .await
     }
 
+    /// Calls the checkout off, under one idempotency key.
+    pub(crate) async fn cancel(&self, id: &str) {
+        let path = format!("/v1/checkouts/{id}/cancel");
+        self.post_once(&path, &format!("cancel-{id}"), &json!({}))
+            .await;
+    }
+
     /// The carrier delivers; told until it is taken in.
     pub(crate) async fn deliver(&self, id: &str) {
         self.post_once(

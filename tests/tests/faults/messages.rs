@@ -133,6 +133,7 @@ async fn every_order_of_five_messages_ends_in_the_same_state() {
                 bench.ask_for(id, Effect::CheckSubscription).await;
                 bench.settle(id).await;
                 ends.push(essence(bench.read(id).await));
+                bench.agree(id).await;
             }
         }
         assert_eq!(ends.len(), 240);
@@ -182,6 +183,7 @@ async fn ten_times_at_the_same_time_counts_once() {
         .await;
     assert_eq!(kept, [world.double.events().len().to_string()]);
     world.assert_billed_once(&id);
+    world.until_books_agree().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -271,6 +273,7 @@ async fn forged_messages_change_nothing() {
         .await
         .unwrap();
     assert_eq!(answer.status().as_u16(), 200);
+    world.until_books_agree().await;
 }
 
 /// A message that is not the processor's, each in another way.

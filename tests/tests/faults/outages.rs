@@ -6,7 +6,11 @@ use crate::world::{Setup, World, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn catalog_prices_and_checkouts_do_without_the_processor() {
-    let world = World::new(Setup::default()).await;
+    let world = World::new(Setup {
+        messages: true,
+        ..Setup::default()
+    })
+    .await;
     world.until_told().await;
     world.double.down(true);
     let (_, listed) = world.ask("GET", "/v1/products", None, None).await;
@@ -75,4 +79,5 @@ async fn catalog_prices_and_checkouts_do_without_the_processor() {
     world.until_state(&id, "leaseActive").await;
     world.until_told().await;
     world.assert_billed_once(&id);
+    world.until_books_agree().await;
 }

@@ -11,6 +11,7 @@ use lessor_domain::workers::jobs::JOB_LEASE;
 use lessor_domain::workers::reconcile::Difference;
 
 use crate::bench::Bench;
+use crate::books;
 
 /// A lease that is billed, and its subscription.
 async fn billed(bench: &Bench) -> (CheckoutPubId, String) {
@@ -55,6 +56,8 @@ impl Bench {
         assert!(found.contains(&(expected, true)), "{found:?}");
         self.settle(id).await;
         assert_eq!(self.differences(true).await, []);
+        // No message brought it.
+        books::assert_agree(&self.double, &self.database, id).await;
     }
 
     /// Takes the checkout's job for done, which it is not.
@@ -107,6 +110,7 @@ async fn what_agrees_differs_nowhere() {
     bench.settle(id).await;
     assert_eq!(bench.differences(true).await, []);
     assert!(bench.running(id).is_empty());
+    bench.agree(id).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -187,6 +191,7 @@ async fn an_ended_checkout_that_never_knew_its_subscription_is_billed_no_longer(
     bench.settle(id).await;
     // Whoever ends it looks for what there is.
     assert!(bench.running(id).is_empty());
+    bench.agree(id).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -211,13 +216,16 @@ async fn a_subscription_that_is_gone_is_left_to_a_person() {
     assert_eq!(bench.differences(true).await, [(lost.clone(), false)]);
     assert_eq!(bench.differences(true).await, [(lost, false)]);
     assert_eq!(bench.running(id), [real]);
+    bench.agree(id).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_processor_is_down_nothing_is_said_to_differ() {
     let bench = Bench::new().await;
-    billed(&bench).await;
+    let (id, _) = billed(&bench).await;
     bench.double.down(true);
     let compared = bench.reconciler().run(Mode::Sandbox, true).await;
     assert!(compared.is_err(), "{compared:?}");
+    bench.double.down(false);
+    bench.agree(id).await;
 }

@@ -16,6 +16,8 @@ use lessor_domain::ports::Database as _;
 use lessor_processor_double::{Double, Webhooks};
 use serde_json::{Value, json};
 
+use crate::books;
+
 /// The program under test.
 const BINARY: &str = env!("CARGO_BIN_EXE_lessor-under-test");
 /// What the double signs with.
@@ -141,11 +143,13 @@ pub(crate) struct World {
 #[derive(Default)]
 pub(crate) struct Setup {
     /// Where jobs abort the process: the name of a crash point, and how often for each effect.
-    pub(crate) abort: Option<(&'static str, u32)>,
+    pub(crate) abort: Option<(String, u32)>,
     /// Whether the worker is a process of its own.
     pub(crate) separate_worker: bool,
     /// Whether the double sends its messages to the server.
     pub(crate) messages: bool,
+    /// Whether messages come late, in any order, twice or never.
+    pub(crate) unreliable: bool,
 }
 
 impl World {
@@ -158,10 +162,16 @@ impl World {
         let double = Double::start().unwrap();
         let address = free_address();
         let url = format!("http://{address}");
-        if setup.messages {
-            let mut webhooks = Webhooks::to(&format!("{url}/webhooks/processor"), WEBHOOK_SECRET);
-            webhooks.attempts = 1_000;
-            webhooks.retry_millis = 200;
+        if setup.messages || setup.unreliable {
+            let endpoint = format!("{url}/webhooks/processor");
+            let mut webhooks = Webhooks::to(&endpoint, WEBHOOK_SECRET);
+            if setup.unreliable {
+                webhooks.copies = 2;
+                webhooks.delay_millis = 300;
+                webhooks.shuffle = Some(7_919);
+                webhooks.lost_percent = 20;
+                webhooks.attempts = 3;
+            }
             double.send_to(webhooks);
         }
         let base = Base {
@@ -341,6 +351,11 @@ impl World {
         (backlog.pending, backlog.dead)
     }
 
+    /// Waits until the rows of every checkout say what the double took, held and paid back.
+    pub(crate) async fn until_books_agree(&self) {
+        books::until_all_agree(&self.double, &self.database).await;
+    }
+
     /// Waits until every provider was told everything.
     pub(crate) async fn until_told(&self) {
         until("the outbox is empty", async || {
@@ -362,7 +377,7 @@ struct Base {
     database: String,
     processor: String,
     folder: PathBuf,
-    abort: Option<(&'static str, u32)>,
+    abort: Option<(String, u32)>,
 }
 
 impl Base {
@@ -382,7 +397,7 @@ impl Base {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
-        if let Some((point, times)) = self.abort {
+        if let Some((point, times)) = &self.abort {
             command
                 .env("ABORT_JOBS_AT", point)
                 .env("ABORT_JOBS_TIMES", times.to_string())

@@ -12,5 +12,5 @@ mod stripe;
 pub use stripe::{
     API_VERSION, ApiSecret, DEFAULT_URL, EventError, EventHead, EventReader, HttpProcessor, Pacing,
     Received, RetryPolicy, SIGNATURE_HEADER, Sent, Settings, SetupError, SystemPacing, Timeouts,
-    Transport, parse_event, parse_event_head,
+    Transport, over_http, parse_event, parse_event_head,
 };

@@ -82,7 +82,7 @@ fn reconciled(life: &mut Life) {
             capital(process.name())
         )
     });
-    let step = life.crew.clone().reconcile(process.name().to_owned());
+    let step = life.crew_of(process).reconcile(process.name().to_owned());
     life.executor
         .spawn(process, format!("{}, comparing", process.name()), step);
 }

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use super::error::{ApiError, CallError};
 use super::form;
 use super::retry::{Outcome, Pacing, RetryPolicy};
-use super::transport::{Http, REPLAYED, REQUEST_ID, Received, SHOULD_RETRY, Sent, Transport};
+use super::transport::{REPLAYED, REQUEST_ID, Received, SHOULD_RETRY, Sent, Transport};
 
 /// The version of the API that requests are written for and answers are read as.
 pub const API_VERSION: &str = "2026-10-28.endive";
@@ -141,21 +141,11 @@ struct Reply {
 }
 
 impl Client {
-    /// Sets the client up, over HTTP.
+    /// Sets the client up.
     ///
     /// # Errors
     /// [`SetupError`] when the settings cannot be.
-    pub(super) fn new(settings: &Settings, pacing: Arc<dyn Pacing>) -> Result<Self, SetupError> {
-        let base = base(settings)?;
-        let transport = Arc::new(Http::new(base, settings.timeouts)?);
-        Self::over(transport, settings, pacing)
-    }
-
-    /// Sets the client up, over a transport of one's own.
-    ///
-    /// # Errors
-    /// [`SetupError`] when the settings cannot be.
-    pub(super) fn over(
+    pub(super) fn new(
         transport: Arc<dyn Transport>,
         settings: &Settings,
         pacing: Arc<dyn Pacing>,
@@ -354,7 +344,7 @@ impl Reply {
 }
 
 /// The base URL, which is one of HTTP.
-fn base(settings: &Settings) -> Result<Url, SetupError> {
+pub(super) fn base(settings: &Settings) -> Result<Url, SetupError> {
     Url::parse(&settings.base_url)
         .ok()
         .filter(|url| matches!(url.scheme(), "http" | "https") && !url.cannot_be_a_base())

@@ -32,7 +32,7 @@ pub use client::{API_VERSION, ApiSecret, DEFAULT_URL, Settings, SetupError, Time
 pub use events::{EventError, EventHead, EventReader, parse_event, parse_event_head};
 pub use port::HttpProcessor;
 pub use retry::{Pacing, RetryPolicy, SystemPacing};
-pub use transport::{Received, Sent, Transport};
+pub use transport::{Received, Sent, Transport, over_http};
 
 /// The header that carries the signature of a message.
 pub const SIGNATURE_HEADER: &str = "Stripe-Signature";

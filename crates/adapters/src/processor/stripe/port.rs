@@ -17,7 +17,7 @@ use lessor_domain::time::Timestamp;
 
 use super::client::{Client, Settings, SetupError};
 use super::retry::{Pacing, SystemPacing};
-use super::transport::Transport;
+use super::transport::{Transport, over_http};
 use super::{
     catalog, customers, deposits, identity, invoices, payment_methods, refunds, subscriptions,
     walks,
@@ -46,8 +46,7 @@ impl HttpProcessor {
     /// # Errors
     /// [`SetupError`] when the settings cannot be.
     pub fn paced(settings: &Settings, pacing: Arc<dyn Pacing>) -> Result<Self, SetupError> {
-        let client = Client::new(settings, pacing)?;
-        Ok(Self { client })
+        Self::over(over_http(settings)?, settings, pacing)
     }
 
     /// Sets it up with a timer and a [`Transport`] of one's own, to which it says paths and queries;
@@ -60,7 +59,7 @@ impl HttpProcessor {
         settings: &Settings,
         pacing: Arc<dyn Pacing>,
     ) -> Result<Self, SetupError> {
-        let client = Client::over(transport, settings, pacing)?;
+        let client = Client::new(transport, settings, pacing)?;
         Ok(Self { client })
     }
 }

@@ -1,6 +1,7 @@
 //! The way of a request to the processor: over HTTP, unless somebody brings another.
 
 use std::fmt;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use lessor_domain::cause::Cause;
@@ -9,7 +10,7 @@ use reqwest::header::{
 };
 use reqwest::{Method, Url, redirect};
 
-use super::client::{API_VERSION, SetupError, Timeouts};
+use super::client::{API_VERSION, Settings, SetupError, Timeouts, base};
 
 /// The headers of an answer that somebody reads.
 pub(super) const SHOULD_RETRY: &str = "stripe-should-retry";
@@ -79,15 +80,22 @@ impl Received {
     }
 }
 
-/// Over HTTP.
+/// The way over HTTP.
+///
+/// # Errors
+/// [`SetupError`] when the settings cannot be.
+pub fn over_http(settings: &Settings) -> Result<Arc<dyn Transport>, SetupError> {
+    Ok(Arc::new(Http::new(base(settings)?, settings.timeouts)?))
+}
+
 #[derive(Debug)]
-pub(super) struct Http {
+struct Http {
     http: reqwest::Client,
     base: Url,
 }
 
 impl Http {
-    pub(super) fn new(base: Url, timeouts: Timeouts) -> Result<Self, SetupError> {
+    fn new(base: Url, timeouts: Timeouts) -> Result<Self, SetupError> {
         let mut headers = HeaderMap::new();
         headers.insert("Stripe-Version", HeaderValue::from_static(API_VERSION));
         headers.insert(
