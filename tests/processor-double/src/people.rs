@@ -7,7 +7,7 @@ use crate::api::{identity, refunds};
 use crate::cards::{self, Decline, Occasion, Use};
 use crate::pages::{self, Choice, Where};
 use crate::state::State;
-use crate::store::{World, text};
+use crate::store::{World, number, text};
 use crate::{disputes, intents, payments, terms};
 
 /// The session is decided.
@@ -65,13 +65,18 @@ pub(crate) fn close(state: &mut State, dispute: &str, status: &str) -> Result<()
     Ok(())
 }
 
+/// "the bank returns the refunded amount to us […]. This process can take up to 30 days from the post
+/// date", seconds.
+const RETURNED_WITHIN: i64 = 30 * 86_400;
+
 /// A refund that is under way succeeds, or one fails, for a reason.
 pub(crate) fn settle(state: &mut State, refund: &str, failure: Option<&str>) -> Result<(), String> {
     let world = holding(state, refund)?;
-    let status = world
-        .find("refund", refund)
-        .map(|known| text(&known, "status").to_owned())
-        .unwrap_or_default();
+    let known = world.find("refund", refund).unwrap_or_default();
+    let status = text(&known, "status").to_owned();
+    if failure.is_some() && number(&known, "created") + RETURNED_WITHIN < world.now {
+        return Err(format!("{refund} was paid back too long ago to come back"));
+    }
     let may = match failure {
         Some(_) => matches!(status.as_str(), "pending" | "requires_action" | "succeeded"),
         None => matches!(status.as_str(), "pending" | "requires_action"),

@@ -89,7 +89,8 @@ impl Life {
     /// for an answer that long.
     pub(crate) fn nobody_sleeps(&mut self) {
         self.until_idle();
-        if !self.executor.open().is_empty() {
+        // Whoever goes on may ask for more, and wait again.
+        while !self.executor.open().is_empty() && self.steps < MOST_STEPS {
             self.wait(TimeDelta::minutes(1));
             self.executor.release();
             self.until_idle();
@@ -160,10 +161,8 @@ impl Life {
 
     /// What the process is made of.
     pub(crate) fn crew_of(&self, process: Process) -> Crew {
-        Crew {
-            version: self.before.filter(|_| process == Process::WorkerTwo),
-            ..self.crew.clone()
-        }
+        let before = self.before.filter(|_| process == Process::WorkerTwo);
+        self.crew.of_version(before)
     }
 
     /// A worker does its rounds: jobs, messages and, where they are due, chores.

@@ -7,7 +7,6 @@ use lessor_processor_double::Event;
 
 use crate::executor::Process;
 use crate::life::Life;
-use crate::world::Crew;
 
 /// What the processor tells of that no endpoint asks for.
 const UNASKED: [&str; 14] = [
@@ -100,10 +99,7 @@ impl Life {
         letter.sent = true;
         let kept = Arc::clone(&letter.kept);
         let name = format!("the message {}", letter.event.kind);
-        let crew = Crew {
-            version,
-            ..self.crew.clone()
-        };
+        let crew = self.crew.of_version(version);
         let taken = crew.receive(letter.event.clone(), move || {
             kept.store(true, Ordering::Relaxed);
         });

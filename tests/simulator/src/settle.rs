@@ -13,6 +13,8 @@ use crate::world::at_once;
 
 /// Longer than any pause between two tries of a job.
 const LONGEST_PAUSE: TimeDelta = TimeDelta::hours(8);
+/// Longer than a message waits for what it is about.
+const LONGEST_WAIT: TimeDelta = TimeDelta::hours(97);
 /// Rounds after which what is not done is never done.
 const MOST_ROUNDS: usize = 300;
 
@@ -41,7 +43,7 @@ impl Life {
         self.compare(true);
         self.done(Timestamp::MAX_UTC);
         // A message waits for what it is about, and not for ever.
-        self.wait(TimeDelta::hours(25));
+        self.wait(LONGEST_WAIT);
         self.done(Timestamp::MAX_UTC);
         self.compare(false);
         self.done(Timestamp::MAX_UTC);

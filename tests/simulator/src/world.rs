@@ -199,6 +199,14 @@ impl Crew {
         }
     }
 
+    /// The same, of this version where that is not the newest.
+    pub(crate) fn of_version(&self, version: Option<Version>) -> Self {
+        Self {
+            version,
+            ..self.clone()
+        }
+    }
+
     pub(crate) fn database(&self) -> Arc<dyn Database> {
         Arc::new(Stores {
             memory: self.memory.clone(),

@@ -1,7 +1,6 @@
 //! `lessor outbox`: what providers are still to be told.
 
 use clap::Subcommand;
-use lessor_domain::checkout::AttentionReason;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{Backlog, Job, JobFilter, JobState, JobSubject, UnitOfWork};
 use lessor_domain::services::Error;
@@ -208,12 +207,7 @@ async fn settle(
     let Some(mut checkout) = uow.checkouts().lock(id).await? else {
         return Ok(());
     };
-    let reason = AttentionReason::ProcessorRefused;
-    let is_of_this = checkout.attention.iter().any(|known| {
-        let detail = known.detail.as_deref().unwrap_or_default();
-        known.reason == reason && detail.starts_with(job.new.effect.as_str())
-    });
-    if is_of_this && checkout.settle(reason, now) {
+    if checkout.settle_refused(job.new.effect, now) {
         uow.checkouts().update(&mut checkout).await?;
     }
     Ok(())

@@ -4,6 +4,7 @@
 //! each change; what only time or a comparison with the processor shows is [raised](Checkout::raise)
 //! by whoever saw it, and falls when it is over.
 
+use super::effect::Effect;
 use super::parts::{Attention, AttentionReason, Billing, Deposit, Standing};
 use super::snapshot::{Checkout, Snapshot};
 use super::state::Lifecycle;
@@ -37,6 +38,17 @@ impl Checkout {
             self.0.updated_at = at;
         }
         changed
+    }
+
+    /// The work was given up and is done after all, or is not to be done any more: nobody has to look
+    /// because of it. False when nobody had to.
+    pub fn settle_refused(&mut self, effect: Effect, at: Timestamp) -> bool {
+        let reason = AttentionReason::ProcessorRefused;
+        let is_of_it = self.0.attention.iter().any(|known| {
+            let detail = known.detail.as_deref().unwrap_or_default();
+            known.reason == reason && detail.starts_with(effect.as_str())
+        });
+        is_of_it && self.settle(reason, at)
     }
 }
 

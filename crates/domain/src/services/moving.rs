@@ -115,9 +115,15 @@ pub(crate) async fn apply_due(
 ) -> Result<Applied, Error> {
     let customer = customer_of(uow, checkout).await?;
     let facts = facts_of(&customer, checkout);
+    let is_captured = matches!(event, Event::DepositCaptured { .. });
     let applied = checkout.apply(event, by, &facts)?;
     if applied.outcome == Outcome::AlreadyApplied {
         return Ok(applied);
+    }
+    if applied.effects.contains(&Effect::AuthorizeDeposit) {
+        overtake(uow, checkout, by.at, "the deposit was begun anew").await?;
+    } else if is_captured {
+        overtake(uow, checkout, by.at, "the deposit was taken").await?;
     }
     uow.checkouts().update(checkout).await?;
     uow.checkouts()
@@ -144,20 +150,18 @@ pub(crate) async fn apply_due(
             ..job(checkout, Effect::PromoteWaiting, by.at, ids)
         });
     }
-    if applied.effects.contains(&Effect::AuthorizeDeposit) {
-        overtake(uow, checkout, by.at).await?;
-    }
     uow.outbox().push(&jobs).await?;
     Ok(applied)
 }
 
-/// The deposit is begun anew: work on the one before that was given up is not to be done any more,
-/// and keeps nobody from paying. What it may have made unseen the checkout's end lets go, or a
-/// comparison finds.
+/// The deposit is begun anew, or turns out to be taken: work on it that was given up is not to be
+/// done any more, and keeps nobody from paying, and no lease from being billed. What it may have made
+/// unseen the checkout's end lets go, or a comparison finds.
 async fn overtake(
     uow: &mut dyn UnitOfWork,
-    checkout: &Checkout,
+    checkout: &mut Checkout,
     at: Timestamp,
+    reason: &str,
 ) -> Result<(), StoreError> {
     let filter = JobFilter {
         state: Some(JobState::Dead),
@@ -169,8 +173,8 @@ async fn overtake(
             Effect::AuthorizeDeposit | Effect::RenewDeposit | Effect::CaptureDeposit
         );
         if is_overtaken {
-            let reason = "the deposit was begun anew";
             uow.outbox().skip(job.new.id, reason, at).await?;
+            checkout.settle_refused(job.new.effect, at);
         }
     }
     Ok(())

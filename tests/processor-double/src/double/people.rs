@@ -43,7 +43,7 @@ impl Double {
     /// The reason is such as `expired_or_canceled_card`.
     ///
     /// # Errors
-    /// When there is no such refund, or it failed before.
+    /// When there is no such refund, it failed before, or it was made more than 30 days ago.
     pub fn fail_refund(&self, refund: &str, reason: &str) -> Result<(), String> {
         people::settle(&mut self.lock(), refund, Some(reason))
     }

@@ -1,5 +1,6 @@
 //! Refunds: of nothing, of too much, and those that fail later.
 
+use chrono::TimeDelta;
 use lessor_processor_double::Settings;
 use serde_json::json;
 
@@ -76,6 +77,18 @@ async fn a_refund_that_fails_later_gives_the_money_back_to_us() {
             .await;
         assert_eq!(again.body["amount"], 5_000);
     }
+}
+
+#[tokio::test]
+async fn a_refund_comes_back_within_a_month_or_never() {
+    let caller = Caller::new();
+    let id = taken(&caller).await;
+    let form = format!("payment_intent={id}");
+    let refund = caller.post("/v1/refunds", &form).await.text("id");
+    caller.double.advance(TimeDelta::days(31));
+    let refused = caller.double.fail_refund(&refund, "unknown");
+    assert!(refused.is_err(), "{refused:?}");
+    assert_eq!(caller.double.account_of("chk_1").refunded, 5_000);
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use lessor_domain::checkout::{AttentionReason, Lifecycle};
+use lessor_domain::workers::jobs::Delivered;
 use lessor_processor_double::{Decline, Fault, Occasion, Rule, Settings, When};
 
 use crate::bench::Bench;
@@ -44,6 +45,41 @@ async fn a_capture_in_doubt_when_the_hold_ends_takes_the_deposit_once() {
         let taken = account.intents.iter().filter(|paid| paid.received > 0);
         assert_eq!(taken.count(), 1, "{when:?}: {account:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_capture_that_was_given_up_keeps_nothing_back_once_it_is_told_of() {
+    let bench = Bench::new().await;
+    let id = bench.signing().await;
+    let intent = bench.read(id).await;
+    let intent = intent.deposit.payment_intent_id().unwrap().to_owned();
+    let fault = Fault::Reset { when: When::Before };
+    for (method, path) in [
+        ("POST", "/v1/payment_intents/*/capture"),
+        ("GET", "/v1/payment_intents/*"),
+    ] {
+        bench
+            .double
+            .fault(Rule::always(method, path, fault.clone()));
+    }
+    bench.sign(id).await;
+    loop {
+        match bench.try_job(id).await {
+            Some(Delivered::Done) => {}
+            Some(Delivered::Later(at)) => bench.wait(at - bench.now()),
+            Some(Delivered::Buried) => break,
+            None => panic!("it is not tried any more"),
+        }
+    }
+    bench.double.clear_faults();
+    let path = format!("payment_intents/{intent}/capture");
+    bench.by_hand(reqwest::Method::POST, &path, &[]).await;
+    bench.agree(id).await;
+    assert_eq!(bench.read(id).await.lifecycle(), Lifecycle::OrderConfirmed);
+    assert_eq!(bench.read(id).await.attention, []);
+    bench.fulfill(id, None).await;
+    bench.agree(id).await;
+    assert_eq!(bench.read(id).await.lifecycle(), Lifecycle::LeaseActive);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -26,8 +26,9 @@ impl Deliverer {
                 refused = self
                     .change(uow.as_mut(), now, &mut checkout, change, due)
                     .await?;
-                if refused.is_none() {
-                    done_after_all(uow.as_mut(), now, &mut checkout, job.new.effect).await?;
+                // What was given up before is done: nobody has to look any more.
+                if refused.is_none() && checkout.settle_refused(job.new.effect, now) {
+                    uow.checkouts().update(&mut checkout).await?;
                 }
             }
             (_, Change::Promoted(variant)) => {
@@ -331,24 +332,6 @@ async fn settled(
     let known = uow.ledger().of(checkout.id).await?;
     let known: Vec<Invoice> = known.iter().filter_map(Entry::invoice).collect();
     if !invoices.is_empty() && checkout.take_in_invoices(&known, now) {
-        uow.checkouts().update(checkout).await?;
-    }
-    Ok(())
-}
-
-/// What was refused before is done: nobody has to look any more.
-async fn done_after_all(
-    uow: &mut dyn UnitOfWork,
-    now: Timestamp,
-    checkout: &mut Checkout,
-    effect: Effect,
-) -> Result<(), Error> {
-    let reason = AttentionReason::ProcessorRefused;
-    let is_of_this = checkout.attention.iter().any(|known| {
-        let detail = known.detail.as_deref().unwrap_or_default();
-        known.reason == reason && detail.starts_with(effect.as_str())
-    });
-    if is_of_this && checkout.settle(reason, now) {
         uow.checkouts().update(checkout).await?;
     }
     Ok(())
