@@ -26,14 +26,14 @@ use lessor_domain::time::Timestamp;
 use lessor_domain::workers::jobs::{JOB_LEASE, NoProbe, SETTLED};
 use tokio::runtime::Handle;
 
-use crate::app::AppParts;
-use crate::authentication::RateLimits;
-use crate::body::BodyLimits;
-use crate::keys::SecretKey;
-use crate::mutation::Mutations;
-use crate::page_links::ServerSecret;
-use crate::public_url::PublicUrl;
+use crate::auth::cache::RateLimits;
+use crate::auth::keys::SecretKey;
+use crate::auth::links::ServerSecret;
+use crate::http::mutation::Mutations;
+use crate::http::public_url::PublicUrl;
+use crate::request::body::BodyLimits;
 use crate::routes::health::Readiness;
+use crate::run::app::AppParts;
 use crate::state::{AppState, Ports, StateSettings};
 
 /// How a commit fails.

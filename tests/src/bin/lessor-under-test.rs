@@ -10,7 +10,7 @@ use std::process::{ExitCode, abort};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use lessor::compose::{Watch, watch};
+use lessor::run::compose::{Watch, watch};
 use lessor_adapters::processor::{Received, Sent, Transport};
 use lessor_domain::cause::Cause;
 use lessor_domain::checkout::Effect;

@@ -21,6 +21,7 @@
 //!
 //! Nothing here opens a real lease: a call of live mode is refused.
 
+mod billing;
 mod deposits;
 mod desk;
 mod invoices;

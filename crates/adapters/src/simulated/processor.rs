@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::desk::{Desk, close, connection, query_doubt, sandbox_only};
 use super::invoices::{self, SimulatedInvoice};
-use super::{deposits, methods, refunds, subscriptions};
+use super::{billing, deposits, methods, refunds, subscriptions};
 use crate::postgres::PgDatabase;
 use crate::postgres::schema::simulated_products as products;
 
@@ -52,7 +52,7 @@ impl SimulatedProcessor {
     /// [`Doubt`] when the database cannot be asked.
     pub async fn due_invoices(&self, now: Timestamp) -> Result<Vec<SimulatedInvoice>, Doubt> {
         deposits::lapse(&self.desk, now).await?;
-        invoices::due(&self.desk, now).await
+        billing::due(&self.desk, now).await
     }
 
     /// Lessor has taken the invoice in: it is not told again.
@@ -60,7 +60,7 @@ impl SimulatedProcessor {
     /// # Errors
     /// [`Doubt`] when the database cannot be asked.
     pub async fn mark_told(&self, invoice: &SimulatedInvoice, now: Timestamp) -> Result<(), Doubt> {
-        invoices::mark_told(&self.desk, &invoice.id, now).await
+        billing::mark_told(&self.desk, &invoice.id, now).await
     }
 
     /// An upsert by the id that we chose: what is known is what came last. Keys play

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::config::parse_duration;
+use crate::run::config::parse_duration;
 
 /// The settings of a process that serves or works, as flags. Their texts are read where those of the
 /// environment and the file are.
@@ -113,7 +113,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::config::SETTINGS;
+    use crate::run::config::SETTINGS;
 
     #[derive(Parser)]
     struct Everything {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::args::ServiceArgs;
 use super::output::Reply;
-use crate::config::{self, Config, SETTINGS};
+use crate::run::config::{self, Config, SETTINGS};
 
 /// Show which settings are in force, and where each comes from.
 #[derive(Debug, Args)]

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::args::ServiceArgs;
 use super::output::{Output, Reply};
-use crate::compose;
-use crate::config::{Config, Origin};
 use crate::demo::{self, Listener, Report, Step};
-use crate::service::{self, Service};
+use crate::run::compose;
+use crate::run::config::{Config, Origin};
+use crate::run::service::{self, Service};
 
 /// Play a whole lease on a database of its own, and stay up to be explored.
 #[derive(Debug, Args)]

@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::args;
 use super::output::{Reply, time};
 use super::session::{self, Session};
-use crate::keys::SecretKey;
+use crate::auth::keys::SecretKey;
 
 /// The user of keys for which nobody names one. It receives no mail: the domain is reserved.
 const DEFAULT_USER: &str = "api@lessor.invalid";

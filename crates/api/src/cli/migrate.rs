@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::output::{Output, Reply};
 use super::session;
-use crate::compose;
-use crate::config::Config;
+use crate::run::compose;
+use crate::run::config::Config;
 
 /// Bring the database's tables up to date.
 #[derive(Debug, Args)]

@@ -30,7 +30,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 
-use crate::config::{Config, Sources};
+use crate::run::config::{Config, Sources};
 use output::Output;
 
 /// An open-source leasing engine: catalog, pricing, checkouts, fulfilment and billing over HTTP.

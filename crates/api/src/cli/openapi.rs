@@ -3,9 +3,9 @@
 use clap::Args;
 
 use super::output::Reply;
-use crate::app;
-use crate::config::Config;
 use crate::routes;
+use crate::run::app;
+use crate::run::config::Config;
 
 /// Print the OpenAPI document of the HTTP interface.
 #[derive(Debug, Args)]

@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::output::{Output, Reply, time};
 use super::session;
-use crate::compose::Engine;
-use crate::config::Config;
+use crate::run::compose::Engine;
+use crate::run::config::Config;
 
 /// Messages that are handled at once.
 const MESSAGES: u32 = 100;

@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::args::ServiceArgs;
 use super::output::{Output, Reply};
-use crate::compose::{self, Location};
-use crate::config::Config;
-use crate::service::{self, Service};
+use crate::run::compose::{self, Location};
+use crate::run::config::Config;
+use crate::run::service::{self, Service};
 
 /// Serve the HTTP interface, and carry out what it causes.
 #[derive(Debug, Args)]

@@ -17,8 +17,8 @@ use lessor_embedded_postgres::Progress;
 use uuid::Uuid;
 
 use super::output::{Output, Reply};
-use crate::compose::{self, Engine};
-use crate::config::Config;
+use crate::run::compose::{self, Engine};
+use crate::run::config::Config;
 
 /// Connections of a command: it does one thing after the other.
 const CONNECTIONS: usize = 2;
@@ -159,7 +159,7 @@ where
 /// Logs for commands that answer and end: only what is wrong, unless somebody asks for more.
 pub(crate) fn init_quiet_logs(config: &Config) -> anyhow::Result<()> {
     let filter = config.log.as_deref().unwrap_or("off");
-    Ok(crate::telemetry::init_logs(config.log_format, filter)?)
+    Ok(crate::run::telemetry::init_logs(config.log_format, filter)?)
 }
 
 /// Tells of the steps that take so long that people wonder.

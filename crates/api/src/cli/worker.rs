@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::args::ProcessArgs;
 use super::output::{Output, Reply};
-use crate::compose;
-use crate::config::Config;
-use crate::service;
+use crate::run::compose;
+use crate::run::config::Config;
+use crate::run::service;
 
 /// Carry out what `lessor serve --no-worker` causes, on this or another machine.
 #[derive(Debug, Args)]

@@ -14,8 +14,8 @@ use lessor_domain::cause::chain;
 use lessor_domain::ports::{KeyHolder, StoreError};
 use lessor_domain::time::Timestamp;
 
-use crate::error::ApiError;
-use crate::keys::SecretKey;
+use crate::auth::keys::SecretKey;
+use crate::http::error::ApiError;
 use crate::middleware::RouteTable;
 use crate::state::AppState;
 

@@ -17,8 +17,8 @@ use actix_web::{
 use futures_util::FutureExt as _;
 use tracing::Instrument as _;
 
-use crate::error::ApiError;
-use crate::public_url::PublicUrl;
+use crate::http::error::ApiError;
+use crate::http::public_url::PublicUrl;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 

@@ -8,8 +8,8 @@ use actix_web::{HttpRequest, HttpResponse, web};
 
 use serde::Deserialize;
 
-use crate::error::ApiError;
-use crate::query::from_query;
+use crate::http::error::ApiError;
+use crate::request::query::from_query;
 
 const METHODS: [Method; 5] = [
     Method::GET,

@@ -7,8 +7,8 @@ use actix_web::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValu
 use actix_web::web::{self, Bytes};
 use actix_web::{HttpResponse, get};
 
-use crate::error::{ApiError, Code};
-use crate::query::Segment;
+use crate::http::error::{ApiError, Code};
+use crate::request::query::Segment;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

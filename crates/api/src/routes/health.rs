@@ -12,8 +12,8 @@ use actix_web::{HttpRequest, HttpResponse, get};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::error::ApiError;
-use crate::telemetry::Metrics;
+use crate::http::error::ApiError;
+use crate::run::telemetry::Metrics;
 
 /// How long the readiness check may take.
 const READY_WITHIN: Duration = Duration::from_secs(2);

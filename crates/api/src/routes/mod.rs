@@ -8,7 +8,6 @@ pub mod customers;
 pub mod docs;
 pub mod health;
 pub mod lease_terms;
-mod page;
 pub mod product_categories;
 pub mod product_variants;
 pub mod products;
@@ -21,7 +20,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::middleware::require_key;
 
-/// Every route of the service, for [`app::build`](crate::app::build). The app needs an
+/// Every route of the service, for [`app::build`](crate::run::app::build). The app needs an
 /// [`AppState`](crate::state::AppState) among its data.
 pub fn configure(config: &mut ServiceConfig<'_>) {
     config
@@ -37,5 +36,5 @@ pub fn configure(config: &mut ServiceConfig<'_>) {
                 .wrap(from_fn(require_key)),
         )
         .configure(webhooks::configure)
-        .configure(page::configure);
+        .configure(crate::page::configure);
 }

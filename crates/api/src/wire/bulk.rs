@@ -16,10 +16,10 @@ use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 
-use crate::body::NullRule;
-use crate::error::ApiError;
-use crate::fields::RawObject;
-use crate::transaction::Runner;
+use crate::http::error::ApiError;
+use crate::idempotency::Runner;
+use crate::request::body::NullRule;
+use crate::request::fields::RawObject;
 
 /// The longest text that can be an id, in characters.
 const ID_MAX: usize = 64;

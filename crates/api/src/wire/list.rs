@@ -5,10 +5,10 @@ use actix_web::http::header::{self, HeaderName, HeaderValue};
 use lessor_domain::ids::PublicId;
 use lessor_domain::ports::{Page, Start};
 
-use crate::error::ApiError;
-use crate::fields::{Limit, Offset, Text};
-use crate::query;
-use crate::transaction::Call;
+use crate::http::error::ApiError;
+use crate::idempotency::Call;
+use crate::request::fields::{Limit, Offset, Text};
+use crate::request::query;
 use crate::wire::parse;
 
 const TOTAL: HeaderName = HeaderName::from_static("x-total-count");

@@ -8,6 +8,7 @@ mod bulk;
 mod enums;
 mod list;
 mod path;
+pub mod records;
 mod text;
 
 pub use bulk::{BulkError, BulkItem, bulk};
@@ -27,8 +28,8 @@ use std::str::FromStr;
 use lessor_domain::ids::{IdError, IdRef, OrganizationRef};
 use lessor_domain::services;
 
-use crate::error::ApiError;
-use crate::fields::{Patch, Reference};
+use crate::http::error::ApiError;
+use crate::request::fields::{Patch, Reference};
 
 /// A value that the text does not stand for.
 pub fn invalid(param: &str, error: impl Display) -> ApiError {

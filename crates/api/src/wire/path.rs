@@ -7,8 +7,8 @@ use std::str::FromStr;
 use actix_web::{FromRequest, HttpRequest, dev};
 use lessor_domain::ids::IdError;
 
-use crate::error::ApiError;
-use crate::query::Segment;
+use crate::http::error::ApiError;
+use crate::request::query::Segment;
 
 /// The id in the route's dynamic segment. What is no id names nothing, and is refused only when it
 /// is asked for: the body is looked at before.

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 
-use crate::fields::inline;
+use crate::http::openapi::marked_inline;
 
 macro_rules! texts {
     ($($(#[$doc:meta])* $name:ident { $($schema:tt)* })*) => {$(
@@ -34,7 +34,7 @@ macro_rules! texts {
                 ObjectBuilder::new()
                     .schema_type(Type::String)
                     $($schema)*
-                    .extensions(Some(inline()))
+                    .extensions(Some(marked_inline()))
                     .into()
             }
         }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use lessor::body::BodyLimits;
+use lessor::request::body::BodyLimits;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 

@@ -8,17 +8,19 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::Json;
 use actix_web::{HttpResponse, get, post, put, web};
-use lessor::app::{self, AppParts};
-use lessor::body::{Body, BodyLimits, OptionalBody};
-use lessor::error::{ApiError, DOCS_PATH};
-use lessor::fields::{DecimalText, Limit, List, Offset, Patch, Prose, Table, Text, WebUrl};
+use lessor::http::error::{ApiError, DOCS_PATH};
+use lessor::http::mutation::Mutations;
+use lessor::http::public_url::PublicUrl;
+use lessor::http::server::{self, ServerSettings};
 use lessor::middleware::RequestId;
-use lessor::mutation::Mutations;
-use lessor::public_url::PublicUrl;
-use lessor::query::{QueryParams, Segment};
+use lessor::request::body::{Body, BodyLimits, OptionalBody};
+use lessor::request::fields::{
+    DecimalText, Limit, List, Offset, Patch, Prose, Table, Text, WebUrl,
+};
+use lessor::request::query::{QueryParams, Segment};
 use lessor::routes::health::Readiness;
-use lessor::server::{self, ServerSettings};
-use lessor::telemetry::Metrics;
+use lessor::run::app::{self, AppParts};
+use lessor::run::telemetry::Metrics;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

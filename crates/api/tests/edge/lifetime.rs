@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use lessor::server::ServerSettings;
+use lessor::http::server::ServerSettings;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 

@@ -1,4 +1,4 @@
-use lessor::telemetry::Metrics;
+use lessor::run::telemetry::Metrics;
 
 use crate::harness::{Server, Setup};
 

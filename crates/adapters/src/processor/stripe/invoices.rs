@@ -1,18 +1,16 @@
-//! Invoices of subscriptions: what they come to, why they failed, paying them.
+//! Invoices of subscriptions: what they come to, and why they failed.
 
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{Invoice, InvoiceOutcome, Refusal};
-use lessor_domain::ledger::{self, SubscriptionState};
-use lessor_domain::ports::{Answer, Call, Doubt};
+use lessor_domain::ports::Doubt;
 use lessor_domain::time::Timestamp;
 use serde::Serialize;
 
 use super::client::Client;
-use super::error::{CallError, done, refusal, settle};
-use super::once::{self, Work, subkey};
+use super::error::{CallError, refusal};
 use super::wire::{Expandable, Page};
-use super::wire_billing::{self as wire, InvoicePayment, Subscription};
-use super::{amount, lists, subscriptions};
+use super::wire_billing::{self as wire, InvoicePayment};
+use super::{amount, lists};
 
 /// What is read of each invoice of a list along with it.
 pub(super) const EACH_WITH_PAYMENTS: [&str; 1] = ["data.payments"];
@@ -46,17 +44,6 @@ struct PaidBy<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     payment_intent: &'a str,
-}
-
-#[derive(Serialize)]
-struct PayParams<'a> {
-    payment_method: &'a str,
-    off_session: bool,
-}
-
-#[derive(Serialize)]
-struct MethodParams<'a> {
-    default_payment_method: &'a str,
 }
 
 /// All invoices of the subscription, oldest first, with the reason where one failed.
@@ -130,38 +117,6 @@ pub(super) async fn of_payment(
     }))
 }
 
-/// Has the subscription pay with the method from now on, and pays its open invoices with it,
-/// oldest first. The first that the bank declines ends it: the same card is not tried on the next.
-pub(super) async fn pay(
-    client: &Client,
-    call: &Call,
-    subscription: &str,
-    method: &str,
-) -> Result<Answer<ledger::Subscription>, Doubt> {
-    let standing = match subscriptions::get(client, call.mode, subscription).await {
-        Err(CallError::Api(error)) if error.is_missing() => {
-            return Ok(Answer::Refused(error.as_refusal()));
-        }
-        other => other?,
-    };
-    // The processor changes the method of one whose first payment is made, and of no other.
-    let is_incomplete = subscriptions::state_of(&standing) == Some(SubscriptionState::Incomplete);
-    if !is_incomplete {
-        done!(pay_with(client, call, &standing, method).await?);
-    }
-    for invoice in list(client, call.mode, subscription, Some("open")).await? {
-        done!(pay_one(client, call, &invoice.id, method).await?);
-    }
-    if is_incomplete {
-        let paid = subscriptions::get(client, call.mode, subscription).await?;
-        done!(pay_with(client, call, &paid, method).await?);
-    }
-    match subscriptions::read(client, call.mode, subscription).await? {
-        Some(paid) => Ok(Answer::Done(paid)),
-        None => Err(Doubt::failed(format!("{subscription} is gone"))),
-    }
-}
-
 /// The invoice as the domain knows it; none when no subscription made it. Failures are as of `at`,
 /// where that is known.
 ///
@@ -222,7 +177,7 @@ fn is_cycle(invoice: &wire::Invoice) -> bool {
 }
 
 /// The subscription's invoices, oldest first.
-async fn list(
+pub(super) async fn list(
     client: &Client,
     mode: Mode,
     subscription: &str,
@@ -236,56 +191,4 @@ async fn list(
     let mut all: Vec<wire::Invoice> = lists::all(client, mode, &["invoices"], &query).await?;
     all.reverse();
     Ok(all)
-}
-
-async fn pay_with(
-    client: &Client,
-    call: &Call,
-    subscription: &Subscription,
-    method: &str,
-) -> Result<Answer<()>, Doubt> {
-    if subscriptions::has_ended(subscription) {
-        return Ok(Answer::Done(()));
-    }
-    let params = MethodParams {
-        default_payment_method: method,
-    };
-    let path = ["subscriptions", subscription.id.as_str()];
-    let set: Result<Subscription, _> = once::set(client, call, &path, &params).await;
-    done!(settle(set)?);
-    Ok(Answer::Done(()))
-}
-
-async fn pay_one(
-    client: &Client,
-    call: &Call,
-    invoice: &str,
-    method: &str,
-) -> Result<Answer<()>, Doubt> {
-    let read = async || -> Result<wire::Invoice, CallError> {
-        client.get(call.mode, &["invoices", invoice], &()).await
-    };
-    let is_settled = |invoice: &wire::Invoice| invoice.status.as_deref() != Some("open");
-    let find = || async { Ok(Some(read().await?).filter(is_settled)) };
-    let params = PayParams {
-        payment_method: method,
-        off_session: true,
-    };
-    let work = Work {
-        call,
-        key: &subkey(&call.idempotency_key, invoice),
-        path: &["invoices", invoice, "pay"],
-        params: &params,
-    };
-    match once::make(client, work, find).await {
-        // It was paid or called off meanwhile.
-        Err(CallError::Api(error)) if error.status == 400 => match find().await? {
-            Some(_) => Ok(Answer::Done(())),
-            None => settle(Err(CallError::Api(error))),
-        },
-        other => {
-            done!(settle(other)?);
-            Ok(Answer::Done(()))
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! Stripe's API, as far as Lessor needs it.
 //!
-//! Thin and our own: `client` makes requests, `transport` carries them, `wire` and its like name
+//! Thin and our own: `settings` say where, `client` makes requests, `transport` carries them, `wire` and its like name
 //! what is read of the answers, `lists` turns pages, `once` is how work is done once, and one file for
 //! each kind of object says what Lessor asks for. `port` joins them to the domain's ports.
 
@@ -18,9 +18,11 @@ mod invoices;
 mod lists;
 mod once;
 mod payment_methods;
+mod payments;
 mod port;
 mod refunds;
 mod retry;
+mod settings;
 mod subscriptions;
 mod transport;
 mod walks;
@@ -28,10 +30,10 @@ mod wire;
 mod wire_billing;
 mod wire_payments;
 
-pub use client::{API_VERSION, ApiSecret, DEFAULT_URL, Settings, SetupError, Timeouts};
 pub use events::{EventError, EventHead, EventReader, parse_event, parse_event_head};
 pub use port::HttpProcessor;
 pub use retry::{Pacing, RetryPolicy, SystemPacing};
+pub use settings::{API_VERSION, ApiSecret, DEFAULT_URL, Settings, SetupError, Timeouts};
 pub use transport::{Received, Sent, Transport, over_http};
 
 /// The header that carries the signature of a message.

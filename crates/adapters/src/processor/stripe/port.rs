@@ -15,12 +15,13 @@ use lessor_domain::ports::{
 };
 use lessor_domain::time::Timestamp;
 
-use super::client::{Client, Settings, SetupError};
+use super::client::Client;
 use super::retry::{Pacing, SystemPacing};
+use super::settings::{Settings, SetupError};
 use super::transport::{Transport, over_http};
 use super::{
-    catalog, customers, deposits, identity, invoices, payment_methods, refunds, subscriptions,
-    walks,
+    catalog, customers, deposits, identity, invoices, payment_methods, payments, refunds,
+    subscriptions, walks,
 };
 
 /// The payment processor and identity verifier, over HTTP.
@@ -189,7 +190,7 @@ impl PaymentProcessor for HttpProcessor {
         subscription_id: &str,
         method_id: &str,
     ) -> Result<Answer<Subscription>, Doubt> {
-        invoices::pay(&self.client, call, subscription_id, method_id).await
+        payments::pay(&self.client, call, subscription_id, method_id).await
     }
 
     async fn cancel_subscription(

@@ -10,7 +10,7 @@ use reqwest::header::{
 };
 use reqwest::{Method, Url, redirect};
 
-use super::client::{API_VERSION, Settings, SetupError, Timeouts, base};
+use super::settings::{API_VERSION, Settings, SetupError, Timeouts, base};
 
 /// The headers of an answer that somebody reads.
 pub(super) const SHOULD_RETRY: &str = "stripe-should-retry";

@@ -11,9 +11,6 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::wire_billing::{Invoice, Subscription};
-use super::wire_payments::{Charge, Dispute, PaymentIntent, Refund, SetupIntent};
-
 /// An enumeration that keeps what it does not know.
 macro_rules! open_enum {
     ($(#[$doc:meta])* $name:ident { $($variant:ident = $text:literal),* $(,)? }) => {
@@ -168,7 +165,7 @@ pub(super) trait Identified {
 
 macro_rules! identified {
     ($($object:ty),* $(,)?) => {
-        $(impl Identified for $object {
+        $(impl $crate::processor::stripe::wire::Identified for $object {
             fn id(&self) -> &str {
                 &self.id
             }
@@ -176,10 +173,8 @@ macro_rules! identified {
     };
 }
 
-identified! {
-    Charge, Dispute, Invoice, PaymentIntent, Price, Reference, Refund, SetupIntent, Subscription,
-    VerificationSession,
-}
+identified! { Price, Reference, VerificationSession }
+pub(super) use identified;
 
 impl<T: Identified> Expandable<T> {
     /// The id.

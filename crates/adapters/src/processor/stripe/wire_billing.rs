@@ -3,8 +3,10 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::wire::{Expandable, Metadata, Page, Price, Reference, SubscriptionStatus};
+use super::wire::{Expandable, Metadata, Page, Price, Reference, SubscriptionStatus, identified};
 use super::wire_payments::PaymentIntent;
+
+identified! { Invoice, Subscription }
 
 /// A subscription.
 #[derive(Debug, Clone, Deserialize)]

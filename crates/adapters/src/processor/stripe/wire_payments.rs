@@ -2,7 +2,9 @@
 
 use serde::Deserialize;
 
-use super::wire::{Expandable, IntentStatus, Metadata, Reference, RefundStatus};
+use super::wire::{Expandable, IntentStatus, Metadata, Reference, RefundStatus, identified};
+
+identified! { Charge, Dispute, PaymentIntent, Refund, SetupIntent }
 
 /// A payment method.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -8,8 +8,8 @@ use lessor_domain::text::Line;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::error::ApiError;
-use crate::fields::Text;
+use crate::http::error::ApiError;
+use crate::request::fields::Text;
 use crate::wire::{invalid, parse};
 
 /// A postal address.

@@ -9,8 +9,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::address::{AddressInput, CheckoutCustomer};
-use crate::error::ApiError;
-use crate::fields::{DecimalText, Int, IntText, List, Text, WebUrl};
+use crate::http::error::ApiError;
+use crate::request::fields::{DecimalText, Int, IntText, List, Text, WebUrl};
 use crate::wire::{findable, invalid, parse};
 
 /// A new checkout. The variant is named by exactly one of `productVariantId` and `sku`.

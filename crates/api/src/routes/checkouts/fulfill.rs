@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::record::{CarrierName, TrackingStatusName};
-use crate::error::ApiError;
-use crate::fields::{Table, Text};
+use crate::http::error::ApiError;
+use crate::request::fields::{Table, Text};
 use crate::wire::{DateTimeText, parse};
 
 /// The goods were shipped.

@@ -8,8 +8,8 @@ use lessor_domain::ports::{self, CheckoutFilter};
 use serde::Deserialize;
 
 use super::record::{LifecycleName, WaitlistReasonName};
-use crate::error::ApiError;
-use crate::fields::{Limit, List, Offset, Reference, Text};
+use crate::http::error::ApiError;
+use crate::request::fields::{Limit, List, Offset, Reference, Text};
 use crate::wire::{self, Paging, SortOrder, wire_enum};
 
 /// Which checkouts, in which order.

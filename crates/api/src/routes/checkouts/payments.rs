@@ -8,10 +8,10 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::{CheckoutRecord, render, render_now};
-use crate::fields::Text;
-use crate::page_links::PageLinks;
-use crate::settle::settle;
-use crate::transaction::{Phase, Runner};
+use crate::auth::links::PageLinks;
+use crate::idempotency::{Phase, Runner};
+use crate::request::fields::Text;
+use crate::state::settle::settle;
 
 /// What is to pay.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -14,12 +14,12 @@ use lessor_domain::services::pricing::TermPrice;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Id, Named, names};
-use crate::page_links::PageLinks;
-use crate::records::{
+use crate::auth::links::PageLinks;
+use crate::request::fields::{Id, Named, names};
+use crate::routes::product_variants::PricingEntry;
+use crate::wire::records::{
     AddressRecord, CheckoutId, CheckoutItemId, OrganizationPublicId, UserPublicId, VariantId,
 };
-use crate::routes::product_variants::PricingEntry;
 use crate::wire::{DateText, DateTimeText, MoneyText};
 
 names! {

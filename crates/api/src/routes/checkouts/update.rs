@@ -11,10 +11,10 @@ use utoipa::ToSchema;
 
 use super::record::LifecycleName;
 use super::{CheckoutRecord, render_now};
-use crate::error::ApiError;
-use crate::fields::Reference;
-use crate::settle::settle;
-use crate::transaction::Runner;
+use crate::http::error::ApiError;
+use crate::idempotency::Runner;
+use crate::request::fields::Reference;
+use crate::state::settle::settle;
 use crate::wire::reference;
 
 /// What is to change in a checkout: a member that is left out stays.

@@ -9,9 +9,9 @@ use lessor_domain::services::customers;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::record::{CustomerRecord, UpdateCustomerBody};
-use crate::body::Body;
-use crate::error::ApiError;
-use crate::transaction::Call;
+use crate::http::error::ApiError;
+use crate::idempotency::Call;
+use crate::request::body::Body;
 use crate::wire::PathId;
 
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {

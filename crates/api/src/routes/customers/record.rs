@@ -11,9 +11,9 @@ use lessor_domain::text::Line;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::error::ApiError;
-use crate::fields::{Id, Named, Patch, Text, names};
-use crate::records::UserPublicId;
+use crate::http::error::ApiError;
+use crate::request::fields::{Id, Named, Patch, Text, names};
+use crate::wire::records::UserPublicId;
 use crate::wire::{DateTimeText, patch};
 
 names! {

@@ -7,8 +7,8 @@ use lessor_domain::services::lease_terms as service;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::error::ApiError;
-use crate::fields::{DecimalText, Int, Text};
+use crate::http::error::ApiError;
+use crate::request::fields::{DecimalText, Int, Text};
 use crate::wire::{DecimalString, LeaseTermMethod, LeaseTermStatus, existing, invalid, parse_some};
 
 /// The length of a lease in months.

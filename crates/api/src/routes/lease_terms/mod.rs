@@ -11,11 +11,11 @@ use lessor_domain::services::lease_terms;
 use serde::Deserialize;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::body::Body;
-use crate::error::ApiError;
-use crate::fields::{Limit, Offset, Text};
-use crate::query::QueryParams;
-use crate::transaction::Call;
+use crate::http::error::ApiError;
+use crate::idempotency::Call;
+use crate::request::body::Body;
+use crate::request::fields::{Limit, Offset, Text};
+use crate::request::query::QueryParams;
 use crate::wire::{Paging, PathId, listed};
 
 pub use dto::{CreateLeaseTerm, LeaseTermRecord, UpdateLeaseTerm};

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::body::Body;
-use crate::error::ApiError;
-use crate::fields::{Limit, Offset, Text};
-use crate::query::QueryParams;
-use crate::transaction::Call;
+use crate::http::error::ApiError;
+use crate::idempotency::Call;
+use crate::request::body::Body;
+use crate::request::fields::{Limit, Offset, Text};
+use crate::request::query::QueryParams;
 use crate::wire::{DateTimeText, Paging, listed, parse, unknown_start};
 
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {

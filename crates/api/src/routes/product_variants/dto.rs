@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::prices::{PricingEntry, entries};
-use crate::error::ApiError;
-use crate::fields::{DecimalText, Int, List, Patch, Prose, RawObject, Text, WebUrl};
+use crate::http::error::ApiError;
+use crate::request::fields::{DecimalText, Int, List, Patch, Prose, RawObject, Text, WebUrl};
 use crate::wire::{
     BulkError, BulkItem, DateTimeText, DecimalString, MoneyText, ProductStatus, existing, invalid,
     parse, parse_some, patch,

@@ -11,10 +11,10 @@ use lessor_domain::services::variants;
 use lessor_domain::text::Sku;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::body::Body;
-use crate::error::ApiError;
-use crate::query::Segment;
-use crate::transaction::Call;
+use crate::http::error::ApiError;
+use crate::idempotency::Call;
+use crate::request::body::Body;
+use crate::request::query::Segment;
 use crate::wire::{BulkItem, PathId, bulk};
 
 pub use dto::{

@@ -16,12 +16,12 @@ use utoipa::ToSchema;
 
 use super::ProductVariantRecord;
 use super::VARIANT;
-use crate::body::Body;
-use crate::error::ApiError;
-use crate::fields::{List, Text};
-use crate::pricing_summaries::{Summary, SummaryKey};
-use crate::query::{QueryParams, Segment};
-use crate::transaction::Call;
+use crate::http::error::ApiError;
+use crate::idempotency::Call;
+use crate::request::body::Body;
+use crate::request::fields::{List, Text};
+use crate::request::query::{QueryParams, Segment};
+use crate::state::pricing_summaries::{Summary, SummaryKey};
 use crate::wire::{DecimalString, MoneyText, findable};
 
 /// The price of a variant for one term. All amounts are of `currency`.

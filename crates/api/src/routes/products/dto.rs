@@ -7,8 +7,10 @@ use lessor_domain::text::Name;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::error::ApiError;
-use crate::fields::{DecimalText, Int, List, Patch, Prose, RawObject, Reference, Text, WebUrl};
+use crate::http::error::ApiError;
+use crate::request::fields::{
+    DecimalText, Int, List, Patch, Prose, RawObject, Reference, Text, WebUrl,
+};
 use crate::wire::{
     BulkError, BulkItem, DateTimeText, DecimalString, MoneyText, ProductSource, ProductStatus,
     ProductType, ReviewStatus, organization, parse, parse_some, patch, reference,

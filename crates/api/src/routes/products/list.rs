@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::ProductRecord;
-use crate::error::ApiError;
-use crate::fields::{Limit, List, Offset, Reference, Text};
-use crate::query::QueryParams;
-use crate::transaction::Call;
+use crate::http::error::ApiError;
+use crate::idempotency::Call;
+use crate::request::fields::{Limit, List, Offset, Reference, Text};
+use crate::request::query::QueryParams;
 use crate::wire::{
     self, Paging, ProductStatus, ProductType, SortOrder, listed, parse, reference, unknown_start,
     wire_enum,

@@ -13,12 +13,12 @@ use lessor_domain::services::variants;
 use serde::Deserialize;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::body::Body;
-use crate::error::ApiError;
-use crate::fields::{Int, Text};
-use crate::query::QueryParams;
+use crate::http::error::ApiError;
+use crate::idempotency::Call;
+use crate::request::body::Body;
+use crate::request::fields::{Int, Text};
+use crate::request::query::QueryParams;
 use crate::routes::product_variants::ProductVariantRecord;
-use crate::transaction::Call;
 use crate::wire::{BulkItem, Paging, PathId, bulk, listed, unknown_start};
 
 pub use dto::{

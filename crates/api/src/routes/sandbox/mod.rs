@@ -16,13 +16,13 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::body::Body;
-use crate::error::ApiError;
-use crate::fields::{Prose, Text};
+use crate::http::error::ApiError;
+use crate::idempotency::{Call, Phase};
+use crate::request::body::Body;
+use crate::request::fields::{Prose, Text};
 use crate::routes::checkouts::record::{LifecycleName, TrackingStatusName};
 use crate::routes::checkouts::{CheckoutRecord, TrackingRecord, render_now};
-use crate::settle::settle;
-use crate::transaction::{Call, Phase};
+use crate::state::settle::settle;
 use crate::wire::{PathId, parse};
 
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {

@@ -11,12 +11,12 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::Received;
-use crate::body::RawBody;
-use crate::error::ApiError;
-use crate::settle::within_patience;
+use crate::http::error::ApiError;
+use crate::idempotency::Tries;
+use crate::request::body::RawBody;
+use crate::run::telemetry::MESSAGES_REFUSED;
 use crate::state::AppState;
-use crate::telemetry::MESSAGES_REFUSED;
-use crate::transaction::Tries;
+use crate::state::settle::within_patience;
 
 /// Who the messages are kept from.
 const SOURCE: &str = "processor";

@@ -17,13 +17,13 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::Received;
-use crate::body::RawBody;
-use crate::error::ApiError;
-use crate::fields::{Prose, Text};
+use crate::http::error::ApiError;
+use crate::idempotency::Tries;
+use crate::request::body::RawBody;
+use crate::request::fields::{Prose, Text};
 use crate::routes::checkouts::record::{CarrierName, TrackingStatusName};
-use crate::settle::settle;
 use crate::state::AppState;
-use crate::transaction::Tries;
+use crate::state::settle::settle;
 use crate::wire::{invalid, parse};
 
 /// Who the messages are kept from.

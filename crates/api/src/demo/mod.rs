@@ -1,0 +1,164 @@
+//! `lessor demo`: a whole lease, from the product to the first payment, over real HTTP.
+
+mod client;
+mod journey;
+mod story;
+
+use anyhow::{Context as _, ensure};
+use lessor_domain::access::{Mode, Permissions};
+use lessor_domain::ids::{CheckoutPubId, OrganizationPubId};
+use lessor_domain::organization::{Organization, ServiceArea};
+use lessor_domain::percentage::Percentage;
+use lessor_domain::ports::ProcessorCustomer;
+use lessor_domain::services::keys::{CreateKey, KeyUser, create_key};
+use lessor_domain::services::organizations::{CreateOrganization, create_organization};
+use serde::Serialize;
+
+use crate::auth::keys::SecretKey;
+use crate::run::compose::Engine;
+use client::Client;
+pub use story::{Call, Listener, Step};
+
+/// The organization of the demo, found again by its name.
+const ORGANIZATION: &str = "Lessor demo";
+/// How long its keys open.
+const KEY_DAYS: i64 = 30;
+
+/// What came of the demo.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// The organization's public id.
+    pub organization_id: String,
+    /// A key that may do everything, in sandbox mode.
+    pub sandbox_key: String,
+    /// The page of the first checkout.
+    pub checkout_url: String,
+    /// The leases.
+    pub leases: Vec<Lease>,
+    /// Every step, with the requests that it made.
+    pub steps: Vec<Step>,
+}
+
+/// One lease of the demo.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Lease {
+    /// The checkout.
+    pub checkout_id: String,
+    /// Its state at the end.
+    pub lifecycle: String,
+    /// How many subscriptions the processor has for it.
+    pub subscriptions: usize,
+}
+
+impl Report {
+    /// Whether every lease is active and billed by exactly one subscription.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        !self.leases.is_empty()
+            && self
+                .leases
+                .iter()
+                .all(|lease| lease.lifecycle == "leaseActive" && lease.subscriptions == 1)
+    }
+}
+
+/// Makes the whole journey against the service at `url`, whose ports these are.
+///
+/// # Errors
+/// A request was refused; a lease did not become active.
+pub async fn run(url: &str, engine: &Engine, listener: &dyn Listener) -> anyhow::Result<Report> {
+    let organization = organization(engine).await?;
+    let key = key(engine, organization.pub_id).await?;
+    let client = Client::new(url, key.reveal(), listener)?;
+    let run = engine.ids.next().simple().to_string();
+    let suffix = run.get(run.len().saturating_sub(8)..).unwrap_or(&run);
+    let told = journey::make(&client, organization.pub_id, suffix).await?;
+
+    let mut leases = Vec::new();
+    for id in told.checkouts {
+        let lifecycle = client.lifecycle(&id).await?;
+        let checkout: CheckoutPubId = id.parse().context("the checkout's id")?;
+        leases.push(Lease {
+            checkout_id: id,
+            lifecycle,
+            subscriptions: subscriptions(engine, checkout).await?,
+        });
+    }
+    let report = Report {
+        organization_id: organization.pub_id.to_string(),
+        sandbox_key: key.reveal().to_owned(),
+        checkout_url: told.checkout_url,
+        leases,
+        steps: client.into_steps(),
+    };
+    ensure!(
+        report.is_complete(),
+        "the leases are not as they should be: {}",
+        serde_json::to_string(&report.leases)?
+    );
+    Ok(report)
+}
+
+/// How many subscriptions the processor has for the checkout.
+async fn subscriptions(engine: &Engine, id: CheckoutPubId) -> anyhow::Result<usize> {
+    let mut view = engine.database.read().await?;
+    let checkout = view.checkouts().get(id).await?.context("the checkout")?;
+    let customer = view.customers().get(checkout.customer_id).await?;
+    let customer = customer.context("the checkout's customer")?;
+    drop(view);
+    let customer = ProcessorCustomer {
+        id: customer.id,
+        email: customer.email.to_string(),
+        name: None,
+        phone: None,
+        processor_id: customer.screening(checkout.mode).processor_id.clone(),
+    };
+    let processor = &engine.providers.of(checkout.mode).processor;
+    let found = processor.subscriptions_of(checkout.mode, &customer, id);
+    Ok(found.await?.len())
+}
+
+/// The demo's organization, made when there is none.
+async fn organization(engine: &Engine) -> anyhow::Result<Organization> {
+    let mut uow = engine.database.begin().await?;
+    let organizations = uow.organizations().list().await?;
+    let found = organizations
+        .into_iter()
+        .find(|organization| organization.name.as_str() == ORGANIZATION);
+    if let Some(organization) = found {
+        return Ok(organization);
+    }
+    let input = CreateOrganization {
+        name: ORGANIZATION.parse()?,
+        currency: "USD".parse()?,
+        discount: Percentage::ZERO,
+        service_area: ServiceArea::default(),
+        requires_product_review: false,
+        oftake_partner_id: None,
+    };
+    let now = engine.clock.now();
+    let organization = create_organization(uow.as_mut(), engine.ids.as_ref(), now, input).await?;
+    uow.commit().await?;
+    Ok(organization)
+}
+
+async fn key(engine: &Engine, organization: OrganizationPubId) -> anyhow::Result<SecretKey> {
+    let now = engine.clock.now();
+    let secret = SecretKey::mint(engine.entropy.as_ref(), Mode::Sandbox);
+    let input = CreateKey {
+        organization: lessor_domain::ids::IdRef::Public(organization),
+        user: KeyUser::Email("demo@lessor.invalid".parse()?),
+        mode: Mode::Sandbox,
+        permissions: Permissions::all(),
+        name: Some("demo".parse()?),
+        expires_at: now.checked_add_signed(chrono::TimeDelta::days(KEY_DAYS)),
+        hash: secret.hash(),
+        hint: secret.hint().to_owned(),
+    };
+    let mut uow = engine.database.begin().await?;
+    create_key(uow.as_mut(), engine.ids.as_ref(), now, input).await?;
+    uow.commit().await?;
+    Ok(secret)
+}

@@ -1,0 +1,275 @@
+//! The OpenAPI document.
+//!
+//! Handlers document what is their own: parameters, body, success. What holds for every operation is
+//! added here, so that no operation can lack it: the error answers, the security scheme, the
+//! `Request-Id` header.
+
+mod inline;
+mod nulls;
+
+pub(crate) use inline::marked_inline;
+
+use serde_json::{Map, Value, json};
+use utoipa::OpenApi;
+
+use crate::http::error::Code;
+
+/// The document before its operations.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Lessor",
+        description = "Leasing catalog and checkout: products and variants with exact pricing, lease checkouts \
+                       through their whole lifecycle, fulfilment and tracking, customers.\n\n\
+                       Every request under `/v1` carries `Authorization: Bearer <API_KEY>`. Bodies are JSON. \
+                       Amounts of money are read exactly, from a number or a decimal string, and answered as decimal \
+                       strings. Every answer carries a `Request-Id`. \
+                       [What each error code means](/docs/errors)."
+    ),
+    // In the order in which somebody who begins needs them.
+    tags(
+        (name = "Products", description = "What is leased, with its options."),
+        (name = "Product variants", description = "A combination of options, with a price, a stock, and what it costs for every lease term."),
+        (name = "Product categories", description = "Products by kind."),
+        (name = "Lease terms", description = "For how long, and at what rate."),
+        (name = "Checkouts", description = "A customer's way to a lease, its fulfilment and its return."),
+        (name = "Customers", description = "Who leases."),
+        (name = "Sandbox", description = "What customers, providers and carriers would do, played."),
+        (name = "Webhooks", description = "What the payment processor and carriers report."),
+        (name = "Checkout page", description = "Where the customer goes from step to step."),
+        (name = "Reference", description = "This document."),
+        (name = "Operations", description = "Whether the service is well.")
+    ),
+    components(schemas(ErrorBody, ErrorRecord, ErrorType))
+)]
+struct Base;
+
+/// The body of every error answer.
+#[derive(utoipa::ToSchema)]
+#[schema(as = Error)]
+#[expect(
+    dead_code,
+    reason = "only its schema is used; the body is written by ApiError"
+)]
+struct ErrorBody {
+    error: ErrorRecord,
+}
+
+/// What went wrong.
+#[derive(utoipa::ToSchema)]
+#[expect(
+    dead_code,
+    reason = "only its schema is used; the body is written by ApiError"
+)]
+struct ErrorRecord {
+    #[schema(rename = "type")]
+    kind: ErrorType,
+    /// Machine-readable code; `doc_url` explains it.
+    code: Option<String>,
+    /// What is wrong and what is allowed, for a person.
+    message: Option<String>,
+    /// The parameter at fault: its path in the body, or the query parameter.
+    param: Option<String>,
+    /// Where the code is explained.
+    doc_url: Option<String>,
+}
+
+/// Who is to correct it: the caller (4xx) or the service (5xx).
+#[derive(utoipa::ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[expect(
+    dead_code,
+    reason = "only its schema is used; the names are those of the interface"
+)]
+enum ErrorType {
+    ApiError,
+    InvalidRequestError,
+}
+
+/// The document that routes are added to.
+#[must_use]
+pub fn base() -> utoipa::openapi::OpenApi {
+    Base::openapi()
+}
+
+/// The error answers: component name, status, description.
+const ERRORS: [(&str, u16, &str); 13] = [
+    (
+        "BadRequest",
+        400,
+        "The request or one of its parameters is not accepted.",
+    ),
+    ("Unauthorized", 401, "No API key that is in force."),
+    (
+        "Forbidden",
+        403,
+        "The API key lacks the permission that the message names.",
+    ),
+    ("NotFound", 404, "It does not exist, or not for this key."),
+    ("RequestTimeout", 408, "The body did not arrive in time."),
+    (
+        "Conflict",
+        409,
+        "A request with this Idempotency-Key is being worked on.",
+    ),
+    ("PayloadTooLarge", 413, "The body is larger than 1 MiB."),
+    (
+        "UnsupportedMediaType",
+        415,
+        "The body is not sent as application/json.",
+    ),
+    (
+        "TooManyRequests",
+        429,
+        "Too many requests; see Retry-After.",
+    ),
+    ("InternalServerError", 500, "The service failed."),
+    (
+        "ProcessorError",
+        502,
+        "The payment processor did not complete the step.",
+    ),
+    (
+        "Unavailable",
+        503,
+        "The service cannot take the request now; see Retry-After.",
+    ),
+    (
+        "MethodNotAllowed",
+        405,
+        "The path takes other methods; see Allow.",
+    ),
+];
+
+/// Completes a document whose operations are all there.
+#[must_use]
+pub fn finish(document: &utoipa::openapi::OpenApi, public_url: &str) -> Value {
+    // Fails only for maps whose keys are no strings, and the document has none.
+    let document = serde_json::to_value(document).unwrap_or_else(|_| json!({}));
+    let mut document = inline::inline(document);
+    nulls::forbid_in_answers(&mut document);
+    let server = if public_url.is_empty() {
+        "/"
+    } else {
+        public_url
+    };
+    document["servers"] = json!([{ "url": server }]);
+    document["security"] = json!([{ "apiKey": [] }]);
+    let components = &mut document["components"];
+    components["securitySchemes"] = json!({
+        "apiKey": {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "An API key: `lsk_live_…` or `lsk_sandbox_…`."
+        }
+    });
+    components["headers"] = json!({
+        "RequestId": {
+            "description": "Names this request; give it to support.",
+            "schema": { "type": "string" }
+        },
+        "RetryAfter": {
+            "description": "Seconds to wait.",
+            "schema": { "type": "integer", "minimum": 1 }
+        },
+        "Allow": {
+            "description": "The methods that the path takes.",
+            "schema": { "type": "string" }
+        }
+    });
+    components["responses"] = Value::Object(ERRORS.iter().map(error_response).collect());
+    for (path, item) in document["paths"].as_object_mut().into_iter().flatten() {
+        for (method, operation) in item.as_object_mut().into_iter().flatten() {
+            finish_operation(path, method, operation);
+        }
+    }
+    document
+}
+
+fn error_response(&(name, status, description): &(&str, u16, &str)) -> (String, Value) {
+    let codes = Code::ALL
+        .into_iter()
+        .filter(|code| code.statuses().contains(&status))
+        .map(|code| format!("[`{0}`](/docs/errors#{0})", code.as_str()))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let mut headers = json!({ "Request-Id": { "$ref": "#/components/headers/RequestId" } });
+    match status {
+        405 => headers["Allow"] = json!({ "$ref": "#/components/headers/Allow" }),
+        429 | 503 => headers["Retry-After"] = json!({ "$ref": "#/components/headers/RetryAfter" }),
+        _ => {}
+    }
+    let response = json!({
+        "description": format!("{description} Codes: {codes}."),
+        "headers": headers,
+        "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } }
+    });
+    (name.to_owned(), response)
+}
+
+fn finish_operation(path: &str, method: &str, operation: &mut Value) {
+    let applies = |status: u16| applies(path, method, operation, status);
+    let errors: Vec<_> = ERRORS
+        .iter()
+        .filter(|&&(_, status, _)| applies(status))
+        .collect();
+    let Some(operation) = operation.as_object_mut() else {
+        return;
+    };
+    if !is_api(path) {
+        operation.insert("security".to_owned(), json!([]));
+    }
+    let responses = operation
+        .entry("responses")
+        .or_insert_with(|| Value::Object(Map::new()));
+    for response in responses
+        .as_object_mut()
+        .into_iter()
+        .flat_map(Map::values_mut)
+    {
+        if response.get("$ref").is_none() {
+            if response.get("description").is_none_or(|text| text == "") {
+                response["description"] = json!("Success.");
+            }
+            response["headers"]["Request-Id"] = json!({ "$ref": "#/components/headers/RequestId" });
+        }
+    }
+    for (name, status, _) in errors {
+        let status = status.to_string();
+        if responses.get(&status).is_none() {
+            responses[&status] = json!({ "$ref": format!("#/components/responses/{name}") });
+        }
+    }
+}
+
+fn is_api(path: &str) -> bool {
+    path == "/v1" || path.starts_with("/v1/")
+}
+
+/// Whether an operation can answer with this error.
+fn applies(path: &str, method: &str, operation: &Value, status: u16) -> bool {
+    let has_body = operation.get("requestBody").is_some();
+    let has_parameters = operation["parameters"]
+        .as_array()
+        .is_some_and(|list| !list.is_empty());
+    match status {
+        400 => is_api(path) || has_body || has_parameters,
+        // A message whose signature is not good.
+        401 => is_api(path) || path.starts_with("/webhooks/"),
+        503 => is_api(path) || path.starts_with("/webhooks/") || path.starts_with("/c/"),
+        403 | 429 => is_api(path),
+        404 => is_api(path) || path.contains('{'),
+        408 | 413 | 415 => has_body,
+        409 => is_api(path) && method == "post",
+        // Reads never ask the processor, and the catalog reaches it through the outbox.
+        502 => {
+            method != "get"
+                && (path.starts_with("/v1/checkouts") || path.starts_with("/v1/sandbox"))
+        }
+        500 => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! Listening, and stopping without losing what is under way.
+
+use std::future::Future;
+use std::io;
+use std::net::TcpListener;
+use std::time::Duration;
+
+use actix_web::body::BoxBody;
+use actix_web::dev::{Server, ServiceFactory, ServiceRequest, ServiceResponse};
+use actix_web::{App, Error, HttpServer};
+use tokio::time::{Instant, timeout_at};
+
+use crate::http::mutation::Mutations;
+
+/// How connections are treated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerSettings {
+    /// Worker threads; `None`: one for each processor.
+    pub workers: Option<usize>,
+    /// The most connections for each worker. More wait in the system's queue.
+    pub max_connections: usize,
+    /// How long a connection may be idle between requests.
+    pub keep_alive: Duration,
+    /// How long the head of a connection's first request may take to arrive; then the connection is
+    /// answered with 408 and closed.
+    pub head_timeout: Duration,
+    /// How long requests and mutations under way may take once the service is told to stop.
+    pub shutdown_timeout: Duration,
+}
+
+impl Default for ServerSettings {
+    fn default() -> Self {
+        Self {
+            workers: None,
+            max_connections: 10_000,
+            keep_alive: Duration::from_secs(75),
+            head_timeout: Duration::from_secs(10),
+            shutdown_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Serves until `stop` resolves, then takes no new connections, answers the requests under way,
+/// waits for the mutations and returns, all within [`ServerSettings::shutdown_timeout`].
+///
+/// # Errors
+/// The listener cannot be used, or a worker cannot be started.
+pub async fn serve<T, F>(
+    listener: TcpListener,
+    settings: ServerSettings,
+    mutations: Mutations,
+    stop: impl Future<Output = ()>,
+    app: F,
+) -> io::Result<()>
+where
+    F: Fn() -> App<T> + Send + Clone + 'static,
+    T: ServiceFactory<
+            ServiceRequest,
+            Config = (),
+            Response = ServiceResponse<BoxBody>,
+            Error = Error,
+            InitError = (),
+        > + 'static,
+{
+    let server = start(listener, settings, app)?;
+    let handle = server.handle();
+    let mut serving = tokio::spawn(server);
+
+    tokio::select! {
+        ended = &mut serving => return ended.map_err(io::Error::other)?,
+        () = stop => {}
+    }
+    tracing::info!(mutations = mutations.under_way(), "stopping");
+    let deadline = Instant::now() + settings.shutdown_timeout;
+    if timeout_at(deadline, handle.stop(true)).await.is_err() {
+        tracing::warn!("requests were cut off at the shutdown deadline");
+        handle.stop(false).await;
+    }
+    if timeout_at(deadline, mutations.finish()).await.is_err() {
+        tracing::warn!(
+            left = mutations.under_way(),
+            "mutations were cut off at the shutdown deadline"
+        );
+    }
+    Ok(())
+}
+
+/// Begins to serve. Apart from `serve`, because the builder cannot be held across an await.
+fn start<T, F>(listener: TcpListener, settings: ServerSettings, app: F) -> io::Result<Server>
+where
+    F: Fn() -> App<T> + Send + Clone + 'static,
+    T: ServiceFactory<
+            ServiceRequest,
+            Config = (),
+            Response = ServiceResponse<BoxBody>,
+            Error = Error,
+            InitError = (),
+        > + 'static,
+{
+    // Whole seconds are what actix takes. Its own limit is only the second line: the deadline
+    // below is exact.
+    let seconds = settings.shutdown_timeout.as_secs().saturating_add(1);
+    // The disconnect timeout also is how long a closing connection is read on, so that an answer
+    // which comes before the end of the request is not overtaken by a reset.
+    let mut server = HttpServer::new(app)
+        .disable_signals()
+        .shutdown_timeout(seconds)
+        .max_connections(settings.max_connections)
+        .keep_alive(settings.keep_alive)
+        .client_request_timeout(settings.head_timeout)
+        .client_disconnect_timeout(Duration::from_secs(1));
+    if let Some(workers) = settings.workers {
+        server = server.workers(workers);
+    }
+    Ok(server.listen(listener)?.run())
+}
+
+/// Resolves at SIGTERM or SIGINT.
+///
+/// # Errors
+/// The signals cannot be listened to.
+pub fn stop_signal() -> io::Result<impl Future<Output = ()> + Send> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        Ok(async move {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        })
+    }
+    #[cfg(not(unix))]
+    {
+        Ok(async {
+            // Without the handler the process ends at Ctrl-C by itself.
+            if tokio::signal::ctrl_c().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        })
+    }
+}

@@ -1,0 +1,264 @@
+//! A request that passed the door.
+
+use std::convert::Infallible;
+use std::future::{Future, Ready, ready};
+use std::sync::Arc;
+
+use actix_web::http::{Method, StatusCode};
+use actix_web::{FromRequest, HttpMessage as _, HttpRequest, HttpResponse, dev};
+use futures_util::future::BoxFuture;
+use lessor_domain::access::{Access, Permission};
+use lessor_domain::cause::chain;
+use lessor_domain::ports::{IdempotencyKey, StoreError, UnitOfWork};
+use lessor_domain::services::{Context, Error};
+use serde::Serialize;
+
+use super::once::{Answer, Once, Outcome, Phase, key_of, request_hash};
+use super::runner::{Runner, Work};
+use crate::http::error::ApiError;
+use crate::middleware::Caller;
+use crate::state::AppState;
+
+/// A request of somebody who may use the service, and the way to the stores. An extractor.
+#[derive(Clone, Debug)]
+pub struct Call {
+    runner: Runner,
+    method: Method,
+    path: String,
+    /// Path and query.
+    uri: String,
+    idempotency_key: Option<String>,
+}
+
+impl Call {
+    /// Who asks.
+    #[must_use]
+    pub fn access(&self) -> &Access {
+        &self.runner.access
+    }
+
+    /// The application's state.
+    #[must_use]
+    pub const fn state(&self) -> &AppState {
+        &self.runner.state
+    }
+
+    /// The path of the request, as it was sent.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The query string of the request, as it was sent.
+    #[must_use]
+    pub fn query(&self) -> &str {
+        self.uri.split_once('?').map_or("", |(_, query)| query)
+    }
+
+    /// Whether the answer of the request is kept.
+    #[must_use]
+    pub const fn has_idempotency_key(&self) -> bool {
+        self.idempotency_key.is_some()
+    }
+
+    /// The context of a use case, now.
+    #[must_use]
+    pub fn context(&self) -> Context<'_> {
+        self.runner.context(self.state().ports.clock.now())
+    }
+
+    /// Refuses a caller without the permission before anything is looked up, where a request is about
+    /// nothing in particular.
+    ///
+    /// # Errors
+    /// 403.
+    pub fn require(&self, permission: Permission) -> Result<(), ApiError> {
+        self.access()
+            .require(permission)
+            .map_err(|missing| ApiError::forbidden(missing.0))
+    }
+
+    /// A view for reading.
+    ///
+    /// # Errors
+    /// The stores cannot be reached.
+    pub async fn read(&self) -> Result<Box<dyn UnitOfWork>, ApiError> {
+        Ok(self.state().reads.read().await?)
+    }
+
+    /// Runs work that changes something and has its own order of transactions, to its end.
+    ///
+    /// # Errors
+    /// The work's own.
+    pub async fn run<T, F>(&self, work: impl FnOnce(Runner) -> F) -> Result<T, ApiError>
+    where
+        F: Future<Output = Result<T, ApiError>> + Send + 'static,
+        T: Send + 'static,
+    {
+        let mutations = &self.state().mutations;
+        mutations.run(work(self.runner.clone())).await
+    }
+
+    /// Does work that changes something, in one transaction, and answers what it gives.
+    ///
+    /// # Errors
+    /// The work's own.
+    pub async fn mutate<I, R, W>(&self, input: I, work: W) -> Result<HttpResponse, ApiError>
+    where
+        I: Clone + Send + Sync + 'static,
+        R: Serialize + Send + 'static,
+        W: for<'a> Fn(&'a mut dyn UnitOfWork, Context<'a>, I) -> Work<'a, R>
+            + Send
+            + Sync
+            + 'static,
+    {
+        let record = self
+            .run(|runner| async move { Ok(runner.once(&input, work).await?) })
+            .await?;
+        Ok(HttpResponse::Ok().json(record))
+    }
+
+    /// Like [`Call::mutate`], and a request with an `Idempotency-Key` is carried out once. `body` is
+    /// the body as it was sent; the permission is what it takes to see a kept answer.
+    ///
+    /// # Errors
+    /// The work's own; 400 and 409 about the key.
+    pub async fn post<I, R, W>(
+        &self,
+        permission: Permission,
+        body: &[u8],
+        input: I,
+        work: W,
+    ) -> Result<HttpResponse, ApiError>
+    where
+        I: Clone + Send + Sync + 'static,
+        R: Serialize + Send + 'static,
+        W: for<'a> Fn(&'a mut dyn UnitOfWork, Context<'a>, I) -> Work<'a, R>
+            + Send
+            + Sync
+            + 'static,
+    {
+        let once = self.once(permission, body);
+        let answered = self.run(|runner| async move {
+            let phase: fn(R) -> Phase<R, Infallible> = Phase::Done;
+            match runner.answer(once.as_ref(), &input, &work, phase).await? {
+                Outcome::Answered(answer) => Ok(answer),
+                Outcome::Interim(_, never) => match never {},
+                Outcome::Refused(error) => Err(error),
+            }
+        });
+        respond(answered.await?)
+    }
+
+    /// Like [`Call::post`], for an answer that gets better after the commit. Where the work gives
+    /// [`Phase::Interim`], `finish` is run after the commit, outside of any transaction; what it
+    /// gives is the answer, and the interim one is when it gives nothing. A repetition that comes in
+    /// between is told to wait, and gets the interim answer should this process have died; after
+    /// [`Phase::Begun`], which has none, it is carried out anew. A rule that `finish` meets is the
+    /// answer too; where it fails nothing is kept.
+    ///
+    /// # Errors
+    /// The work's own and those of `finish`; 400 and 409 about the key.
+    pub async fn post_in_two_phases<I, R, T, W, F>(
+        &self,
+        permission: Permission,
+        body: &[u8],
+        input: I,
+        work: W,
+        finish: F,
+    ) -> Result<HttpResponse, ApiError>
+    where
+        I: Clone + Send + Sync + 'static,
+        R: Serialize + Send + Sync + 'static,
+        T: Send + 'static,
+        W: for<'a> Fn(&'a mut dyn UnitOfWork, Context<'a>, I) -> Work<'a, Phase<R, T>>
+            + Send
+            + Sync
+            + 'static,
+        F: FnOnce(Runner, T) -> BoxFuture<'static, Result<Option<R>, Error>> + Send + 'static,
+    {
+        let once = self.once(permission, body);
+        let answered = self.run(|runner| async move {
+            let phase: fn(Phase<R, T>) -> Phase<R, T> = std::convert::identity;
+            let (interim, rest) = match runner.answer(once.as_ref(), &input, &work, phase).await? {
+                Outcome::Answered(answer) => return Ok(answer),
+                Outcome::Interim(answer, rest) => (answer, rest),
+                Outcome::Refused(error) => return Err(error),
+            };
+            let finished = finish(runner.clone(), rest).await;
+            let finished = match finished {
+                Ok(Some(record)) => Answer::ok(&record),
+                Ok(None) => interim.ok_or_else(|| {
+                    StoreError::internal("the second phase gave no answer").into()
+                }),
+                Err(error) => Err(error),
+            };
+            let kept = match (&finished, &once) {
+                (_, None) => Ok(()),
+                (Ok(answer), Some(once)) => runner.keep_final(once, answer).await,
+                (Err(Error::Rule { message }), Some(once)) => {
+                    runner.keep_final(once, &runner.refusal(message)).await
+                }
+                (Err(_), Some(once)) => runner.forget(once).await,
+            };
+            if let Err(error) = kept {
+                tracing::warn!(error = %chain(&error), "the answer is not kept for a repetition of the request");
+            }
+            Ok(finished?)
+        });
+        respond(answered.await?)
+    }
+
+    fn once(&self, permission: Permission, body: &[u8]) -> Option<Once> {
+        let access = self.access();
+        self.idempotency_key.as_ref().map(|key| Once {
+            key: IdempotencyKey {
+                organization_id: access.organization_id,
+                mode: access.mode,
+                path: format!("{} {}", self.method, self.path),
+                key: key.clone(),
+            },
+            request_hash: request_hash(&self.method, &self.uri, body),
+            permission,
+        })
+    }
+}
+
+fn respond(answer: Answer) -> Result<HttpResponse, ApiError> {
+    let status = StatusCode::from_u16(answer.status).map_err(ApiError::internal)?;
+    let mut response = HttpResponse::build(status);
+    response.content_type("application/json");
+    if answer.replayed {
+        response.insert_header(("Idempotent-Replayed", "true"));
+    }
+    Ok(response.body(answer.body))
+}
+
+impl FromRequest for Call {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
+        ready(call_of(request))
+    }
+}
+
+fn call_of(request: &HttpRequest) -> Result<Call, ApiError> {
+    let state = AppState::of(request)?.clone();
+    // Without the layer that checks keys nobody passes.
+    let caller = request.extensions().get::<Caller>().cloned();
+    let Caller(access) = caller.ok_or_else(ApiError::unauthorized)?;
+    let uri = request.uri();
+    Ok(Call {
+        runner: Runner {
+            state,
+            access: Arc::clone(&access),
+        },
+        method: request.method().clone(),
+        path: uri.path().to_owned(),
+        uri: uri
+            .path_and_query()
+            .map_or_else(String::new, ToString::to_string),
+        idempotency_key: key_of(request)?,
+    })
+}

@@ -1,0 +1,293 @@
+//! Requests that may be repeated: carried out once, answered the same each time.
+//!
+//! The answer is kept in the transaction of the work, under the organization, the mode, the method
+//! and path and the caller's key, with the SHA-256 of the request. Kept are answers of executed
+//! work: successes, and refusals by a rule (400 `invalid_request`), which would be others a moment
+//! later. A request that could not be understood, or was not allowed, or failed, left nothing that
+//! a repetition could do twice.
+//!
+//! While a request is worked on its key is locked, and a second one is told so (409).
+
+use std::time::Duration;
+
+use actix_web::HttpRequest;
+use actix_web::http::Method;
+use chrono::TimeDelta;
+use lessor_domain::access::Permission;
+use lessor_domain::cause::tried;
+use lessor_domain::ports::{IdempotencyKey, StoreError, StoredAnswer, UnitOfWork};
+use lessor_domain::services::{Context, Error};
+use lessor_domain::time::Timestamp;
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use super::runner::{Runner, Tries, Work};
+use crate::http::error::ApiError;
+
+/// The longest key, in characters.
+pub const MAX_KEY_LENGTH: usize = 255;
+/// How long an answer is kept.
+const KEPT_FOR: TimeDelta = TimeDelta::hours(24);
+/// How long the second phase of a request may be under way before its process is taken for dead.
+const SECOND_PHASE: TimeDelta = TimeDelta::seconds(10);
+
+/// How often it is looked whether the transaction that a rule refused has ended, and how long after
+/// each other.
+const LOOKS: u32 = 20;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+
+const HEADER: &str = "Idempotency-Key";
+
+/// An answer as it goes over the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) body: Vec<u8>,
+    pub(super) replayed: bool,
+}
+
+impl Answer {
+    /// Keeps the place of an answer that there is none of yet.
+    const NONE: Self = Self {
+        status: 200,
+        body: Vec::new(),
+        replayed: false,
+    };
+
+    pub(super) fn ok(record: &impl Serialize) -> Result<Self, Error> {
+        let body = serde_json::to_vec(record)
+            .map_err(|error| StoreError::internal(tried("an answer is not JSON", error)))?;
+        Ok(Self {
+            status: 200,
+            body,
+            replayed: false,
+        })
+    }
+}
+
+/// The `Idempotency-Key` of a POST.
+pub(super) fn key_of(request: &HttpRequest) -> Result<Option<String>, ApiError> {
+    if *request.method() != Method::POST {
+        return Ok(None);
+    }
+    let mut given = request.headers().get_all(HEADER);
+    let Some(value) = given.next() else {
+        return Ok(None);
+    };
+    let refused = |what: &str| Err(ApiError::invalid(HEADER, format!("{HEADER}: {what}")));
+    if given.next().is_some() {
+        return refused("must not be given more than once");
+    }
+    match value.to_str() {
+        Ok("") => refused("must not be empty"),
+        Ok(key) if key.len() > MAX_KEY_LENGTH => {
+            refused(&format!("must be at most {MAX_KEY_LENGTH} characters long"))
+        }
+        Ok(key) => Ok(Some(key.to_owned())),
+        Err(_) => refused("must be printable ASCII"),
+    }
+}
+
+/// The SHA-256 of what makes a request the same as another.
+pub(super) fn request_hash(method: &Method, uri: &str, body: &[u8]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for part in [method.as_str().as_bytes(), uri.as_bytes(), body] {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    hash.finalize().into()
+}
+
+/// What the first phase of a request in two phases comes to.
+#[derive(Debug)]
+pub enum Phase<R, T> {
+    /// The answer; there is nothing left to do.
+    Done(R),
+    /// The work is done. The answer as it is should nothing better come of the second phase, and what
+    /// that works on.
+    Interim(R, T),
+    /// Nothing is done yet. What the second phase works on, which does everything in a way that can be
+    /// begun anew: a repetition does should this process have died.
+    Begun(T),
+}
+
+/// A request that is carried out once.
+#[derive(Clone, Debug)]
+pub(super) struct Once {
+    pub(super) key: IdempotencyKey,
+    pub(super) request_hash: [u8; 32],
+    /// What it takes to see the answer again.
+    pub(super) permission: Permission,
+}
+
+/// What became of a request.
+pub(super) enum Outcome<T> {
+    /// This answer.
+    Answered(Answer),
+    /// This answer, if there is one, unless the second phase finds a better one.
+    Interim(Option<Answer>, T),
+    /// It is not carried out.
+    Refused(ApiError),
+}
+
+impl Once {
+    fn stored(&self, answer: &Answer, is_final: bool, now: Timestamp) -> StoredAnswer {
+        StoredAnswer {
+            request_hash: self.request_hash,
+            status: answer.status,
+            body: answer.body.clone(),
+            is_final,
+            created_at: now,
+        }
+    }
+
+    /// What to say to a request whose key has an answer; nothing when it is to be carried out anew.
+    fn replay<T>(&self, stored: StoredAnswer, by: &Context<'_>) -> Option<Outcome<T>> {
+        if stored.request_hash != self.request_hash {
+            return Some(Outcome::Refused(ApiError::invalid_request(format!(
+                "another request was made with this {HEADER}"
+            ))));
+        }
+        if let Err(missing) = by.access.require(self.permission) {
+            return Some(Outcome::Refused(Error::from(missing).into()));
+        }
+        if !stored.is_final && by.now - stored.created_at < SECOND_PHASE {
+            return Some(Outcome::Refused(ApiError::idempotency_in_progress()));
+        }
+        if !stored.is_final && stored.body.is_empty() {
+            return None;
+        }
+        Some(Outcome::Answered(Answer {
+            status: stored.status,
+            body: stored.body,
+            replayed: true,
+        }))
+    }
+}
+
+impl Runner {
+    /// Does the work in a transaction, and keeps the answer with it when `once` says how.
+    pub(super) async fn answer<I, P, R, T, W>(
+        &self,
+        once: Option<&Once>,
+        input: &I,
+        work: &W,
+        phase: fn(P) -> Phase<R, T>,
+    ) -> Result<Outcome<T>, Error>
+    where
+        I: Clone + Send + Sync,
+        P: Send,
+        R: Serialize + Send,
+        T: Send,
+        W: for<'a> Fn(&'a mut dyn UnitOfWork, Context<'a>, I) -> Work<'a, P> + Send + Sync,
+    {
+        let mut tries = Tries::default();
+        loop {
+            let attempt = self.answer_once(once, input.clone(), work, phase).await;
+            return match (attempt, once) {
+                (Err(error), _) if tries.again(&error) => continue,
+                (Err(Error::Rule { message }), Some(once)) => {
+                    self.keep_refusal(once, &message).await
+                }
+                (result, _) => result,
+            };
+        }
+    }
+
+    async fn answer_once<I, P, R, T, W>(
+        &self,
+        once: Option<&Once>,
+        input: I,
+        work: &W,
+        phase: fn(P) -> Phase<R, T>,
+    ) -> Result<Outcome<T>, Error>
+    where
+        I: Clone + Send + Sync,
+        P: Send,
+        R: Serialize + Send,
+        T: Send,
+        W: for<'a> Fn(&'a mut dyn UnitOfWork, Context<'a>, I) -> Work<'a, P> + Send + Sync,
+    {
+        let now = self.state.ports.clock.now();
+        let context = self.context(now);
+        let mut uow = self.state.ports.database.begin().await?;
+        if let Some(once) = once {
+            if !uow.idempotency().try_lock(&once.key).await? {
+                return Ok(Outcome::Refused(ApiError::idempotency_in_progress()));
+            }
+            let kept = uow.idempotency().find(&once.key, now - KEPT_FOR).await?;
+            if let Some(outcome) = kept.and_then(|stored| once.replay(stored, &context)) {
+                return Ok(outcome);
+            }
+        }
+        let done = work(&mut *uow, context, input).await?;
+        let outcome = match phase(done) {
+            Phase::Done(record) => Outcome::Answered(Answer::ok(&record)?),
+            Phase::Interim(record, rest) => Outcome::Interim(Some(Answer::ok(&record)?), rest),
+            Phase::Begun(rest) => Outcome::Interim(None, rest),
+        };
+        if let Some(once) = once {
+            let stored = match &outcome {
+                Outcome::Answered(answer) => once.stored(answer, true, now),
+                Outcome::Interim(Some(answer), _) => once.stored(answer, false, now),
+                Outcome::Interim(None, _) | Outcome::Refused(_) => {
+                    once.stored(&Answer::NONE, false, now)
+                }
+            };
+            uow.idempotency().put(&once.key, &stored).await?;
+        }
+        uow.commit().await?;
+        Ok(outcome)
+    }
+
+    /// Keeps that a rule refused the request. What was done of it is gone with its transaction.
+    async fn keep_refusal<T>(&self, once: &Once, message: &str) -> Result<Outcome<T>, Error> {
+        let answer = self.refusal(message);
+        let now = self.state.ports.clock.now();
+        for _ in 0..LOOKS {
+            let mut uow = self.state.ports.database.begin().await?;
+            let store = uow.idempotency();
+            let is_locked = store.try_lock(&once.key).await?;
+            // The key was free for a moment: who took it in between says what is kept.
+            if is_locked && store.find(&once.key, now - KEPT_FOR).await?.is_none() {
+                let stored = once.stored(&answer, true, now);
+                store.put(&once.key, &stored).await?;
+            }
+            uow.commit().await?;
+            if is_locked {
+                break;
+            }
+            // Most likely by the refused transaction itself, which ends when its connection is closed.
+            tokio::time::sleep(BETWEEN_LOOKS).await;
+        }
+        Ok(Outcome::Answered(answer))
+    }
+
+    /// The answer to a request that a rule forbids.
+    pub(super) fn refusal(&self, message: &str) -> Answer {
+        let error = ApiError::invalid_request(message);
+        let public_url = &self.state.settings.public_url;
+        Answer {
+            status: error.status().as_u16(),
+            body: error.body(public_url.as_str(), None),
+            replayed: false,
+        }
+    }
+
+    /// Keeps nothing of a request whose second phase failed: a repetition is a new try.
+    pub(super) async fn forget(&self, once: &Once) -> Result<(), Error> {
+        let mut uow = self.state.ports.database.begin().await?;
+        // An answer from before all times is older than any that is looked for.
+        let stored = once.stored(&Answer::NONE, true, Timestamp::UNIX_EPOCH);
+        uow.idempotency().put(&once.key, &stored).await?;
+        Ok(uow.commit().await?)
+    }
+
+    /// Keeps the answer that the second phase found.
+    pub(super) async fn keep_final(&self, once: &Once, answer: &Answer) -> Result<(), Error> {
+        let stored = once.stored(answer, true, self.state.ports.clock.now());
+        let mut uow = self.state.ports.database.begin().await?;
+        uow.idempotency().put(&once.key, &stored).await?;
+        Ok(uow.commit().await?)
+    }
+}

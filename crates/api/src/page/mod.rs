@@ -1,0 +1,232 @@
+//! `/c/{token}`: the customer's page of a checkout, without scripts.
+//!
+//! The token stands for the customer: whoever has the address acts as they would. Each form is sent
+//! to a path under the page's own and answered with a redirect to the page, so that going back and
+//! reloading never repeat a step; repeated all the same it changes nothing.
+
+mod fields;
+mod forms;
+mod pieces;
+mod steps;
+mod view;
+mod visit;
+mod words;
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{self, HeaderName, HeaderValue};
+use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, get, post};
+use lessor_domain::checkout::{Checkout, Lifecycle};
+use lessor_domain::ports::UnitOfWork;
+use lessor_domain::services::Error;
+use utoipa_actix_web::service_config::ServiceConfig;
+
+use self::fields::Fields;
+use self::pieces::{Notice, Place};
+use self::steps::Step;
+use self::visit::Visit;
+use crate::auth::links::hash_of_token;
+use crate::http::error::ApiError;
+use crate::request::body::FormBody;
+use crate::state::AppState;
+
+/// Where the page's style is.
+const STYLE_PATH: &str = "/assets/checkout.css";
+const STYLE: &str = include_str!("style.css");
+
+/// Nothing may run, be loaded from elsewhere, be framed, or learn the address.
+const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+pub(crate) fn configure(config: &mut ServiceConfig<'_>) {
+    config
+        .service(checkout_page_style)
+        .service(show_checkout_page)
+        .service(take_checkout_step);
+}
+
+/// The style of the checkout page.
+#[utoipa::path(
+    tag = "Checkout page",
+    responses((status = 200, content_type = "text/css", body = String, description = "The style."))
+)]
+#[get("/assets/checkout.css")]
+async fn checkout_page_style() -> HttpResponse {
+    HttpResponse::Ok()
+        .content_type("text/css; charset=utf-8")
+        .insert_header((header::CACHE_CONTROL, "public, max-age=3600"))
+        .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .body(STYLE)
+}
+
+/// The checkout's page.
+///
+/// For the customer's browser: `checkoutUrl` leads here. The token is the secret.
+#[utoipa::path(
+    tag = "Checkout page",
+    params(("token" = String, Path, description = "The token of `checkoutUrl`.")),
+    responses((status = 200, content_type = "text/html", body = String, description = "The page."))
+)]
+#[get("/c/{token}")]
+async fn show_checkout_page(request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    let visitor = Visitor::of(&request)?;
+    let Some(mut visit) = visitor.look().await? else {
+        return Ok(visitor.nothing());
+    };
+    if visit.checkout.lifecycle() == Lifecycle::Created {
+        visitor.step(Step::Open, Fields::default()).await?;
+        visit = match visitor.look().await? {
+            Some(opened) => opened,
+            None => return Ok(visitor.nothing()),
+        };
+    }
+    Ok(visitor.page(StatusCode::OK, &visit, None, &Fields::default()))
+}
+
+/// A step of the customer.
+///
+/// For the forms of the checkout's page. Leads back to the page, or answers it with what is wrong.
+#[utoipa::path(
+    tag = "Checkout page",
+    params(
+        ("token" = String, Path, description = "The token of `checkoutUrl`."),
+        ("step" = String, Path, description = "The form.")
+    ),
+    request_body(content = String, content_type = "application/x-www-form-urlencoded"),
+    responses((status = 303, description = "The page is at `Location`."))
+)]
+#[post("/c/{token}/{step}")]
+async fn take_checkout_step(
+    request: HttpRequest,
+    form: FormBody,
+) -> Result<HttpResponse, ApiError> {
+    let visitor = Visitor::of(&request)?;
+    let Some(step) = request.match_info().get("step").and_then(Step::parse) else {
+        return Ok(visitor.nothing());
+    };
+    let entered = Fields::from(form);
+    let notice = match visitor.step(step, entered.clone()).await {
+        Ok(()) => return Ok(visitor.back_to_page()),
+        Err(Error::NotFound { .. }) => return Ok(visitor.nothing()),
+        Err(error) => notice_of(error)?,
+    };
+    let Some(visit) = visitor.look().await? else {
+        return Ok(visitor.nothing());
+    };
+    Ok(visitor.page(StatusCode::BAD_REQUEST, &visit, Some(&notice), &entered))
+}
+
+/// What the customer reads of a refusal. What is no refusal stays an error.
+fn notice_of(error: Error) -> Result<Notice, ApiError> {
+    match error {
+        Error::Missing { param } => Ok(Notice {
+            message: format!("Please fill in: {}.", steps::label(&param)),
+            field: Some(param),
+        }),
+        Error::Invalid { param, message } => Ok(Notice {
+            message: format!("{} {message}.", steps::label(&param)),
+            field: Some(param),
+        }),
+        Error::Rule { message } => Ok(Notice {
+            message: format!("That did not work: {message}."),
+            field: None,
+        }),
+        error => Err(error.into()),
+    }
+}
+
+/// Somebody who came with a token.
+struct Visitor {
+    state: AppState,
+    token: String,
+    prefix: String,
+}
+
+impl Visitor {
+    fn of(request: &HttpRequest) -> Result<Self, ApiError> {
+        let state = AppState::of(request)?.clone();
+        let prefix = url::Url::parse(state.settings.public_url.as_str())
+            .map(|url| url.path().trim_end_matches('/').to_owned())
+            .unwrap_or_default();
+        let token = request.match_info().get("token").unwrap_or_default();
+        Ok(Self {
+            state,
+            token: token.to_owned(),
+            prefix,
+        })
+    }
+
+    fn place(&self) -> Place<'_> {
+        Place {
+            prefix: &self.prefix,
+            token: &self.token,
+        }
+    }
+
+    async fn find(&self, work: &mut dyn UnitOfWork) -> Result<Option<Checkout>, Error> {
+        match hash_of_token(&self.token) {
+            Some(hash) => Ok(work.checkouts().find_by_page_token(&hash).await?),
+            None => Ok(None),
+        }
+    }
+
+    /// The checkout as it is now.
+    async fn look(&self) -> Result<Option<Visit>, ApiError> {
+        let mut work = self.state.reads.read().await?;
+        match self.find(&mut *work).await? {
+            Some(checkout) => Ok(Some(Visit::load(&mut *work, checkout).await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Does a step of the customer, and lets the providers do what follows from it for a moment.
+    async fn step(&self, step: Step, entered: Fields) -> Result<(), Error> {
+        let hash = hash_of_token(&self.token).ok_or(Error::not_found("page"))?;
+        let state = self.state.clone();
+        let taken = async move { Ok::<_, ApiError>(step.take(&state, hash, &entered).await) };
+        // A task that panicked has no error of the domain; it is logged where it panicked.
+        match self.state.mutations.run(taken).await {
+            Ok(result) => result,
+            Err(error) => Err(Error::Store(lessor_domain::ports::StoreError::internal(
+                error,
+            ))),
+        }
+    }
+
+    fn dressed(&self, status: StatusCode) -> HttpResponseBuilder {
+        let mut response = HttpResponse::build(status);
+        response
+            .insert_header((header::CONTENT_SECURITY_POLICY, POLICY))
+            .insert_header((header::REFERRER_POLICY, "no-referrer"))
+            .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+            .insert_header((
+                HeaderName::from_static("x-robots-tag"),
+                HeaderValue::from_static("noindex"),
+            ));
+        response
+    }
+
+    fn html(&self, status: StatusCode, html: String) -> HttpResponse {
+        self.dressed(status)
+            .content_type("text/html; charset=utf-8")
+            .body(html)
+    }
+
+    fn back_to_page(&self) -> HttpResponse {
+        self.dressed(StatusCode::SEE_OTHER)
+            .insert_header((header::LOCATION, self.place().path()))
+            .finish()
+    }
+
+    fn nothing(&self) -> HttpResponse {
+        self.html(StatusCode::NOT_FOUND, view::not_found(&self.prefix))
+    }
+
+    fn page(
+        &self,
+        status: StatusCode,
+        visit: &Visit,
+        notice: Option<&Notice>,
+        entered: &Fields,
+    ) -> HttpResponse {
+        self.html(status, view::checkout(visit, self.place(), notice, entered))
+    }
+}

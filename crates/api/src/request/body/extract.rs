@@ -1,0 +1,276 @@
+//! Reading a body off the wire.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use actix_web::http::Method;
+use actix_web::http::header::{self, HeaderMap};
+use actix_web::web::{Bytes, BytesMut};
+use actix_web::{FromRequest, HttpRequest, dev};
+use futures_util::StreamExt as _;
+use serde::de::DeserializeOwned;
+
+use super::json::Node;
+use super::{NullRule, from_node};
+use crate::http::error::ApiError;
+
+/// How much of a body is read, and for how long. App data; the default holds where there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BodyLimits {
+    /// The largest body in bytes.
+    pub max_bytes: usize,
+    /// How long a whole body may take to arrive.
+    pub timeout: Duration,
+}
+
+impl Default for BodyLimits {
+    /// 1 MiB in 10 seconds.
+    fn default() -> Self {
+        Self {
+            max_bytes: 1024 * 1024,
+            timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// A JSON body, read into `T`.
+#[derive(Debug)]
+pub struct Body<T> {
+    /// The request.
+    pub value: T,
+    /// The body as it was sent.
+    pub raw: Bytes,
+}
+
+impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
+    type Error = ApiError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, ApiError>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut dev::Payload) -> Self::Future {
+        let request = request.clone();
+        let payload = payload.take();
+        Box::pin(async move {
+            let raw = read(&request, payload, Media::Json).await?;
+            if raw.is_empty() {
+                return Err(ApiError::invalid_request(
+                    "a request body is required: a JSON object",
+                ));
+            }
+            let value = parse(&raw, request.method())?;
+            Ok(Self { value, raw })
+        })
+    }
+}
+
+/// A JSON body that may be left out, which is the same as `{}`.
+#[derive(Debug)]
+pub struct OptionalBody<T> {
+    /// The request.
+    pub value: T,
+    /// The body as it was sent; empty when there was none.
+    pub raw: Bytes,
+}
+
+impl<T: DeserializeOwned + 'static> FromRequest for OptionalBody<T> {
+    type Error = ApiError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, ApiError>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut dev::Payload) -> Self::Future {
+        let request = request.clone();
+        let payload = payload.take();
+        Box::pin(async move {
+            let raw = read(&request, payload, Media::Json).await?;
+            let text: &[u8] = if raw.is_empty() { b"{}" } else { &raw };
+            let value = parse(text, request.method())?;
+            Ok(Self { value, raw })
+        })
+    }
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8], method: &Method) -> Result<T, ApiError> {
+    let nulls = if matches!(*method, Method::PUT | Method::PATCH) {
+        NullRule::Update
+    } else {
+        NullRule::Create
+    };
+    let node = Node::parse(bytes).map_err(|error| ApiError::invalid_request(error.to_string()))?;
+    Ok(from_node(&node, nulls)?)
+}
+
+/// A body as it was sent, whatever it is declared as: for messages whose signature is over their
+/// bytes.
+#[derive(Clone, Debug)]
+pub struct RawBody(pub Bytes);
+
+impl FromRequest for RawBody {
+    type Error = ApiError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, ApiError>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut dev::Payload) -> Self::Future {
+        let request = request.clone();
+        let payload = payload.take();
+        Box::pin(async move { read(&request, payload, Media::Any).await.map(Self) })
+    }
+}
+
+impl RawBody {
+    /// Reads the body as JSON.
+    ///
+    /// # Errors
+    /// 400 naming what is wrong.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
+        parse(&self.0, &Method::POST)
+    }
+}
+
+/// The fields of a form that a browser sent, in their order.
+#[derive(Clone, Debug)]
+pub struct FormBody(pub Vec<(String, String)>);
+
+impl FromRequest for FormBody {
+    type Error = ApiError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, ApiError>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut dev::Payload) -> Self::Future {
+        let request = request.clone();
+        let payload = payload.take();
+        Box::pin(async move {
+            let raw = read(&request, payload, Media::Form).await?;
+            Ok(Self(
+                url::form_urlencoded::parse(&raw)
+                    .map(|(name, value)| (name.into_owned(), value.into_owned()))
+                    .collect(),
+            ))
+        })
+    }
+}
+
+/// What a body must be declared as.
+#[derive(Clone, Copy)]
+enum Media {
+    Json,
+    Form,
+    Any,
+}
+
+/// The whole body. Empty without a content type is no body at all; anything else must be declared
+/// as what is wanted.
+async fn read(
+    request: &HttpRequest,
+    mut payload: dev::Payload,
+    wanted: Media,
+) -> Result<Bytes, ApiError> {
+    let limits = request
+        .app_data::<BodyLimits>()
+        .copied()
+        .unwrap_or_default();
+    let headers = request.headers();
+    let declared = match wanted {
+        Media::Json => declares(headers, is_json)?,
+        Media::Form => declares(headers, is_form)?,
+        Media::Any => true,
+    };
+    if content_length(headers).is_some_and(|length| length > limits.max_bytes as u64) {
+        return Err(ApiError::payload_too_large(limits.max_bytes));
+    }
+    let whole = async {
+        let mut body = BytesMut::new();
+        while let Some(chunk) = payload.next().await {
+            let chunk =
+                chunk.map_err(|_| ApiError::invalid_request("the request body broke off"))?;
+            if !declared && !chunk.is_empty() {
+                return Err(ApiError::unsupported_media_type());
+            }
+            if body.len() + chunk.len() > limits.max_bytes {
+                return Ok(None);
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Some(body.freeze()))
+    };
+    match tokio::time::timeout(limits.timeout, whole).await {
+        Ok(Ok(Some(body))) => Ok(body),
+        Ok(Ok(None)) => Err(ApiError::payload_too_large(limits.max_bytes)),
+        Ok(Err(error)) => Err(error),
+        Err(_) => Err(ApiError::request_timeout()),
+    }
+}
+
+fn content_length(headers: &HeaderMap) -> Option<u64> {
+    headers
+        .get(header::CONTENT_LENGTH)?
+        .to_str()
+        .ok()?
+        .parse()
+        .ok()
+}
+
+/// Whether the body is declared as what is wanted, uncompressed. `false`: nothing is declared.
+fn declares(headers: &HeaderMap, is_wanted: fn(&str) -> bool) -> Result<bool, ApiError> {
+    let encoded = headers
+        .get_all(header::CONTENT_ENCODING)
+        .any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"));
+    if encoded {
+        return Err(ApiError::unsupported_media_type());
+    }
+    let mut types = headers.get_all(header::CONTENT_TYPE);
+    match (types.next(), types.next()) {
+        (None, _) => Ok(false),
+        (Some(value), None) if value.to_str().is_ok_and(is_wanted) => Ok(true),
+        _ => Err(ApiError::unsupported_media_type()),
+    }
+}
+
+fn is_json(content_type: &str) -> bool {
+    is_utf_8(content_type, "application/json")
+}
+
+fn is_form(content_type: &str) -> bool {
+    is_utf_8(content_type, "application/x-www-form-urlencoded")
+}
+
+/// Whether a content type is this one, in UTF-8.
+fn is_utf_8(content_type: &str, wanted: &str) -> bool {
+    let mut parts = content_type.split(';').map(str::trim);
+    parts
+        .next()
+        .is_some_and(|essence| essence.eq_ignore_ascii_case(wanted))
+        && parts
+            .filter(|parameter| !parameter.is_empty())
+            .all(|parameter| {
+                parameter.split_once('=').is_some_and(|(name, value)| {
+                    name.eq_ignore_ascii_case("charset")
+                        && value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+                })
+            })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_json;
+
+    #[test]
+    fn only_json_in_utf_8_is_json() {
+        for good in [
+            "application/json",
+            "Application/JSON",
+            "application/json; charset=utf-8",
+            "application/json;charset=\"UTF-8\"",
+            "application/json;",
+        ] {
+            assert!(is_json(good), "{good}");
+        }
+        for bad in [
+            "",
+            "text/plain",
+            "application/jsonp",
+            "application/json, text/plain",
+            "application/json; charset=latin1",
+            "application/json; boundary=x",
+            "application/merge-patch+json",
+        ] {
+            assert!(!is_json(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The app: the routes, and what surrounds them.
+
+use std::fmt;
+
+use actix_web::body::BoxBody;
+use actix_web::dev::{ServiceFactory, ServiceRequest, ServiceResponse};
+use actix_web::middleware::from_fn;
+use actix_web::{App, Error, web};
+use serde_json::Value;
+use utoipa_actix_web::AppExt as _;
+use utoipa_actix_web::service_config::ServiceConfig;
+
+use crate::http::mutation::Mutations;
+use crate::http::openapi;
+use crate::http::public_url::PublicUrl;
+use crate::middleware::{RouteTable, context, fallback};
+use crate::request::body::BodyLimits;
+use crate::routes::docs::{self, Document};
+use crate::routes::health::{self, Readiness};
+use crate::run::telemetry::Metrics;
+
+/// What every app needs, whatever its routes.
+#[derive(Clone)]
+pub struct AppParts {
+    /// Where clients reach the service.
+    pub public_url: PublicUrl,
+    /// How much of a body is read, and for how long.
+    pub body_limits: BodyLimits,
+    /// Where work that changes anything runs.
+    pub mutations: Mutations,
+    /// What `/readyz` asks.
+    pub readiness: Readiness,
+    /// What `/metrics` shows; without it there is no such path.
+    pub metrics: Option<Metrics>,
+}
+
+impl fmt::Debug for AppParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AppParts")
+            .field("public_url", &self.public_url)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The routes, with those that every app has, and what is said of them. A macro, because the
+/// wrapping of an app wants its service's own type, which a function could not name.
+macro_rules! routed {
+    ($routes:expr) => {
+        App::new()
+            .into_utoipa_app()
+            .openapi(openapi::base())
+            .configure($routes)
+            .service(health::healthz)
+            .service(health::readyz)
+            .service(health::metrics)
+            .service(docs::openapi)
+            .service(docs::reference)
+            .service(docs::errors)
+            .service(docs::asset)
+            .split_for_parts()
+    };
+}
+
+/// Builds the app around `routes`, with the health checks, the reference, and an answer in the
+/// error shape for everything else.
+pub fn build<R>(
+    parts: &AppParts,
+    routes: R,
+) -> App<
+    impl ServiceFactory<
+        ServiceRequest,
+        Config = (),
+        Response = ServiceResponse<BoxBody>,
+        Error = Error,
+        InitError = (),
+    > + use<R>,
+>
+where
+    R: FnOnce(&mut ServiceConfig<'_>),
+{
+    let (app, document) = routed!(routes);
+    let document = openapi::finish(&document, parts.public_url.as_str());
+    let mut app = app
+        .app_data(web::Data::new(RouteTable::from_document(&document)))
+        .app_data(web::Data::new(Document::new(&document)))
+        .app_data(parts.public_url.clone())
+        .app_data(parts.body_limits)
+        .app_data(parts.mutations.clone())
+        .app_data(parts.readiness.clone());
+    if let Some(metrics) = &parts.metrics {
+        app = app.app_data(metrics.clone());
+    }
+    app.default_service(web::to(fallback))
+        .wrap(from_fn(context))
+}
+
+/// The OpenAPI document of an app around `routes`, as `/openapi.json` answers it.
+#[must_use]
+pub fn document<R>(public_url: &str, routes: R) -> Value
+where
+    R: FnOnce(&mut ServiceConfig<'_>),
+{
+    let (_, document) = routed!(routes);
+    openapi::finish(&document, public_url)
+}

@@ -1,0 +1,409 @@
+//! Puts the parts together: from the configuration to a database, providers and an app's state.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use chrono::TimeDelta;
+use lessor_adapters::ambient::{SystemClock, SystemEntropy, SystemTimer, UuidV7Generator};
+use lessor_adapters::carriers::FormatDetector;
+use lessor_adapters::postgres::{PgDatabase, PgSettings};
+use lessor_adapters::processor::{
+    self, ApiSecret, EventReader, HttpProcessor, SetupError, SystemPacing, Transport,
+};
+use lessor_adapters::simulated::{self, SimulatedProcessor};
+use lessor_adapters::unconfigured::Unconfigured;
+use lessor_domain::ports::{Clock, Database, Entropy, IdGenerator, ProviderSet, Providers};
+use lessor_domain::workers::housekeeping::{Housekeeper, Policy};
+use lessor_domain::workers::inbox::Inbox;
+use lessor_domain::workers::jobs::{Deliverer, NoProbe, Probe};
+use lessor_domain::workers::reconcile::Reconciler;
+use lessor_embedded_postgres as embedded;
+use lessor_embedded_postgres::Progress;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::run::config::{Config, Secret};
+use crate::run::worker::{
+    Chore, Gauges, Housekeeping, KeptMessages, Purge, Reconciliation, SimulatedInvoices, WakeUp,
+    WakingDatabase, Worker,
+};
+use crate::state::Ports;
+
+/// What live mode lacks: nobody has written an adapter for a credit bureau or a signing service.
+const NOT_IN_LIVE_MODE: &str = "one up where the program puts its providers together";
+/// Connections of the embedded database that are left for commands and other processes.
+const FOR_OTHERS: usize = 50;
+
+/// A database that can be connected to for as long as this lives.
+#[derive(Debug)]
+pub enum Location {
+    /// One that somebody else runs, `DATABASE_URL`.
+    Given(String),
+    /// The embedded one.
+    Embedded(embedded::Database),
+}
+
+impl Location {
+    /// Its address, password included.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        match self {
+            Self::Given(url) => url,
+            Self::Embedded(database) => database.url(),
+        }
+    }
+
+    /// Where it is, for people.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Given(_) => "DATABASE_URL".to_owned(),
+            Self::Embedded(embedded::Database::Owned(instance)) => {
+                format!("embedded in {}", instance.data_dir().display())
+            }
+            Self::Embedded(embedded::Database::Attached(attached)) => {
+                format!("embedded, run by process {}", attached.owner_pid())
+            }
+        }
+    }
+
+    /// False once the server that this process owns has ended.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        match self {
+            Self::Embedded(embedded::Database::Owned(instance)) => instance.is_running(),
+            Self::Embedded(embedded::Database::Attached(_)) | Self::Given(_) => true,
+        }
+    }
+}
+
+/// The settings of the embedded database.
+fn embedded_settings(config: &Config) -> embedded::Settings {
+    let mut settings = embedded::Settings::new(&config.data_dir);
+    settings.bin_dir.clone_from(&config.pg_bin_dir);
+    let wanted = config.pool_size.get().saturating_add(FOR_OTHERS);
+    settings.max_connections = settings
+        .max_connections
+        .max(u16::try_from(wanted).unwrap_or(u16::MAX));
+    settings
+}
+
+/// The database for one command: `DATABASE_URL`, else that of the server that runs on the same data
+/// directory, else one that runs until the location is dropped. Blocks.
+///
+/// # Errors
+/// The embedded database cannot be had.
+pub fn locate(config: &Config, progress: impl FnMut(Progress)) -> anyhow::Result<Location> {
+    match &config.database_url {
+        Some(url) => Ok(Location::Given(url.expose().to_owned())),
+        None => {
+            let database = embedded::open(&embedded_settings(config), progress)?;
+            Ok(Location::Embedded(database))
+        }
+    }
+}
+
+/// The database for a process that runs on: `DATABASE_URL`, else that of a server that runs on the same
+/// data directory, else one that runs until the location is dropped. Blocks.
+///
+/// # Errors
+/// The embedded database cannot be had.
+pub fn host(config: &Config, mut progress: impl FnMut(Progress)) -> anyhow::Result<Location> {
+    if let Some(url) = &config.database_url {
+        return Ok(Location::Given(url.expose().to_owned()));
+    }
+    loop {
+        if let Some(attached) = embedded::attach(&config.data_dir)? {
+            return Ok(Location::Embedded(embedded::Database::Attached(attached)));
+        }
+        match embedded::start(&embedded_settings(config), &mut progress) {
+            Ok(instance) => {
+                let owned = embedded::Database::Owned(Box::new(instance));
+                return Ok(Location::Embedded(owned));
+            }
+            // Another process came first.
+            Err(embedded::Error::InUse { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// A runtime with so many threads.
+///
+/// # Errors
+/// The system gives no threads.
+pub fn runtime(threads: usize) -> anyhow::Result<Runtime> {
+    Builder::new_multi_thread()
+        .worker_threads(threads.max(1))
+        .enable_all()
+        .build()
+        .context("the system gives no threads")
+}
+
+/// The stores at this address. Connects when they are first used.
+///
+/// # Errors
+/// The address cannot be used.
+pub fn connect(url: &str, connections: usize) -> anyhow::Result<PgDatabase> {
+    let mut settings = PgSettings::new(url);
+    settings.max_connections = connections;
+    Ok(PgDatabase::new(&settings)?)
+}
+
+/// Brings the tables up to date, or with `no_migrate` sees to it that they are.
+///
+/// # Errors
+/// The database cannot be reached; a migration failed; the tables are too old.
+pub async fn prepare(
+    database: &PgDatabase,
+    no_migrate: bool,
+    progress: impl FnMut(&str) + Send + 'static,
+) -> anyhow::Result<()> {
+    if no_migrate {
+        let pending = database.pending_migrations().await?;
+        anyhow::ensure!(
+            pending.is_empty(),
+            "the database lacks {} migrations: run `lessor migrate`",
+            pending.len()
+        );
+    } else {
+        database.migrate(progress).await?;
+    }
+    Ok(())
+}
+
+/// How a program that tests what becomes of a process that dies looks on.
+pub struct Watch {
+    /// At every job.
+    pub jobs: Arc<dyn Probe>,
+    /// At every request to the processor: put before the way that it takes.
+    pub requests: fn(Arc<dyn Transport>) -> Arc<dyn Transport>,
+}
+
+static WATCH: OnceLock<Watch> = OnceLock::new();
+
+/// Has this process watched. Called once, before anything else.
+pub fn watch(watch: Watch) {
+    // The first one stays: jobs may be under way under its eyes.
+    let _ = WATCH.set(watch);
+}
+
+fn probe() -> Arc<dyn Probe> {
+    WATCH.get().map_or_else(
+        || Arc::new(NoProbe) as Arc<dyn Probe>,
+        |watch| Arc::clone(&watch.jobs),
+    )
+}
+
+/// The processor, over HTTP.
+fn over_the_wire(settings: &processor::Settings) -> Result<HttpProcessor, SetupError> {
+    let mut way = processor::over_http(settings)?;
+    if let Some(watch) = WATCH.get() {
+        way = (watch.requests)(way);
+    }
+    HttpProcessor::over(way, settings, Arc::new(SystemPacing))
+}
+
+/// The ports, filled.
+#[derive(Clone)]
+pub struct Engine {
+    /// The stores; work that is committed to them wakes the worker of this process.
+    pub database: Arc<dyn Database>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Where ids come from.
+    pub ids: Arc<dyn IdGenerator>,
+    /// Where secrets come from.
+    pub entropy: Arc<dyn Entropy>,
+    /// The providers of both modes.
+    pub providers: ProviderSet,
+    /// The processor of sandbox mode where that is simulated, whose payments somebody has to tell.
+    simulated: Option<SimulatedProcessor>,
+    wake_up: WakeUp,
+    job_lease: Duration,
+    job_settled: TimeDelta,
+}
+
+/// A time of the configuration, which bounds it, as the domain counts it.
+fn span(time: Duration) -> TimeDelta {
+    TimeDelta::from_std(time).unwrap_or(TimeDelta::MAX)
+}
+
+/// Fills the ports.
+///
+/// # Errors
+/// The payment processor cannot be set up.
+pub fn engine(config: &Config, database: &PgDatabase) -> anyhow::Result<Engine> {
+    let wake_up = WakeUp::default();
+    let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
+    let simulated = config
+        .processor
+        .sandbox_key
+        .is_none()
+        .then(|| SimulatedProcessor::new(database.clone(), Arc::clone(&entropy)));
+    let waking = WakingDatabase::new(Arc::new(database.clone()), wake_up.clone());
+    Ok(Engine {
+        database: Arc::new(waking),
+        clock: Arc::new(SystemClock),
+        ids: Arc::new(UuidV7Generator),
+        providers: providers(config, &simulated::providers(database, &entropy))?,
+        entropy,
+        simulated,
+        wake_up,
+        job_lease: config.job_lease,
+        job_settled: span(config.job_settled),
+    })
+}
+
+/// The providers: the payment processor in the modes that have a key for it; without one, simulated
+/// providers in sandbox mode and none in live mode.
+fn providers(config: &Config, simulated: &Providers) -> anyhow::Result<ProviderSet> {
+    let keys = &config.processor;
+    let secret = |key: &Option<Secret>| key.as_ref().and_then(|key| ApiSecret::new(key.expose()));
+    let settings = processor::Settings {
+        base_url: keys
+            .url
+            .clone()
+            .unwrap_or_else(|| processor::DEFAULT_URL.to_owned()),
+        live_key: secret(&keys.live_key),
+        sandbox_key: secret(&keys.sandbox_key),
+        ..processor::Settings::default()
+    };
+    let real = Arc::new(over_the_wire(&settings).context("the payment processor")?);
+    let live = match settings.live_key {
+        Some(_) => {
+            let missing = Unconfigured::new(NOT_IN_LIVE_MODE);
+            Providers {
+                processor: real.clone(),
+                identity: real.clone(),
+                credit: Arc::new(missing),
+                signer: Arc::new(missing),
+            }
+        }
+        None => {
+            tracing::warn!(
+                "live mode has no payment processor: its payment steps are refused until \
+                 LESSOR_PROCESSOR_LIVE_KEY is set"
+            );
+            Unconfigured::new("LESSOR_PROCESSOR_LIVE_KEY").providers()
+        }
+    };
+    let sandbox = match settings.sandbox_key {
+        Some(_) => Providers {
+            processor: real.clone(),
+            identity: real,
+            ..simulated.clone()
+        },
+        None => simulated.clone(),
+    };
+    Ok(ProviderSet {
+        live,
+        sandbox,
+        tracker: None,
+        carriers: Arc::new(FormatDetector),
+    })
+}
+
+impl Engine {
+    /// The ports as the HTTP interface takes them.
+    #[must_use]
+    pub fn ports(&self) -> Ports {
+        Ports {
+            database: Arc::clone(&self.database),
+            clock: Arc::clone(&self.clock),
+            ids: Arc::clone(&self.ids),
+            entropy: Arc::clone(&self.entropy),
+            providers: self.providers.clone(),
+            timer: Arc::new(SystemTimer),
+            job_lease: self.job_lease,
+            job_settled: self.job_settled,
+            probe: probe(),
+        }
+    }
+
+    /// Who carries jobs out.
+    #[must_use]
+    pub fn deliverer(&self) -> Deliverer {
+        Deliverer {
+            database: Arc::clone(&self.database),
+            providers: self.providers.clone(),
+            clock: Arc::clone(&self.clock),
+            ids: Arc::clone(&self.ids),
+            entropy: Arc::clone(&self.entropy),
+            timer: Arc::new(SystemTimer),
+            lease: self.job_lease,
+            settled: self.job_settled,
+            probe: probe(),
+        }
+    }
+
+    /// Who takes the payment processor's messages in.
+    #[must_use]
+    pub fn inbox(&self) -> Inbox {
+        Inbox {
+            database: Arc::clone(&self.database),
+            providers: self.providers.clone(),
+            reader: Arc::new(EventReader),
+            clock: Arc::clone(&self.clock),
+            ids: Arc::clone(&self.ids),
+        }
+    }
+
+    /// Who compares leases with what the processor bills.
+    #[must_use]
+    pub fn reconciler(&self) -> Reconciler {
+        Reconciler {
+            database: Arc::clone(&self.database),
+            providers: self.providers.clone(),
+            clock: Arc::clone(&self.clock),
+            ids: Arc::clone(&self.ids),
+        }
+    }
+
+    /// A worker that has not begun.
+    #[must_use]
+    pub fn worker(&self, config: &Config) -> Worker {
+        let housekeeper = Housekeeper {
+            database: Arc::clone(&self.database),
+            clock: Arc::clone(&self.clock),
+            ids: Arc::clone(&self.ids),
+            tracker: self.providers.tracker.clone(),
+            policy: Policy {
+                expire_after: TimeDelta::days(config.expiry_days.get().into()),
+                bill_within: span(config.not_billed_after),
+                hear_within: span(config.delivery_overdue_after),
+                ..Policy::default()
+            },
+        };
+        let mut chores: Vec<Box<dyn Chore>> = vec![
+            Box::new(Housekeeping(housekeeper)),
+            Box::new(KeptMessages(self.inbox())),
+            Box::new(Reconciliation::new(
+                self.reconciler(),
+                Arc::clone(&self.clock),
+            )),
+            Box::new(Gauges {
+                database: Arc::clone(&self.database),
+                clock: Arc::clone(&self.clock),
+            }),
+            Box::new(Purge {
+                database: Arc::clone(&self.database),
+                clock: Arc::clone(&self.clock),
+            }),
+        ];
+        if let Some(processor) = &self.simulated {
+            chores.push(Box::new(SimulatedInvoices {
+                processor: processor.clone(),
+                database: Arc::clone(&self.database),
+                clock: Arc::clone(&self.clock),
+                ids: Arc::clone(&self.ids),
+            }));
+        }
+        Worker {
+            deliverer: self.deliverer(),
+            jobs: config.worker_jobs,
+            wake_up: self.wake_up.clone(),
+            chores,
+        }
+    }
+}

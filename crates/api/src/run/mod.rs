@@ -1,0 +1,8 @@
+//! The process: its configuration, its parts put together, what serves and what works.
+
+pub mod app;
+pub mod compose;
+pub mod config;
+pub mod service;
+pub mod telemetry;
+pub mod worker;

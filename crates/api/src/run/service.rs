@@ -1,0 +1,411 @@
+//! A process that serves: from the listening socket to the orderly stop.
+
+use std::net::{SocketAddr, TcpListener};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use lessor_adapters::postgres::PgDatabase;
+use lessor_adapters::processor::signature::WebhookSecret;
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, interval};
+use tokio_util::sync::CancellationToken;
+
+use crate::auth::links::ServerSecret;
+use crate::http::mutation::Mutations;
+use crate::http::public_url::PublicUrl;
+use crate::http::server::{self, ServerSettings};
+use crate::request::body::BodyLimits;
+use crate::routes;
+use crate::routes::health::Readiness;
+use crate::run::app::{self, AppParts};
+use crate::run::compose::{self, Engine, Location};
+use crate::run::config::{Config, ProcessorConfig, Secret};
+use crate::run::telemetry::{self, Metrics};
+use crate::run::worker::Working;
+use crate::state::{AppState, ProcessorSecrets, StateSettings};
+
+/// How often the embedded database is looked after.
+const LOOK_AFTER: Duration = Duration::from_secs(1);
+/// The part of the time to stop that is left for the embedded database, at most.
+const RESERVE: Duration = Duration::from_secs(2);
+/// Where the secrets of the processor's messages are set.
+const LIVE_SECRETS: &str = "LESSOR_PROCESSOR_LIVE_WEBHOOK_SECRETS";
+const SANDBOX_SECRETS: &str = "LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS";
+
+/// Starts logging for a process that runs on.
+///
+/// # Errors
+/// The filter is not one.
+pub fn init_logs(config: &Config) -> anyhow::Result<()> {
+    telemetry::init_logs(config.log_format, config.log.as_deref().unwrap_or("info"))?;
+    for name in config.unknown_environment() {
+        tracing::warn!("{name} is set and means nothing: see `lessor config --describe`");
+    }
+    Ok(())
+}
+
+/// How many threads serve. Each has database connections of its own, and the rest of the process as many
+/// as all of them.
+#[must_use]
+pub fn threads(config: &Config) -> usize {
+    let wanted = match config.http_threads {
+        Some(threads) => threads.get(),
+        None => std::thread::available_parallelism().map_or(2, NonZeroUsize::get),
+    };
+    wanted.min(config.pool_size.get() / 2).max(1)
+}
+
+/// Cancelled by SIGTERM or SIGINT.
+///
+/// # Errors
+/// The signals cannot be listened to.
+pub fn stop_token() -> anyhow::Result<CancellationToken> {
+    let signal = server::stop_signal().context("cannot listen to signals")?;
+    let token = CancellationToken::new();
+    let stop = token.clone();
+    tokio::spawn(async move {
+        signal.await;
+        stop.cancel();
+    });
+    Ok(token)
+}
+
+/// Takes the address.
+///
+/// # Errors
+/// It is in use, or none of this machine.
+pub fn bind(address: &str) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))
+}
+
+/// The database of a process that runs on; none when it is told to stop before that is ready.
+///
+/// # Errors
+/// The embedded database cannot be had.
+pub async fn host(
+    config: &Config,
+    stop: &CancellationToken,
+    mut progress: impl FnMut(&str) + Send + 'static,
+) -> anyhow::Result<Option<Location>> {
+    let config = config.clone();
+    let starting = tokio::task::spawn_blocking(move || {
+        compose::host(&config, |step| progress(&step.to_string()))
+    });
+    match stop.run_until_cancelled(starting).await {
+        Some(located) => Ok(Some(located.context("starting the database")??)),
+        // The server that was being started ends with this process.
+        None => Ok(None),
+    }
+}
+
+/// Resolves when the process is told to stop.
+///
+/// # Errors
+/// The embedded database has ended by itself.
+pub async fn until_stopped(location: &Location, stop: &CancellationToken) -> anyhow::Result<()> {
+    let mut ticks = interval(LOOK_AFTER);
+    let lost = async {
+        loop {
+            ticks.tick().await;
+            if !location.is_running() {
+                return;
+            }
+        }
+    };
+    match stop.run_until_cancelled(lost).await {
+        None => Ok(()),
+        Some(()) => Err(anyhow::anyhow!(
+            "the embedded database has ended by itself: its log is in the data directory"
+        )),
+    }
+}
+
+/// How long requests and jobs under way may take from now on.
+fn drain(config: &Config) -> Duration {
+    let reserve = RESERVE.min(config.shutdown_timeout / 4);
+    config.shutdown_timeout.saturating_sub(reserve)
+}
+
+/// When requests and jobs under way are cut off, if the process is told to stop now.
+#[must_use]
+pub fn drain_deadline(config: &Config) -> Instant {
+    Instant::now() + drain(config)
+}
+
+/// The secret of the configuration, else the one that the installation's database keeps.
+async fn server_secret(
+    config: &Config,
+    database: &PgDatabase,
+    engine: &Engine,
+) -> anyhow::Result<ServerSecret> {
+    let kept = match &config.server_secret {
+        Some(secret) => secret.expose().as_bytes().to_vec(),
+        None => {
+            database
+                .server_secret("pages", engine.entropy.as_ref())
+                .await?
+        }
+    };
+    Ok(ServerSecret::new(&kept)?)
+}
+
+/// What the processor's messages are signed with, by mode. A key without a secret of its mode is told
+/// of: its messages are refused.
+fn processor_secrets(config: &ProcessorConfig) -> anyhow::Result<ProcessorSecrets> {
+    let read = |secrets: &[Secret], variable: &'static str| {
+        let read = secrets
+            .iter()
+            .map(|secret| WebhookSecret::new(secret.expose()));
+        read.collect::<Result<Vec<_>, _>>().context(variable)
+    };
+    let secrets = ProcessorSecrets {
+        live: read(&config.live_webhook_secrets, LIVE_SECRETS)?,
+        sandbox: read(&config.sandbox_webhook_secrets, SANDBOX_SECRETS)?,
+    };
+    anyhow::ensure!(
+        secrets
+            .live
+            .iter()
+            .all(|live| !secrets.sandbox.contains(live)),
+        "{LIVE_SECRETS} and {SANDBOX_SECRETS} name the same secret: one opens one mode only"
+    );
+    for (mode, key, known, variable) in [
+        ("live", &config.live_key, &secrets.live, LIVE_SECRETS),
+        (
+            "sandbox",
+            &config.sandbox_key,
+            &secrets.sandbox,
+            SANDBOX_SECRETS,
+        ),
+    ] {
+        if key.is_some() && known.is_empty() {
+            tracing::warn!(
+                "the payment processor has a key for {mode} mode and no webhook secret: its messages of \
+                 payments, refunds, disputes and identities are refused until {variable} is set. What they \
+                 tell comes late instead, once an hour, when reconcile reads the processor's list of them"
+            );
+        }
+    }
+    Ok(secrets)
+}
+
+/// A service that serves.
+pub struct Service {
+    url: String,
+    engine: Engine,
+    config: Config,
+    server: JoinHandle<std::io::Result<()>>,
+    stop_server: CancellationToken,
+    working: Option<Working>,
+}
+
+impl Service {
+    /// Migrates the database and begins to serve and to work. Returns once requests are taken.
+    ///
+    /// # Errors
+    /// The database cannot be used; the providers cannot be set up.
+    pub async fn start(
+        config: &Config,
+        location: &Location,
+        listener: TcpListener,
+        mut progress: impl FnMut(&str) + Send + 'static,
+    ) -> anyhow::Result<Self> {
+        let threads = threads(config);
+        let address = listener.local_addr().context("the listening socket")?;
+        let url = match &config.public_url {
+            Some(url) => url.clone(),
+            None => format!("http://{}", reachable(address)),
+        };
+        // Half of the connections are for reads, by the threads that serve.
+        let reads = (config.pool_size.get() / 2 / threads).max(1);
+        let rest = config
+            .pool_size
+            .get()
+            .saturating_sub(reads * threads)
+            .max(1);
+        let database = compose::connect(location.url(), rest)?;
+        compose::prepare(&database, config.no_migrate, move |name| {
+            progress(&format!("migrating: {name}"));
+        })
+        .await?;
+        let engine = compose::engine(config, &database)?;
+        let metrics = Metrics::install().context("metrics")?;
+        tokio::spawn(metrics.clone().upkeep());
+
+        let mutations = Mutations::new(Handle::current());
+        let secret = server_secret(config, &database, &engine).await?;
+        let mut settings = StateSettings::new(PublicUrl::new(&url), secret);
+        settings.rate_limit = config.rate_limit;
+        settings.tracking_secrets = config
+            .tracking_webhook_secrets
+            .iter()
+            .map(|secret| secret.expose().parse())
+            .collect::<Result<_, _>>()
+            .context("LESSOR_TRACKING_WEBHOOK_SECRETS")?;
+        settings.processor_secrets = processor_secrets(&config.processor)?;
+        let state = AppState::new(engine.ports(), mutations.clone(), settings);
+        let parts = AppParts {
+            public_url: PublicUrl::new(&url),
+            body_limits: BodyLimits::default(),
+            mutations: mutations.clone(),
+            readiness: readiness(&database),
+            metrics: Some(metrics),
+        };
+        let reads_url = location.url().to_owned();
+        let app = move || {
+            // A connection belongs to the thread that opened it.
+            let state = match compose::connect(&reads_url, reads) {
+                Ok(database) => state.clone().reading_from(Arc::new(database)),
+                // The same address was good a moment ago.
+                Err(_) => state.clone(),
+            };
+            app::build(&parts, routes::configure).app_data(state)
+        };
+        let stop_server = CancellationToken::new();
+        let server_settings = ServerSettings {
+            workers: Some(threads),
+            shutdown_timeout: drain(config),
+            ..ServerSettings::default()
+        };
+        let stop = stop_server.clone().cancelled_owned();
+        let server = tokio::spawn(server::serve(
+            listener,
+            server_settings,
+            mutations,
+            stop,
+            app,
+        ));
+        let working = (!config.no_worker).then(|| engine.worker(config).start());
+        Ok(Self {
+            url,
+            engine,
+            config: config.clone(),
+            server,
+            stop_server,
+            working,
+        })
+    }
+
+    /// Where clients reach the service, without a trailing slash.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The ports that it works with.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Serves until it is told to stop, and stops in order.
+    ///
+    /// # Errors
+    /// The server or the embedded database ended by itself.
+    pub async fn run(
+        mut self,
+        location: &Location,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<()> {
+        let ended = tokio::select! {
+            ended = &mut self.server => Some(ended),
+            stopped = until_stopped(location, stop) => {
+                // Nothing can be finished without the database.
+                stopped?;
+                None
+            }
+        };
+        match ended {
+            Some(ended) => {
+                ended.context("the server")??;
+                anyhow::bail!("the server ended by itself");
+            }
+            None => self.stop().await,
+        }
+    }
+
+    /// Stops in order: no new connections, requests answered, jobs finished or handed back.
+    ///
+    /// # Errors
+    /// The server failed.
+    pub async fn stop(self) -> anyhow::Result<()> {
+        let deadline = drain_deadline(&self.config);
+        self.stop_server.cancel();
+        let working = async {
+            if let Some(working) = self.working {
+                working.stop(deadline).await;
+            }
+        };
+        let (served, ()) = tokio::join!(self.server, working);
+        served.context("the server")??;
+        tracing::info!("stopped");
+        Ok(())
+    }
+}
+
+/// Asks the database on the runtime that its connections belong to.
+fn readiness(database: &PgDatabase) -> Readiness {
+    let runtime = Handle::current();
+    let database = database.clone();
+    Readiness::new(move || {
+        let database = database.clone();
+        let asked = runtime.spawn(async move { database.ping().await });
+        async move {
+            match asked.await {
+                Ok(answer) => Ok(answer?),
+                Err(error) => Err(error.into()),
+            }
+        }
+    })
+}
+
+/// An address that a client on this machine can use.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(match address {
+            SocketAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_can_use_the_address_that_is_shown() {
+        for (listening, shown) in [
+            ("0.0.0.0:80", "127.0.0.1:80"),
+            ("[::]:80", "[::1]:80"),
+            ("10.1.2.3:80", "10.1.2.3:80"),
+        ] {
+            let address = reachable(listening.parse().unwrap());
+            assert_eq!(address.to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn a_secret_is_of_one_mode() {
+        let secrets = |texts: &[&str]| -> Vec<Secret> {
+            texts.iter().map(|text| (*text).to_owned().into()).collect()
+        };
+        let config = |live: &[&str], sandbox: &[&str]| ProcessorConfig {
+            url: None,
+            live_key: None,
+            sandbox_key: None,
+            live_webhook_secrets: secrets(live),
+            sandbox_webhook_secrets: secrets(sandbox),
+        };
+        let read = processor_secrets(&config(&["a", "b"], &["c"])).unwrap();
+        assert_eq!((read.live.len(), read.sandbox.len()), (2, 1));
+        let refused = processor_secrets(&config(&["a", "b"], &["b"])).unwrap_err();
+        assert!(refused.to_string().contains("one mode only"), "{refused}");
+        let blank = processor_secrets(&config(&[], &[" "])).unwrap_err();
+        assert_eq!(blank.to_string(), SANDBOX_SECRETS);
+    }
+}

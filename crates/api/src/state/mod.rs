@@ -1,0 +1,262 @@
+//! What handlers work with: the ports, and what is kept between requests.
+
+pub mod pricing_summaries;
+pub mod settle;
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::HttpRequest;
+use chrono::TimeDelta;
+use lessor_adapters::processor::EventReader;
+use lessor_adapters::processor::signature::{SignatureError, WebhookSecret, verify};
+use lessor_adapters::processor::standard_webhooks::SharedSecret;
+use lessor_domain::access::Mode;
+use lessor_domain::ports::{Clock, Database, Entropy, IdGenerator, ProviderSet, Timer};
+use lessor_domain::time::Timestamp;
+use lessor_domain::workers::inbox::Inbox;
+use lessor_domain::workers::jobs::{Deliverer, Probe};
+use lessor_domain::workers::sandbox::Sandbox;
+
+use crate::auth::cache::{KeyCache, RateLimits};
+use crate::auth::links::{PageLinks, ServerSecret};
+use crate::http::error::ApiError;
+use crate::http::mutation::Mutations;
+use crate::http::public_url::PublicUrl;
+use crate::state::pricing_summaries::SummaryCache;
+
+/// The ports that an application state is made of.
+#[derive(Clone)]
+pub struct Ports {
+    /// The stores. Work that changes anything uses them on the runtime of [`Mutations`].
+    pub database: Arc<dyn Database>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Where ids come from.
+    pub ids: Arc<dyn IdGenerator>,
+    /// Where secrets come from.
+    pub entropy: Arc<dyn Entropy>,
+    /// Payment processor, verifiers, signers and carriers.
+    pub providers: ProviderSet,
+    /// What waits.
+    pub timer: Arc<dyn Timer>,
+    /// How long a job that was taken is kept from others.
+    pub job_lease: Duration,
+    /// How long something may come of a request whose answer was lost.
+    pub job_settled: TimeDelta,
+    /// Who watches jobs being carried out.
+    pub probe: Arc<dyn Probe>,
+}
+
+/// What an operator chooses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateSettings {
+    /// Where clients reach the service.
+    pub public_url: PublicUrl,
+    /// The most requests of one key in a second; none: as many as there are.
+    pub rate_limit: Option<NonZeroU32>,
+    /// How long a key that was looked up is taken for unchanged: a revoked key still opens for this
+    /// long.
+    pub key_cache_ttl: Duration,
+    /// How long a pricing summary is kept, unless a price changes before.
+    pub summary_cache_ttl: Duration,
+    /// What the addresses of checkout pages are derived under; the same for every process.
+    pub secret: ServerSecret,
+    /// Whose tracking messages are believed; several while one is being replaced.
+    pub tracking_secrets: Vec<SharedSecret>,
+    /// Whose processor messages are believed.
+    pub processor_secrets: ProcessorSecrets,
+}
+
+/// What the processor signs its messages with; several of a mode while one is being replaced. A
+/// secret opens its own mode alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProcessorSecrets {
+    /// Of live mode.
+    pub live: Vec<WebhookSecret>,
+    /// Of sandbox mode.
+    pub sandbox: Vec<WebhookSecret>,
+}
+
+impl ProcessorSecrets {
+    /// The mode whose secret signed the body.
+    ///
+    /// # Errors
+    /// [`SignatureError`] says why the message is not to be believed.
+    pub fn mode_of(
+        &self,
+        body: &[u8],
+        header: &str,
+        now: Timestamp,
+    ) -> Result<Mode, SignatureError> {
+        match verify(body, header, &self.live, now) {
+            Err(SignatureError::Mismatch) => {
+                verify(body, header, &self.sandbox, now).map(|()| Mode::Sandbox)
+            }
+            verified => verified.map(|()| Mode::Live),
+        }
+    }
+}
+
+impl StateSettings {
+    /// No rate limit, keys looked up anew after 2 seconds, summaries computed anew after 5 minutes,
+    /// no messages of carriers or the processor.
+    #[must_use]
+    pub const fn new(public_url: PublicUrl, secret: ServerSecret) -> Self {
+        Self {
+            public_url,
+            rate_limit: None,
+            key_cache_ttl: Duration::from_secs(2),
+            summary_cache_ttl: Duration::from_secs(300),
+            secret,
+            tracking_secrets: Vec::new(),
+            processor_secrets: ProcessorSecrets {
+                live: Vec::new(),
+                sandbox: Vec::new(),
+            },
+        }
+    }
+}
+
+/// Everything a handler works with. App data; cloning shares it.
+///
+/// Handlers do not use it themselves but through a [`Call`](crate::idempotency::Call), which also
+/// knows who asks.
+#[derive(Clone)]
+pub struct AppState {
+    /// The ports.
+    pub ports: Ports,
+    /// What reads go to: the same stores, by connections of the worker's own where there are any.
+    pub reads: Arc<dyn Database>,
+    /// Where work that changes anything runs.
+    pub mutations: Mutations,
+    /// What an operator chose.
+    pub settings: Arc<StateSettings>,
+    /// API keys that were looked up a moment ago.
+    pub keys: KeyCache,
+    /// How many requests each key may make.
+    pub limits: Option<RateLimits>,
+    /// Pricing summaries.
+    pub summaries: SummaryCache,
+    /// The addresses of checkout pages.
+    pub pages: PageLinks,
+}
+
+impl AppState {
+    /// A state over these ports. Reads and changes share `ports.database`.
+    #[must_use]
+    pub fn new(ports: Ports, mutations: Mutations, settings: StateSettings) -> Self {
+        Self {
+            reads: Arc::clone(&ports.database),
+            ports,
+            mutations,
+            keys: KeyCache::new(settings.key_cache_ttl),
+            limits: settings.rate_limit.map(RateLimits::per_second),
+            summaries: SummaryCache::new(settings.summary_cache_ttl),
+            pages: PageLinks::new(settings.secret.clone(), settings.public_url.clone()),
+            settings: Arc::new(settings),
+        }
+    }
+
+    /// The same state, with a database of its own for reads: a connection belongs to the runtime on
+    /// which it was opened, and each worker has one. Call it inside of the closure that builds a
+    /// worker's app.
+    #[must_use]
+    pub fn reading_from(mut self, reads: Arc<dyn Database>) -> Self {
+        self.reads = reads;
+        self
+    }
+
+    /// Carries the outbox's jobs out.
+    #[must_use]
+    pub fn deliverer(&self) -> Deliverer {
+        Deliverer {
+            database: Arc::clone(&self.ports.database),
+            providers: self.ports.providers.clone(),
+            clock: Arc::clone(&self.ports.clock),
+            ids: Arc::clone(&self.ports.ids),
+            entropy: Arc::clone(&self.ports.entropy),
+            timer: Arc::clone(&self.ports.timer),
+            lease: self.ports.job_lease,
+            settled: self.ports.job_settled,
+            probe: Arc::clone(&self.ports.probe),
+        }
+    }
+
+    /// Takes the payment processor's messages in.
+    pub(crate) fn inbox(&self) -> Inbox {
+        Inbox {
+            database: Arc::clone(&self.ports.database),
+            providers: self.ports.providers.clone(),
+            reader: Arc::new(EventReader),
+            clock: Arc::clone(&self.ports.clock),
+            ids: Arc::clone(&self.ports.ids),
+        }
+    }
+
+    /// Plays what customers and providers do in sandbox mode.
+    pub(crate) fn sandbox(&self) -> Sandbox {
+        Sandbox {
+            deliverer: self.deliverer(),
+            timer: Arc::clone(&self.ports.timer),
+        }
+    }
+
+    /// The state of the app that serves the request.
+    pub(crate) fn of(request: &HttpRequest) -> Result<&Self, ApiError> {
+        request
+            .app_data::<Self>()
+            .ok_or_else(|| ApiError::internal("the app has no AppState among its data"))
+    }
+}
+
+impl fmt::Debug for AppState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AppState")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lessor_adapters::processor::signature::sign;
+
+    use super::*;
+
+    #[test]
+    fn a_secret_opens_its_own_mode_alone() {
+        let now = Timestamp::UNIX_EPOCH;
+        let secret = |text: &str| WebhookSecret::new(text).unwrap();
+        let secrets = ProcessorSecrets {
+            live: vec![secret("old"), secret("new")],
+            sandbox: vec![secret("test")],
+        };
+        for (signer, mode) in [
+            ("old", Ok(Mode::Live)),
+            ("new", Ok(Mode::Live)),
+            ("test", Ok(Mode::Sandbox)),
+            ("other", Err(SignatureError::Mismatch)),
+        ] {
+            let header = sign(b"{}", &[secret(signer)], now);
+            assert_eq!(secrets.mode_of(b"{}", &header, now), mode, "{signer}");
+        }
+        let header = sign(b"{}", &[secret("test")], now);
+        let late = now + TimeDelta::hours(1);
+        assert_eq!(
+            secrets.mode_of(b"{}", &header, late),
+            Err(SignatureError::OutOfTime)
+        );
+        assert_eq!(
+            secrets.mode_of(b"{}", "nonsense", now),
+            Err(SignatureError::Malformed)
+        );
+        let none = ProcessorSecrets::default();
+        assert_eq!(
+            none.mode_of(b"{}", &header, now),
+            Err(SignatureError::Mismatch)
+        );
+    }
+}
