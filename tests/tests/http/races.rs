@@ -46,6 +46,29 @@ async fn one_checkout_for_customer_variant_and_term() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn advances_at_once_end_where_they_were_asked_to() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    client.variant("BIKE", None).await;
+    let advanced = join_all((0..8).map(|number| {
+        let client = &client;
+        async move {
+            let email = format!("rider{number}@example.com");
+            let id = text(&client.checkout("BIKE", &email).await["id"]);
+            let path = format!("/v1/sandbox/checkouts/{id}/advance");
+            let target = json!({ "to": "orderConfirmed" });
+            // Those that come when it is there are refused; none leads beyond.
+            join_all((0..4).map(|_| client.post(&path, target.clone()))).await;
+            client.get(&format!("/v1/checkouts/{id}")).await.ok()
+        }
+    }))
+    .await;
+    for checkout in advanced {
+        assert_eq!(checkout["lifecycle"], "orderConfirmed", "{checkout:#}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn one_winner_for_an_order_a_sku_an_external_id_and_a_name() {
     let server = Server::shared(BINARY).await;
     let client = server.client().await;

@@ -54,5 +54,5 @@ pub async fn try_again(
     };
     uow.checkouts().update(checkout).await?;
     ledger::ask_once(uow, ids, now, checkout, effect).await?;
-    moving::release(uow, checkout, now).await
+    Ok(moving::release(uow, checkout, now).await?)
 }

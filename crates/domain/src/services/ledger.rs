@@ -147,6 +147,7 @@ pub(crate) async fn ask_once(
         return Ok(false);
     }
     let job = moving::job(checkout, effect, now, ids);
+    moving::release(uow, checkout, now).await?;
     uow.outbox().push(&[job]).await?;
     Ok(true)
 }

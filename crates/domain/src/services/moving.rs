@@ -186,7 +186,7 @@ pub(crate) async fn release(
     uow: &mut dyn UnitOfWork,
     checkout: &Checkout,
     now: Timestamp,
-) -> Result<(), Error> {
+) -> Result<(), StoreError> {
     if checkout.mode == Mode::Sandbox {
         let subject = JobSubject::Checkout(checkout.id);
         uow.outbox().release(subject, now).await?;

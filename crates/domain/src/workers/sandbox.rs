@@ -419,12 +419,14 @@ impl Sandbox {
             }
             _ => None,
         };
+        let seen = checkout.lifecycle();
         let mut uow = self.deliverer.database.begin().await?;
         let mut checkout = checkouts::lock_visible(uow.as_mut(), ctx, id).await?;
-        let kind = checkout
-            .lifecycle()
-            .next()
-            .ok_or_else(|| stuck(&checkout))?;
+        if checkout.lifecycle() != seen {
+            // Somebody else has just taken the step: the next one may lead beyond where this goes.
+            return Ok(());
+        }
+        let kind = seen.next().ok_or_else(|| stuck(&checkout))?;
         play(uow.as_mut(), ctx, &mut checkout, kind, target, method).await?;
         uow.commit().await?;
         if matches!(
