@@ -45,7 +45,15 @@ fn alternatives<'v>(contract: &'v Contract, schema: &'v Value) -> (Vec<&'v Value
             (found, nullable)
         }
         None if schema["type"] == "null" => (Vec::new(), true),
-        None => (vec![schema], false),
+        None => (vec![schema], is_of_type(schema, "null")),
+    }
+}
+
+/// Whether the schema takes values of the type, alone or beside others.
+fn is_of_type(schema: &Value, kind: &str) -> bool {
+    match &schema["type"] {
+        Value::Array(kinds) => kinds.iter().any(|known| known == kind),
+        known => known == kind,
     }
 }
 
@@ -53,7 +61,7 @@ fn of_type<'v>(choices: &[&'v Value], kind: &str) -> Option<&'v Value> {
     choices
         .iter()
         .copied()
-        .find(|choice| choice["type"] == kind)
+        .find(|choice| is_of_type(choice, kind))
 }
 
 /// Makes good values.

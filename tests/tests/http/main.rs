@@ -3,6 +3,7 @@
 mod access;
 mod checkouts;
 mod cli;
+mod examples;
 mod health;
 mod idempotency;
 mod lists;

@@ -44,6 +44,8 @@ pub(crate) fn configure(config: &mut ServiceConfig<'_>) {
 }
 
 /// The style of the checkout page.
+///
+/// The page's only part beside itself: it has no scripts.
 #[utoipa::path(
     tag = "Checkout page",
     responses((status = 200, content_type = "text/css", body = String, description = "The style."))

@@ -30,6 +30,8 @@ impl Document {
 }
 
 /// The OpenAPI document.
+///
+/// This document, OpenAPI 3.1: what clients are generated from. Needs no key.
 #[utoipa::path(tag = "Reference", responses((status = 200, body = Object, description = "OpenAPI 3.1")))]
 #[get("/openapi.json")]
 pub(crate) async fn openapi(document: web::Data<Document>) -> HttpResponse {
@@ -40,6 +42,8 @@ pub(crate) async fn openapi(document: web::Data<Document>) -> HttpResponse {
 }
 
 /// The reference, for people.
+///
+/// This document as a page on which requests can be tried out. Nothing is loaded from elsewhere.
 #[utoipa::path(tag = "Reference", responses((status = 200, body = String, content_type = "text/html")))]
 #[get("/docs")]
 pub(crate) async fn reference() -> HttpResponse {
@@ -47,6 +51,8 @@ pub(crate) async fn reference() -> HttpResponse {
 }
 
 /// What each error code means.
+///
+/// The page that `doc_url` of an error leads to, with a section for each code.
 #[utoipa::path(tag = "Reference", responses((status = 200, body = String, content_type = "text/html")))]
 #[get("/docs/errors")]
 pub(crate) async fn errors() -> HttpResponse {
@@ -54,6 +60,8 @@ pub(crate) async fn errors() -> HttpResponse {
 }
 
 /// A part of the reference page.
+///
+/// Scripts and styles that are built into the binary.
 #[utoipa::path(
     tag = "Reference",
     params(("file" = String, Path, description = "Name of the file")),

@@ -66,7 +66,9 @@ pub(crate) async fn healthz() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
-/// Whether requests can be served: the database answers.
+/// Whether requests can be served.
+///
+/// Ready as long as the database answers; a proxy sends no requests to a service that is not.
 #[utoipa::path(
     tag = "Operations",
     responses((status = 200, body = Health), (status = 503, description = "Not ready: the database cannot be reached."))
@@ -81,6 +83,8 @@ pub(crate) async fn readyz(request: HttpRequest) -> Result<Json<Health>, ApiErro
 }
 
 /// Metrics in the text format of Prometheus.
+///
+/// What each of them counts is told in the operator's manual.
 #[utoipa::path(tag = "Operations", responses((status = 200, body = String, content_type = "text/plain")))]
 #[get("/metrics")]
 pub(crate) async fn metrics(request: HttpRequest) -> Result<HttpResponse, ApiError> {

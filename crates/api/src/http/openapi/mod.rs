@@ -4,8 +4,10 @@
 //! added here, so that no operation can lack it: the error answers, the security scheme, the
 //! `Request-Id` header.
 
+mod examples;
 mod inline;
 mod nulls;
+mod plain;
 
 pub(crate) use inline::marked_inline;
 
@@ -148,6 +150,9 @@ pub fn finish(document: &utoipa::openapi::OpenApi, public_url: &str) -> Value {
     let document = serde_json::to_value(document).unwrap_or_else(|_| json!({}));
     let mut document = inline::inline(document);
     nulls::forbid_in_answers(&mut document);
+    plain::rewrite(&mut document);
+    let codes: Vec<_> = Code::ALL.into_iter().map(Code::as_str).collect();
+    document["components"]["schemas"]["ErrorRecord"]["properties"]["code"]["enum"] = json!(codes);
     let server = if public_url.is_empty() {
         "/"
     } else {
@@ -183,6 +188,7 @@ pub fn finish(document: &utoipa::openapi::OpenApi, public_url: &str) -> Value {
             finish_operation(path, method, operation);
         }
     }
+    examples::insert(&mut document);
     document
 }
 
