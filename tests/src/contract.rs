@@ -140,12 +140,20 @@ impl Contract {
                     part == segment || (part.starts_with('{') && !segment.is_empty())
                 })
         };
-        self.document["paths"]
-            .as_object()?
-            .iter()
-            .filter(|(template, item)| fits(template) && item.get(&method).is_some())
-            .min_by_key(|(template, _)| template.matches('{').count())
+        // Where several fit, the one with the fewest parameters is meant: `bulk` is no id.
+        let parameters = |template: &str| template.matches('{').count();
+        let paths = || {
+            let paths = self.document["paths"].as_object();
+            let fitting = paths.into_iter().flatten();
+            fitting.filter(|(template, _)| fits(template))
+        };
+        let fewest = paths().map(|(template, _)| parameters(template)).min()?;
+        paths()
+            .filter(|(template, item)| {
+                parameters(template) == fewest && item.get(&method).is_some()
+            })
             .map(|(template, item)| (template.as_str(), &item[&method]))
+            .next()
     }
 
     /// Follows a reference within the document.

@@ -1,9 +1,10 @@
 //! Customers, the lessees.
 
 use crate::access::Mode;
-use crate::address::{Address, Country};
+use crate::address::{Address, Country, parse_phone};
 use crate::ids::{CustomerPubId, OrganizationId, UserId};
 use crate::names::named_enum;
+use crate::organization::{NotServed, ServiceArea};
 use crate::text::{Email, Line};
 use crate::time::Timestamp;
 
@@ -136,7 +137,8 @@ impl Profile {
         .ok()
     }
 
-    /// Fills what is missing here from `given`; what is here stays.
+    /// Fills what is missing here from `given`; what is here stays. The address is filled whole or
+    /// not at all: half of an old one and half of a new one is no place.
     pub fn fill_from(&mut self, given: Self) {
         let Self {
             first_name,
@@ -149,18 +151,41 @@ impl Profile {
             country,
             phone,
         } = given;
-        // An address is one thing: half of an old one and half of a new one is no place.
-        if self.address1.is_none() && self.city.is_none() && self.zip.is_none() {
-            self.address2 = self.address2.take().or(address2);
+        let is_part = |own: &Option<Line>, whole: &Option<Line>| own.is_none() || own == whole;
+        let is_of_the_given = is_part(&self.address1, &address1)
+            && is_part(&self.address2, &address2)
+            && is_part(&self.city, &city)
+            && is_part(&self.state, &state)
+            && is_part(&self.zip, &zip)
+            && (self.country.is_none() || self.country == country);
+        if is_of_the_given {
+            self.address1 = address1;
+            self.address2 = address2;
+            self.city = city;
+            self.state = state;
+            self.zip = zip;
+            self.country = country;
         }
         self.first_name = self.first_name.take().or(first_name);
         self.last_name = self.last_name.take().or(last_name);
-        self.address1 = self.address1.take().or(address1);
-        self.city = self.city.take().or(city);
-        self.state = self.state.take().or(state);
-        self.zip = self.zip.take().or(zip);
-        self.country = self.country.or(country);
-        self.phone = self.phone.take().or(phone);
+        // A number in the form of another country cannot be dialled from here.
+        let dialled = phone.filter(|phone| parse_phone(self.country, phone).is_ok());
+        self.phone = self.phone.take().or(dialled);
+    }
+
+    /// Whether the organization cannot serve the customer by as much of the address as is known; a
+    /// country alone may be enough to say so.
+    ///
+    /// # Errors
+    /// [`NotServed`], the coarsest level at which no entry of the area fits.
+    pub fn check_served(&self, area: &ServiceArea) -> Result<(), NotServed> {
+        match (self.address(), self.country) {
+            (Some(address), _) => area.serves(&address),
+            (None, Some(country)) => {
+                area.may_serve(country, self.state.as_ref(), self.zip.as_ref())
+            }
+            (None, None) => Ok(()),
+        }
     }
 }
 
@@ -204,6 +229,91 @@ impl Customer {
         match mode {
             Mode::Live => &mut self.live,
             Mode::Sandbox => &mut self.sandbox,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(members: &[(&str, &str)]) -> Profile {
+        let mut profile = Profile::default();
+        for (member, value) in members {
+            let line = Some(Line::parse(value).unwrap());
+            match *member {
+                "firstName" => profile.first_name = line,
+                "lastName" => profile.last_name = line,
+                "address1" => profile.address1 = line,
+                "address2" => profile.address2 = line,
+                "city" => profile.city = line,
+                "state" => profile.state = line,
+                "zip" => profile.zip = line,
+                "country" => profile.country = Some(value.parse().unwrap()),
+                "phone" => profile.phone = line,
+                other => panic!("{other}"),
+            }
+        }
+        profile
+    }
+
+    const PARIS: &[(&str, &str)] = &[
+        ("address1", "1 rue du Bac"),
+        ("city", "Paris"),
+        ("zip", "75007"),
+        ("country", "FR"),
+    ];
+
+    #[test]
+    fn an_address_is_filled_whole_or_not_at_all() {
+        let cases: [(&[(&str, &str)], bool); 6] = [
+            (&[], true),
+            (&[("country", "FR")], true),
+            (&[("city", "Paris"), ("zip", "75007")], true),
+            (&[("country", "US")], false),
+            (&[("city", "Lyon")], false),
+            // A line that the given one lacks makes it another place.
+            (&[("address2", "3rd floor")], false),
+        ];
+        for (known, is_filled) in cases {
+            let mut filled = profile(known);
+            filled.fill_from(profile(PARIS));
+            let expected = if is_filled { PARIS } else { known };
+            assert_eq!(filled, profile(expected), "{known:?}");
+        }
+    }
+
+    #[test]
+    fn names_and_phone_are_filled_each_on_its_own() {
+        let mut filled = profile(&[("firstName", "Ada"), ("country", "US")]);
+        filled.fill_from(profile(&[
+            ("firstName", "Grace"),
+            ("lastName", "Hopper"),
+            ("phone", "+14155550100"),
+            ("country", "FR"),
+        ]));
+        let expected = profile(&[
+            ("firstName", "Ada"),
+            ("lastName", "Hopper"),
+            ("phone", "+14155550100"),
+            ("country", "US"),
+        ]);
+        assert_eq!(filled, expected);
+    }
+
+    #[test]
+    fn a_country_alone_tells_whether_it_is_served() {
+        let area: ServiceArea = "US-CA,CA:K1A*".parse().unwrap();
+        let cases: [(&[(&str, &str)], _); 6] = [
+            (&[], Ok(())),
+            (&[("city", "Paris")], Ok(())),
+            (&[("country", "FR")], Err(NotServed::Country)),
+            (&[("country", "US")], Ok(())),
+            (&[("country", "US"), ("state", "NY")], Err(NotServed::State)),
+            (&[("country", "CA"), ("state", "ON")], Ok(())),
+        ];
+        for (known, expected) in cases {
+            assert_eq!(profile(known).check_served(&area), expected, "{known:?}");
         }
     }
 }

@@ -165,24 +165,48 @@ impl ServiceArea {
     /// # Errors
     /// [`NotServed`], the coarsest level at which no entry fits.
     pub fn serves(&self, address: &Address) -> Result<(), NotServed> {
+        let state = address.state.as_ref().map(Line::as_str).unwrap_or_default();
+        self.fits(address.country, Some(state), Some(address.zip.as_str()))
+    }
+
+    /// Whether an address may be served of which no more is known: what is not known may fit.
+    ///
+    /// # Errors
+    /// [`NotServed`], the coarsest level at which no entry fits.
+    pub fn may_serve(
+        &self,
+        country: Country,
+        state: Option<&Line>,
+        zip: Option<&Line>,
+    ) -> Result<(), NotServed> {
+        self.fits(country, state.map(Line::as_str), zip.map(Line::as_str))
+    }
+
+    fn fits(
+        &self,
+        country: Country,
+        state: Option<&str>,
+        zip: Option<&str>,
+    ) -> Result<(), NotServed> {
         if self.0.is_empty() {
             return Ok(());
         }
         let here: Vec<&Region> = self
             .0
             .iter()
-            .filter(|region| region.country() == address.country)
+            .filter(|region| region.country() == country)
             .collect();
         if here.is_empty() {
             return Err(NotServed::Country);
         }
         let compact = |text: &str| text.chars().filter(|c| *c != ' ').collect::<String>();
-        let zip = compact(address.zip.as_str());
-        let state = address.state.as_ref().map(Line::as_str).unwrap_or_default();
+        let zip = zip.map(compact);
         let fits = |region: &&Region| match region {
             Region::Country(_) => true,
-            Region::State(_, code) => code.eq_ignore_ascii_case(state),
-            Region::ZipPrefix(_, prefix) => zip.starts_with(&compact(prefix)),
+            Region::State(_, code) => state.is_none_or(|state| code.eq_ignore_ascii_case(state)),
+            Region::ZipPrefix(_, prefix) => zip
+                .as_ref()
+                .is_none_or(|zip| zip.starts_with(&compact(prefix))),
         };
         if here.iter().any(fits) {
             return Ok(());

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use unicode_normalization::UnicodeNormalization as _;
+
 /// Why a text is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
@@ -17,6 +19,12 @@ pub enum TextError {
     /// A control character, U+0000 among them.
     #[error("must not contain control characters (found U+{found:04X})")]
     Control {
+        /// The character's code point.
+        found: u32,
+    },
+    /// A character that is not seen and changes how the text around it reads.
+    #[error("must not contain characters that are not seen (found U+{found:04X})")]
+    Invisible {
         /// The character's code point.
         found: u32,
     },
@@ -37,11 +45,51 @@ fn checked(text: &str, max: usize, multiline: bool) -> Result<&str, TextError> {
         return Err(TextError::TooLong { max });
     }
     let refused = |c: &char| c.is_control() && !(multiline && matches!(c, '\n' | '\t' | '\r'));
-    match text.chars().find(refused) {
-        Some(found) => Err(TextError::Control {
+    if let Some(found) = text.chars().find(refused) {
+        return Err(TextError::Control {
+            found: u32::from(found),
+        });
+    }
+    match text.chars().find(|c| !multiline && is_invisible(*c)) {
+        Some(found) => Err(TextError::Invisible {
             found: u32::from(found),
         }),
         None => Ok(text),
+    }
+}
+
+/// Whether the character is one of Unicode's format characters (Cf) that are not seen: it would
+/// let a name read as another, or two that read alike differ. Those that are seen, such as the
+/// Arabic number sign, are letters to whoever writes them. The two joiners are left: Persian,
+/// Sinhala and many emoji cannot be written without them. In prose of several lines, where words
+/// of both directions are mixed, all of them have their use.
+fn is_invisible(character: char) -> bool {
+    matches!(
+        u32::from(character),
+        0xAD
+            | 0x61C
+            | 0x180E
+            | 0x200B
+            | 0x200E..=0x200F
+            | 0x202A..=0x202E
+            | 0x2060..=0x2064
+            | 0x2066..=0x206F
+            | 0xFEFF
+            | 0xFFF9..=0xFFFB
+            | 0x1BCA0..=0x1BCA3
+            | 0x1D173..=0x1D17A
+            | 0xE0001
+            | 0xE0020..=0xE007F
+    )
+}
+
+/// Ids are compared, not read: no joiner has any use in them.
+fn without_joiners(text: &str) -> Result<(), TextError> {
+    match text.chars().find(|c| matches!(c, '\u{200C}' | '\u{200D}')) {
+        Some(found) => Err(TextError::Invisible {
+            found: u32::from(found),
+        }),
+        None => Ok(()),
     }
 }
 
@@ -61,7 +109,7 @@ macro_rules! texts {
             ///
             /// # Errors
             /// [`TextError`] when it is empty, longer than [`Self::MAX`] characters,
-            /// holds control characters or is not of the kind's form.
+            /// holds control characters or ones that are not seen, or is not of the kind's form.
             pub fn parse(text: &str) -> Result<Self, TextError> {
                 let text = checked(text, $max, $multiline)?;
                 let form: fn(&str) -> Result<(), TextError> = $form;
@@ -142,9 +190,9 @@ texts! {
     /// A description, up to 10,000 characters; line breaks and tabs are allowed.
     Description { max: 10_000, multiline: true, form: any },
     /// A stock keeping unit, up to 255 characters.
-    Sku { max: 255, multiline: false, form: any },
+    Sku { max: 255, multiline: false, form: without_joiners },
     /// An id from the caller's own system, up to 255 characters.
-    ExternalId { max: 255, multiline: false, form: any },
+    ExternalId { max: 255, multiline: false, form: without_joiners },
     /// One line of an address, a carrier's or provider's text, a reason: up to 255 characters.
     Line { max: 255, multiline: false, form: any },
     /// Notes, up to 2,000 characters; line breaks and tabs are allowed.
@@ -158,10 +206,13 @@ texts! {
 }
 
 impl Email {
-    /// The address as it is compared: no two customers of an organization share it.
+    /// The address as it is compared: no two customers of an organization share it. Letters that
+    /// differ in form alone (NFKC), such as those of full width, are the same.
     #[must_use]
     pub fn folded(&self) -> String {
-        self.0.to_lowercase()
+        let lower: String = self.0.nfkc().flat_map(char::to_lowercase).collect();
+        // What is lower case may be composed anew.
+        lower.nfkc().collect()
     }
 
     /// What stands before the `@`.
@@ -245,6 +296,43 @@ mod tests {
             Name::parse(&"ä".repeat(256)),
             Err(TextError::TooLong { max: 255 })
         );
+    }
+
+    #[test]
+    fn what_is_not_seen_is_refused_where_it_could_deceive() {
+        for found in [0x202E, 0x200B, 0xFEFF, 0xAD, 0x2066, 0xE0041] {
+            let hidden = char::from_u32(found).unwrap();
+            let text = format!("Road{hidden}bike");
+            assert_eq!(Name::parse(&text), Err(TextError::Invisible { found }));
+            assert_eq!(Line::parse(&text), Err(TextError::Invisible { found }));
+            assert!(Sku::parse(&text).is_err() && ExternalId::parse(&text).is_err());
+            assert!(Description::parse(&text).is_ok(), "prose may need it");
+        }
+        assert!(
+            Name::parse("\u{FEFF}Road bike").is_err(),
+            "it is no white space"
+        );
+        // Persian, and a family of emoji.
+        for joined in ["می\u{200C}خواهم", "👩\u{200D}👧"] {
+            assert!(Name::parse(joined).is_ok(), "{joined}");
+            assert!(Sku::parse(joined).is_err(), "{joined}");
+        }
+    }
+
+    #[test]
+    fn emails_are_the_same_whatever_the_form_of_their_letters() {
+        let folded = |text: &str| Email::parse(text).map(|email| email.folded());
+        for (one, other) in [
+            ("Ada@Example.com", "ada@example.com"),
+            ("ａｄａ@example.com", "ada@example.com"),
+            ("ADA@ｅxample.com", "ada@example.com"),
+            // Composed, and as a letter with a sign of its own.
+            ("zo\u{EB}@example.com", "ZO\u{CB}@example.com"),
+            ("ﬁn@example.com", "fin@example.com"),
+        ] {
+            assert_eq!(folded(one), folded(other), "{one} {other}");
+        }
+        assert_ne!(folded("ada@example.com"), folded("eda@example.com"));
     }
 
     #[test]

@@ -296,7 +296,9 @@ impl Bench {
             match self.try_job(id).await {
                 None => return,
                 Some(Delivered::Done) => {}
-                Some(Delivered::Later(at)) => self.wait(at - self.clock.now()),
+                Some(Delivered::Later(at) | Delivered::Undecided(at)) => {
+                    self.wait(at - self.clock.now());
+                }
                 Some(Delivered::Buried) => panic!("{id} was given up"),
             }
         }

@@ -81,3 +81,28 @@ async fn catalog_prices_and_checkouts_do_without_the_processor() {
     world.assert_billed_once(&id);
     world.until_books_agree().await;
 }
+
+/// Nobody shows a passport to the camera of a test session: Lessor plays the identity check, and the
+/// processor does the rest. Messages that come meanwhile change nothing about the answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn advance_plays_the_identity_check_that_nobody_decides() {
+    let world = World::new(Setup {
+        messages: true,
+        ..Setup::default()
+    })
+    .await;
+    world.until_told().await;
+    let id = world.checkout("played").await;
+    let path = format!("/v1/sandbox/checkouts/{id}/advance");
+    let to = json!({ "to": "orderConfirmed" });
+    let (status, answer) = world.ask("POST", &path, None, Some(&to)).await;
+    assert_eq!(
+        (status, &answer["lifecycle"]),
+        (200, &json!("orderConfirmed")),
+        "{answer}"
+    );
+    assert!(
+        answer["processorDepositPaymentIntentId"].is_string(),
+        "{answer}"
+    );
+}

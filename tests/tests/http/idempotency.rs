@@ -193,15 +193,14 @@ async fn what_was_not_carried_out_is_not_kept_and_a_refusal_by_a_state_is() {
         .post_once("/v1/product-categories", "v", &json!({ "name": "Bikes" }))
         .await
         .ok();
-    // A value that collides is one that can be corrected, too.
-    client
-        .post_once("/v1/product-categories", "w", &json!({ "name": "bikes" }))
-        .await
-        .refused(400, "invalid_parameter", "name");
-    client
-        .post_once("/v1/product-categories", "w", &json!({ "name": "Cars" }))
-        .await
-        .ok();
+    // A value that collides is refused by the state: it was free a moment before.
+    for replayed in ["", "true"] {
+        let taken = client
+            .post_once("/v1/product-categories", "w", &json!({ "name": "bikes" }))
+            .await;
+        taken.refused(400, "invalid_parameter", "name");
+        assert_eq!(taken.header("idempotent-replayed"), replayed);
+    }
     // Not allowed.
     let reader = client.with_key(&server.key(&client.organization, "sandbox", "ProductRead"));
     reader
@@ -270,4 +269,42 @@ async fn one_of_32_is_carried_out_and_the_others_wait_or_get_its_answer() {
         .map(|answer| text(&answer.body["processorSubscriptionId"]))
         .collect();
     assert_eq!(subscriptions.len(), 1, "{subscriptions:?}");
+}
+
+/// What is taken may be free a moment later: that it was is an answer like any other.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collision_is_answered_the_same_again() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    client.variant("BIKE", None).await;
+    let product = client.product(json!({})).await;
+    let body = json!({
+        "productId": product["id"], "name": "n", "description": "d", "price": "1", "sku": "BIKE", "options": [],
+        "productImages": [], "productYear": 2020
+    });
+    let first = client
+        .post_once("/v1/product-variants", "taken", &body)
+        .await;
+    first.refused(400, "invalid_parameter", "sku");
+    let taken = client.get("/v1/product-variants/by-sku/BIKE").await.ok();
+    let path = format!("/v1/product-variants/{}", text(&taken["id"]));
+    client.delete(&path).await.ok();
+    let again = client
+        .post_once("/v1/product-variants", "taken", &body)
+        .await;
+    assert_eq!((again.status, &again.bytes), (400, &first.bytes));
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    let fresh = client
+        .post_once("/v1/product-variants", "free", &body)
+        .await;
+    assert_eq!(fresh.status, 200, "{}", fresh.body);
+    let headers = [
+        ("content-type", "application/json"),
+        ("idempotency-key", ""),
+    ];
+    let body = body.to_string().into_bytes();
+    client
+        .send("POST", "/v1/product-variants", &headers, Some(body))
+        .await
+        .refused(400, "invalid_parameter", "Idempotency-Key");
 }

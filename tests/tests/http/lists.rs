@@ -386,3 +386,75 @@ async fn checkouts_are_filtered_and_sorted() {
         .await
         .refused(400, "invalid_parameter", "id");
 }
+
+/// A list is asked for by values, which may hold commas; ranges are said as they are.
+#[tokio::test(flavor = "multi_thread")]
+async fn values_with_commas_are_asked_for_and_ranges_are_true() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    for sku in ["a,b", "a", "c"] {
+        client.product(json!({ "sku": sku })).await;
+    }
+    for (query, found) in [
+        ("sku=a%5C,b", 1),
+        ("sku=a%5C,b&sku=c", 2),
+        ("sku=a%5C,b,c", 2),
+        ("sku=a,b", 1),
+        ("sku=a,c", 2),
+    ] {
+        let listed = client.get(&format!("/v1/products?{query}")).await.ok();
+        assert_eq!(listed["total"], found, "{query}");
+    }
+    let first = text(&records(&client.get("/v1/products").await.ok())[0]["id"]);
+    let rest = client
+        .get(&format!("/v1/products?startingAfter={first}&limit=1"))
+        .await
+        .ok();
+    assert_eq!(rest["total"], 3, "all that there are");
+    client.delete(&format!("/v1/products/{first}")).await.ok();
+    client
+        .get(&format!("/v1/products?startingAfter={first}"))
+        .await
+        .refused(400, "invalid_parameter", "startingAfter");
+    for (query, range) in [
+        ("limit=x", "from 1 to 100"),
+        ("limit=0", "from 1 to 100"),
+        ("limit=99999999999999999999", "from 1 to 100"),
+        ("offset=-", "from 0 to 10000"),
+    ] {
+        let param = query.split_once('=').unwrap_or_default().0;
+        client
+            .get(&format!("/v1/products?{query}"))
+            .await
+            .refused_with(400, "invalid_parameter", param, &[range]);
+    }
+    let months = json!({ "termInMonths": 1e30, "method": "moneyFactor", "moneyFactor": "0.001" });
+    client.post("/v1/lease-terms", months).await.refused_with(
+        400,
+        "invalid_parameter",
+        "termInMonths",
+        &["from 1 to 120"],
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn variants_of_a_product_are_newest_first() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    let product = client.product(json!({})).await;
+    let mut made = Vec::new();
+    for year in 2001..2004 {
+        let variant = client
+            .variant_of(
+                &product,
+                &format!("Y-{year}"),
+                json!({ "productYear": year }),
+            )
+            .await;
+        made.insert(0, text(&variant["id"]));
+    }
+    let path = format!("/v1/products/{}/variants", text(&product["id"]));
+    assert_eq!(listed(&client, &path).await, made);
+    let pages = followed(&client, &format!("{path}?limit=2")).await;
+    assert_eq!(pages.concat(), made);
+}

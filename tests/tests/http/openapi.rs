@@ -324,3 +324,23 @@ async fn the_reference_needs_nobody_else() {
         }
     }
 }
+
+/// The reference is asked for again each time, and sent when it is another.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_reference_is_sent_when_it_is_another() {
+    let server = Server::shared(BINARY).await;
+    let nobody = server.client().await.with_key("");
+    for path in ["/docs", "/docs/errors", "/openapi.json"] {
+        let first = nobody.get(path).await;
+        assert_eq!(
+            (first.status, first.header("cache-control")),
+            (200, "no-cache")
+        );
+        let tag = first.header("etag").to_owned();
+        assert!(tag.starts_with('"'), "{path}: {tag}");
+        let headers = [("if-none-match", tag.as_str())];
+        let again = nobody.send("GET", path, &headers, None).await;
+        assert_eq!((again.status, again.bytes.len()), (304, 0), "{path}");
+        assert_eq!(again.header("etag"), tag);
+    }
+}

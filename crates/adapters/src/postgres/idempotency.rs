@@ -26,6 +26,7 @@ struct AnswerRow {
     request_hash: Vec<u8>,
     status: i16,
     body: Vec<u8>,
+    is_existing: bool,
     is_final: bool,
     created_at: Timestamp,
 }
@@ -38,6 +39,7 @@ impl AnswerRow {
             status: u16::try_from(self.status)
                 .map_err(|_| at.corrupt("status", "is no status of HTTP"))?,
             body: self.body,
+            is_existing: self.is_existing,
             is_final: self.is_final,
             created_at: self.created_at,
         })
@@ -99,6 +101,7 @@ impl IdempotencyStore for PgUnitOfWork {
                 a::request_hash.eq(answer.request_hash.to_vec()),
                 a::status.eq(status),
                 a::body.eq(&answer.body),
+                a::is_existing.eq(answer.is_existing),
                 a::is_final.eq(answer.is_final),
                 a::created_at.eq(answer.created_at),
             ))
@@ -108,6 +111,7 @@ impl IdempotencyStore for PgUnitOfWork {
                 a::request_hash.eq(excluded(a::request_hash)),
                 a::status.eq(excluded(a::status)),
                 a::body.eq(excluded(a::body)),
+                a::is_existing.eq(excluded(a::is_existing)),
                 a::is_final.eq(excluded(a::is_final)),
                 a::created_at.eq(excluded(a::created_at)),
             ))

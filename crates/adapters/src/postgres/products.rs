@@ -20,7 +20,7 @@ use super::decode::{Place, json};
 use super::encode::{percentage, text, text_if, texts};
 use super::error::store_error;
 use super::paging::{Mark, after};
-use super::schema::{checkout_items, product_variants, products};
+use super::schema::{product_variants, products};
 use super::version::{self, compare_and_set};
 
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
@@ -339,17 +339,9 @@ impl ProductStore for PgUnitOfWork {
     }
 
     async fn has_checkout_items(&mut self, id: ProductPubId) -> Result<bool, StoreError> {
-        select(exists(
-            checkout_items::table
-                .inner_join(
-                    product_variants::table.on(product_variants::organization_id
-                        .eq(checkout_items::organization_id)
-                        .and(product_variants::id.eq(checkout_items::variant_id))),
-                )
-                .filter(product_variants::product_id.eq(id.as_uuid())),
-        ))
-        .get_result(self.connection()?)
-        .await
-        .map_err(store_error)
+        let connection = self.connection()?;
+        let variants =
+            product_variants::table.filter(product_variants::product_id.eq(id.as_uuid()));
+        super::variants::sold(connection, variants.into_boxed()).await
     }
 }

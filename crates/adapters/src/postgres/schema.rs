@@ -367,6 +367,22 @@ diesel::table! {
 }
 
 diesel::table! {
+    unclaimed_tracking_events (dedupe_key) {
+        dedupe_key -> Bytea,
+        tracking_number -> Text,
+        carrier -> Text,
+        at -> Timestamptz,
+        status -> Text,
+        description -> Nullable<Text>,
+        location -> Nullable<Text>,
+        signed_by -> Nullable<Text>,
+        estimated_delivery -> Nullable<Timestamptz>,
+        origin -> Text,
+        received_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
     tracking_events (organization_id, id) {
         organization_id -> BigInt,
         id -> BigInt,
@@ -440,6 +456,7 @@ diesel::table! {
         body -> Bytea,
         is_final -> Bool,
         created_at -> Timestamptz,
+        is_existing -> Bool,
     }
 }
 

@@ -7,21 +7,22 @@ use diesel::dsl::{exists, select, sql};
 use diesel::expression::SqlLiteral;
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::Bool;
+use diesel::sql_types::{Array, Bool, Jsonb};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::catalog::{Inventory, OptionSelection, Product, ProductVariant, StockTaken};
 use lessor_domain::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
 use lessor_domain::ports::{Page, SortOrder, Start, StoreError, VariantSelection, VariantStore};
 use lessor_domain::text::{ExternalId, Sku};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
-use super::decode::{Place, counted, json};
+use super::decode::{self, Place, counted};
 use super::encode::{percentage, text, text_if, texts};
 use super::error::store_error;
 use super::paging::{Mark, after};
-use super::schema::{checkout_items, product_variants, products};
+use super::schema::{checkout_applications, checkout_items, product_variants, products};
 use super::version::{self, compare_and_set};
 
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
@@ -84,7 +85,7 @@ impl TryFrom<&ProductVariant> for Row {
             organization_id: variant.organization_id.get(),
             name: text(&variant.name),
             description: text(&variant.description),
-            options: json(&variant.options)?,
+            options: decode::json(&variant.options)?,
             combination: combination(&variant.options),
             price: variant.price.minor(),
             currency: text(&variant.price.currency()),
@@ -142,6 +143,48 @@ fn is_live() -> SqlLiteral<Bool> {
 }
 
 type Query = product_variants::BoxedQuery<'static, Pg>;
+
+/// Whether any checkout leases one of the variants or bought it along.
+pub(super) async fn sold(
+    connection: &mut AsyncPgConnection,
+    variants: Query,
+) -> Result<bool, StoreError> {
+    let of_one: Vec<(i64, Uuid)> = variants
+        .select((product_variants::organization_id, product_variants::id))
+        .load(connection)
+        .await
+        .map_err(store_error)?;
+    let [(organization, _), ..] = *of_one.as_slice() else {
+        return Ok(false);
+    };
+    let ids: Vec<Uuid> = of_one.iter().map(|(_, id)| *id).collect();
+    let leased = checkout_items::table
+        .filter(checkout_items::organization_id.eq(organization))
+        .filter(checkout_items::variant_id.eq_any(ids.clone()));
+    let is_leased: bool = select(exists(leased))
+        .get_result(connection)
+        .await
+        .map_err(store_error)?;
+    if is_leased {
+        return Ok(true);
+    }
+    let purchases: Vec<serde_json::Value> = ids
+        .into_iter()
+        .map(|id| json!([{ "variantId": ProductVariantPubId::from_uuid(id).to_string() }]))
+        .collect();
+    // Written out, as the partial index has it.
+    let bought = checkout_applications::table
+        .filter(checkout_applications::organization_id.eq(organization))
+        .filter(
+            sql::<Bool>("checkout_applications.purchase_items <> '[]' and checkout_applications.purchase_items @> any(")
+                .bind::<Array<Jsonb>, _>(purchases)
+                .sql(")"),
+        );
+    select(exists(bought))
+        .get_result(connection)
+        .await
+        .map_err(store_error)
+}
 
 /// The variants of the organization, archived ones too.
 fn all_of(organization: OrganizationId) -> Query {
@@ -236,18 +279,10 @@ impl VariantStore for PgUnitOfWork {
         organization: OrganizationId,
         sku: &Sku,
     ) -> Result<Option<ProductVariant>, StoreError> {
-        let own = || all_of(organization).filter(product_variants::sku.eq(text(sku)));
-        let connection = self.connection()?;
-        if let Some(live) = load_one(connection, own().filter(is_live())).await? {
-            return Ok(Some(live));
-        }
-        let archived = own()
-            .filter(sql::<Bool>("product_variants.status = 'archived'"))
-            .order((
-                product_variants::updated_at.desc(),
-                product_variants::id.desc(),
-            ));
-        load_one(connection, archived).await
+        let one = all_of(organization)
+            .filter(is_live())
+            .filter(product_variants::sku.eq(text(sku)));
+        load_one(self.connection()?, one).await
     }
 
     async fn find_by_external_id(
@@ -314,13 +349,16 @@ impl VariantStore for PgUnitOfWork {
         product: ProductPubId,
         page: Page,
     ) -> Result<Vec<ProductVariant>, StoreError> {
-        let oldest_first = all_of(organization)
+        let newest_first = all_of(organization)
             .filter(product_variants::product_id.eq(product.as_uuid()))
             .filter(is_live())
-            .order((product_variants::created_at, product_variants::id))
+            .order((
+                product_variants::created_at.desc(),
+                product_variants::id.desc(),
+            ))
             .limit(page.limit.into());
         let query = match page.start {
-            Start::Offset(offset) => oldest_first.offset(offset.into()),
+            Start::Offset(offset) => newest_first.offset(offset.into()),
             Start::After(id) => {
                 let mark = Mark {
                     table: "product_variants",
@@ -328,7 +366,7 @@ impl VariantStore for PgUnitOfWork {
                     organization,
                     id,
                 };
-                oldest_first.filter(after(&mark, SortOrder::Ascending))
+                newest_first.filter(after(&mark, SortOrder::Descending))
             }
         };
         load(self.connection()?, query).await
@@ -385,18 +423,9 @@ impl VariantStore for PgUnitOfWork {
     }
 
     async fn has_checkout_items(&mut self, id: ProductVariantPubId) -> Result<bool, StoreError> {
-        select(exists(
-            checkout_items::table
-                .inner_join(
-                    product_variants::table.on(product_variants::organization_id
-                        .eq(checkout_items::organization_id)
-                        .and(product_variants::id.eq(checkout_items::variant_id))),
-                )
-                .filter(product_variants::id.eq(id.as_uuid())),
-        ))
-        .get_result(self.connection()?)
-        .await
-        .map_err(store_error)
+        let connection = self.connection()?;
+        let variant = product_variants::table.filter(product_variants::id.eq(id.as_uuid()));
+        sold(connection, variant.into_boxed()).await
     }
 
     async fn take_stock(&mut self, id: ProductVariantPubId) -> Result<StockTaken, StoreError> {

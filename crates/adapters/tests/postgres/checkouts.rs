@@ -736,9 +736,10 @@ async fn the_open_checkout_and_the_order_are_found_in_their_own_scope() {
     for (scope, there) in [(leasing.scope(), true), (live, false)] {
         assert_eq!(
             view.checkouts()
-                .has_external_order(scope, &order)
+                .find_by_external_order(scope, &order)
                 .await
-                .unwrap(),
+                .unwrap()
+                .is_some(),
             there
         );
         let open = view

@@ -224,7 +224,9 @@ fn classify(error: &anyhow::Error) -> (&'static str, Option<String>) {
     }
     match error.downcast_ref::<Error>() {
         Some(Error::Missing { param }) => ("parameter_missing", Some(param.clone())),
-        Some(Error::Invalid { param, .. }) => ("invalid_parameter", Some(param.clone())),
+        Some(Error::Invalid { param, .. } | Error::Taken { param, .. }) => {
+            ("invalid_parameter", Some(param.clone()))
+        }
         Some(Error::NotFound { .. }) => ("not_found", None),
         Some(Error::Store(StoreError::Unavailable(_))) => ("unavailable", None),
         Some(Error::Store(_)) | None => ("failed", None),

@@ -15,7 +15,8 @@ impl From<services::Error> for ApiError {
     fn from(error: services::Error) -> Self {
         match error {
             services::Error::Missing { param } => Self::missing(param),
-            services::Error::Invalid { param, message } => {
+            services::Error::Invalid { param, message }
+            | services::Error::Taken { param, message } => {
                 let message = format!("{param}: {message}");
                 Self::invalid(param, message)
             }

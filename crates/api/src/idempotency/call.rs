@@ -197,7 +197,8 @@ impl Call {
                 (_, None) => Ok(()),
                 (Ok(answer), Some(once)) => runner.keep_final(once, answer).await,
                 (Err(Error::Rule { message }), Some(once)) => {
-                    runner.keep_final(once, &runner.refusal(message)).await
+                    let refusal = runner.refusal(Error::rule(message.clone()));
+                    runner.keep_final(once, &refusal).await
                 }
                 (Err(_), Some(once)) => runner.forget(once).await,
             };
@@ -228,6 +229,9 @@ fn respond(answer: Answer) -> Result<HttpResponse, ApiError> {
     let status = StatusCode::from_u16(answer.status).map_err(ApiError::internal)?;
     let mut response = HttpResponse::build(status);
     response.content_type("application/json");
+    if answer.is_existing {
+        response.insert_header(("Existing-Checkout", "true"));
+    }
     if answer.replayed {
         response.insert_header(("Idempotent-Replayed", "true"));
     }

@@ -2,8 +2,8 @@
 //!
 //! The answer is kept in the transaction of the work, under the organization, the mode, the method
 //! and path and the caller's key, with the SHA-256 of the request. Kept are answers of executed
-//! work: successes, and refusals by a rule (400 `invalid_request`), which would be others a moment
-//! later. A request that could not be understood, or was not allowed, or failed, left nothing that
+//! work: successes, and refusals by a rule (400 `invalid_request`, and `invalid_parameter` of what is
+//! taken), which would be others a moment later. A request that could not be understood, or was not allowed, or failed, left nothing that
 //! a repetition could do twice.
 //!
 //! While a request is worked on its key is locked, and a second one is told so (409).
@@ -43,6 +43,8 @@ const HEADER: &str = "Idempotency-Key";
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) body: Vec<u8>,
+    /// Whether it is a record that was there before the request.
+    pub(super) is_existing: bool,
     pub(super) replayed: bool,
 }
 
@@ -51,6 +53,7 @@ impl Answer {
     const NONE: Self = Self {
         status: 200,
         body: Vec::new(),
+        is_existing: false,
         replayed: false,
     };
 
@@ -60,6 +63,7 @@ impl Answer {
         Ok(Self {
             status: 200,
             body,
+            is_existing: false,
             replayed: false,
         })
     }
@@ -103,6 +107,8 @@ pub(super) fn request_hash(method: &Method, uri: &str, body: &[u8]) -> [u8; 32] 
 pub enum Phase<R, T> {
     /// The answer; there is nothing left to do.
     Done(R),
+    /// The answer is what was there before, and nothing was made: `Existing-Checkout: true`.
+    Existing(R),
     /// The work is done. The answer as it is should nothing better come of the second phase, and what
     /// that works on.
     Interim(R, T),
@@ -136,6 +142,7 @@ impl Once {
             request_hash: self.request_hash,
             status: answer.status,
             body: answer.body.clone(),
+            is_existing: answer.is_existing,
             is_final,
             created_at: now,
         }
@@ -160,6 +167,7 @@ impl Once {
         Some(Outcome::Answered(Answer {
             status: stored.status,
             body: stored.body,
+            is_existing: stored.is_existing,
             replayed: true,
         }))
     }
@@ -186,8 +194,8 @@ impl Runner {
             let attempt = self.answer_once(once, input.clone(), work, phase).await;
             return match (attempt, once) {
                 (Err(error), _) if tries.again(&error) => continue,
-                (Err(Error::Rule { message }), Some(once)) => {
-                    self.keep_refusal(once, &message).await
+                (Err(error @ (Error::Rule { .. } | Error::Taken { .. })), Some(once)) => {
+                    self.keep_refusal(once, error).await
                 }
                 (result, _) => result,
             };
@@ -223,6 +231,10 @@ impl Runner {
         let done = work(&mut *uow, context, input).await?;
         let outcome = match phase(done) {
             Phase::Done(record) => Outcome::Answered(Answer::ok(&record)?),
+            Phase::Existing(record) => Outcome::Answered(Answer {
+                is_existing: true,
+                ..Answer::ok(&record)?
+            }),
             Phase::Interim(record, rest) => Outcome::Interim(Some(Answer::ok(&record)?), rest),
             Phase::Begun(rest) => Outcome::Interim(None, rest),
         };
@@ -241,8 +253,8 @@ impl Runner {
     }
 
     /// Keeps that a rule refused the request. What was done of it is gone with its transaction.
-    async fn keep_refusal<T>(&self, once: &Once, message: &str) -> Result<Outcome<T>, Error> {
-        let answer = self.refusal(message);
+    async fn keep_refusal<T>(&self, once: &Once, error: Error) -> Result<Outcome<T>, Error> {
+        let answer = self.refusal(error);
         let now = self.state.ports.clock.now();
         for _ in 0..LOOKS {
             let mut uow = self.state.ports.database.begin().await?;
@@ -264,12 +276,13 @@ impl Runner {
     }
 
     /// The answer to a request that a rule forbids.
-    pub(super) fn refusal(&self, message: &str) -> Answer {
-        let error = ApiError::invalid_request(message);
+    pub(super) fn refusal(&self, error: Error) -> Answer {
+        let error = ApiError::from(error);
         let public_url = &self.state.settings.public_url;
         Answer {
             status: error.status().as_u16(),
             body: error.body(public_url.as_str(), None),
+            is_existing: false,
             replayed: false,
         }
     }

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderMap};
 use actix_web::middleware::Next;
 use actix_web::web::Data;
-use actix_web::{Error, HttpMessage as _};
+use actix_web::{Error, HttpMessage as _, HttpRequest};
 use lessor_domain::access::Access;
 use lessor_domain::cause::chain;
 use lessor_domain::ports::{KeyHolder, StoreError};
@@ -28,7 +29,8 @@ pub(crate) struct Caller(pub(crate) Arc<Access>);
 ///
 /// # Errors
 /// 401 for anything but a key that is in force now, 429 when it was used too often, 503 when it
-/// cannot be looked up; 400 for a query parameter that the operation does not have.
+/// cannot be looked up; 400 for a query parameter or a body that the operation does not have, 405
+/// for a method that only a sibling of the path takes.
 pub async fn require_key(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -37,8 +39,10 @@ pub async fn require_key(
         let key = bearer(request.headers()).ok_or_else(ApiError::unauthorized)?;
         let access = authenticate(AppState::of(request.request())?, key).await?;
         if let Some(routes) = request.app_data::<Data<RouteTable>>() {
+            routes.check_method(request.request())?;
             routes.check_query(request.request())?;
         }
+        check_bodyless(request.request())?;
         Ok(access)
     }
     .await;
@@ -48,6 +52,25 @@ pub async fn require_key(
             Ok(next.call(request).await?.map_into_boxed_body())
         }
         Err(error) => Ok(request.error_response(error)),
+    }
+}
+
+/// Refuses a body where none has a meaning: nothing is silently dropped.
+fn check_bodyless(request: &HttpRequest) -> Result<(), ApiError> {
+    let takes_none = matches!(
+        *request.method(),
+        Method::GET | Method::HEAD | Method::DELETE
+    );
+    let headers = request.headers();
+    let length = headers.get(header::CONTENT_LENGTH);
+    let has_length = length.is_some_and(|length| length.as_bytes().iter().any(|b| *b != b'0'));
+    if takes_none && (has_length || headers.contains_key(header::TRANSFER_ENCODING)) {
+        Err(ApiError::invalid_request(format!(
+            "a {} has no body",
+            request.method()
+        )))
+    } else {
+        Ok(())
     }
 }
 

@@ -23,7 +23,8 @@ const METHODS: [Method; 5] = [
 /// document, so that it can only say what is documented.
 #[derive(Default)]
 pub struct RouteTable {
-    methods: Vec<(ResourceDef, Vec<Method>)>,
+    /// With how many parameters each pattern has.
+    methods: Vec<(ResourceDef, usize, Vec<Method>)>,
     /// Whether an operation, by its pattern, has query parameters. Its handler reads them then.
     queried: HashMap<(Method, String), bool>,
 }
@@ -66,8 +67,12 @@ impl RouteTable {
     /// The table with one more path, which may hold `{parameters}`.
     #[must_use]
     pub fn with(mut self, path: &str, methods: impl IntoIterator<Item = Method>) -> Self {
-        self.methods
-            .push((ResourceDef::new(path), methods.into_iter().collect()));
+        let parameters = path.matches('{').count();
+        self.methods.push((
+            ResourceDef::new(path),
+            parameters,
+            methods.into_iter().collect(),
+        ));
         self
     }
 
@@ -90,15 +95,33 @@ impl RouteTable {
         }
     }
 
-    /// The methods of every pattern that `path` matches, HEAD wherever there is GET. Empty: there is
-    /// no such path.
+    /// Refuses a method that only a sibling of the path takes: `bulk` is no id.
+    ///
+    /// # Errors
+    /// 405.
+    pub(crate) fn check_method(&self, request: &HttpRequest) -> Result<(), ApiError> {
+        let allowed = self.allowed(request.path());
+        if allowed.is_empty() || allowed.contains(request.method()) {
+            Ok(())
+        } else {
+            Err(ApiError::method_not_allowed(&allowed))
+        }
+    }
+
+    /// The methods of the pattern that `path` matches, HEAD wherever there is GET. Where several do,
+    /// those with the fewest parameters are meant. Empty: there is no such path.
     fn allowed(&self, path: &str) -> Vec<Method> {
         let mut allowed: Vec<Method> = Vec::new();
-        let matching = self
+        let matching: Vec<_> = self
             .methods
             .iter()
-            .filter(|(pattern, _)| pattern.is_match(path));
-        for method in matching.flat_map(|(_, methods)| methods) {
+            .filter(|(pattern, _, _)| pattern.is_match(path))
+            .collect();
+        let fewest = matching.iter().map(|(_, parameters, _)| *parameters).min();
+        let meant = matching
+            .into_iter()
+            .filter(|(_, parameters, _)| Some(*parameters) == fewest);
+        for method in meant.flat_map(|(_, _, methods)| methods) {
             if !allowed.contains(method) {
                 allowed.push(method.clone());
                 if *method == Method::GET {
@@ -131,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_matching_pattern_counts() {
+    fn the_pattern_with_the_fewest_parameters_is_meant() {
         let table = RouteTable::from_document(&serde_json::json!({"paths": {
             "/v1/things/bulk": {"put": {}},
             "/v1/things/{id}": {"get": {}, "delete": {}, "parameters": []},
@@ -147,10 +170,7 @@ mod tests {
             allowed("/v1/things/x"),
             [Method::DELETE, Method::GET, Method::HEAD]
         );
-        assert_eq!(
-            allowed("/v1/things/bulk"),
-            [Method::DELETE, Method::GET, Method::HEAD, Method::PUT]
-        );
+        assert_eq!(allowed("/v1/things/bulk"), [Method::PUT]);
         for path in ["/v1", "/v1/things/", "/v1/things/x/y", "/", "*", ""] {
             assert!(allowed(path).is_empty(), "{path}");
         }

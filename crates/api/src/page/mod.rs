@@ -123,7 +123,7 @@ fn notice_of(error: Error) -> Result<Notice, ApiError> {
             message: format!("Please fill in: {}.", steps::label(&param)),
             field: Some(param),
         }),
-        Error::Invalid { param, message } => Ok(Notice {
+        Error::Invalid { param, message } | Error::Taken { param, message } => Ok(Notice {
             message: format!("{} {message}.", steps::label(&param)),
             field: Some(param),
         }),

@@ -31,8 +31,8 @@ use std::future::{Ready, ready};
 
 use actix_web::{FromRequest, HttpRequest, dev};
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess,
-    Visitor,
+    DeserializeOwned, DeserializeSeed, Deserializer, Expected, IntoDeserializer, MapAccess,
+    SeqAccess, Visitor,
 };
 
 use crate::http::error::ApiError;
@@ -239,12 +239,7 @@ impl<'de> Deserializer<'de> for Values<'_> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        let words = self
-            .0
-            .iter()
-            .flat_map(|value| value.split(','))
-            .map(Word)
-            .collect::<Vec<_>>();
+        let words: Vec<String> = self.0.iter().flat_map(|value| listed(value)).collect();
         visitor.visit_seq(Words {
             rest: words.into_iter(),
         })
@@ -268,11 +263,28 @@ impl<'de> Deserializer<'de> for Values<'_> {
     }
 }
 
-struct Words<'q> {
-    rest: std::vec::IntoIter<Word<'q>>,
+/// The values of a list. A comma of a value's own is written `\,`.
+fn listed(text: &str) -> Vec<String> {
+    let mut values = vec![String::new()];
+    let mut rest = text.chars().peekable();
+    while let Some(character) = rest.next() {
+        match (character, values.last_mut()) {
+            (',', _) => values.push(String::new()),
+            ('\\', Some(value)) if rest.peek() == Some(&',') => {
+                value.extend(rest.next());
+            }
+            (character, Some(value)) => value.push(character),
+            (_, None) => {}
+        }
+    }
+    values
 }
 
-impl<'de> SeqAccess<'de> for Words<'_> {
+struct Words {
+    rest: std::vec::IntoIter<String>,
+}
+
+impl<'de> SeqAccess<'de> for Words {
     type Error = Fault;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(
@@ -281,7 +293,7 @@ impl<'de> SeqAccess<'de> for Words<'_> {
     ) -> Result<Option<S::Value>, Fault> {
         self.rest
             .next()
-            .map(|word| seed.deserialize(word))
+            .map(|word| seed.deserialize(Word(&word)))
             .transpose()
     }
 
@@ -298,9 +310,9 @@ macro_rules! integers {
     ($($method:ident => $visit:ident: $ty:ty),* $(,)?) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
             let value = self.0.strip_prefix('+').map_or(self.0, |_| "").parse::<$ty>();
-            visitor.$visit(value.map_err(|_| {
-                Fault::invalid(format!("must be an integer from {} to {}", <$ty>::MIN, <$ty>::MAX))
-            })?)
+            let expected: &dyn Expected = &visitor;
+            let value = value.map_err(|_| Fault::invalid(format!("must be {expected}")))?;
+            visitor.$visit(value)
         }
     )*};
 }

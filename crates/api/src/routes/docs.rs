@@ -3,12 +3,14 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use actix_web::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue};
+use actix_web::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, ETAG, HeaderValue};
 use actix_web::web::{self, Bytes};
-use actix_web::{HttpResponse, get};
+use actix_web::{HttpRequest, HttpResponse, get};
+use sha2::{Digest as _, Sha256};
 
 use crate::http::error::{ApiError, Code};
 use crate::request::query::Segment;
+use crate::routes::product_variants::names;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -19,44 +21,90 @@ const START: &str = include_str!("docs/start.js");
 
 /// The finished OpenAPI document, as it is served. App data.
 #[derive(Clone, Debug)]
-pub struct Document(Bytes);
+pub struct Document {
+    text: Bytes,
+    etag: String,
+}
 
 impl Document {
     /// Writes the document out once, for every request.
     #[must_use]
     pub fn new(document: &serde_json::Value) -> Self {
-        Self(document.to_string().into())
+        let text = document.to_string();
+        Self {
+            etag: etag_of(text.as_bytes()),
+            text: text.into(),
+        }
+    }
+}
+
+/// What a text is told by.
+fn etag_of(text: &[u8]) -> String {
+    format!("\"{}\"", hex::encode(&Sha256::digest(text)[..16]))
+}
+
+/// A text that is asked for again each time, and sent when it is another than is known.
+fn answer(request: &HttpRequest, content_type: &str, etag: &str, text: Bytes) -> HttpResponse {
+    let is_known = names(request.headers(), etag);
+    let mut response = if is_known {
+        HttpResponse::NotModified()
+    } else {
+        HttpResponse::Ok()
+    };
+    response
+        .insert_header((CACHE_CONTROL, "no-cache"))
+        .insert_header((ETAG, etag));
+    if is_known {
+        response.finish()
+    } else {
+        response.content_type(content_type).body(text)
     }
 }
 
 /// The OpenAPI document.
 ///
 /// This document, OpenAPI 3.1: what clients are generated from. Needs no key.
-#[utoipa::path(tag = "Reference", responses((status = 200, body = Object, description = "OpenAPI 3.1")))]
+#[utoipa::path(
+    tag = "Reference",
+    responses(
+        (status = 200, body = Object, description = "OpenAPI 3.1"),
+        (status = 304, description = "The answer is still what it was.")
+    )
+)]
 #[get("/openapi.json")]
-pub(crate) async fn openapi(document: web::Data<Document>) -> HttpResponse {
-    HttpResponse::Ok()
-        .content_type("application/json")
-        .insert_header((CACHE_CONTROL, "no-cache"))
-        .body(document.0.clone())
+pub(crate) async fn openapi(request: HttpRequest, document: web::Data<Document>) -> HttpResponse {
+    let text = document.text.clone();
+    answer(&request, "application/json", &document.etag, text)
 }
 
 /// The reference, for people.
 ///
 /// This document as a page on which requests can be tried out. Nothing is loaded from elsewhere.
-#[utoipa::path(tag = "Reference", responses((status = 200, body = String, content_type = "text/html")))]
+#[utoipa::path(
+    tag = "Reference",
+    responses(
+        (status = 200, body = String, content_type = "text/html"),
+        (status = 304, description = "The answer is still what it was.")
+    )
+)]
 #[get("/docs")]
-pub(crate) async fn reference() -> HttpResponse {
-    page(REFERENCE.to_owned())
+pub(crate) async fn reference(request: HttpRequest) -> HttpResponse {
+    page(&request, REFERENCE.to_owned())
 }
 
 /// What each error code means.
 ///
 /// The page that `doc_url` of an error leads to, with a section for each code.
-#[utoipa::path(tag = "Reference", responses((status = 200, body = String, content_type = "text/html")))]
+#[utoipa::path(
+    tag = "Reference",
+    responses(
+        (status = 200, body = String, content_type = "text/html"),
+        (status = 304, description = "The answer is still what it was.")
+    )
+)]
 #[get("/docs/errors")]
-pub(crate) async fn errors() -> HttpResponse {
-    page(errors_page())
+pub(crate) async fn errors(request: HttpRequest) -> HttpResponse {
+    page(&request, errors_page())
 }
 
 /// A part of the reference page.
@@ -102,12 +150,14 @@ fn vendored(name: &str) -> Result<(&'static str, Bytes), ApiError> {
     }
 }
 
-fn page(html: String) -> HttpResponse {
-    HttpResponse::Ok()
-        .content_type("text/html; charset=utf-8")
-        .insert_header((CACHE_CONTROL, "no-cache"))
-        .insert_header((CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)))
-        .body(html)
+fn page(request: &HttpRequest, html: String) -> HttpResponse {
+    let etag = etag_of(html.as_bytes());
+    let mut response = answer(request, "text/html; charset=utf-8", &etag, html.into());
+    let policy = HeaderValue::from_static(POLICY);
+    response
+        .headers_mut()
+        .insert(CONTENT_SECURITY_POLICY, policy);
+    response
 }
 
 /// One section for each code, with the anchor that `doc_url` names.

@@ -134,7 +134,7 @@ pub trait ProductStore: Send {
     /// # Errors
     /// [`StoreError::Missing`].
     async fn delete(&mut self, id: ProductPubId) -> Result<(), StoreError>;
-    /// Whether any checkout has an item of one of the product's variants.
+    /// Whether any checkout leases or bought one of the product's variants.
     async fn has_checkout_items(&mut self, id: ProductPubId) -> Result<bool, StoreError>;
 }
 
@@ -167,8 +167,7 @@ pub trait VariantStore: Send {
         organization: OrganizationId,
         id: ProductVariantPubId,
     ) -> Result<Option<ProductVariant>, StoreError>;
-    /// The organization's variant of this sku: the live one, else the archived one
-    /// that had it last.
+    /// The organization's variant of this sku that is not archived.
     async fn find_by_sku(
         &mut self,
         organization: OrganizationId,
@@ -194,7 +193,7 @@ pub trait VariantStore: Send {
         organization: OrganizationId,
         products: &[ProductPubId],
     ) -> Result<Vec<ProductVariant>, StoreError>;
-    /// A page of a product's variants that are not archived, oldest first.
+    /// A page of a product's variants that are not archived, newest first.
     async fn list(
         &mut self,
         organization: OrganizationId,
@@ -226,7 +225,7 @@ pub trait VariantStore: Send {
     /// # Errors
     /// [`StoreError::Missing`].
     async fn delete(&mut self, id: ProductVariantPubId) -> Result<(), StoreError>;
-    /// Whether any checkout has an item of the variant.
+    /// Whether any checkout leases or bought the variant.
     async fn has_checkout_items(&mut self, id: ProductVariantPubId) -> Result<bool, StoreError>;
     /// Takes one unit of the variant's stock, if there is one. The variant stays
     /// locked whatever comes of it, so that nobody adds stock past one who is

@@ -25,7 +25,8 @@ pub struct Scope {
 pub enum InsertedCheckout {
     /// It was kept.
     New,
-    /// The customer has one that runs for the variant and term.
+    /// There is one for the same order, or one of the customer for the variant and term that is
+    /// no lease yet.
     Existing(Box<Checkout>),
 }
 
@@ -75,11 +76,12 @@ pub struct Stamped {
 #[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait CheckoutStore: Send {
-    /// Keeps a new checkout with its items, unless the customer has one of the
-    /// same mode, variant and term that has not ended: under any race there is one.
+    /// Keeps a new checkout with its items, unless there is one of the same order, customer,
+    /// variant and term, in whatever state, or one of the same mode, customer, variant and term
+    /// that has not ended and is no lease yet: under any race there is one.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] of the external order id.
+    /// [`StoreError::Conflict`] of the external order id that another wish has.
     async fn insert(&mut self, checkout: &Checkout) -> Result<InsertedCheckout, StoreError>;
     /// The checkout of this id.
     async fn get(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError>;
@@ -92,7 +94,8 @@ pub trait CheckoutStore: Send {
         id: CheckoutPubId,
         hash: &[u8; 32],
     ) -> Result<(), StoreError>;
-    /// The customer's checkout of the variant and term that has not ended.
+    /// The customer's checkout of the variant and term that has not ended: the one that is no
+    /// lease yet, else the newest lease.
     async fn find_open(
         &mut self,
         scope: Scope,
@@ -100,12 +103,12 @@ pub trait CheckoutStore: Send {
         variant: ProductVariantPubId,
         term: Option<LeaseTermPubId>,
     ) -> Result<Option<Checkout>, StoreError>;
-    /// Whether the organization has a checkout of this order in the mode.
-    async fn has_external_order(
+    /// The organization's checkout of this order in the mode.
+    async fn find_by_external_order(
         &mut self,
         scope: Scope,
         id: &ExternalId,
-    ) -> Result<bool, StoreError>;
+    ) -> Result<Option<Checkout>, StoreError>;
     /// The checkouts with this tracking number that were not ended, newest first.
     async fn find_by_tracking(
         &mut self,

@@ -29,6 +29,8 @@ pub struct StoredAnswer {
     pub status: u16,
     /// The body of the answer, byte for byte.
     pub body: Vec<u8>,
+    /// Whether it is a record that was there before the request.
+    pub is_existing: bool,
     /// Whether this is the answer that was given; before, it is the one to give
     /// should the process die.
     pub is_final: bool,

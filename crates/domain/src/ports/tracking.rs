@@ -6,6 +6,7 @@ use super::StoreError;
 use crate::checkout::Tracking;
 use crate::fulfillment::TrackingEvent;
 use crate::ids::CheckoutPubId;
+use crate::time::Timestamp;
 
 /// Tracking events.
 #[cfg_attr(feature = "mock", mockall::automock)]
@@ -25,4 +26,15 @@ pub trait TrackingStore: Send {
         id: CheckoutPubId,
         tracking: &Tracking,
     ) -> Result<Vec<TrackingEvent>, StoreError>;
+    /// Keeps the event of a shipment that no checkout has, unless the same is kept already: its
+    /// number may be given later.
+    async fn keep_unclaimed(
+        &mut self,
+        tracking: &Tracking,
+        event: &TrackingEvent,
+    ) -> Result<(), StoreError>;
+    /// The events that were kept of this shipment before any checkout had it, oldest first.
+    async fn unclaimed(&mut self, tracking: &Tracking) -> Result<Vec<TrackingEvent>, StoreError>;
+    /// Forgets unclaimed events that were taken in before the time. Tells how many.
+    async fn purge_unclaimed(&mut self, before: Timestamp) -> Result<u64, StoreError>;
 }

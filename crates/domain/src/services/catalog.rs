@@ -438,8 +438,8 @@ pub async fn update_product(
     Ok(product)
 }
 
-/// Deletes the product and its variants, or archives them when any has checkout
-/// items.
+/// Deletes the product and its variants, or archives them when a checkout leases or
+/// bought any. Answers it as it is then, or as it was.
 ///
 /// # Errors
 /// [`Error::NotFound`], also of what is archived already; [`Error::Forbidden`].
@@ -457,8 +457,6 @@ pub async fn delete_product(
     if product.status == ProductStatus::Archived {
         return Err(Error::not_found("product"));
     }
-    product.updated_at = ctx.now;
-    product.status = ProductStatus::Archived;
     // The variants are locked, so that no checkout of one appears in between.
     let variants = uow
         .variants()
@@ -473,6 +471,8 @@ pub async fn delete_product(
         );
     }
     if uow.products().has_checkout_items(product.id).await? {
+        product.updated_at = ctx.now;
+        product.status = ProductStatus::Archived;
         for mut variant in locked {
             variant.status = ProductStatus::Archived;
             variant.updated_at = ctx.now;
@@ -527,7 +527,7 @@ pub async fn review_product(
 /// Creates a category.
 ///
 /// # Errors
-/// [`Error::Forbidden`]; [`Error::Invalid`] when the name is in use.
+/// [`Error::Forbidden`]; [`Error::Taken`] when the name is in use.
 pub async fn create_category(
     uow: &mut dyn UnitOfWork,
     ctx: &Context<'_>,

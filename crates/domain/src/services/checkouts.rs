@@ -209,12 +209,13 @@ pub async fn quotes_of(
         .collect()
 }
 
-/// Creates a checkout, or answers the one that the customer has for the variant
-/// and term. Tells whether it is new.
+/// Creates a checkout, or answers the one that there is: of the same order in whatever
+/// state, or of the customer for the variant and term. A lease that runs is answered too,
+/// unless the order is another: then it is a second unit. Tells whether it is new.
 ///
 /// # Errors
 /// [`Error`], in the order of the module's documentation; an external order id in
-/// use is [`Error::Invalid`] of `externalOrderId`.
+/// use is [`Error::Taken`] of `externalOrderId`.
 pub async fn create_checkout(
     uow: &mut dyn UnitOfWork,
     ctx: &Context<'_>,
@@ -263,16 +264,24 @@ pub async fn create_checkout(
     let purchase_items = purchase_items(uow, ctx, &organization, input.purchase_items).await?;
     let customer = customer_for(uow, ctx, input.customer).await?;
     let scope = scope_of(ctx.access);
-    if let Some(existing) = uow
+    let term_id = term.map(|term| term.id);
+    let order = input.external_order_id.as_ref();
+    let of_order = match order {
+        Some(order) => uow.checkouts().find_by_external_order(scope, order).await?,
+        None => None,
+    };
+    let is_ordered = of_order.is_some();
+    if let Some(known) = of_order.filter(|known| known.is_for(customer.id, variant.id, term_id)) {
+        return Ok((known, false));
+    }
+    let open = uow
         .checkouts()
-        .find_open(scope, customer.id, variant.id, term.map(|term| term.id))
-        .await?
-    {
+        .find_open(scope, customer.id, variant.id, term_id)
+        .await?;
+    if let Some(existing) = open.filter(|open| !open.admits_another(order)) {
         return Ok((existing, false));
     }
-    if let Some(order) = &input.external_order_id
-        && uow.checkouts().has_external_order(scope, order).await?
-    {
+    if is_ordered {
         return Err(StoreError::Conflict(crate::ports::UniqueField::ExternalOrderId).into());
     }
     let mut page_nonce = [0_u8; 16];
@@ -308,16 +317,23 @@ fn opening(
     organization: &Organization,
     available: Availability,
 ) -> Opening {
+    let area = &organization.service_area;
+    let refused = |address: &Address| {
+        let code = area.serves(address).err()?;
+        Some((Some(address.clone()), code))
+    };
     let profile = customer.profile.address();
-    let address = new
-        .shipping_address
-        .as_ref()
-        .or(profile.as_ref())
-        .or(new.billing_address.as_ref());
-    let not_served = address.and_then(|address| {
-        let code = organization.service_area.serves(address).err()?;
-        Some((address.clone(), code))
-    });
+    let not_served = match (
+        new.shipping_address.as_ref().or(profile.as_ref()),
+        &new.billing_address,
+    ) {
+        (Some(address), _) => refused(address),
+        // Of the customer's own no more may be known than the country.
+        (None, billing) => match customer.profile.check_served(area) {
+            Err(code) => Some((None, code)),
+            Ok(()) => billing.as_ref().and_then(refused),
+        },
+    };
     match (not_served, available) {
         (Some((address, code)), _) => Opening::NotServed { address, code },
         (None, Availability::Waitlisted) => Opening::OutOfStock,
@@ -391,7 +407,16 @@ async fn purchase_items(
     organization: &Organization,
     inputs: Vec<PurchaseItemInput>,
 ) -> Result<Vec<PurchaseItem>, Error> {
-    let ids: Vec<ProductVariantPubId> = inputs.iter().filter_map(|item| item.variant_id).collect();
+    let mut ids: Vec<ProductVariantPubId> =
+        inputs.iter().filter_map(|item| item.variant_id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    // Kept from being deleted until the checkout that buys them is there.
+    for id in &ids {
+        uow.variants()
+            .lock_shared(ctx.access.organization_id, *id)
+            .await?;
+    }
     let variants = if ids.is_empty() {
         Vec::new()
     } else {
@@ -570,7 +595,7 @@ pub(crate) async fn set_term(
         organization_id: checkout.organization_id,
         mode: checkout.mode,
     };
-    if uow
+    let open = uow
         .checkouts()
         .find_open(
             scope,
@@ -578,10 +603,10 @@ pub(crate) async fn set_term(
             checkout.variant_id,
             Some(found.id),
         )
-        .await?
-        .is_some()
-    {
-        return Err(Error::invalid(
+        .await?;
+    let order = checkout.external_order_id.as_ref();
+    if open.is_some_and(|open| !open.admits_another(order)) {
+        return Err(Error::taken(
             "leaseTermId",
             "is the term of another running checkout of the customer for this variant",
         ));

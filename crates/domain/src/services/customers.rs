@@ -145,7 +145,7 @@ pub(super) fn checked(profile: Profile) -> Result<Profile, Error> {
 }
 
 /// Checkouts that waited for the customer's profile go on.
-pub(super) async fn profile_completed(
+pub(crate) async fn profile_completed(
     uow: &mut dyn UnitOfWork,
     ids: &dyn IdGenerator,
     mode: Mode,

@@ -22,6 +22,14 @@ pub enum Error {
         /// What is wrong and what is allowed.
         message: String,
     },
+    /// A parameter has a value that somebody has already: a moment later it may be free.
+    #[error("{param} {message}")]
+    Taken {
+        /// Its path.
+        param: String,
+        /// What is wrong and what is allowed.
+        message: String,
+    },
     /// The state of things forbids it.
     #[error("{message}")]
     Rule {
@@ -67,6 +75,14 @@ impl Error {
         }
     }
 
+    /// [`Error::Taken`].
+    pub fn taken(param: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::Taken {
+            param: param.into(),
+            message: message.into(),
+        }
+    }
+
     /// [`Error::Rule`].
     pub fn rule(message: impl Into<String>) -> Self {
         Self::Rule {
@@ -91,7 +107,7 @@ impl From<StoreError> for Error {
     /// What must be unique names the parameter that collides.
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Conflict(field) => Self::invalid(
+            StoreError::Conflict(field) => Self::taken(
                 field.as_str(),
                 "is used already, and has to be unique within the organization",
             ),

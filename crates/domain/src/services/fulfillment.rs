@@ -142,6 +142,21 @@ pub async fn fulfill(
         uow.tracking()
             .insert(checkout.id, &tracking, &event)
             .await?;
+        return claim(uow, ctx, checkout, &tracking).await;
+    }
+    Ok(checkout)
+}
+
+/// Takes in what was reported of the shipment before its number was given.
+async fn claim(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    mut checkout: Checkout,
+    tracking: &Tracking,
+) -> Result<Checkout, Error> {
+    let id = checkout.id;
+    for early in uow.tracking().unclaimed(tracking).await? {
+        checkout = report(uow, ctx.ids, ctx.now, id, early.reported, early.origin).await?;
     }
     Ok(checkout)
 }
@@ -216,10 +231,11 @@ pub async fn set_tracking(
         return Err(Error::rule("the goods are delivered: their tracking stays"));
     }
     let changed = checkout
-        .change_tracking(tracking, ctx.now)
+        .change_tracking(tracking.clone(), ctx.now)
         .map_err(|obstacle| Error::rule(obstacle.to_string()))?;
     if changed {
         uow.checkouts().update(&mut checkout).await?;
+        checkout = claim(uow, ctx, checkout, &tracking).await?;
     }
     view(uow, checkout).await
 }
@@ -303,9 +319,11 @@ pub async fn report(
         return Ok(checkout);
     }
     let events = uow.tracking().list(checkout.id, &tracking).await?;
+    // Lessor's note of the shipment is no word of the carrier, whatever the two clocks say.
     let newest = events
         .iter()
-        .max_by_key(|event| (event.reported.at, event.origin != EventOrigin::Lessor));
+        .filter(|event| event.origin != EventOrigin::Lessor)
+        .max_by_key(|event| event.reported.at);
     let status = newest.map_or(reported.status, |event| event.reported.status);
     let reason = reported.description;
     if checkout.take_in_tracking(status, now) {

@@ -80,7 +80,7 @@ pub fn rate_of(
 
 fn explain(error: StoreError) -> Error {
     match error {
-        StoreError::Conflict(UniqueField::TermMonths) => Error::invalid(
+        StoreError::Conflict(UniqueField::TermMonths) => Error::taken(
             "termInMonths",
             "is offered already by an active term of the same owner",
         ),

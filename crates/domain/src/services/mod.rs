@@ -7,7 +7,7 @@
 //!
 //! Refusals come in one order everywhere: what does not exist or is not visible
 //! ([`Error::NotFound`]), then the missing permission ([`Error::Forbidden`]), then
-//! the rules ([`Error::Invalid`], [`Error::Rule`]).
+//! the rules ([`Error::Invalid`], [`Error::Taken`], [`Error::Rule`]).
 
 pub mod billing;
 pub mod catalog;

@@ -12,7 +12,7 @@ use crate::ports::{
 use crate::time::Timestamp;
 
 /// What is known of the customer in the checkout's mode.
-fn facts_of(customer: &Customer, checkout: &Checkout) -> Facts {
+pub(crate) fn facts_of(customer: &Customer, checkout: &Checkout) -> Facts {
     let screening = customer.screening(checkout.mode);
     Facts {
         profile_complete: customer.profile.is_complete(),

@@ -27,7 +27,7 @@ fn checked(address: Address) -> Result<Address, Error> {
 /// Adds a pickup location, which customers may choose at once.
 ///
 /// # Errors
-/// [`Error::Invalid`] of the address, or of a name that an active one has.
+/// [`Error::Invalid`] of the address, [`Error::Taken`] of a name that an active one has.
 pub async fn create_pickup_location(
     uow: &mut dyn UnitOfWork,
     organization_id: OrganizationId,
@@ -45,7 +45,7 @@ pub async fn create_pickup_location(
 /// Updates a pickup location: what is not mentioned stays.
 ///
 /// # Errors
-/// [`Error::NotFound`]; [`Error::Invalid`] as for [`create_pickup_location`].
+/// [`Error::NotFound`]; [`Error::Invalid`] and [`Error::Taken`] as for [`create_pickup_location`].
 pub async fn update_pickup_location(
     uow: &mut dyn UnitOfWork,
     organization_id: OrganizationId,

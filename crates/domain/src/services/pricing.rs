@@ -133,7 +133,7 @@ pub async fn of_products(
     price_all(uow, ctx, variants).await
 }
 
-/// The live variants of these ids with their prices in the order asked for, and
+/// The variants of these ids, archived or not, with their prices in the order asked for, and
 /// the ids that were not found; repeated ids are answered once. Two queries.
 ///
 /// # Errors
@@ -148,7 +148,7 @@ pub async fn of_variants(
         .variants()
         .with_products(
             ctx.access.organization_id,
-            &VariantSelection::Ids(ids.to_vec()),
+            &VariantSelection::IdsWithArchived(ids.to_vec()),
         )
         .await?;
     let place = |id: ProductVariantPubId| ids.iter().position(|wanted| *wanted == id);

@@ -86,7 +86,7 @@ fn chosen(product: &Product, options: &[OptionSelection]) -> Result<Vec<OptionSe
 /// A collision of the combination says more than that something is in use.
 fn explain(error: StoreError) -> Error {
     match error {
-        StoreError::Conflict(UniqueField::Combination) => Error::invalid(
+        StoreError::Conflict(UniqueField::Combination) => Error::taken(
             "options",
             "another variant of the product has this combination and model year",
         ),
@@ -216,7 +216,8 @@ pub async fn update_variant(
     Ok(variant)
 }
 
-/// Deletes the variant, or archives it when it has checkout items.
+/// Deletes the variant, or archives it when a checkout leases or bought it. Answers it
+/// as it is then, or as it was.
 ///
 /// # Errors
 /// [`Error::NotFound`], also of what is archived already; [`Error::Forbidden`].
@@ -234,9 +235,9 @@ pub async fn delete_variant(
     if variant.status == ProductStatus::Archived {
         return Err(Error::not_found("product variant"));
     }
-    variant.status = ProductStatus::Archived;
-    variant.updated_at = ctx.now;
     if uow.variants().has_checkout_items(variant.id).await? {
+        variant.status = ProductStatus::Archived;
+        variant.updated_at = ctx.now;
         uow.variants().update(&mut variant).await?;
         uow.outbox()
             .push(&[catalog_job(
@@ -331,7 +332,7 @@ pub enum Otherwise {
     ExternalId,
 }
 
-/// A page of the product's variants that are not archived, oldest first.
+/// A page of the product's variants that are not archived, newest first.
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Forbidden`].

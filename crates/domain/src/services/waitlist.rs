@@ -154,12 +154,22 @@ pub async fn free_location(
         let Some(mut checkout) = uow.checkouts().lock(*id).await? else {
             continue;
         };
-        let address = checkout
+        if checkout.lifecycle() != Lifecycle::WaitlistedLocation {
+            continue;
+        }
+        let waits_with = checkout
             .waitlist
             .as_ref()
-            .and_then(|waitlist| waitlist.address.clone());
-        let served = address.is_some_and(|address| area.serves(&address).is_ok());
-        if checkout.lifecycle() == Lifecycle::WaitlistedLocation && served {
+            .and_then(|waitlist| waitlist.address.as_ref());
+        let served = match waits_with {
+            Some(address) => area.serves(address).is_ok(),
+            // It waits for as much as was known of the customer.
+            None => {
+                let customer = moving::customer_of(uow, &checkout).await?;
+                customer.profile.check_served(area).is_ok()
+            }
+        };
+        if served {
             moving::apply(
                 uow,
                 ids,

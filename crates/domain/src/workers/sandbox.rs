@@ -9,23 +9,24 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::jobs::{Delivered, Deliverer};
+use super::jobs::{Delivered, Deliverer, Towards};
 use crate::access::{Mode, Permission};
 use crate::address::{Address, AddressError, Country};
-use crate::catalog::StockTaken;
+use crate::catalog::{Inventory, StockTaken};
 use crate::checkout::{
-    Actor, Applied, Checkout, Circumstances, Event, EventKind, Lifecycle, PaymentMethod, Refusal,
-    Tracking, arrows_from,
+    Actor, Applied, Checkout, Circumstances, Effect, Event, EventKind, Lifecycle, PaymentMethod,
+    Refusal, Tracking, arrows_from,
 };
-use crate::customer::{CreditStatus, IdentityStatus, Profile};
+use crate::customer::{CreditStatus, Customer, IdentityStatus, Profile, Screening};
 use crate::fulfillment::{Carrier, EventOrigin, Reported, TrackingNumber, TrackingStatus};
 use crate::ids::CheckoutPubId;
-use crate::ports::{Doubt, JobFilter, JobSubject, StoreError, Timer, UnitOfWork};
+use crate::ports::{Doubt, IdentityResult, JobFilter, JobSubject, StoreError, Timer, UnitOfWork};
 use crate::services::fulfillment::{self, TrackingView};
 use crate::services::journey::Page;
 use crate::services::moving::{self, Due};
-use crate::services::{Context, Error, checkouts};
+use crate::services::{Context, Error, checkouts, customers, identity};
 use crate::text::Line;
+use crate::time::Timestamp;
 
 /// More steps than any way has.
 const MOST_STEPS: usize = 60;
@@ -174,42 +175,289 @@ pub fn check_way(checkout: &Checkout, target: Lifecycle) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether the checkout's data leave the way to the state open: an exception goes back to where it
-/// came from.
-fn is_open(checkout: &Checkout, target: Lifecycle) -> bool {
-    let was_shipped = checkout.shipment.shipped_at.is_some();
-    match (checkout.lifecycle(), target) {
-        (Lifecycle::FulfillmentException, Lifecycle::OrderConfirmed) => !was_shipped,
-        (Lifecycle::FulfillmentException, Lifecycle::Shipped | Lifecycle::LeaseActive) => {
-            was_shipped
+/// One event that somebody brings about, with what is known of the customer then.
+struct Played {
+    event: Event,
+    actor: Actor,
+    /// The customer as the event leaves them, where it says something of them.
+    customer: Option<Customer>,
+}
+
+impl Played {
+    const fn new(event: Event, actor: Actor) -> Self {
+        Self {
+            event,
+            actor,
+            customer: None,
         }
-        _ => true,
     }
+
+    /// The event is the verifier's or the credit checker's, whose finding is the customer's.
+    fn found(
+        event: Event,
+        customer: &Customer,
+        mode: Mode,
+        find: impl FnOnce(&mut Screening),
+    ) -> Self {
+        let mut customer = customer.clone();
+        find(customer.screening_mut(mode));
+        Self {
+            customer: Some(customer),
+            ..Self::new(event, Actor::Provider)
+        }
+    }
+
+    /// Where the event would bring the checkout, past what its data lead through. None when it is
+    /// refused.
+    fn outcome(
+        &self,
+        checkout: &Checkout,
+        customer: &Customer,
+        now: Timestamp,
+    ) -> Option<Lifecycle> {
+        let mut tried = checkout.clone();
+        let facts = moving::facts_of(self.customer.as_ref().unwrap_or(customer), checkout);
+        let by = Circumstances::new(now, self.actor);
+        tried.apply(self.event.clone(), &by, &facts).ok()?;
+        Some(tried.lifecycle())
+    }
+}
+
+/// How a checkout is moved to a state that follows.
+enum Way {
+    /// By one event.
+    Event(Box<Played>),
+    /// A provider takes part: what it answers says where the checkout goes.
+    Provider,
+}
+
+/// Whether a provider takes part in the event: what it makes is needed later.
+const fn is_made_by_a_provider(kind: EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::IdentityStarted
+            | EventKind::DepositAuthorized
+            | EventKind::DepositAuthorizedWithoutStock
+            | EventKind::PaymentMethodSaved
+            | EventKind::DepositCaptured
+            | EventKind::SubscriptionStarted
+    )
+}
+
+/// Whether a unit can be had for the checkout.
+async fn is_in_stock(uow: &mut dyn UnitOfWork, checkout: &Checkout) -> Result<bool, Error> {
+    let variant = uow
+        .variants()
+        .get(checkout.organization_id, checkout.variant_id)
+        .await?;
+    Ok(variant.is_some_and(|variant| variant.inventory != Inventory::Tracked(0)))
+}
+
+/// Whether the checkout comes so far when the provider does its part.
+async fn can_be_made(
+    uow: &mut dyn UnitOfWork,
+    checkout: &Checkout,
+    kind: EventKind,
+) -> Result<bool, Error> {
+    Ok(match kind {
+        EventKind::DepositAuthorized => is_in_stock(uow, checkout).await?,
+        // Goods that never left begin no lease.
+        EventKind::SubscriptionStarted => checkout.shipment.shipped_at.is_some(),
+        _ => true,
+    })
+}
+
+/// The event by which the checkout may leave its state, with all that it says. None where what it
+/// would have to say is not known, or a provider has to make it.
+async fn played(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    checkout: &Checkout,
+    customer: &Customer,
+    kind: EventKind,
+) -> Result<Option<Played>, Error> {
+    let refusal = || Refusal {
+        code: "card_declined".to_owned(),
+        message: "Declined, as a sandbox key asked for.".to_owned(),
+    };
+    let found =
+        |event, find: fn(&mut Screening)| Played::found(event, customer, checkout.mode, find);
+    let by_customer = |event| Played::new(event, Actor::Customer);
+    let by_provider = |event| Played::new(event, Actor::Provider);
+    let by_system = |event| Played::new(event, Actor::System);
+    Ok(Some(match kind {
+        EventKind::Opened => by_customer(Event::Opened),
+        EventKind::ProfileCompleted => Played {
+            customer: Some(with_profile(uow, checkout, customer).await?),
+            ..by_customer(Event::ProfileCompleted)
+        },
+        EventKind::IdentitySubmitted => Played {
+            actor: Actor::Customer,
+            ..found(Event::IdentitySubmitted, |it| {
+                it.identity = IdentityStatus::Processing;
+            })
+        },
+        EventKind::IdentityVerified => found(Event::IdentityVerified, |it| {
+            it.identity = IdentityStatus::Verified;
+        }),
+        EventKind::IdentityRefused => found(Event::IdentityRefused, |it| {
+            it.identity = IdentityStatus::Failed;
+        }),
+        // The session is over: what the verifier still says of it moves nothing.
+        EventKind::IdentityAbandoned => found(Event::IdentityAbandoned, |it| {
+            it.identity = IdentityStatus::None;
+            it.verification_session_id = None;
+        }),
+        EventKind::Qualified => found(Event::Qualified, |it| it.credit = CreditStatus::Passed),
+        EventKind::QualificationRefused => found(Event::QualificationRefused, |it| {
+            it.credit = CreditStatus::Failed;
+        }),
+        EventKind::PickupChosen => by_customer(Event::PickupChosen),
+        EventKind::ShippingChosen => by_customer(Event::ShippingChosen),
+        EventKind::ShippingAddressGiven => {
+            let own = customer.profile.address();
+            let address = match checkout.served_address(own.as_ref()) {
+                Some(address) => address.clone(),
+                None => sample_address(uow, checkout, None).await?,
+            };
+            by_customer(Event::ShippingAddressGiven { address })
+        }
+        EventKind::PickupLocationGiven => {
+            let locations = uow
+                .pickup_locations()
+                .list(checkout.organization_id)
+                .await?;
+            match locations.iter().find(|location| location.active) {
+                Some(open) => by_customer(Event::PickupLocationGiven { location: open.id }),
+                None => return Ok(None),
+            }
+        }
+        EventKind::LeaseAccepted => by_customer(Event::LeaseAccepted),
+        EventKind::DepositSubmitted => match checkouts::quote_of(uow, checkout).await? {
+            Some(quote) => by_customer(Event::DepositSubmitted {
+                quote,
+                method: None,
+            }),
+            None => return Ok(None),
+        },
+        EventKind::DepositRefused => by_provider(Event::DepositRefused { refusal: refusal() }),
+        // Nothing is captured before the lease is there to be signed.
+        EventKind::CaptureRefused if checkout.lease_document_id.is_none() => return Ok(None),
+        EventKind::CaptureRefused => by_provider(Event::CaptureRefused { refusal: refusal() }),
+        EventKind::AuthorizationLapsed => by_provider(Event::AuthorizationLapsed),
+        EventKind::Fulfilled => Played::new(
+            Event::Fulfilled {
+                tracking: Some(sample_tracking()?),
+                serial_numbers: BTreeMap::new(),
+            },
+            Actor::Operator,
+        ),
+        EventKind::Expired => by_system(Event::Expired),
+        EventKind::AreaWidened => by_system(Event::AreaWidened),
+        // A unit that is not there cannot be had.
+        EventKind::StockFreed
+            if checkout.lifecycle() == Lifecycle::WaitlistedAfterDeposit
+                && !is_in_stock(uow, checkout).await? =>
+        {
+            return Ok(None);
+        }
+        EventKind::StockFreed => by_system(Event::StockFreed {
+            stock: StockTaken::Untracked,
+        }),
+        kind => match kind.said_by_hand(ctx.now) {
+            Some(event) => Played::new(event, Actor::Operator),
+            None => return Ok(None),
+        },
+    }))
+}
+
+/// The customer with a whole profile: the sandbox's own where nothing is known.
+async fn with_profile(
+    uow: &mut dyn UnitOfWork,
+    checkout: &Checkout,
+    customer: &Customer,
+) -> Result<Customer, Error> {
+    let mut customer = customer.clone();
+    let profile = &mut customer.profile;
+    if profile.address().is_none() {
+        let address = sample_address(uow, checkout, profile.country).await?;
+        live_at(profile, address);
+    }
+    profile.first_name = profile.first_name.take().or(Some(line("Sandbox")?));
+    profile.last_name = profile.last_name.take().or(Some(line("Customer")?));
+    Ok(customer)
+}
+
+/// Where the checkout can be moved from where it stands, and how: every state that one event of
+/// the table brings it to, past what its data lead through. One that stays is no move.
+async fn ways(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    checkout: &Checkout,
+) -> Result<BTreeMap<Lifecycle, Way>, Error> {
+    let state = checkout.lifecycle();
+    let customer = moving::customer_of(uow, checkout).await?;
+    let mut ways = BTreeMap::new();
+    for arrow in arrows_from(state).filter(|arrow| arrow.to != state) {
+        if is_made_by_a_provider(arrow.event) {
+            if can_be_made(uow, checkout, arrow.event).await? {
+                ways.insert(arrow.to, Way::Provider);
+            }
+            continue;
+        }
+        // A profile that nobody can complete, for one, is no way.
+        let event = match played(uow, ctx, checkout, &customer, arrow.event).await {
+            Err(Error::Rule { .. }) | Ok(None) => continue,
+            event => event?,
+        };
+        if let Some(event) = event
+            && let Some(end) = event.outcome(checkout, &customer, ctx.now)
+            && end != state
+        {
+            ways.entry(end).or_insert(Way::Event(Box::new(event)));
+        }
+    }
+    Ok(ways)
+}
+
+/// That the checkout cannot be moved there, and where it can.
+fn not_possible(checkout: &Checkout, target: Lifecycle, ways: &BTreeMap<Lifecycle, Way>) -> Error {
+    let state = checkout.lifecycle();
+    let mut next: Vec<&str> = ways
+        .keys()
+        .filter(|end| **end != target)
+        .map(|end| end.as_str())
+        .collect();
+    next.sort_unstable();
+    let next = match (next.is_empty(), state.is_ended()) {
+        (true, true) => "none, it has ended".to_owned(),
+        (true, false) => "none".to_owned(),
+        (false, _) => next.join(", "),
+    };
+    Error::rule(format!(
+        "the checkout is {state} and cannot be moved to {target}; possible now: {next}"
+    ))
 }
 
 /// Whether a sandbox key can move the checkout to the state.
 ///
 /// # Errors
-/// [`Error::Rule`] naming the states that follow.
-pub fn check_move(checkout: &Checkout, target: Lifecycle) -> Result<(), Error> {
-    let state = checkout.lifecycle();
-    let delivery = state == Lifecycle::Shipped && target == Lifecycle::LeaseActive;
-    let ahead =
-        || arrows_from(state).filter(|arrow| arrow.to != state && is_open(checkout, arrow.to));
-    if state == target || delivery || ahead().any(|arrow| arrow.to == target) {
+/// [`Error::Rule`] naming the states that are possible; [`Error::Store`].
+pub async fn check_move(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    checkout: &Checkout,
+    target: Lifecycle,
+) -> Result<(), Error> {
+    if checkout.lifecycle() == target {
         return Ok(());
     }
-    let mut next: Vec<&str> = ahead().map(|arrow| arrow.to.as_str()).collect();
-    next.sort_unstable();
-    next.dedup();
-    let next = if next.is_empty() {
-        "none, it has ended".to_owned()
+    let ways = ways(uow, ctx, checkout).await?;
+    if ways.contains_key(&target) {
+        Ok(())
     } else {
-        next.join(", ")
-    };
-    Err(Error::rule(format!(
-        "the checkout is {state} and cannot be moved to {target}; possible now: {next}"
-    )))
+        Err(not_possible(checkout, target, &ways))
+    }
 }
 
 /// Plays a carrier's report, in a unit of work of the caller's. What follows from it is
@@ -267,17 +515,11 @@ async fn play(
     let (event, actor) = match kind {
         EventKind::Opened => return done(page.open(uow, checkout).await),
         EventKind::ProfileCompleted => {
-            let known = moving::customer_of(uow, checkout).await?.profile;
-            if known.is_complete() {
+            let customer = moving::customer_of(uow, checkout).await?;
+            if customer.profile.is_complete() {
                 return done(page.complete_profile(uow, checkout).await);
             }
-            let mut profile = known;
-            if profile.address().is_none() {
-                let address = sample_address(uow, checkout, profile.country).await?;
-                live_at(&mut profile, address);
-            }
-            profile.first_name = profile.first_name.or(Some(line("Sandbox")?));
-            profile.last_name = profile.last_name.or(Some(line("Customer")?));
+            let profile = with_profile(uow, checkout, &customer).await?.profile;
             return done(page.give_profile(uow, checkout, profile).await);
         }
         EventKind::IdentityRequested => return done(page.request_identity(uow, checkout).await),
@@ -358,7 +600,9 @@ impl Sandbox {
     }
 
     /// Plays every step on the way to the state. Where a provider refuses (as the
-    /// customer's e-mail asked for) the checkout stays where that led.
+    /// customer's e-mail asked for) or has not decided, the checkout stays where that led;
+    /// a verifier that has not decided is played, since nobody proves who they are in a
+    /// test. What a message moves meanwhile is a step that need not be played.
     ///
     /// # Errors
     /// [`Error::SandboxOnly`], [`Error::NotFound`], [`Error::Forbidden`];
@@ -380,8 +624,16 @@ impl Sandbox {
             if stopped || reached(state, target) {
                 break;
             }
-            self.step(ctx, id, target).await?;
-            state = self.read(ctx, id).await?.lifecycle();
+            let played = self.step(ctx, id, state, target).await;
+            let now = self.read(ctx, id).await?.lifecycle();
+            match played {
+                Ok(Told::Stands) => break,
+                Ok(Told::Answered) => {}
+                // A message moved the checkout before the step did: it goes on from there.
+                Err(Error::Rule { .. }) if now != state => {}
+                Err(error) => return Err(error),
+            }
+            state = now;
         }
         self.settle(ctx, id).await
     }
@@ -397,21 +649,32 @@ impl Sandbox {
         self.read(ctx, id).await
     }
 
-    /// Plays the next step towards the state.
+    /// Plays the next step from the state towards the target, unless somebody else has just taken
+    /// it: the next one may lead beyond where this goes.
     async fn step(
         &self,
         ctx: &Context<'_>,
         id: CheckoutPubId,
+        state: Lifecycle,
         target: Lifecycle,
-    ) -> Result<(), Error> {
+    ) -> Result<Told, Error> {
         let checkout = self.read(ctx, id).await?;
-        if has_asked(&checkout) {
-            return self.provider(id).await;
+        if checkout.lifecycle() != state {
+            return Ok(Told::Answered);
         }
-        let next = checkout.lifecycle().next();
+        if has_asked(&checkout) {
+            let told = self.provider(id).await?;
+            return if told == Told::Stands && state.is_identifying() {
+                self.verify(ctx, id).await
+            } else {
+                Ok(told)
+            };
+        }
+        let next = state.next();
         if next == Some(EventKind::Delivered) {
             let delivered = self.report_of(ctx, TrackingStatus::Delivered);
-            return self.report(ctx, id, delivered).await;
+            self.report(ctx, id, delivered).await?;
+            return Ok(Told::Answered);
         }
         let method = match next {
             Some(EventKind::PaymentMethodSaved) => {
@@ -419,14 +682,12 @@ impl Sandbox {
             }
             _ => None,
         };
-        let seen = checkout.lifecycle();
         let mut uow = self.deliverer.database.begin().await?;
         let mut checkout = checkouts::lock_visible(uow.as_mut(), ctx, id).await?;
-        if checkout.lifecycle() != seen {
-            // Somebody else has just taken the step: the next one may lead beyond where this goes.
-            return Ok(());
+        if checkout.lifecycle() != state {
+            return Ok(Told::Answered);
         }
-        let kind = seen.next().ok_or_else(|| stuck(&checkout))?;
+        let kind = next.ok_or_else(|| stuck(&checkout))?;
         play(uow.as_mut(), ctx, &mut checkout, kind, target, method).await?;
         uow.commit().await?;
         if matches!(
@@ -435,42 +696,68 @@ impl Sandbox {
         ) {
             self.provider(id).await
         } else {
-            Ok(())
+            Ok(Told::Answered)
         }
     }
 
+    /// Says in the verifier's place that the customer is who they say: nobody holds a passport to
+    /// the camera of a test. What was decided already stays.
+    async fn verify(&self, ctx: &Context<'_>, id: CheckoutPubId) -> Result<Told, Error> {
+        let mut uow = self.deliverer.database.begin().await?;
+        let mut checkout = checkouts::lock_visible(uow.as_mut(), ctx, id).await?;
+        let customer = moving::customer_of(uow.as_mut(), &checkout).await?;
+        let screening = customer.screening(checkout.mode);
+        let Some(session) = screening.verification_session_id.clone() else {
+            return Ok(Told::Answered);
+        };
+        identity::decide(
+            uow.as_mut(),
+            ctx.ids,
+            ctx.now,
+            &mut checkout,
+            &session,
+            IdentityResult::Verified,
+            Due::WhenTold,
+        )
+        .await?;
+        uow.commit().await?;
+        Ok(Told::Answered)
+    }
+
     /// Lets the provider answer: the next job of the checkout.
-    async fn provider(&self, id: CheckoutPubId) -> Result<(), Error> {
+    async fn provider(&self, id: CheckoutPubId) -> Result<Told, Error> {
         for _ in 0..MOST_WAITS {
             match self
                 .deliverer
                 .deliver_next(JobSubject::Checkout(id))
                 .await?
             {
-                Some(Delivered::Done) => return Ok(()),
-                Some(Delivered::Later(_) | Delivered::Buried) => {
+                Some(Delivered::Done) => return Ok(Told::Answered),
+                Some(Delivered::Undecided(_) | Delivered::Buried) => return Ok(Told::Stands),
+                Some(Delivered::Later(_)) => {
                     return Err(Error::Provider(Doubt::failed(
                         "it did not answer as expected; see lessor outbox list",
                     )));
                 }
                 None => {
-                    // A worker has the job, or has just finished it.
-                    let mut view = self.deliverer.database.read().await?;
-                    let filter = JobFilter {
-                        state: None,
-                        subject: Some(JobSubject::Checkout(id)),
-                    };
-                    if view.outbox().list(&filter, 1).await?.is_empty() {
-                        return Ok(());
+                    if self.is_idle(id).await? {
+                        return Ok(Told::Answered);
                     }
-                    drop(view);
                     self.timer.sleep(WAIT).await;
                 }
             }
         }
-        Err(Error::Provider(Doubt::unreachable(
-            "another worker has been at the same step for too long",
-        )))
+        Err(busy())
+    }
+
+    /// Whether no job of the checkout is left: a worker has just finished it.
+    async fn is_idle(&self, id: CheckoutPubId) -> Result<bool, Error> {
+        let mut view = self.deliverer.database.read().await?;
+        let filter = JobFilter {
+            state: None,
+            subject: Some(JobSubject::Checkout(id)),
+        };
+        Ok(view.outbox().list(&filter, 1).await?.is_empty())
     }
 
     fn report_of(&self, ctx: &Context<'_>, status: TrackingStatus) -> Reported {
@@ -503,11 +790,11 @@ impl Sandbox {
         uow.commit().await.map_err(Error::from)
     }
 
-    /// Moves the checkout to any state that follows in the table; the same state
-    /// again changes nothing.
+    /// Moves the checkout to a state that follows in the table; the same state again changes
+    /// nothing. It ends there, or is refused and stays.
     ///
     /// # Errors
-    /// [`Error::Rule`] naming the states that follow.
+    /// [`Error::Rule`] naming the states that are possible.
     pub async fn move_to(
         &self,
         ctx: &Context<'_>,
@@ -521,38 +808,6 @@ impl Sandbox {
         if state == target {
             return Ok(checkout);
         }
-        check_move(&checkout, target)?;
-        if state == Lifecycle::DepositProcessing && target == Lifecycle::WaitlistedAfterDeposit {
-            self.deliverer.deliver_out_of_stock(id).await?;
-            return self.read(ctx, id).await;
-        }
-        if self.play_aside(ctx, id, state, target).await? {
-            return self.settle(ctx, id).await;
-        }
-        if checkout.term.is_none() && state == Lifecycle::LeaseReviewPending {
-            return Err(Error::rule(
-                "no lease term is chosen: set leaseTermId first",
-            ));
-        }
-        // Forward: a provider's part may take more than one step.
-        for _ in 0..MOST_STEPS {
-            self.step(ctx, id, target).await?;
-            if self.read(ctx, id).await?.lifecycle() != state {
-                break;
-            }
-        }
-        self.settle(ctx, id).await
-    }
-
-    /// Plays what is no step forward: an operator's move, a refusal, a lapse, the
-    /// end of a wait, time that has passed. False when it is none of these.
-    async fn play_aside(
-        &self,
-        ctx: &Context<'_>,
-        id: CheckoutPubId,
-        state: Lifecycle,
-        target: Lifecycle,
-    ) -> Result<bool, Error> {
         let mut uow = self.deliverer.database.begin().await?;
         let mut checkout = checkouts::lock_visible(uow.as_mut(), ctx, id).await?;
         if checkout.lifecycle() != state {
@@ -561,92 +816,186 @@ impl Sandbox {
                 checkout.lifecycle()
             )));
         }
-        let mut aside = None;
-        for arrow in arrows_from(state).filter(|arrow| arrow.to == target) {
-            aside = self
-                .aside(uow.as_mut(), ctx, &checkout, arrow.event)
-                .await?;
-            if aside.is_some() {
-                break;
+        // What is found about the customer is written over what is known: nobody changes it meanwhile.
+        moving::lock_customer_of(uow.as_mut(), &checkout).await?;
+        let mut ways = ways(uow.as_mut(), ctx, &checkout).await?;
+        match ways.remove(&target) {
+            Some(Way::Event(event)) => {
+                tell(uow.as_mut(), ctx, &mut checkout, *event, target).await?;
+                uow.commit().await?;
+                self.settle(ctx, id).await
             }
-        }
-        let by_hand = || {
-            let event = checkouts::operator_event(&checkout, target, ctx.now)?;
-            Some((event, Actor::Operator))
-        };
-        let Some((event, actor)) = aside.or_else(by_hand) else {
-            return Ok(false);
-        };
-        let by = Circumstances::new(ctx.now, actor);
-        moving::apply(uow.as_mut(), ctx.ids, &mut checkout, event, &by).await?;
-        uow.commit().await?;
-        // The jobs that were held are done now, or come to nothing.
-        self.deliverer.drain(JobSubject::Checkout(id)).await?;
-        Ok(true)
-    }
-
-    /// What a provider, time or stock brings about. None for what a person does.
-    async fn aside(
-        &self,
-        uow: &mut dyn UnitOfWork,
-        ctx: &Context<'_>,
-        checkout: &Checkout,
-        kind: EventKind,
-    ) -> Result<Option<(Event, Actor)>, Error> {
-        let refusal = || Refusal {
-            code: "card_declined".to_owned(),
-            message: "Declined, as a sandbox key asked for.".to_owned(),
-        };
-        let event = match kind {
-            EventKind::IdentityRefused => {
-                let failed = Some(IdentityStatus::Failed);
-                self.screen(uow, ctx, checkout, failed, None).await?;
-                Event::IdentityRefused
-            }
-            EventKind::IdentityAbandoned => {
-                let none = Some(IdentityStatus::None);
-                self.screen(uow, ctx, checkout, none, None).await?;
-                Event::IdentityAbandoned
-            }
-            EventKind::QualificationRefused => {
-                let failed = Some(CreditStatus::Failed);
-                self.screen(uow, ctx, checkout, None, failed).await?;
-                Event::QualificationRefused
-            }
-            EventKind::DepositRefused => Event::DepositRefused { refusal: refusal() },
-            EventKind::CaptureRefused => Event::CaptureRefused { refusal: refusal() },
-            EventKind::AuthorizationLapsed => Event::AuthorizationLapsed,
-            EventKind::Expired => return Ok(Some((Event::Expired, Actor::System))),
-            EventKind::AreaWidened => return Ok(Some((Event::AreaWidened, Actor::System))),
-            EventKind::StockFreed => {
-                let mut stock = StockTaken::Untracked;
-                if checkout.lifecycle() == Lifecycle::WaitlistedAfterDeposit
-                    && uow.variants().take_stock(checkout.variant_id).await? == StockTaken::Taken
-                {
-                    stock = StockTaken::Taken;
+            Some(Way::Provider) => {
+                uow.commit().await?;
+                self.have_made(ctx, id, target).await?;
+                let moved = self.read(ctx, id).await?;
+                if moved.lifecycle() == target {
+                    self.settle(ctx, id).await
+                } else {
+                    Err(not_possible(&moved, target, &ways))
                 }
-                return Ok(Some((Event::StockFreed { stock }, Actor::System)));
             }
-            _ => return Ok(None),
-        };
-        Ok(Some((event, Actor::Provider)))
+            None => {
+                uow.commit().await?;
+                Err(not_possible(&checkout, target, &ways))
+            }
+        }
     }
 
-    async fn screen(
+    /// Has the provider do its part of the move, as far as it leads there.
+    async fn have_made(
         &self,
-        uow: &mut dyn UnitOfWork,
         ctx: &Context<'_>,
-        checkout: &Checkout,
-        identity: Option<IdentityStatus>,
-        credit: Option<CreditStatus>,
+        id: CheckoutPubId,
+        target: Lifecycle,
     ) -> Result<(), Error> {
-        if let Some(mut customer) = uow.customers().lock(checkout.customer_id).await? {
-            let screening = customer.screening_mut(checkout.mode);
-            screening.identity = identity.unwrap_or(screening.identity);
-            screening.credit = credit.unwrap_or(screening.credit);
-            customer.updated_at = ctx.now;
-            uow.customers().update(&mut customer).await?;
+        let state = self.read(ctx, id).await?.lifecycle();
+        for _ in 0..MOST_WAITS {
+            let checkout = self.read(ctx, id).await?;
+            // Goods that are found again are shipped before their lease begins.
+            let is_between = target == Lifecycle::LeaseActive
+                && state.is_under_way()
+                && checkout.lifecycle() == Lifecycle::Shipped;
+            if checkout.lifecycle() != state && !is_between {
+                return Ok(());
+            }
+            let has_job = !self.is_idle(id).await?;
+            if has_asked(&checkout) || has_job {
+                match self.deliverer.deliver_towards(id, target).await? {
+                    Towards::Done => {}
+                    Towards::Elsewhere => return Ok(()),
+                    Towards::NoJob if self.is_idle(id).await? => return Ok(()),
+                    Towards::NoJob => self.timer.sleep(WAIT).await,
+                }
+                continue;
+            }
+            self.ask(ctx, id, target).await?;
         }
-        Ok(())
+        Err(busy())
     }
+
+    /// Does what makes the provider begin: the customer's step, or the delivery.
+    async fn ask(
+        &self,
+        ctx: &Context<'_>,
+        id: CheckoutPubId,
+        target: Lifecycle,
+    ) -> Result<(), Error> {
+        let checkout = self.read(ctx, id).await?;
+        let state = checkout.lifecycle();
+        let kind = if state.is_under_way() {
+            EventKind::Delivered
+        } else {
+            state.next().ok_or_else(|| stuck(&checkout))?
+        };
+        let method = match kind {
+            EventKind::PaymentMethodSaved => Some(self.deliverer.payment_method(&checkout).await?),
+            _ => None,
+        };
+        let mut uow = self.deliverer.database.begin().await?;
+        let mut checkout = checkouts::lock_visible(uow.as_mut(), ctx, id).await?;
+        if checkout.lifecycle() != state {
+            return Ok(());
+        }
+        if kind == EventKind::Delivered && checkout.shipment.tracking.is_some() {
+            let reported = self.report_of(ctx, TrackingStatus::Delivered);
+            let origin = EventOrigin::Sandbox;
+            fulfillment::report(uow.as_mut(), ctx.ids, ctx.now, id, reported, origin).await?;
+        } else {
+            play(uow.as_mut(), ctx, &mut checkout, kind, target, method).await?;
+        }
+        Ok(uow.commit().await?)
+    }
+}
+
+/// Tells the checkout of the event, which brings it to the state and no further.
+async fn tell(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    checkout: &mut Checkout,
+    played: Played,
+    target: Lifecycle,
+) -> Result<(), Error> {
+    let Played {
+        mut event,
+        actor,
+        customer,
+    } = played;
+    let kind = event.kind();
+    let mut customer = customer;
+    if let Some(found) = &mut customer {
+        found.updated_at = ctx.now;
+        uow.customers().update(found).await?;
+    }
+    if let Event::StockFreed { stock } = &mut event
+        && checkout.lifecycle() == Lifecycle::WaitlistedAfterDeposit
+        && uow.variants().take_stock(checkout.variant_id).await? == StockTaken::Taken
+    {
+        *stock = StockTaken::Taken;
+    }
+    if kind == EventKind::CaptureRefused {
+        refuse_capture(uow, ctx, checkout).await?;
+    }
+    // Where a provider decides next it waits until somebody asks for it.
+    let due = if target.is_at_provider() {
+        Due::WhenTold
+    } else {
+        Due::Now
+    };
+    let by = Circumstances::new(ctx.now, actor);
+    moving::apply_due(uow, ctx.ids, checkout, event, &by, due).await?;
+    if checkout.lifecycle() != target {
+        return Err(Error::rule(format!(
+            "the checkout would become {}, not {target}",
+            checkout.lifecycle()
+        )));
+    }
+    // What is found out about the customer concerns their other checkouts too.
+    match (kind, &customer) {
+        (EventKind::ProfileCompleted, Some(customer)) => {
+            let by = Circumstances::new(ctx.now, Actor::System);
+            customers::profile_completed(uow, ctx.ids, checkout.mode, customer, &by).await
+        }
+        (EventKind::IdentityVerified, _) => {
+            identity::ask_for_others(uow, ctx.ids, ctx.now, checkout).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The lease is signed, and the capture that was asked for is the one that is refused.
+async fn refuse_capture(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    checkout: &mut Checkout,
+) -> Result<(), Error> {
+    if checkout.signed_at.is_none() {
+        let by = Circumstances::new(ctx.now, Actor::Customer);
+        let signed = Event::DocumentsSigned;
+        moving::apply_due(uow, ctx.ids, checkout, signed, &by, Due::WhenTold).await?;
+    }
+    let subject = JobSubject::Checkout(checkout.id);
+    while let Some(job) = uow.outbox().claim_of(subject, ctx.now, WAIT).await? {
+        if job.new.effect != Effect::CaptureDeposit {
+            uow.outbox().renew(&job, Duration::ZERO).await?;
+            break;
+        }
+        uow.outbox().complete(&job, ctx.now).await?;
+    }
+    Ok(())
+}
+
+/// What a step came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// It is done.
+    Answered,
+    /// The provider refused or has not decided: the checkout stands where it is.
+    Stands,
+}
+
+fn busy() -> Error {
+    Error::Provider(Doubt::unreachable(
+        "another worker has been at the same step for too long",
+    ))
 }

@@ -292,15 +292,15 @@ impl World {
     }
 
     fn stock_is_counted(&mut self, before: &Checkout, event: &Event, applied: &Applied) {
-        let is_taken = matches!(
-            event,
-            Event::DepositAuthorized {
-                stock: StockTaken::Taken,
-                ..
-            } | Event::StockFreed {
-                stock: StockTaken::Taken
+        // A unit that nobody counts is held too: should counting begin, it comes back.
+        let is_taken = match event {
+            Event::DepositAuthorized { stock, .. } => *stock != StockTaken::NoneLeft,
+            Event::StockFreed { stock } => {
+                *stock != StockTaken::NoneLeft
+                    && before.lifecycle() == Lifecycle::WaitlistedAfterDeposit
             }
-        );
+            _ => false,
+        };
         // Stock is taken for a checkout that moves on with it, not for a late answer.
         let is_taken = is_taken && before.lifecycle() != self.checkout.lifecycle();
         self.stock += i32::from(is_taken) - i32::from(applied.releases_stock);

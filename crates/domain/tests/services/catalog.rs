@@ -44,7 +44,9 @@ fn variant(world: &World, sku: &str, size: Option<&str>) -> CreateVariant {
 
 fn param_of<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     match result {
-        Err(Error::Invalid { param, .. } | Error::Missing { param }) => param,
+        Err(
+            Error::Invalid { param, .. } | Error::Taken { param, .. } | Error::Missing { param },
+        ) => param,
         other => panic!("no parameter is at fault: {other:?}"),
     }
 }

@@ -275,6 +275,23 @@ async fn who_has_no_profile_gets_the_sandboxs() {
 #[tokio::test]
 async fn who_lives_nowhere_that_is_known_is_asked_for_an_address() {
     let world = World::new().await;
+    let mut uow = world.begin().await;
+    let everywhere = UpdateOrganization {
+        service_area: Some("".parse().unwrap()),
+        ..UpdateOrganization::default()
+    };
+    let organization = IdRef::Public(world.organization.pub_id);
+    let now = world.clock.now();
+    update_organization(
+        uow.as_mut(),
+        world.ids.as_ref(),
+        now,
+        organization,
+        everywhere,
+    )
+    .await
+    .unwrap();
+    uow.commit().await.unwrap();
     let (order, _) = world
         .try_order("a@example.com", |input| {
             let customer = input.customer.as_mut().unwrap();

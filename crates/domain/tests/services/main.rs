@@ -11,6 +11,7 @@ mod billing;
 mod catalog;
 mod deposits;
 mod journey;
+mod sandbox;
 mod tracking;
 mod waitlists;
 mod world;

@@ -1,8 +1,10 @@
 //! Shipping with a tracking number, and what carriers report in any order.
 
 use chrono::TimeDelta;
-use lessor_domain::checkout::{Checkout, Lifecycle};
-use lessor_domain::fulfillment::{EventOrigin, Reported, TrackingStatus};
+use lessor_domain::checkout::{Checkout, Lifecycle, Tracking};
+use lessor_domain::fulfillment::{
+    Carrier, EventOrigin, Reported, TrackingEvent, TrackingNumber, TrackingStatus,
+};
 use lessor_domain::ports::Clock;
 use lessor_domain::services::Error;
 use lessor_domain::services::fulfillment::{Fulfill, fulfill, report};
@@ -15,8 +17,7 @@ const UPS: &str = "1Z999AA10123456784";
 async fn ship(world: &World, checkout: &Checkout, number: Option<&str>) -> Result<Checkout, Error> {
     let mut uow = world.begin().await;
     let input = Fulfill {
-        tracking_number: number
-            .map(|number| lessor_domain::fulfillment::TrackingNumber::parse(number).unwrap()),
+        tracking_number: number.map(|number| TrackingNumber::parse(number).unwrap()),
         ..Fulfill::default()
     };
     let shipped = fulfill(
@@ -87,6 +88,53 @@ async fn billing_starts_with_the_delivery_and_once() {
     assert_eq!(lease.lifecycle(), Lifecycle::LeaseActive);
     assert_eq!(world.calls("create_subscription"), 1);
     assert!(lease.shipment.delivered_at.is_some());
+}
+
+/// The two clocks need not agree: what the carrier scanned may seem older than the shipment.
+#[tokio::test]
+async fn the_carriers_word_counts_whatever_the_clocks_say() {
+    let world = World::new().await;
+    let lease = shipped(&world).await;
+    let failed = tell(&world, &lease, TrackingStatus::Failure, -30).await;
+    assert_eq!(failed.lifecycle(), Lifecycle::FulfillmentException);
+    assert_eq!(failed.shipment.status, Some(TrackingStatus::Failure));
+    let resumed = tell(&world, &lease, TrackingStatus::InTransit, -20).await;
+    assert_eq!(resumed.lifecycle(), Lifecycle::Shipped);
+    // An older scan that comes late says nothing new.
+    let late = tell(&world, &lease, TrackingStatus::PreTransit, -40).await;
+    assert_eq!(late.shipment.status, Some(TrackingStatus::InTransit));
+}
+
+/// Carriers may be quicker than the organization.
+#[tokio::test]
+async fn what_was_reported_before_the_number_was_given_counts() {
+    let world = World::new().await;
+    let order = world.order("ada@example.com").await;
+    let order = world.advance(&order, Lifecycle::OrderConfirmed).await;
+    let event = TrackingEvent {
+        reported: Reported {
+            at: world.clock.now() - TimeDelta::hours(1),
+            status: TrackingStatus::OutForDelivery,
+            description: None,
+            location: None,
+            signed_by: None,
+            estimated_delivery: None,
+        },
+        origin: EventOrigin::Webhook,
+        received_at: world.clock.now(),
+    };
+    let tracking = Tracking {
+        number: TrackingNumber::parse(UPS).unwrap(),
+        carrier: Carrier::Ups,
+    };
+    let mut uow = world.begin().await;
+    uow.tracking()
+        .keep_unclaimed(&tracking, &event)
+        .await
+        .unwrap();
+    uow.commit().await.unwrap();
+    let lease = ship(&world, &order, Some(UPS)).await.unwrap();
+    assert_eq!(lease.shipment.status, Some(TrackingStatus::OutForDelivery));
 }
 
 #[tokio::test]

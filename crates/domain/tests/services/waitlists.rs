@@ -148,6 +148,24 @@ async fn a_waitlisted_product_makes_wait_and_frees() {
     );
 }
 
+/// What is counted from now on is what is free; a unit that is with somebody is one more when it
+/// comes back.
+#[tokio::test]
+async fn units_that_were_promised_before_anybody_counted_come_back() {
+    let world = World::new().await;
+    let order = world.order("a@example.com").await;
+    let order = world
+        .advance(&order, Lifecycle::RecurringPaymentMethodPending)
+        .await;
+    world.set_stock(3).await;
+    let mut uow = world.begin().await;
+    cancel_checkout(uow.as_mut(), &world.ctx(), order.id, None)
+        .await
+        .unwrap();
+    uow.commit().await.unwrap();
+    assert_eq!(world.stock().await, Some(4));
+}
+
 #[tokio::test]
 async fn an_address_that_is_not_served_waits_for_the_area() {
     let world = World::new().await;
@@ -203,7 +221,7 @@ async fn an_order_id_is_used_once() {
         })
         .await;
     assert!(
-        matches!(&again, Err(Error::Invalid { param, .. }) if param == "externalOrderId"),
+        matches!(&again, Err(Error::Taken { param, .. }) if param == "externalOrderId"),
         "{again:?}"
     );
 }

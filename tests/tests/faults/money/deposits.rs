@@ -66,7 +66,7 @@ async fn a_capture_that_was_given_up_keeps_nothing_back_once_it_is_told_of() {
     loop {
         match bench.try_job(id).await {
             Some(Delivered::Done) => {}
-            Some(Delivered::Later(at)) => bench.wait(at - bench.now()),
+            Some(Delivered::Later(at) | Delivered::Undecided(at)) => bench.wait(at - bench.now()),
             Some(Delivered::Buried) => break,
             None => panic!("it is not tried any more"),
         }

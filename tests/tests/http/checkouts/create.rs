@@ -109,14 +109,36 @@ async fn a_customer_is_found_by_their_address_in_the_organization_only() {
         .get(&format!("/v1/customers/{}", text(&first["customerId"])))
         .await
         .ok();
-    // What was there stays, what was missing is filled in.
+    // What was there stays, what was missing is filled in; half an address is none of another.
     assert_eq!(
         (&customer["firstName"], &customer["lastName"]),
         (&json!("Grace"), &json!("Hopper"))
     );
     assert_eq!(
-        (&customer["country"], &customer["state"]),
-        (&json!("US"), &json!("CA"))
+        (
+            &customer["city"],
+            customer.get("zip"),
+            customer.get("country")
+        ),
+        (&json!("San Francisco"), None, None)
+    );
+    let whole = json!({
+        "customer": { "email": "grace@example.com", "address1": "1 Main St", "city": "San Francisco", "zip": "94105",
+            "state": "California", "country": "us" },
+        "selectedTermInMonths": 36
+    });
+    client.try_checkout("BIKE", "", whole).await.ok();
+    let customer = client
+        .get(&format!("/v1/customers/{}", text(&first["customerId"])))
+        .await
+        .ok();
+    assert_eq!(
+        (
+            &customer["address1"],
+            &customer["country"],
+            &customer["state"]
+        ),
+        (&json!("1 Main St"), &json!("US"), &json!("CA"))
     );
     let theirs = other.checkout("BIKE", "grace@example.com").await;
     assert_ne!(theirs["customerId"], first["customerId"]);
@@ -196,6 +218,116 @@ async fn the_same_wish_is_one_checkout_until_it_ends() {
     client.act(&first, "cancel", json!({})).await.ok();
     let fresh = client.checkout("BIKE", "grace@example.com").await;
     assert_ne!(fresh["id"], first["id"]);
+}
+
+/// A country alone is enough to say that nobody delivers there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_country_that_is_not_served_waits_whatever_else_is_known() {
+    let server = Server::shared(BINARY).await;
+    let client = server
+        .client_of(&["--name", "West", "--service-area", "US-CA"])
+        .await;
+    client.variant("BIKE", None).await;
+    let from = async |email: &str, members: Value| {
+        let customer = merged(json!({ "email": email }), members);
+        let made = client
+            .try_checkout("BIKE", "", json!({ "customer": customer }))
+            .await
+            .ok();
+        (
+            text(&made["lifecycle"]),
+            text(&made["waitlistLocationReasonCode"]),
+        )
+    };
+    let waits = |code: &str| ("waitlistedLocation".to_owned(), code.to_owned());
+    assert_eq!(
+        from("a@example.com", json!({ "country": "DE" })).await,
+        waits("country_not_served")
+    );
+    assert_eq!(
+        from("b@example.com", json!({ "country": "US", "state": "NY" })).await,
+        waits("state_not_served")
+    );
+    assert_eq!(
+        from("c@example.com", json!({ "country": "US" })).await.0,
+        "created"
+    );
+    // An address is not mixed out of two.
+    let other = json!({ "country": "US", "state": "CA", "zip": "94105", "city": "San Francisco", "address1": "1 Main St" });
+    let again = json!({ "customer": merged(json!({ "email": "a@example.com" }), other), "selectedTermInMonths": 24 });
+    let made = client.try_checkout("BIKE", "", again).await.ok();
+    assert_eq!(made["lifecycle"], "waitlistedLocation");
+}
+
+/// A second unit of what is leased already is another order; an order is one checkout, whatever has
+/// become of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_order_of_what_is_leased_is_a_second_unit() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    client.variant("BIKE", None).await;
+    let order = async |members: Value| {
+        client
+            .try_checkout("BIKE", "grace@example.com", members)
+            .await
+    };
+    let numbered = async |number: &str| order(json!({ "externalOrderId": number })).await;
+    let is_existing =
+        |answered: &lessor_tests::client::Answered| answered.header("existing-checkout") == "true";
+    let first = numbered("A1").await;
+    assert!(
+        !is_existing(&first),
+        "{:?}",
+        first.header("existing-checkout")
+    );
+    let first = first.ok();
+    // Before it is a lease, whatever the order is called.
+    let same = numbered("A2").await;
+    assert!(is_existing(&same));
+    assert_eq!(same.ok()["id"], first["id"]);
+    client.advance(&first, "leaseActive").await.ok();
+    for members in [json!({}), json!({ "externalOrderId": "A1" })] {
+        let same = order(members).await;
+        assert!(is_existing(&same));
+        assert_eq!(same.ok()["id"], first["id"]);
+    }
+    // Under any race it is one more.
+    let second = futures::future::join_all((0..8).map(|_| numbered("A2"))).await;
+    let made = second
+        .iter()
+        .filter(|answered| !is_existing(answered))
+        .count();
+    assert_eq!(made, 1, "one is made");
+    let mut ids: Vec<String> = second
+        .into_iter()
+        .map(|answered| text(&answered.ok()["id"]))
+        .collect();
+    ids.dedup();
+    assert_eq!(ids.len(), 1);
+    assert_ne!(ids[0], text(&first["id"]));
+    let second = client.get(&format!("/v1/checkouts/{}", ids[0])).await.ok();
+    client.advance(&second, "leaseActive").await.ok();
+    // Orders that have ended are answered as they are.
+    let third = numbered("A3").await.ok();
+    client.act(&third, "cancel", json!({})).await.ok();
+    let again = numbered("A3").await;
+    assert!(is_existing(&again));
+    let again = again.ok();
+    assert_eq!(
+        (&again["id"], &again["lifecycle"]),
+        (&third["id"], &json!("cancelled"))
+    );
+    // Of another wish it is no order.
+    let other = json!({ "externalOrderId": "A3", "selectedTermInMonths": 24 });
+    order(other)
+        .await
+        .refused(400, "invalid_parameter", "externalOrderId");
+    // A repetition is told the same.
+    let body = json!({ "sku": "BIKE", "selectedTermInMonths": 12, "externalOrderId": "A1", "customer": { "email": "grace@example.com" } });
+    for _ in 0..2 {
+        let repeated = client.post_once("/v1/checkouts", "existing", &body).await;
+        assert!(is_existing(&repeated));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -322,3 +322,53 @@ async fn what_goes_wrong_on_the_way_is_an_exception_until_it_moves_again() {
         .await
         .refused(400, "invalid_request", "");
 }
+
+/// The newest word of the carrier counts, also where its clock is behind; and what it said before the
+/// number was given.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_carrier_is_believed_whatever_the_clocks_say() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    client.variant("BIKE", None).await;
+    let early = format!("1ZEARLY{}", std::process::id());
+    // 2026-01-02, long before the shipment.
+    let body = message(&early, "failure", 4).to_string();
+    let send = async |id: &str, body: &str| {
+        let headers = signed_headers(id, body);
+        let headers: Vec<(&str, &str)> = headers
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
+        client
+            .with_key("")
+            .send(
+                "POST",
+                "/webhooks/tracking",
+                &headers,
+                Some(body.as_bytes().to_vec()),
+            )
+            .await
+    };
+    assert_eq!(send("msg_early", &body).await.ok()["received"], true);
+    let claimed = shipped(&client, "grace@example.com", &early).await;
+    let now = client.reread(&claimed).await;
+    assert_eq!(
+        (&now["trackingStatus"], &now["lifecycle"]),
+        (&json!("failure"), &json!("fulfillmentException"))
+    );
+    let late = format!("1ZLATE{}", std::process::id());
+    let known = shipped(&client, "ada@example.com", &late).await;
+    let body = message(&late, "failure", 4).to_string();
+    send("msg_late", &body).await.ok();
+    assert_eq!(
+        client.reread(&known).await["lifecycle"],
+        "fulfillmentException"
+    );
+    for unreadable in ["", "{", "[]", "{}"] {
+        assert_eq!(
+            send("msg_unreadable", unreadable).await.status,
+            400,
+            "{unreadable:?}"
+        );
+    }
+}

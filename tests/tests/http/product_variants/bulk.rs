@@ -57,7 +57,12 @@ async fn bulk_reads_keep_the_order_and_leave_out_what_is_not_there() {
         .ok();
     assert_eq!(
         ids(&fetched["results"]),
-        [variants[2].clone(), variants[0].clone()]
+        [
+            variants[2].clone(),
+            variants[0].clone(),
+            variants[3].clone()
+        ],
+        "archived ones too: they are named by id"
     );
     let missing: Vec<String> = fetched["notFound"]
         .as_array()

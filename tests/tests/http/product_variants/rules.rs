@@ -237,8 +237,11 @@ async fn skus_and_external_ids_are_the_organizations_own() {
         .put(&path(&a), json!({ "status": "archived" }))
         .await
         .ok();
-    let archived = client.get("/v1/product-variants/by-sku/BIKE").await.ok();
-    assert_eq!(archived["id"], a["id"], "found while no other has the sku");
+    client
+        .get("/v1/product-variants/by-sku/BIKE")
+        .await
+        .refused(404, "not_found", "");
+    assert_eq!(client.get(&path(&a)).await.ok()["status"], "archived");
     let again = client
         .post(
             "/v1/product-variants",
@@ -329,7 +332,10 @@ async fn a_leased_variant_is_archived_and_another_removed() {
     let made = client.checkout("LEASED", "grace@example.com").await;
     client.act(&made, "cancel", json!({})).await.ok();
     let path = |id: &str| format!("/v1/product-variants/{id}");
-    client.delete(&path(&free)).await.ok();
+    let before = client.get(&path(&free)).await.ok();
+    let removed = client.delete(&path(&free)).await.ok();
+    assert_eq!(removed["status"], "active", "as it was");
+    assert_eq!(removed["updatedAt"], before["updatedAt"]);
     client.get(&path(&free)).await.refused(404, "not_found", "");
     assert_eq!(
         client.delete(&path(&leased)).await.ok()["status"],
@@ -340,13 +346,49 @@ async fn a_leased_variant_is_archived_and_another_removed() {
         .delete(&path(&leased))
         .await
         .refused(404, "not_found", "");
+    // By its sku it is not found: the name is free again.
     let refused = client
         .try_checkout("LEASED", "ada@example.com", json!({}))
         .await;
-    refused.refused(400, "invalid_parameter", "sku");
+    refused.refused(404, "not_found", "");
     let by_id = json!({ "productVariantId": leased, "customer": { "email": "ada@example.com" } });
     client
         .post("/v1/checkouts", by_id)
         .await
         .refused(400, "invalid_parameter", "productVariantId");
+}
+
+/// What was bought along stays readable too.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_add_on_that_was_bought_is_archived() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    client.variant("BIKE", None).await;
+    let add_ons = client.product(json!({ "productType": "add-on" })).await;
+    let lock = client.variant_of(&add_ons, "LOCK", json!({})).await;
+    let bell = client
+        .variant_of(&add_ons, "BELL", json!({ "productYear": 2004 }))
+        .await;
+    let bought = json!({ "purchaseItems": [{ "productVariantId": lock["id"], "quantity": 1 }] });
+    let made = client
+        .try_checkout("BIKE", "grace@example.com", bought)
+        .await
+        .ok();
+    let path = |variant: &Value| format!("/v1/product-variants/{}", text(&variant["id"]));
+    assert_eq!(client.delete(&path(&bell)).await.ok()["status"], "active");
+    assert_eq!(client.delete(&path(&lock)).await.ok()["status"], "archived");
+    assert_eq!(client.get(&path(&lock)).await.ok()["sku"], "LOCK");
+    let product = format!("/v1/products/{}", text(&add_ons["id"]));
+    assert_eq!(client.delete(&product).await.ok()["status"], "archived");
+    assert_eq!(
+        client.reread(&made).await["purchaseItems"][0]["productVariantId"],
+        lock["id"]
+    );
+    // Nothing is silently dropped: neither of these has a body.
+    for method in ["GET", "DELETE"] {
+        client
+            .send_json(method, &path(&bell), "{}")
+            .await
+            .refused(400, "invalid_request", "");
+    }
 }

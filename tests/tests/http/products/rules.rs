@@ -272,3 +272,19 @@ async fn bulk_updates_stand_each_for_itself() {
             .all(|error| error["error"].is_string())
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_hold_nothing_that_is_not_seen() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    for hidden in ["\u{202E}", "\u{200B}", "\u{FEFF}", "\u{AD}"] {
+        let mut body = client.product_body();
+        body["name"] = json!(format!("Road{hidden}bike"));
+        client
+            .post("/v1/products", body)
+            .await
+            .refused(400, "invalid_parameter", "name");
+    }
+    let joined = json!({ "name": "می\u{200C}خواهم" });
+    client.product(joined).await;
+}

@@ -7,7 +7,7 @@ mod rows;
 mod write;
 
 use async_trait::async_trait;
-use diesel::dsl::{exists, not, select};
+use diesel::dsl::not;
 use diesel::prelude::*;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
@@ -33,36 +33,49 @@ const MISSING: StoreError = StoreError::Missing("checkout");
 /// How often an insert is tried again when what it ran into was gone when looked for.
 const INSERT_TRIES: usize = 3;
 
-async fn find_open(
-    connection: &mut AsyncPgConnection,
+/// What a customer can have one checkout for that is no lease yet.
+#[derive(Clone, Copy)]
+struct Wish {
     scope: Scope,
     customer: CustomerPubId,
     variant: ProductVariantPubId,
     term: Option<LeaseTermPubId>,
-) -> Result<Option<Checkout>, StoreError> {
-    let open = rows::whole()
-        .filter(checkouts::organization_id.eq(scope.organization_id.get()))
-        .filter(checkouts::mode.eq(scope.mode.as_str()))
-        .filter(checkouts::customer_id.eq(customer.as_uuid()))
-        .filter(checkouts::variant_id.eq(variant.as_uuid()))
-        .filter(checkouts::term_id.is_not_distinct_from(term.map(|term| term.as_uuid())))
-        .filter(not(checkouts::is_ended));
-    rows::load_one(connection, open.into_boxed()).await
 }
 
-async fn has_external_order(
+/// The customer's checkout of the variant and term that has not ended: the lease, or the one that
+/// is none yet. Each goes by an index of its own, which a condition over both would not imply.
+async fn find_open(
+    connection: &mut AsyncPgConnection,
+    wish: Wish,
+    is_leased: bool,
+) -> Result<Option<Checkout>, StoreError> {
+    let open = rows::whole()
+        .filter(checkouts::organization_id.eq(wish.scope.organization_id.get()))
+        .filter(checkouts::mode.eq(wish.scope.mode.as_str()))
+        .filter(checkouts::customer_id.eq(wish.customer.as_uuid()))
+        .filter(checkouts::variant_id.eq(wish.variant.as_uuid()))
+        .filter(checkouts::term_id.is_not_distinct_from(wish.term.map(|term| term.as_uuid())))
+        .filter(not(checkouts::is_ended))
+        .order((checkouts::created_at.desc(), checkouts::id.desc()))
+        .into_boxed();
+    let open = if is_leased {
+        open.filter(checkouts::is_leased)
+    } else {
+        open.filter(not(checkouts::is_leased))
+    };
+    rows::load_one(connection, open).await
+}
+
+async fn find_by_external_order(
     connection: &mut AsyncPgConnection,
     scope: Scope,
     id: &ExternalId,
-) -> Result<bool, StoreError> {
-    let found = checkouts::table
+) -> Result<Option<Checkout>, StoreError> {
+    let of_order = rows::whole()
         .filter(checkouts::organization_id.eq(scope.organization_id.get()))
         .filter(checkouts::mode.eq(scope.mode.as_str()))
-        .filter(checkouts::external_order_id.eq(id.as_str()));
-    select(exists(found))
-        .get_result(connection)
-        .await
-        .map_err(store_error)
+        .filter(checkouts::external_order_id.eq(id.as_str().to_owned()));
+    rows::load_one(connection, of_order.into_boxed()).await
 }
 
 /// The whole checkout of this id.
@@ -103,26 +116,32 @@ impl CheckoutStore for PgUnitOfWork {
             organization_id: checkout.organization_id,
             mode: checkout.mode,
         };
+        let wish = Wish {
+            scope,
+            customer: checkout.customer_id,
+            variant: checkout.variant_id,
+            term: checkout.term.map(|term| term.id),
+        };
         for _ in 0..INSERT_TRIES {
             let connection = self.connection()?;
             if write::insert(connection, checkout).await? {
                 self.remember(checkout);
                 return Ok(InsertedCheckout::New);
             }
-            let existing = find_open(
-                connection,
-                scope,
-                checkout.customer_id,
-                checkout.variant_id,
-                checkout.term.map(|term| term.id),
-            )
-            .await?;
+            let of_order = match &checkout.external_order_id {
+                Some(order) => find_by_external_order(connection, scope, order).await?,
+                None => None,
+            };
+            let is_ordered = of_order.is_some();
+            let is_same = |known: &Checkout| known.is_for(wish.customer, wish.variant, wish.term);
+            let existing = match of_order.filter(is_same) {
+                Some(existing) => Some(existing),
+                None => find_open(connection, wish, false).await?,
+            };
             if let Some(existing) = existing {
                 return Ok(InsertedCheckout::Existing(Box::new(existing)));
             }
-            if let Some(order) = &checkout.external_order_id
-                && has_external_order(connection, scope, order).await?
-            {
+            if is_ordered {
                 return Err(StoreError::Conflict(UniqueField::ExternalOrderId));
             }
             // What was in the way has ended since: the next try may get through.
@@ -163,15 +182,25 @@ impl CheckoutStore for PgUnitOfWork {
         variant: ProductVariantPubId,
         term: Option<LeaseTermPubId>,
     ) -> Result<Option<Checkout>, StoreError> {
-        find_open(self.connection()?, scope, customer, variant, term).await
+        let wish = Wish {
+            scope,
+            customer,
+            variant,
+            term,
+        };
+        let connection = self.connection()?;
+        match find_open(connection, wish, false).await? {
+            Some(begun) => Ok(Some(begun)),
+            None => find_open(connection, wish, true).await,
+        }
     }
 
-    async fn has_external_order(
+    async fn find_by_external_order(
         &mut self,
         scope: Scope,
         id: &ExternalId,
-    ) -> Result<bool, StoreError> {
-        has_external_order(self.connection()?, scope, id).await
+    ) -> Result<Option<Checkout>, StoreError> {
+        find_by_external_order(self.connection()?, scope, id).await
     }
 
     async fn find_by_tracking(

@@ -81,15 +81,13 @@ impl<'n> NodeDeserializer<'n> {
         }
     }
 
-    fn integer<N: std::str::FromStr>(
-        self,
-        least: impl std::fmt::Display,
-        most: impl std::fmt::Display,
-    ) -> Result<N, Fault> {
+    /// The number that the visitor expects, which says the range that it allows.
+    fn integer<'de, N: std::str::FromStr>(self, visitor: &impl Visitor<'de>) -> Result<N, Fault> {
         match &self.node.value {
-            Value::Number(text) => text
-                .parse()
-                .map_err(|_| Fault::invalid(format!("must be an integer from {least} to {most}"))),
+            Value::Number(text) => text.parse().map_err(|_| {
+                let expected: &dyn Expected = visitor;
+                Fault::invalid(format!("must be {expected}"))
+            }),
             _ => Err(self.mismatch("an integer")),
         }
     }
@@ -98,7 +96,8 @@ impl<'n> NodeDeserializer<'n> {
 macro_rules! integers {
     ($($method:ident => $visit:ident: $ty:ty),* $(,)?) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-            visitor.$visit(self.integer(<$ty>::MIN, <$ty>::MAX)?)
+            let value = self.integer::<$ty>(&visitor)?;
+            visitor.$visit(value)
         }
     )*};
 }
@@ -114,7 +113,8 @@ impl<'de, 'n> Deserializer<'de> for NodeDeserializer<'n> {
                 if let Ok(value) = text.parse() {
                     visitor.visit_u64(value)
                 } else {
-                    visitor.visit_i64(self.integer(i64::MIN, i64::MAX)?)
+                    let value = self.integer(&visitor)?;
+                    visitor.visit_i64(value)
                 }
             }
             Value::String(_) => visitor.visit_str(self.text()?),

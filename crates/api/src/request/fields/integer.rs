@@ -1,6 +1,7 @@
 //! Whole numbers in bounds, and references by number or public id.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::RefOr;
@@ -42,10 +43,22 @@ impl<const MIN: i64, const MAX: i64> Int<MIN, MAX> {
 
 impl<'de, const MIN: i64, const MAX: i64> Deserialize<'de> for Int<MIN, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = i64::deserialize(deserializer)?;
-        bounded(value, MIN, MAX)
-            .map(Self)
-            .map_err(serde::de::Error::custom)
+        deserializer.deserialize_i64(IntVisitor::<MIN, MAX>)
+    }
+}
+
+/// Says what range is allowed, also of what is no number of 64 bits.
+struct IntVisitor<const MIN: i64, const MAX: i64>;
+
+impl<const MIN: i64, const MAX: i64> serde::de::Visitor<'_> for IntVisitor<MIN, MAX> {
+    type Value = Int<MIN, MAX>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an integer from {MIN} to {MAX}")
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Self::Value, E> {
+        bounded(value, MIN, MAX).map(Int).map_err(E::custom)
     }
 }
 

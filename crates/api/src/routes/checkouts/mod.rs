@@ -8,6 +8,8 @@ mod payments;
 pub(crate) mod record;
 mod update;
 
+use std::convert::Infallible;
+
 use actix_web::web::Json;
 use actix_web::{HttpResponse, get, post, put};
 use lessor_domain::access::Permission;
@@ -102,14 +104,21 @@ pub(crate) async fn render_now(
 
 /// Create a checkout.
 ///
-/// A customer has one running checkout for a variant and term: creating it again answers the one
-/// there is. What is not available is waitlisted. Requires `CheckoutCreateWithCustomer` with
-/// `customer`, else `CheckoutWrite`.
+/// A customer has one checkout for a variant and term that is no lease yet: creating it again answers
+/// the one there is, with `Existing-Checkout: true`. An active lease is answered too, unless
+/// `externalOrderId` names another order than the lease's: then it is a second unit. One of the same
+/// `externalOrderId` is answered in whatever state it is. What is not available is waitlisted. Requires
+/// `CheckoutCreateWithCustomer` with `customer`, else `CheckoutWrite`.
 #[utoipa::path(
     tag = "Checkouts",
     params(("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")),
     request_body = CreateCheckoutBody,
-    responses((status = 200, body = CheckoutRecord, description = "The checkout."))
+    responses((
+        status = 200,
+        body = CheckoutRecord,
+        description = "The checkout.",
+        headers(("Existing-Checkout" = String, description = "`true` when it was there before the request."))
+    ))
 )]
 #[post("/checkouts")]
 async fn create_checkout(
@@ -123,7 +132,7 @@ async fn create_checkout(
     };
     let state = call.state();
     let input = (input, state.pages.clone(), state.ports.entropy.clone());
-    call.post(
+    call.post_in_two_phases(
         permission,
         &body.raw,
         input,
@@ -135,9 +144,15 @@ async fn create_checkout(
                     let hash = links.hash(&checkout);
                     work.checkouts().set_page_token(checkout.id, &hash).await?;
                 }
-                render(work, &ctx, &links, &checkout).await
+                let record = render(work, &ctx, &links, &checkout).await?;
+                Ok(if is_new {
+                    Phase::Done(record)
+                } else {
+                    Phase::Existing(record)
+                })
             })
         },
+        |_, never: Infallible| match never {},
     )
     .await
 }

@@ -67,7 +67,9 @@ pub(super) async fn update(
                         Mode::Live => {
                             checkout = checkouts::move_to(work, &ctx, id, target).await?;
                         }
-                        Mode::Sandbox => sandbox::check_move(&checkout, target)?,
+                        Mode::Sandbox => {
+                            sandbox::check_move(work, &ctx, &checkout, target).await?;
+                        }
                     }
                 }
                 let state = checkout.lifecycle();

@@ -22,6 +22,7 @@ pub use dto::{
     OptionSelectionInput, ProductVariantRecord, UpdateProductVariant,
 };
 pub use prices::PricingEntry;
+pub(crate) use prices::names;
 
 /// What is not found here.
 const VARIANT: &str = "product variant";

@@ -398,7 +398,7 @@ pub(super) async fn lowest(
 }
 
 /// Whether `If-None-Match` names the tag.
-fn names(headers: &HeaderMap, etag: &str) -> bool {
+pub(crate) fn names(headers: &HeaderMap, etag: &str) -> bool {
     headers
         .get_all(IF_NONE_MATCH)
         .filter_map(|value| value.to_str().ok())

@@ -8,7 +8,7 @@ use lessor_adapters::processor::standard_webhooks::{
 };
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::Tracking;
-use lessor_domain::fulfillment::{EventOrigin, Reported};
+use lessor_domain::fulfillment::{EventOrigin, Reported, TrackingEvent};
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{InboxMessage, JobSubject};
 use lessor_domain::services::{Error, fulfillment};
@@ -80,7 +80,7 @@ impl TrackingMessage {
 ///
 /// For carriers and those who watch them. Signed as <https://www.standardwebhooks.com> says, with a
 /// secret of `LESSOR_TRACKING_WEBHOOK_SECRETS`. A message is taken in once, whatever order they come
-/// in; about an unknown shipment it changes nothing.
+/// in; about an unknown shipment it is kept for 30 days, and counts once its number is given.
 #[utoipa::path(
     tag = "Webhooks",
     params(
@@ -166,7 +166,17 @@ async fn take_in(
         return Ok(Vec::new());
     }
     let mut taken = Vec::new();
-    for id in work.checkouts().find_by_tracking(tracking).await? {
+    let known = work.checkouts().find_by_tracking(tracking).await?;
+    if known.is_empty() {
+        // The number may be given later: what was said of it counts then.
+        let event = TrackingEvent {
+            reported: reported.clone(),
+            origin: EventOrigin::Webhook,
+            received_at: message.received_at,
+        };
+        work.tracking().keep_unclaimed(tracking, &event).await?;
+    }
+    for id in known {
         let outcome = fulfillment::report(
             &mut *work,
             &*state.ports.ids,

@@ -20,6 +20,8 @@ use lessor_domain::workers::reconcile::{Reconciler, Report};
 const ANSWERS_KEPT: TimeDelta = TimeDelta::hours(24);
 /// Jobs that are done are kept for so long.
 const JOBS_KEPT: TimeDelta = TimeDelta::days(30);
+/// How long what carriers told of unknown shipments is kept.
+const REPORTS_KEPT: TimeDelta = TimeDelta::days(30);
 
 /// Something that is done from time to time, by any number of processes.
 #[async_trait]
@@ -213,7 +215,7 @@ fn as_gauge(count: u64) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// Forgets answers and jobs that nobody will ask for any more.
+/// Forgets answers, jobs and reports that nobody will ask for any more.
 pub struct Purge {
     /// Where they are.
     pub database: Arc<dyn Database>,
@@ -234,16 +236,20 @@ impl Chore for Purge {
     async fn run(&self) -> Result<Done, ChoreError> {
         let now = self.clock.now();
         let mut uow = self.database.begin().await?;
-        let mut forgotten = (0, 0);
+        let mut forgotten = (0, 0, 0);
         if let Some(before) = now.checked_sub_signed(ANSWERS_KEPT) {
             forgotten.0 = uow.idempotency().purge(before).await?;
         }
         if let Some(before) = now.checked_sub_signed(JOBS_KEPT) {
             forgotten.1 = uow.outbox().purge_done(before).await?;
         }
+        if let Some(before) = now.checked_sub_signed(REPORTS_KEPT) {
+            forgotten.2 = uow.tracking().purge_unclaimed(before).await?;
+        }
         uow.commit().await?;
-        if forgotten != (0, 0) {
-            tracing::info!(answers = forgotten.0, jobs = forgotten.1, "forgotten");
+        if forgotten != (0, 0, 0) {
+            let (answers, jobs, reports) = forgotten;
+            tracing::info!(answers, jobs, reports, "forgotten");
         }
         Ok(Done::ForNow)
     }

@@ -183,7 +183,7 @@ async fn carry_out(deliverer: &Deliverer, job: &Job, cut: &CancellationToken) {
             tracing::debug!("done");
             "done"
         }
-        Ok(Delivered::Later(at)) => {
+        Ok(Delivered::Later(at) | Delivered::Undecided(at)) => {
             tracing::info!(%at, attempts = job.attempts, "to be tried again");
             "later"
         }

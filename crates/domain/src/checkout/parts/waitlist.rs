@@ -21,7 +21,7 @@ named_enum! {
 pub struct Waitlist {
     /// Stock or location.
     pub reason: WaitlistReason,
-    /// The address that is not served.
+    /// The address that is not served, when all of it is known: a country may be enough to wait.
     pub address: Option<Address>,
     /// Why it is not served.
     pub reason_code: Option<NotServed>,
@@ -40,10 +40,10 @@ impl Waitlist {
 
     /// For the organization to serve the address.
     #[must_use]
-    pub const fn for_service(address: Address, code: NotServed) -> Self {
+    pub const fn for_service(address: Option<Address>, code: NotServed) -> Self {
         Self {
             reason: WaitlistReason::Location,
-            address: Some(address),
+            address,
             reason_code: Some(code),
         }
     }

@@ -14,8 +14,8 @@ use crate::checkout::state::{Lifecycle, State};
 use crate::checkout::step::{Facts, Obstacle, Ruling, Step, Told};
 use crate::customer::Customer;
 use crate::ids::{
-    CheckoutItemPubId, CheckoutPubId, CustomerPubId, OrganizationId, PickupLocationId,
-    ProductPubId, ProductVariantPubId, UserId,
+    CheckoutItemPubId, CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId,
+    PickupLocationId, ProductPubId, ProductVariantPubId, UserId,
 };
 use crate::organization::NotServed;
 use crate::text::ExternalId;
@@ -166,8 +166,8 @@ pub enum Opening {
     OutOfStock,
     /// On the waitlist, for the organization to serve the address.
     NotServed {
-        /// The address.
-        address: Address,
+        /// The address, when all of it is known.
+        address: Option<Address>,
         /// Why it is not served.
         code: NotServed,
     },
@@ -252,6 +252,29 @@ impl Checkout {
             updated_at: at,
             version: 1,
         })
+    }
+
+    /// Whether it is the checkout of this customer for the variant and term. Who names no term
+    /// names no other one.
+    #[must_use]
+    pub fn is_for(
+        &self,
+        customer: CustomerPubId,
+        variant: ProductVariantPubId,
+        term: Option<LeaseTermPubId>,
+    ) -> bool {
+        let is_of_the_term =
+            term.is_none_or(|term| self.term.is_some_and(|chosen| chosen.id == term));
+        self.customer_id == customer && self.variant_id == variant && is_of_the_term
+    }
+
+    /// Whether the customer may order another unit beside this one: once it is a lease, by an
+    /// order of its own.
+    #[must_use]
+    pub fn admits_another(&self, order: Option<&ExternalId>) -> bool {
+        let state = self.lifecycle();
+        let is_another = order.is_some() && order != self.external_order_id.as_ref();
+        state.is_ended() || state.is_leased() && is_another
     }
 
     /// Whether another lease term can still be chosen: nothing of the deposit has begun.

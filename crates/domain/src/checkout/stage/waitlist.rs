@@ -33,7 +33,8 @@ pub(in crate::checkout) fn stock_freed(
         }
         (StockTaken::Taken | StockTaken::Untracked, _) => {}
     }
-    checkout.holds_stock = stock == StockTaken::Taken;
+    // Whoever has a deposit has a unit with it, counted or not; others take theirs with the deposit.
+    checkout.holds_stock = step.from == Lifecycle::WaitlistedAfterDeposit;
     turn_begins(checkout, step)
 }
 

@@ -18,6 +18,7 @@ pub async fn checkouts(database: &dyn Database) {
     let shop = Shop::open(database).await;
     checkouts_are_kept_as_they_are(&shop).await;
     one_checkout_runs_for_an_intent(&shop).await;
+    a_second_unit_is_ordered_beside_a_lease(&shop).await;
     external_orders_are_unique(&shop).await;
     checkouts_are_found(&shop).await;
     histories_grow(&shop).await;
@@ -175,6 +176,58 @@ async fn one_checkout_runs_for_an_intent(shop: &Shop<'_>) {
     );
 }
 
+/// A lease keeps nobody from another unit; what is no lease yet does, and so does its order.
+async fn a_second_unit_is_ordered_beside_a_lease(shop: &Shop<'_>) {
+    let make = &shop.make;
+    let customer = shop.anybody().await;
+    let variant = shop.any_variant().await;
+    let term = shop
+        .term(make.lease_term(&shop.organization).months(48))
+        .await;
+    let again = |order: &str| make.checkout(&customer, &variant).term(&term).order(order);
+    let insert = async |checkout: Checkout| {
+        shop.done("checkouts.insert: answers", async |uow| {
+            uow.checkouts().insert(&checkout).await
+        })
+        .await
+    };
+    let existing = |checkout: &Checkout| InsertedCheckout::Existing(Box::new(checkout.clone()));
+    let lease = shop
+        .checkout(again("unit-1").at(Lifecycle::LeaseActive))
+        .await;
+    let find = async || {
+        let found = shop
+            .seen("checkouts.find_open: reads", async |view| {
+                view.checkouts()
+                    .find_open(shop.sandbox(), customer.id, variant.id, Some(term.id))
+                    .await
+            })
+            .await;
+        found.map(|checkout| checkout.id)
+    };
+    assert_eq!(
+        find().await,
+        Some(lease.id),
+        "checkouts.find_open: a lease has not ended"
+    );
+    assert_eq!(
+        insert(again("unit-1").build()).await,
+        existing(&lease),
+        "checkouts.insert: an order is one checkout, in whatever state"
+    );
+    let second = shop.checkout(again("unit-2")).await;
+    assert_eq!(
+        find().await,
+        Some(second.id),
+        "checkouts.find_open: what is no lease yet goes before the lease"
+    );
+    assert_eq!(
+        insert(again("unit-3").build()).await,
+        existing(&second),
+        "checkouts.insert: one at a time is no lease yet"
+    );
+}
+
 async fn external_orders_are_unique(shop: &Shop<'_>) {
     let neighbour = shop.neighbour().await;
     let mut first = shop
@@ -219,10 +272,12 @@ async fn external_orders_are_unique(shop: &Shop<'_>) {
     );
     let has = async |scope, id: &str| {
         let id = full::parsed(id);
-        shop.seen("checkouts.has_external_order: reads", async |view| {
-            view.checkouts().has_external_order(scope, &id).await
-        })
-        .await
+        let found = shop
+            .seen("checkouts.find_by_external_order: reads", async |view| {
+                view.checkouts().find_by_external_order(scope, &id).await
+            })
+            .await;
+        found.map(|checkout| checkout.id)
     };
     let elsewhere = Scope {
         organization_id: neighbour.id,
@@ -234,8 +289,8 @@ async fn external_orders_are_unique(shop: &Shop<'_>) {
             has(shop.sandbox(), "order-2").await,
             has(elsewhere, "order-1").await,
         ],
-        [true, false, false],
-        "checkouts.has_external_order: within organization and mode"
+        [Some(first.id), None, None],
+        "checkouts.find_by_external_order: within organization and mode, ended or not"
     );
 }
 

@@ -30,6 +30,7 @@ pub async fn idempotency(database: &dyn Database) {
         request_hash: [9; 32],
         status,
         body: br#"{"id":"chk_1","price":"1.10"}"#.to_vec(),
+        is_existing: status == 200,
         is_final: false,
         created_at,
     };

@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use super::full;
 use super::shop::Shop;
 use crate::fulfillment::{EventOrigin, Reported, TrackingEvent, TrackingStatus};
-use crate::ports::Database;
+use crate::ports::{Database, IdGenerator as _};
 
 /// The store of tracking events.
 ///
@@ -104,7 +104,38 @@ pub async fn tracking(database: &dyn Database) {
     );
     assert_eq!(
         list(&other).await,
-        [early],
+        std::slice::from_ref(&early),
         "tracking.list: under the tracking number only"
+    );
+
+    // Of this run alone: nothing of it belongs to an organization.
+    let unknown = full::tracking(&shop.make.ids().next().simple().to_string());
+    for unclaimed in [&late, &early, &early] {
+        shop.done("tracking.keep_unclaimed: keeps an event", async |uow| {
+            uow.tracking().keep_unclaimed(&unknown, unclaimed).await
+        })
+        .await;
+    }
+    let kept = async || {
+        shop.seen("tracking.unclaimed: reads", async |view| {
+            view.tracking().unclaimed(&unknown).await
+        })
+        .await
+    };
+    assert_eq!(
+        kept().await,
+        [early.clone(), late.clone()],
+        "tracking.unclaimed: what was kept of the shipment, once, oldest first"
+    );
+    let forgotten = shop
+        .done("tracking.purge_unclaimed: forgets", async |uow| {
+            uow.tracking().purge_unclaimed(early.received_at).await
+        })
+        .await;
+    assert!(forgotten >= 1, "tracking.purge_unclaimed: tells how many");
+    assert_eq!(
+        kept().await,
+        [early],
+        "tracking.purge_unclaimed: those that were taken in before"
     );
 }

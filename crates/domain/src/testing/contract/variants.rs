@@ -3,6 +3,7 @@
 use super::full;
 use super::shop::{Shop, after, first, must, must_be_missing, must_be_stale, must_conflict};
 use crate::catalog::{Inventory, Product, ProductStatus, ProductVariant, StockTaken};
+use crate::checkout::PurchaseItem;
 use crate::ids::ProductVariantPubId;
 use crate::ports::{Database, StoreError, UniqueField, VariantSelection};
 
@@ -15,7 +16,7 @@ pub async fn variants(database: &dyn Database) {
     variants_are_kept_as_they_are(&shop).await;
     what_is_unique_is_unique_among_live_variants(&shop).await;
     variants_are_found(&shop).await;
-    lists_are_oldest_first(&shop).await;
+    lists_are_in_order(&shop).await;
     stock_is_taken_and_returned(&shop).await;
     stock_is_promised_once_under_a_race(&shop).await;
     variants_are_deleted(&shop).await;
@@ -190,9 +191,6 @@ async fn variants_are_found(shop: &Shop<'_>) {
             .status(ProductStatus::Archived)
     };
     let old = shop.variant(archived("FOUND-1")).await;
-    let last = shop
-        .variant(archived("FOUND-1").with(|it| it.updated_at = make.tick()))
-        .await;
     let find = async |organization| {
         shop.seen("variants.find_by_sku: reads", async |view| {
             let (sku, id) = (full::parsed("FOUND-1"), full::parsed("f-1"));
@@ -208,8 +206,8 @@ async fn variants_are_found(shop: &Shop<'_>) {
     };
     assert_eq!(
         find(organization).await,
-        (Some(last.id), None),
-        "variants.find_by_sku: the archived one that had it last; find_by_external_id: no archived one"
+        (None, None),
+        "variants.find_by_sku, variants.find_by_external_id: no archived one"
     );
     let live = shop
         .variant(make.variant(&product).sku("FOUND-1").external_id("f-1"))
@@ -235,7 +233,7 @@ async fn variants_are_found(shop: &Shop<'_>) {
         })
         .await
     };
-    let ids = vec![live.id, unknown, last.id, old.id];
+    let ids = vec![live.id, unknown, old.id];
     let both = |variant: &ProductVariant| (variant.clone(), product.clone());
     assert_eq!(
         selected(VariantSelection::Ids(ids.clone())).await,
@@ -244,7 +242,7 @@ async fn variants_are_found(shop: &Shop<'_>) {
     );
     assert_eq!(
         selected(VariantSelection::IdsWithArchived(ids)).await,
-        [both(&old), both(&last), both(&live)],
+        [both(&old), both(&live)],
         "variants.with_products: those that there are, archived or not, oldest first"
     );
     let foreign = shop
@@ -260,7 +258,7 @@ async fn variants_are_found(shop: &Shop<'_>) {
     );
 }
 
-async fn lists_are_oldest_first(shop: &Shop<'_>) {
+async fn lists_are_in_order(shop: &Shop<'_>) {
     let make = &shop.make;
     let organization = shop.organization.id;
     let (one, two) = (shop.anything().await, shop.anything().await);
@@ -284,9 +282,10 @@ async fn lists_are_oldest_first(shop: &Shop<'_>) {
         page = after(last.id.as_uuid(), 2);
         paged.extend(part);
     }
+    let newest_first: Vec<ProductVariant> = of_one.iter().rev().cloned().collect();
     assert_eq!(
-        paged, of_one,
-        "variants.list: the product's that are not archived, oldest first, pages neither skip nor repeat"
+        paged, newest_first,
+        "variants.list: the product's that are not archived, newest first, pages neither skip nor repeat"
     );
     let grouped = shop
         .seen("variants.of_products: reads", async |view| {
@@ -410,21 +409,47 @@ async fn stock_is_promised_once_under_a_race(shop: &Shop<'_>) {
 }
 
 async fn variants_are_deleted(shop: &Shop<'_>) {
-    let leased = shop.any_checkout(|checkout| checkout).await;
-    let idle = shop.any_variant().await;
+    let (idle, bought) = (shop.any_variant().await, shop.any_variant().await);
+    let leased = shop
+        .any_checkout(|checkout| {
+            checkout.with(|it| {
+                it.purchase_items = vec![PurchaseItem {
+                    name: bought.name.clone(),
+                    amount: bought.price,
+                    quantity: 1,
+                    variant_id: Some(bought.id),
+                }];
+            })
+        })
+        .await;
     let found = shop
         .seen("variants.has_checkout_items: reads", async |view| {
             let store = view.variants();
             Ok([
                 store.has_checkout_items(leased.variant_id).await?,
+                store.has_checkout_items(bought.id).await?,
                 store.has_checkout_items(idle.id).await?,
             ])
         })
         .await;
     assert_eq!(
         found,
+        [true, true, false],
+        "variants.has_checkout_items: of a variant that was leased, or bought along, and of no other"
+    );
+    let found = shop
+        .seen("products.has_checkout_items: reads", async |view| {
+            let store = view.products();
+            Ok([
+                store.has_checkout_items(bought.product_id).await?,
+                store.has_checkout_items(idle.product_id).await?,
+            ])
+        })
+        .await;
+    assert_eq!(
+        found,
         [true, false],
-        "variants.has_checkout_items: of a variant that was checked out, and of no other"
+        "products.has_checkout_items: of a product that was bought along, and of no other"
     );
     let delete = async || {
         shop.run(async |uow| uow.variants().delete(idle.id).await)

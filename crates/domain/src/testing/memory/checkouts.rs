@@ -49,7 +49,23 @@ fn all(state: &State) -> impl Iterator<Item = &Checkout> {
 }
 
 fn open(state: &State, wanted: Intent) -> Option<&Checkout> {
-    all(state).find(|checkout| !checkout.lifecycle().is_ended() && intent(checkout) == wanted)
+    all(state)
+        .filter(|checkout| !checkout.lifecycle().is_ended() && intent(checkout) == wanted)
+        .max_by_key(|checkout| {
+            let is_leased = checkout.lifecycle().is_leased();
+            (!is_leased, checkout.created_at, checkout.id.as_uuid())
+        })
+}
+
+/// The one that keeps others of its intent out.
+fn begun(state: &State, wanted: Intent) -> Option<&Checkout> {
+    open(state, wanted).filter(|checkout| !checkout.lifecycle().is_leased())
+}
+
+fn of_order<'s>(state: &'s State, scope: Scope, order: &ExternalId) -> Option<&'s Checkout> {
+    all(state).find(|checkout| {
+        is_of(checkout, scope) && checkout.external_order_id.as_ref() == Some(order)
+    })
 }
 
 fn check_order(state: &State, checkout: &Checkout) -> Result<(), StoreError> {
@@ -125,7 +141,18 @@ impl CheckoutStore for Memory {
         if !state.variants.contains_key(&checkout.variant_id) {
             return Err(StoreError::Missing("variant"));
         }
-        if let Some(existing) = open(state, intent(checkout)) {
+        let scope = Scope {
+            organization_id: checkout.organization_id,
+            mode: checkout.mode,
+        };
+        let term = checkout.term.map(|term| term.id);
+        let existing = checkout
+            .external_order_id
+            .as_ref()
+            .and_then(|order| of_order(state, scope, order))
+            .filter(|known| known.is_for(checkout.customer_id, checkout.variant_id, term))
+            .or_else(|| begun(state, intent(checkout)));
+        if let Some(existing) = existing {
             return Ok(InsertedCheckout::Existing(Box::new(existing.clone())));
         }
         check_order(state, checkout)?;
@@ -184,14 +211,12 @@ impl CheckoutStore for Memory {
             .cloned())
     }
 
-    async fn has_external_order(
+    async fn find_by_external_order(
         &mut self,
         scope: Scope,
         id: &ExternalId,
-    ) -> Result<bool, StoreError> {
-        Ok(all(&self.state()).any(|checkout| {
-            is_of(checkout, scope) && checkout.external_order_id.as_ref() == Some(id)
-        }))
+    ) -> Result<Option<Checkout>, StoreError> {
+        Ok(of_order(&self.state(), scope, id).cloned())
     }
 
     async fn find_by_tracking(
@@ -268,8 +293,14 @@ impl CheckoutStore for Memory {
         let state = self.change()?;
         let stored = state.checkouts.get(&checkout.id);
         check_version(stored.map(|row| &row.checkout), checkout)?;
-        let clashes = !checkout.lifecycle().is_ended()
-            && open(state, intent(checkout)).is_some_and(|other| other.id != checkout.id);
+        let is_begun = |checkout: &Checkout| {
+            let state = checkout.lifecycle();
+            !state.is_ended() && !state.is_leased()
+        };
+        let clashes = is_begun(checkout)
+            && all(state).any(|other| {
+                other.id != checkout.id && is_begun(other) && intent(other) == intent(checkout)
+            });
         if clashes {
             return Err(StoreError::Conflict(UniqueField::OpenCheckout));
         }

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use super::Memory;
 use super::paging::{directed, page};
 use super::state::{State, check_version, count_up};
+use super::variants::sold_in;
 use crate::catalog::{Product, ProductStatus};
 use crate::ids::{OrganizationId, ProductPubId};
 use crate::ports::{
@@ -175,14 +176,12 @@ impl ProductStore for Memory {
         let of_product = |variant| {
             state
                 .variants
-                .get(variant)
+                .get(&variant)
                 .is_some_and(|variant| variant.product_id == id)
         };
-        Ok(state.checkouts.values().any(|row| {
-            row.checkout
-                .items
-                .iter()
-                .any(|item| of_product(&item.variant_id))
-        }))
+        Ok(state
+            .checkouts
+            .values()
+            .any(|row| sold_in(&row.checkout).any(of_product)))
     }
 }

@@ -75,6 +75,7 @@ pub(super) struct State {
     pub(super) variants: BTreeMap<ProductVariantPubId, ProductVariant>,
     pub(super) checkouts: BTreeMap<CheckoutPubId, CheckoutRow>,
     pub(super) tracking: Vec<TrackingRow>,
+    pub(super) unclaimed: Vec<(Tracking, TrackingEvent)>,
     /// In the order in which they were pushed.
     pub(super) jobs: Vec<JobRow>,
     /// In the order in which they came.

@@ -5,9 +5,16 @@ use async_trait::async_trait;
 use super::Memory;
 use super::state::TrackingRow;
 use crate::checkout::Tracking;
-use crate::fulfillment::TrackingEvent;
+use crate::fulfillment::{Reported, TrackingEvent};
 use crate::ids::CheckoutPubId;
 use crate::ports::{StoreError, TrackingStore};
+use crate::time::Timestamp;
+
+/// Whether two reports are of the same thing.
+fn is_same(old: &Reported, new: &Reported) -> bool {
+    (old.at, old.status) == (new.at, new.status)
+        && (&old.description, &old.location) == (&new.description, &new.location)
+}
 
 #[async_trait]
 impl TrackingStore for Memory {
@@ -23,11 +30,7 @@ impl TrackingStore for Memory {
         }
         let new = &event.reported;
         let is_known = state.tracking.iter().any(|row| {
-            let old = &row.event.reported;
-            row.checkout == id
-                && row.tracking == *tracking
-                && (old.at, old.status) == (new.at, new.status)
-                && (&old.description, &old.location) == (&new.description, &new.location)
+            row.checkout == id && row.tracking == *tracking && is_same(&row.event.reported, new)
         });
         if is_known {
             return Ok(false);
@@ -55,5 +58,35 @@ impl TrackingStore for Memory {
         // Those of one time stay in the order in which they came.
         events.sort_by_key(|event| event.reported.at);
         Ok(events)
+    }
+
+    async fn keep_unclaimed(
+        &mut self,
+        tracking: &Tracking,
+        event: &TrackingEvent,
+    ) -> Result<(), StoreError> {
+        let unclaimed = &mut self.change()?.unclaimed;
+        let is_known = unclaimed
+            .iter()
+            .any(|(of, known)| of == tracking && is_same(&known.reported, &event.reported));
+        if !is_known {
+            unclaimed.push((tracking.clone(), event.clone()));
+        }
+        Ok(())
+    }
+
+    async fn unclaimed(&mut self, tracking: &Tracking) -> Result<Vec<TrackingEvent>, StoreError> {
+        let state = self.state();
+        let of_shipment = state.unclaimed.iter().filter(|(of, _)| of == tracking);
+        let mut events: Vec<TrackingEvent> = of_shipment.map(|(_, event)| event.clone()).collect();
+        events.sort_by_key(|event| event.reported.at);
+        Ok(events)
+    }
+
+    async fn purge_unclaimed(&mut self, before: Timestamp) -> Result<u64, StoreError> {
+        let unclaimed = &mut self.change()?.unclaimed;
+        let kept = unclaimed.len();
+        unclaimed.retain(|(_, event)| event.received_at >= before);
+        Ok(u64::try_from(kept.saturating_sub(unclaimed.len())).unwrap_or(u64::MAX))
     }
 }

@@ -8,9 +8,17 @@ use super::state::{State, check_version, count_up};
 use crate::catalog::{
     Inventory, Product, ProductStatus, ProductVariant, StockTaken, is_same_combination,
 };
+use crate::checkout::Checkout;
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
 use crate::ports::{Page, SortOrder, StoreError, UniqueField, VariantSelection, VariantStore};
 use crate::text::{ExternalId, Sku};
+
+/// What the checkout leases and what was bought along with it.
+pub(super) fn sold_in(checkout: &Checkout) -> impl Iterator<Item = ProductVariantPubId> + '_ {
+    let leased = checkout.items.iter().map(|item| item.variant_id);
+    let bought = checkout.purchase_items.iter();
+    leased.chain(bought.filter_map(|item| item.variant_id))
+}
 
 fn is_live(variant: &ProductVariant) -> bool {
     variant.status != ProductStatus::Archived
@@ -105,8 +113,9 @@ impl VariantStore for Memory {
         Ok(state
             .variants
             .values()
-            .filter(|variant| variant.organization_id == organization && variant.sku == *sku)
-            .max_by_key(|variant| (is_live(variant), variant.updated_at, variant.id))
+            .find(|variant| {
+                variant.organization_id == organization && variant.sku == *sku && is_live(variant)
+            })
             .cloned())
     }
 
@@ -189,7 +198,7 @@ impl VariantStore for Memory {
                     && variant.product_id == product
                     && is_live(variant)
             },
-            |a, b| directed(&key(a), &key(b), SortOrder::Ascending),
+            |a, b| directed(&key(a), &key(b), SortOrder::Descending),
             wanted,
         ))
     }
@@ -239,7 +248,7 @@ impl VariantStore for Memory {
         Ok(state
             .checkouts
             .values()
-            .any(|row| row.checkout.items.iter().any(|item| item.variant_id == id)))
+            .any(|row| sold_in(&row.checkout).any(|sold| sold == id)))
     }
 
     async fn take_stock(&mut self, id: ProductVariantPubId) -> Result<StockTaken, StoreError> {

@@ -19,7 +19,7 @@ use chrono::TimeDelta;
 use futures_util::future::{Either, select};
 
 use crate::cause::chain;
-use crate::checkout::{AttentionReason, Effect, Event, Refusal};
+use crate::checkout::{AttentionReason, Effect, Event, Lifecycle, Refusal};
 use crate::ids::{CheckoutPubId, ProductVariantPubId};
 use crate::ledger::{Authorization, Entry, Subscription};
 use crate::names::named_enum;
@@ -103,8 +103,20 @@ pub enum Delivered {
     Done,
     /// It is to be tried again at this time.
     Later(Timestamp),
+    /// The provider has not decided; it is asked again at this time.
+    Undecided(Timestamp),
     /// It is put aside for a person.
     Buried,
+}
+
+/// What became of a job that was to lead to a state.
+pub(super) enum Towards {
+    /// It is done.
+    Done,
+    /// It leads elsewhere, or nowhere yet: nothing of it is written.
+    Elsewhere,
+    /// There is none, or somebody else is at it.
+    NoJob,
 }
 
 /// What a provider's answer is to change.
@@ -251,31 +263,57 @@ impl Deliverer {
         Ok(())
     }
 
-    /// Delivers the next job of a checkout whose deposit is being authorized, as if
-    /// no stock were left.
-    pub(super) async fn deliver_out_of_stock(&self, id: CheckoutPubId) -> Result<(), Error> {
+    /// Delivers the next job of the checkout where it leaves the checkout in its state or brings
+    /// it to this one; otherwise nothing of the answer is written, and the job waits as before.
+    pub(super) async fn deliver_towards(
+        &self,
+        id: CheckoutPubId,
+        target: Lifecycle,
+    ) -> Result<Towards, Error> {
         let mut uow = self.database.begin().await?;
         let job = uow
             .outbox()
             .claim_of(JobSubject::Checkout(id), self.clock.now(), self.lease)
             .await?;
         uow.commit().await?;
-        let Some(job) = job else { return Ok(()) };
-        let change = match self.perform(&job).await {
-            Ok(Change::Authorized { authorization, .. }) => Change::Authorized {
-                authorization,
-                is_sold_out: true,
-            },
-            Ok(other) => other,
-            Err(Setback::Failed(error)) => return Err(error),
-            Err(Setback::Doubt(doubt)) => return Err(doubt.into()),
-            Err(Setback::NotYet(_) | Setback::Refused(_)) => return Ok(()),
+        let Some(job) = job else {
+            return Ok(Towards::NoJob);
         };
-        match self.write(&job, change).await {
-            Ok(_) => Ok(()),
-            Err(Setback::Failed(error)) => Err(error),
-            Err(Setback::Doubt(_) | Setback::NotYet(_) | Setback::Refused(_)) => Ok(()),
+        let written = match self.perform(&job).await {
+            Ok(Change::Authorized { authorization, .. })
+                if target == Lifecycle::WaitlistedAfterDeposit =>
+            {
+                let sold_out = Change::Authorized {
+                    authorization,
+                    is_sold_out: true,
+                };
+                self.write_if(&job, sold_out, Some(target)).await
+            }
+            Ok(change) => self.write_if(&job, change, Some(target)).await,
+            Err(setback) => Err(setback),
+        };
+        match written {
+            Ok(Some(_)) => Ok(Towards::Done),
+            Ok(None) | Err(Setback::NotYet(_) | Setback::Refused(_)) => {
+                self.put_back(&job).await?;
+                Ok(Towards::Elsewhere)
+            }
+            Err(Setback::Failed(error)) => {
+                self.put_back(&job).await?;
+                Err(error)
+            }
+            Err(Setback::Doubt(doubt)) => {
+                self.put_back(&job).await?;
+                Err(doubt.into())
+            }
         }
+    }
+
+    /// Lets the job be taken again at once; one that is held stays held.
+    async fn put_back(&self, job: &Job) -> Result<(), StoreError> {
+        let mut uow = self.database.begin().await?;
+        uow.outbox().renew(job, Duration::ZERO).await?;
+        uow.commit().await
     }
 
     /// Tries one job that was [taken](Self::take).
@@ -321,6 +359,7 @@ impl Deliverer {
             Err(setback) => Err(setback),
         };
         let now = self.clock.now();
+        let is_undecided = matches!(tried, Err(Setback::NotYet(_)));
         let (again, why) = match tried {
             Ok(delivered) => return Ok(delivered),
             Err(Setback::NotYet(pause)) => (
@@ -374,7 +413,11 @@ impl Deliverer {
         let outcome = match again {
             Some(at) => {
                 uow.outbox().retry(job, at, &why).await?;
-                Delivered::Later(at)
+                if is_undecided {
+                    Delivered::Undecided(at)
+                } else {
+                    Delivered::Later(at)
+                }
             }
             None => {
                 self.bury(uow.as_mut(), job, &why).await?;

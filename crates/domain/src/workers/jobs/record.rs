@@ -16,6 +16,18 @@ use crate::time::Timestamp;
 impl Deliverer {
     /// Writes the answer and marks the job done, in one unit of work.
     pub(super) async fn write(&self, job: &Job, change: Change) -> Result<Delivered, Setback> {
+        let written = self.write_if(job, change, None).await?;
+        Ok(written.unwrap_or(Delivered::Done))
+    }
+
+    /// [`write`](Self::write), and none where the checkout would move to another state than this one:
+    /// nothing is written then.
+    pub(super) async fn write_if(
+        &self,
+        job: &Job,
+        change: Change,
+        target: Option<Lifecycle>,
+    ) -> Result<Option<Delivered>, Setback> {
         let mut uow = self.database.begin().await?;
         let now = self.clock.now();
         let mut refused = None;
@@ -23,9 +35,14 @@ impl Deliverer {
             (JobSubject::Checkout(id), change) => {
                 let mut checkout = moving::lock(uow.as_mut(), id).await?;
                 let due = Due::like(job);
+                let before = checkout.lifecycle();
                 refused = self
                     .change(uow.as_mut(), now, &mut checkout, change, due)
                     .await?;
+                let is_elsewhere = |target| ![before, target].contains(&checkout.lifecycle());
+                if target.is_some_and(is_elsewhere) {
+                    return Ok(None);
+                }
                 // What was given up before is done: nobody has to look any more.
                 if refused.is_none() && checkout.settle_refused(job.new.effect, now) {
                     uow.checkouts().update(&mut checkout).await?;
@@ -54,7 +71,7 @@ impl Deliverer {
         }
         // Otherwise somebody else has the job now: nothing of this try is written, and
         // theirs gets the same answer under the same key.
-        Ok(delivered)
+        Ok(Some(delivered))
     }
 
     async fn change(

@@ -1,0 +1,183 @@
+//! Moving a sandbox checkout by hand: it ends where it was asked to, or stays.
+
+use std::collections::BTreeSet;
+
+use lessor_domain::checkout::{Checkout, Lifecycle};
+use lessor_domain::customer::Profile;
+use lessor_domain::ports::IdentityResult;
+use lessor_domain::services::Error;
+
+use crate::world::World;
+
+use Lifecycle::{
+    AddendumsPending, Cancelled, CaptureFailed, Created, DepositFailed, DepositProcessing,
+    DocumentsPending, Expired, FulfillmentException, IdentityFailed, IdentityProcessing,
+    LeaseActive, OrderConfirmed, PickupLocationPending, QualificationFailed, QualificationPending,
+    Returned, ShippingAddressPending, WaitlistedAfterDeposit, WaitlistedAfterProfile,
+    WaitlistedLocation,
+};
+
+/// What is known when the checkout is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// An e-mail address.
+    Nothing,
+    /// A whole profile of somebody who was verified and checked before, and where to ship.
+    Everything,
+}
+
+async fn move_to(world: &World, checkout: &Checkout, to: Lifecycle) -> Result<Checkout, Error> {
+    world.sandbox().move_to(&world.ctx(), checkout.id, to).await
+}
+
+/// A checkout in the state; none where what is known leads past it.
+async fn at(world: &World, state: Lifecycle, known: Known) -> Option<Checkout> {
+    let profile = match known {
+        Known::Nothing => Profile::default(),
+        Known::Everything => {
+            let address = world.fixtures.address();
+            Profile {
+                first_name: "Ada".parse().ok(),
+                last_name: "Lovelace".parse().ok(),
+                address1: Some(address.address1),
+                city: Some(address.city),
+                state: address.state,
+                zip: Some(address.zip),
+                country: Some(address.country),
+                ..Profile::default()
+            }
+        }
+    };
+    if known == Known::Everything {
+        let (before, _) = world
+            .try_order("ada@example.com", |input| {
+                input.term = Some("24".parse().unwrap());
+            })
+            .await
+            .unwrap();
+        world.advance(&before, OrderConfirmed).await;
+    }
+    if state == WaitlistedAfterProfile {
+        world.set_stock(0).await;
+    }
+    let (order, _) = world
+        .try_order("ada@example.com", |input| {
+            input.customer.as_mut().unwrap().profile = profile;
+            let address = world.fixtures.address();
+            if state == WaitlistedLocation {
+                input.shipping_address = Some(lessor_domain::address::Address {
+                    country: "DE".parse().unwrap(),
+                    state: None,
+                    zip: "10115".parse().unwrap(),
+                    ..address
+                });
+            } else if known == Known::Everything {
+                input.shipping_address = Some(address);
+            }
+        })
+        .await
+        .unwrap();
+    let (through, aside) = match state {
+        PickupLocationPending => (ShippingAddressPending, true),
+        DepositFailed | WaitlistedAfterDeposit => (DepositProcessing, true),
+        CaptureFailed => (DocumentsPending, true),
+        AddendumsPending | FulfillmentException => (OrderConfirmed, true),
+        Cancelled | Expired => (Created, true),
+        IdentityFailed => (IdentityProcessing, true),
+        QualificationFailed => (QualificationPending, true),
+        Created | WaitlistedAfterProfile | WaitlistedLocation => (Created, false),
+        Returned => (LeaseActive, true),
+        on_the_way => (on_the_way, false),
+    };
+    let mut order = order;
+    if through != Created {
+        order = world.advance(&order, through).await;
+    }
+    if state == Returned {
+        order = move_to(world, &order, Lifecycle::ReturnPending)
+            .await
+            .unwrap();
+    }
+    if aside && order.lifecycle() == through || state == Returned {
+        order = move_to(world, &order, state).await.ok()?;
+    }
+    (order.lifecycle() == state).then_some(order)
+}
+
+/// The states that a refusal names.
+fn named(message: &str) -> BTreeSet<String> {
+    let Some((_, states)) = message.split_once("possible now: ") else {
+        panic!("names nothing: {message}")
+    };
+    let states = states
+        .split(", ")
+        .filter(|state| !state.starts_with("none") && *state != "it has ended");
+    states.map(str::to_owned).collect()
+}
+
+/// From every state to every state, whatever is known of the customer.
+#[tokio::test]
+async fn a_move_ends_where_it_was_asked_to_or_nothing_moves() {
+    let mut reached = BTreeSet::new();
+    for known in [Known::Nothing, Known::Everything] {
+        for state in Lifecycle::ALL.iter().copied() {
+            let mut possible = BTreeSet::new();
+            let mut refusals = Vec::new();
+            for target in Lifecycle::ALL.iter().copied().filter(|to| *to != state) {
+                let world = World::new().await;
+                let Some(order) = at(&world, state, known).await else {
+                    continue;
+                };
+                reached.insert(state);
+                let moved = move_to(&world, &order, target).await;
+                let now = world.read(order.id).await.lifecycle();
+                match moved {
+                    Ok(moved) => {
+                        assert_eq!(
+                            (moved.lifecycle(), now),
+                            (target, target),
+                            "{known:?}: {state} to {target}"
+                        );
+                        possible.insert(target.as_str().to_owned());
+                    }
+                    Err(Error::Rule { message }) => {
+                        assert_eq!(now, state, "{known:?}: {state} to {target}: {message}");
+                        refusals.push(named(&message));
+                    }
+                    Err(other) => panic!("{known:?}: {state} to {target}: {other}"),
+                }
+                // No worker moves it on by itself either.
+                world.work().await;
+                let later = world.read(order.id).await.lifecycle();
+                assert_eq!(later, now, "{known:?}: {state} to {target}, later");
+            }
+            for refusal in refusals {
+                assert_eq!(refusal, possible, "{known:?}: what {state} names");
+            }
+        }
+    }
+    assert_eq!(reached.len(), Lifecycle::ALL.len(), "every state was tried");
+}
+
+/// Nobody proves who they are in a test: a verifier that has not decided is played, and one that
+/// has decided counts.
+#[tokio::test]
+async fn advance_plays_a_verifier_that_does_not_decide() {
+    for (decided, end) in [
+        (None, OrderConfirmed),
+        (Some(IdentityResult::AwaitingCustomer), OrderConfirmed),
+        (Some(IdentityResult::Processing), OrderConfirmed),
+        (Some(IdentityResult::Verified), OrderConfirmed),
+        (Some(IdentityResult::Refused), IdentityFailed),
+    ] {
+        let world = World::new().await;
+        let order = world.order("ada@example.com").await;
+        let order = world.advance(&order, Lifecycle::IdentityVerifying).await;
+        if let Some(decided) = decided {
+            let session = format!("vs_{}", order.id.as_uuid().simple());
+            world.providers.identity.decide(&session, decided);
+        }
+        let order = world.advance(&order, OrderConfirmed).await;
+        assert_eq!(order.lifecycle(), end, "{decided:?}");
+    }
+}

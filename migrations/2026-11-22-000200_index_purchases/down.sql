@@ -1,0 +1,1 @@
+drop index checkout_applications_purchases_idx;

@@ -1,0 +1,1 @@
+alter table idempotency_answers drop column is_existing;

@@ -1,0 +1,1 @@
+drop table unclaimed_tracking_events;
