@@ -17,7 +17,7 @@ use crate::http::error::ApiError;
 /// Runs mutations. App data, and an extractor:
 ///
 /// ```
-/// # use lessor::{error::ApiError, mutation::Mutations};
+/// # use lessor::http::{error::ApiError, mutation::Mutations};
 /// # use actix_web::HttpResponse;
 /// # async fn store() -> Result<u32, ApiError> { Ok(1) }
 /// async fn handler(mutations: Mutations) -> Result<HttpResponse, ApiError> {

@@ -3,7 +3,7 @@
 //! A route's query is a struct of [`fields`](crate::request::fields) types and enumerations:
 //!
 //! ```
-//! use lessor::fields::{Limit, List, Offset, Text};
+//! use lessor::request::fields::{Limit, List, Offset, Text};
 //! use serde::Deserialize;
 //!
 //! #[derive(Deserialize, utoipa::IntoParams)]

@@ -7,9 +7,9 @@
 //!
 //! ```
 //! use actix_web::{post, web::Json};
-//! use lessor::body::Body;
-//! use lessor::error::ApiError;
-//! use lessor::fields::{DecimalText, List, Text, WebUrl};
+//! use lessor::request::body::Body;
+//! use lessor::http::error::ApiError;
+//! use lessor::request::fields::{DecimalText, List, Text, WebUrl};
 //! use serde::{Deserialize, Serialize};
 //! use utoipa::ToSchema;
 //!
