@@ -1,10 +1,14 @@
 //! Moving a sandbox checkout by hand: it ends where it was asked to, or stays.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use async_trait::async_trait;
 use lessor_domain::checkout::{Checkout, Lifecycle};
 use lessor_domain::customer::Profile;
-use lessor_domain::ports::IdentityResult;
+use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ports::{Database, IdentityResult, StoreError, UnitOfWork};
 use lessor_domain::services::Error;
 
 use crate::world::World;
@@ -13,7 +17,7 @@ use Lifecycle::{
     AddendumsPending, Cancelled, CaptureFailed, Created, DepositFailed, DepositProcessing,
     DocumentsPending, Expired, FulfillmentException, IdentityFailed, IdentityProcessing,
     LeaseActive, OrderConfirmed, PickupLocationPending, QualificationFailed, QualificationPending,
-    Returned, ShippingAddressPending, WaitlistedAfterDeposit, WaitlistedAfterProfile,
+    Returned, Shipped, ShippingAddressPending, WaitlistedAfterDeposit, WaitlistedAfterProfile,
     WaitlistedLocation,
 };
 
@@ -179,5 +183,64 @@ async fn advance_plays_a_verifier_that_does_not_decide() {
         }
         let order = world.advance(&order, OrderConfirmed).await;
         assert_eq!(order.lifecycle(), end, "{decided:?}");
+    }
+}
+
+/// A database where somebody else advances the checkout to the same state just before it is opened
+/// for the so-manieth time.
+struct Overtaken {
+    world: Arc<World>,
+    checkout: CheckoutPubId,
+    target: Lifecycle,
+    openings: AtomicUsize,
+    at: usize,
+}
+
+impl Overtaken {
+    async fn open(&self) {
+        if self.openings.fetch_add(1, Ordering::SeqCst) == self.at {
+            let (world, id) = (&self.world, self.checkout);
+            // Refused where it is there already.
+            drop(world.sandbox().advance(&world.ctx(), id, self.target).await);
+        }
+    }
+}
+
+#[async_trait]
+impl Database for Overtaken {
+    async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+        self.open().await;
+        self.world.database.begin().await
+    }
+
+    async fn read(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+        self.open().await;
+        self.world.database.read().await
+    }
+}
+
+#[tokio::test]
+async fn two_who_advance_to_a_state_at_the_same_time_end_there() {
+    for target in [DocumentsPending, OrderConfirmed, Shipped] {
+        for at in 0.. {
+            let world = Arc::new(World::new().await);
+            let checkout = world.order("ada@example.com").await.id;
+            let database = Arc::new(Overtaken {
+                world: Arc::clone(&world),
+                checkout,
+                target,
+                openings: AtomicUsize::new(0),
+                at,
+            });
+            let mut sandbox = world.sandbox();
+            sandbox.deliverer.database = Arc::<Overtaken>::clone(&database);
+            let advanced = sandbox.advance(&world.ctx(), checkout, target).await;
+            if database.openings.load(Ordering::SeqCst) <= at {
+                assert!(at > 20, "it was opened only {at} times");
+                break;
+            }
+            let state = world.read(checkout).await.lifecycle();
+            assert_eq!(state, target, "overtaken at opening {at}: {advanced:?}");
+        }
     }
 }

@@ -1,0 +1,410 @@
+//! Playing the customer and the providers in sandbox mode.
+//!
+//! Every step is the one that the page or the provider would make: the same
+//! events, the same jobs, the same simulated providers. Jobs that follow from a
+//! played step are held until the next one, so that a checkout stays where a test
+//! put it.
+
+mod play;
+mod samples;
+mod ways;
+
+pub use ways::{check_move, check_way};
+
+use self::play::{has_asked, play, stuck, tell};
+use self::ways::{Way, not_possible, reached, ways};
+use super::jobs::{Delivered, Deliverer, Towards};
+use crate::access::{Mode, Permission};
+use crate::checkout::{Checkout, EventKind, Lifecycle};
+use crate::fulfillment::{EventOrigin, Reported, TrackingStatus};
+use crate::ids::CheckoutPubId;
+use crate::ports::{Doubt, IdentityResult, JobFilter, JobSubject, Timer, UnitOfWork};
+use crate::services::fulfillment::TrackingView;
+use crate::services::moving::Due;
+use crate::services::{Context, Error, checkouts, fulfillment, identity, moving};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// More steps than any way has.
+const MOST_STEPS: usize = 60;
+/// How often a step waits for a worker that is at the same job.
+const MOST_WAITS: u32 = 100;
+/// How long each wait is.
+const WAIT: Duration = Duration::from_millis(50);
+
+/// Plays the customer and the providers.
+#[derive(Clone)]
+pub struct Sandbox {
+    /// Carries out what the played steps ask for.
+    pub deliverer: Deliverer,
+    /// Waits for a worker that is at the same job.
+    pub timer: Arc<dyn Timer>,
+}
+
+/// Plays a carrier's report, in a unit of work of the caller's. What follows from it is
+/// for the outbox.
+///
+/// # Errors
+/// [`Error::SandboxOnly`], [`Error::NotFound`], [`Error::Forbidden`];
+/// [`Error::Rule`] when the goods have no tracking.
+pub async fn tracking_event(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: CheckoutPubId,
+    reported: Reported,
+) -> Result<TrackingView, Error> {
+    Sandbox::sandbox_only(ctx)?;
+    checkouts::changeable(uow, ctx, id).await?;
+    let origin = EventOrigin::Sandbox;
+    let checkout = fulfillment::report(uow, ctx.ids, ctx.now, id, reported, origin).await?;
+    let events = match &checkout.shipment.tracking {
+        Some(tracking) => uow.tracking().list(id, tracking).await?,
+        None => Vec::new(),
+    };
+    Ok(TrackingView { checkout, events })
+}
+
+impl Sandbox {
+    fn sandbox_only(ctx: &Context<'_>) -> Result<(), Error> {
+        if ctx.access.mode == Mode::Sandbox {
+            Ok(())
+        } else {
+            Err(Error::SandboxOnly)
+        }
+    }
+
+    async fn read(&self, ctx: &Context<'_>, id: CheckoutPubId) -> Result<Checkout, Error> {
+        let mut view = self.deliverer.database.read().await?;
+        let scope = checkouts::scope_of(ctx.access);
+        view.checkouts()
+            .get(id)
+            .await?
+            .filter(|checkout| {
+                checkout.organization_id == scope.organization_id && checkout.mode == scope.mode
+            })
+            .ok_or(Error::not_found("checkout"))
+    }
+
+    /// Plays every step on the way to the state. Where a provider refuses (as the
+    /// customer's e-mail asked for) or has not decided, the checkout stays where that led;
+    /// a verifier that has not decided is played, since nobody proves who they are in a
+    /// test. What a message moves meanwhile is a step that need not be played.
+    ///
+    /// # Errors
+    /// [`Error::SandboxOnly`], [`Error::NotFound`], [`Error::Forbidden`];
+    /// [`Error::Rule`] when the state is not ahead on the way, and nothing has moved.
+    pub async fn advance(
+        &self,
+        ctx: &Context<'_>,
+        id: CheckoutPubId,
+        target: Lifecycle,
+    ) -> Result<Checkout, Error> {
+        Self::sandbox_only(ctx)?;
+        let start = self.read(ctx, id).await?;
+        ctx.access.require(Permission::CheckoutWrite)?;
+        check_way(&start, target)?;
+        let mut state = start.lifecycle();
+        for step in 0..MOST_STEPS {
+            let stopped =
+                step > 0 && (state.is_failed() || state.is_waitlisted() || state.is_ended());
+            if stopped || reached(state, target) {
+                break;
+            }
+            let played = self.step(ctx, id, state, target).await;
+            let now = self.read(ctx, id).await?.lifecycle();
+            match played {
+                Ok(Told::Stands) => break,
+                Ok(Told::Answered) => {}
+                // A message moved the checkout before the step did: it goes on from there.
+                Err(Error::Rule { .. }) if now != state => {}
+                Err(error) => return Err(error),
+            }
+            state = now;
+        }
+        self.settle(ctx, id).await
+    }
+
+    /// Lets the jobs that are left be done, except those that would move on a
+    /// checkout that was told to stay.
+    async fn settle(&self, ctx: &Context<'_>, id: CheckoutPubId) -> Result<Checkout, Error> {
+        let checkout = self.read(ctx, id).await?;
+        if checkout.lifecycle().is_at_provider() {
+            return Ok(checkout);
+        }
+        self.deliverer.drain(JobSubject::Checkout(id)).await?;
+        self.read(ctx, id).await
+    }
+
+    /// Plays the next step from the state towards the target, unless somebody else has just taken
+    /// it: the next one may lead beyond where this goes.
+    async fn step(
+        &self,
+        ctx: &Context<'_>,
+        id: CheckoutPubId,
+        state: Lifecycle,
+        target: Lifecycle,
+    ) -> Result<Told, Error> {
+        let checkout = self.read(ctx, id).await?;
+        if checkout.lifecycle() != state {
+            return Ok(Told::Answered);
+        }
+        if has_asked(&checkout) {
+            let told = self.provider(id).await?;
+            return if told == Told::Stands && state.is_identifying() {
+                self.verify(ctx, id).await
+            } else {
+                Ok(told)
+            };
+        }
+        let next = state.next();
+        if next == Some(EventKind::Delivered) {
+            let delivered = self.report_of(ctx, TrackingStatus::Delivered);
+            self.report(ctx, id, delivered).await?;
+            return Ok(Told::Answered);
+        }
+        let method = match next {
+            Some(EventKind::PaymentMethodSaved) => {
+                Some(self.deliverer.payment_method(&checkout).await?)
+            }
+            _ => None,
+        };
+        let mut uow = self.deliverer.database.begin().await?;
+        let mut checkout = checkouts::lock_visible(uow.as_mut(), ctx, id).await?;
+        if checkout.lifecycle() != state {
+            return Ok(Told::Answered);
+        }
+        let kind = next.ok_or_else(|| stuck(&checkout))?;
+        play(uow.as_mut(), ctx, &mut checkout, kind, target, method).await?;
+        uow.commit().await?;
+        if matches!(
+            kind,
+            EventKind::IdentityRequested | EventKind::CaptureRetried
+        ) {
+            self.provider(id).await
+        } else {
+            Ok(Told::Answered)
+        }
+    }
+
+    /// Says in the verifier's place that the customer is who they say: nobody holds a passport to
+    /// the camera of a test. What was decided already stays.
+    async fn verify(&self, ctx: &Context<'_>, id: CheckoutPubId) -> Result<Told, Error> {
+        let mut uow = self.deliverer.database.begin().await?;
+        let mut checkout = checkouts::lock_visible(uow.as_mut(), ctx, id).await?;
+        let customer = moving::customer_of(uow.as_mut(), &checkout).await?;
+        let screening = customer.screening(checkout.mode);
+        let Some(session) = screening.verification_session_id.clone() else {
+            return Ok(Told::Answered);
+        };
+        identity::decide(
+            uow.as_mut(),
+            ctx.ids,
+            ctx.now,
+            &mut checkout,
+            &session,
+            IdentityResult::Verified,
+            Due::WhenTold,
+        )
+        .await?;
+        uow.commit().await?;
+        Ok(Told::Answered)
+    }
+
+    /// Lets the provider answer: the next job of the checkout.
+    async fn provider(&self, id: CheckoutPubId) -> Result<Told, Error> {
+        for _ in 0..MOST_WAITS {
+            match self
+                .deliverer
+                .deliver_next(JobSubject::Checkout(id))
+                .await?
+            {
+                Some(Delivered::Done) => return Ok(Told::Answered),
+                Some(Delivered::Undecided(_) | Delivered::Buried) => return Ok(Told::Stands),
+                Some(Delivered::Later(_)) => {
+                    return Err(Error::Provider(Doubt::failed(
+                        "it did not answer as expected; see lessor outbox list",
+                    )));
+                }
+                None => {
+                    if self.is_idle(id).await? {
+                        return Ok(Told::Answered);
+                    }
+                    self.timer.sleep(WAIT).await;
+                }
+            }
+        }
+        Err(busy())
+    }
+
+    /// Whether no job of the checkout is left: a worker has just finished it.
+    async fn is_idle(&self, id: CheckoutPubId) -> Result<bool, Error> {
+        let mut view = self.deliverer.database.read().await?;
+        let filter = JobFilter {
+            state: None,
+            subject: Some(JobSubject::Checkout(id)),
+        };
+        Ok(view.outbox().list(&filter, 1).await?.is_empty())
+    }
+
+    fn report_of(&self, ctx: &Context<'_>, status: TrackingStatus) -> Reported {
+        Reported {
+            at: ctx.now,
+            status,
+            description: None,
+            location: None,
+            signed_by: None,
+            estimated_delivery: None,
+        }
+    }
+
+    async fn report(
+        &self,
+        ctx: &Context<'_>,
+        id: CheckoutPubId,
+        reported: Reported,
+    ) -> Result<(), Error> {
+        let mut uow = self.deliverer.database.begin().await?;
+        fulfillment::report(
+            uow.as_mut(),
+            ctx.ids,
+            ctx.now,
+            id,
+            reported,
+            EventOrigin::Sandbox,
+        )
+        .await?;
+        uow.commit().await.map_err(Error::from)
+    }
+
+    /// Moves the checkout to a state that follows in the table; the same state again changes
+    /// nothing. It ends there, or is refused and stays.
+    ///
+    /// # Errors
+    /// [`Error::Rule`] naming the states that are possible.
+    pub async fn move_to(
+        &self,
+        ctx: &Context<'_>,
+        id: CheckoutPubId,
+        target: Lifecycle,
+    ) -> Result<Checkout, Error> {
+        Self::sandbox_only(ctx)?;
+        let checkout = self.read(ctx, id).await?;
+        ctx.access.require(Permission::CheckoutWrite)?;
+        let state = checkout.lifecycle();
+        if state == target {
+            return Ok(checkout);
+        }
+        let mut uow = self.deliverer.database.begin().await?;
+        let mut checkout = checkouts::lock_visible(uow.as_mut(), ctx, id).await?;
+        if checkout.lifecycle() != state {
+            return Err(Error::rule(format!(
+                "the checkout has just become {}",
+                checkout.lifecycle()
+            )));
+        }
+        // What is found about the customer is written over what is known: nobody changes it meanwhile.
+        moving::lock_customer_of(uow.as_mut(), &checkout).await?;
+        let mut ways = ways(uow.as_mut(), ctx, &checkout).await?;
+        match ways.remove(&target) {
+            Some(Way::Event(event)) => {
+                tell(uow.as_mut(), ctx, &mut checkout, *event, target).await?;
+                uow.commit().await?;
+                self.settle(ctx, id).await
+            }
+            Some(Way::Provider) => {
+                uow.commit().await?;
+                self.have_made(ctx, id, target).await?;
+                let moved = self.read(ctx, id).await?;
+                if moved.lifecycle() == target {
+                    self.settle(ctx, id).await
+                } else {
+                    Err(not_possible(&moved, target, &ways))
+                }
+            }
+            None => {
+                uow.commit().await?;
+                Err(not_possible(&checkout, target, &ways))
+            }
+        }
+    }
+
+    /// Has the provider do its part of the move, as far as it leads there.
+    async fn have_made(
+        &self,
+        ctx: &Context<'_>,
+        id: CheckoutPubId,
+        target: Lifecycle,
+    ) -> Result<(), Error> {
+        let state = self.read(ctx, id).await?.lifecycle();
+        for _ in 0..MOST_WAITS {
+            let checkout = self.read(ctx, id).await?;
+            // Goods that are found again are shipped before their lease begins.
+            let is_between = target == Lifecycle::LeaseActive
+                && state.is_under_way()
+                && checkout.lifecycle() == Lifecycle::Shipped;
+            if checkout.lifecycle() != state && !is_between {
+                return Ok(());
+            }
+            let has_job = !self.is_idle(id).await?;
+            if has_asked(&checkout) || has_job {
+                match self.deliverer.deliver_towards(id, target).await? {
+                    Towards::Done => {}
+                    Towards::Elsewhere => return Ok(()),
+                    Towards::NoJob if self.is_idle(id).await? => return Ok(()),
+                    Towards::NoJob => self.timer.sleep(WAIT).await,
+                }
+                continue;
+            }
+            self.ask(ctx, id, target).await?;
+        }
+        Err(busy())
+    }
+
+    /// Does what makes the provider begin: the customer's step, or the delivery.
+    async fn ask(
+        &self,
+        ctx: &Context<'_>,
+        id: CheckoutPubId,
+        target: Lifecycle,
+    ) -> Result<(), Error> {
+        let checkout = self.read(ctx, id).await?;
+        let state = checkout.lifecycle();
+        let kind = if state.is_under_way() {
+            EventKind::Delivered
+        } else {
+            state.next().ok_or_else(|| stuck(&checkout))?
+        };
+        let method = match kind {
+            EventKind::PaymentMethodSaved => Some(self.deliverer.payment_method(&checkout).await?),
+            _ => None,
+        };
+        let mut uow = self.deliverer.database.begin().await?;
+        let mut checkout = checkouts::lock_visible(uow.as_mut(), ctx, id).await?;
+        if checkout.lifecycle() != state {
+            return Ok(());
+        }
+        if kind == EventKind::Delivered && checkout.shipment.tracking.is_some() {
+            let reported = self.report_of(ctx, TrackingStatus::Delivered);
+            let origin = EventOrigin::Sandbox;
+            fulfillment::report(uow.as_mut(), ctx.ids, ctx.now, id, reported, origin).await?;
+        } else {
+            play(uow.as_mut(), ctx, &mut checkout, kind, target, method).await?;
+        }
+        Ok(uow.commit().await?)
+    }
+}
+
+/// What a step came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// It is done.
+    Answered,
+    /// The provider refused or has not decided: the checkout stands where it is.
+    Stands,
+}
+
+fn busy() -> Error {
+    Error::Provider(Doubt::unreachable(
+        "another worker has been at the same step for too long",
+    ))
+}

@@ -1,0 +1,187 @@
+//! What the customer, the organization and providers say, played.
+
+use super::WAIT;
+use super::samples::{sample_address, sample_tracking, with_profile};
+use super::ways::Played;
+use crate::catalog::StockTaken;
+use crate::checkout::{
+    Actor, Applied, Checkout, Circumstances, Effect, Event, EventKind, Lifecycle, PaymentMethod,
+};
+use crate::ports::{JobSubject, UnitOfWork};
+use crate::services::journey::Page;
+use crate::services::moving::Due;
+use crate::services::{Context, Error, customers, identity, moving};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Whether what comes next was asked for already: the job that does it is waiting.
+pub(super) fn has_asked(checkout: &Checkout) -> bool {
+    let is_asked_for = match checkout.lifecycle().next() {
+        Some(EventKind::DocumentsSigned) => {
+            checkout.lease_document_id.is_none() || checkout.signed_at.is_some()
+        }
+        Some(EventKind::Delivered) => checkout.recurring.billing.requested_at().is_some(),
+        _ => false,
+    };
+    is_asked_for || checkout.lifecycle().is_at_provider()
+}
+
+pub(super) fn stuck(checkout: &Checkout) -> Error {
+    Error::rule(format!(
+        "the checkout is {} and goes no further by itself",
+        checkout.lifecycle()
+    ))
+}
+
+/// Plays what the customer or the organization does next, on the page where it is the customer.
+pub(super) async fn play(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    checkout: &mut Checkout,
+    kind: EventKind,
+    target: Lifecycle,
+    method: Option<PaymentMethod>,
+) -> Result<(), Error> {
+    let page = Page::played(ctx.now, ctx.ids);
+    let (event, actor) = match kind {
+        EventKind::Opened => return done(page.open(uow, checkout).await),
+        EventKind::ProfileCompleted => {
+            let customer = moving::customer_of(uow, checkout).await?;
+            if customer.profile.is_complete() {
+                return done(page.complete_profile(uow, checkout).await);
+            }
+            let profile = with_profile(uow, checkout, &customer).await?.profile;
+            return done(page.give_profile(uow, checkout, profile).await);
+        }
+        EventKind::IdentityRequested => return done(page.request_identity(uow, checkout).await),
+        EventKind::IdentitySubmitted => return done(page.submit_identity(uow, checkout).await),
+        EventKind::ShippingAddressGiven if target == Lifecycle::PickupLocationPending => {
+            return done(page.choose_pickup(uow, checkout).await);
+        }
+        EventKind::ShippingAddressGiven => {
+            let profile = moving::customer_of(uow, checkout).await?.profile.address();
+            let address = match checkout.served_address(profile.as_ref()) {
+                Some(address) => address.clone(),
+                None => sample_address(uow, checkout, None).await?,
+            };
+            return done(page.give_shipping_address(uow, checkout, address).await);
+        }
+        EventKind::PickupLocationGiven => {
+            let locations = uow
+                .pickup_locations()
+                .list(checkout.organization_id)
+                .await?;
+            return done(match locations.iter().find(|location| location.active) {
+                Some(open) => page.give_pickup_location(uow, checkout, open.id).await,
+                None => page.choose_shipping(uow, checkout).await,
+            });
+        }
+        EventKind::LeaseAccepted => return done(page.accept_lease(uow, checkout).await),
+        EventKind::DepositSubmitted => return done(page.submit_deposit(uow, checkout, None).await),
+        EventKind::PaymentMethodSaved => {
+            let method = method.ok_or_else(|| stuck(checkout))?;
+            return done(page.save_payment_method(uow, checkout, method).await);
+        }
+        EventKind::DocumentsSigned => return done(page.sign_documents(uow, checkout).await),
+        EventKind::CaptureRetried => return done(page.retry_capture(uow, checkout).await),
+        EventKind::Fulfilled => {
+            // Goods without tracking are billed at once and would not stay shipped.
+            let tracking = (target == Lifecycle::Shipped).then(sample_tracking);
+            let event = Event::Fulfilled {
+                tracking: tracking.transpose()?,
+                serial_numbers: BTreeMap::new(),
+            };
+            (event, Actor::Operator)
+        }
+        EventKind::OrderResumed if checkout.shipment.shipped_at.is_some() => {
+            (Event::ShipmentResumed, Actor::Provider)
+        }
+        kind => {
+            let event = kind.said_by_hand(ctx.now).ok_or_else(|| stuck(checkout))?;
+            (event, Actor::Operator)
+        }
+    };
+    let by = Circumstances::new(ctx.now, actor);
+    done(moving::apply_due(uow, ctx.ids, checkout, event, &by, Due::WhenTold).await)
+}
+
+fn done(played: Result<Applied, Error>) -> Result<(), Error> {
+    played.map(|_| ())
+}
+
+/// Tells the checkout of the event, which brings it to the state and no further.
+pub(super) async fn tell(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    checkout: &mut Checkout,
+    played: Played,
+    target: Lifecycle,
+) -> Result<(), Error> {
+    let Played {
+        mut event,
+        actor,
+        customer,
+    } = played;
+    let kind = event.kind();
+    let mut customer = customer;
+    if let Some(found) = &mut customer {
+        found.updated_at = ctx.now;
+        uow.customers().update(found).await?;
+    }
+    if let Event::StockFreed { stock } = &mut event
+        && checkout.lifecycle() == Lifecycle::WaitlistedAfterDeposit
+        && uow.variants().take_stock(checkout.variant_id).await? == StockTaken::Taken
+    {
+        *stock = StockTaken::Taken;
+    }
+    if kind == EventKind::CaptureRefused {
+        refuse_capture(uow, ctx, checkout).await?;
+    }
+    // Where a provider decides next it waits until somebody asks for it.
+    let due = if target.is_at_provider() {
+        Due::WhenTold
+    } else {
+        Due::Now
+    };
+    let by = Circumstances::new(ctx.now, actor);
+    moving::apply_due(uow, ctx.ids, checkout, event, &by, due).await?;
+    if checkout.lifecycle() != target {
+        return Err(Error::rule(format!(
+            "the checkout would become {}, not {target}",
+            checkout.lifecycle()
+        )));
+    }
+    // What is found out about the customer concerns their other checkouts too.
+    match (kind, &customer) {
+        (EventKind::ProfileCompleted, Some(customer)) => {
+            let by = Circumstances::new(ctx.now, Actor::System);
+            customers::profile_completed(uow, ctx.ids, checkout.mode, customer, &by).await
+        }
+        (EventKind::IdentityVerified, _) => {
+            identity::ask_for_others(uow, ctx.ids, ctx.now, checkout).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The lease is signed, and the capture that was asked for is the one that is refused.
+async fn refuse_capture(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    checkout: &mut Checkout,
+) -> Result<(), Error> {
+    if checkout.signed_at.is_none() {
+        let by = Circumstances::new(ctx.now, Actor::Customer);
+        let signed = Event::DocumentsSigned;
+        moving::apply_due(uow, ctx.ids, checkout, signed, &by, Due::WhenTold).await?;
+    }
+    let subject = JobSubject::Checkout(checkout.id);
+    while let Some(job) = uow.outbox().claim_of(subject, ctx.now, WAIT).await? {
+        if job.new.effect != Effect::CaptureDeposit {
+            uow.outbox().renew(&job, Duration::ZERO).await?;
+            break;
+        }
+        uow.outbox().complete(&job, ctx.now).await?;
+    }
+    Ok(())
+}
