@@ -11,6 +11,7 @@ pub mod request;
 pub mod routes;
 pub mod run;
 pub mod state;
+pub mod telemetry;
 #[cfg(test)]
 mod testing;
 pub mod wire;

@@ -159,7 +159,7 @@ where
 /// Logs for commands that answer and end: only what is wrong, unless somebody asks for more.
 pub(crate) fn init_quiet_logs(config: &Config) -> anyhow::Result<()> {
     let filter = config.log.as_deref().unwrap_or("off");
-    Ok(crate::run::telemetry::init_logs(config.log_format, filter)?)
+    Ok(crate::telemetry::init_logs(config.log_format, filter)?)
 }
 
 /// Tells of the steps that take so long that people wonder.

@@ -13,7 +13,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::http::error::ApiError;
-use crate::run::telemetry::Metrics;
+use crate::telemetry::Metrics;
 
 /// How long the readiness check may take.
 const READY_WITHIN: Duration = Duration::from_secs(2);

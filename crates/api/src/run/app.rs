@@ -17,7 +17,7 @@ use crate::middleware::{RouteTable, context, fallback};
 use crate::request::body::BodyLimits;
 use crate::routes::docs::{self, Document};
 use crate::routes::health::{self, Readiness};
-use crate::run::telemetry::Metrics;
+use crate::telemetry::Metrics;
 
 /// What every app needs, whatever its routes.
 #[derive(Clone)]

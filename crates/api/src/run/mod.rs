@@ -4,5 +4,4 @@ pub mod app;
 pub mod compose;
 pub mod config;
 pub mod service;
-pub mod telemetry;
 pub mod worker;

@@ -23,9 +23,9 @@ use crate::routes::health::Readiness;
 use crate::run::app::{self, AppParts};
 use crate::run::compose::{self, Engine, Location};
 use crate::run::config::{Config, ProcessorConfig, Secret};
-use crate::run::telemetry::{self, Metrics};
 use crate::run::worker::Working;
 use crate::state::{AppState, ProcessorSecrets, StateSettings};
+use crate::telemetry::{self, Metrics};
 
 /// How often the embedded database is looked after.
 const LOOK_AFTER: Duration = Duration::from_secs(1);

@@ -20,7 +20,7 @@ use lessor::request::fields::{
 use lessor::request::query::{QueryParams, Segment};
 use lessor::routes::health::Readiness;
 use lessor::run::app::{self, AppParts};
-use lessor::run::telemetry::Metrics;
+use lessor::telemetry::Metrics;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

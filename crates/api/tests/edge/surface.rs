@@ -1,4 +1,4 @@
-use lessor::run::telemetry::Metrics;
+use lessor::telemetry::Metrics;
 
 use crate::harness::{Server, Setup};
 

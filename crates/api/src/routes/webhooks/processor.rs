@@ -14,9 +14,9 @@ use super::Received;
 use crate::http::error::ApiError;
 use crate::idempotency::Tries;
 use crate::request::body::RawBody;
-use crate::run::telemetry::MESSAGES_REFUSED;
 use crate::state::AppState;
 use crate::state::settle::within_patience;
+use crate::telemetry::MESSAGES_REFUSED;
 
 /// Who the messages are kept from.
 const SOURCE: &str = "processor";

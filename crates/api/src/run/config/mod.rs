@@ -13,7 +13,7 @@ use std::num::{NonZeroU16, NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::run::telemetry::LogFormat;
+use crate::telemetry::LogFormat;
 
 pub use resolve::{ConfigError, Entry, Origin, Sources};
 pub use settings::{SETTINGS, Setting, markdown};

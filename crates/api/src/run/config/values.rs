@@ -8,7 +8,7 @@ use std::time::Duration;
 use url::Url;
 
 use super::Secret;
-use crate::run::telemetry::LogFormat;
+use crate::telemetry::LogFormat;
 
 /// Fewer characters than this can be guessed.
 const SHORTEST_SERVER_SECRET: usize = 32;
