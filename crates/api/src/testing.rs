@@ -114,23 +114,7 @@ macro_rules! stores {
     };
 }
 
-stores! {
-    organizations: OrganizationStore,
-    pickup_locations: PickupLocationStore,
-    keys: KeyStore,
-    customers: CustomerStore,
-    lease_terms: LeaseTermStore,
-    categories: CategoryStore,
-    products: ProductStore,
-    variants: VariantStore,
-    checkouts: CheckoutStore,
-    tracking: TrackingStore,
-    outbox: OutboxStore,
-    inbox: InboxStore,
-    ledger: LedgerStore,
-    cursors: CursorStore,
-    idempotency: IdempotencyStore,
-}
+lessor_domain::for_each_store!(stores);
 
 /// An organization in memory, with a key.
 pub(crate) struct Bench {

@@ -1,5 +1,6 @@
 //! Messages to those who want to be told.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -142,11 +143,9 @@ async fn first(http: &Http, shared: &Arc<Shared>, webhooks: &Webhooks, event: &E
 
 /// Whether the message is one of those that never come: always the same for the same id.
 fn is_lost(id: &str, percent: u32) -> bool {
-    // FNV-1a
-    let hash = id.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    });
-    hash % 100 < percent
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish() % 100 < u64::from(percent)
 }
 
 /// Sends a message until it is taken.

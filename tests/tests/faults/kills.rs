@@ -191,8 +191,8 @@ async fn killed_at_random_nothing_is_lost_or_doubled() {
     let compared = world.command(&["reconcile", "--mode", "sandbox", "--mend"]);
     assert_eq!(compared["failures"], json!([]), "{compared:#}");
     world.until_books_agree().await;
-    let lost: Vec<Value> = world.double.prorations();
-    assert_eq!(lost, Vec::<Value>::new(), "a month was cut");
+    let cut = world.double.prorations();
+    assert_eq!(cut, Vec::<Value>::new(), "a month was cut");
     report(&format!(
         "{kills} kills, {} checkouts; the outbox was empty {:.1} s after the last",
         walked.len(),

@@ -53,6 +53,31 @@ pub trait UnitOfWork: Send {
     async fn commit(self: Box<Self>) -> Result<(), StoreError>;
 }
 
+/// Gives a macro every store of a [`UnitOfWork`] as `accessor: Trait`: for whoever puts something
+/// around a unit of work and hands most of it on. The traits are those of [`ports`](crate::ports).
+#[macro_export]
+macro_rules! for_each_store {
+    ($callback:ident) => {
+        $callback! {
+            organizations: OrganizationStore,
+            pickup_locations: PickupLocationStore,
+            keys: KeyStore,
+            customers: CustomerStore,
+            lease_terms: LeaseTermStore,
+            categories: CategoryStore,
+            products: ProductStore,
+            variants: VariantStore,
+            checkouts: CheckoutStore,
+            tracking: TrackingStore,
+            outbox: OutboxStore,
+            inbox: InboxStore,
+            ledger: LedgerStore,
+            cursors: CursorStore,
+            idempotency: IdempotencyStore,
+        }
+    };
+}
+
 /// Where units of work come from.
 #[async_trait]
 pub trait Database: Send + Sync {

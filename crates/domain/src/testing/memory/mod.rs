@@ -166,23 +166,7 @@ macro_rules! stores {
 
 #[async_trait]
 impl UnitOfWork for Memory {
-    stores! {
-        organizations: OrganizationStore,
-        pickup_locations: PickupLocationStore,
-        keys: KeyStore,
-        customers: CustomerStore,
-        lease_terms: LeaseTermStore,
-        categories: CategoryStore,
-        products: ProductStore,
-        variants: VariantStore,
-        checkouts: CheckoutStore,
-        tracking: TrackingStore,
-        outbox: OutboxStore,
-        inbox: InboxStore,
-        ledger: LedgerStore,
-        cursors: CursorStore,
-        idempotency: IdempotencyStore,
-    }
+    crate::for_each_store!(stores);
 
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {
         if let Self::Work { state, shared, .. } = *self {
