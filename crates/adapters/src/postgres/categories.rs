@@ -10,7 +10,7 @@ use lessor_domain::ports::{CategoryStore, NewCategory, Page, SortOrder, Start, S
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
-use super::decode::Place;
+use super::decode::{Place, row_count};
 use super::encode::text;
 use super::error::store_error;
 use super::paging::{Mark, after};
@@ -130,7 +130,7 @@ impl CategoryStore for PgUnitOfWork {
             .count()
             .get_result(self.connection()?)
             .await
-            .map(|rows: i64| u64::try_from(rows).unwrap_or_default())
+            .map(row_count)
             .map_err(store_error)
     }
 }

@@ -11,6 +11,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+/// How many rows the database counted: it counts from 0 up.
+pub(crate) fn row_count(count: i64) -> u64 {
+    u64::try_from(count).unwrap_or_default()
+}
+
 /// A row that is being read.
 pub(crate) struct Place<'a> {
     table: &'static str,

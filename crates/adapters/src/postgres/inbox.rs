@@ -9,7 +9,7 @@ use lessor_domain::ports::{InboxMessage, InboxRecord, InboxState, InboxStore, St
 use lessor_domain::time::Timestamp;
 
 use super::PgUnitOfWork;
-use super::decode::Place;
+use super::decode::{Place, row_count};
 use super::error::store_error;
 use super::schema::inbox_messages;
 
@@ -241,8 +241,7 @@ impl InboxStore for PgUnitOfWork {
             counts
                 .iter()
                 .find(|(name, _)| name == state.as_str())
-                .and_then(|(_, count)| u64::try_from(*count).ok())
-                .unwrap_or_default()
+                .map_or(0, |(_, count)| row_count(*count))
         };
         Ok((of(InboxState::Waiting), of(InboxState::Failed)))
     }

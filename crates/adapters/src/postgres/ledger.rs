@@ -15,7 +15,7 @@ use lessor_domain::time::Timestamp;
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
-use super::decode::{Place, counted};
+use super::decode::{Place, counted, row_count};
 use super::error::store_error;
 use super::schema::{checkouts, ledger_entries};
 
@@ -294,7 +294,7 @@ impl LedgerStore for PgUnitOfWork {
             .await
             .map_err(store_error)?;
         Ok(Held {
-            count: u64::try_from(count).unwrap_or_default(),
+            count: row_count(count),
             oldest,
         })
     }

@@ -16,7 +16,7 @@ use lessor_domain::ports::{
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
-use super::decode::{Place, json};
+use super::decode::{Place, json, row_count};
 use super::encode::{percentage, text, text_if, texts};
 use super::error::store_error;
 use super::paging::{Mark, after};
@@ -283,7 +283,7 @@ impl ProductStore for PgUnitOfWork {
             .count()
             .get_result(self.connection()?)
             .await
-            .map(|rows: i64| u64::try_from(rows).unwrap_or_default())
+            .map(row_count)
             .map_err(store_error)
     }
 

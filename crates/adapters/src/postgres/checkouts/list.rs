@@ -13,6 +13,7 @@ use lessor_domain::time::{Day, Timestamp};
 use uuid::Uuid;
 
 use super::rows::{Query, find, load, whole, with_items};
+use crate::postgres::decode::row_count;
 use crate::postgres::error::store_error;
 use crate::postgres::schema::{checkout_waits, checkouts};
 
@@ -233,5 +234,5 @@ pub(super) async fn count(
         .get_result(connection)
         .await
         .map_err(store_error)?;
-    Ok(u64::try_from(count).unwrap_or_default())
+    Ok(row_count(count))
 }

@@ -16,7 +16,7 @@ use lessor_domain::time::{Day, Timestamp};
 use uuid::Uuid;
 
 use super::{ids, rows};
-use crate::postgres::decode::Place;
+use crate::postgres::decode::{Place, row_count};
 use crate::postgres::error::store_error;
 use crate::postgres::schema::{
     checkout_applications, checkout_billing, checkout_deposits, checkout_shipments, checkouts,
@@ -243,7 +243,7 @@ pub(super) async fn attention(
         .map(|Counted { reason, count }| {
             let at = Place::new("checkouts", &reason);
             let reason = at.parse("attention", &reason)?;
-            Ok((reason, u64::try_from(count).unwrap_or_default()))
+            Ok((reason, row_count(count)))
         })
         .collect::<Result<Vec<_>, StoreError>>()?;
     counts.sort_unstable();

@@ -21,6 +21,7 @@ use uuid::Uuid;
 
 use self::row::{JobRow, NewJobRow, columns_of};
 use super::PgUnitOfWork;
+use super::decode::row_count;
 use super::error::store_error;
 use super::schema::outbox_jobs;
 
@@ -348,11 +349,10 @@ impl OutboxStore for PgUnitOfWork {
         .get_result(self.connection()?)
         .await
         .map_err(store_error)?;
-        let count = |count: i64| u64::try_from(count).unwrap_or_default();
         Ok(Backlog {
-            pending: count(counts.pending),
-            in_doubt: count(counts.in_doubt),
-            dead: count(counts.dead),
+            pending: row_count(counts.pending),
+            in_doubt: row_count(counts.in_doubt),
+            dead: row_count(counts.dead),
         })
     }
 
