@@ -17,8 +17,7 @@ pub use enums::{
     LeaseTermMethod, LeaseTermStatus, ProductSource, ProductStatus, ProductType, ReviewStatus,
     SortOrder,
 };
-pub(crate) use list::unknown_start;
-pub use list::{Paging, listed};
+pub use list::{listed, page};
 pub use path::PathId;
 pub use text::{DateText, DateTimeText, DecimalString, MoneyText};
 

@@ -1,6 +1,8 @@
 //! Reading and changing customers.
 
-use super::{Context, Error, Patch, moving};
+use async_trait::async_trait;
+
+use super::{Context, Error, Patch, UseCase, moving};
 use crate::access::{Mode, Permission};
 use crate::address::{AddressError, AddressProblem, Country, parse_phone, parse_state, parse_zip};
 use crate::checkout::{Actor, Circumstances, Event, Lifecycle};
@@ -11,7 +13,7 @@ use crate::text::Line;
 
 /// What is to change in a customer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct UpdateCustomer {
+pub struct CustomerChanges {
     /// Given name.
     pub first_name: Patch<Line>,
     /// Family name.
@@ -80,14 +82,25 @@ async fn known(
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Forbidden`].
-pub async fn get_customer(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    id: CustomerPubId,
-) -> Result<Customer, Error> {
-    let customer = known(uow, ctx, id).await?;
-    ctx.access.require(Permission::CustomerRead)?;
-    Ok(customer)
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GetCustomer {
+    /// Which one.
+    pub id: CustomerPubId,
+}
+
+#[async_trait]
+impl UseCase for GetCustomer {
+    type Output = Customer;
+
+    fn permission(&self) -> Permission {
+        Permission::CustomerRead
+    }
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Customer, Error> {
+        let customer = known(uow, ctx, self.id).await?;
+        ctx.access.require(self.permission())?;
+        Ok(customer)
+    }
 }
 
 /// Updates the customer's profile: what is not mentioned stays. Checkouts that
@@ -96,42 +109,54 @@ pub async fn get_customer(
 /// # Errors
 /// [`Error`]: not found, the missing permission, a phone, postal code or state that
 /// is not of the country.
-pub async fn update_customer(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    id: CustomerPubId,
-    update: UpdateCustomer,
-) -> Result<Customer, Error> {
-    known(uow, ctx, id).await?;
-    ctx.access.require(Permission::CustomerWrite)?;
-    let mut customer = uow
-        .customers()
-        .lock(id)
-        .await?
-        .ok_or(Error::not_found("customer"))?;
-    let profile = &mut customer.profile;
-    let before = profile.clone();
-    update.first_name.apply(&mut profile.first_name);
-    update.last_name.apply(&mut profile.last_name);
-    update.address1.apply(&mut profile.address1);
-    update.address2.apply(&mut profile.address2);
-    update.city.apply(&mut profile.city);
-    update.state.apply(&mut profile.state);
-    update.zip.apply(&mut profile.zip);
-    update.country.apply(&mut profile.country);
-    update.phone.apply(&mut profile.phone);
-    let address_changed = (&before.state, &before.zip, before.country)
-        != (&profile.state, &profile.zip, profile.country);
-    if address_changed || before.phone != profile.phone {
-        customer.profile = checked(customer.profile)?;
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpdateCustomer {
+    /// Which one.
+    pub id: CustomerPubId,
+    /// What is to change.
+    pub changes: CustomerChanges,
+}
+
+#[async_trait]
+impl UseCase for UpdateCustomer {
+    type Output = Customer;
+
+    fn permission(&self) -> Permission {
+        Permission::CustomerWrite
     }
-    customer.updated_at = ctx.now;
-    uow.customers().update(&mut customer).await?;
-    if customer.profile.is_complete() && !before.is_complete() {
-        let by = Circumstances::new(ctx.now, Actor::System);
-        profile_completed(uow, ctx.ids, ctx.access.mode, &customer, &by).await?;
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Customer, Error> {
+        known(uow, ctx, self.id).await?;
+        ctx.access.require(self.permission())?;
+        let mut customer = uow
+            .customers()
+            .lock(self.id)
+            .await?
+            .ok_or(Error::not_found("customer"))?;
+        let profile = &mut customer.profile;
+        let before = profile.clone();
+        self.changes.first_name.apply(&mut profile.first_name);
+        self.changes.last_name.apply(&mut profile.last_name);
+        self.changes.address1.apply(&mut profile.address1);
+        self.changes.address2.apply(&mut profile.address2);
+        self.changes.city.apply(&mut profile.city);
+        self.changes.state.apply(&mut profile.state);
+        self.changes.zip.apply(&mut profile.zip);
+        self.changes.country.apply(&mut profile.country);
+        self.changes.phone.apply(&mut profile.phone);
+        let address_changed = (&before.state, &before.zip, before.country)
+            != (&profile.state, &profile.zip, profile.country);
+        if address_changed || before.phone != profile.phone {
+            customer.profile = checked(customer.profile)?;
+        }
+        customer.updated_at = ctx.now;
+        uow.customers().update(&mut customer).await?;
+        if customer.profile.is_complete() && !before.is_complete() {
+            let by = Circumstances::new(ctx.now, Actor::System);
+            profile_completed(uow, ctx.ids, ctx.access.mode, &customer, &by).await?;
+        }
+        Ok(customer)
     }
-    Ok(customer)
 }
 
 /// [`checked_profile`] with its faults as those of parameters.

@@ -10,7 +10,7 @@ mod fakes;
 mod fixtures;
 mod memory;
 
-pub use ambient::{FixedEntropy, ManualClock, NeverTimer, SequenceIds};
+pub use ambient::{FixedEntropy, ManualClock, NeverTimer, SequenceIds, context};
 pub use builders::{
     ApiKeyBuilder, CheckoutBuilder, CustomerBuilder, LeaseTermBuilder, OrganizationBuilder,
     ProductBuilder, VariantBuilder, altered,

@@ -1,13 +1,11 @@
 //! Rules of the catalog that need its stores.
 
 use lessor_domain::catalog::{Inventory, OptionSelection, ProductStatus};
-use lessor_domain::services::catalog::{
-    OptionInput, UpdateProduct, delete_product, update_product,
-};
+use lessor_domain::services::catalog::{DeleteProduct, OptionInput, ProductChanges, UpdateProduct};
 use lessor_domain::services::variants::{
-    CreateVariant, UpdateVariant, create_variant, delete_variant, update_variant,
+    CreateVariant, DeleteVariant, UpdateVariant, VariantChanges,
 };
-use lessor_domain::services::{Error, Patch};
+use lessor_domain::services::{Error, Patch, UseCase as _};
 
 use crate::world::World;
 
@@ -56,21 +54,33 @@ async fn skus_and_combinations_are_unique_while_they_live() {
     let world = World::new().await;
     let mut uow = world.begin().await;
     assert_eq!(
-        param_of(create_variant(uow.as_mut(), &world.ctx(), variant(&world, "BIKE", None)).await),
+        param_of(
+            variant(&world, "BIKE", None)
+                .run(uow.as_mut(), &world.ctx())
+                .await
+        ),
         "sku"
     );
     drop(uow);
     let mut uow = world.begin().await;
     assert_eq!(
-        param_of(create_variant(uow.as_mut(), &world.ctx(), variant(&world, "OTHER", None)).await),
+        param_of(
+            variant(&world, "OTHER", None)
+                .run(uow.as_mut(), &world.ctx())
+                .await
+        ),
         "options"
     );
     drop(uow);
     let mut uow = world.begin().await;
-    delete_variant(uow.as_mut(), &world.ctx(), world.variant.id)
-        .await
-        .unwrap();
-    create_variant(uow.as_mut(), &world.ctx(), variant(&world, "BIKE", None))
+    DeleteVariant {
+        id: world.variant.id,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
+    variant(&world, "BIKE", None)
+        .run(uow.as_mut(), &world.ctx())
         .await
         .unwrap();
 }
@@ -79,16 +89,15 @@ async fn skus_and_combinations_are_unique_while_they_live() {
 async fn options_that_a_live_variant_uses_stay() {
     let world = World::new().await;
     let mut uow = world.begin().await;
-    let options = UpdateProduct {
+    let options = ProductChanges {
         options: Some(sizes(&["S", "M"])),
-        ..UpdateProduct::default()
+        ..ProductChanges::default()
     };
-    let refused = update_product(
-        uow.as_mut(),
-        &world.ctx(),
-        world.product.id,
-        options.clone(),
-    )
+    let refused = UpdateProduct {
+        id: world.product.id,
+        changes: options.clone(),
+    }
+    .run(uow.as_mut(), &world.ctx())
     .await;
     let Err(Error::Invalid { param, message }) = refused else {
         panic!("{refused:?}")
@@ -99,26 +108,42 @@ async fn options_that_a_live_variant_uses_stay() {
     );
     drop(uow);
     let mut uow = world.begin().await;
-    delete_variant(uow.as_mut(), &world.ctx(), world.variant.id)
-        .await
-        .unwrap();
-    let product = update_product(uow.as_mut(), &world.ctx(), world.product.id, options)
-        .await
-        .unwrap();
-    create_variant(uow.as_mut(), &world.ctx(), variant(&world, "M", Some("m")))
+    DeleteVariant {
+        id: world.variant.id,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
+    let product = UpdateProduct {
+        id: world.product.id,
+        changes: options,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
+    variant(&world, "M", Some("m"))
+        .run(uow.as_mut(), &world.ctx())
         .await
         .unwrap();
     assert_eq!(
-        param_of(create_variant(uow.as_mut(), &world.ctx(), variant(&world, "L", Some("L"))).await),
+        param_of(
+            variant(&world, "L", Some("L"))
+                .run(uow.as_mut(), &world.ctx())
+                .await
+        ),
         "options[0].value"
     );
-    let again = UpdateProduct {
+    let again = ProductChanges {
         options: Some(sizes(&["S", "M", "L"])),
-        ..UpdateProduct::default()
+        ..ProductChanges::default()
     };
-    let wider = update_product(uow.as_mut(), &world.ctx(), world.product.id, again)
-        .await
-        .unwrap();
+    let wider = UpdateProduct {
+        id: world.product.id,
+        changes: again,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
     assert_eq!(
         product.options[0].id, wider.options[0].id,
         "an option keeps its id"
@@ -130,25 +155,40 @@ async fn what_has_checkouts_is_archived_and_then_gone_for_deletes() {
     let world = World::new().await;
     world.order("a@example.com").await;
     let mut uow = world.begin().await;
-    let archived = delete_variant(uow.as_mut(), &world.ctx(), world.variant.id)
-        .await
-        .unwrap();
+    let archived = DeleteVariant {
+        id: world.variant.id,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
     assert_eq!(archived.status, ProductStatus::Archived);
     assert!(matches!(
-        delete_variant(uow.as_mut(), &world.ctx(), world.variant.id).await,
+        DeleteVariant {
+            id: world.variant.id
+        }
+        .run(uow.as_mut(), &world.ctx())
+        .await,
         Err(Error::NotFound { .. })
     ));
-    let renamed = UpdateVariant {
+    let renamed = VariantChanges {
         name: Some("New".parse().unwrap()),
-        ..UpdateVariant::default()
+        ..VariantChanges::default()
     };
     assert!(matches!(
-        update_variant(uow.as_mut(), &world.ctx(), world.variant.id, renamed).await,
+        UpdateVariant {
+            id: world.variant.id,
+            changes: renamed
+        }
+        .run(uow.as_mut(), &world.ctx())
+        .await,
         Err(Error::Rule { .. })
     ));
-    let product = delete_product(uow.as_mut(), &world.ctx(), world.product.id)
-        .await
-        .unwrap();
+    let product = DeleteProduct {
+        id: world.product.id,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
     assert_eq!(product.status, ProductStatus::Archived);
     assert!(
         uow.products()
@@ -164,9 +204,12 @@ async fn what_has_checkouts_is_archived_and_then_gone_for_deletes() {
 async fn what_has_no_checkouts_is_removed() {
     let world = World::new().await;
     let mut uow = world.begin().await;
-    delete_product(uow.as_mut(), &world.ctx(), world.product.id)
-        .await
-        .unwrap();
+    DeleteProduct {
+        id: world.product.id,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
     assert!(
         uow.products()
             .get(world.organization.id, world.product.id)
@@ -187,35 +230,50 @@ async fn what_has_no_checkouts_is_removed() {
 async fn contradictions_are_refused_and_optional_members_cleared() {
     let world = World::new().await;
     let mut uow = world.begin().await;
-    let contradiction = UpdateProduct {
+    let contradiction = ProductChanges {
         status: Some(ProductStatus::Active),
         is_active: Some(false),
-        ..UpdateProduct::default()
+        ..ProductChanges::default()
     };
     assert_eq!(
-        param_of(update_product(uow.as_mut(), &world.ctx(), world.product.id, contradiction).await),
+        param_of(
+            UpdateProduct {
+                id: world.product.id,
+                changes: contradiction
+            }
+            .run(uow.as_mut(), &world.ctx())
+            .await
+        ),
         "isActive"
     );
-    let set = UpdateProduct {
+    let set = ProductChanges {
         sku: Patch::Set("P".parse().unwrap()),
-        ..UpdateProduct::default()
+        ..ProductChanges::default()
     };
     assert!(
-        update_product(uow.as_mut(), &world.ctx(), world.product.id, set)
-            .await
-            .unwrap()
-            .sku
-            .is_some()
+        UpdateProduct {
+            id: world.product.id,
+            changes: set
+        }
+        .run(uow.as_mut(), &world.ctx())
+        .await
+        .unwrap()
+        .sku
+        .is_some()
     );
-    let clear = UpdateProduct {
+    let clear = ProductChanges {
         sku: Patch::Clear,
-        ..UpdateProduct::default()
+        ..ProductChanges::default()
     };
     assert!(
-        update_product(uow.as_mut(), &world.ctx(), world.product.id, clear)
-            .await
-            .unwrap()
-            .sku
-            .is_none()
+        UpdateProduct {
+            id: world.product.id,
+            changes: clear
+        }
+        .run(uow.as_mut(), &world.ctx())
+        .await
+        .unwrap()
+        .sku
+        .is_none()
     );
 }

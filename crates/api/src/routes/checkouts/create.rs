@@ -1,15 +1,25 @@
-//! The body of a new checkout.
+//! New checkouts.
 
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use lessor_domain::access::Permission;
 use lessor_domain::checkout::{PurchaseItem, Redirects};
 use lessor_domain::ids::{ProductPubId, ProductVariantPubId};
-use lessor_domain::services::checkouts::{CreateCheckout, PurchaseItemInput, VariantRef};
+use lessor_domain::ports::UnitOfWork;
+use lessor_domain::services::checkouts::{
+    CreateCheckout, PurchaseItemInput, VariantRef, set_page, view_of,
+};
+use lessor_domain::services::{Context, Error, UseCase as _};
 use lessor_domain::text::Url;
 use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::CheckoutRecord;
 use super::address::{AddressInput, CheckoutCustomer};
 use crate::http::error::ApiError;
+use crate::idempotency::{Phase, Runner, TwoPhases, Viewer};
 use crate::request::fields::{DecimalText, Int, IntText, List, Text, WebUrl};
 use crate::wire::{findable, invalid, parse};
 
@@ -151,5 +161,42 @@ impl PurchaseItemBody {
                 .map(|id| parse(&at("productVariantId"), id.as_str()))
                 .transpose()?,
         })
+    }
+}
+
+/// Creates, and has the page of a new checkout found.
+#[derive(Clone)]
+pub(super) struct CreateWithPage(pub(super) CreateCheckout);
+
+#[async_trait]
+impl TwoPhases for CreateWithPage {
+    type Record = CheckoutRecord;
+    type Rest = Infallible;
+
+    fn permission(&self) -> Permission {
+        self.0.permission()
+    }
+
+    async fn first(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+        viewer: Viewer<'_>,
+    ) -> Result<Phase<CheckoutRecord, Infallible>, Error> {
+        let (checkout, is_new) = self.0.run(uow, ctx).await?;
+        if is_new {
+            set_page(uow, checkout.id, &viewer.links.hash(&checkout)).await?;
+        }
+        let view = view_of(uow, ctx, checkout).await?;
+        let record = CheckoutRecord::new(&view, viewer.links);
+        Ok(if is_new {
+            Phase::Done(record)
+        } else {
+            Phase::Existing(record)
+        })
+    }
+
+    async fn second(_: &Runner, rest: Infallible) -> Result<Option<CheckoutRecord>, Error> {
+        match rest {}
     }
 }

@@ -3,20 +3,21 @@
 use std::str::FromStr;
 
 use lessor_domain::checkout::Lifecycle;
-use lessor_domain::ids::{CheckoutPubId, IdError, OrganizationRef};
+use lessor_domain::ids::{CheckoutPubId, IdError};
 use lessor_domain::ports::{self, CheckoutFilter};
+use lessor_domain::services::checkouts::ListCheckouts;
 use serde::Deserialize;
 
 use super::record::{LifecycleName, WaitlistReasonName};
 use crate::http::error::ApiError;
 use crate::request::fields::{Limit, List, Offset, Reference, Text};
-use crate::wire::{self, Paging, SortOrder, wire_enum};
+use crate::wire::{self, SortOrder, page, wire_enum};
 
 /// Which checkouts, in which order.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct ListCheckouts {
+pub(crate) struct ListCheckoutsQuery {
     /// How many to answer.
     #[serde(default)]
     #[param(inline)]
@@ -71,17 +72,6 @@ wire_enum! {
     }
 }
 
-/// What a list asks for.
-pub(crate) struct Listing {
-    /// The organizations that it names.
-    pub(crate) organizations: Vec<OrganizationRef>,
-    /// Which checkouts; none when no checkout can be what it asks for.
-    pub(crate) filter: Option<CheckoutFilter>,
-    pub(crate) sort: ports::CheckoutSort,
-    pub(crate) order: ports::SortOrder,
-    pub(crate) paging: Paging<CheckoutPubId>,
-}
-
 /// The id that a filter asks for, if it asks for one; `None` when nothing can have it.
 fn sought<P: FromStr<Err = IdError>>(
     param: &str,
@@ -111,9 +101,10 @@ fn states(
     }
 }
 
-impl ListCheckouts {
-    pub(crate) fn parse(self) -> Result<Listing, ApiError> {
-        let paging = Paging::read(self.limit, self.offset, self.starting_after.as_ref())?;
+impl ListCheckoutsQuery {
+    pub(crate) fn parse(self) -> Result<ListCheckouts, ApiError> {
+        let after = self.starting_after.as_ref();
+        let page = page::<CheckoutPubId>(self.limit.get(), self.offset.get(), after)?;
         let mut organizations = Vec::new();
         if let Some(reference) = &self.organization_id {
             organizations.push(wire::organization("organizationId", reference)?);
@@ -144,12 +135,12 @@ impl ListCheckouts {
             }),
             _ => None,
         };
-        Ok(Listing {
+        Ok(ListCheckouts {
             organizations,
             filter,
             sort: self.sort_by.map(Into::into).unwrap_or_default(),
             order: self.sort_order.map(Into::into).unwrap_or_default(),
-            paging,
+            page,
         })
     }
 }

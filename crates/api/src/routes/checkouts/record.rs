@@ -2,15 +2,13 @@
 
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{
-    Attention, AttentionReason, Checkout, InsuranceStatus, Lifecycle, Milestone, MilestoneName,
+    Attention, AttentionReason, InsuranceStatus, Lifecycle, Milestone, MilestoneName,
     PaymentMethod, Phase, Progress, PurchaseItem, RecurringPaymentStatus, WaitlistReason,
 };
 use lessor_domain::fulfillment::{Carrier, TrackingStatus};
 use lessor_domain::ids::PickupLocationId;
-use lessor_domain::money::{Money, MoneyError};
-use lessor_domain::organization::{NotServed, Organization};
-use lessor_domain::pricing::Quote;
-use lessor_domain::services::pricing::TermPrice;
+use lessor_domain::organization::NotServed;
+use lessor_domain::services::checkouts::{CheckoutView, Cost};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -311,17 +309,13 @@ fn text<T: ToString + ?Sized>(value: Option<&T>) -> Option<String> {
 }
 
 impl CheckoutRecord {
-    /// The record of the checkout, which costs what the quote says.
-    ///
-    /// # Errors
-    /// [`MoneyError`] when the purchase items and the quote are of several currencies or beyond
-    /// counting, which no stored checkout is.
-    pub(crate) fn new(
-        checkout: &Checkout,
-        quote: Option<&Quote>,
-        organization: &Organization,
-        links: &PageLinks,
-    ) -> Result<Self, MoneyError> {
+    /// The record of the checkout, with the address of its page.
+    pub(crate) fn new(view: &CheckoutView, links: &PageLinks) -> Self {
+        let CheckoutView {
+            checkout,
+            organization,
+            cost,
+        } = view;
         let shipment = &checkout.shipment;
         let failure = checkout.recurring.last_failure.as_ref();
         let waitlist = checkout
@@ -329,19 +323,8 @@ impl CheckoutRecord {
             .as_ref()
             .filter(|_| checkout.lifecycle().is_waitlisted());
         let reason_code = waitlist.and_then(|waitlist| waitlist.reason_code.map(NotServed::as_str));
-        let pricing = match (checkout.term, quote) {
-            (Some(term), Some(quote)) => {
-                let price = TermPrice {
-                    lease_term_id: term.id,
-                    quote: *quote,
-                };
-                let purchases = checkout.purchase_total(Money::zero(quote.currency))?;
-                Some(CheckoutPricing::new(&price, purchases)?)
-            }
-            _ => None,
-        };
         let method = checkout.recurring.method.as_ref();
-        Ok(Self {
+        Self {
             id: Id(checkout.id),
             created_at: checkout.created_at.into(),
             updated_at: checkout.updated_at.into(),
@@ -367,7 +350,7 @@ impl CheckoutRecord {
                 .collect(),
             purchase_items: checkout.purchase_items.iter().map(Into::into).collect(),
             lease_term_id: checkout.term.map(|term| term.lease_term_id.get()),
-            pricing,
+            pricing: cost.as_ref().map(Into::into),
             billing_address: checkout.billing.address.as_ref().map(Into::into),
             billing_address_locked: checkout
                 .billing
@@ -424,20 +407,19 @@ impl CheckoutRecord {
                 .map(Into::into),
             waitlist_location_reason_code: reason_code,
             location_message: reason_code,
-        })
+        }
     }
 }
 
-impl CheckoutPricing {
-    fn new(price: &TermPrice, purchases: Money) -> Result<Self, MoneyError> {
-        let due = price.quote.total_due_at_signing.checked_add(purchases)?;
-        Ok(Self {
+impl From<&Cost> for CheckoutPricing {
+    fn from(cost: &Cost) -> Self {
+        Self {
             entry: PricingEntry {
-                total_due_at_signing: due.into(),
-                ..price.into()
+                total_due_at_signing: cost.due_at_signing.into(),
+                ..(&cost.price).into()
             },
-            purchase_items: purchases.into(),
-        })
+            purchase_items: cost.purchases.into(),
+        }
     }
 }
 

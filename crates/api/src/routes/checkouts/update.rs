@@ -2,15 +2,15 @@
 
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::Lifecycle;
-use lessor_domain::ids::{CheckoutPubId, LeaseTermRef};
+use lessor_domain::ids::LeaseTermRef;
 use lessor_domain::ports::JobSubject;
-use lessor_domain::services::{Error, checkouts};
-use lessor_domain::workers::sandbox;
+use lessor_domain::services::Error;
+use lessor_domain::workers::sandbox::UpdateCheckout;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::record::LifecycleName;
-use super::{CheckoutRecord, render_now};
+use super::{CheckoutRecord, record_now};
 use crate::http::error::ApiError;
 use crate::idempotency::Runner;
 use crate::request::fields::Reference;
@@ -29,22 +29,11 @@ pub(super) struct UpdateCheckoutBody {
     lifecycle: Option<LifecycleName>,
 }
 
-/// What is to change in a checkout.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Update {
-    term: Option<LeaseTermRef>,
-    lifecycle: Option<Lifecycle>,
-}
-
 impl UpdateCheckoutBody {
-    pub(super) fn parse(self) -> Result<Update, ApiError> {
-        Ok(Update {
-            term: self
-                .lease_term_id
-                .map(|term| reference("leaseTermId", &term))
-                .transpose()?,
-            lifecycle: self.lifecycle.map(|state| state.0),
-        })
+    pub(super) fn parse(self) -> Result<(Option<LeaseTermRef>, Option<Lifecycle>), ApiError> {
+        let term = self.lease_term_id;
+        let term = term.map(|term| reference("leaseTermId", &term));
+        Ok((term.transpose()?, self.lifecycle.map(|state| state.0)))
     }
 }
 
@@ -52,37 +41,16 @@ impl UpdateCheckoutBody {
 /// may take several, as the steps that it plays do; whether it is possible is said before any.
 pub(super) async fn update(
     runner: &Runner,
-    id: CheckoutPubId,
-    update: Update,
+    update: UpdateCheckout,
 ) -> Result<CheckoutRecord, Error> {
-    let (state, is_there) = runner
-        .once(&(id, update), |work, ctx, (id, update)| {
-            Box::pin(async move {
-                let mut checkout = checkouts::changeable(work, &ctx, id).await?;
-                if let Some(term) = update.term {
-                    checkout = checkouts::choose_term(work, &ctx, id, term).await?;
-                }
-                if let Some(target) = update.lifecycle {
-                    match ctx.access.mode {
-                        Mode::Live => {
-                            checkout = checkouts::move_to(work, &ctx, id, target).await?;
-                        }
-                        Mode::Sandbox => {
-                            sandbox::check_move(work, &ctx, &checkout, target).await?;
-                        }
-                    }
-                }
-                let state = checkout.lifecycle();
-                Ok((state, update.lifecycle.is_none_or(|target| target == state)))
-            })
-        })
-        .await?;
-    if !is_there && let Some(target) = update.lifecycle {
+    let id = update.id;
+    let (checkout, is_there) = runner.once(update).await?;
+    if !is_there && let Some(target) = update.target {
         match runner.access.mode {
             // A delivery that was confirmed by hand: the lease is active once it is billed.
             Mode::Live => settle(&runner.state, JobSubject::Checkout(id)).await,
             Mode::Sandbox => {
-                tracing::debug!(%state, %target, "playing");
+                tracing::debug!(state = %checkout.lifecycle(), %target, "playing");
                 let ctx = runner.context(runner.state.ports.clock.now());
                 let played = runner.state.sandbox().move_to(&ctx, id, target).await?;
                 // Where a worker was quicker its work is waited for, as with a live key.
@@ -92,5 +60,5 @@ pub(super) async fn update(
             }
         }
     }
-    render_now(runner, id).await
+    record_now(runner, id).await
 }

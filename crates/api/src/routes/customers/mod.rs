@@ -1,14 +1,16 @@
 //! `/v1/customers`.
 
+mod body;
 mod record;
 
 use actix_web::web::Json;
-use actix_web::{HttpResponse, get, put};
+use actix_web::{get, put};
 use lessor_domain::ids::CustomerPubId;
-use lessor_domain::services::customers;
+use lessor_domain::services::customers::{GetCustomer, UpdateCustomer};
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use self::record::{CustomerRecord, UpdateCustomerBody};
+use self::body::UpdateCustomerBody;
+use self::record::CustomerRecord;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::body::Body;
@@ -33,10 +35,8 @@ async fn get_customer(
     id: PathId<CustomerPubId>,
 ) -> Result<Json<CustomerRecord>, ApiError> {
     let id = id.of("customer")?;
-    let ctx = call.context();
-    let mut work = call.read().await?;
-    let customer = customers::get_customer(&mut *work, &ctx, id).await?;
-    Ok(Json(CustomerRecord::new(&customer, ctx.access.mode)))
+    let customer = call.read(GetCustomer { id }).await?;
+    Ok(Json(CustomerRecord::new(&customer, call.access().mode)))
 }
 
 /// Update a customer's profile and address.
@@ -54,15 +54,9 @@ async fn update_customer(
     call: Call,
     id: PathId<CustomerPubId>,
     body: Body<UpdateCustomerBody>,
-) -> Result<HttpResponse, ApiError> {
-    let update = body.value.parse()?;
+) -> Result<Json<CustomerRecord>, ApiError> {
+    let changes = body.value.parse()?;
     let id = id.of("customer")?;
-    call.mutate((id, update), |work, ctx, (id, update)| {
-        Box::pin(async move {
-            let mode = ctx.access.mode;
-            let customer = customers::update_customer(work, &ctx, id, update).await?;
-            Ok(CustomerRecord::new(&customer, mode))
-        })
-    })
-    .await
+    let customer = call.mutate(UpdateCustomer { id, changes }).await?;
+    Ok(Json(CustomerRecord::new(&customer, call.access().mode)))
 }

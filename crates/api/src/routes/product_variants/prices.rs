@@ -7,17 +7,19 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, ETAG, HeaderMap, IF_NONE_MATCH};
 use actix_web::web::Json;
 use actix_web::{HttpRequest, HttpResponse, get, post};
-use lessor_domain::access::Permission;
 use lessor_domain::ids::{ProductPubId, ProductVariantPubId};
-use lessor_domain::services::pricing::{self, PriceTable, PricedVariant, TermPrice};
-use lessor_domain::services::variants::{self, Otherwise};
+use lessor_domain::services::pricing::{
+    self, PriceProducts, PriceSince, PriceTable, PriceVariant, PriceVariants, PricedVariant,
+    Prices, TermPrice,
+};
+use lessor_domain::services::variants::Otherwise;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::ProductVariantRecord;
 use super::VARIANT;
 use crate::http::error::ApiError;
-use crate::idempotency::Call;
+use crate::idempotency::{Call, Viewer};
 use crate::request::body::Body;
 use crate::request::fields::{List, Text};
 use crate::request::query::{QueryParams, Segment};
@@ -115,35 +117,30 @@ struct OfProducts {
 /// In the order of the products. Products that are not found are left out, archived variants too.
 /// Requires `ProductVariantRead`.
 #[utoipa::path(
-    operation_id = "list_variants_of_products",
     tag = "Product variants",
     params(OfProducts),
     responses((status = 200, body = [ProductVariantRecord], description = "The variants, each with `pricing` and `productId`."))
 )]
 #[get("/product-variants/bulk")]
-pub(super) async fn of_products(
+pub(super) async fn list_variants_of_products(
     call: Call,
     QueryParams(query): QueryParams<OfProducts>,
 ) -> Result<Json<Vec<ProductVariantRecord>>, ApiError> {
     let ids = query.product_ids.as_slice().iter();
     let ids = ids.map(|id| findable::<ProductPubId>("productIds", id.as_str()));
-    let ids: Vec<ProductPubId> = ids
+    let ids = ids
         .filter_map(Result::transpose)
         .collect::<Result<_, _>>()?;
-    let mut work = call.read().await?;
-    let priced = pricing::of_products(&mut *work, &call.context(), &ids).await?;
-    let record = |priced: &PricedVariant| {
-        ProductVariantRecord::new(&priced.variant)
-            .with_product(&priced.variant)
-            .with_pricing(&priced.prices)
-    };
-    Ok(Json(priced.iter().map(record).collect()))
+    let priced = call.read(PriceProducts { ids }).await?;
+    let records = priced.iter().map(ProductVariantRecord::priced_with_product);
+    Ok(Json(records.collect()))
 }
 
 /// Which variants to fetch.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct FetchProductVariants {
+#[schema(as = FetchProductVariants)]
+pub(super) struct FetchProductVariantsBody {
     /// Public ids of variants.
     ids: List<Text<64>, 100, 1>,
 }
@@ -163,36 +160,28 @@ pub(super) struct FetchedProductVariants {
 /// In the order asked for; an id that is given twice is answered once. Archived variants are not
 /// found. Requires `ProductVariantRead`.
 #[utoipa::path(
-    operation_id = "fetch_product_variants",
     tag = "Product variants",
     params(("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")),
-    request_body = FetchProductVariants,
+    request_body = FetchProductVariantsBody,
     responses((status = 200, body = FetchedProductVariants, description = "The variants."))
 )]
 #[post("/product-variants/bulk/fetch")]
-pub(super) async fn fetch(
+pub(super) async fn fetch_product_variants(
     call: Call,
-    body: Body<FetchProductVariants>,
+    body: Body<FetchProductVariantsBody>,
 ) -> Result<HttpResponse, ApiError> {
     let mut wanted = Wanted::default();
     for (index, id) in body.value.ids.as_slice().iter().enumerate() {
         wanted.add(&format!("ids[{index}]"), id.as_str())?;
     }
+    let ids = wanted.ids.clone();
     // A read needs no transaction, unless its answer is to be kept.
     if call.has_idempotency_key() {
-        let permission = Permission::ProductVariantRead;
-        return call
-            .post(permission, &body.raw, wanted, |work, ctx, wanted| {
-                Box::pin(async move {
-                    let found = pricing::of_variants(work, &ctx, &wanted.ids).await?;
-                    Ok(wanted.answer(found))
-                })
-            })
-            .await;
+        let show = move |found: Vec<PricedVariant>, _: Viewer<'_>| wanted.answer(&found);
+        return call.post(PriceVariants { ids }, &body.raw, show).await;
     }
-    let mut work = call.read().await?;
-    let found = pricing::of_variants(&mut *work, &call.context(), &wanted.ids).await?;
-    Ok(HttpResponse::Ok().json(wanted.answer(found)))
+    let found = call.read(PriceVariants { ids }).await?;
+    Ok(HttpResponse::Ok().json(wanted.answer(&found)))
 }
 
 /// The ids that a request asks for, each once, in order.
@@ -212,23 +201,15 @@ impl Wanted {
         Ok(())
     }
 
-    fn answer(
-        self,
-        (found, _): (Vec<PricedVariant>, Vec<ProductVariantPubId>),
-    ) -> FetchedProductVariants {
+    fn answer(&self, found: &[PricedVariant]) -> FetchedProductVariants {
         let known: Vec<String> = found
             .iter()
             .map(|priced| priced.variant.id.to_string())
             .collect();
-        let missing = self.texts.into_iter().filter(|text| !known.contains(text));
+        let missing = self.texts.iter().filter(|text| !known.contains(text));
         FetchedProductVariants {
-            results: found
-                .iter()
-                .map(|priced| {
-                    ProductVariantRecord::new(&priced.variant).with_pricing(&priced.prices)
-                })
-                .collect(),
-            not_found: missing.collect(),
+            results: found.iter().map(ProductVariantRecord::priced).collect(),
+            not_found: missing.cloned().collect(),
         }
     }
 }
@@ -285,7 +266,6 @@ impl From<&PricedVariant> for PricingSummary {
 /// May be kept by the caller for five minutes. What the service keeps itself is thrown away as soon
 /// as a price, discount or term changes. Requires `ProductVariantRead`.
 #[utoipa::path(
-    operation_id = "get_pricing_summary",
     tag = "Product variants",
     params(
         ("identifier" = String, Path, description = "`pvar_…`, or the SKU of the variant."),
@@ -302,33 +282,30 @@ impl From<&PricedVariant> for PricingSummary {
     )
 )]
 #[get("/product-variants/{identifier}/pricing-summary")]
-pub(super) async fn summary(
+pub(super) async fn get_pricing_summary(
     call: Call,
     identifier: Result<Segment, ApiError>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let identifier = identifier.map_err(|_| ApiError::not_found(VARIANT))?;
-    let organization = call.access().organization_id;
-    let mut work = call.read().await?;
     let key = SummaryKey {
-        organization,
-        // Before the prices, which are then at least as new.
-        revision: work.organizations().pricing_revision(organization).await?,
+        organization: call.access().organization_id,
         identifier: identifier.0,
     };
     let cache = &call.state().summaries;
-    let summary = match cache.get(&key).await {
-        Some(summary) => {
-            call.require(Permission::ProductVariantRead)?;
-            summary
-        }
-        None => {
-            let ctx = call.context();
-            let variant =
-                variants::find_variant(&mut *work, &ctx, &key.identifier, Otherwise::Sku).await?;
-            let priced = pricing::price_one(&mut *work, &ctx, variant).await?;
+    let kept = cache.get(&key).await;
+    let price = PriceVariant {
+        identifier: key.identifier.clone(),
+        otherwise: Otherwise::Sku,
+    };
+    let known = kept.as_ref().map(|summary| summary.revision);
+    let summary = match (call.read(PriceSince { price, known }).await?, kept) {
+        (Prices::Known, Some(summary)) => summary,
+        (Prices::Known, None) => return Err(ApiError::internal("nothing is known of the prices")),
+        (Prices::New { revision, priced }, _) => {
             let body = serde_json::to_vec(&PricingSummary::from(&priced));
-            let summary = Arc::new(Summary::new(body.map_err(ApiError::internal)?));
+            let summary = Summary::new(revision, body.map_err(ApiError::internal)?);
+            let summary = Arc::new(summary);
             cache.insert(key, Arc::clone(&summary)).await;
             summary
         }
@@ -372,22 +349,22 @@ pub(super) struct LowestPayment {
 /// Over all terms that it is offered for; of several with the same payment, the shortest. Requires
 /// `ProductVariantRead`.
 #[utoipa::path(
-    operation_id = "get_lowest_payment",
     tag = "Product variants",
     params(("identifier" = String, Path, description = "`pvar_…`, or the external id of the variant.")),
     responses((status = 200, body = LowestPayment, description = "The payment and its term."))
 )]
 #[get("/product-variants/{identifier}/lowest")]
-pub(super) async fn lowest(
+pub(super) async fn get_lowest_payment(
     call: Call,
     identifier: Result<Segment, ApiError>,
 ) -> Result<Json<LowestPayment>, ApiError> {
-    let identifier = identifier.map_err(|_| ApiError::not_found(VARIANT))?;
-    let mut work = call.read().await?;
-    let ctx = call.context();
-    let variant =
-        variants::find_variant(&mut *work, &ctx, &identifier.0, Otherwise::ExternalId).await?;
-    let priced = pricing::price_one(&mut *work, &ctx, variant).await?;
+    let Segment(identifier) = identifier.map_err(|_| ApiError::not_found(VARIANT))?;
+    let otherwise = Otherwise::ExternalId;
+    let price = PriceVariant {
+        identifier,
+        otherwise,
+    };
+    let priced = call.read(price).await?;
     let (months, price) = pricing::lowest(&priced.prices)?;
     Ok(Json(LowestPayment {
         product_variant_id: priced.variant.id.to_string(),
