@@ -9,6 +9,7 @@
 //! ([`Error::NotFound`]), then the missing permission ([`Error::Forbidden`]), then
 //! the rules ([`Error::Invalid`], [`Error::Taken`], [`Error::Rule`]).
 
+pub mod addresses;
 pub mod billing;
 pub mod catalog;
 pub mod checkouts;

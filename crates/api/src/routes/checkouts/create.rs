@@ -2,6 +2,7 @@
 
 use lessor_domain::checkout::{PurchaseItem, Redirects};
 use lessor_domain::ids::{ProductPubId, ProductVariantPubId};
+use lessor_domain::ports::DialingPlan;
 use lessor_domain::services::checkouts::{CreateCheckout, PurchaseItemInput, VariantRef};
 use lessor_domain::text::Url;
 use serde::Deserialize;
@@ -75,7 +76,7 @@ fn url(param: &str, url: Option<&WebUrl>) -> Result<Option<Url>, ApiError> {
 
 impl CreateCheckoutBody {
     /// What the body asks for.
-    pub(crate) fn parse(self) -> Result<CreateCheckout, ApiError> {
+    pub(crate) fn parse(self, phones: &dyn DialingPlan) -> Result<CreateCheckout, ApiError> {
         let variant = match (self.product_variant_id, self.sku) {
             (Some(_), Some(_)) => {
                 return Err(ApiError::invalid(
@@ -102,14 +103,17 @@ impl CreateCheckoutBody {
         Ok(CreateCheckout {
             variant,
             term,
-            customer: self.customer.map(CheckoutCustomer::parse).transpose()?,
+            customer: self
+                .customer
+                .map(|customer| customer.parse(phones))
+                .transpose()?,
             billing_address: self
                 .billing_address
-                .map(|address| address.parse("billingAddress"))
+                .map(|address| address.parse(phones, "billingAddress"))
                 .transpose()?,
             shipping_address: self
                 .shipping_address
-                .map(|address| address.parse("shippingAddress"))
+                .map(|address| address.parse(phones, "shippingAddress"))
                 .transpose()?,
             purchase_items,
             external_order_id: self

@@ -125,7 +125,7 @@ async fn create_checkout(
     call: Call,
     body: Body<CreateCheckoutBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let input = body.value.parse()?;
+    let input = body.value.parse(&*call.state().ports.providers.phones)?;
     let permission = match input.customer {
         Some(_) => Permission::CheckoutCreateWithCustomer,
         None => Permission::CheckoutWrite,

@@ -57,10 +57,11 @@ async fn update_customer(
 ) -> Result<HttpResponse, ApiError> {
     let update = body.value.parse()?;
     let id = id.of("customer")?;
-    call.mutate((id, update), |work, ctx, (id, update)| {
+    let phones = call.state().ports.providers.phones.clone();
+    call.mutate((id, update, phones), |work, ctx, (id, update, phones)| {
         Box::pin(async move {
             let mode = ctx.access.mode;
-            let customer = customers::update_customer(work, &ctx, id, update).await?;
+            let customer = customers::update_customer(work, &ctx, &*phones, id, update).await?;
             Ok(CustomerRecord::new(&customer, mode))
         })
     })
