@@ -2,6 +2,7 @@
 
 pub mod ambient;
 pub mod carriers;
+pub mod dialing;
 pub mod postgres;
 pub mod processor;
 pub mod simulated;

@@ -21,8 +21,8 @@ use lessor_domain::services::journey::Page;
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
 use lessor_domain::services::{Context, UseCase as _, fulfillment};
 use lessor_domain::testing::{
-    FakeCarrierDetector, FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase,
-    NeverTimer, SequenceIds,
+    FakeCarrierDetector, FakeDialingPlan, FakeProviders, FixedEntropy, Fixtures, ManualClock,
+    MemoryDatabase, NeverTimer, SequenceIds,
 };
 use lessor_domain::workers::jobs::{Deliverer, JOB_LEASE, NoProbe, SETTLED};
 
@@ -102,6 +102,7 @@ impl Shop {
             ids: self.ids.as_ref(),
             entropy: self.deliverer.entropy.as_ref(),
             carriers: &FakeCarrierDetector,
+            phones: &FakeDialingPlan,
         }
     }
 

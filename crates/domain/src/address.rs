@@ -217,29 +217,38 @@ pub fn parse_zip(country: Country, zip: &Line) -> Result<Line, AddressError> {
     }
 }
 
-/// A phone number that the country, or the whole world, can dial; the text stays
-/// as it was given.
+/// A phone number, taken apart by a [dialing plan](crate::ports::DialingPlan).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PhoneNumber {
+    /// The calling code of its country or region, such as 44; North America has 1.
+    pub country_code: u16,
+    /// The digits after the calling code, zeros that belong to them included.
+    pub national: String,
+}
+
+impl PhoneNumber {
+    /// Whether such a number can exist. Reserved and fictitious numbers are well formed too:
+    /// E.164's lengths decide (15 digits at the most, the calling code included; North America
+    /// has exactly 10 after its 1), not whether the number is in use.
+    #[must_use]
+    pub fn is_dialable(&self) -> bool {
+        let digits = self.national.len();
+        if self.country_code == 1 {
+            digits == 10
+        } else {
+            (4..=12).contains(&digits)
+        }
+    }
+}
+
+/// A phone number as it was given, when what a dialing plan read of it can be dialled.
 ///
 /// # Errors
 /// [`AddressProblem::Phone`] when no such number can exist.
-pub fn parse_phone(country: Option<Country>, phone: &Line) -> Result<Line, AddressError> {
-    let refused = fault("phone", AddressProblem::Phone);
-    let region = country.and_then(|country| country.code().parse().ok());
-    let number = phonenumber::parse(region, phone.as_str()).map_err(|_| refused.clone())?;
-    // Reserved and fictitious numbers are well formed too: E.164's lengths decide
-    // (15 digits at the most, the country code included; North America has exactly
-    // 10 after its 1), not whether the number is in use.
-    let national = number.national().to_string().len();
-    let code = number.code().value();
-    let fits = if code == 1 {
-        national == 10
-    } else {
-        (4..=12).contains(&national)
-    };
-    if fits {
-        Ok(phone.clone())
-    } else {
-        Err(refused)
+pub fn parse_phone(phone: &Line, read: Option<PhoneNumber>) -> Result<Line, AddressError> {
+    match read {
+        Some(number) if number.is_dialable() => Ok(phone.clone()),
+        _ => Err(fault("phone", AddressProblem::Phone)),
     }
 }
 
@@ -295,12 +304,14 @@ pub struct Address {
 }
 
 impl Address {
-    /// The address with state, postal code and phone checked by the country and
-    /// brought into its form.
+    /// The address with state and postal code checked by the country and brought into its
+    /// form. The phone stays as it is: whether it can be dialled a
+    /// [dialing plan](crate::ports::DialingPlan) tells, and
+    /// [`checked_address`](crate::services::addresses::checked_address) asks it.
     ///
     /// # Errors
     /// [`AddressError`] naming the first member at fault.
-    pub fn checked(mut self) -> Result<Self, AddressError> {
+    pub fn of_its_country(mut self) -> Result<Self, AddressError> {
         if self.country.needs_state() && self.state.is_none() {
             return Err(fault("state", AddressProblem::Missing));
         }
@@ -309,10 +320,6 @@ impl Address {
             .map(|state| parse_state(self.country, &state))
             .transpose()?;
         self.zip = parse_zip(self.country, &self.zip)?;
-        self.phone = self
-            .phone
-            .map(|phone| parse_phone(Some(self.country), &phone))
-            .transpose()?;
         Ok(self)
     }
 }
@@ -389,12 +396,29 @@ mod tests {
     }
 
     #[test]
-    fn phones_by_country() {
-        assert!(parse_phone(Some(Country::US), &line("(415) 555-0100")).is_ok());
-        assert!(parse_phone(None, &line("+14155550100")).is_ok());
-        assert!(parse_phone(None, &line("415 555 0100")).is_err());
-        for bad in ["12", "call me", "+1415555010099999"] {
-            assert!(parse_phone(Some(Country::US), &line(bad)).is_err(), "{bad}");
+    fn phones_by_their_length() {
+        let given = line("as it was given");
+        for (country_code, digits, is_dialable) in [
+            (1, 9, false),
+            (1, 10, true),
+            (1, 11, false),
+            (44, 3, false),
+            (44, 4, true),
+            (44, 12, true),
+            (44, 13, false),
+        ] {
+            let number = PhoneNumber {
+                country_code,
+                national: "5".repeat(digits),
+            };
+            let expected = if is_dialable {
+                Ok(given.clone())
+            } else {
+                Err(fault("phone", AddressProblem::Phone))
+            };
+            let case = format!("{number:?}");
+            assert_eq!(parse_phone(&given, Some(number)), expected, "{case}");
         }
+        assert!(parse_phone(&given, None).is_err());
     }
 }

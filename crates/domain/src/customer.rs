@@ -1,7 +1,7 @@
 //! Customers, the lessees.
 
 use crate::access::Mode;
-use crate::address::{Address, Country, parse_phone};
+use crate::address::{Address, Country};
 use crate::ids::{CustomerPubId, OrganizationId, UserId};
 use crate::names::named_enum;
 use crate::organization::{NotServed, ServiceArea};
@@ -110,6 +110,9 @@ pub struct Profile {
     pub phone: Option<Line>,
 }
 
+/// How a phone number begins that is the same in every country.
+const INTERNATIONAL: char = '+';
+
 impl Profile {
     /// Whether nothing is missing that a lease needs: both names and a complete
     /// address. A phone number is welcome, not needed.
@@ -133,7 +136,7 @@ impl Profile {
             country: self.country?,
             phone: self.phone.clone(),
         }
-        .checked()
+        .of_its_country()
         .ok()
     }
 
@@ -169,7 +172,9 @@ impl Profile {
         self.first_name = self.first_name.take().or(first_name);
         self.last_name = self.last_name.take().or(last_name);
         // A number in the form of another country cannot be dialled from here.
-        let dialled = phone.filter(|phone| parse_phone(self.country, phone).is_ok());
+        let is_from_here = self.country == country;
+        let dialled =
+            phone.filter(|phone| is_from_here || phone.as_str().starts_with(INTERNATIONAL));
         self.phone = self.phone.take().or(dialled);
     }
 
@@ -299,6 +304,25 @@ mod tests {
             ("country", "US"),
         ]);
         assert_eq!(filled, expected);
+    }
+
+    #[test]
+    fn a_number_of_another_country_is_not_filled() {
+        let national = ("phone", "(415) 555-0100");
+        let us = ("country", "US");
+        let cases: [(&[(&str, &str)], bool); 4] = [
+            (&[us], true),
+            (&[("country", "FR")], false),
+            // Without the given one's place, nothing says where the number is to be dialled.
+            (&[("city", "Paris")], false),
+            (&[us, ("phone", "+14155550199")], false),
+        ];
+        for (known, is_filled) in cases {
+            let mut filled = profile(known);
+            filled.fill_from(profile(&[us, ("city", "San Francisco"), national]));
+            let number = Some(Line::parse(national.1).unwrap());
+            assert_eq!(filled.phone == number, is_filled, "{known:?}");
+        }
     }
 
     #[test]

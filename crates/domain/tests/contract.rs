@@ -1,6 +1,6 @@
 //! The suites of the ports' contracts, on the stores in memory and on the fakes.
 
-use lessor_domain::testing::{FakeCarrierDetector, MemoryDatabase, contract};
+use lessor_domain::testing::{FakeCarrierDetector, FakeDialingPlan, MemoryDatabase, contract};
 
 macro_rules! suites {
     ($($suite:ident,)*) => {
@@ -45,6 +45,11 @@ suites! {
 #[test]
 fn carriers() {
     contract::carriers(&FakeCarrierDetector);
+}
+
+#[test]
+fn dialing() {
+    contract::dialing(&FakeDialingPlan);
 }
 
 /// The walk is worth what it reaches: chance has to lead some to a lease and back.

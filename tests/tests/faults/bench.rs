@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use lessor_adapters::ambient::SystemEntropy;
 use lessor_adapters::carriers::FormatDetector;
+use lessor_adapters::dialing::PublishedPlans;
 use lessor_adapters::processor::{
     ApiSecret, EventReader, HttpProcessor, Pacing, RetryPolicy, Settings, Timeouts,
     parse_event_head,
@@ -158,6 +159,7 @@ impl Bench {
             ids: self.ids.as_ref(),
             entropy: &SystemEntropy,
             carriers: &FormatDetector,
+            phones: &PublishedPlans,
         }
     }
 

@@ -1,6 +1,7 @@
 //! `lessor pickup-location`: where customers pick goods up.
 
 use clap::{Args, Subcommand};
+use lessor_adapters::dialing::PublishedPlans;
 use lessor_domain::address::{Address, Country};
 use lessor_domain::ids::{OrganizationRef, PickupLocationId};
 use lessor_domain::organization::PickupLocation;
@@ -208,7 +209,14 @@ async fn create(session: &Session, args: CreateArgs) -> anyhow::Result<Reply> {
     };
     let mut uow = session.begin().await?;
     let organization = session::organization(uow.as_mut(), args.org).await?;
-    let created = create_pickup_location(uow.as_mut(), organization.id, args.name, address).await?;
+    let created = create_pickup_location(
+        uow.as_mut(),
+        &PublishedPlans,
+        organization.id,
+        args.name,
+        address,
+    )
+    .await?;
     uow.commit().await?;
     View::from(created).reply()
 }
@@ -244,7 +252,14 @@ async fn update(session: &Session, args: UpdateArgs) -> anyhow::Result<Reply> {
         name: args.name,
         active: args.active,
     };
-    let updated = update_pickup_location(uow.as_mut(), old.organization_id, old.id, update).await?;
+    let updated = update_pickup_location(
+        uow.as_mut(),
+        &PublishedPlans,
+        old.organization_id,
+        old.id,
+        update,
+    )
+    .await?;
     uow.commit().await?;
     View::from(updated).reply()
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use lessor_adapters::ambient::{SystemClock, SystemEntropy, UuidV7Generator};
 use lessor_adapters::carriers::FormatDetector;
+use lessor_adapters::dialing::PublishedPlans;
 use lessor_adapters::postgres::PgDatabase;
 use lessor_domain::access::{Access, Mode, Permissions};
 use lessor_domain::ids::{
@@ -63,6 +64,7 @@ impl Session {
             ids: &self.ids,
             entropy: &SystemEntropy,
             carriers: &FormatDetector,
+            phones: &PublishedPlans,
         }
     }
 }

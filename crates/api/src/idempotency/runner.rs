@@ -29,6 +29,7 @@ impl Runner {
             ids: &*self.state.ports.ids,
             entropy: &*self.state.ports.entropy,
             carriers: &*self.state.ports.providers.carriers,
+            phones: &*self.state.ports.providers.phones,
         }
     }
 

@@ -2,7 +2,9 @@
 
 use lessor_domain::address::{Address, Country};
 use lessor_domain::customer::Profile;
+use lessor_domain::ports::DialingPlan;
 use lessor_domain::services::Error;
+use lessor_domain::services::addresses::checked_address;
 use lessor_domain::text::Line;
 
 use crate::request::body::FormBody;
@@ -86,8 +88,8 @@ impl Fields {
     }
 
     /// A postal address.
-    pub(super) fn address(&self) -> Result<Address, Error> {
-        Address {
+    pub(super) fn address(&self, phones: &dyn DialingPlan) -> Result<Address, Error> {
+        let address = Address {
             first_name: self.line("firstName")?,
             last_name: self.line("lastName")?,
             company: self.line("company")?,
@@ -98,8 +100,8 @@ impl Fields {
             country: self.country()?,
             state: self.state()?,
             phone: self.line("phone")?,
-        }
-        .checked()
-        .map_err(|fault| Error::invalid(fault.member, fault.problem))
+        };
+        checked_address(phones, address)
+            .map_err(|fault| Error::invalid(fault.member, fault.problem))
     }
 }

@@ -108,12 +108,13 @@ impl Step {
         method: Option<PaymentMethod>,
     ) -> Result<(), Error> {
         let page = Page::new(state.ports.clock.now(), &*state.ports.ids);
+        let phones = &*state.ports.providers.phones;
         let refused = |param: &'static str| move |error: IdError| Error::invalid(param, error);
         match self {
             Self::Open => page.open(work, checkout).await?,
             Self::Profile => {
                 let profile = entered.profile()?;
-                page.give_profile(work, checkout, profile).await?
+                page.give_profile(work, phones, checkout, profile).await?
             }
             Self::Identity => {
                 in_sandbox(checkout, "the verification")?;
@@ -125,7 +126,7 @@ impl Step {
                 let given = checkout.shipping.address.clone().filter(|_| locked);
                 let address = match given {
                     Some(address) => address,
-                    None => entered.address()?,
+                    None => entered.address(phones)?,
                 };
                 page.give_shipping_address(work, checkout, address).await?
             }

@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use chrono::TimeDelta;
 use lessor_adapters::ambient::{SystemClock, SystemEntropy, SystemTimer, UuidV7Generator};
 use lessor_adapters::carriers::FormatDetector;
+use lessor_adapters::dialing::PublishedPlans;
 use lessor_adapters::postgres::{PgDatabase, PgSettings};
 use lessor_adapters::processor::{
     self, ApiSecret, EventReader, HttpProcessor, SetupError, SystemPacing, Transport,
@@ -301,6 +302,7 @@ fn providers(config: &Config, simulated: &Providers) -> anyhow::Result<ProviderS
         sandbox,
         tracker: None,
         carriers: Arc::new(FormatDetector),
+        phones: Arc::new(PublishedPlans),
     })
 }
 

@@ -9,6 +9,7 @@ mod catalog;
 mod checkouts;
 mod cursors;
 mod customers;
+mod dialing;
 mod idempotency;
 mod inbox;
 mod keys;
@@ -36,6 +37,7 @@ pub use checkouts::{
 };
 pub use cursors::CursorStore;
 pub use customers::{CustomerStore, InsertedCustomer, NewCustomer};
+pub use dialing::DialingPlan;
 pub use idempotency::{IdempotencyKey, IdempotencyStore, StoredAnswer};
 pub use inbox::{InboxMessage, InboxRecord, InboxState, InboxStore, MessageReader};
 pub use keys::{KeyHolder, KeyStore};
@@ -66,6 +68,7 @@ pub use {
     checkouts::MockCheckoutStore,
     cursors::MockCursorStore,
     customers::MockCustomerStore,
+    dialing::MockDialingPlan,
     idempotency::MockIdempotencyStore,
     inbox::{MockInboxStore, MockMessageReader},
     keys::MockKeyStore,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{Answer, Call, PaymentProcessor};
+use super::{Answer, Call, DialingPlan, PaymentProcessor};
 use crate::access::Mode;
 use crate::address::Address;
 use crate::cause::Cause;
@@ -179,6 +179,8 @@ pub struct ProviderSet {
     pub tracker: Option<Arc<dyn ShipmentTracker>>,
     /// How carriers are told by number.
     pub carriers: Arc<dyn CarrierDetector>,
+    /// How phone numbers are read.
+    pub phones: Arc<dyn DialingPlan>,
 }
 
 impl ProviderSet {

@@ -2,13 +2,14 @@
 
 use async_trait::async_trait;
 
+use super::addresses::checked_phone;
 use super::{Context, Error, Patch, UseCase, moving};
 use crate::access::{Mode, Permission};
-use crate::address::{AddressError, AddressProblem, Country, parse_phone, parse_state, parse_zip};
+use crate::address::{AddressError, AddressProblem, Country, parse_state, parse_zip};
 use crate::checkout::{Actor, Circumstances, Event, Lifecycle};
 use crate::customer::{Customer, Profile};
 use crate::ids::CustomerPubId;
-use crate::ports::{IdGenerator, UnitOfWork};
+use crate::ports::{DialingPlan, IdGenerator, UnitOfWork};
 use crate::text::Line;
 
 /// What is to change in a customer.
@@ -39,7 +40,10 @@ pub struct CustomerChanges {
 /// # Errors
 /// [`AddressError`] naming the member at fault. A state or postal code without a
 /// country is kept as it is until the country is known.
-pub fn checked_profile(mut profile: Profile) -> Result<Profile, AddressError> {
+pub fn checked_profile(
+    phones: &dyn DialingPlan,
+    mut profile: Profile,
+) -> Result<Profile, AddressError> {
     if let Some(country) = profile.country {
         profile.state = profile
             .state
@@ -50,10 +54,7 @@ pub fn checked_profile(mut profile: Profile) -> Result<Profile, AddressError> {
             .map(|zip| parse_zip(country, &zip))
             .transpose()?;
     }
-    profile.phone = profile
-        .phone
-        .map(|phone| parse_phone(profile.country, &phone))
-        .transpose()?;
+    profile.phone = checked_phone(phones, profile.country, profile.phone)?;
     Ok(profile)
 }
 
@@ -147,7 +148,7 @@ impl UseCase for UpdateCustomer {
         let address_changed = (&before.state, &before.zip, before.country)
             != (&profile.state, &profile.zip, profile.country);
         if address_changed || before.phone != profile.phone {
-            customer.profile = checked(customer.profile)?;
+            customer.profile = checked(ctx.phones, customer.profile)?;
         }
         customer.updated_at = ctx.now;
         uow.customers().update(&mut customer).await?;
@@ -160,8 +161,8 @@ impl UseCase for UpdateCustomer {
 }
 
 /// [`checked_profile`] with its faults as those of parameters.
-pub(super) fn checked(profile: Profile) -> Result<Profile, Error> {
-    checked_profile(profile).map_err(|fault| match fault.problem {
+pub(super) fn checked(phones: &dyn DialingPlan, profile: Profile) -> Result<Profile, Error> {
+    checked_profile(phones, profile).map_err(|fault| match fault.problem {
         AddressProblem::Missing => Error::Missing {
             param: fault.member.to_owned(),
         },

@@ -12,7 +12,7 @@ use crate::checkout::{
 };
 use crate::customer::{IdentityStatus, Profile};
 use crate::ids::{LeaseTermRef, PickupLocationId};
-use crate::ports::{IdGenerator, StoreError, UnitOfWork};
+use crate::ports::{DialingPlan, IdGenerator, StoreError, UnitOfWork};
 use crate::time::Timestamp;
 
 /// Who acts on the page, and when.
@@ -94,11 +94,23 @@ impl Page<'_> {
     pub async fn give_profile(
         &self,
         uow: &mut dyn UnitOfWork,
+        phones: &dyn DialingPlan,
+        checkout: &mut Checkout,
+        profile: Profile,
+    ) -> Result<Applied, Error> {
+        let profile = customers::checked(phones, profile)?;
+        self.take_profile(uow, checkout, profile).await
+    }
+
+    /// Takes in a profile whose members are known to be good.
+    pub(crate) async fn take_profile(
+        &self,
+        uow: &mut dyn UnitOfWork,
         checkout: &mut Checkout,
         profile: Profile,
     ) -> Result<Applied, Error> {
         let mut customer = moving::lock_customer_of(uow, checkout).await?;
-        customer.profile = customers::checked(profile)?;
+        customer.profile = profile;
         customer.updated_at = self.now;
         uow.customers().update(&mut customer).await?;
         let applied = self.complete_profile(uow, checkout).await?;

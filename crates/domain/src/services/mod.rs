@@ -12,6 +12,7 @@
 //! ([`Error::NotFound`]), then the missing permission ([`Error::Forbidden`]), then
 //! the rules ([`Error::Invalid`], [`Error::Taken`], [`Error::Rule`]).
 
+pub mod addresses;
 pub mod billing;
 pub mod catalog;
 pub mod categories;
@@ -41,7 +42,7 @@ pub use slice::Slice;
 pub use use_case::UseCase;
 
 use crate::access::Access;
-use crate::ports::{CarrierDetector, Entropy, IdGenerator};
+use crate::ports::{CarrierDetector, DialingPlan, Entropy, IdGenerator};
 use crate::time::Timestamp;
 
 /// Who asks, when, and where ids come from.
@@ -57,4 +58,6 @@ pub struct Context<'a> {
     pub entropy: &'a dyn Entropy,
     /// How carriers are told by number.
     pub carriers: &'a dyn CarrierDetector,
+    /// How phone numbers are dialled.
+    pub phones: &'a dyn DialingPlan,
 }

@@ -1,10 +1,11 @@
 //! Pickup locations: administration by the operator of the installation.
 
 use super::Error;
+use super::addresses::checked_address;
 use crate::address::Address;
 use crate::ids::{OrganizationId, PickupLocationId};
 use crate::organization::PickupLocation;
-use crate::ports::{NewPickupLocation, UnitOfWork};
+use crate::ports::{DialingPlan, NewPickupLocation, UnitOfWork};
 use crate::text::Name;
 
 /// What is to change in a pickup location.
@@ -18,10 +19,8 @@ pub struct UpdatePickupLocation {
     pub active: Option<bool>,
 }
 
-fn checked(address: Address) -> Result<Address, Error> {
-    address
-        .checked()
-        .map_err(|error| Error::invalid(error.member, error.problem))
+fn checked(phones: &dyn DialingPlan, address: Address) -> Result<Address, Error> {
+    checked_address(phones, address).map_err(|error| Error::invalid(error.member, error.problem))
 }
 
 /// Adds a pickup location, which customers may choose at once.
@@ -30,6 +29,7 @@ fn checked(address: Address) -> Result<Address, Error> {
 /// [`Error::Invalid`] of the address, [`Error::Taken`] of a name that an active one has.
 pub async fn create_pickup_location(
     uow: &mut dyn UnitOfWork,
+    phones: &dyn DialingPlan,
     organization_id: OrganizationId,
     name: Name,
     address: Address,
@@ -37,7 +37,7 @@ pub async fn create_pickup_location(
     let new = NewPickupLocation {
         organization_id,
         name,
-        address: checked(address)?,
+        address: checked(phones, address)?,
     };
     Ok(uow.pickup_locations().insert(&new).await?)
 }
@@ -48,6 +48,7 @@ pub async fn create_pickup_location(
 /// [`Error::NotFound`]; [`Error::Invalid`] and [`Error::Taken`] as for [`create_pickup_location`].
 pub async fn update_pickup_location(
     uow: &mut dyn UnitOfWork,
+    phones: &dyn DialingPlan,
     organization_id: OrganizationId,
     id: PickupLocationId,
     update: UpdatePickupLocation,
@@ -60,7 +61,7 @@ pub async fn update_pickup_location(
     location.name = update.name.unwrap_or(location.name);
     location.active = update.active.unwrap_or(location.active);
     if let Some(address) = update.address {
-        location.address = checked(address)?;
+        location.address = checked(phones, address)?;
     }
     uow.pickup_locations().update(&location).await?;
     Ok(location)

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta};
 use uuid::Uuid;
 
-use super::FakeCarrierDetector;
+use super::{FakeCarrierDetector, FakeDialingPlan};
 use crate::access::Access;
 use crate::ports::{Clock, Entropy, IdGenerator, Timer};
 use crate::services::Context;
@@ -152,7 +152,7 @@ impl Entropy for FixedEntropy {
     }
 }
 
-/// Somebody who asks, for tests that care neither for secrets nor for carriers.
+/// Somebody who asks, for tests that care for neither secrets nor carriers nor phone numbers.
 pub fn context<'a>(access: &'a Access, now: Timestamp, ids: &'a dyn IdGenerator) -> Context<'a> {
     static ENTROPY: FixedEntropy = FixedEntropy::seeded(1);
     Context {
@@ -161,6 +161,7 @@ pub fn context<'a>(access: &'a Access, now: Timestamp, ids: &'a dyn IdGenerator)
         ids,
         entropy: &ENTROPY,
         carriers: &FakeCarrierDetector,
+        phones: &FakeDialingPlan,
     }
 }
 

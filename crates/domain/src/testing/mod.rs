@@ -17,8 +17,8 @@ pub use builders::{
 };
 pub use events::{Details, card, event};
 pub use fakes::{
-    FakeCarrierDetector, FakeCreditChecker, FakeIdentityVerifier, FakeProcessor, FakeProviders,
-    FakeShipmentTracker, FakeSigner, Recorded, Reply, Script,
+    FakeCarrierDetector, FakeCreditChecker, FakeDialingPlan, FakeIdentityVerifier, FakeProcessor,
+    FakeProviders, FakeShipmentTracker, FakeSigner, Recorded, Reply, Script,
 };
 pub use fixtures::Fixtures;
 pub use memory::MemoryDatabase;

@@ -18,8 +18,8 @@ use lessor_domain::services::checkouts::{CreateCheckout, CustomerInput, VariantR
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
 use lessor_domain::services::{Context, Error, UseCase as _, catalog, variants};
 use lessor_domain::testing::{
-    FakeCarrierDetector, FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase,
-    NeverTimer, SequenceIds,
+    FakeCarrierDetector, FakeDialingPlan, FakeProviders, FixedEntropy, Fixtures, ManualClock,
+    MemoryDatabase, NeverTimer, SequenceIds,
 };
 use lessor_domain::workers::housekeeping::{Housekeeper, Policy};
 use lessor_domain::workers::jobs::{Deliverer, JOB_LEASE, NoProbe, SETTLED};
@@ -95,6 +95,7 @@ impl World {
             ids: ids.as_ref(),
             entropy: entropy.as_ref(),
             carriers: &FakeCarrierDetector,
+            phones: &FakeDialingPlan,
         };
         let product = catalog::CreateProduct {
             organization: IdRef::Public(organization.pub_id),
@@ -150,6 +151,7 @@ impl World {
             ids: self.ids.as_ref(),
             entropy: self.entropy.as_ref(),
             carriers: &FakeCarrierDetector,
+            phones: &FakeDialingPlan,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use lessor_domain::address::{Address, AddressError, AddressProblem};
 use lessor_domain::customer::Profile;
+use lessor_domain::ports::DialingPlan;
+use lessor_domain::services::addresses::checked_address;
 use lessor_domain::services::checkouts::CustomerInput;
 use lessor_domain::services::customers::checked_profile;
 use lessor_domain::text::Line;
@@ -70,14 +72,14 @@ fn address_fault(prefix: &str, error: &AddressError) -> ApiError {
 
 impl AddressInput {
     /// The address of the body's member `prefix`.
-    pub(crate) fn parse(self, prefix: &str) -> Result<Address, ApiError> {
+    pub(crate) fn parse(self, phones: &dyn DialingPlan, prefix: &str) -> Result<Address, ApiError> {
         let at = |member: &str| format!("{prefix}.{member}");
         let required = |member: &str, text: Text<255>| parse::<Line>(&at(member), text.as_str());
         let optional = |member: &str, text: Option<Text<255>>| {
             text.map(|text| parse::<Line>(&at(member), text.as_str()))
                 .transpose()
         };
-        Address {
+        let address = Address {
             first_name: optional("firstName", self.first_name)?,
             last_name: optional("lastName", self.last_name)?,
             company: optional("company", self.company)?,
@@ -88,15 +90,14 @@ impl AddressInput {
             zip: required("zip", self.zip)?,
             country: parse(&at("country"), self.country.as_str())?,
             phone: optional("phone", self.phone)?,
-        }
-        .checked()
-        .map_err(|error| address_fault(prefix, &error))
+        };
+        checked_address(phones, address).map_err(|error| address_fault(prefix, &error))
     }
 }
 
 impl CheckoutCustomer {
     /// The customer of the body's member `customer`.
-    pub(crate) fn parse(self) -> Result<CustomerInput, ApiError> {
+    pub(crate) fn parse(self, phones: &dyn DialingPlan) -> Result<CustomerInput, ApiError> {
         let optional = |member: &str, text: Option<Text<255>>| {
             text.map(|text| parse::<Line>(&format!("customer.{member}"), text.as_str()))
                 .transpose()
@@ -117,7 +118,7 @@ impl CheckoutCustomer {
             phone: optional("phone", self.phone)?,
         };
         let profile =
-            checked_profile(profile).map_err(|error| address_fault("customer", &error))?;
+            checked_profile(phones, profile).map_err(|error| address_fault("customer", &error))?;
         Ok(CustomerInput { email, profile })
     }
 }

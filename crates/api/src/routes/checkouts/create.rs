@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use lessor_domain::access::Permission;
 use lessor_domain::checkout::{PurchaseItem, Redirects};
 use lessor_domain::ids::{ProductPubId, ProductVariantPubId};
-use lessor_domain::ports::UnitOfWork;
+use lessor_domain::ports::{DialingPlan, UnitOfWork};
 use lessor_domain::services::checkouts::{
     CreateCheckout, PurchaseItemInput, VariantRef, set_page, view_of,
 };
@@ -85,7 +85,7 @@ fn url(param: &str, url: Option<&WebUrl>) -> Result<Option<Url>, ApiError> {
 
 impl CreateCheckoutBody {
     /// What the body asks for.
-    pub(crate) fn parse(self) -> Result<CreateCheckout, ApiError> {
+    pub(crate) fn parse(self, phones: &dyn DialingPlan) -> Result<CreateCheckout, ApiError> {
         let variant = match (self.product_variant_id, self.sku) {
             (Some(_), Some(_)) => {
                 return Err(ApiError::invalid(
@@ -112,14 +112,17 @@ impl CreateCheckoutBody {
         Ok(CreateCheckout {
             variant,
             term,
-            customer: self.customer.map(CheckoutCustomer::parse).transpose()?,
+            customer: self
+                .customer
+                .map(|customer| customer.parse(phones))
+                .transpose()?,
             billing_address: self
                 .billing_address
-                .map(|address| address.parse("billingAddress"))
+                .map(|address| address.parse(phones, "billingAddress"))
                 .transpose()?,
             shipping_address: self
                 .shipping_address
-                .map(|address| address.parse("shippingAddress"))
+                .map(|address| address.parse(phones, "shippingAddress"))
                 .transpose()?,
             purchase_items,
             external_order_id: self

@@ -86,7 +86,7 @@ async fn create_checkout(
     call: Call,
     body: Body<CreateCheckoutBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let create = CreateWithPage(body.value.parse()?);
+    let create = CreateWithPage(body.value.parse(&*call.state().ports.providers.phones)?);
     call.post_in_two_phases(create, &body.raw).await
 }
 

@@ -1,5 +1,5 @@
 //! What every adapter of the stores has to do, as suites that run on any of them; and
-//! [`carriers`], for whoever tells carriers by their numbers.
+//! [`carriers`] and [`dialing`], for whoever tells carriers by their numbers and reads phone numbers.
 //!
 //! A suite of a store takes a [`Database`](crate::ports::Database) and panics with the clause
 //! that is broken. It makes an organization of its own, so that suites run one after
@@ -20,6 +20,7 @@ mod checkout_watches;
 mod checkouts;
 mod cursors;
 mod customers;
+mod dialing;
 mod full;
 mod idempotency;
 mod inbox;
@@ -45,6 +46,7 @@ pub use catalog::categories;
 pub use checkouts::checkouts;
 pub use cursors::cursors;
 pub use customers::customers;
+pub use dialing::dialing;
 pub use idempotency::idempotency;
 pub use inbox::inbox;
 pub use keys::keys;

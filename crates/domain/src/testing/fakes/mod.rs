@@ -11,7 +11,8 @@ mod script;
 use std::sync::Arc;
 
 pub use others::{
-    FakeCarrierDetector, FakeCreditChecker, FakeIdentityVerifier, FakeShipmentTracker, FakeSigner,
+    FakeCarrierDetector, FakeCreditChecker, FakeDialingPlan, FakeIdentityVerifier,
+    FakeShipmentTracker, FakeSigner,
 };
 pub use processor::FakeProcessor;
 pub use script::{Recorded, Reply, Script};
@@ -48,6 +49,7 @@ impl FakeProviders {
             sandbox: providers,
             tracker: Some(Arc::<FakeShipmentTracker>::clone(&self.tracker)),
             carriers: Arc::new(FakeCarrierDetector),
+            phones: Arc::new(FakeDialingPlan),
         }
     }
 }

@@ -7,14 +7,16 @@ use async_trait::async_trait;
 
 use super::script::Script;
 use crate::access::Mode;
+use crate::address::{Country, PhoneNumber};
 use crate::checkout::Tracking;
 use crate::fulfillment::{Carrier, CarrierError, Reported, TrackingNumber};
 use crate::ids::CheckoutPubId;
 use crate::ports::{
-    Answer, Call, CarrierDetector, CreditChecker, DocumentSigner, Doubt, IdentityResult,
-    IdentitySession, IdentityVerifier, LeaseDocument, Person, ShipmentTracker,
+    Answer, Call, CarrierDetector, CreditChecker, DialingPlan, DocumentSigner, Doubt,
+    IdentityResult, IdentitySession, IdentityVerifier, LeaseDocument, Person, ShipmentTracker,
 };
 use crate::pricing::Quote;
+use crate::text::Line;
 
 /// An identity verifier.
 #[derive(Debug, Default)]
@@ -141,5 +143,55 @@ impl CarrierDetector for FakeCarrierDetector {
             _ if is_express => Err(CarrierError::Ambiguous),
             _ => Err(CarrierError::None),
         }
+    }
+}
+
+/// Knows a handful of countries, of which it reads numbers of their full length, in international form
+/// and without any prefix: `+14155550100`, `(415) 555-0100`. It reads no other, and what it reads a
+/// real plan reads alike.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FakeDialingPlan;
+
+/// The countries that are known, with their calling codes, of which none is the beginning of another,
+/// and how many digits their numbers have behind those.
+const COUNTRIES: [(&str, &str, usize); 5] = [
+    ("US", "1", 10),
+    ("CA", "1", 10),
+    ("DE", "49", 11),
+    ("FR", "33", 9),
+    ("GB", "44", 10),
+];
+
+impl DialingPlan for FakeDialingPlan {
+    fn read(&self, country: Option<Country>, text: &Line) -> Option<PhoneNumber> {
+        let (is_international, rest) = match text.as_str().strip_prefix('+') {
+            Some(rest) => (true, rest),
+            None => (false, text.as_str()),
+        };
+        let mut digits: String = rest
+            .chars()
+            .filter(|c| !matches!(c, ' ' | '-' | '(' | ')'))
+            .collect();
+        let (_, code, length) = if is_international {
+            let known = COUNTRIES
+                .iter()
+                .find(|(_, code, _)| digits.starts_with(code))?;
+            digits = digits.split_off(known.1.len());
+            known
+        } else {
+            let country = country?;
+            COUNTRIES
+                .iter()
+                .find(|(known, _, _)| *known == country.code())?
+        };
+        // A number that begins like a calling code or a prefix may be meant otherwise.
+        let is_prefixed = digits.starts_with('0') || digits.starts_with(code);
+        let is_plain = !is_prefixed && (is_international || !digits.starts_with('1'));
+        let is_number =
+            is_plain && digits.len() == *length && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then_some(PhoneNumber {
+            country_code: code.parse().ok()?,
+            national: digits,
+        })
     }
 }

@@ -51,7 +51,7 @@ pub(super) async fn play(
                 return done(page.complete_profile(uow, checkout).await);
             }
             let profile = with_profile(uow, checkout, &customer).await?.profile;
-            return done(page.give_profile(uow, checkout, profile).await);
+            return done(page.take_profile(uow, checkout, profile).await);
         }
         EventKind::IdentityRequested => return done(page.request_identity(uow, checkout).await),
         EventKind::IdentitySubmitted => return done(page.submit_identity(uow, checkout).await),
