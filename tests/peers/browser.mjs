@@ -48,7 +48,7 @@ for (const width of [360, 768, 1280]) {
       papers[scheme].add(await fits(page, `${path.replaceAll("/", "_")}-${width}-${scheme}`));
     }
     await page.goto(`${url}/docs/reference`);
-    await page.getByRole("heading", { name: "Create a checkout" }).first().waitFor({ state: "attached" });
+    await page.getByRole("heading", { name: "Products", exact: true }).first().waitFor({ state: "attached" });
     papers[scheme].add(await fits(page, `reference-${width}-${scheme}`));
     await page.context().close();
   }

@@ -22,6 +22,17 @@ pub(super) fn document(whole: &Value, server: &str) -> Value {
     if let Some(tags) = document.get_mut("tags").and_then(Value::as_array_mut) {
         tags.retain(|tag| used.iter().any(|used| tag["name"] == *used));
     }
+    // Headings end without a stop.
+    let paths = document.get_mut("paths").and_then(Value::as_object_mut);
+    let items = paths.into_iter().flat_map(|paths| paths.values_mut());
+    for operation in items
+        .filter_map(Value::as_object_mut)
+        .flat_map(|item| item.values_mut())
+    {
+        if let Some(summary) = operation["summary"].as_str() {
+            operation["summary"] = summary.trim_end_matches('.').into();
+        }
+    }
     // The browser is on the page of the very server that is to be tried, under whatever name.
     document["servers"] = json!([{ "url": "/" }]);
     samples::insert(&mut document, server);
@@ -72,7 +83,7 @@ pub(super) fn index(document: &Value, guides: &[(&Guide, Vec<Heading>)]) -> Valu
         let text = |name: &str| operation.it[name].as_str().unwrap_or_default();
         let method = operation.method.to_uppercase();
         json!([
-            text("summary").trim_end_matches('.'),
+            text("summary"),
             format!("{method} {}", operation.path),
             format!(
                 "/docs/reference#tag/{}/{method}{}",

@@ -7,6 +7,8 @@ const { createApiReference } = await import(scalar);
 
 createApiReference("#reference", {
   url: "/docs/assets/reference.json",
+  // The server that this page came from, under the name that the reader knows it by.
+  servers: [{ url: location.origin }],
   // Nobody else is asked for anything, and nobody else is told of anything.
   withDefaultFonts: false,
   telemetry: false,
