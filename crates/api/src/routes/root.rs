@@ -124,7 +124,7 @@ fn page(service: &Service) -> String {
                 link rel="stylesheet" href="/docs/assets/site.css";
             }
             body {
-                main.root {
+                main.root #content {
                     img src="/favicon.svg" alt="" width="48" height="48";
                     h1 { "Lessor " small { (service.version) } }
                     p { "A leasing engine. This is its API; people are better off here:" }
