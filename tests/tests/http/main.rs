@@ -3,6 +3,7 @@
 mod access;
 mod checkouts;
 mod cli;
+mod docs;
 mod examples;
 mod health;
 mod idempotency;
@@ -12,6 +13,7 @@ mod page;
 mod product_variants;
 mod products;
 mod races;
+mod readme;
 mod resets;
 mod statements;
 mod webhooks;

@@ -16,7 +16,9 @@ pub(super) fn rewrite(document: &mut Value) {
     let named = named_enumerations(document);
     for item in members(&mut document["paths"]) {
         for operation in members(item) {
-            for parameter in elements(&mut operation["parameters"]) {
+            // An index would put a null where there are none.
+            let parameters = operation.get_mut("parameters");
+            for parameter in parameters.into_iter().flat_map(elements) {
                 as_text(&mut parameter["schema"]);
             }
         }
