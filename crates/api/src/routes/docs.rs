@@ -9,6 +9,7 @@ use actix_web::{HttpRequest, HttpResponse, get};
 use sha2::{Digest as _, Sha256};
 
 use crate::http::error::{ApiError, Code};
+use crate::http::openapi::v3_0;
 use crate::request::query::Segment;
 use crate::routes::product_variants::names;
 
@@ -22,19 +23,39 @@ const START: &str = include_str!("docs/start.js");
 /// The finished OpenAPI document, as it is served. App data.
 #[derive(Clone, Debug)]
 pub struct Document {
-    text: Bytes,
+    newer: Text,
+    older: Text,
+}
+
+/// A text and what it is told by.
+#[derive(Clone, Debug)]
+struct Text {
+    bytes: Bytes,
     etag: String,
 }
 
 impl Document {
-    /// Writes the document out once, for every request.
+    /// Writes the document out once, in each version, for every request.
     #[must_use]
     pub fn new(document: &serde_json::Value) -> Self {
+        Self {
+            newer: Text::new(document),
+            older: Text::new(&v3_0(document)),
+        }
+    }
+}
+
+impl Text {
+    fn new(document: &serde_json::Value) -> Self {
         let text = document.to_string();
         Self {
             etag: etag_of(text.as_bytes()),
-            text: text.into(),
+            bytes: text.into(),
         }
+    }
+
+    fn answer(&self, request: &HttpRequest) -> HttpResponse {
+        answer(request, "application/json", &self.etag, self.bytes.clone())
     }
 }
 
@@ -73,8 +94,25 @@ fn answer(request: &HttpRequest, content_type: &str, etag: &str, text: Bytes) ->
 )]
 #[get("/openapi.json")]
 pub(crate) async fn openapi(request: HttpRequest, document: web::Data<Document>) -> HttpResponse {
-    let text = document.text.clone();
-    answer(&request, "application/json", &document.etag, text)
+    document.newer.answer(&request)
+}
+
+/// The OpenAPI document in version 3.0.
+///
+/// The same for makers of clients that do not read 3.1 yet. Needs no key.
+#[utoipa::path(
+    tag = "Reference",
+    responses(
+        (status = 200, body = Object, description = "OpenAPI 3.0"),
+        (status = 304, description = "The answer is still what it was.")
+    )
+)]
+#[get("/openapi-3.0.json")]
+pub(crate) async fn openapi_3_0(
+    request: HttpRequest,
+    document: web::Data<Document>,
+) -> HttpResponse {
+    document.older.answer(&request)
 }
 
 /// The reference, for people.

@@ -54,6 +54,7 @@ macro_rules! routed {
             .service(health::readyz)
             .service(health::metrics)
             .service(docs::openapi)
+            .service(docs::openapi_3_0)
             .service(docs::reference)
             .service(docs::errors)
             .service(docs::asset)

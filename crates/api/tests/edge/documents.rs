@@ -91,7 +91,8 @@ async fn the_document_is_complete() {
         [
             "CancelThing",
             "CreateThing",
-            "Error",
+            "Decimal",
+            "ErrorBody",
             "ErrorRecord",
             "ErrorType",
             "Health",

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use super::record::{CarrierName, TrackingStatusName};
 use crate::http::error::ApiError;
 use crate::request::fields::{Table, Text};
+use crate::wire::records::CheckoutItemId;
 use crate::wire::{DateTimeText, parse};
 
 /// The goods were shipped.
@@ -22,6 +23,7 @@ pub(crate) struct FulfillBody {
     /// Left out, it is told from the number.
     tracking_carrier: Option<CarrierName>,
     /// The serial number of each shipped item, by the item's id.
+    #[schema(value_type = Option<Table<CheckoutItemId, Text<255>, 100>>)]
     serial_numbers: Option<Table<Text<64>, Text<255>, 100>>,
 }
 
@@ -29,6 +31,7 @@ pub(crate) struct FulfillBody {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct SetTracking {
+    /// The carrier's number of the shipment; spaces and hyphens are dropped.
     tracking_number: Text<255>,
     /// Left out, it is told from the number, or stays the one before.
     carrier: Option<CarrierName>,
@@ -68,10 +71,13 @@ impl SetTracking {
 #[schema(as = Tracking)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TrackingRecord {
+    /// The carrier's number of the shipment.
     #[serde(skip_serializing_if = "Option::is_none")]
     tracking_number: Option<String>,
+    /// Who carries them.
     #[serde(skip_serializing_if = "Option::is_none")]
     carrier: Option<CarrierName>,
+    /// Where the shipment is.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<TrackingStatusName>,
     /// The status for people.
@@ -83,8 +89,10 @@ pub(crate) struct TrackingRecord {
     /// When the carrier expects to deliver.
     #[serde(skip_serializing_if = "Option::is_none")]
     estimated_delivery: Option<DateTimeText>,
+    /// When they were shipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     shipped_at: Option<DateTimeText>,
+    /// When they were delivered.
     #[serde(skip_serializing_if = "Option::is_none")]
     delivered_at: Option<DateTimeText>,
     /// Who signed for them.
@@ -99,9 +107,13 @@ pub(crate) struct TrackingRecord {
 #[schema(as = TrackingEvent)]
 #[serde(rename_all = "camelCase")]
 struct TrackingEventRecord {
+    /// When it happened.
     timestamp: DateTimeText,
+    /// Where the shipment is since then.
     status: TrackingStatusName,
+    /// What happened, for people.
     description: String,
+    /// Where it happened.
     #[serde(skip_serializing_if = "Option::is_none")]
     location: Option<String>,
 }

@@ -34,6 +34,7 @@ use crate::request::body::{Body, OptionalBody};
 use crate::request::fields::Text;
 use crate::request::query::QueryParams;
 use crate::state::settle::settle;
+use crate::wire::records::CheckoutId;
 use crate::wire::{PathId, listed, parse, unknown_start};
 
 pub(crate) use fulfill::TrackingRecord;
@@ -222,7 +223,7 @@ async fn list_checkouts(
 /// Requires `CheckoutRead`.
 #[utoipa::path(
     tag = "Checkouts",
-    params(("id" = String, Path, description = "`chk_…`")),
+    params(("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`.")),
     responses((status = 200, body = CheckoutRecord, description = "The checkout."))
 )]
 #[get("/checkouts/{id}")]
@@ -245,7 +246,7 @@ async fn get_checkout(
 /// named when it is refused. The same state again changes nothing. Requires `CheckoutWrite`.
 #[utoipa::path(
     tag = "Checkouts",
-    params(("id" = String, Path, description = "`chk_…`")),
+    params(("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`.")),
     request_body = UpdateCheckoutBody,
     responses((status = 200, body = CheckoutRecord, description = "The checkout."))
 )]
@@ -278,7 +279,7 @@ struct CancelCheckout {
 #[utoipa::path(
     tag = "Checkouts",
     params(
-        ("id" = String, Path, description = "`chk_…`"),
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
         ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
     ),
     request_body(content = Option<CancelCheckout>),
@@ -319,7 +320,7 @@ async fn cancel_checkout(
 #[utoipa::path(
     tag = "Checkouts",
     params(
-        ("id" = String, Path, description = "`chk_…`"),
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
         ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
     ),
     request_body(content = Option<FulfillBody>),
@@ -372,7 +373,7 @@ async fn fulfill_checkout(
 #[utoipa::path(
     tag = "Checkouts",
     params(
-        ("id" = String, Path, description = "`chk_…`"),
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
         ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
     ),
     request_body(content = Option<RetryPayments>),
@@ -405,7 +406,7 @@ async fn retry_payments(
 #[utoipa::path(
     tag = "Checkouts",
     params(
-        ("id" = String, Path, description = "`chk_…`"),
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
         ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
     ),
     request_body = SetTracking,
@@ -440,7 +441,7 @@ async fn set_tracking(
 /// After the fulfilment. Requires `CheckoutRead`.
 #[utoipa::path(
     tag = "Checkouts",
-    params(("id" = String, Path, description = "`chk_…`")),
+    params(("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`.")),
     responses((status = 200, body = TrackingRecord, description = "The tracking."))
 )]
 #[get("/checkouts/{id}/tracking")]

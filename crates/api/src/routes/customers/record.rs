@@ -29,16 +29,23 @@ type IdentityName = Named<IdentityStatus>;
 #[schema(as = Customer)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CustomerRecord {
+    /// The customer, `usr_…`.
     id: UserPublicId,
     /// The same customer's number.
     user_id: i64,
+    /// When the customer was first known.
     created_at: DateTimeText,
+    /// When the customer last changed.
     updated_at: DateTimeText,
+    /// E-mail address.
     email: String,
+    /// Given name.
     #[serde(skip_serializing_if = "Option::is_none")]
     first_name: Option<String>,
+    /// Family name.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_name: Option<String>,
+    /// Phone number, in international form.
     #[serde(skip_serializing_if = "Option::is_none")]
     phone: Option<String>,
     /// Street and number.
@@ -47,6 +54,7 @@ pub(super) struct CustomerRecord {
     /// Second line.
     #[serde(skip_serializing_if = "Option::is_none")]
     address2: Option<String>,
+    /// City.
     #[serde(skip_serializing_if = "Option::is_none")]
     city: Option<String>,
     /// State or province.
@@ -58,6 +66,7 @@ pub(super) struct CustomerRecord {
     /// Country, ISO 3166-1 alpha-2.
     #[serde(skip_serializing_if = "Option::is_none")]
     country: Option<String>,
+    /// What the credit check said.
     credit_status: CreditName,
     /// When credit was checked.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,6 +74,7 @@ pub(super) struct CustomerRecord {
     /// The IP address that consented to the credit check.
     #[serde(skip_serializing_if = "Option::is_none")]
     credit_ip_address: Option<String>,
+    /// How far the identity verification is.
     identity_verification_status: IdentityName,
     /// The verifier's session.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,8 +125,10 @@ impl CustomerRecord {
 #[schema(as = UpdateCustomer)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct UpdateCustomerBody {
+    /// Given name.
     #[serde(default)]
     first_name: Patch<Text<255>>,
+    /// Family name.
     #[serde(default)]
     last_name: Patch<Text<255>>,
     /// Street and number.
@@ -125,6 +137,7 @@ pub(super) struct UpdateCustomerBody {
     /// Second line.
     #[serde(default)]
     address2: Patch<Text<255>>,
+    /// City.
     #[serde(default)]
     city: Patch<Text<255>>,
     /// State or province, by code or name; checked against the country.

@@ -16,6 +16,7 @@ use crate::idempotency::Call;
 use crate::request::body::Body;
 use crate::request::fields::{Limit, Offset, Text};
 use crate::request::query::QueryParams;
+use crate::wire::records::TermId;
 use crate::wire::{Paging, PathId, listed};
 
 pub use dto::{CreateLeaseTerm, LeaseTermRecord, UpdateLeaseTerm};
@@ -73,7 +74,7 @@ struct ListLeaseTerms {
     #[param(inline)]
     offset: Offset,
     /// The id of the lease term that the page comes after.
-    #[param(inline)]
+    #[param(inline, value_type = Option<TermId>)]
     starting_after: Option<Text<64>>,
 }
 

@@ -15,6 +15,7 @@ use crate::idempotency::Call;
 use crate::request::body::Body;
 use crate::request::fields::{Limit, Offset, Text};
 use crate::request::query::QueryParams;
+use crate::wire::records::CategoryId;
 use crate::wire::{DateTimeText, Paging, listed, parse, unknown_start};
 
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {
@@ -104,7 +105,7 @@ struct ListProductCategories {
     #[param(inline)]
     offset: Offset,
     /// The id of the category that the page comes after.
-    #[param(inline)]
+    #[param(inline, value_type = Option<CategoryId>)]
     starting_after: Option<Text<64>>,
 }
 

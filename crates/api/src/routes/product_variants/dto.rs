@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use lessor_domain::access::Access;
 use lessor_domain::catalog::{self, Inventory, MAX_IMAGES};
+use lessor_domain::ids::ProductVariantPubId;
 use lessor_domain::services::pricing::PriceTable;
 use lessor_domain::services::variants as service;
 use lessor_domain::text::Url;
@@ -13,13 +14,15 @@ use utoipa::ToSchema;
 use super::prices::{PricingEntry, entries};
 use crate::http::error::ApiError;
 use crate::request::fields::{DecimalText, Int, List, Patch, Prose, RawObject, Text, WebUrl};
+use crate::wire::records::ProductId;
 use crate::wire::{
-    BulkError, BulkItem, DateTimeText, DecimalString, MoneyText, ProductStatus, existing, invalid,
-    parse, parse_some, patch,
+    BulkError, BulkItem, BulkUpdate, DateTimeText, DecimalString, MoneyText, ProductStatus,
+    existing, invalid, parse, parse_some, patch,
 };
 
 /// What a variant chooses of one option.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
+#[schema(title = "OptionSelectionInput")]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OptionSelectionInput {
     /// The option's name.
@@ -63,7 +66,7 @@ type Quantity = Int<-1, 2_147_483_647>;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateProductVariant {
     /// Its product.
-    #[schema(example = "prod_01JQ2m4hTzKpV7wXy8bDcE")]
+    #[schema(value_type = ProductId, example = "prod_01JQ2m4hTzKpV7wXy8bDcE")]
     product_id: Text<64>,
     /// What it is called.
     #[schema(example = "Road bike, M")]
@@ -148,6 +151,10 @@ pub struct UpdateProductVariant {
     /// How many are free to promise; `null` or −1: they are not counted.
     #[serde(default)]
     inventory_quantity: Patch<Quantity>,
+}
+
+impl BulkUpdate for UpdateProductVariant {
+    type Id = ProductVariantPubId;
 }
 
 impl UpdateProductVariant {

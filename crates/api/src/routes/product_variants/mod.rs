@@ -15,6 +15,7 @@ use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::body::Body;
 use crate::request::query::Segment;
+use crate::wire::records::VariantId;
 use crate::wire::{BulkItem, PathId, bulk};
 
 pub use dto::{
@@ -76,7 +77,7 @@ async fn create(call: Call, body: Body<CreateProductVariant>) -> Result<HttpResp
 #[utoipa::path(
     operation_id = "get_product_variant",
     tag = "Product variants",
-    params(("id" = String, Path, description = "`pvar_…`")),
+    params(("id" = inline(VariantId), Path, description = "The variant, `pvar_…`.")),
     responses((status = 200, body = ProductVariantRecord, description = "The variant, with `organizationId` and `productId`."))
 )]
 #[get("/product-variants/{id}")]
@@ -118,7 +119,7 @@ async fn read_by_sku(
 #[utoipa::path(
     operation_id = "update_product_variant",
     tag = "Product variants",
-    params(("id" = String, Path, description = "`pvar_…`")),
+    params(("id" = inline(VariantId), Path, description = "The variant, `pvar_…`.")),
     request_body = UpdateProductVariant,
     responses((status = 200, body = ProductVariantRecord, description = "The variant."))
 )]
@@ -145,7 +146,7 @@ async fn update(
 #[utoipa::path(
     operation_id = "delete_product_variant",
     tag = "Product variants",
-    params(("id" = String, Path, description = "`pvar_…`")),
+    params(("id" = inline(VariantId), Path, description = "The variant, `pvar_…`.")),
     responses((status = 200, body = ProductVariantRecord, description = "The variant as it was, with `organizationId` and `productId`."))
 )]
 #[delete("/product-variants/{id}")]

@@ -22,6 +22,7 @@ use crate::request::body::Body;
 use crate::request::fields::{List, Text};
 use crate::request::query::{QueryParams, Segment};
 use crate::state::pricing_summaries::{Summary, SummaryKey};
+use crate::wire::records::{ProductId, VariantId};
 use crate::wire::{DecimalString, MoneyText, findable};
 
 /// The price of a variant for one term. All amounts are of `currency`.
@@ -106,7 +107,7 @@ pub(super) fn entries(prices: &PriceTable) -> BTreeMap<u16, PricingEntry> {
 #[into_params(parameter_in = Query)]
 struct OfProducts {
     /// Public ids of products.
-    #[param(inline)]
+    #[param(inline, value_type = List<ProductId, 100, 1>)]
     product_ids: List<Text<64>, 100, 1>,
 }
 
@@ -145,6 +146,7 @@ pub(super) async fn of_products(
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct FetchProductVariants {
     /// Public ids of variants.
+    #[schema(value_type = List<VariantId, 100, 1>)]
     ids: List<Text<64>, 100, 1>,
 }
 

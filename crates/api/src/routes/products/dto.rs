@@ -1,7 +1,7 @@
 //! Products as requests and answers have them.
 
 use lessor_domain::catalog;
-use lessor_domain::ids::{ProductCategoryId, UserId};
+use lessor_domain::ids::{ProductCategoryId, ProductPubId, UserId};
 use lessor_domain::services::catalog as service;
 use lessor_domain::text::Name;
 use serde::{Deserialize, Serialize};
@@ -12,12 +12,13 @@ use crate::request::fields::{
     DecimalText, Int, List, Patch, Prose, RawObject, Reference, Text, WebUrl,
 };
 use crate::wire::{
-    BulkError, BulkItem, DateTimeText, DecimalString, MoneyText, ProductSource, ProductStatus,
-    ProductType, ReviewStatus, organization, parse, parse_some, patch, reference,
+    BulkError, BulkItem, BulkUpdate, DateTimeText, DecimalString, MoneyText, ProductSource,
+    ProductStatus, ProductType, ReviewStatus, organization, parse, parse_some, patch, reference,
 };
 
 /// Something that a product can be chosen in, such as size.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
+#[schema(title = "OptionDefinitionInput")]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OptionDefinitionInput {
     /// Its id, unique within the product; one is made when it is left out.
@@ -158,6 +159,10 @@ pub struct UpdateProduct {
     /// Where this update comes from; by hand when it is left out.
     #[schema(nullable = false)]
     product_source: Option<ProductSource>,
+}
+
+impl BulkUpdate for UpdateProduct {
+    type Id = ProductPubId;
 }
 
 impl UpdateProduct {

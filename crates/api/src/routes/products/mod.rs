@@ -19,6 +19,7 @@ use crate::request::body::Body;
 use crate::request::fields::{Int, Text};
 use crate::request::query::QueryParams;
 use crate::routes::product_variants::ProductVariantRecord;
+use crate::wire::records::{ProductId, VariantId};
 use crate::wire::{BulkItem, Paging, PathId, bulk, listed, unknown_start};
 
 pub use dto::{
@@ -72,7 +73,7 @@ async fn create(call: Call, body: Body<CreateProduct>) -> Result<HttpResponse, A
 #[utoipa::path(
     operation_id = "get_product",
     tag = "Products",
-    params(("id" = String, Path, description = "`prod_…`")),
+    params(("id" = inline(ProductId), Path, description = "The product, `prod_…`.")),
     responses((status = 200, body = ProductRecord, description = "The product."))
 )]
 #[get("/products/{id}")]
@@ -90,7 +91,7 @@ async fn read(call: Call, id: PathId<ProductPubId>) -> Result<Json<ProductRecord
 #[utoipa::path(
     operation_id = "update_product",
     tag = "Products",
-    params(("id" = String, Path, description = "`prod_…`")),
+    params(("id" = inline(ProductId), Path, description = "The product, `prod_…`.")),
     request_body = UpdateProduct,
     responses((status = 200, body = ProductRecord, description = "The product."))
 )]
@@ -118,7 +119,7 @@ async fn update(
 #[utoipa::path(
     operation_id = "delete_product",
     tag = "Products",
-    params(("id" = String, Path, description = "`prod_…`")),
+    params(("id" = inline(ProductId), Path, description = "The product, `prod_…`.")),
     responses((status = 200, body = ProductRecord, description = "The product as it was."))
 )]
 #[delete("/products/{id}")]
@@ -182,17 +183,17 @@ struct ListVariants {
     #[param(inline)]
     limit: Option<Int<1, 250>>,
     /// The id of the variant that the page comes after.
-    #[param(inline)]
+    #[param(inline, value_type = Option<VariantId>)]
     starting_after: Option<Text<64>>,
 }
 
 /// List the variants of a product with their prices.
 ///
-/// Oldest first, without archived ones. Requires `ProductVariantRead`.
+/// Newest first, without archived ones. Requires `ProductVariantRead`.
 #[utoipa::path(
     operation_id = "list_variants_of_product",
     tag = "Products",
-    params(("id" = String, Path, description = "`prod_…`"), ListVariants),
+    params(("id" = inline(ProductId), Path, description = "The product, `prod_…`."), ListVariants),
     responses((
         status = 200,
         body = [ProductVariantRecord],

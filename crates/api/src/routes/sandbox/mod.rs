@@ -23,6 +23,7 @@ use crate::request::fields::{Prose, Text};
 use crate::routes::checkouts::record::{LifecycleName, TrackingStatusName};
 use crate::routes::checkouts::{CheckoutRecord, TrackingRecord, render_now};
 use crate::state::settle::settle;
+use crate::wire::records::CheckoutId;
 use crate::wire::{PathId, parse};
 
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {
@@ -43,8 +44,11 @@ struct AdvanceCheckout {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PlayTrackingEvent {
+    /// Where the shipment is.
     status: TrackingStatusName,
+    /// What happened, for people; what is said of the status when it is left out.
     description: Option<Prose<1000>>,
+    /// Where it happened.
     location: Option<Text<255>>,
     /// Who signed for the goods.
     signed_by: Option<Text<255>>,
@@ -71,7 +75,7 @@ async fn playable(
 #[utoipa::path(
     tag = "Sandbox",
     params(
-        ("id" = String, Path, description = "`chk_…`"),
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
         ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
     ),
     request_body = AdvanceCheckout,
@@ -113,7 +117,7 @@ async fn advance_sandbox_checkout(
 #[utoipa::path(
     tag = "Sandbox",
     params(
-        ("id" = String, Path, description = "`chk_…`"),
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
         ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
     ),
     request_body = PlayTrackingEvent,
