@@ -21,9 +21,9 @@ const NULLABLE: &str = "Nullable";
 pub fn v3_0(newer: &Value) -> Value {
     let mut document = newer.clone();
     document["openapi"] = json!(VERSION);
-    // Licences are told by their names and addresses alone.
+    // Licences are told by addresses, not by identifiers.
     if let Some(license) = document.pointer_mut("/info/license") {
-        remove(license, "identifier");
+        *license = json!({ "name": license["name"], "url": env!("CARGO_PKG_REPOSITORY") });
     }
     let mut writer = Writer {
         components: &newer["components"]["schemas"],
@@ -45,16 +45,25 @@ pub fn v3_0(newer: &Value) -> Value {
             }
             schemas.insert(format!("{NULLABLE}{name}"), schema);
         }
+        schemas.iter_mut().for_each(name_alternatives);
     }
     document
 }
 
-fn remove(value: &mut Value, name: &str) -> Option<Value> {
-    value.as_object_mut()?.remove(name)
-}
-
 fn is_null(schema: &Value) -> bool {
     schema["type"] == "null"
+}
+
+/// The alternatives of a component are called by its name and their types: makers of clients count
+/// those that have no names.
+fn name_alternatives((component, schema): (&String, &mut Value)) {
+    let choices = schema.get_mut("oneOf").and_then(Value::as_array_mut);
+    for choice in choices.into_iter().flatten() {
+        let kind = choice.get("type").and_then(Value::as_str);
+        if let Some((first, rest)) = kind.and_then(|kind| kind.split_at_checked(1)) {
+            choice["title"] = format!("{component}{}{rest}", first.to_uppercase()).into();
+        }
+    }
 }
 
 /// Null is said of a type: of the first alternative that has one.
@@ -143,8 +152,9 @@ impl Writer<'_> {
                 continue;
             };
             self.allow_null_beside(only);
-            if let Some(choices) = object.remove(name) {
-                object.insert("allOf".to_owned(), choices);
+            if let Value::Object(mut only) = only.take() {
+                object.remove(name);
+                object.append(&mut only);
             }
         }
     }
@@ -218,7 +228,10 @@ mod tests {
             ),
             (
                 json!({ "type": ["string", "integer", "null"] }),
-                json!({ "oneOf": [{ "type": "string", "nullable": true }, { "type": "integer" }] }),
+                json!({ "oneOf": [
+                    { "title": "ItString", "type": "string", "nullable": true },
+                    { "title": "ItInteger", "type": "integer" }
+                ] }),
             ),
             (
                 json!({ "type": ["string", "null"], "enum": ["a", null] }),
@@ -233,12 +246,22 @@ mod tests {
                 json!({ "allOf": [{ "$ref": "#/components/schemas/NullableChoice" }], "description": "It." }),
             ),
             (
+                json!({ "oneOf": [{ "$ref": "#/components/schemas/Object" }, { "type": "null" }] }),
+                json!({ "$ref": "#/components/schemas/Object" }),
+            ),
+            (
                 json!({ "oneOf": [{ "type": "number" }, { "type": "string" }, { "type": "null" }] }),
-                json!({ "oneOf": [{ "type": "number", "nullable": true }, { "type": "string" }] }),
+                json!({ "oneOf": [
+                    { "title": "ItNumber", "type": "number", "nullable": true },
+                    { "title": "ItString", "type": "string" }
+                ] }),
             ),
             (
                 json!({ "oneOf": [{ "type": "number" }, { "type": "string" }] }),
-                json!({ "oneOf": [{ "type": "number" }, { "type": "string" }] }),
+                json!({ "oneOf": [
+                    { "title": "ItNumber", "type": "number" },
+                    { "title": "ItString", "type": "string" }
+                ] }),
             ),
             (
                 json!({ "$ref": "#/x", "description": "It." }),
@@ -285,11 +308,17 @@ mod tests {
         }));
         assert_eq!(
             schemas["NullableChoice"],
-            json!({ "oneOf": [{ "type": "number", "nullable": true }, { "type": "string" }] })
+            json!({ "oneOf": [
+                { "title": "NullableChoiceNumber", "type": "number", "nullable": true },
+                { "title": "NullableChoiceString", "type": "string" }
+            ] })
         );
         assert_eq!(
             schemas["Choice"],
-            json!({ "oneOf": [{ "type": "number" }, { "type": "string" }] })
+            json!({ "oneOf": [
+                { "title": "ChoiceNumber", "type": "number" },
+                { "title": "ChoiceString", "type": "string" }
+            ] })
         );
     }
 
