@@ -156,7 +156,7 @@ async fn openapi_typescript() {
     let mut silent = Vec::new();
     let mut last = "";
     for line in text.lines().map(str::trim) {
-        let is_member = line.contains("?: ") && !line.ends_with(["{"]) && !line.ends_with("never;");
+        let is_member = line.contains("?: ") && !line.ends_with('{') && !line.ends_with("never;");
         if is_member && !last.ends_with("*/") {
             silent.push(line);
         }
