@@ -23,6 +23,7 @@ pub(crate) use self::served::Served;
 use self::served::{ASK_AGAIN, FOREVER};
 use self::vendored::SCALAR;
 use crate::http::error::ApiError;
+use crate::http::openapi::v3_0;
 use crate::request::query::Segment;
 
 /// What a page of the site may do: load from here, ask here.
@@ -40,6 +41,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 pub(crate) fn configure(config: &mut ServiceConfig<'_>) {
     config
         .service(openapi)
+        .service(openapi_3_0)
         .service(start)
         .service(start_with_slash)
         .service(reference_page)
@@ -55,12 +57,14 @@ pub struct Document {
     whole: Value,
     server: String,
     text: Served,
+    /// The same in OpenAPI 3.0.
+    older: Served,
     reference: OnceLock<Served>,
     index: OnceLock<Served>,
 }
 
 impl Document {
-    /// Writes the document out once, for every request.
+    /// Writes the document out once, in each version, for every request.
     #[must_use]
     pub fn new(document: &Value) -> Self {
         let server = document["servers"][0]["url"].as_str().unwrap_or_default();
@@ -68,6 +72,7 @@ impl Document {
             whole: document.clone(),
             server: server.trim_end_matches('/').to_owned(),
             text: Served::new("application/json", document.to_string()),
+            older: Served::new("application/json", v3_0(document).to_string()),
             reference: OnceLock::new(),
             index: OnceLock::new(),
         }
@@ -149,6 +154,24 @@ pub(crate) async fn openapi(
     document: web::Data<Document>,
 ) -> Result<HttpResponse, ApiError> {
     document.text.answer(&request, ASK_AGAIN)
+}
+
+/// The OpenAPI document in version 3.0.
+///
+/// The same for makers of clients that do not read 3.1 yet. Needs no key.
+#[utoipa::path(
+    tag = "Reference",
+    responses(
+        (status = 200, body = Object, description = "OpenAPI 3.0"),
+        (status = 304, description = "The answer is still what it was.")
+    )
+)]
+#[get("/openapi-3.0.json")]
+pub(crate) async fn openapi_3_0(
+    request: HttpRequest,
+    document: web::Data<Document>,
+) -> Result<HttpResponse, ApiError> {
+    document.older.answer(&request, ASK_AGAIN)
 }
 
 /// The documentation, for people.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-use lessor_domain::ids::IdError;
+use lessor_domain::ids::{IdError, PublicId};
 use lessor_domain::services::UseCase;
 use serde::de::{
     DeserializeSeed, IntoDeserializer, MapAccess, Visitor, value::MapAccessDeserializer,
@@ -19,7 +19,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::body::NullRule;
-use crate::request::fields::{List, RawObject};
+use crate::request::fields::{Id, List, RawObject};
 
 /// The longest text that can be an id, in characters.
 const ID_MAX: usize = 64;
@@ -100,15 +100,21 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for WithoutId<'_, A> {
     }
 }
 
-impl<T: ComposeSchema> ComposeSchema for BulkItem<T> {
+/// An update that a bulk request can hold: what it is told by.
+pub trait BulkUpdate {
+    /// The public id of what is updated.
+    type Id: PublicId;
+}
+
+impl<T: ToSchema + ComposeSchema + BulkUpdate> ComposeSchema for BulkItem<T> {
     fn compose(generics: Vec<RefOr<Schema>>) -> RefOr<Schema> {
         let mut schema = T::compose(generics);
         if let RefOr::T(Schema::Object(object)) = &mut schema {
             let id = ObjectBuilder::new()
                 .schema_type(Type::String)
-                .min_length(Some(1))
-                .max_length(Some(ID_MAX))
+                .pattern(Some(Id::<T::Id>::pattern()))
                 .description(Some("The public id of what is to be updated."));
+            object.title = Some(Self::name().into_owned());
             object.properties.insert("id".to_owned(), id.into());
             object.required.push("id".to_owned());
         }
@@ -116,7 +122,7 @@ impl<T: ComposeSchema> ComposeSchema for BulkItem<T> {
     }
 }
 
-impl<T: ToSchema + ComposeSchema> ToSchema for BulkItem<T> {
+impl<T: ToSchema + ComposeSchema + BulkUpdate> ToSchema for BulkItem<T> {
     fn name() -> Cow<'static, str> {
         format!("Bulk{}Item", T::name()).into()
     }

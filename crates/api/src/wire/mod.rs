@@ -11,7 +11,7 @@ mod path;
 pub mod records;
 mod text;
 
-pub use bulk::{BulkError, BulkItem, bulk};
+pub use bulk::{BulkError, BulkItem, BulkUpdate, bulk};
 pub(crate) use enums::wire_enum;
 pub use enums::{
     LeaseTermMethod, LeaseTermStatus, ProductSource, ProductStatus, ProductType, ReviewStatus,

@@ -59,10 +59,12 @@ async fn the_document_is_complete() {
         1,
         "{thing:#}"
     );
-    assert!(
-        thing["properties"]["price"]["oneOf"].is_array(),
+    assert_eq!(
+        thing["properties"]["price"]["$ref"], "#/components/schemas/Decimal",
         "{thing:#}"
     );
+    let decimal = &document["components"]["schemas"]["Decimal"];
+    assert!(decimal["oneOf"].is_array(), "{decimal:#}");
 
     let update = &document["components"]["schemas"]["UpdateThing"];
     assert!(update.get("required").is_none(), "{update:#}");
@@ -91,7 +93,8 @@ async fn the_document_is_complete() {
         [
             "CancelThing",
             "CreateThing",
-            "Error",
+            "Decimal",
+            "ErrorBody",
             "ErrorRecord",
             "ErrorType",
             "Health",

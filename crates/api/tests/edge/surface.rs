@@ -90,6 +90,7 @@ async fn head_answers_like_get_without_the_body() {
         "/v1/things/1",
         "/healthz",
         "/openapi.json",
+        "/openapi-3.0.json",
         "/docs/errors",
         "/v1/nope",
         "/v1/things?limit=0",

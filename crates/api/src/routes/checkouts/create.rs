@@ -21,6 +21,7 @@ use super::address::{AddressInput, CheckoutCustomer};
 use crate::http::error::ApiError;
 use crate::idempotency::{Phase, Runner, TwoPhases, Viewer};
 use crate::request::fields::{DecimalText, Int, IntText, List, Text, WebUrl};
+use crate::wire::records::VariantId;
 use crate::wire::{findable, invalid, parse};
 
 /// A new checkout. The variant is named by exactly one of `productVariantId` and `sku`.
@@ -29,6 +30,7 @@ use crate::wire::{findable, invalid, parse};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CreateCheckoutBody {
     /// The variant, `pvar_…`. A product id is not accepted.
+    #[schema(value_type = Option<VariantId>)]
     product_variant_id: Option<Text<255>>,
     /// The variant's sku, where `productVariantId` is left out.
     sku: Option<Text<255>>,
@@ -55,14 +57,17 @@ pub(crate) struct CreateCheckoutBody {
 
 /// Something bought along with the lease.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(title = "PurchaseItemInput")]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PurchaseItemBody {
     /// What it is; that of the add-on where one is named.
     name: Option<Text<255>>,
     /// Price of one; that of the add-on where one is named.
     amount: Option<DecimalText>,
+    /// How many.
     quantity: Int<1, { PurchaseItem::MAX_QUANTITY as i64 }>,
     /// A variant of an add-on product, `pvar_…`.
+    #[schema(value_type = Option<VariantId>)]
     product_variant_id: Option<Text<255>>,
 }
 

@@ -20,6 +20,7 @@ use crate::idempotency::{Phase, Runner, TwoPhases, Viewer};
 use crate::request::fields::{Table, Text};
 use crate::state::settle::settle;
 use crate::wire::parse;
+use crate::wire::records::CheckoutItemId;
 
 /// The goods were shipped.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -31,6 +32,7 @@ pub(crate) struct FulfillCheckoutBody {
     /// Left out, it is told from the number.
     tracking_carrier: Option<CarrierName>,
     /// The serial number of each shipped item, by the item's id.
+    #[schema(value_type = Option<Table<CheckoutItemId, Text<255>, 100>>)]
     serial_numbers: Option<Table<Text<64>, Text<255>, 100>>,
 }
 

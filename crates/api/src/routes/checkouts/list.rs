@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::record::{LifecycleName, WaitlistReasonName};
 use crate::http::error::ApiError;
 use crate::request::fields::{Limit, List, Offset, Reference, Text};
+use crate::wire::records::{CheckoutId, UserPublicId};
 use crate::wire::{self, SortOrder, page, wire_enum};
 
 /// Which checkouts, in which order.
@@ -27,13 +28,13 @@ pub(crate) struct ListCheckoutsQuery {
     #[param(inline)]
     offset: Offset,
     /// The id of the checkout that the page comes after; at constant cost, however deep.
-    #[param(inline)]
+    #[param(inline, value_type = Option<CheckoutId>)]
     starting_after: Option<Text<64>>,
     /// Of this customer, `usr_…`.
-    #[param(inline)]
+    #[param(inline, value_type = Option<UserPublicId>)]
     user_id: Option<Text<64>>,
     /// This one, `chk_…`.
-    #[param(inline)]
+    #[param(inline, value_type = Option<CheckoutId>)]
     id: Option<Text<64>>,
     /// Of this organization, by either of its ids; a key acts for one.
     #[param(inline)]

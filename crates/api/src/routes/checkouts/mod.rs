@@ -31,6 +31,7 @@ use crate::idempotency::{Call, Runner};
 use crate::request::body::{Body, OptionalBody};
 use crate::request::fields::Text;
 use crate::request::query::QueryParams;
+use crate::wire::records::CheckoutId;
 use crate::wire::{PathId, listed, parse_some};
 
 pub use record::CheckoutRecord;
@@ -127,7 +128,7 @@ async fn list_checkouts(
 /// Requires `CheckoutRead`.
 #[utoipa::path(
     tag = "Checkouts",
-    params(("id" = String, Path, description = "`chk_…`")),
+    params(("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`.")),
     responses((status = 200, body = CheckoutRecord, description = "The checkout."))
 )]
 #[get("/checkouts/{id}")]
@@ -147,7 +148,7 @@ async fn get_checkout(
 /// named when it is refused. The same state again changes nothing. Requires `CheckoutWrite`.
 #[utoipa::path(
     tag = "Checkouts",
-    params(("id" = String, Path, description = "`chk_…`")),
+    params(("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`.")),
     request_body = UpdateCheckoutBody,
     responses((status = 200, body = CheckoutRecord, description = "The checkout."))
 )]
@@ -182,7 +183,7 @@ struct CancelCheckoutBody {
 #[utoipa::path(
     tag = "Checkouts",
     params(
-        ("id" = String, Path, description = "`chk_…`"),
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
         ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
     ),
     request_body(content = Option<CancelCheckoutBody>),
@@ -212,7 +213,7 @@ async fn cancel_checkout(
 #[utoipa::path(
     tag = "Checkouts",
     params(
-        ("id" = String, Path, description = "`chk_…`"),
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
         ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
     ),
     request_body(content = Option<FulfillCheckoutBody>),
@@ -239,7 +240,7 @@ async fn fulfill_checkout(
 #[utoipa::path(
     tag = "Checkouts",
     params(
-        ("id" = String, Path, description = "`chk_…`"),
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
         ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
     ),
     request_body(content = Option<RetryPaymentsBody>),
@@ -261,7 +262,7 @@ async fn retry_payments(
 #[utoipa::path(
     tag = "Checkouts",
     params(
-        ("id" = String, Path, description = "`chk_…`"),
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
         ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
     ),
     request_body = SetTrackingBody,
@@ -289,7 +290,7 @@ async fn set_tracking(
 /// After the fulfilment. Requires `CheckoutRead`.
 #[utoipa::path(
     tag = "Checkouts",
-    params(("id" = String, Path, description = "`chk_…`")),
+    params(("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`.")),
     responses((status = 200, body = TrackingRecord, description = "The tracking."))
 )]
 #[get("/checkouts/{id}/tracking")]

@@ -50,8 +50,11 @@ type EnvironmentName = Named<Mode>;
 #[schema(as = Checkout)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckoutRecord {
+    /// The checkout, `chk_…`.
     id: CheckoutId,
+    /// When it was made.
     created_at: DateTimeText,
+    /// When it last changed.
     updated_at: DateTimeText,
     /// Where it stands.
     lifecycle: LifecycleName,
@@ -86,11 +89,13 @@ pub struct CheckoutRecord {
     /// today's catalog until then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pricing: Option<CheckoutPricing>,
+    /// Where bills are sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     billing_address: Option<AddressRecord>,
     /// Whether the organization gave the address, so that the customer cannot change it.
     #[serde(skip_serializing_if = "Option::is_none")]
     billing_address_locked: Option<bool>,
+    /// Where the goods are sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     shipping_address: Option<AddressRecord>,
     /// Whether the organization gave the address, so that the customer cannot change it.
@@ -108,6 +113,7 @@ pub struct CheckoutRecord {
     /// Where the customer's browser goes after a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure_url: Option<String>,
+    /// How far the insurance of the goods is.
     insurance_status: InsuranceName,
     /// The processor's id of the deposit's pre-authorization.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,6 +130,7 @@ pub struct CheckoutRecord {
     /// The document signer's id of the lease.
     #[serde(skip_serializing_if = "Option::is_none")]
     lease_document_id: Option<String>,
+    /// How far the recurring payments are.
     recurring_payment_status: RecurringName,
     /// The processor's id of the subscription.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,14 +153,19 @@ pub struct CheckoutRecord {
     /// When that was.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_payment_error_at: Option<DateTimeText>,
+    /// The carrier's number of the shipment.
     #[serde(skip_serializing_if = "Option::is_none")]
     tracking_number: Option<String>,
+    /// Who carries the goods.
     #[serde(skip_serializing_if = "Option::is_none")]
     tracking_carrier: Option<CarrierName>,
+    /// Where the shipment is.
     #[serde(skip_serializing_if = "Option::is_none")]
     tracking_status: Option<TrackingStatusName>,
+    /// When the goods were shipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     shipped_at: Option<DateTimeText>,
+    /// When the goods were delivered.
     #[serde(skip_serializing_if = "Option::is_none")]
     delivered_at: Option<DateTimeText>,
     /// Who signed for the goods.
@@ -165,14 +177,19 @@ pub struct CheckoutRecord {
     /// The day on which the term ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     lease_end_date: Option<DateText>,
+    /// When the return began.
     #[serde(skip_serializing_if = "Option::is_none")]
     return_initiated_at: Option<DateTimeText>,
+    /// When the goods were back.
     #[serde(skip_serializing_if = "Option::is_none")]
     return_completed_at: Option<DateTimeText>,
+    /// When the return was called off.
     #[serde(skip_serializing_if = "Option::is_none")]
     return_cancelled_at: Option<DateTimeText>,
+    /// Why the goods go back.
     #[serde(skip_serializing_if = "Option::is_none")]
     return_reason: Option<String>,
+    /// What was noted about the return.
     #[serde(skip_serializing_if = "Option::is_none")]
     return_notes: Option<String>,
     /// What it waits for, while it is on a waitlist.
@@ -194,7 +211,9 @@ pub struct CheckoutRecord {
 #[schema(as = CheckoutProgress)]
 #[serde(rename_all = "camelCase")]
 struct ProgressRecord {
+    /// Where the checkout stands.
     lifecycle: LifecycleName,
+    /// The part of the way that it is on.
     phase: PhaseName,
     /// The phase for people.
     phase_label: &'static str,
@@ -225,7 +244,9 @@ struct ProgressRecord {
 #[schema(as = Attention)]
 #[serde(rename_all = "camelCase")]
 struct AttentionRecord {
+    /// Why.
     reason: AttentionReasonName,
+    /// Since when.
     since: DateTimeText,
     /// More, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -237,6 +258,7 @@ struct AttentionRecord {
 #[schema(as = Milestone)]
 #[serde(rename_all = "camelCase")]
 struct MilestoneRecord {
+    /// Which milestone.
     name: Milestones,
     /// The name for people.
     label: &'static str,
@@ -252,6 +274,7 @@ struct MilestoneRecord {
 struct ItemRecord {
     /// The key of `serialNumbers` in a fulfilment.
     id: CheckoutItemId,
+    /// The variant that is leased, `pvar_…`.
     product_variant_id: VariantId,
     /// The variant's sku when it was ordered.
     sku: String,
@@ -267,10 +290,13 @@ struct ItemRecord {
 #[schema(as = PurchaseItem)]
 #[serde(rename_all = "camelCase")]
 struct PurchaseItemRecord {
+    /// What it is.
     name: String,
     /// Price of one.
     amount: MoneyText,
+    /// How many.
     quantity: u32,
+    /// The variant of the add-on, `pvar_…`, where one was named.
     #[serde(skip_serializing_if = "Option::is_none")]
     product_variant_id: Option<VariantId>,
 }
@@ -294,12 +320,16 @@ struct PaymentMethodRecord {
     id: String,
     /// Such as `card`.
     r#type: String,
+    /// The card's brand, such as `visa`.
     #[serde(skip_serializing_if = "Option::is_none")]
     brand: Option<String>,
+    /// The last four digits of the number.
     #[serde(skip_serializing_if = "Option::is_none")]
     last4: Option<String>,
+    /// The month in which the card expires, 1 to 12.
     #[serde(skip_serializing_if = "Option::is_none")]
     exp_month: Option<u8>,
+    /// The year in which the card expires, four digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     exp_year: Option<u16>,
 }

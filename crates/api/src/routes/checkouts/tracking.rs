@@ -15,6 +15,7 @@ use crate::wire::{DateTimeText, parse};
 #[schema(as = SetTracking)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct SetTrackingBody {
+    /// The carrier's number of the shipment; spaces and hyphens are dropped.
     tracking_number: Text<255>,
     /// Left out, it is told from the number, or stays the one before.
     carrier: Option<CarrierName>,
@@ -34,10 +35,13 @@ impl SetTrackingBody {
 #[schema(as = Tracking)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TrackingRecord {
+    /// The carrier's number of the shipment.
     #[serde(skip_serializing_if = "Option::is_none")]
     tracking_number: Option<String>,
+    /// Who carries them.
     #[serde(skip_serializing_if = "Option::is_none")]
     carrier: Option<CarrierName>,
+    /// Where the shipment is.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<TrackingStatusName>,
     /// The status for people.
@@ -49,8 +53,10 @@ pub(crate) struct TrackingRecord {
     /// When the carrier expects to deliver.
     #[serde(skip_serializing_if = "Option::is_none")]
     estimated_delivery: Option<DateTimeText>,
+    /// When they were shipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     shipped_at: Option<DateTimeText>,
+    /// When they were delivered.
     #[serde(skip_serializing_if = "Option::is_none")]
     delivered_at: Option<DateTimeText>,
     /// Who signed for them.
@@ -65,9 +71,13 @@ pub(crate) struct TrackingRecord {
 #[schema(as = TrackingEvent)]
 #[serde(rename_all = "camelCase")]
 struct TrackingEventRecord {
+    /// When it happened.
     timestamp: DateTimeText,
+    /// Where the shipment is since then.
     status: TrackingStatusName,
+    /// What happened, for people.
     description: String,
+    /// Where it happened.
     #[serde(skip_serializing_if = "Option::is_none")]
     location: Option<String>,
 }

@@ -25,6 +25,7 @@ pub(super) struct UpdateCheckoutBody {
     /// The lease term, `term_…` or its number.
     #[schema(nullable = false)]
     lease_term_id: Option<Reference>,
+    /// The state that it is to be moved to: in sandbox mode any next one, in live mode those that an operator may set.
     #[schema(nullable = false)]
     lifecycle: Option<LifecycleName>,
 }

@@ -17,8 +17,10 @@ use crate::wire::patch;
 #[schema(as = UpdateCustomer)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct UpdateCustomerBody {
+    /// Given name.
     #[serde(default)]
     first_name: Patch<Text<255>>,
+    /// Family name.
     #[serde(default)]
     last_name: Patch<Text<255>>,
     /// Street and number.
@@ -27,6 +29,7 @@ pub(super) struct UpdateCustomerBody {
     /// Second line.
     #[serde(default)]
     address2: Patch<Text<255>>,
+    /// City.
     #[serde(default)]
     city: Patch<Text<255>>,
     /// State or province, by code or name; checked against the country.

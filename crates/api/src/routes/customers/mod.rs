@@ -15,6 +15,7 @@ use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::body::Body;
 use crate::wire::PathId;
+use crate::wire::records::UserPublicId;
 
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {
     config.service(get_customer).service(update_customer);
@@ -26,7 +27,7 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
 /// `CustomerRead`.
 #[utoipa::path(
     tag = "Customers",
-    params(("id" = String, Path, description = "`usr_…`")),
+    params(("id" = inline(UserPublicId), Path, description = "The customer, `usr_…`.")),
     responses((status = 200, body = CustomerRecord, description = "The customer."))
 )]
 #[get("/customers/{id}")]
@@ -45,7 +46,7 @@ async fn get_customer(
 /// profile go on. Requires `CustomerWrite`.
 #[utoipa::path(
     tag = "Customers",
-    params(("id" = String, Path, description = "`usr_…`")),
+    params(("id" = inline(UserPublicId), Path, description = "The customer, `usr_…`.")),
     request_body = UpdateCustomerBody,
     responses((status = 200, body = CustomerRecord, description = "The customer."))
 )]

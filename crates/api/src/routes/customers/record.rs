@@ -23,16 +23,23 @@ type IdentityName = Named<IdentityStatus>;
 #[schema(as = Customer)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CustomerRecord {
+    /// The customer, `usr_…`.
     id: UserPublicId,
     /// The same customer's number.
     user_id: i64,
+    /// When the customer was first known.
     created_at: DateTimeText,
+    /// When the customer last changed.
     updated_at: DateTimeText,
+    /// E-mail address.
     email: String,
+    /// Given name.
     #[serde(skip_serializing_if = "Option::is_none")]
     first_name: Option<String>,
+    /// Family name.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_name: Option<String>,
+    /// Phone number, in international form.
     #[serde(skip_serializing_if = "Option::is_none")]
     phone: Option<String>,
     /// Street and number.
@@ -41,6 +48,7 @@ pub(super) struct CustomerRecord {
     /// Second line.
     #[serde(skip_serializing_if = "Option::is_none")]
     address2: Option<String>,
+    /// City.
     #[serde(skip_serializing_if = "Option::is_none")]
     city: Option<String>,
     /// State or province.
@@ -52,6 +60,7 @@ pub(super) struct CustomerRecord {
     /// Country, ISO 3166-1 alpha-2.
     #[serde(skip_serializing_if = "Option::is_none")]
     country: Option<String>,
+    /// What the credit check said.
     credit_status: CreditName,
     /// When credit was checked.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,6 +68,7 @@ pub(super) struct CustomerRecord {
     /// The IP address that consented to the credit check.
     #[serde(skip_serializing_if = "Option::is_none")]
     credit_ip_address: Option<String>,
+    /// How far the identity verification is.
     identity_verification_status: IdentityName,
     /// The verifier's session.
     #[serde(skip_serializing_if = "Option::is_none")]

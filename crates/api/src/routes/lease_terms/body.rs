@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use crate::http::error::ApiError;
 use crate::request::fields::{DecimalText, Int, Text};
+use crate::wire::records::ProductId;
 use crate::wire::{LeaseTermMethod, LeaseTermStatus, existing, invalid, parse_some};
 
 /// The length of a lease in months.
@@ -48,6 +49,7 @@ pub struct CreateLeaseTermBody {
     #[schema(example = "6")]
     insurance_percentage: Option<DecimalText>,
     /// The product that it is for; the organization's common offer when it is left out.
+    #[schema(value_type = Option<ProductId>)]
     product_id: Option<Text<64>>,
     /// Whether it is offered; `active` when it is left out.
     status: Option<LeaseTermStatus>,

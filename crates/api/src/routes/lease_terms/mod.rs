@@ -15,6 +15,7 @@ use crate::idempotency::Call;
 use crate::request::body::Body;
 use crate::request::fields::{Limit, Offset, Text};
 use crate::request::query::QueryParams;
+use crate::wire::records::TermId;
 use crate::wire::{PathId, listed, page};
 
 pub use body::{CreateLeaseTermBody, UpdateLeaseTermBody};
@@ -65,7 +66,7 @@ struct ListLeaseTermsQuery {
     #[param(inline)]
     offset: Offset,
     /// The id of the lease term that the page comes after.
-    #[param(inline)]
+    #[param(inline, value_type = Option<TermId>)]
     starting_after: Option<Text<64>>,
 }
 

@@ -13,6 +13,7 @@ use crate::idempotency::Call;
 use crate::request::body::Body;
 use crate::request::fields::{Limit, Offset, Text};
 use crate::request::query::QueryParams;
+use crate::wire::records::CategoryId;
 use crate::wire::{DateTimeText, listed, page, parse};
 
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {
@@ -99,7 +100,7 @@ struct ListProductCategoriesQuery {
     #[param(inline)]
     offset: Offset,
     /// The id of the category that the page comes after.
-    #[param(inline)]
+    #[param(inline, value_type = Option<CategoryId>)]
     starting_after: Option<Text<64>>,
 }
 

@@ -1,6 +1,7 @@
 //! Variants as requests have them.
 
 use lessor_domain::catalog::{self, Inventory, MAX_IMAGES};
+use lessor_domain::ids::ProductVariantPubId;
 use lessor_domain::services::variants as service;
 use lessor_domain::text::Url;
 use serde::Deserialize;
@@ -8,10 +9,14 @@ use utoipa::ToSchema;
 
 use crate::http::error::ApiError;
 use crate::request::fields::{DecimalText, Int, List, Patch, Prose, RawObject, Text, WebUrl};
-use crate::wire::{BulkItem, ProductStatus, existing, invalid, parse, parse_some, patch};
+use crate::wire::records::ProductId;
+use crate::wire::{
+    BulkItem, BulkUpdate, ProductStatus, existing, invalid, parse, parse_some, patch,
+};
 
 /// What a variant chooses of one option.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
+#[schema(title = "OptionSelectionInput")]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OptionSelectionInput {
     /// The option's name.
@@ -56,7 +61,7 @@ type Quantity = Int<-1, 2_147_483_647>;
 #[schema(as = CreateProductVariant)]
 pub struct CreateProductVariantBody {
     /// Its product.
-    #[schema(example = "prod_01JQ2m4hTzKpV7wXy8bDcE")]
+    #[schema(value_type = ProductId, example = "prod_01JQ2m4hTzKpV7wXy8bDcE")]
     product_id: Text<64>,
     /// What it is called.
     #[schema(example = "Road bike, M")]
@@ -142,6 +147,10 @@ pub struct UpdateProductVariantBody {
     /// How many are free to promise; `null` or −1: they are not counted.
     #[serde(default)]
     inventory_quantity: Patch<Quantity>,
+}
+
+impl BulkUpdate for UpdateProductVariantBody {
+    type Id = ProductVariantPubId;
 }
 
 impl UpdateProductVariantBody {

@@ -18,6 +18,7 @@ use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::body::Body;
 use crate::request::query::Segment;
+use crate::wire::records::VariantId;
 use crate::wire::{BulkItem, PathId, bulk};
 
 pub use body::{
@@ -73,7 +74,7 @@ async fn create_product_variant(
 /// Archived variants stay readable. Requires `ProductVariantRead`.
 #[utoipa::path(
     tag = "Product variants",
-    params(("id" = String, Path, description = "`pvar_…`")),
+    params(("id" = inline(VariantId), Path, description = "The variant, `pvar_…`.")),
     responses((status = 200, body = ProductVariantRecord, description = "The variant, with `organizationId` and `productId`."))
 )]
 #[get("/product-variants/{id}")]
@@ -111,7 +112,7 @@ async fn get_product_variant_by_sku(
 /// can only have its status changed. Requires `ProductVariantWrite`.
 #[utoipa::path(
     tag = "Product variants",
-    params(("id" = String, Path, description = "`pvar_…`")),
+    params(("id" = inline(VariantId), Path, description = "The variant, `pvar_…`.")),
     request_body = UpdateProductVariantBody,
     responses((status = 200, body = ProductVariantRecord, description = "The variant."))
 )]
@@ -132,7 +133,7 @@ async fn update_product_variant(
 /// One that has checkout items is archived instead. Requires `ProductVariantDelete`.
 #[utoipa::path(
     tag = "Product variants",
-    params(("id" = String, Path, description = "`pvar_…`")),
+    params(("id" = inline(VariantId), Path, description = "The variant, `pvar_…`.")),
     responses((status = 200, body = ProductVariantRecord, description = "The variant as it was, with `organizationId` and `productId`."))
 )]
 #[delete("/product-variants/{id}")]

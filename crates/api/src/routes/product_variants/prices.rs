@@ -24,6 +24,7 @@ use crate::request::body::Body;
 use crate::request::fields::{List, Text};
 use crate::request::query::{QueryParams, Segment};
 use crate::state::pricing_summaries::{Summary, SummaryKey};
+use crate::wire::records::{ProductId, VariantId};
 use crate::wire::{DecimalString, MoneyText, findable};
 
 /// The price of a variant for one term. All amounts are of `currency`.
@@ -108,7 +109,7 @@ pub(super) fn entries(prices: &PriceTable) -> BTreeMap<u16, PricingEntry> {
 #[into_params(parameter_in = Query)]
 struct OfProducts {
     /// Public ids of products.
-    #[param(inline)]
+    #[param(inline, value_type = List<ProductId, 100, 1>)]
     product_ids: List<Text<64>, 100, 1>,
 }
 
@@ -142,6 +143,7 @@ pub(super) async fn list_variants_of_products(
 #[schema(as = FetchProductVariants)]
 pub(super) struct FetchProductVariantsBody {
     /// Public ids of variants.
+    #[schema(value_type = List<VariantId, 100, 1>)]
     ids: List<Text<64>, 100, 1>,
 }
 

@@ -1,5 +1,6 @@
 //! Products as requests have them.
 
+use lessor_domain::ids::ProductPubId;
 use lessor_domain::services::catalog as service;
 use lessor_domain::text::Name;
 use serde::Deserialize;
@@ -10,12 +11,13 @@ use crate::request::fields::{
     DecimalText, Int, List, Patch, Prose, RawObject, Reference, Text, WebUrl,
 };
 use crate::wire::{
-    BulkItem, ProductSource, ProductStatus, ProductType, organization, parse, parse_some, patch,
-    reference,
+    BulkItem, BulkUpdate, ProductSource, ProductStatus, ProductType, organization, parse,
+    parse_some, patch, reference,
 };
 
 /// Something that a product can be chosen in, such as size.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
+#[schema(title = "OptionDefinitionInput")]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OptionDefinitionInput {
     /// Its id, unique within the product; one is made when it is left out.
@@ -157,6 +159,10 @@ pub struct UpdateProductBody {
     /// Where this update comes from; by hand when it is left out.
     #[schema(nullable = false)]
     product_source: Option<ProductSource>,
+}
+
+impl BulkUpdate for UpdateProductBody {
+    type Id = ProductPubId;
 }
 
 impl UpdateProductBody {

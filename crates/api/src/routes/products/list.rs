@@ -12,6 +12,7 @@ use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::fields::{Limit, List, Offset, Reference, Text};
 use crate::request::query::QueryParams;
+use crate::wire::records::ProductId;
 use crate::wire::{
     self, ProductStatus, ProductType, SortOrder, listed, page, parse, reference, wire_enum,
 };
@@ -39,7 +40,7 @@ struct ListProductsQuery {
     #[param(inline)]
     offset: Offset,
     /// The id of the product that the page comes after; at constant cost, however deep.
-    #[param(inline)]
+    #[param(inline, value_type = Option<ProductId>)]
     starting_after: Option<Text<64>>,
     /// An organization, by public id or number.
     #[param(inline)]

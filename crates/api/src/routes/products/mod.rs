@@ -19,6 +19,7 @@ use crate::request::body::Body;
 use crate::request::fields::{Int, Text};
 use crate::request::query::QueryParams;
 use crate::routes::product_variants::ProductVariantRecord;
+use crate::wire::records::{ProductId, VariantId};
 use crate::wire::{BulkItem, PathId, bulk, listed, page};
 
 pub use body::{
@@ -68,7 +69,7 @@ async fn create_product(
 /// Archived products stay readable. Requires `ProductRead`.
 #[utoipa::path(
     tag = "Products",
-    params(("id" = String, Path, description = "`prod_…`")),
+    params(("id" = inline(ProductId), Path, description = "The product, `prod_…`.")),
     responses((status = 200, body = ProductRecord, description = "The product."))
 )]
 #[get("/products/{id}")]
@@ -87,7 +88,7 @@ async fn get_product(
 /// can only have its status changed. Requires `ProductWrite`.
 #[utoipa::path(
     tag = "Products",
-    params(("id" = String, Path, description = "`prod_…`")),
+    params(("id" = inline(ProductId), Path, description = "The product, `prod_…`.")),
     request_body = UpdateProductBody,
     responses((status = 200, body = ProductRecord, description = "The product."))
 )]
@@ -109,7 +110,7 @@ async fn update_product(
 /// variants are archived instead. Requires `ProductDelete`.
 #[utoipa::path(
     tag = "Products",
-    params(("id" = String, Path, description = "`prod_…`")),
+    params(("id" = inline(ProductId), Path, description = "The product, `prod_…`.")),
     responses((status = 200, body = ProductRecord, description = "The product as it was."))
 )]
 #[delete("/products/{id}")]
@@ -158,7 +159,7 @@ struct ListVariantsOfProduct {
     #[param(inline)]
     limit: Option<Int<1, 250>>,
     /// The id of the variant that the page comes after.
-    #[param(inline)]
+    #[param(inline, value_type = Option<VariantId>)]
     starting_after: Option<Text<64>>,
 }
 
@@ -167,7 +168,7 @@ struct ListVariantsOfProduct {
 /// Newest first, without archived ones. Requires `ProductVariantRead`.
 #[utoipa::path(
     tag = "Products",
-    params(("id" = String, Path, description = "`prod_…`"), ListVariantsOfProduct),
+    params(("id" = inline(ProductId), Path, description = "The product, `prod_…`."), ListVariantsOfProduct),
     responses((
         status = 200,
         body = [ProductVariantRecord],

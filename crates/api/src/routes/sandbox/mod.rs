@@ -24,6 +24,7 @@ use crate::request::fields::{Prose, Text};
 use crate::routes::checkouts::record::{LifecycleName, TrackingStatusName};
 use crate::routes::checkouts::{CheckoutRecord, TrackingRecord, record_now};
 use crate::state::settle::settle;
+use crate::wire::records::CheckoutId;
 use crate::wire::{PathId, parse_some};
 
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {
@@ -46,8 +47,11 @@ struct AdvanceCheckoutBody {
 #[schema(as = PlayTrackingEvent)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PlayTrackingEventBody {
+    /// Where the shipment is.
     status: TrackingStatusName,
+    /// What happened, for people; what is said of the status when it is left out.
     description: Option<Prose<1000>>,
+    /// Where it happened.
     location: Option<Text<255>>,
     /// Who signed for the goods.
     signed_by: Option<Text<255>>,
@@ -75,7 +79,7 @@ impl PlayTrackingEventBody {
 #[utoipa::path(
     tag = "Sandbox",
     params(
-        ("id" = String, Path, description = "`chk_…`"),
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
         ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
     ),
     request_body = AdvanceCheckoutBody,
@@ -130,7 +134,7 @@ impl TwoPhases for Advance {
 #[utoipa::path(
     tag = "Sandbox",
     params(
-        ("id" = String, Path, description = "`chk_…`"),
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
         ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
     ),
     request_body = PlayTrackingEventBody,
