@@ -19,7 +19,7 @@ use super::PgUnitOfWork;
 use super::decode::{Place, json, row_count};
 use super::encode::{percentage, text, text_if, texts};
 use super::error::store_error;
-use super::paging::{Mark, after};
+use super::paging::{Mark, after, within};
 use super::schema::{product_variants, products};
 use super::version::{self, compare_and_set};
 
@@ -150,6 +150,8 @@ fn filtered(
     if !filter.skus.is_empty() {
         query = query.filter(products::sku.eq_any(texts(&filter.skus)));
     }
+    within!(query, products::created_at, filter.created);
+    within!(query, products::updated_at, filter.updated);
     query
 }
 

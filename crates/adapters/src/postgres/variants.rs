@@ -11,7 +11,9 @@ use diesel::sql_types::{Array, Bool, Jsonb};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::catalog::{Inventory, OptionSelection, Product, ProductVariant, StockTaken};
 use lessor_domain::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
-use lessor_domain::ports::{Page, SortOrder, Start, StoreError, VariantSelection, VariantStore};
+use lessor_domain::ports::{
+    Page, SortOrder, Start, StoreError, VariantFilter, VariantSelection, VariantStore,
+};
 use lessor_domain::text::{ExternalId, Sku};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -21,7 +23,7 @@ use super::PgUnitOfWork;
 use super::decode::{self, Place, counted};
 use super::encode::{percentage, text, text_if, texts};
 use super::error::store_error;
-use super::paging::{Mark, after};
+use super::paging::{Mark, after, within};
 use super::schema::{checkout_applications, checkout_items, product_variants, products};
 use super::version::{self, compare_and_set};
 
@@ -347,9 +349,10 @@ impl VariantStore for PgUnitOfWork {
         &mut self,
         organization: OrganizationId,
         product: ProductPubId,
+        filter: &VariantFilter,
         page: Page,
     ) -> Result<Vec<ProductVariant>, StoreError> {
-        let newest_first = all_of(organization)
+        let mut newest_first = all_of(organization)
             .filter(product_variants::product_id.eq(product.as_uuid()))
             .filter(is_live())
             .order((
@@ -357,6 +360,8 @@ impl VariantStore for PgUnitOfWork {
                 product_variants::id.desc(),
             ))
             .limit(page.limit.into());
+        within!(newest_first, product_variants::created_at, filter.created);
+        within!(newest_first, product_variants::updated_at, filter.updated);
         let query = match page.start {
             Start::Offset(offset) => newest_first.offset(offset.into()),
             Start::After(id) => {

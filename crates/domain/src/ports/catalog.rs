@@ -9,7 +9,7 @@ use crate::ids::{
     ProductVariantPubId,
 };
 use crate::text::{ExternalId, Name, Sku};
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// A category that has no number yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +64,10 @@ pub struct ProductFilter {
     pub categories: Vec<ProductCategoryId>,
     /// Of these stock keeping units.
     pub skus: Vec<Sku>,
+    /// Made within.
+    pub created: Span,
+    /// Last changed within.
+    pub updated: Span,
 }
 
 /// What products are sorted by; ties go by id.
@@ -138,6 +142,15 @@ pub trait ProductStore: Send {
     async fn has_checkout_items(&mut self, id: ProductPubId) -> Result<bool, StoreError>;
 }
 
+/// Which of a product's variants a list shows, of those that are not archived.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct VariantFilter {
+    /// Made within.
+    pub created: Span,
+    /// Last changed within.
+    pub updated: Span,
+}
+
 /// Which variants are read together with their products.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VariantSelection {
@@ -193,11 +206,12 @@ pub trait VariantStore: Send {
         organization: OrganizationId,
         products: &[ProductPubId],
     ) -> Result<Vec<ProductVariant>, StoreError>;
-    /// A page of a product's variants that are not archived, newest first.
+    /// A page of a product's variants that the filter shows, newest first.
     async fn list(
         &mut self,
         organization: OrganizationId,
         product: ProductPubId,
+        filter: &VariantFilter,
         page: Page,
     ) -> Result<Vec<ProductVariant>, StoreError>;
     /// The organization's variant, locked until the end of the unit of work.

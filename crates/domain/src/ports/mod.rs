@@ -28,8 +28,8 @@ mod unit_of_work;
 
 pub use ambient::{Clock, Entropy, IdGenerator, Timer};
 pub use catalog::{
-    CategoryStore, NewCategory, ProductFilter, ProductSort, ProductStore, VariantSelection,
-    VariantStore,
+    CategoryStore, NewCategory, ProductFilter, ProductSort, ProductStore, VariantFilter,
+    VariantSelection, VariantStore,
 };
 pub use checkouts::{
     CheckoutFilter, CheckoutSort, CheckoutStore, InsertedCheckout, Scope, Stamped,

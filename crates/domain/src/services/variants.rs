@@ -10,7 +10,7 @@ use crate::checkout::Effect;
 use crate::ids::{ProductPubId, ProductVariantPubId};
 use crate::money::Amount;
 use crate::percentage::Percentage;
-use crate::ports::{JobSubject, Page, StoreError, UniqueField, UnitOfWork};
+use crate::ports::{JobSubject, Page, StoreError, UniqueField, UnitOfWork, VariantFilter};
 use crate::text::{Description, ExternalId, Name, Sku, Url};
 
 /// A variant to be created.
@@ -332,7 +332,7 @@ pub enum Otherwise {
     ExternalId,
 }
 
-/// A page of the product's variants that are not archived, newest first.
+/// A page of the product's variants that the filter shows, newest first.
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Forbidden`].
@@ -340,6 +340,7 @@ pub async fn list_variants(
     uow: &mut dyn UnitOfWork,
     ctx: &Context<'_>,
     product: ProductPubId,
+    filter: &VariantFilter,
     page: Page,
 ) -> Result<(Product, Vec<ProductVariant>), Error> {
     let product = uow
@@ -350,7 +351,7 @@ pub async fn list_variants(
     ctx.access.require(Permission::ProductVariantRead)?;
     let variants = uow
         .variants()
-        .list(ctx.access.organization_id, product.id, page)
+        .list(ctx.access.organization_id, product.id, filter, page)
         .await?;
     Ok((product, variants))
 }

@@ -5,6 +5,7 @@ use super::shop::{Shop, after, first};
 use crate::checkout::{Attention, AttentionReason, Checkout, Lifecycle, WaitlistReason};
 use crate::ids::CheckoutPubId;
 use crate::ports::{CheckoutFilter, CheckoutSort, Database, Page, SortOrder, Start};
+use crate::time::Span;
 
 pub(super) async fn all(database: &dyn Database) {
     let shop = Shop::open(database).await;
@@ -39,7 +40,7 @@ async fn lists_are_filtered(shop: &Shop<'_>) {
         .any_checkout(crate::testing::CheckoutBuilder::live)
         .await;
     let none = CheckoutFilter::default;
-    let cases: [(&str, CheckoutFilter, &[&Checkout]); 10] = [
+    let cases: [(&str, CheckoutFilter, &[&Checkout]); 12] = [
         (
             "nothing",
             none(),
@@ -108,6 +109,22 @@ async fn lists_are_filtered(shop: &Shop<'_>) {
                 ..none()
             },
             &[&created, &waiting, &away, &gone],
+        ),
+        (
+            "when they were made, the bounds left out",
+            CheckoutFilter {
+                created: Span::new(Some(waiting.created_at), Some(gone.created_at)),
+                ..none()
+            },
+            &[&away],
+        ),
+        (
+            "when they last changed",
+            CheckoutFilter {
+                updated: Span::new(Some(away.updated_at), None),
+                ..none()
+            },
+            &[&gone, &watched],
         ),
         (
             "several at once",

@@ -5,6 +5,7 @@ use super::shop::{Shop, after, first, must, must_be_missing, must_be_stale, must
 use crate::catalog::{Product, ProductStatus, ProductType};
 use crate::ids::IdRef;
 use crate::ports::{Database, Page, ProductFilter, ProductSort, SortOrder, Start, UniqueField};
+use crate::time::Span;
 
 /// The store of products.
 ///
@@ -189,15 +190,17 @@ async fn lists_are_filtered(shop: &Shop<'_>) {
     let make = &shop.make;
     let category = full::category(shop).await;
     let build = || make.product(&shop.organization);
+    let long_ago = make.tick();
     let bike = shop
-        .product(
-            build()
-                .sku("BIKE-1")
-                .external_id("x-1")
-                .with(|it| it.category_id = Some(category.category_id)),
-        )
+        .product(build().sku("BIKE-1").external_id("x-1").with(|it| {
+            it.category_id = Some(category.category_id);
+            let a_day = chrono::TimeDelta::days(1);
+            it.updated_at = it.created_at.checked_add_signed(a_day).unwrap_or(long_ago);
+        }))
         .await;
-    let helmet = shop.product(build().add_on()).await;
+    let helmet = shop
+        .product(build().add_on().with(|it| it.updated_at = long_ago))
+        .await;
     let paused = shop
         .product(
             build()
@@ -213,7 +216,7 @@ async fn lists_are_filtered(shop: &Shop<'_>) {
         Ok(sku) => sku,
         Err(error) => panic!("{text} is a sku: {error}"),
     };
-    let cases: [(&str, ProductFilter, &[&Product]); 8] = [
+    let cases: [(&str, ProductFilter, &[&Product]); 11] = [
         (
             "nothing, archived ones left out",
             none(),
@@ -263,6 +266,30 @@ async fn lists_are_filtered(shop: &Shop<'_>) {
             "skus, each of a list",
             ProductFilter {
                 skus: vec![parsed("BIKE-1"), parsed("BIKE-0")],
+                ..none()
+            },
+            &[&bike],
+        ),
+        (
+            "when they were made, the bounds left out",
+            ProductFilter {
+                created: Span::new(Some(bike.created_at), Some(paused.created_at)),
+                ..none()
+            },
+            &[&helmet],
+        ),
+        (
+            "when they last changed",
+            ProductFilter {
+                updated: Span::new(Some(bike.created_at), None),
+                ..none()
+            },
+            &[&bike, &paused],
+        ),
+        (
+            "an end alone",
+            ProductFilter {
+                created: Span::new(None, Some(helmet.created_at)),
                 ..none()
             },
             &[&bike],

@@ -5,7 +5,8 @@ use super::shop::{Shop, after, first, must, must_be_missing, must_be_stale, must
 use crate::catalog::{Inventory, Product, ProductStatus, ProductVariant, StockTaken};
 use crate::checkout::PurchaseItem;
 use crate::ids::ProductVariantPubId;
-use crate::ports::{Database, StoreError, UniqueField, VariantSelection};
+use crate::ports::{Database, StoreError, UniqueField, VariantFilter, VariantSelection};
+use crate::time::Span;
 
 /// The store of variants.
 ///
@@ -275,7 +276,9 @@ async fn lists_are_in_order(shop: &Shop<'_>) {
     loop {
         let part = shop
             .seen("variants.list: reads", async |view| {
-                view.variants().list(organization, one.id, page).await
+                view.variants()
+                    .list(organization, one.id, &VariantFilter::default(), page)
+                    .await
             })
             .await;
         let Some(last) = part.last() else { break };
@@ -287,6 +290,51 @@ async fn lists_are_in_order(shop: &Shop<'_>) {
         paged, newest_first,
         "variants.list: the product's that are not archived, newest first, pages neither skip nor repeat"
     );
+    let [oldest, middle, newest] = of_one.as_slice() else {
+        panic!("the suite made three variants");
+    };
+    let between = Span::new(Some(oldest.created_at), Some(newest.created_at));
+    let since = Span::new(Some(middle.updated_at), None);
+    let none = VariantFilter::default;
+    for (what, filter, expected) in [
+        (
+            "when they were made, the bounds left out",
+            VariantFilter {
+                created: between,
+                ..none()
+            },
+            vec![middle],
+        ),
+        (
+            "when they last changed",
+            VariantFilter {
+                updated: since,
+                ..none()
+            },
+            vec![newest],
+        ),
+        (
+            "both",
+            VariantFilter {
+                created: between,
+                updated: since,
+            },
+            vec![],
+        ),
+    ] {
+        let found = shop
+            .seen("variants.list: reads", async |view| {
+                view.variants()
+                    .list(organization, one.id, &filter, first(100))
+                    .await
+            })
+            .await;
+        assert_eq!(
+            found.iter().collect::<Vec<_>>(),
+            expected,
+            "variants.list: filtered by {what}"
+        );
+    }
     let grouped = shop
         .seen("variants.of_products: reads", async |view| {
             view.variants()

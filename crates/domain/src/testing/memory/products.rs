@@ -50,6 +50,8 @@ fn shows(filter: &ProductFilter, product: &Product) -> bool {
         && one_of(&filter.external_ids, product.external_id.as_ref())
         && one_of(&filter.categories, product.category_id.as_ref())
         && one_of(&filter.skus, product.sku.as_ref())
+        && filter.created.holds(product.created_at)
+        && filter.updated.holds(product.updated_at)
 }
 
 fn compare(a: &Product, b: &Product, sort: ProductSort, order: SortOrder) -> Ordering {

@@ -10,7 +10,9 @@ use crate::catalog::{
 };
 use crate::checkout::Checkout;
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
-use crate::ports::{Page, SortOrder, StoreError, UniqueField, VariantSelection, VariantStore};
+use crate::ports::{
+    Page, SortOrder, StoreError, UniqueField, VariantFilter, VariantSelection, VariantStore,
+};
 use crate::text::{ExternalId, Sku};
 
 /// What the checkout leases and what was bought along with it.
@@ -22,6 +24,12 @@ pub(super) fn sold_in(checkout: &Checkout) -> impl Iterator<Item = ProductVarian
 
 fn is_live(variant: &ProductVariant) -> bool {
     variant.status != ProductStatus::Archived
+}
+
+fn shows(filter: &VariantFilter, variant: &ProductVariant) -> bool {
+    is_live(variant)
+        && filter.created.holds(variant.created_at)
+        && filter.updated.holds(variant.updated_at)
 }
 
 /// Refuses what another live variant has: its sku or external id within the
@@ -187,6 +195,7 @@ impl VariantStore for Memory {
         &mut self,
         organization: OrganizationId,
         product: ProductPubId,
+        filter: &VariantFilter,
         wanted: Page,
     ) -> Result<Vec<ProductVariant>, StoreError> {
         let key = |variant: &ProductVariant| (variant.created_at, variant.id.as_uuid());
@@ -196,7 +205,7 @@ impl VariantStore for Memory {
             |variant| {
                 variant.organization_id == organization
                     && variant.product_id == product
-                    && is_live(variant)
+                    && shows(filter, variant)
             },
             |a, b| directed(&key(a), &key(b), SortOrder::Descending),
             wanted,
