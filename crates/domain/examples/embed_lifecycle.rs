@@ -157,6 +157,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         purchase_items: Vec::new(),
         external_order_id: Some("order-1".parse()?),
         redirects: Redirects::default(),
+        metadata: lessor_domain::metadata::Metadata::default(),
     };
     let entropy = FixedEntropy::seeded(4);
     let (checkout, is_new) =

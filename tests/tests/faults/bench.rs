@@ -207,6 +207,7 @@ impl Bench {
             purchase_items: Vec::new(),
             external_order_id: None,
             redirects: Redirects::default(),
+            metadata: lessor_domain::metadata::Metadata::default(),
         };
         let mut uow = self.database.begin().await.unwrap();
         let entropy = FixedEntropy::seeded(4);

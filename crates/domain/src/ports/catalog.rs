@@ -8,7 +8,8 @@ use crate::ids::{
     OrganizationId, ProductCategoryId, ProductCategoryPubId, ProductCategoryRef, ProductPubId,
     ProductVariantPubId,
 };
-use crate::text::{ExternalId, Name, Sku};
+use crate::metadata::Metadata;
+use crate::text::{ExternalId, Name, SearchTerm, Sku};
 use crate::time::{Span, Timestamp};
 
 /// A category that has no number yet.
@@ -68,6 +69,11 @@ pub struct ProductFilter {
     pub created: Span,
     /// Last changed within.
     pub updated: Span,
+    /// Found by this in their [name, sku or external id](Product::searchable), or in the
+    /// [sku](ProductVariant::searchable) of a variant that is not archived.
+    pub search: Option<SearchTerm>,
+    /// With all of these metadata.
+    pub metadata: Metadata,
 }
 
 /// What products are sorted by; ties go by id.
@@ -149,6 +155,8 @@ pub struct VariantFilter {
     pub created: Span,
     /// Last changed within.
     pub updated: Span,
+    /// With all of these metadata.
+    pub metadata: Metadata,
 }
 
 /// Which variants are read together with their products.
@@ -174,6 +182,12 @@ pub trait VariantStore: Send {
     /// the organization's variants that are not archived, or of the combination,
     /// which is unique with the model year among the product's.
     async fn insert(&mut self, variant: &ProductVariant) -> Result<(), StoreError>;
+    /// Keeps new variants, all or none, in a number of statements that does not grow with theirs
+    /// but for every five hundred.
+    ///
+    /// # Errors
+    /// As for [`insert`](VariantStore::insert), of any of them.
+    async fn insert_all(&mut self, variants: &[ProductVariant]) -> Result<(), StoreError>;
     /// The organization's variant of this id.
     async fn get(
         &mut self,

@@ -8,6 +8,7 @@ use crate::checkout::{AttentionReason, Checkout, Lifecycle, Tracking, Transition
 use crate::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
 };
+use crate::metadata::Metadata;
 use crate::text::ExternalId;
 use crate::time::{Day, Span, Timestamp};
 
@@ -49,6 +50,8 @@ pub struct CheckoutFilter {
     pub created: Span,
     /// Last changed within.
     pub updated: Span,
+    /// With all of these metadata.
+    pub metadata: Metadata,
 }
 
 /// What checkouts are sorted by; ties go by id.

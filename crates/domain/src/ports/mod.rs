@@ -35,7 +35,7 @@ pub use checkouts::{
     CheckoutFilter, CheckoutSort, CheckoutStore, InsertedCheckout, Scope, Stamped,
 };
 pub use cursors::CursorStore;
-pub use customers::{CustomerStore, InsertedCustomer, NewCustomer};
+pub use customers::{CustomerFilter, CustomerStore, InsertedCustomer, NewCustomer};
 pub use idempotency::{IdempotencyKey, IdempotencyStore, StoredAnswer};
 pub use inbox::{InboxMessage, InboxRecord, InboxState, InboxStore, MessageReader};
 pub use keys::{KeyHolder, KeyStore};

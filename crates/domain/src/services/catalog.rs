@@ -12,6 +12,7 @@ use crate::ids::{
     IdRef, OrganizationPubId, OrganizationRef, ProductCategoryPubId, ProductCategoryRef,
     ProductPubId, UserId,
 };
+use crate::metadata::{Metadata, MetadataPatch};
 use crate::money::{Amount, Money};
 use crate::organization::Organization;
 use crate::percentage::Percentage;
@@ -59,6 +60,8 @@ pub struct CreateProduct {
     pub category: Option<ProductCategoryRef>,
     /// Its stock keeping unit.
     pub sku: Option<Sku>,
+    /// What the caller keeps beside it.
+    pub metadata: Metadata,
 }
 
 /// What is to change in a product.
@@ -90,6 +93,8 @@ pub struct UpdateProduct {
     pub category: Patch<ProductCategoryRef>,
     /// Its stock keeping unit.
     pub sku: Patch<Sku>,
+    /// What the caller keeps beside it.
+    pub metadata: MetadataPatch,
     /// Where the update comes from; by hand when nobody says.
     pub source: Option<ProductSource>,
 }
@@ -161,6 +166,15 @@ pub(super) fn price_in(
     amount
         .in_currency(organization.currency)
         .map_err(|error| Error::invalid(param, error))
+}
+
+/// Applies an update of metadata.
+///
+/// # Errors
+/// [`Error::Invalid`] of `metadata`: more keys than a record keeps.
+pub(super) fn merge_metadata(kept: &mut Metadata, update: MetadataPatch) -> Result<(), Error> {
+    kept.merge(update)
+        .map_err(|error| Error::invalid("metadata", error))
 }
 
 fn defined(
@@ -268,6 +282,7 @@ pub async fn create_product(
         sku: input.sku,
         main_image: None,
         category_id: category,
+        metadata: input.metadata,
         created_at: ctx.now,
         updated_at: ctx.now,
         version: 1,
@@ -402,6 +417,7 @@ pub async fn update_product(
     update.discount.apply(&mut product.discount);
     update.main_image.apply(&mut product.main_image);
     update.sku.apply(&mut product.sku);
+    merge_metadata(&mut product.metadata, update.metadata)?;
     match update.category {
         Patch::Keep => {}
         Patch::Clear => product.category_id = None,

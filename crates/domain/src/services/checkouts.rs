@@ -1,5 +1,6 @@
 //! Creating, reading, moving and cancelling checkouts.
 
+use super::catalog::merge_metadata;
 use super::{Context, Error, moving};
 use crate::access::{Access, Permission};
 use crate::address::Address;
@@ -13,6 +14,7 @@ use crate::ids::{
     CheckoutItemPubId, CheckoutPubId, CustomerPubId, LeaseTermRef, ProductVariantPubId,
 };
 use crate::lease_term::{LeaseTerm, offered};
+use crate::metadata::{Metadata, MetadataPatch};
 use crate::money::{Amount, Money};
 use crate::organization::Organization;
 use crate::percentage::TermMonths;
@@ -74,6 +76,8 @@ pub struct CreateCheckout {
     pub external_order_id: Option<ExternalId>,
     /// Where the browser goes.
     pub redirects: Redirects,
+    /// What the caller keeps beside it; one that there is already stays as it is.
+    pub metadata: Metadata,
 }
 
 /// Whose checkouts the key sees.
@@ -293,6 +297,7 @@ pub async fn create_checkout(
         redirects: input.redirects,
         billing_address: input.billing_address,
         shipping_address: input.shipping_address,
+        metadata: input.metadata,
         ..NewCheckout::of(
             CheckoutPubId::from_uuid(ctx.ids.next()),
             CheckoutItemPubId::from_uuid(ctx.ids.next()),
@@ -537,6 +542,26 @@ pub async fn choose_term(
 ) -> Result<Checkout, Error> {
     let mut checkout = changeable(uow, ctx, id).await?;
     set_term(uow, ctx.now, &mut checkout, term).await?;
+    Ok(checkout)
+}
+
+/// Changes what the caller keeps beside the checkout, in whatever state it is.
+///
+/// # Errors
+/// [`Error`]: not found, the missing permission, more keys than a record keeps.
+pub async fn annotate(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: CheckoutPubId,
+    update: MetadataPatch,
+) -> Result<Checkout, Error> {
+    let mut checkout = changeable(uow, ctx, id).await?;
+    let mut metadata = checkout.metadata.clone();
+    merge_metadata(&mut metadata, update)?;
+    if metadata != checkout.metadata {
+        checkout.annotate(metadata, ctx.now);
+        uow.checkouts().update(&mut checkout).await?;
+    }
     Ok(checkout)
 }
 

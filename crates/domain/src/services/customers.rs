@@ -1,12 +1,14 @@
 //! Reading and changing customers.
 
+use super::catalog::merge_metadata;
 use super::{Context, Error, Patch, moving};
 use crate::access::{Mode, Permission};
 use crate::address::{AddressError, AddressProblem, Country, parse_phone, parse_state, parse_zip};
 use crate::checkout::{Actor, Circumstances, Event, Lifecycle};
 use crate::customer::{Customer, Profile};
 use crate::ids::CustomerPubId;
-use crate::ports::{IdGenerator, UnitOfWork};
+use crate::metadata::MetadataPatch;
+use crate::ports::{CustomerFilter, IdGenerator, Page, UnitOfWork};
 use crate::text::Line;
 
 /// What is to change in a customer.
@@ -30,6 +32,8 @@ pub struct UpdateCustomer {
     pub country: Patch<Country>,
     /// Phone number.
     pub phone: Patch<Line>,
+    /// What the organization keeps beside it.
+    pub metadata: MetadataPatch,
 }
 
 /// The profile with state, postal code and phone in the form of its country.
@@ -90,12 +94,30 @@ pub async fn get_customer(
     Ok(customer)
 }
 
-/// Updates the customer's profile: what is not mentioned stays. Checkouts that
+/// A page of the organization's customers, newest first, and how many there are in all: those who
+/// have a checkout with it, or are the users of its keys.
+///
+/// # Errors
+/// [`Error::Forbidden`].
+pub async fn list_customers(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    filter: &CustomerFilter,
+    page: Page,
+) -> Result<(Vec<Customer>, u64), Error> {
+    ctx.access.require(Permission::CustomerRead)?;
+    let organization = ctx.access.organization_id;
+    let total = uow.customers().count(organization, filter).await?;
+    let customers = uow.customers().list(organization, filter, page).await?;
+    Ok((customers, total))
+}
+
+/// Updates the customer's profile and metadata: what is not mentioned stays. Checkouts that
 /// waited for the profile go on.
 ///
 /// # Errors
 /// [`Error`]: not found, the missing permission, a phone, postal code or state that
-/// is not of the country.
+/// is not of the country, metadata of another organization's customer.
 pub async fn update_customer(
     uow: &mut dyn UnitOfWork,
     ctx: &Context<'_>,
@@ -109,6 +131,15 @@ pub async fn update_customer(
         .lock(id)
         .await?
         .ok_or(Error::not_found("customer"))?;
+    if update.metadata != MetadataPatch::Keep {
+        if customer.organization_id != ctx.access.organization_id {
+            return Err(Error::invalid(
+                "metadata",
+                "belong to the organization whose customer this is, which is another one",
+            ));
+        }
+        merge_metadata(&mut customer.metadata, update.metadata)?;
+    }
     let profile = &mut customer.profile;
     let before = profile.clone();
     update.first_name.apply(&mut profile.first_name);

@@ -1,6 +1,6 @@
 //! Variants: creating, changing, finding them.
 
-use super::catalog::{catalog_job, organization_of, price_in, wanted_status};
+use super::catalog::{catalog_job, merge_metadata, organization_of, price_in, wanted_status};
 use super::{Context, Error, Patch, waitlist};
 use crate::access::Permission;
 use crate::catalog::{
@@ -8,6 +8,7 @@ use crate::catalog::{
 };
 use crate::checkout::Effect;
 use crate::ids::{ProductPubId, ProductVariantPubId};
+use crate::metadata::{Metadata, MetadataPatch};
 use crate::money::Amount;
 use crate::percentage::Percentage;
 use crate::ports::{JobSubject, Page, StoreError, UniqueField, UnitOfWork, VariantFilter};
@@ -38,6 +39,8 @@ pub struct CreateVariant {
     pub inventory: Inventory,
     /// Its model year.
     pub product_year: Option<i32>,
+    /// What the caller keeps beside it.
+    pub metadata: Metadata,
 }
 
 /// What is to change in a variant.
@@ -65,6 +68,8 @@ pub struct UpdateVariant {
     pub is_waitlisted: Option<bool>,
     /// What is free to promise.
     pub inventory: Option<Inventory>,
+    /// What the caller keeps beside it.
+    pub metadata: MetadataPatch,
 }
 
 impl UpdateVariant {
@@ -84,7 +89,7 @@ fn chosen(product: &Product, options: &[OptionSelection]) -> Result<Vec<OptionSe
 }
 
 /// A collision of the combination says more than that something is in use.
-fn explain(error: StoreError) -> Error {
+pub(super) fn explain(error: StoreError) -> Error {
     match error {
         StoreError::Conflict(UniqueField::Combination) => Error::taken(
             "options",
@@ -135,6 +140,7 @@ pub async fn create_variant(
         is_waitlisted: false,
         inventory: input.inventory,
         product_year: input.product_year,
+        metadata: input.metadata,
         created_at: ctx.now,
         updated_at: ctx.now,
         version: 1,
@@ -203,6 +209,7 @@ pub async fn update_variant(
     variant.is_waitlisted = update.is_waitlisted.unwrap_or(variant.is_waitlisted);
     variant.inventory = update.inventory.unwrap_or(variant.inventory);
     update.discount.apply(&mut variant.discount);
+    merge_metadata(&mut variant.metadata, update.metadata)?;
     variant.updated_at = ctx.now;
     uow.variants().update(&mut variant).await.map_err(explain)?;
     uow.outbox()

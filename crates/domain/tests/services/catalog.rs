@@ -39,6 +39,7 @@ fn variant(world: &World, sku: &str, size: Option<&str>) -> CreateVariant {
         external_id: None,
         inventory: Inventory::Untracked,
         product_year: None,
+        metadata: lessor_domain::metadata::Metadata::default(),
     }
 }
 
