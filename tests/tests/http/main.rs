@@ -3,10 +3,12 @@
 mod access;
 mod checkouts;
 mod cli;
+mod customers;
 mod examples;
 mod health;
 mod idempotency;
 mod lists;
+mod metadata;
 mod openapi;
 mod page;
 mod product_variants;

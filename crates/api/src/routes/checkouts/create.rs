@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::address::{AddressInput, CheckoutCustomer};
 use crate::http::error::ApiError;
 use crate::request::fields::{DecimalText, Int, IntText, List, Text, WebUrl};
-use crate::wire::{findable, invalid, parse};
+use crate::wire::{self, MetadataInput, findable, invalid, parse};
 
 /// A new checkout. The variant is named by exactly one of `productVariantId` and `sku`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -41,6 +41,9 @@ pub(crate) struct CreateCheckoutBody {
     cancel_url: Option<WebUrl>,
     /// Where it goes after a failure.
     failure_url: Option<WebUrl>,
+    /// What you keep beside it: up to 50 keys of 40 characters, each with a text of up to 500. A
+    /// checkout that there is already keeps its own.
+    metadata: Option<MetadataInput>,
 }
 
 /// Something bought along with the lease.
@@ -121,6 +124,7 @@ impl CreateCheckoutBody {
                 cancel: url("cancelUrl", self.cancel_url.as_ref())?,
                 failure: url("failureUrl", self.failure_url.as_ref())?,
             },
+            metadata: wire::metadata(self.metadata)?,
         })
     }
 }

@@ -238,11 +238,12 @@ async fn get_checkout(
     Ok(Json(record))
 }
 
-/// Change a checkout's lease term or state.
+/// Change a checkout's lease term, state or metadata.
 ///
 /// Another term can be chosen before the deposit. With a live key a checkout can be moved as an
 /// operator can, with a sandbox key to any state that follows; the states that are possible are
-/// named when it is refused. The same state again changes nothing. Requires `CheckoutWrite`.
+/// named when it is refused. The same state again changes nothing. Metadata can be changed in every
+/// state. Requires `CheckoutWrite`.
 #[utoipa::path(
     tag = "Checkouts",
     params(("id" = String, Path, description = "`chk_…`")),

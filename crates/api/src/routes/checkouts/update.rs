@@ -3,6 +3,7 @@
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::Lifecycle;
 use lessor_domain::ids::{CheckoutPubId, LeaseTermRef};
+use lessor_domain::metadata::MetadataPatch;
 use lessor_domain::ports::JobSubject;
 use lessor_domain::services::{Error, checkouts};
 use lessor_domain::workers::sandbox;
@@ -13,9 +14,9 @@ use super::record::LifecycleName;
 use super::{CheckoutRecord, render_now};
 use crate::http::error::ApiError;
 use crate::idempotency::Runner;
-use crate::request::fields::Reference;
+use crate::request::fields::{Patch, Reference};
 use crate::state::settle::settle;
-use crate::wire::reference;
+use crate::wire::{self, MetadataChanges, reference};
 
 /// What is to change in a checkout: a member that is left out stays.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -27,13 +28,18 @@ pub(super) struct UpdateCheckoutBody {
     lease_term_id: Option<Reference>,
     #[schema(nullable = false)]
     lifecycle: Option<LifecycleName>,
+    /// What you keep beside it: keys that are named are set, or taken away by `null`; the others stay.
+    /// `null`: all are taken away.
+    #[serde(default)]
+    metadata: Patch<MetadataChanges>,
 }
 
 /// What is to change in a checkout.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Update {
     term: Option<LeaseTermRef>,
     lifecycle: Option<Lifecycle>,
+    metadata: MetadataPatch,
 }
 
 impl UpdateCheckoutBody {
@@ -44,11 +50,12 @@ impl UpdateCheckoutBody {
                 .map(|term| reference("leaseTermId", &term))
                 .transpose()?,
             lifecycle: self.lifecycle.map(|state| state.0),
+            metadata: wire::metadata_patch(self.metadata)?,
         })
     }
 }
 
-/// Updates the checkout. The term and an operator's move are one transaction. A sandbox key's move
+/// Updates the checkout. The term, metadata and an operator's move are one transaction. A sandbox key's move
 /// may take several, as the steps that it plays do; whether it is possible is said before any.
 pub(super) async fn update(
     runner: &Runner,
@@ -56,11 +63,14 @@ pub(super) async fn update(
     update: Update,
 ) -> Result<CheckoutRecord, Error> {
     let (state, is_there) = runner
-        .once(&(id, update), |work, ctx, (id, update)| {
+        .once(&(id, update.clone()), |work, ctx, (id, update)| {
             Box::pin(async move {
                 let mut checkout = checkouts::changeable(work, &ctx, id).await?;
                 if let Some(term) = update.term {
                     checkout = checkouts::choose_term(work, &ctx, id, term).await?;
+                }
+                if update.metadata != MetadataPatch::Keep {
+                    checkout = checkouts::annotate(work, &ctx, id, update.metadata).await?;
                 }
                 if let Some(target) = update.lifecycle {
                     match ctx.access.mode {

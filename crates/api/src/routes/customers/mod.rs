@@ -1,5 +1,6 @@
 //! `/v1/customers`.
 
+mod list;
 mod record;
 
 use actix_web::web::Json;
@@ -15,7 +16,10 @@ use crate::request::body::Body;
 use crate::wire::PathId;
 
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {
-    config.service(get_customer).service(update_customer);
+    config
+        .service(list::list)
+        .service(get_customer)
+        .service(update_customer);
 }
 
 /// Read a customer.
@@ -36,10 +40,10 @@ async fn get_customer(
     let ctx = call.context();
     let mut work = call.read().await?;
     let customer = customers::get_customer(&mut *work, &ctx, id).await?;
-    Ok(Json(CustomerRecord::new(&customer, ctx.access.mode)))
+    Ok(Json(CustomerRecord::new(&customer, ctx.access)))
 }
 
-/// Update a customer's profile and address.
+/// Update a customer's profile, address and metadata.
 ///
 /// Members that are left out stay as they are; `null` clears one. Checkouts that waited for the
 /// profile go on. Requires `CustomerWrite`.
@@ -59,9 +63,8 @@ async fn update_customer(
     let id = id.of("customer")?;
     call.mutate((id, update), |work, ctx, (id, update)| {
         Box::pin(async move {
-            let mode = ctx.access.mode;
             let customer = customers::update_customer(work, &ctx, id, update).await?;
-            Ok(CustomerRecord::new(&customer, mode))
+            Ok(CustomerRecord::new(&customer, ctx.access))
         })
     })
     .await

@@ -1,9 +1,10 @@
 //! The customer, as callers see and change it.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::str::FromStr;
 
-use lessor_domain::access::Mode;
+use lessor_domain::access::{Access, Mode};
 use lessor_domain::customer::{CreditStatus, Customer, IdentityStatus};
 use lessor_domain::services::Patch as Change;
 use lessor_domain::services::customers::UpdateCustomer;
@@ -14,7 +15,7 @@ use utoipa::ToSchema;
 use crate::http::error::ApiError;
 use crate::request::fields::{Id, Named, Patch, Text, names};
 use crate::wire::records::UserPublicId;
-use crate::wire::{DateTimeText, patch};
+use crate::wire::{self, DateTimeText, MetadataChanges, patch};
 
 names! {
     CreditStatus => "CreditStatus", "What the credit check said.";
@@ -34,6 +35,9 @@ pub(super) struct CustomerRecord {
     user_id: i64,
     created_at: DateTimeText,
     updated_at: DateTimeText,
+    /// What the organization keeps beside it, if anything.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    metadata: BTreeMap<String, String>,
     email: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     first_name: Option<String>,
@@ -78,8 +82,9 @@ pub(super) struct CustomerRecord {
 }
 
 impl CustomerRecord {
-    /// The customer as a key of the mode sees it.
-    pub(super) fn new(customer: &Customer, mode: Mode) -> Self {
+    /// The customer as the key sees it.
+    pub(super) fn new(customer: &Customer, access: &Access) -> Self {
+        let mode = access.mode;
         let profile = &customer.profile;
         let text = |line: &Option<Line>| line.as_ref().map(ToString::to_string);
         let screening = customer.screening(mode);
@@ -89,6 +94,7 @@ impl CustomerRecord {
             user_id: customer.user_id.get(),
             created_at: customer.created_at.into(),
             updated_at: customer.updated_at.into(),
+            metadata: wire::metadata_record(customer.metadata_for(access.organization_id)),
             email: customer.email.to_string(),
             first_name: text(&profile.first_name),
             last_name: text(&profile.last_name),
@@ -139,6 +145,10 @@ pub(super) struct UpdateCustomerBody {
     /// Phone number of the country, or in international form.
     #[serde(default)]
     phone: Patch<Text<255>>,
+    /// What you keep beside it: keys that are named are set, or taken away by `null`; the others stay.
+    /// `null`: all are taken away.
+    #[serde(default)]
+    metadata: Patch<MetadataChanges>,
 }
 
 impl UpdateCustomerBody {
@@ -153,6 +163,7 @@ impl UpdateCustomerBody {
             zip: change("zip", self.zip)?,
             country: change("country", self.country)?,
             phone: change("phone", self.phone)?,
+            metadata: wire::metadata_patch(self.metadata)?,
         })
     }
 }

@@ -14,8 +14,8 @@ use super::prices::{PricingEntry, entries};
 use crate::http::error::ApiError;
 use crate::request::fields::{DecimalText, Int, List, Patch, Prose, RawObject, Text, WebUrl};
 use crate::wire::{
-    BulkError, BulkItem, DateTimeText, DecimalString, MoneyText, ProductStatus, existing, invalid,
-    parse, parse_some, patch,
+    self, BulkError, BulkItem, DateTimeText, DecimalString, MetadataChanges, MetadataInput,
+    MoneyText, ProductStatus, existing, invalid, parse, parse_some, patch,
 };
 
 /// What a variant chooses of one option.
@@ -88,6 +88,8 @@ pub struct CreateProductVariant {
     inventory_quantity: Option<Quantity>,
     /// Its model year.
     product_year: Option<Int<1, 9999>>,
+    /// What you keep beside it: up to 50 keys of 40 characters, each with a text of up to 500.
+    metadata: Option<MetadataInput>,
 }
 
 impl CreateProductVariant {
@@ -106,6 +108,7 @@ impl CreateProductVariant {
             product_year: year
                 .transpose()
                 .map_err(|error| invalid("productYear", error))?,
+            metadata: wire::metadata(self.metadata)?,
             product_id: existing("productId", "product", self.product_id.as_str())?,
         })
     }
@@ -148,6 +151,10 @@ pub struct UpdateProductVariant {
     /// How many are free to promise; `null` or −1: they are not counted.
     #[serde(default)]
     inventory_quantity: Patch<Quantity>,
+    /// What you keep beside it: keys that are named are set, or taken away by `null`; the others stay.
+    /// `null`: all are taken away.
+    #[serde(default)]
+    metadata: Patch<MetadataChanges>,
 }
 
 impl UpdateProductVariant {
@@ -171,6 +178,7 @@ impl UpdateProductVariant {
             is_active: self.is_active,
             is_waitlisted: self.is_waitlisted,
             inventory,
+            metadata: wire::metadata_patch(self.metadata)?,
         })
     }
 }
@@ -254,6 +262,9 @@ pub struct ProductVariantRecord {
     created_at: DateTimeText,
     /// When it last changed.
     updated_at: DateTimeText,
+    /// What the organization keeps beside it, if anything.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    metadata: BTreeMap<String, String>,
     /// The public id of the organization that it is of. In answers to create, read and delete.
     #[serde(skip_serializing_if = "Option::is_none")]
     organization_id: Option<String>,
@@ -299,6 +310,7 @@ impl ProductVariantRecord {
             processor_id: variant.processor_id(),
             created_at: variant.created_at.into(),
             updated_at: variant.updated_at.into(),
+            metadata: wire::metadata_record(&variant.metadata),
             organization_id: None,
             product_id: None,
             pricing: None,

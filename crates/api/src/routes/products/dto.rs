@@ -1,5 +1,7 @@
 //! Products as requests and answers have them.
 
+use std::collections::BTreeMap;
+
 use lessor_domain::catalog;
 use lessor_domain::ids::{ProductCategoryId, UserId};
 use lessor_domain::services::catalog as service;
@@ -12,8 +14,9 @@ use crate::request::fields::{
     DecimalText, Int, List, Patch, Prose, RawObject, Reference, Text, WebUrl,
 };
 use crate::wire::{
-    BulkError, BulkItem, DateTimeText, DecimalString, MoneyText, ProductSource, ProductStatus,
-    ProductType, ReviewStatus, organization, parse, parse_some, patch, reference,
+    self, BulkError, BulkItem, DateTimeText, DecimalString, MetadataChanges, MetadataInput,
+    MoneyText, ProductSource, ProductStatus, ProductType, ReviewStatus, organization, parse,
+    parse_some, patch, reference,
 };
 
 /// Something that a product can be chosen in, such as size.
@@ -87,6 +90,8 @@ pub struct CreateProduct {
     product_category_id: Option<Reference>,
     /// Its stock keeping unit.
     sku: Option<Text<255>>,
+    /// What you keep beside it: up to 50 keys of 40 characters, each with a text of up to 500.
+    metadata: Option<MetadataInput>,
 }
 
 impl CreateProduct {
@@ -105,6 +110,7 @@ impl CreateProduct {
                 .map(|category| reference("productCategoryId", &category))
                 .transpose()?,
             sku: parse_some("sku", self.sku)?,
+            metadata: wire::metadata(self.metadata)?,
             // Last: it may be a refusal of another kind.
             organization: organization("organizationId", &self.organization_id)?,
         })
@@ -158,6 +164,10 @@ pub struct UpdateProduct {
     /// Where this update comes from; by hand when it is left out.
     #[schema(nullable = false)]
     product_source: Option<ProductSource>,
+    /// What you keep beside it: keys that are named are set, or taken away by `null`; the others stay.
+    /// `null`: all are taken away.
+    #[serde(default)]
+    metadata: Patch<MetadataChanges>,
 }
 
 impl UpdateProduct {
@@ -187,6 +197,7 @@ impl UpdateProduct {
             },
             sku: patch("sku", self.sku, |text| text.as_str().parse())?,
             source: self.product_source.map(Into::into),
+            metadata: wire::metadata_patch(self.metadata)?,
         })
     }
 }
@@ -280,6 +291,9 @@ pub struct ProductRecord {
     created_at: DateTimeText,
     /// When it last changed.
     updated_at: DateTimeText,
+    /// What the organization keeps beside it, if anything.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    metadata: BTreeMap<String, String>,
     /// Its discount in percent; absent: the organization's.
     #[serde(skip_serializing_if = "Option::is_none")]
     discount_percentage: Option<DecimalString>,
@@ -325,6 +339,7 @@ impl From<&catalog::Product> for ProductRecord {
             processor_id: product.processor_id(),
             created_at: product.created_at.into(),
             updated_at: product.updated_at.into(),
+            metadata: wire::metadata_record(&product.metadata),
             discount_percentage: product.discount.map(Into::into),
             external_id: product.external_id.as_ref().map(ToString::to_string),
             main_product_image: product.main_image.as_ref().map(ToString::to_string),

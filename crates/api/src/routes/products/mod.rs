@@ -1,12 +1,14 @@
 //! `/v1/products`.
 
 mod dto;
+mod generate;
 mod list;
 
 use actix_web::web::Json;
 use actix_web::{HttpResponse, delete, get, post, put};
 use lessor_domain::access::Permission;
 use lessor_domain::ids::ProductPubId;
+use lessor_domain::ports::VariantFilter;
 use lessor_domain::services::catalog;
 use lessor_domain::services::pricing;
 use lessor_domain::services::variants;
@@ -16,10 +18,10 @@ use utoipa_actix_web::service_config::ServiceConfig;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::body::Body;
-use crate::request::fields::{Int, Text};
+use crate::request::fields::{Int, Moment, Text};
 use crate::request::query::QueryParams;
 use crate::routes::product_variants::ProductVariantRecord;
-use crate::wire::{BulkItem, Paging, PathId, bulk, listed, unknown_start};
+use crate::wire::{self, BulkItem, MetadataInput, Paging, PathId, bulk, listed, unknown_start};
 
 pub use dto::{
     BulkUpdateProducts, BulkUpdatedProducts, CreateProduct, OptionDefinition,
@@ -34,7 +36,8 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
         .service(read)
         .service(update)
         .service(remove)
-        .service(list_variants);
+        .service(list_variants)
+        .service(generate::generate);
 }
 
 /// Create a product.
@@ -184,11 +187,26 @@ struct ListVariants {
     /// The id of the variant that the page comes after.
     #[param(inline)]
     starting_after: Option<Text<64>>,
+    /// Made after this time, which does not belong to it.
+    #[param(inline)]
+    created_after: Option<Moment>,
+    /// Made before this time, which does not belong to it.
+    #[param(inline)]
+    created_before: Option<Moment>,
+    /// Last changed after this time, which does not belong to it.
+    #[param(inline)]
+    updated_after: Option<Moment>,
+    /// Last changed before this time, which does not belong to it.
+    #[param(inline)]
+    updated_before: Option<Moment>,
+    /// With this value of a key of metadata, `metadata[key]=value`; with all of several.
+    #[param(inline, style = DeepObject, explode)]
+    metadata: Option<MetadataInput>,
 }
 
 /// List the variants of a product with their prices.
 ///
-/// Oldest first, without archived ones. Requires `ProductVariantRead`.
+/// Newest first, without archived ones. Requires `ProductVariantRead`.
 #[utoipa::path(
     operation_id = "list_variants_of_product",
     tag = "Products",
@@ -209,10 +227,16 @@ async fn list_variants(
     const MOST: usize = 250;
     let limit = query.limit.map_or(MOST, |limit| limit.get() as usize);
     let paging = Paging::new(limit, 0, query.starting_after.as_ref())?;
+    let filter = VariantFilter {
+        created: wire::span(query.created_after, query.created_before),
+        updated: wire::span(query.updated_after, query.updated_before),
+        metadata: wire::metadata(query.metadata)?,
+    };
     let id = id.of("product")?;
     let mut work = call.read().await?;
     let ctx = call.context();
-    let (product, mut found) = variants::list_variants(&mut *work, &ctx, id, paging.page()).await?;
+    let (product, mut found) =
+        variants::list_variants(&mut *work, &ctx, id, &filter, paging.page()).await?;
     if let Some(after) = paging.after {
         let start = work
             .variants()
