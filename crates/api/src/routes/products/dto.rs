@@ -52,7 +52,7 @@ fn options(given: List<OptionDefinitionInput, 10>) -> Result<Vec<service::Option
                     .position
                     .map(|position| i32::try_from(position.get()))
                     .transpose()
-                    .map_err(|error| crate::wire::invalid(&at("position"), error))?,
+                    .map_err(|error| wire::invalid(&at("position"), error))?,
                 values: values.collect::<Result<_, _>>()?,
             })
         })

@@ -28,7 +28,7 @@ type Additions = Table<Text<255>, AmountsByValue, 10>;
 /// Which variants of a product to make.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct GenerateProductVariants {
+pub(super) struct GenerateProductVariants {
     /// How their SKUs are made: `{Size}` stands for the value of the option `Size`, `{product}` for
     /// the product's SKU. A brace itself is doubled. No two may come out the same.
     #[schema(example = "{product}-{Size}-{Colour}")]
@@ -58,7 +58,7 @@ pub struct GenerateProductVariants {
 /// What came of it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct GeneratedProductVariants {
+pub(super) struct GeneratedProductVariants {
     /// How many are new.
     created: usize,
     /// How many of the combinations there were already, and stayed as they are.
