@@ -160,6 +160,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         purchase_items: Vec::new(),
         external_order_id: Some("order-1".parse()?),
         redirects: Redirects::default(),
+        metadata: lessor_domain::metadata::Metadata::default(),
     };
     let (checkout, is_new) = input.run(uow.as_mut(), &shop.context()).await?;
     uow.commit().await?;

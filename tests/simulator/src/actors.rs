@@ -93,6 +93,7 @@ impl Crew {
             purchase_items: if wish.extras { vec![item] } else { Vec::new() },
             external_order_id: None,
             redirects: lessor_domain::checkout::Redirects::default(),
+            metadata: lessor_domain::metadata::Metadata::default(),
         };
         let mut uow = self.database().begin().await?;
         let (checkout, _) = input.run(uow.as_mut(), &self.ctx()).await?;

@@ -210,6 +210,7 @@ impl Bench {
             purchase_items: Vec::new(),
             external_order_id: None,
             redirects: Redirects::default(),
+            metadata: lessor_domain::metadata::Metadata::default(),
         };
         let mut uow = self.database.begin().await.unwrap();
         let (checkout, _) = input.run(uow.as_mut(), &self.ctx()).await.unwrap();

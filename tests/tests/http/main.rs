@@ -3,11 +3,13 @@
 mod access;
 mod checkouts;
 mod cli;
+mod customers;
 mod docs;
 mod examples;
 mod health;
 mod idempotency;
 mod lists;
+mod metadata;
 mod openapi;
 mod page;
 mod product_variants;

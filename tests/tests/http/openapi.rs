@@ -63,7 +63,9 @@ const ENDPOINTS: [(&str, &str, &str); 31] = [
     ("delete", "/v1/lease-terms/{id}", "400"),
 ];
 
-const MORE: [(&str, &str); 24] = [
+const MORE: [(&str, &str); 26] = [
+    ("get", "/v1/customers"),
+    ("post", "/v1/products/{id}/variants/generate"),
     ("get", "/v1/product-categories"),
     ("post", "/v1/product-categories"),
     ("post", "/v1/checkouts/{id}/payments/retry"),

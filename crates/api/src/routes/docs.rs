@@ -191,6 +191,8 @@ pub(crate) async fn start(request: HttpRequest) -> Result<HttpResponse, ApiError
 }
 
 /// The documentation, with a slash too many.
+///
+/// Leads to `/docs`.
 #[utoipa::path(
     tag = "Reference",
     responses((status = 308, description = "It is at `/docs`."))
@@ -233,6 +235,8 @@ pub(crate) async fn errors(request: HttpRequest) -> Result<HttpResponse, ApiErro
 }
 
 /// A guide, for people.
+///
+/// One of the pages beside the first, by its name.
 #[utoipa::path(
     tag = "Reference",
     params(("guide" = String, Path, description = "Name of the guide")),

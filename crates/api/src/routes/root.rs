@@ -146,6 +146,8 @@ static ICON_OF_OLD: LazyLock<Served> = LazyLock::new(|| {
 });
 
 /// The icon.
+///
+/// For browsers, as a drawing.
 #[utoipa::path(
     tag = "Reference",
     responses(
@@ -158,7 +160,9 @@ async fn favicon(request: HttpRequest) -> Result<HttpResponse, ApiError> {
     ICON.answer(&request, A_DAY)
 }
 
-/// The icon, for who asks for it where it used to be.
+/// The icon, where browsers look for it unasked.
+///
+/// As an image.
 #[utoipa::path(
     tag = "Reference",
     responses(

@@ -7,6 +7,7 @@
 mod bulk;
 mod enums;
 mod list;
+mod metadata;
 mod path;
 pub mod records;
 mod text;
@@ -18,6 +19,7 @@ pub use enums::{
     SortOrder,
 };
 pub use list::{listed, page};
+pub use metadata::{MetadataChanges, MetadataInput, metadata, metadata_patch, metadata_record};
 pub use path::PathId;
 pub use text::{DateText, DateTimeText, DecimalString, MoneyText};
 
@@ -26,9 +28,10 @@ use std::str::FromStr;
 
 use lessor_domain::ids::{IdError, IdRef, OrganizationRef};
 use lessor_domain::services;
+use lessor_domain::time::Span;
 
 use crate::http::error::ApiError;
-use crate::request::fields::{Patch, Reference};
+use crate::request::fields::{Moment, Patch, Reference};
 
 /// A value that the text does not stand for.
 pub fn invalid(param: &str, error: impl Display) -> ApiError {
@@ -75,6 +78,12 @@ pub fn patch<T, U, E: Display>(
             services::Patch::Set(convert(value).map_err(|error| invalid(param, error))?)
         }
     })
+}
+
+/// What lies between the times that a list is narrowed to.
+#[must_use]
+pub fn span(after: Option<Moment>, before: Option<Moment>) -> Span {
+    Span::new(after.map(|at| at.0), before.map(|at| at.0))
 }
 
 /// A record by its number or public id.

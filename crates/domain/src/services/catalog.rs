@@ -12,6 +12,7 @@ use crate::catalog::{
 };
 use crate::checkout::Effect;
 use crate::ids::{IdRef, OrganizationRef, ProductCategoryRef, ProductPubId, UserId};
+use crate::metadata::{Metadata, MetadataPatch};
 use crate::money::{Amount, Money};
 use crate::organization::Organization;
 use crate::percentage::Percentage;
@@ -62,6 +63,8 @@ pub struct CreateProduct {
     pub category: Option<ProductCategoryRef>,
     /// Its stock keeping unit.
     pub sku: Option<Sku>,
+    /// What the caller keeps beside it.
+    pub metadata: Metadata,
 }
 
 /// What is to change in a product.
@@ -93,6 +96,8 @@ pub struct ProductChanges {
     pub category: Patch<ProductCategoryRef>,
     /// Its stock keeping unit.
     pub sku: Patch<Sku>,
+    /// What the caller keeps beside it.
+    pub metadata: MetadataPatch,
     /// Where the update comes from; by hand when nobody says.
     pub source: Option<ProductSource>,
 }
@@ -164,6 +169,15 @@ pub(super) fn price_in(
     amount
         .in_currency(organization.currency)
         .map_err(|error| Error::invalid(param, error))
+}
+
+/// Applies an update of metadata.
+///
+/// # Errors
+/// [`Error::Invalid`] of `metadata`: more keys than a record keeps.
+pub(super) fn merge_metadata(kept: &mut Metadata, update: MetadataPatch) -> Result<(), Error> {
+    kept.merge(update)
+        .map_err(|error| Error::invalid("metadata", error))
 }
 
 fn defined(
@@ -270,6 +284,7 @@ impl UseCase for CreateProduct {
             sku: self.sku,
             main_image: None,
             category_id: category,
+            metadata: self.metadata,
             created_at: ctx.now,
             updated_at: ctx.now,
             version: 1,
@@ -488,6 +503,7 @@ impl UseCase for UpdateProduct {
         self.changes.discount.apply(&mut product.discount);
         self.changes.main_image.apply(&mut product.main_image);
         self.changes.sku.apply(&mut product.sku);
+        merge_metadata(&mut product.metadata, self.changes.metadata)?;
         match self.changes.category {
             Patch::Keep => {}
             Patch::Clear => product.category_id = None,

@@ -3,13 +3,16 @@
 use async_trait::async_trait;
 
 use super::addresses::checked_phone;
-use super::{Context, Error, Patch, UseCase, moving};
+use super::catalog::merge_metadata;
+use super::slice::unknown_start;
+use super::{Context, Error, Patch, Slice, UseCase, moving};
 use crate::access::{Mode, Permission};
 use crate::address::{AddressError, AddressProblem, Country, parse_state, parse_zip};
 use crate::checkout::{Actor, Circumstances, Event, Lifecycle};
 use crate::customer::{Customer, Profile};
 use crate::ids::CustomerPubId;
-use crate::ports::{DialingPlan, IdGenerator, UnitOfWork};
+use crate::metadata::MetadataPatch;
+use crate::ports::{CustomerFilter, DialingPlan, IdGenerator, Page, Start, UnitOfWork};
 use crate::text::Line;
 
 /// What is to change in a customer.
@@ -33,6 +36,8 @@ pub struct CustomerChanges {
     pub country: Patch<Country>,
     /// Phone number.
     pub phone: Patch<Line>,
+    /// What the organization keeps beside it.
+    pub metadata: MetadataPatch,
 }
 
 /// The profile with state, postal code and phone in the form of its country.
@@ -104,12 +109,57 @@ impl UseCase for GetCustomer {
     }
 }
 
-/// Updates the customer's profile: what is not mentioned stays. Checkouts that
+/// A page of the organization's customers, newest first, and how many there are in all: those who
+/// have a checkout with it, or are the users of its keys.
+///
+/// # Errors
+/// [`Error::Forbidden`]; [`Error::Invalid`] of a page that begins after no customer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListCustomers {
+    /// Which.
+    pub filter: CustomerFilter,
+    /// Which part of the list.
+    pub page: Page,
+}
+
+#[async_trait]
+impl UseCase for ListCustomers {
+    type Output = Slice<Customer>;
+
+    fn permission(&self) -> Permission {
+        Permission::CustomerRead
+    }
+
+    async fn run(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+    ) -> Result<Slice<Customer>, Error> {
+        ctx.access.require(self.permission())?;
+        let organization = ctx.access.organization_id;
+        if let Start::After(id) = self.page.start {
+            let start = known(uow, ctx, CustomerPubId::from_uuid(id)).await;
+            start.map_err(|error| match error {
+                Error::NotFound { .. } => unknown_start(),
+                other => other,
+            })?;
+        }
+        let total = uow.customers().count(organization, &self.filter).await?;
+        let page = self.page.and_one_more();
+        let found = uow
+            .customers()
+            .list(organization, &self.filter, page)
+            .await?;
+        Ok(Slice::cut(found, self.page, Some(total)))
+    }
+}
+
+/// Updates the customer's profile and metadata: what is not mentioned stays. Checkouts that
 /// waited for the profile go on.
 ///
 /// # Errors
 /// [`Error`]: not found, the missing permission, a phone, postal code or state that
-/// is not of the country.
+/// is not of the country, metadata of another organization's customer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpdateCustomer {
     /// Which one.
@@ -134,6 +184,15 @@ impl UseCase for UpdateCustomer {
             .lock(self.id)
             .await?
             .ok_or(Error::not_found("customer"))?;
+        if self.changes.metadata != MetadataPatch::Keep {
+            if customer.organization_id != ctx.access.organization_id {
+                return Err(Error::invalid(
+                    "metadata",
+                    "belong to the organization whose customer this is, which is another one",
+                ));
+            }
+            merge_metadata(&mut customer.metadata, self.changes.metadata)?;
+        }
         let profile = &mut customer.profile;
         let before = profile.clone();
         self.changes.first_name.apply(&mut profile.first_name);

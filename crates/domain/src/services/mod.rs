@@ -20,6 +20,7 @@ pub mod checkouts;
 pub mod customers;
 mod error;
 pub mod fulfillment;
+pub mod generation;
 mod handled;
 pub(crate) mod identity;
 pub mod journey;

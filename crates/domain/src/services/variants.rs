@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::catalog::{catalog_job, organization_of, price_in, wanted_status};
+use super::catalog::{catalog_job, merge_metadata, organization_of, price_in, wanted_status};
 use super::pricing::{PricedVariant, price_all};
 use super::slice::unknown_start;
 use super::{Context, Error, Patch, Slice, UseCase, waitlist};
@@ -12,9 +12,10 @@ use crate::catalog::{
 };
 use crate::checkout::Effect;
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
+use crate::metadata::{Metadata, MetadataPatch};
 use crate::money::Amount;
 use crate::percentage::Percentage;
-use crate::ports::{JobSubject, Page, Start, StoreError, UniqueField, UnitOfWork};
+use crate::ports::{JobSubject, Page, Start, StoreError, UniqueField, UnitOfWork, VariantFilter};
 use crate::text::{Description, ExternalId, Name, Sku, Url};
 
 /// Creates a variant.
@@ -47,6 +48,8 @@ pub struct CreateVariant {
     pub inventory: Inventory,
     /// Its model year.
     pub product_year: Option<i32>,
+    /// What the caller keeps beside it.
+    pub metadata: Metadata,
 }
 
 /// What is to change in a variant.
@@ -74,6 +77,8 @@ pub struct VariantChanges {
     pub is_waitlisted: Option<bool>,
     /// What is free to promise.
     pub inventory: Option<Inventory>,
+    /// What the caller keeps beside it.
+    pub metadata: MetadataPatch,
 }
 
 impl VariantChanges {
@@ -93,7 +98,7 @@ fn chosen(product: &Product, options: &[OptionSelection]) -> Result<Vec<OptionSe
 }
 
 /// A collision of the combination says more than that something is in use.
-fn explain(error: StoreError) -> Error {
+pub(super) fn explain(error: StoreError) -> Error {
     match error {
         StoreError::Conflict(UniqueField::Combination) => Error::taken(
             "options",
@@ -146,6 +151,7 @@ impl UseCase for CreateVariant {
             is_waitlisted: false,
             inventory: self.inventory,
             product_year: self.product_year,
+            metadata: self.metadata,
             created_at: ctx.now,
             updated_at: ctx.now,
             version: 1,
@@ -230,6 +236,7 @@ impl UseCase for UpdateVariant {
         variant.is_waitlisted = self.changes.is_waitlisted.unwrap_or(variant.is_waitlisted);
         variant.inventory = self.changes.inventory.unwrap_or(variant.inventory);
         self.changes.discount.apply(&mut variant.discount);
+        merge_metadata(&mut variant.metadata, self.changes.metadata)?;
         variant.updated_at = ctx.now;
         uow.variants().update(&mut variant).await.map_err(explain)?;
         uow.outbox()
@@ -402,7 +409,7 @@ pub enum Otherwise {
     ExternalId,
 }
 
-/// A page of the product's variants that are not archived, with their prices, newest first.
+/// A page of the product's variants that the filter shows, with their prices, newest first.
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Forbidden`], [`Error::Pricing`]; [`Error::Invalid`] of a page that
@@ -411,6 +418,8 @@ pub enum Otherwise {
 pub struct ListVariants {
     /// Whose variants.
     pub product: ProductPubId,
+    /// Which of them.
+    pub filter: VariantFilter,
     /// Which part of the list.
     pub page: Page,
 }
@@ -443,7 +452,10 @@ impl UseCase for ListVariants {
                 .ok_or_else(unknown_start)?;
         }
         let page = self.page.and_one_more();
-        let found = uow.variants().list(organization, product.id, page).await?;
+        let found = uow
+            .variants()
+            .list(organization, product.id, &self.filter, page)
+            .await?;
         let Slice {
             items,
             has_more,

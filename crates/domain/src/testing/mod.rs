@@ -13,7 +13,7 @@ mod memory;
 pub use ambient::{FixedEntropy, ManualClock, NeverTimer, SequenceIds, context};
 pub use builders::{
     ApiKeyBuilder, CheckoutBuilder, CustomerBuilder, LeaseTermBuilder, OrganizationBuilder,
-    ProductBuilder, VariantBuilder, altered,
+    ProductBuilder, VariantBuilder, altered, metadata,
 };
 pub use events::{Details, card, event};
 pub use fakes::{

@@ -37,6 +37,7 @@ fn variant(world: &World, sku: &str, size: Option<&str>) -> CreateVariant {
         external_id: None,
         inventory: Inventory::Untracked,
         product_year: None,
+        metadata: lessor_domain::metadata::Metadata::default(),
     }
 }
 
@@ -93,7 +94,7 @@ async fn options_that_a_live_variant_uses_stay() {
         options: Some(sizes(&["S", "M"])),
         ..ProductChanges::default()
     };
-    let refused = UpdateProduct {
+    let refused = ProductChanges {
         id: world.product.id,
         changes: options.clone(),
     }
@@ -114,7 +115,7 @@ async fn options_that_a_live_variant_uses_stay() {
     .run(uow.as_mut(), &world.ctx())
     .await
     .unwrap();
-    let product = UpdateProduct {
+    let product = ProductChanges {
         id: world.product.id,
         changes: options,
     }
@@ -137,7 +138,7 @@ async fn options_that_a_live_variant_uses_stay() {
         options: Some(sizes(&["S", "M", "L"])),
         ..ProductChanges::default()
     };
-    let wider = UpdateProduct {
+    let wider = ProductChanges {
         id: world.product.id,
         changes: again,
     }
@@ -175,7 +176,7 @@ async fn what_has_checkouts_is_archived_and_then_gone_for_deletes() {
         ..VariantChanges::default()
     };
     assert!(matches!(
-        UpdateVariant {
+        VariantChanges {
             id: world.variant.id,
             changes: renamed
         }
@@ -237,7 +238,7 @@ async fn contradictions_are_refused_and_optional_members_cleared() {
     };
     assert_eq!(
         param_of(
-            UpdateProduct {
+            ProductChanges {
                 id: world.product.id,
                 changes: contradiction
             }
@@ -251,7 +252,7 @@ async fn contradictions_are_refused_and_optional_members_cleared() {
         ..ProductChanges::default()
     };
     assert!(
-        UpdateProduct {
+        ProductChanges {
             id: world.product.id,
             changes: set
         }
@@ -266,7 +267,7 @@ async fn contradictions_are_refused_and_optional_members_cleared() {
         ..ProductChanges::default()
     };
     assert!(
-        UpdateProduct {
+        ProductChanges {
             id: world.product.id,
             changes: clear
         }

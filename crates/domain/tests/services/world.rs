@@ -9,6 +9,7 @@ use lessor_domain::checkout::{Checkout, Effect, Lifecycle};
 use lessor_domain::customer::Profile;
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId, IdRef};
 use lessor_domain::ledger::{Entry, HoldState};
+use lessor_domain::metadata::Metadata;
 use lessor_domain::organization::Organization;
 use lessor_domain::ports::{
     Clock, Database, IdGenerator, InsertedCustomer, JobFilter, JobSubject, NewCustomer, NewJob,
@@ -109,6 +110,7 @@ impl World {
             external_id: None,
             category: None,
             sku: None,
+            metadata: Metadata::default(),
         }
         .run(uow.as_mut(), &ctx)
         .await
@@ -125,6 +127,7 @@ impl World {
             external_id: None,
             inventory: Inventory::Untracked,
             product_year: None,
+            metadata: Metadata::default(),
         }
         .run(uow.as_mut(), &ctx)
         .await
@@ -218,6 +221,7 @@ impl World {
             purchase_items: Vec::new(),
             external_order_id: None,
             redirects: lessor_domain::checkout::Redirects::default(),
+            metadata: Metadata::default(),
         };
         change(&mut input);
         let mut uow = self.begin().await;

@@ -22,7 +22,7 @@ use crate::http::error::ApiError;
 use crate::idempotency::{Phase, Runner, TwoPhases, Viewer};
 use crate::request::fields::{DecimalText, Int, IntText, List, Text, WebUrl};
 use crate::wire::records::VariantId;
-use crate::wire::{findable, invalid, parse};
+use crate::wire::{self, MetadataInput, findable, invalid, parse};
 
 /// A new checkout. The variant is named by exactly one of `productVariantId` and `sku`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -53,6 +53,9 @@ pub(crate) struct CreateCheckoutBody {
     cancel_url: Option<WebUrl>,
     /// Where it goes after a failure.
     failure_url: Option<WebUrl>,
+    /// What you keep beside it: up to 50 keys of 40 characters, each with a text of up to 500. A
+    /// checkout that there is already keeps its own.
+    metadata: Option<MetadataInput>,
 }
 
 /// Something bought along with the lease.
@@ -139,6 +142,7 @@ impl CreateCheckoutBody {
                 cancel: url("cancelUrl", self.cancel_url.as_ref())?,
                 failure: url("failureUrl", self.failure_url.as_ref())?,
             },
+            metadata: wire::metadata(self.metadata)?,
         })
     }
 }

@@ -10,9 +10,9 @@ use serde::Deserialize;
 
 use super::record::{LifecycleName, WaitlistReasonName};
 use crate::http::error::ApiError;
-use crate::request::fields::{Limit, List, Offset, Reference, Text};
+use crate::request::fields::{Limit, List, Moment, Offset, Reference, Text};
 use crate::wire::records::{CheckoutId, UserPublicId};
-use crate::wire::{self, SortOrder, page, wire_enum};
+use crate::wire::{self, MetadataInput, SortOrder, page, wire_enum};
 
 /// Which checkouts, in which order.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -60,6 +60,21 @@ pub(crate) struct ListCheckoutsQuery {
     /// Of this order of yours.
     #[param(inline)]
     external_order_id: Option<Text<255>>,
+    /// Made after this time, which does not belong to it.
+    #[param(inline)]
+    created_after: Option<Moment>,
+    /// Made before this time, which does not belong to it.
+    #[param(inline)]
+    created_before: Option<Moment>,
+    /// Last changed after this time, which does not belong to it.
+    #[param(inline)]
+    updated_after: Option<Moment>,
+    /// Last changed before this time, which does not belong to it.
+    #[param(inline)]
+    updated_before: Option<Moment>,
+    /// With this value of a key of metadata, `metadata[key]=value`; with all of several.
+    #[param(inline, style = DeepObject, explode)]
+    metadata: Option<MetadataInput>,
 }
 
 wire_enum! {
@@ -125,6 +140,9 @@ impl ListCheckoutsQuery {
         );
         let id = sought("id", self.id.as_ref())?;
         let customer = sought("userId", self.user_id.as_ref())?;
+        let created = wire::span(self.created_after, self.created_before);
+        let updated = wire::span(self.updated_after, self.updated_before);
+        let metadata = wire::metadata(self.metadata)?;
         let filter = match (lifecycles, id, customer) {
             (Some(lifecycles), Some(id), Some(customer)) => Some(CheckoutFilter {
                 id,
@@ -133,6 +151,9 @@ impl ListCheckoutsQuery {
                 waitlist_reason: self.waitlist_reason.map(|reason| reason.0),
                 external_order_id,
                 needs_attention: self.needs_attention,
+                created,
+                updated,
+                metadata,
             }),
             _ => None,
         };

@@ -15,7 +15,6 @@ use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::services::Error;
 use lessor_domain::services::checkouts::{CancelCheckout, GetCheckout, Viewed, view_now};
 use lessor_domain::services::fulfillment::{FulfillCheckout, GetTracking, SetTracking};
-use lessor_domain::workers::sandbox::UpdateCheckout;
 use serde::Deserialize;
 use utoipa::ToSchema;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -141,11 +140,12 @@ async fn get_checkout(
     Ok(Json(CheckoutRecord::new(&view, call.viewer().links)))
 }
 
-/// Change a checkout's lease term or state.
+/// Change a checkout's lease term, state or metadata.
 ///
 /// Another term can be chosen before the deposit. With a live key a checkout can be moved as an
 /// operator can, with a sandbox key to any state that follows; the states that are possible are
-/// named when it is refused. The same state again changes nothing. Requires `CheckoutWrite`.
+/// named when it is refused. The same state again changes nothing. Metadata can be changed in every
+/// state. Requires `CheckoutWrite`.
 #[utoipa::path(
     tag = "Checkouts",
     params(("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`.")),
@@ -158,9 +158,8 @@ async fn update_checkout(
     id: PathId<CheckoutPubId>,
     body: Body<UpdateCheckoutBody>,
 ) -> Result<Json<CheckoutRecord>, ApiError> {
-    let (term, target) = body.value.parse()?;
-    let id = id.of(CHECKOUT)?;
-    let update = UpdateCheckout { id, term, target };
+    let update = body.value.parse()?;
+    let update = update(id.of(CHECKOUT)?);
     let record = call
         .run(move |runner| async move { Ok(update::update(&runner, update).await?) })
         .await?;

@@ -1,5 +1,7 @@
 //! The checkout, as callers see it.
 
+use std::collections::BTreeMap;
+
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{
     Attention, AttentionReason, InsuranceStatus, Lifecycle, Milestone, MilestoneName,
@@ -18,7 +20,7 @@ use crate::routes::product_variants::PricingEntry;
 use crate::wire::records::{
     AddressRecord, CheckoutId, CheckoutItemId, OrganizationPublicId, UserPublicId, VariantId,
 };
-use crate::wire::{DateText, DateTimeText, MoneyText};
+use crate::wire::{self, DateText, DateTimeText, MoneyText};
 
 names! {
     Lifecycle => "CheckoutLifecycle", "Where a checkout stands.";
@@ -77,6 +79,9 @@ pub struct CheckoutRecord {
     /// The caller's order id.
     #[serde(skip_serializing_if = "Option::is_none")]
     external_order_id: Option<String>,
+    /// What the organization keeps beside it, if anything.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    metadata: BTreeMap<String, String>,
     /// What is leased.
     items: Vec<ItemRecord>,
     /// What is bought along, authorized with the deposit.
@@ -367,6 +372,7 @@ impl CheckoutRecord {
             customer_id: Id(checkout.customer_id),
             checkout_url: links.url(checkout),
             external_order_id: text(checkout.external_order_id.as_ref()),
+            metadata: wire::metadata_record(&checkout.metadata),
             items: checkout
                 .items
                 .iter()

@@ -1,8 +1,7 @@
 //! What a PUT does to a checkout.
 
 use lessor_domain::access::Mode;
-use lessor_domain::checkout::Lifecycle;
-use lessor_domain::ids::LeaseTermRef;
+use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::JobSubject;
 use lessor_domain::services::Error;
 use lessor_domain::workers::sandbox::UpdateCheckout;
@@ -13,9 +12,9 @@ use super::record::LifecycleName;
 use super::{CheckoutRecord, record_now};
 use crate::http::error::ApiError;
 use crate::idempotency::Runner;
-use crate::request::fields::Reference;
+use crate::request::fields::{Patch, Reference};
 use crate::state::settle::settle;
-use crate::wire::reference;
+use crate::wire::{self, MetadataChanges, reference};
 
 /// What is to change in a checkout: a member that is left out stays.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -28,25 +27,41 @@ pub(super) struct UpdateCheckoutBody {
     /// The state that it is to be moved to: in sandbox mode any next one, in live mode those that an operator may set.
     #[schema(nullable = false)]
     lifecycle: Option<LifecycleName>,
+    /// What you keep beside it: keys that are named are set, or taken away by `null`; the others stay.
+    /// `null`: all are taken away.
+    #[serde(default)]
+    metadata: Patch<MetadataChanges>,
 }
 
 impl UpdateCheckoutBody {
-    pub(super) fn parse(self) -> Result<(Option<LeaseTermRef>, Option<Lifecycle>), ApiError> {
+    /// What the body asks for, of the checkout that is given later: what is wrong with a body is said
+    /// before what does not exist.
+    pub(super) fn parse(self) -> Result<impl FnOnce(CheckoutPubId) -> UpdateCheckout, ApiError> {
         let term = self.lease_term_id;
-        let term = term.map(|term| reference("leaseTermId", &term));
-        Ok((term.transpose()?, self.lifecycle.map(|state| state.0)))
+        let term = term
+            .map(|term| reference("leaseTermId", &term))
+            .transpose()?;
+        let target = self.lifecycle.map(|state| state.0);
+        let metadata = wire::metadata_patch(self.metadata)?;
+        Ok(move |id| UpdateCheckout {
+            id,
+            term,
+            metadata,
+            target,
+        })
     }
 }
 
-/// Updates the checkout. The term and an operator's move are one transaction. A sandbox key's move
+/// Updates the checkout. The term, metadata and an operator's move are one transaction. A sandbox key's move
 /// may take several, as the steps that it plays do; whether it is possible is said before any.
 pub(super) async fn update(
     runner: &Runner,
     update: UpdateCheckout,
 ) -> Result<CheckoutRecord, Error> {
     let id = update.id;
+    let target = update.target;
     let (checkout, is_there) = runner.once(update).await?;
-    if !is_there && let Some(target) = update.target {
+    if !is_there && let Some(target) = target {
         match runner.access.mode {
             // A delivery that was confirmed by hand: the lease is active once it is billed.
             Mode::Live => settle(&runner.state, JobSubject::Checkout(id)).await,

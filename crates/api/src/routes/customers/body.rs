@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use crate::http::error::ApiError;
 use crate::request::fields::{Patch, Text};
-use crate::wire::patch;
+use crate::wire::{self, MetadataChanges, patch};
 
 /// What is to change in a customer: a member that is left out stays, `null` clears one.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -44,6 +44,10 @@ pub(super) struct UpdateCustomerBody {
     /// Phone number of the country, or in international form.
     #[serde(default)]
     phone: Patch<Text<255>>,
+    /// What you keep beside it: keys that are named are set, or taken away by `null`; the others stay.
+    /// `null`: all are taken away.
+    #[serde(default)]
+    metadata: Patch<MetadataChanges>,
 }
 
 impl UpdateCustomerBody {
@@ -58,6 +62,7 @@ impl UpdateCustomerBody {
             zip: change("zip", self.zip)?,
             country: change("country", self.country)?,
             phone: change("phone", self.phone)?,
+            metadata: wire::metadata_patch(self.metadata)?,
         })
     }
 }

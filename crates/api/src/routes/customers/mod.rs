@@ -1,6 +1,7 @@
 //! `/v1/customers`.
 
 mod body;
+mod list;
 mod record;
 
 use actix_web::web::Json;
@@ -18,7 +19,10 @@ use crate::wire::PathId;
 use crate::wire::records::UserPublicId;
 
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {
-    config.service(get_customer).service(update_customer);
+    config
+        .service(list::list_customers)
+        .service(get_customer)
+        .service(update_customer);
 }
 
 /// Read a customer.
@@ -37,10 +41,10 @@ async fn get_customer(
 ) -> Result<Json<CustomerRecord>, ApiError> {
     let id = id.of("customer")?;
     let customer = call.read(GetCustomer { id }).await?;
-    Ok(Json(CustomerRecord::new(&customer, call.access().mode)))
+    Ok(Json(CustomerRecord::new(&customer, call.access())))
 }
 
-/// Update a customer's profile and address.
+/// Update a customer's profile, address and metadata.
 ///
 /// Members that are left out stay as they are; `null` clears one. Checkouts that waited for the
 /// profile go on. Requires `CustomerWrite`.
@@ -59,5 +63,5 @@ async fn update_customer(
     let changes = body.value.parse()?;
     let id = id.of("customer")?;
     let customer = call.mutate(UpdateCustomer { id, changes }).await?;
-    Ok(Json(CustomerRecord::new(&customer, call.access().mode)))
+    Ok(Json(CustomerRecord::new(&customer, call.access())))
 }

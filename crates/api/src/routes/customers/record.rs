@@ -1,14 +1,16 @@
 //! Customers as answers have them.
 
-use lessor_domain::access::Mode;
+use std::collections::BTreeMap;
+
+use lessor_domain::access::{Access, Mode};
 use lessor_domain::customer::{CreditStatus, Customer, IdentityStatus};
 use lessor_domain::text::Line;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::request::fields::{Id, Named, names};
-use crate::wire::DateTimeText;
 use crate::wire::records::UserPublicId;
+use crate::wire::{self, DateTimeText};
 
 names! {
     CreditStatus => "CreditStatus", "What the credit check said.";
@@ -31,6 +33,9 @@ pub(super) struct CustomerRecord {
     created_at: DateTimeText,
     /// When the customer last changed.
     updated_at: DateTimeText,
+    /// What the organization keeps beside it, if anything.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    metadata: BTreeMap<String, String>,
     /// E-mail address.
     email: String,
     /// Given name.
@@ -82,8 +87,9 @@ pub(super) struct CustomerRecord {
 }
 
 impl CustomerRecord {
-    /// The customer as a key of the mode sees it.
-    pub(super) fn new(customer: &Customer, mode: Mode) -> Self {
+    /// The customer as the key sees it.
+    pub(super) fn new(customer: &Customer, access: &Access) -> Self {
+        let mode = access.mode;
         let profile = &customer.profile;
         let text = |line: &Option<Line>| line.as_ref().map(ToString::to_string);
         let screening = customer.screening(mode);
@@ -93,6 +99,7 @@ impl CustomerRecord {
             user_id: customer.user_id.get(),
             created_at: customer.created_at.into(),
             updated_at: customer.updated_at.into(),
+            metadata: wire::metadata_record(customer.metadata_for(access.organization_id)),
             email: customer.email.to_string(),
             first_name: text(&profile.first_name),
             last_name: text(&profile.last_name),

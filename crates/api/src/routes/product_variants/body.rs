@@ -11,7 +11,8 @@ use crate::http::error::ApiError;
 use crate::request::fields::{DecimalText, Int, List, Patch, Prose, RawObject, Text, WebUrl};
 use crate::wire::records::ProductId;
 use crate::wire::{
-    BulkItem, BulkUpdate, ProductStatus, existing, invalid, parse, parse_some, patch,
+    self, BulkItem, BulkUpdate, MetadataChanges, MetadataInput, ProductStatus, existing, invalid,
+    parse, parse_some, patch,
 };
 
 /// What a variant chooses of one option.
@@ -86,6 +87,8 @@ pub struct CreateProductVariantBody {
     inventory_quantity: Option<Quantity>,
     /// Its model year.
     product_year: Option<Int<1, 9999>>,
+    /// What you keep beside it: up to 50 keys of 40 characters, each with a text of up to 500.
+    metadata: Option<MetadataInput>,
 }
 
 impl CreateProductVariantBody {
@@ -104,6 +107,7 @@ impl CreateProductVariantBody {
             product_year: year
                 .transpose()
                 .map_err(|error| invalid("productYear", error))?,
+            metadata: wire::metadata(self.metadata)?,
             product_id: existing("productId", "product", self.product_id.as_str())?,
         })
     }
@@ -147,6 +151,10 @@ pub struct UpdateProductVariantBody {
     /// How many are free to promise; `null` or −1: they are not counted.
     #[serde(default)]
     inventory_quantity: Patch<Quantity>,
+    /// What you keep beside it: keys that are named are set, or taken away by `null`; the others stay.
+    /// `null`: all are taken away.
+    #[serde(default)]
+    metadata: Patch<MetadataChanges>,
 }
 
 impl BulkUpdate for UpdateProductVariantBody {
@@ -174,6 +182,7 @@ impl UpdateProductVariantBody {
             is_active: self.is_active,
             is_waitlisted: self.is_waitlisted,
             inventory,
+            metadata: wire::metadata_patch(self.metadata)?,
         })
     }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::prices::{PricingEntry, entries};
-use crate::wire::{BulkError, DateTimeText, DecimalString, MoneyText, ProductStatus};
+use crate::wire::{self, BulkError, DateTimeText, DecimalString, MoneyText, ProductStatus};
 
 /// What became of the updates of several variants.
 #[derive(Debug, Serialize, ToSchema)]
@@ -81,6 +81,9 @@ pub struct ProductVariantRecord {
     created_at: DateTimeText,
     /// When it last changed.
     updated_at: DateTimeText,
+    /// What the organization keeps beside it, if anything.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    metadata: BTreeMap<String, String>,
     /// The public id of the organization that it is of. In answers to create, read and delete.
     #[serde(skip_serializing_if = "Option::is_none")]
     organization_id: Option<String>,
@@ -126,6 +129,7 @@ impl ProductVariantRecord {
             processor_id: variant.processor_id(),
             created_at: variant.created_at.into(),
             updated_at: variant.updated_at.into(),
+            metadata: wire::metadata_record(&variant.metadata),
             organization_id: None,
             product_id: None,
             pricing: None,

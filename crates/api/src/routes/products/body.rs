@@ -11,8 +11,8 @@ use crate::request::fields::{
     DecimalText, Int, List, Patch, Prose, RawObject, Reference, Text, WebUrl,
 };
 use crate::wire::{
-    BulkItem, BulkUpdate, ProductSource, ProductStatus, ProductType, organization, parse,
-    parse_some, patch, reference,
+    self, BulkItem, BulkUpdate, MetadataChanges, MetadataInput, ProductSource, ProductStatus,
+    ProductType, organization, parse, parse_some, patch, reference,
 };
 
 /// Something that a product can be chosen in, such as size.
@@ -49,7 +49,7 @@ fn options(given: List<OptionDefinitionInput, 10>) -> Result<Vec<service::Option
                     .position
                     .map(|position| i32::try_from(position.get()))
                     .transpose()
-                    .map_err(|error| crate::wire::invalid(&at("position"), error))?,
+                    .map_err(|error| wire::invalid(&at("position"), error))?,
                 values: values.collect::<Result<_, _>>()?,
             })
         })
@@ -88,6 +88,8 @@ pub struct CreateProductBody {
     product_category_id: Option<Reference>,
     /// Its stock keeping unit.
     sku: Option<Text<255>>,
+    /// What you keep beside it: up to 50 keys of 40 characters, each with a text of up to 500.
+    metadata: Option<MetadataInput>,
 }
 
 impl CreateProductBody {
@@ -106,6 +108,7 @@ impl CreateProductBody {
                 .map(|category| reference("productCategoryId", &category))
                 .transpose()?,
             sku: parse_some("sku", self.sku)?,
+            metadata: wire::metadata(self.metadata)?,
             // Last: it may be a refusal of another kind.
             organization: organization("organizationId", &self.organization_id)?,
         })
@@ -159,6 +162,10 @@ pub struct UpdateProductBody {
     /// Where this update comes from; by hand when it is left out.
     #[schema(nullable = false)]
     product_source: Option<ProductSource>,
+    /// What you keep beside it: keys that are named are set, or taken away by `null`; the others stay.
+    /// `null`: all are taken away.
+    #[serde(default)]
+    metadata: Patch<MetadataChanges>,
 }
 
 impl BulkUpdate for UpdateProductBody {
@@ -192,6 +199,7 @@ impl UpdateProductBody {
             },
             sku: patch("sku", self.sku, |text| text.as_str().parse())?,
             source: self.product_source.map(Into::into),
+            metadata: wire::metadata_patch(self.metadata)?,
         })
     }
 }

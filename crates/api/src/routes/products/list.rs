@@ -10,11 +10,12 @@ use utoipa::ToSchema;
 use super::ProductRecord;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
-use crate::request::fields::{Limit, List, Offset, Reference, Text};
+use crate::request::fields::{Limit, List, Moment, Offset, Reference, Text};
 use crate::request::query::QueryParams;
 use crate::wire::records::ProductId;
 use crate::wire::{
-    self, ProductStatus, ProductType, SortOrder, listed, page, parse, reference, wire_enum,
+    self, MetadataInput, ProductStatus, ProductType, SortOrder, listed, page, parse, parse_some,
+    reference, wire_enum,
 };
 
 wire_enum! {
@@ -65,6 +66,25 @@ struct ListProductsQuery {
     /// Of these stock keeping units.
     #[param(inline)]
     sku: Option<List<Text<255>, 100, 1>>,
+    /// Found by this in their names, skus and external ids and in the skus of their variants, in any
+    /// case. Each character means itself.
+    #[param(inline)]
+    q: Option<Text<100>>,
+    /// Made after this time, which does not belong to it.
+    #[param(inline)]
+    created_after: Option<Moment>,
+    /// Made before this time, which does not belong to it.
+    #[param(inline)]
+    created_before: Option<Moment>,
+    /// Last changed after this time, which does not belong to it.
+    #[param(inline)]
+    updated_after: Option<Moment>,
+    /// Last changed before this time, which does not belong to it.
+    #[param(inline)]
+    updated_before: Option<Moment>,
+    /// With this value of a key of metadata, `metadata[key]=value`; with all of several.
+    #[param(inline, style = DeepObject, explode)]
+    metadata: Option<MetadataInput>,
     /// What to sort by; `createdAt` when nothing is said. Ties go by id.
     #[param(inline)]
     sort_by: Option<ProductSort>,
@@ -128,6 +148,10 @@ impl ListProductsQuery {
                 external_ids: texts("externalId", self.external_id)?,
                 categories: Vec::new(),
                 skus: texts("sku", self.sku)?,
+                created: wire::span(self.created_after, self.created_before),
+                updated: wire::span(self.updated_after, self.updated_before),
+                search: parse_some("q", self.q)?,
+                metadata: wire::metadata(self.metadata)?,
             },
             sort: self.sort_by.map(Into::into).unwrap_or_default(),
             order: self.sort_order.map(Into::into).unwrap_or_default(),

@@ -1,6 +1,7 @@
 //! `/v1/products`.
 
 mod body;
+mod generate;
 mod list;
 mod record;
 
@@ -8,6 +9,7 @@ use actix_web::web::Json;
 use actix_web::{HttpResponse, delete, get, post, put};
 use lessor_domain::access::Permission;
 use lessor_domain::ids::{ProductPubId, ProductVariantPubId};
+use lessor_domain::ports::VariantFilter;
 use lessor_domain::services::catalog::{DeleteProduct, GetProduct, UpdateProduct};
 use lessor_domain::services::variants::ListVariants;
 use serde::Deserialize;
@@ -16,11 +18,11 @@ use utoipa_actix_web::service_config::ServiceConfig;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::body::Body;
-use crate::request::fields::{Int, Text};
+use crate::request::fields::{Int, Moment, Text};
 use crate::request::query::QueryParams;
 use crate::routes::product_variants::ProductVariantRecord;
 use crate::wire::records::{ProductId, VariantId};
-use crate::wire::{BulkItem, PathId, bulk, listed, page};
+use crate::wire::{self, BulkItem, MetadataInput, PathId, bulk, listed, page};
 
 pub use body::{
     BulkUpdateProductsBody, CreateProductBody, OptionDefinitionInput, UpdateProductBody,
@@ -38,7 +40,8 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
         .service(get_product)
         .service(update_product)
         .service(delete_product)
-        .service(list_variants_of_product);
+        .service(list_variants_of_product)
+        .service(generate::generate_product_variants);
 }
 
 /// Create a product.
@@ -161,6 +164,21 @@ struct ListVariantsOfProduct {
     /// The id of the variant that the page comes after.
     #[param(inline, value_type = Option<VariantId>)]
     starting_after: Option<Text<64>>,
+    /// Made after this time, which does not belong to it.
+    #[param(inline)]
+    created_after: Option<Moment>,
+    /// Made before this time, which does not belong to it.
+    #[param(inline)]
+    created_before: Option<Moment>,
+    /// Last changed after this time, which does not belong to it.
+    #[param(inline)]
+    updated_after: Option<Moment>,
+    /// Last changed before this time, which does not belong to it.
+    #[param(inline)]
+    updated_before: Option<Moment>,
+    /// With this value of a key of metadata, `metadata[key]=value`; with all of several.
+    #[param(inline, style = DeepObject, explode)]
+    metadata: Option<MetadataInput>,
 }
 
 /// List the variants of a product with their prices.
@@ -185,8 +203,18 @@ async fn list_variants_of_product(
     const MOST: i64 = 250;
     let limit = query.limit.map_or(MOST, Int::get);
     let page = page::<ProductVariantPubId>(limit, 0, query.starting_after.as_ref())?;
+    let filter = VariantFilter {
+        created: wire::span(query.created_after, query.created_before),
+        updated: wire::span(query.updated_after, query.updated_before),
+        metadata: wire::metadata(query.metadata)?,
+    };
     let product = id.of(PRODUCT)?;
-    let slice = call.read(ListVariants { product, page }).await?;
+    let list = ListVariants {
+        product,
+        filter,
+        page,
+    };
+    let slice = call.read(list).await?;
     let mut response = listed(&call, &slice, |priced| priced.variant.id);
     let records = slice.items.iter().map(ProductVariantRecord::priced);
     Ok(response.json(records.collect::<Vec<_>>()))

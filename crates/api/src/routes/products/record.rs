@@ -1,13 +1,15 @@
 //! Products as answers have them.
 
+use std::collections::BTreeMap;
+
 use lessor_domain::catalog;
 use lessor_domain::ids::{ProductCategoryId, UserId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::wire::{
-    BulkError, DateTimeText, DecimalString, MoneyText, ProductSource, ProductStatus, ProductType,
-    ReviewStatus,
+    self, BulkError, DateTimeText, DecimalString, MoneyText, ProductSource, ProductStatus,
+    ProductType, ReviewStatus,
 };
 
 /// What became of the updates of several products.
@@ -90,6 +92,9 @@ pub struct ProductRecord {
     created_at: DateTimeText,
     /// When it last changed.
     updated_at: DateTimeText,
+    /// What the organization keeps beside it, if anything.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    metadata: BTreeMap<String, String>,
     /// Its discount in percent; absent: the organization's.
     #[serde(skip_serializing_if = "Option::is_none")]
     discount_percentage: Option<DecimalString>,
@@ -135,6 +140,7 @@ impl From<&catalog::Product> for ProductRecord {
             processor_id: product.processor_id(),
             created_at: product.created_at.into(),
             updated_at: product.updated_at.into(),
+            metadata: wire::metadata_record(&product.metadata),
             discount_percentage: product.discount.map(Into::into),
             external_id: product.external_id.as_ref().map(ToString::to_string),
             main_product_image: product.main_image.as_ref().map(ToString::to_string),

@@ -9,7 +9,9 @@ use crate::checkout::{
 };
 use crate::ids::{CheckoutPubId, LeaseTermRef};
 use crate::lease_term::{LeaseTerm, offered};
+use crate::metadata::MetadataPatch;
 use crate::ports::{Scope, UnitOfWork};
+use crate::services::catalog::merge_metadata;
 use crate::services::{Context, Error, UseCase, moving};
 use crate::text::Line;
 use crate::time::Timestamp;
@@ -40,6 +42,39 @@ impl UseCase for ChooseTerm {
         let mut checkout = lock_visible(uow, ctx, self.id).await?;
         ctx.access.require(self.permission())?;
         set_term(uow, ctx.now, &mut checkout, self.term).await?;
+        Ok(checkout)
+    }
+}
+
+/// Changes what the caller keeps beside the checkout, in whatever state it is.
+///
+/// # Errors
+/// [`Error`]: not found, the missing permission, more keys than a record keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Annotate {
+    /// Which one.
+    pub id: CheckoutPubId,
+    /// What is to change.
+    pub changes: MetadataPatch,
+}
+
+#[async_trait]
+impl UseCase for Annotate {
+    type Output = Checkout;
+
+    fn permission(&self) -> Permission {
+        Permission::CheckoutWrite
+    }
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Checkout, Error> {
+        let mut checkout = lock_visible(uow, ctx, self.id).await?;
+        ctx.access.require(self.permission())?;
+        let mut metadata = checkout.metadata.clone();
+        merge_metadata(&mut metadata, self.changes)?;
+        if metadata != checkout.metadata {
+            checkout.annotate(metadata, ctx.now);
+            uow.checkouts().update(&mut checkout).await?;
+        }
         Ok(checkout)
     }
 }

@@ -10,6 +10,7 @@ use crate::checkout::{Checkout, ChosenTerm, NewCheckout, Opening, PurchaseItem, 
 use crate::customer::{Customer, Profile};
 use crate::ids::{CheckoutItemPubId, CheckoutPubId, CustomerPubId, ProductVariantPubId};
 use crate::lease_term::{LeaseTerm, offered};
+use crate::metadata::Metadata;
 use crate::money::{Amount, Money};
 use crate::organization::Organization;
 use crate::percentage::TermMonths;
@@ -77,6 +78,8 @@ pub struct CreateCheckout {
     pub external_order_id: Option<ExternalId>,
     /// Where the browser goes.
     pub redirects: Redirects,
+    /// What the caller keeps beside it; one that there is already stays as it is.
+    pub metadata: Metadata,
 }
 
 #[async_trait]
@@ -166,6 +169,7 @@ impl UseCase for CreateCheckout {
             redirects: self.redirects,
             billing_address: self.billing_address,
             shipping_address: self.shipping_address,
+            metadata: self.metadata,
             ..NewCheckout::of(
                 CheckoutPubId::from_uuid(ctx.ids.next()),
                 CheckoutItemPubId::from_uuid(ctx.ids.next()),

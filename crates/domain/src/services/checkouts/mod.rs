@@ -5,7 +5,7 @@ mod create;
 mod view;
 
 pub(crate) use change::set_term;
-pub use change::{CancelCheckout, ChooseTerm, MoveCheckout, SetInsurance};
+pub use change::{Annotate, CancelCheckout, ChooseTerm, MoveCheckout, SetInsurance};
 pub use create::{CreateCheckout, CustomerInput, PurchaseItemInput, VariantRef};
 pub use view::{
     CheckoutView, Cost, GetCheckout, ListCheckouts, Viewed, quote_of, view_now, view_of, views_of,

@@ -21,6 +21,7 @@ use crate::access::{Mode, Permission};
 use crate::checkout::{Checkout, EventKind, Lifecycle};
 use crate::fulfillment::{EventOrigin, Reported, TrackingStatus};
 use crate::ids::{CheckoutPubId, LeaseTermRef};
+use crate::metadata::MetadataPatch;
 use crate::ports::{Doubt, IdentityResult, JobFilter, JobSubject, Timer, UnitOfWork};
 use crate::services::fulfillment::TrackingView;
 use crate::services::moving::Due;
@@ -105,19 +106,21 @@ impl UseCase for PlayTrackingEvent {
     }
 }
 
-/// Changes a checkout's lease term, its state, or both. Gives the checkout, and whether it is in the
+/// Changes a checkout's lease term, its metadata, its state, or several of them. Gives the checkout, and whether it is in the
 /// state that was asked for: with a live key what providers do about it may be missing, and a sandbox
 /// key's move is [played](Sandbox::move_to) afterwards.
 ///
 /// # Errors
 /// [`Error`]: not found, the missing permission, those of [`checkouts::ChooseTerm`];
 /// [`Error::Rule`] naming the states that are possible.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpdateCheckout {
     /// Which checkout.
     pub id: CheckoutPubId,
     /// The term to be; left out, it stays.
     pub term: Option<LeaseTermRef>,
+    /// What is to change of what the caller keeps beside it.
+    pub metadata: MetadataPatch,
     /// The state to be in; left out, it stays.
     pub target: Option<Lifecycle>,
 }
@@ -140,6 +143,10 @@ impl UseCase for UpdateCheckout {
         ctx.access.require(self.permission())?;
         if let Some(term) = self.term {
             checkout = checkouts::ChooseTerm { id, term }.run(uow, ctx).await?;
+        }
+        if self.metadata != MetadataPatch::Keep {
+            let changes = self.metadata;
+            checkout = checkouts::Annotate { id, changes }.run(uow, ctx).await?;
         }
         match (self.target, ctx.access.mode) {
             (None, _) => {}
