@@ -300,9 +300,12 @@ mod tests {
             .collect()
     }
 
+    /// Values by the names of options.
+    type Part<'a> = &'a [(&'a str, &'a [&'a str])];
+
     #[test]
     fn the_matrix_or_a_part_of_it() {
-        let cases: [(&[(&str, &[&str])], &[&str]); 3] = [
+        let cases: [(Part<'_>, &[&str]); 3] = [
             (
                 &[],
                 &["S/Red", "S/Blue", "M/Red", "M/Blue", "L/Red", "L/Blue"],
@@ -323,7 +326,7 @@ mod tests {
 
     #[test]
     fn what_is_no_part_of_the_matrix_is_named() {
-        let cases: [(&[(&str, &[&str])], &str); 6] = [
+        let cases: [(Part<'_>, &str); 6] = [
             (&[("Shape", &["Round"])], ".Shape"),
             (&[("Size", &[])], ".Size"),
             (&[("Size", &["S", "XL"])], ".Size[1]"),

@@ -158,7 +158,7 @@ impl UseCase for ListLeaseTerms {
             Start::Offset(offset) => usize::try_from(offset).unwrap_or(usize::MAX),
             Start::After(id) => {
                 let start = terms.iter().position(|term| term.id.as_uuid() == id);
-                start.ok_or_else(unknown_start)? + 1
+                start.ok_or_else(unknown_start)?.saturating_add(1)
             }
         };
         let rest = terms.into_iter().skip(skipped).collect();

@@ -155,7 +155,7 @@ pub enum Prices {
         /// The revision of the organization's prices; these are at least as new.
         revision: i64,
         /// The prices.
-        priced: PricedVariant,
+        priced: Box<PricedVariant>,
     },
 }
 
@@ -176,7 +176,10 @@ impl UseCase for PriceSince {
             return Ok(Prices::Known);
         }
         let priced = self.price.run(uow, ctx).await?;
-        Ok(Prices::New { revision, priced })
+        Ok(Prices::New {
+            revision,
+            priced: Box::new(priced),
+        })
     }
 }
 

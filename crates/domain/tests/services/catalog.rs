@@ -94,7 +94,7 @@ async fn options_that_a_live_variant_uses_stay() {
         options: Some(sizes(&["S", "M"])),
         ..ProductChanges::default()
     };
-    let refused = ProductChanges {
+    let refused = UpdateProduct {
         id: world.product.id,
         changes: options.clone(),
     }
@@ -115,7 +115,7 @@ async fn options_that_a_live_variant_uses_stay() {
     .run(uow.as_mut(), &world.ctx())
     .await
     .unwrap();
-    let product = ProductChanges {
+    let product = UpdateProduct {
         id: world.product.id,
         changes: options,
     }
@@ -138,7 +138,7 @@ async fn options_that_a_live_variant_uses_stay() {
         options: Some(sizes(&["S", "M", "L"])),
         ..ProductChanges::default()
     };
-    let wider = ProductChanges {
+    let wider = UpdateProduct {
         id: world.product.id,
         changes: again,
     }
@@ -176,7 +176,7 @@ async fn what_has_checkouts_is_archived_and_then_gone_for_deletes() {
         ..VariantChanges::default()
     };
     assert!(matches!(
-        VariantChanges {
+        UpdateVariant {
             id: world.variant.id,
             changes: renamed
         }
@@ -238,7 +238,7 @@ async fn contradictions_are_refused_and_optional_members_cleared() {
     };
     assert_eq!(
         param_of(
-            ProductChanges {
+            UpdateProduct {
                 id: world.product.id,
                 changes: contradiction
             }
@@ -252,7 +252,7 @@ async fn contradictions_are_refused_and_optional_members_cleared() {
         ..ProductChanges::default()
     };
     assert!(
-        ProductChanges {
+        UpdateProduct {
             id: world.product.id,
             changes: set
         }
@@ -267,7 +267,7 @@ async fn contradictions_are_refused_and_optional_members_cleared() {
         ..ProductChanges::default()
     };
     assert!(
-        ProductChanges {
+        UpdateProduct {
             id: world.product.id,
             changes: clear
         }

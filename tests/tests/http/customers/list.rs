@@ -24,8 +24,8 @@ fn emails(body: &Value) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_organization_sees_its_own_customers_newest_first() {
     let server = Server::shared(BINARY).await;
-    let client = shop(&server, &["ada@example.com", "Grace@Example.com"]).await;
-    let other = shop(&server, &["ada@example.com", "edsger@example.com"]).await;
+    let client = shop(server, &["ada@example.com", "Grace@Example.com"]).await;
+    let other = shop(server, &["ada@example.com", "edsger@example.com"]).await;
     let listed = client.get("/v1/customers").await;
     let found = emails(&listed.body);
     // The user of the key is one of them, and older than all.
@@ -52,7 +52,7 @@ async fn an_organization_sees_its_own_customers_newest_first() {
 #[tokio::test(flavor = "multi_thread")]
 async fn customers_are_found_by_address_in_any_case_and_form() {
     let server = Server::shared(BINARY).await;
-    let client = shop(&server, &["ada@example.com", "Grace@Example.com"]).await;
+    let client = shop(server, &["ada@example.com", "Grace@Example.com"]).await;
     for (email, expected) in [
         ("grace%40example.com", vec!["Grace@Example.com"]),
         ("GRACE@EXAMPLE.COM", vec!["Grace@Example.com"]),
@@ -75,7 +75,7 @@ async fn pages_of_customers_have_everyone_once() {
         .map(|number| format!("c{number}@example.com"))
         .collect();
     let client = shop(
-        &server,
+        server,
         &names.iter().map(String::as_str).collect::<Vec<_>>(),
     )
     .await;
@@ -100,7 +100,7 @@ async fn pages_of_customers_have_everyone_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn customers_are_annotated_and_found_by_it() {
     let server = Server::shared(BINARY).await;
-    let client = shop(&server, &["ada@example.com", "grace@example.com"]).await;
+    let client = shop(server, &["ada@example.com", "grace@example.com"]).await;
     let listed = client.get("/v1/customers?email=ada@example.com").await.ok();
     let path = format!("/v1/customers/{}", text(&listed[0]["id"]));
     assert!(listed[0].get("metadata").is_none());

@@ -305,7 +305,7 @@ pub(super) async fn get_pricing_summary(
         (Prices::Known, Some(summary)) => summary,
         (Prices::Known, None) => return Err(ApiError::internal("nothing is known of the prices")),
         (Prices::New { revision, priced }, _) => {
-            let body = serde_json::to_vec(&PricingSummary::from(&priced));
+            let body = serde_json::to_vec(&PricingSummary::from(&*priced));
             let summary = Summary::new(revision, body.map_err(ApiError::internal)?);
             let summary = Arc::new(summary);
             cache.insert(key, Arc::clone(&summary)).await;

@@ -94,13 +94,16 @@ fn find(
         .cloned()
 }
 
+/// A combination in one case, each option with its value.
+type Folded = Vec<(String, String)>;
+
 /// What live variants have that no other may have: [`check_unique`] for many at once, who would
 /// otherwise be compared each with each.
 #[derive(Default)]
 struct Taken {
     skus: BTreeSet<(OrganizationId, Sku)>,
     external_ids: BTreeSet<(OrganizationId, ExternalId)>,
-    combinations: BTreeSet<(ProductPubId, Option<i32>, Vec<(String, String)>)>,
+    combinations: BTreeSet<(ProductPubId, Option<i32>, Folded)>,
 }
 
 impl Taken {
