@@ -240,6 +240,12 @@ impl Contract {
             }
             return Ok(());
         }
+        // What browsers alone ask for is not in the document.
+        let is_for_browsers =
+            path == "/" || path.starts_with("/docs/") || path.starts_with("/favicon.");
+        if operation.is_none() && is_for_browsers {
+            return Ok(());
+        }
         let Some((template, operation)) = operation else {
             return Err(format!("{status}, and there is no such operation"));
         };

@@ -178,7 +178,7 @@ mod tests {
         prop_oneof![
             1 => Just(MetadataPatch::Keep),
             1 => Just(MetadataPatch::Clear),
-            8 => btree_map(some_key(), proptest::option::weighted(0.8, some_value()), 0..40)
+            8 => btree_map(some_key(), proptest::option::of(some_value()), 0..40)
                 .prop_map(MetadataPatch::Merge),
         ]
     }

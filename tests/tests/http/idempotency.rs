@@ -58,6 +58,10 @@ async fn posts(client: &Client) -> Vec<(String, Value)> {
             "/v1/product-variants/bulk/fetch".into(),
             json!({ "ids": [variant["id"]] }),
         ),
+        (
+            format!("/v1/products/{}/variants/generate", text(&product["id"])),
+            json!({ "sku": "MADE" , "productYear": 2021 }),
+        ),
         ("/v1/product-categories".into(), json!({ "name": "Bikes" })),
         (
             "/v1/lease-terms".into(),

@@ -63,7 +63,7 @@ const ENDPOINTS: [(&str, &str, &str); 31] = [
     ("delete", "/v1/lease-terms/{id}", "400"),
 ];
 
-const MORE: [(&str, &str); 26] = [
+const MORE: [(&str, &str); 19] = [
     ("get", "/v1/customers"),
     ("post", "/v1/products/{id}/variants/generate"),
     ("get", "/v1/product-categories"),
@@ -74,16 +74,9 @@ const MORE: [(&str, &str); 26] = [
     ("post", "/webhooks/tracking"),
     ("post", "/webhooks/processor"),
     ("get", "/openapi.json"),
-    ("get", "/"),
-    ("get", "/favicon.svg"),
-    ("get", "/favicon.ico"),
     ("get", "/openapi-3.0.json"),
     ("get", "/docs"),
-    ("get", "/docs/"),
-    ("get", "/docs/reference"),
     ("get", "/docs/errors"),
-    ("get", "/docs/{guide}"),
-    ("get", "/docs/scalar/{version}/{file}"),
     ("get", "/healthz"),
     ("get", "/readyz"),
     ("get", "/metrics"),

@@ -7,7 +7,6 @@ use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse, get};
 use maud::{DOCTYPE, html};
 use serde::Serialize;
-use utoipa::ToSchema;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::docs::{POLICY, Served};
@@ -25,7 +24,7 @@ pub(crate) fn configure(config: &mut ServiceConfig<'_>) {
 }
 
 /// What this service is, and where to go on.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Service {
     /// `Lessor`.
@@ -63,7 +62,7 @@ impl Service {
 /// A page for browsers; for everybody else where the documentation is.
 #[utoipa::path(
     tag = "Reference",
-    responses((status = 200, content((Service = "application/json"), (String = "text/html"))))
+    responses((status = 200, content((Object = "application/json"), (String = "text/html"))))
 )]
 #[get("/")]
 async fn root(request: HttpRequest) -> HttpResponse {

@@ -142,12 +142,27 @@ const ERRORS: [(&str, u16, &str); 12] = [
     ),
 ];
 
+/// What browsers alone ask for. Makers of clients make nothing of these, and stumble over some: a path
+/// that ends with a slash, an icon.
+const FOR_BROWSERS: [&str; 7] = [
+    "/",
+    "/favicon.svg",
+    "/favicon.ico",
+    "/docs/",
+    "/docs/reference",
+    "/docs/{guide}",
+    "/docs/scalar/{version}/{file}",
+];
+
 /// Completes a document whose operations are all there.
 #[must_use]
 pub fn finish(document: &utoipa::openapi::OpenApi, public_url: &str) -> Value {
     // Fails only for maps whose keys are no strings, and the document has none.
     let document = serde_json::to_value(document).unwrap_or_else(|_| json!({}));
     let mut document = inline::inline(document);
+    if let Some(paths) = document["paths"].as_object_mut() {
+        paths.retain(|path, _| !FOR_BROWSERS.contains(&path.as_str()));
+    }
     nulls::forbid_in_answers(&mut document);
     plain::rewrite(&mut document);
     let codes: Vec<_> = Code::ALL.into_iter().map(Code::as_str).collect();

@@ -86,9 +86,31 @@ async fn main() -> Result<(), Box<dyn StdError>> {
     }
 
     // A page, and the one after it.
-    let newest = list_variants_of_product(&shop, &product.id, Some(1), None).await?;
+    let newest = list_variants_of_product(
+        &shop,
+        &product.id,
+        Some(1),
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+    )
+    .await?;
     let after = Some(newest[0].id.as_str());
-    let older = list_variants_of_product(&shop, &product.id, Some(1), after).await?;
+    let older = list_variants_of_product(
+        &shop,
+        &product.id,
+        Some(1),
+        after,
+        None,
+        None,
+        None,
+        None,
+        None,
+    )
+    .await?;
     assert_eq!((newest.len(), older.len()), (1, 1));
     assert_ne!(newest[0].sku, older[0].sku);
     let pricing = newest[0].pricing.as_ref().ok_or("there is no pricing")?;
@@ -103,6 +125,12 @@ async fn main() -> Result<(), Box<dyn StdError>> {
         None,
         None,
         active,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
         None,
         None,
         None,
