@@ -59,6 +59,7 @@ fn client() -> Result<Client, Anything> {
 
 fn product(category: &str) -> Result<CreateProduct, Anything> {
     Ok(CreateProduct {
+        metadata: None,
         name: text("Trail bike")?,
         description: text("A bike for every path.")?,
         options: vec![OptionDefinitionInput {
@@ -143,6 +144,7 @@ async fn main() -> Result<(), Anything> {
 
     for size in ["M", "L"] {
         let variant = CreateProductVariant {
+            metadata: None,
             product_id: text(&product.id)?,
             name: text(&format!("Trail bike {size}"))?,
             description: text("Hydraulic brakes, 11 gears.")?,
