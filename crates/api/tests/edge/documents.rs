@@ -98,7 +98,6 @@ async fn the_document_is_complete() {
             "ErrorRecord",
             "ErrorType",
             "Health",
-            "Service",
             "Thing",
             "UpdateThing"
         ]
