@@ -239,6 +239,17 @@ pub(super) fn catalog_job(ctx: &Context<'_>, effect: Effect, subject: JobSubject
     }
 }
 
+/// Has the processor told of a change of the catalog.
+pub(super) async fn push(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    effect: Effect,
+    subject: JobSubject,
+) -> Result<(), Error> {
+    let job = catalog_job(ctx, effect, subject);
+    Ok(uow.outbox().push(&[job]).await?)
+}
+
 #[async_trait]
 impl UseCase for CreateProduct {
     type Output = Product;
@@ -290,13 +301,13 @@ impl UseCase for CreateProduct {
             version: 1,
         };
         uow.products().insert(&product).await?;
-        uow.outbox()
-            .push(&[catalog_job(
-                ctx,
-                Effect::PushProduct,
-                JobSubject::Product(product.id),
-            )])
-            .await?;
+        push(
+            uow,
+            ctx,
+            Effect::PushProduct,
+            JobSubject::Product(product.id),
+        )
+        .await?;
         Ok(product)
     }
 }
@@ -527,13 +538,13 @@ impl UseCase for UpdateProduct {
         }
         product.updated_at = ctx.now;
         uow.products().update(&mut product).await?;
-        uow.outbox()
-            .push(&[catalog_job(
-                ctx,
-                Effect::PushProduct,
-                JobSubject::Product(product.id),
-            )])
-            .await?;
+        push(
+            uow,
+            ctx,
+            Effect::PushProduct,
+            JobSubject::Product(product.id),
+        )
+        .await?;
         if is_product_offered(&product) && !is_product_offered(&before) {
             waitlist::after_product_opened(uow, ctx, &product).await?;
         }
@@ -592,13 +603,13 @@ impl UseCase for DeleteProduct {
                 uow.variants().update(&mut variant).await?;
             }
             uow.products().update(&mut product).await?;
-            uow.outbox()
-                .push(&[catalog_job(
-                    ctx,
-                    Effect::PushProduct,
-                    JobSubject::Product(product.id),
-                )])
-                .await?;
+            push(
+                uow,
+                ctx,
+                Effect::PushProduct,
+                JobSubject::Product(product.id),
+            )
+            .await?;
         } else {
             uow.products().delete(product.id).await?;
         }

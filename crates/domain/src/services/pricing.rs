@@ -183,6 +183,21 @@ impl UseCase for PriceSince {
     }
 }
 
+/// Prices the selected variants, in the order of their places.
+async fn price_selected(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    wanted: &VariantSelection,
+    place: impl Fn(&ProductVariant) -> Option<usize> + Send,
+) -> Result<Vec<PricedVariant>, Error> {
+    let mut variants = uow
+        .variants()
+        .with_products(ctx.access.organization_id, wanted)
+        .await?;
+    variants.sort_by_key(|(variant, _)| place(variant));
+    price_all(uow, ctx, variants).await
+}
+
 /// Prices the live variants of products, in the order of the ids; unknown ids are left out,
 /// repeated ones answered once. Two queries.
 ///
@@ -209,13 +224,8 @@ impl UseCase for PriceProducts {
     ) -> Result<Vec<PricedVariant>, Error> {
         ctx.access.require(self.permission())?;
         let wanted = VariantSelection::OfProducts(self.ids.clone());
-        let mut variants = uow
-            .variants()
-            .with_products(ctx.access.organization_id, &wanted)
-            .await?;
-        let place = |id: ProductPubId| self.ids.iter().position(|wanted| *wanted == id);
-        variants.sort_by_key(|(variant, _)| place(variant.product_id));
-        price_all(uow, ctx, variants).await
+        let place = |of: &ProductVariant| self.ids.iter().position(|id| *id == of.product_id);
+        price_selected(uow, ctx, &wanted, place).await
     }
 }
 
@@ -245,13 +255,8 @@ impl UseCase for PriceVariants {
     ) -> Result<Vec<PricedVariant>, Error> {
         ctx.access.require(self.permission())?;
         let wanted = VariantSelection::IdsWithArchived(self.ids.clone());
-        let mut variants = uow
-            .variants()
-            .with_products(ctx.access.organization_id, &wanted)
-            .await?;
-        let place = |id: ProductVariantPubId| self.ids.iter().position(|wanted| *wanted == id);
-        variants.sort_by_key(|(variant, _)| place(variant.id));
-        price_all(uow, ctx, variants).await
+        let place = |of: &ProductVariant| self.ids.iter().position(|id| *id == of.id);
+        price_selected(uow, ctx, &wanted, place).await
     }
 }
 

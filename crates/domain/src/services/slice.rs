@@ -33,15 +33,6 @@ impl<T> Slice<T> {
             total,
         }
     }
-
-    /// The same part of a list of something else.
-    pub fn map<U>(self, change: impl FnMut(T) -> U) -> Slice<U> {
-        Slice {
-            items: self.items.into_iter().map(change).collect(),
-            has_more: self.has_more,
-            total: self.total,
-        }
-    }
 }
 
 /// The refusal of a page that is to come after what the list does not have.

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::catalog::{catalog_job, merge_metadata, organization_of, price_in, wanted_status};
+use super::catalog::{merge_metadata, organization_of, price_in, push, wanted_status};
 use super::pricing::{PricedVariant, price_all};
 use super::slice::unknown_start;
 use super::{Context, Error, Patch, Slice, UseCase, waitlist};
@@ -157,13 +157,13 @@ impl UseCase for CreateVariant {
             version: 1,
         };
         uow.variants().insert(&variant).await.map_err(explain)?;
-        uow.outbox()
-            .push(&[catalog_job(
-                ctx,
-                Effect::PushVariant,
-                JobSubject::Variant(variant.id),
-            )])
-            .await?;
+        push(
+            uow,
+            ctx,
+            Effect::PushVariant,
+            JobSubject::Variant(variant.id),
+        )
+        .await?;
         Ok(variant)
     }
 }
@@ -239,13 +239,13 @@ impl UseCase for UpdateVariant {
         merge_metadata(&mut variant.metadata, self.changes.metadata)?;
         variant.updated_at = ctx.now;
         uow.variants().update(&mut variant).await.map_err(explain)?;
-        uow.outbox()
-            .push(&[catalog_job(
-                ctx,
-                Effect::PushVariant,
-                JobSubject::Variant(variant.id),
-            )])
-            .await?;
+        push(
+            uow,
+            ctx,
+            Effect::PushVariant,
+            JobSubject::Variant(variant.id),
+        )
+        .await?;
         waitlist::after_variant_change(uow, ctx, &product, &before, &variant).await?;
         Ok(variant)
     }
@@ -288,13 +288,13 @@ impl UseCase for DeleteVariant {
             variant.status = ProductStatus::Archived;
             variant.updated_at = ctx.now;
             uow.variants().update(&mut variant).await?;
-            uow.outbox()
-                .push(&[catalog_job(
-                    ctx,
-                    Effect::PushVariant,
-                    JobSubject::Variant(variant.id),
-                )])
-                .await?;
+            push(
+                uow,
+                ctx,
+                Effect::PushVariant,
+                JobSubject::Variant(variant.id),
+            )
+            .await?;
         } else {
             uow.variants().delete(variant.id).await?;
         }

@@ -15,6 +15,9 @@ use crate::http::openapi::marked_inline;
 /// The longest text of a time, in characters: more fractions of a second than any clock has.
 const MAX_LENGTH: usize = 64;
 
+const WANTED: &str =
+    "must be a time in RFC 3339, such as 2026-11-20T09:14:00Z (in a query, + is written %2B)";
+
 /// A time, RFC 3339 with any offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment(pub Timestamp);
@@ -24,12 +27,10 @@ impl<'de> Deserialize<'de> for Moment {
         deserializer.deserialize_str(StrVisitor {
             expecting: "a string",
             read: |text: &str| {
-                // A longer one is no time to anybody.
-                let text = if text.len() > MAX_LENGTH { "" } else { text };
-                let at = chrono::DateTime::parse_from_rfc3339(text);
-                at.map(|at| Self(at.to_utc())).map_err(|_| {
-                    "must be a time in RFC 3339, such as 2026-11-20T09:14:00Z (in a query, + is written %2B)".to_owned()
-                })
+                let at = chrono::DateTime::parse_from_rfc3339(text).ok();
+                at.filter(|_| text.len() <= MAX_LENGTH)
+                    .map(|at| Self(at.to_utc()))
+                    .ok_or_else(|| WANTED.to_owned())
             },
         })
     }

@@ -18,6 +18,9 @@ use crate::request::body::Body;
 use crate::wire::PathId;
 use crate::wire::records::UserPublicId;
 
+/// What is not found here.
+const CUSTOMER: &str = "customer";
+
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {
     config
         .service(list::list_customers)
@@ -39,7 +42,7 @@ async fn get_customer(
     call: Call,
     id: PathId<CustomerPubId>,
 ) -> Result<Json<CustomerRecord>, ApiError> {
-    let id = id.of("customer")?;
+    let id = id.of(CUSTOMER)?;
     let customer = call.read(GetCustomer { id }).await?;
     Ok(Json(CustomerRecord::new(&customer, call.access())))
 }
@@ -61,7 +64,7 @@ async fn update_customer(
     body: Body<UpdateCustomerBody>,
 ) -> Result<Json<CustomerRecord>, ApiError> {
     let changes = body.value.parse()?;
-    let id = id.of("customer")?;
+    let id = id.of(CUSTOMER)?;
     let customer = call.mutate(UpdateCustomer { id, changes }).await?;
     Ok(Json(CustomerRecord::new(&customer, call.access())))
 }

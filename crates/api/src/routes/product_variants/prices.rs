@@ -107,7 +107,7 @@ pub(super) fn entries(prices: &PriceTable) -> BTreeMap<u16, PricingEntry> {
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct OfProducts {
+struct ListVariantsOfProductsQuery {
     /// Public ids of products.
     #[param(inline, value_type = List<ProductId, 100, 1>)]
     product_ids: List<Text<64>, 100, 1>,
@@ -119,13 +119,13 @@ struct OfProducts {
 /// Requires `ProductVariantRead`.
 #[utoipa::path(
     tag = "Product variants",
-    params(OfProducts),
+    params(ListVariantsOfProductsQuery),
     responses((status = 200, body = [ProductVariantRecord], description = "The variants, each with `pricing` and `productId`."))
 )]
 #[get("/product-variants/bulk")]
 pub(super) async fn list_variants_of_products(
     call: Call,
-    QueryParams(query): QueryParams<OfProducts>,
+    QueryParams(query): QueryParams<ListVariantsOfProductsQuery>,
 ) -> Result<Json<Vec<ProductVariantRecord>>, ApiError> {
     let ids = query.product_ids.as_slice().iter();
     let ids = ids.map(|id| findable::<ProductPubId>("productIds", id.as_str()));

@@ -157,7 +157,7 @@ async fn bulk_update_products(
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct ListVariantsOfProduct {
+struct ListVariantsOfProductQuery {
     /// How many to answer; 250 when nothing is said.
     #[param(inline)]
     limit: Option<Int<1, 250>>,
@@ -186,7 +186,7 @@ struct ListVariantsOfProduct {
 /// Newest first, without archived ones. Requires `ProductVariantRead`.
 #[utoipa::path(
     tag = "Products",
-    params(("id" = inline(ProductId), Path, description = "The product, `prod_…`."), ListVariantsOfProduct),
+    params(("id" = inline(ProductId), Path, description = "The product, `prod_…`."), ListVariantsOfProductQuery),
     responses((
         status = 200,
         body = [ProductVariantRecord],
@@ -198,7 +198,7 @@ struct ListVariantsOfProduct {
 async fn list_variants_of_product(
     call: Call,
     id: PathId<ProductPubId>,
-    QueryParams(query): QueryParams<ListVariantsOfProduct>,
+    QueryParams(query): QueryParams<ListVariantsOfProductQuery>,
 ) -> Result<HttpResponse, ApiError> {
     const MOST: i64 = 250;
     let limit = query.limit.map_or(MOST, Int::get);

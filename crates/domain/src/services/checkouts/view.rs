@@ -215,7 +215,7 @@ impl Cost {
 ///
 /// # Errors
 /// [`Error::Pricing`], [`Error::Store`].
-pub async fn views_of(
+async fn views_of(
     uow: &mut dyn UnitOfWork,
     ctx: &Context<'_>,
     checkouts: Vec<Checkout>,

@@ -43,8 +43,7 @@ pub struct Sandbox {
     pub timer: Arc<dyn Timer>,
 }
 
-/// The first half of playing a checkout forward: nothing is done, but whether it may be. Gives its
-/// state.
+/// Looks whether a checkout may be played forward, and does nothing.
 ///
 /// # Errors
 /// [`Error::SandboxOnly`], [`Error::NotFound`], [`Error::Forbidden`];
@@ -59,18 +58,17 @@ pub struct PlanAdvance {
 
 #[async_trait]
 impl UseCase for PlanAdvance {
-    type Output = Lifecycle;
+    type Output = ();
 
     fn permission(&self) -> Permission {
         Permission::CheckoutWrite
     }
 
-    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Lifecycle, Error> {
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<(), Error> {
         Sandbox::sandbox_only(ctx)?;
         let checkout = checkouts::lock_visible(uow, ctx, self.id).await?;
         ctx.access.require(self.permission())?;
-        check_way(&checkout, self.target)?;
-        Ok(checkout.lifecycle())
+        check_way(&checkout, self.target)
     }
 }
 
