@@ -9,6 +9,7 @@ mod enums;
 mod list;
 mod path;
 pub mod records;
+pub(crate) mod size;
 mod text;
 
 pub use bulk::{BulkError, BulkItem, bulk};
@@ -30,6 +31,9 @@ use lessor_domain::services;
 
 use crate::http::error::ApiError;
 use crate::request::fields::{Patch, Reference};
+
+/// The content type of most answers.
+pub(crate) const JSON: &str = "application/json";
 
 /// A value that the text does not stand for.
 pub fn invalid(param: &str, error: impl Display) -> ApiError {

@@ -3,7 +3,7 @@
 use super::{Context, Error};
 use crate::access::Permission;
 use crate::ids::{LeaseTermPubId, LeaseTermRef, ProductPubId};
-use crate::lease_term::{LeaseTerm, LeaseTermStatus};
+use crate::lease_term::{LeaseTerm, LeaseTermStatus, MAX_ACTIVE};
 use crate::percentage::{AnnualRate, MoneyFactor, Percentage, TermMonths};
 use crate::ports::{DeletedTerm, NewLeaseTerm, StoreError, UniqueField, UnitOfWork};
 use crate::pricing::{Rate, RateCard};
@@ -88,11 +88,33 @@ fn explain(error: StoreError) -> Error {
     }
 }
 
+/// Refuses one more active term than an owner may have.
+async fn check_room(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    owner: Option<ProductPubId>,
+) -> Result<(), Error> {
+    let terms = uow.lease_terms().list(ctx.access.organization_id).await?;
+    let active = terms
+        .iter()
+        .filter(|term| term.product_id == owner && term.status == LeaseTermStatus::Active);
+    if active.count() < MAX_ACTIVE {
+        return Ok(());
+    }
+    let owner = match owner {
+        Some(_) => "the product",
+        None => "the organization",
+    };
+    Err(Error::rule(format!(
+        "{owner} has {MAX_ACTIVE} active lease terms, and no more are possible: make one inactive first"
+    )))
+}
+
 /// Creates a lease term.
 ///
 /// # Errors
 /// [`Error`]: an unknown product, the missing permission, months that an active
-/// term of the owner has.
+/// term of the owner has, more than [`MAX_ACTIVE`] active terms of the owner.
 pub async fn create_lease_term(
     uow: &mut dyn UnitOfWork,
     ctx: &Context<'_>,
@@ -106,6 +128,9 @@ pub async fn create_lease_term(
             .ok_or(Error::not_found("product"))?;
     }
     ctx.access.require(Permission::LeaseTermWrite)?;
+    if input.status == LeaseTermStatus::Active {
+        check_room(uow, ctx, input.product_id).await?;
+    }
     let new = NewLeaseTerm {
         id: LeaseTermPubId::from_uuid(ctx.ids.next()),
         organization_id,
@@ -174,7 +199,11 @@ pub async fn update_lease_term(
     term.card.residual = update.residual.unwrap_or(term.card.residual);
     term.card.deposit = update.deposit.unwrap_or(term.card.deposit);
     term.card.insurance = update.insurance.unwrap_or(term.card.insurance);
-    term.status = update.status.unwrap_or(term.status);
+    let status = update.status.unwrap_or(term.status);
+    if status == LeaseTermStatus::Active && term.status != LeaseTermStatus::Active {
+        check_room(uow, ctx, term.product_id).await?;
+    }
+    term.status = status;
     term.updated_at = ctx.now;
     uow.lease_terms().update(&mut term).await.map_err(explain)?;
     Ok(term)

@@ -110,11 +110,15 @@ pub async fn price_one(
     priced.pop().ok_or(Error::not_found("product variant"))
 }
 
+/// The most variants that are priced at once.
+pub const MAX_PRICED: u32 = 5_000;
+
 /// The live variants of these products with their prices, in the order of the
 /// ids; unknown ids are left out, repeated ones answered once. Two queries.
 ///
 /// # Errors
-/// [`Error::Forbidden`], [`Error::Pricing`].
+/// [`Error::Forbidden`], [`Error::Pricing`]; [`Error::Invalid`] when the products have more than
+/// [`MAX_PRICED`] variants together.
 pub async fn of_products(
     uow: &mut dyn UnitOfWork,
     ctx: &Context<'_>,
@@ -125,9 +129,22 @@ pub async fn of_products(
         .variants()
         .with_products(
             ctx.access.organization_id,
-            &VariantSelection::OfProducts(ids.to_vec()),
+            &VariantSelection::OfProducts {
+                products: ids.to_vec(),
+                // One more tells that there are too many.
+                most: MAX_PRICED.saturating_add(1),
+            },
         )
         .await?;
+    if variants.len() > MAX_PRICED as usize {
+        return Err(Error::invalid(
+            "productIds",
+            format!(
+                "have more than {MAX_PRICED} variants together; ask for fewer products at once, or \
+                 page through the variants of one"
+            ),
+        ));
+    }
     let place = |id: ProductPubId| ids.iter().position(|wanted| *wanted == id);
     variants.sort_by_key(|(variant, _)| place(variant.product_id));
     price_all(uow, ctx, variants).await

@@ -10,7 +10,7 @@ use crate::checkout::Effect;
 use crate::ids::{ProductPubId, ProductVariantPubId};
 use crate::money::Amount;
 use crate::percentage::Percentage;
-use crate::ports::{JobSubject, Page, StoreError, UniqueField, UnitOfWork};
+use crate::ports::{JobSubject, Page, Start, StoreError, UniqueField, UnitOfWork};
 use crate::text::{Description, ExternalId, Name, Sku, Url};
 
 /// A variant to be created.
@@ -83,6 +83,29 @@ fn chosen(product: &Product, options: &[OptionSelection]) -> Result<Vec<OptionSe
         .map_err(|fault| Error::invalid(format!("options{}", fault.path), &fault.message))
 }
 
+/// The most variants of a product, archived ones aside.
+pub const MAX_OF_PRODUCT: u32 = 2_000;
+
+/// Refuses one more variant than a product may have.
+async fn check_room(uow: &mut dyn UnitOfWork, product: &Product) -> Result<(), Error> {
+    const LAST: u32 = MAX_OF_PRODUCT - 1;
+    let last_that_fits = Page {
+        start: Start::Offset(LAST),
+        limit: 1,
+    };
+    let found = uow
+        .variants()
+        .list(product.organization_id, product.id, last_that_fits)
+        .await?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(Error::rule(format!(
+        "the product has {MAX_OF_PRODUCT} variants, and no more are possible: archive some, or make \
+         another product"
+    )))
+}
+
 /// A collision of the combination says more than that something is in use.
 fn explain(error: StoreError) -> Error {
     match error {
@@ -118,6 +141,7 @@ pub async fn create_variant(
             "is an archived product, which takes no new variants",
         ));
     }
+    check_room(uow, &product).await?;
     let organization = organization_of(uow, ctx).await?;
     let variant = ProductVariant {
         id: ProductVariantPubId::from_uuid(ctx.ids.next()),
@@ -188,6 +212,7 @@ pub async fn update_variant(
         variant.status = status;
         if before.status == ProductStatus::Archived && status != ProductStatus::Archived {
             chosen(&product, &variant.options)?;
+            check_room(uow, &product).await?;
         }
     }
     if let Some(options) = update.options {

@@ -1,11 +1,17 @@
 //! Rules of the catalog that need its stores.
 
 use lessor_domain::catalog::{Inventory, OptionSelection, ProductStatus};
+use lessor_domain::ids::LeaseTermRef;
+use lessor_domain::lease_term::{LeaseTermStatus, MAX_ACTIVE};
+use lessor_domain::pricing::{Rate, RateCard};
 use lessor_domain::services::catalog::{
     OptionInput, UpdateProduct, delete_product, update_product,
 };
+use lessor_domain::services::lease_terms::{
+    CreateLeaseTerm, UpdateLeaseTerm, create_lease_term, list_lease_terms, update_lease_term,
+};
 use lessor_domain::services::variants::{
-    CreateVariant, UpdateVariant, create_variant, delete_variant, update_variant,
+    CreateVariant, MAX_OF_PRODUCT, UpdateVariant, create_variant, delete_variant, update_variant,
 };
 use lessor_domain::services::{Error, Patch};
 
@@ -218,4 +224,111 @@ async fn contradictions_are_refused_and_optional_members_cleared() {
             .sku
             .is_none()
     );
+}
+
+/// The message of a rule that forbids it.
+fn rule_of<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
+    match result {
+        Err(Error::Rule { message }) => message,
+        other => panic!("no rule forbids it: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_product_has_so_many_variants() {
+    let world = World::new().await;
+    let mut uow = world.begin().await;
+    let of_year = |year: i32| CreateVariant {
+        product_year: Some(year),
+        ..variant(&world, &format!("S{year}"), None)
+    };
+    // One is there already.
+    let mut last = world.variant.id;
+    for year in 1..i32::try_from(MAX_OF_PRODUCT).unwrap() {
+        last = create_variant(uow.as_mut(), &world.ctx(), of_year(year))
+            .await
+            .unwrap()
+            .id;
+    }
+    let refused = create_variant(uow.as_mut(), &world.ctx(), of_year(9_999)).await;
+    assert!(rule_of(refused).contains("2000"));
+    // Archived ones leave room, and come back only while there is some.
+    let status = |status: ProductStatus| UpdateVariant {
+        status: Some(status),
+        ..UpdateVariant::default()
+    };
+    let archived = status(ProductStatus::Archived);
+    update_variant(uow.as_mut(), &world.ctx(), last, archived)
+        .await
+        .unwrap();
+    create_variant(uow.as_mut(), &world.ctx(), of_year(9_999))
+        .await
+        .unwrap();
+    let back = status(ProductStatus::Active);
+    let refused = update_variant(uow.as_mut(), &world.ctx(), last, back).await;
+    assert!(rule_of(refused).contains("2000"));
+}
+
+#[tokio::test]
+async fn an_owner_has_so_many_active_terms() {
+    let world = World::new().await;
+    let mut uow = world.begin().await;
+    let term = |months: usize, product: bool, status| CreateLeaseTerm {
+        product_id: product.then_some(world.product.id),
+        card: RateCard::new(
+            months.to_string().parse().unwrap(),
+            Rate::MoneyFactor("0.001".parse().unwrap()),
+            "10".parse().unwrap(),
+        ),
+        status,
+    };
+    let known = list_lease_terms(uow.as_mut(), &world.ctx()).await.unwrap();
+    let common = known.iter().filter(|term| term.product_id.is_none());
+    for number in common.count()..MAX_ACTIVE {
+        let active = term(60 + number, false, LeaseTermStatus::Active);
+        create_lease_term(uow.as_mut(), &world.ctx(), active)
+            .await
+            .unwrap();
+    }
+    let one_more = term(119, false, LeaseTermStatus::Active);
+    let refused = create_lease_term(uow.as_mut(), &world.ctx(), one_more).await;
+    assert!(rule_of(refused).contains("24"));
+    // A product has its own, and what is not offered does not count.
+    let own = term(119, true, LeaseTermStatus::Active);
+    create_lease_term(uow.as_mut(), &world.ctx(), own)
+        .await
+        .unwrap();
+    let inactive = term(119, false, LeaseTermStatus::Inactive);
+    let inactive = create_lease_term(uow.as_mut(), &world.ctx(), inactive)
+        .await
+        .unwrap();
+    let id = LeaseTermRef::Public(inactive.id);
+    let status = |status| UpdateLeaseTerm {
+        status: Some(status),
+        ..UpdateLeaseTerm::default()
+    };
+    let active = status(LeaseTermStatus::Active);
+    let refused = update_lease_term(uow.as_mut(), &world.ctx(), id, active.clone()).await;
+    assert!(rule_of(refused).contains("24"));
+    let known = list_lease_terms(uow.as_mut(), &world.ctx()).await.unwrap();
+    let another = known
+        .iter()
+        .find(|term| term.product_id.is_none() && term.status == LeaseTermStatus::Active)
+        .unwrap();
+    let another = LeaseTermRef::Public(another.id);
+    // One that is active stays so, and makes room when it is not.
+    update_lease_term(uow.as_mut(), &world.ctx(), another, active.clone())
+        .await
+        .unwrap();
+    update_lease_term(
+        uow.as_mut(),
+        &world.ctx(),
+        another,
+        status(LeaseTermStatus::Inactive),
+    )
+    .await
+    .unwrap();
+    update_lease_term(uow.as_mut(), &world.ctx(), id, active)
+        .await
+        .unwrap();
 }

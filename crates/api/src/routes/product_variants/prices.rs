@@ -12,6 +12,7 @@ use lessor_domain::ids::{ProductPubId, ProductVariantPubId};
 use lessor_domain::services::pricing::{self, PriceTable, PricedVariant, TermPrice};
 use lessor_domain::services::variants::{self, Otherwise};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::ProductVariantRecord;
@@ -22,7 +23,8 @@ use crate::request::body::Body;
 use crate::request::fields::{List, Text};
 use crate::request::query::{QueryParams, Segment};
 use crate::state::pricing_summaries::{Summary, SummaryKey};
-use crate::wire::{DecimalString, MoneyText, findable};
+use crate::wire::size::fitting;
+use crate::wire::{DecimalString, JSON, MoneyText, findable};
 
 /// The price of a variant for one term. All amounts are of `currency`.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -118,13 +120,17 @@ struct OfProducts {
     operation_id = "list_variants_of_products",
     tag = "Product variants",
     params(OfProducts),
-    responses((status = 200, body = [ProductVariantRecord], description = "The variants, each with `pricing` and `productId`."))
+    responses((
+        status = 200,
+        body = [ProductVariantRecord],
+        description = "The variants, each with `pricing` and `productId`: at most 5,000, and 8 MiB of them. More are refused."
+    ))
 )]
 #[get("/product-variants/bulk")]
 pub(super) async fn of_products(
     call: Call,
     QueryParams(query): QueryParams<OfProducts>,
-) -> Result<Json<Vec<ProductVariantRecord>>, ApiError> {
+) -> Result<HttpResponse, ApiError> {
     let ids = query.product_ids.as_slice().iter();
     let ids = ids.map(|id| findable::<ProductPubId>("productIds", id.as_str()));
     let ids: Vec<ProductPubId> = ids
@@ -137,7 +143,11 @@ pub(super) async fn of_products(
             .with_product(&priced.variant)
             .with_pricing(&priced.prices)
     };
-    Ok(Json(priced.iter().map(record).collect()))
+    let body = fitting(priced.iter().map(record))?.whole(
+        "productIds",
+        "ask for fewer products at once, or page through the variants of one",
+    )?;
+    Ok(HttpResponse::Ok().content_type(JSON).body(body))
 }
 
 /// Which variants to fetch.
@@ -153,7 +163,8 @@ pub(super) struct FetchProductVariants {
 #[serde(rename_all = "camelCase")]
 pub(super) struct FetchedProductVariants {
     /// Those that were found, each with `pricing`, in the order asked for.
-    results: Vec<ProductVariantRecord>,
+    #[schema(value_type = Vec<ProductVariantRecord>)]
+    results: Box<RawValue>,
     /// The ids of the others.
     not_found: Vec<String>,
 }
@@ -165,9 +176,8 @@ pub(super) struct FetchedProductVariants {
 #[utoipa::path(
     operation_id = "fetch_product_variants",
     tag = "Product variants",
-    params(("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")),
     request_body = FetchProductVariants,
-    responses((status = 200, body = FetchedProductVariants, description = "The variants."))
+    responses((status = 200, body = FetchedProductVariants, description = "The variants, 8 MiB of them at most. More are refused."))
 )]
 #[post("/product-variants/bulk/fetch")]
 pub(super) async fn fetch(
@@ -178,21 +188,19 @@ pub(super) async fn fetch(
     for (index, id) in body.value.ids.as_slice().iter().enumerate() {
         wanted.add(&format!("ids[{index}]"), id.as_str())?;
     }
-    // A read needs no transaction, unless its answer is to be kept.
-    if call.has_idempotency_key() {
-        let permission = Permission::ProductVariantRead;
-        return call
-            .post(permission, &body.raw, wanted, |work, ctx, wanted| {
-                Box::pin(async move {
-                    let found = pricing::of_variants(work, &ctx, &wanted.ids).await?;
-                    Ok(wanted.answer(found))
-                })
-            })
-            .await;
-    }
+    // It changes nothing: there is no answer to keep, and a repetition is the same request.
     let mut work = call.read().await?;
     let found = pricing::of_variants(&mut *work, &call.context(), &wanted.ids).await?;
-    Ok(HttpResponse::Ok().json(wanted.answer(found)))
+    let records = found
+        .0
+        .iter()
+        .map(|priced| ProductVariantRecord::new(&priced.variant).with_pricing(&priced.prices));
+    let results = fitting(records)?.whole("ids", "ask for fewer variants at once")?;
+    let results = String::from_utf8(results).map_err(ApiError::internal)?;
+    Ok(HttpResponse::Ok().json(FetchedProductVariants {
+        results: RawValue::from_string(results).map_err(ApiError::internal)?,
+        not_found: wanted.missing(&found.0),
+    }))
 }
 
 /// The ids that a request asks for, each once, in order.
@@ -212,24 +220,14 @@ impl Wanted {
         Ok(())
     }
 
-    fn answer(
-        self,
-        (found, _): (Vec<PricedVariant>, Vec<ProductVariantPubId>),
-    ) -> FetchedProductVariants {
+    /// The texts of those that were not found.
+    fn missing(self, found: &[PricedVariant]) -> Vec<String> {
         let known: Vec<String> = found
             .iter()
             .map(|priced| priced.variant.id.to_string())
             .collect();
         let missing = self.texts.into_iter().filter(|text| !known.contains(text));
-        FetchedProductVariants {
-            results: found
-                .iter()
-                .map(|priced| {
-                    ProductVariantRecord::new(&priced.variant).with_pricing(&priced.prices)
-                })
-                .collect(),
-            not_found: missing.collect(),
-        }
+        missing.collect()
     }
 }
 

@@ -19,7 +19,8 @@ use crate::request::body::Body;
 use crate::request::fields::{Int, Text};
 use crate::request::query::QueryParams;
 use crate::routes::product_variants::ProductVariantRecord;
-use crate::wire::{BulkItem, Paging, PathId, bulk, listed, unknown_start};
+use crate::wire::size::fitting;
+use crate::wire::{BulkItem, JSON, Paging, PathId, bulk, listed, unknown_start};
 
 pub use dto::{
     BulkUpdateProducts, BulkUpdatedProducts, CreateProduct, OptionDefinition,
@@ -196,7 +197,7 @@ struct ListVariants {
     responses((
         status = 200,
         body = [ProductVariantRecord],
-        description = "The variants, each with `pricing`.",
+        description = "The variants, each with `pricing`. A page that would be larger than 8 MiB has fewer.",
         headers(("Link" = String, description = "`rel=\"next\"`: the next page, if there is one."))
     ))
 )]
@@ -212,7 +213,7 @@ async fn list_variants(
     let id = id.of("product")?;
     let mut work = call.read().await?;
     let ctx = call.context();
-    let (product, mut found) = variants::list_variants(&mut *work, &ctx, id, paging.page()).await?;
+    let (product, found) = variants::list_variants(&mut *work, &ctx, id, paging.page()).await?;
     if let Some(after) = paging.after {
         let start = work
             .variants()
@@ -222,15 +223,27 @@ async fn list_variants(
             return Err(unknown_start());
         }
     }
-    let mut response = listed(&call, &paging, &mut found, |variant| variant.id, None);
     let found = found
         .into_iter()
         .map(|variant| (variant, &product))
         .collect();
-    let priced = pricing::price_all(&mut *work, &ctx, found).await?;
-    let records: Vec<ProductVariantRecord> = priced
+    let mut priced = pricing::price_all(&mut *work, &ctx, found).await?;
+    let records = priced
         .iter()
-        .map(|priced| ProductVariantRecord::new(&priced.variant).with_pricing(&priced.prices))
-        .collect();
-    Ok(response.json(records))
+        .take(paging.limit)
+        .map(|priced| ProductVariantRecord::new(&priced.variant).with_pricing(&priced.prices));
+    let page = fitting(records)?;
+    // Where there is room for fewer, the next page begins earlier.
+    let paging = Paging {
+        limit: page.count,
+        ..paging
+    };
+    let mut response = listed(
+        &call,
+        &paging,
+        &mut priced,
+        |priced| priced.variant.id,
+        None,
+    );
+    Ok(response.content_type(JSON).body(page.body))
 }
