@@ -4,6 +4,7 @@ mod access;
 mod checkouts;
 mod cli;
 mod examples;
+mod hangs;
 mod health;
 mod idempotency;
 mod lists;
