@@ -95,7 +95,7 @@ pub fn base() -> utoipa::openapi::OpenApi {
 }
 
 /// The error answers: component name, status, description.
-const ERRORS: [(&str, u16, &str); 13] = [
+const ERRORS: [(&str, u16, &str); 15] = [
     (
         "BadRequest",
         400,
@@ -116,9 +116,19 @@ const ERRORS: [(&str, u16, &str); 13] = [
     ),
     ("PayloadTooLarge", 413, "The body is larger than 1 MiB."),
     (
+        "UriTooLong",
+        414,
+        "The path is longer than 4 KiB, or the query than 8 KiB.",
+    ),
+    (
         "UnsupportedMediaType",
         415,
         "The body is not sent as application/json.",
+    ),
+    (
+        "HeadTooLarge",
+        431,
+        "The request line and the headers are longer than 16 KiB.",
     ),
     (
         "TooManyRequests",
@@ -263,7 +273,7 @@ fn applies(path: &str, method: &str, operation: &Value, status: u16) -> bool {
         // A message whose signature is not good.
         401 => is_api(path) || path.starts_with("/webhooks/"),
         503 => is_api(path) || path.starts_with("/webhooks/") || path.starts_with("/c/"),
-        403 | 429 => is_api(path),
+        403 | 414 | 429 | 431 => is_api(path),
         404 => is_api(path) || path.contains('{'),
         408 | 413 | 415 => has_body,
         409 => is_api(path) && method == "post",
