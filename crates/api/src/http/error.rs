@@ -314,6 +314,13 @@ impl ApiError {
         .closing()
     }
 
+    /// 400: the body has two lengths, so that nobody knows where the next request begins. The
+    /// connection is closed.
+    #[must_use]
+    pub fn two_lengths() -> Self {
+        Self::invalid_request("the request has both Content-Length and Transfer-Encoding").closing()
+    }
+
     /// 408: the head did not arrive in time.
     #[must_use]
     pub fn head_timeout() -> Self {

@@ -1,6 +1,7 @@
 //! How long the head of a request may be, and its parts.
 
 use actix_web::dev::RequestHead;
+use actix_web::http::header;
 
 use crate::http::error::ApiError;
 
@@ -18,10 +19,10 @@ const AROUND_A_HEADER: usize = 4;
 /// What stands around the target on the request line.
 const AROUND_THE_TARGET: usize = " HTTP/1.1\r\n\r\n ".len();
 
-/// Refuses a head that is too long.
+/// Refuses a head that is too long, and one of which a proxy may think that the request ends elsewhere.
 ///
 /// # Errors
-/// 414, 431; 400 for too many query parameters.
+/// 414, 431; 400 for too many query parameters, and for two lengths of the body.
 pub(crate) fn check(head: &RequestHead) -> Result<(), ApiError> {
     let path = head.uri.path();
     let query = head.uri.query().unwrap_or_default();
@@ -36,6 +37,10 @@ pub(crate) fn check(head: &RequestHead) -> Result<(), ApiError> {
     let line = head.method.as_str().len() + path.len() + query.len() + AROUND_THE_TARGET;
     if line + headers > MAX_HEAD {
         return Err(ApiError::head_too_large(MAX_HEAD));
+    }
+    let has = |name| head.headers.contains_key(name);
+    if has(header::CONTENT_LENGTH) && has(header::TRANSFER_ENCODING) {
+        return Err(ApiError::two_lengths());
     }
     if query.split('&').count() > MAX_PARAMETERS {
         return Err(ApiError::invalid_request(format!(
