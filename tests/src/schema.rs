@@ -308,8 +308,7 @@ impl Walk<'_, '_> {
                 self.refuse(wrong, path, param, json!(wrong));
             }
         }
-        if let Some(most) = kind["maxLength"].as_u64() {
-            let most = usize::try_from(most).unwrap_or_default();
+        if let Some(most) = longest(kind) {
             let long = match (is_url, is_number) {
                 (true, _) => format!("https://example.com/{}", "x".repeat(most)),
                 (false, true) => "1".repeat(most + 1),
@@ -376,6 +375,21 @@ impl Walk<'_, '_> {
     }
 }
 
+/// How long a text may be before it is refused for its length: an id that is none is not found, one
+/// that is longer than any text of one line is refused.
+fn longest(kind: &Value) -> Option<usize> {
+    if is_id(kind) {
+        return Some(255);
+    }
+    usize::try_from(kind["maxLength"].as_u64()?).ok()
+}
+
+/// Whether the schema is that of a public id, whose pattern says how long it is.
+#[must_use]
+pub fn is_id(kind: &Value) -> bool {
+    text(&kind["pattern"]).ends_with("_[0-9A-Za-z]{22}$")
+}
+
 fn pointer_of(path: &[Step]) -> String {
     path.iter()
         .map(|step| match step {
@@ -406,8 +420,8 @@ pub fn query_faults(contract: &Contract, schema: &Value) -> Vec<String> {
             }
         }
     }
-    if let Some(most) = string.and_then(|string| string["maxLength"].as_u64()) {
-        wrong.push("x".repeat(usize::try_from(most).unwrap_or_default() + 1));
+    if let Some(most) = string.and_then(longest) {
+        wrong.push("x".repeat(most + 1));
     }
     if let Some(most) = list.and_then(|list| list["maxItems"].as_u64()) {
         let one = string

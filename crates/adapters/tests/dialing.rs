@@ -1,11 +1,6 @@
 //! Phone numbers, read by the published plans, and by the one of the domain's tests, which reads
 //! nothing that these do not read alike.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test stops where its own data is wrong"
-)]
-
 use lessor_adapters::dialing::PublishedPlans;
 use lessor_domain::address::{Country, PhoneNumber};
 use lessor_domain::ports::DialingPlan as _;

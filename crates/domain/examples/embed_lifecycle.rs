@@ -16,13 +16,13 @@ use lessor_domain::fulfillment::{EventOrigin, Reported, TrackingNumber, Tracking
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId};
 use lessor_domain::ports::{Clock, Database, InsertedCustomer, JobSubject, StoreError, UnitOfWork};
 use lessor_domain::services::checkouts::{CreateCheckout, CustomerInput, VariantRef};
-use lessor_domain::services::fulfillment::Fulfill;
+use lessor_domain::services::fulfillment::Fulfillment;
 use lessor_domain::services::journey::Page;
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
-use lessor_domain::services::{Context, checkouts, fulfillment};
+use lessor_domain::services::{Context, UseCase as _, fulfillment};
 use lessor_domain::testing::{
-    FakeCarrierDetector, FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase,
-    NeverTimer, SequenceIds,
+    FakeCarrierDetector, FakeDialingPlan, FakeProviders, FixedEntropy, Fixtures, ManualClock,
+    MemoryDatabase, NeverTimer, SequenceIds,
 };
 use lessor_domain::workers::jobs::{Deliverer, JOB_LEASE, NoProbe, SETTLED};
 
@@ -100,6 +100,9 @@ impl Shop {
             access: &self.access,
             now: self.clock.now(),
             ids: self.ids.as_ref(),
+            entropy: self.deliverer.entropy.as_ref(),
+            carriers: &FakeCarrierDetector,
+            phones: &FakeDialingPlan,
         }
     }
 
@@ -157,10 +160,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         purchase_items: Vec::new(),
         external_order_id: Some("order-1".parse()?),
         redirects: Redirects::default(),
+        metadata: lessor_domain::metadata::Metadata::default(),
     };
-    let entropy = FixedEntropy::seeded(4);
-    let (checkout, is_new) =
-        checkouts::create_checkout(uow.as_mut(), &shop.context(), &entropy, input).await?;
+    let (checkout, is_new) = input.run(uow.as_mut(), &shop.context()).await?;
     uow.commit().await?;
     println!(
         "{} {}",
@@ -206,13 +208,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // The organization ships, the carrier delivers.
     let number = TrackingNumber::parse("1Z 410E7W 03 9275 1591")?;
     shop.step(id, async |uow, _, _| {
-        let input = Fulfill {
+        let input = Fulfillment {
             tracking_number: Some(number),
-            ..Fulfill::default()
+            ..Fulfillment::default()
         };
-        fulfillment::fulfill(uow, &shop.context(), &FakeCarrierDetector, id, input)
-            .await
-            .map(drop)
+        fulfillment::FulfillCheckout {
+            id,
+            fulfillment: input,
+        }
+        .run(uow, &shop.context())
+        .await
+        .map(drop)
     })
     .await?;
     let leased = shop

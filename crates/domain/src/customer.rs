@@ -3,6 +3,7 @@
 use crate::access::Mode;
 use crate::address::{Address, Country};
 use crate::ids::{CustomerPubId, OrganizationId, UserId};
+use crate::metadata::Metadata;
 use crate::names::named_enum;
 use crate::organization::{NotServed, ServiceArea};
 use crate::text::{Email, Line};
@@ -211,6 +212,8 @@ pub struct Customer {
     pub live: Screening,
     /// What screening found in sandbox mode.
     pub sandbox: Screening,
+    /// What the organization whose customer it is keeps beside it.
+    pub metadata: Metadata,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -226,6 +229,17 @@ impl Customer {
         match mode {
             Mode::Live => &self.live,
             Mode::Sandbox => &self.sandbox,
+        }
+    }
+
+    /// The metadata as the organization sees them: one that knows the customer as the user of a key,
+    /// and is not the one whose customer it is, sees none.
+    #[must_use]
+    pub fn metadata_for(&self, organization: OrganizationId) -> &Metadata {
+        if self.organization_id == organization {
+            &self.metadata
+        } else {
+            Metadata::NONE
         }
     }
 

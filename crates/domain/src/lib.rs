@@ -27,6 +27,7 @@ pub mod fulfillment;
 pub mod ids;
 pub mod lease_term;
 pub mod ledger;
+pub mod metadata;
 pub mod money;
 mod names;
 pub mod organization;

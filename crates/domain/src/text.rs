@@ -93,6 +93,15 @@ fn without_joiners(text: &str) -> Result<(), TextError> {
     }
 }
 
+fn metadata_key_form(text: &str) -> Result<(), TextError> {
+    if text.contains(['[', ']']) {
+        return Err(TextError::Form {
+            rule: "must not contain [ or ]",
+        });
+    }
+    without_joiners(text)
+}
+
 macro_rules! texts {
     ($($(#[$doc:meta])* $name:ident { max: $max:literal, multiline: $multiline:literal, form: $form:expr }),* $(,)?) => {$(
         $(#[$doc])*
@@ -199,10 +208,33 @@ texts! {
     Notes { max: 2_000, multiline: true, form: any },
     /// What a carrier says of an event, up to 1,000 characters.
     EventText { max: 1_000, multiline: true, form: any },
+    /// What is looked for in texts, up to 100 characters.
+    SearchTerm { max: 100, multiline: false, form: any },
+    /// A key of [metadata](crate::metadata), up to 40 characters without `[` and `]`, which parameters
+    /// write around it.
+    MetadataKey { max: 40, multiline: false, form: metadata_key_form },
+    /// A value of [metadata](crate::metadata), up to 500 characters.
+    MetadataValue { max: 500, multiline: false, form: any },
     /// An e-mail address, up to 254 characters.
     Email { max: 254, multiline: false, form: email_form },
     /// An absolute URL, up to 2,048 characters; what schemes are allowed is the caller's rule.
     Url { max: 2_048, multiline: false, form: url_form },
+}
+
+/// The text as it is compared where neither case nor the form of letters (NFKC) tells texts apart.
+pub(crate) fn folded(text: &str) -> String {
+    let lower: String = text.nfkc().flat_map(char::to_lowercase).collect();
+    // What is lower case may be composed anew.
+    lower.nfkc().collect()
+}
+
+impl SearchTerm {
+    /// The text as it is looked for, in any case and form of letters (NFKC): what holds it, folded
+    /// alike, is found. No character of it means anything but itself.
+    #[must_use]
+    pub fn folded(&self) -> String {
+        folded(&self.0)
+    }
 }
 
 impl Email {
@@ -210,9 +242,7 @@ impl Email {
     /// differ in form alone (NFKC), such as those of full width, are the same.
     #[must_use]
     pub fn folded(&self) -> String {
-        let lower: String = self.0.nfkc().flat_map(char::to_lowercase).collect();
-        // What is lower case may be composed anew.
-        lower.nfkc().collect()
+        folded(&self.0)
     }
 
     /// What stands before the `@`.

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use lessor_domain::access::{ApiKey, Permission};
 use lessor_domain::lease_term::LeaseTerm;
 use lessor_domain::ports::{
-    Database, IdGenerator, KeyHolder, MockDatabase, MockUnitOfWork, StoreError, UnitOfWork,
+    Database, IdGenerator, KeyHolder, MockDatabase, MockUnitOfWork, Page, Start, StoreError,
+    UnitOfWork,
 };
 use lessor_domain::services::keys::revoke_key;
-use lessor_domain::services::lease_terms::list_lease_terms;
-use lessor_domain::services::{Context, Error};
-use lessor_domain::testing::Fixtures;
+use lessor_domain::services::lease_terms::ListLeaseTerms;
+use lessor_domain::services::{Error, UseCase as _};
+use lessor_domain::testing::{Fixtures, context};
 
 /// A key that may read lease terms, and a term.
 fn records(make: &Fixtures) -> (KeyHolder, LeaseTerm) {
@@ -34,13 +35,15 @@ async fn revoke_if_there_are_terms(
     ids: &dyn IdGenerator,
     holder: &KeyHolder,
 ) -> Result<(), Error> {
-    let ctx = Context {
-        access: &holder.access(),
-        now: holder.key.created_at,
-        ids,
-    };
+    let access = holder.access();
+    let ctx = context(&access, holder.key.created_at, ids);
     let mut view = database.read().await?;
-    if list_lease_terms(view.as_mut(), &ctx).await?.is_empty() {
+    let page = Page {
+        start: Start::Offset(0),
+        limit: 1,
+    };
+    let terms = ListLeaseTerms { page }.run(view.as_mut(), &ctx).await?;
+    if terms.items.is_empty() {
         return Ok(());
     }
     let mut work = database.begin().await?;

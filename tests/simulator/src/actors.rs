@@ -1,6 +1,5 @@
 //! What customers, operators and workers do: each a task that may be interrupted or die.
 
-use lessor_adapters::carriers::FormatDetector;
 use lessor_adapters::processor::parse_event_head;
 use lessor_domain::access::Mode;
 use lessor_domain::catalog::{Inventory, ProductStatus};
@@ -9,13 +8,13 @@ use lessor_domain::fulfillment::{EventOrigin, Reported, TrackingStatus};
 use lessor_domain::ids::{CheckoutPubId, ProductVariantPubId};
 use lessor_domain::ports::{InboxMessage, JobSubject, StoreError};
 use lessor_domain::services::checkouts::{
-    CreateCheckout, CustomerInput, PurchaseItemInput, VariantRef, create_checkout,
+    CreateCheckout, CustomerInput, PurchaseItemInput, VariantRef,
 };
-use lessor_domain::services::fulfillment::{self, Fulfill};
+use lessor_domain::services::fulfillment::{self, Fulfillment};
 use lessor_domain::services::journey::Page;
-use lessor_domain::services::variants::{UpdateVariant, update_variant};
-use lessor_domain::services::{Error, checkouts};
-use lessor_domain::testing::{FixedEntropy, Fixtures};
+use lessor_domain::services::variants::{UpdateVariant, VariantChanges};
+use lessor_domain::services::{Error, UseCase as _, checkouts};
+use lessor_domain::testing::Fixtures;
 use lessor_processor_double::Event;
 
 use crate::version::Version;
@@ -94,10 +93,10 @@ impl Crew {
             purchase_items: if wish.extras { vec![item] } else { Vec::new() },
             external_order_id: None,
             redirects: lessor_domain::checkout::Redirects::default(),
+            metadata: lessor_domain::metadata::Metadata::default(),
         };
         let mut uow = self.database().begin().await?;
-        let entropy = FixedEntropy::seeded(6);
-        let (checkout, _) = create_checkout(uow.as_mut(), &self.ctx(), &entropy, input).await?;
+        let (checkout, _) = input.run(uow.as_mut(), &self.ctx()).await?;
         uow.commit().await?;
         Ok(checkout.id)
     }
@@ -185,11 +184,16 @@ impl Crew {
         let ctx = self.ctx();
         match order {
             Order::Fulfill { tracked } => {
-                let input = Fulfill {
+                let input = Fulfillment {
                     tracking_number: if tracked { TRACKING.parse().ok() } else { None },
-                    ..Fulfill::default()
+                    ..Fulfillment::default()
                 };
-                fulfillment::fulfill(uow.as_mut(), &ctx, &FormatDetector, id, input).await?;
+                fulfillment::FulfillCheckout {
+                    id,
+                    fulfillment: input,
+                }
+                .run(uow.as_mut(), &ctx)
+                .await?;
             }
             Order::Delivered => {
                 let reported = Reported {
@@ -205,10 +209,14 @@ impl Crew {
                 fulfillment::report(uow.as_mut(), ids, ctx.now, id, reported, origin).await?;
             }
             Order::Cancel => {
-                checkouts::cancel_checkout(uow.as_mut(), &ctx, id, None).await?;
+                checkouts::CancelCheckout { id, reason: None }
+                    .run(uow.as_mut(), &ctx)
+                    .await?;
             }
             Order::Move(to) => {
-                checkouts::move_to(uow.as_mut(), &ctx, id, to).await?;
+                checkouts::MoveCheckout { id, target: to }
+                    .run(uow.as_mut(), &ctx)
+                    .await?;
             }
         }
         uow.commit().await?;
@@ -220,16 +228,21 @@ impl Crew {
         let ended = async {
             let mut uow = self.database().begin().await?;
             let update = match update {
-                Offer::Status(status) => UpdateVariant {
+                Offer::Status(status) => VariantChanges {
                     status: Some(status),
-                    ..UpdateVariant::default()
+                    ..VariantChanges::default()
                 },
-                Offer::Stock(units) => UpdateVariant {
+                Offer::Stock(units) => VariantChanges {
                     inventory: Some(Inventory::Tracked(units)),
-                    ..UpdateVariant::default()
+                    ..VariantChanges::default()
                 },
             };
-            update_variant(uow.as_mut(), &self.ctx(), variant, update).await?;
+            UpdateVariant {
+                id: variant,
+                changes: update,
+            }
+            .run(uow.as_mut(), &self.ctx())
+            .await?;
             uow.commit().await?;
             Ok(String::new())
         }

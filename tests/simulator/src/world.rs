@@ -11,6 +11,8 @@ use std::sync::Arc;
 use std::task::{Context as Polled, Poll, Waker};
 
 use chrono::TimeDelta;
+use lessor_adapters::carriers::FormatDetector;
+use lessor_adapters::dialing::PublishedPlans;
 use lessor_adapters::processor::{ApiSecret, EventReader, HttpProcessor, RetryPolicy, Settings};
 use lessor_domain::access::{Access, Mode, Permissions};
 use lessor_domain::ids::{ApiKeyPubId, ProductVariantPubId};
@@ -219,6 +221,9 @@ impl Crew {
             access: &self.access,
             now: self.clock.now(),
             ids: self.ids.as_ref(),
+            entropy: self.entropy.as_ref(),
+            carriers: &FormatDetector,
+            phones: &PublishedPlans,
         }
     }
 

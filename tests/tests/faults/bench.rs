@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
+use lessor_adapters::ambient::SystemEntropy;
 use lessor_adapters::carriers::FormatDetector;
+use lessor_adapters::dialing::PublishedPlans;
 use lessor_adapters::processor::{
     ApiSecret, EventReader, HttpProcessor, Pacing, RetryPolicy, Settings, Timeouts,
     parse_event_head,
@@ -20,13 +22,11 @@ use lessor_domain::ports::{
     Clock as _, Database as _, IdGenerator as _, InboxMessage, InsertedCustomer, JobSubject,
     NewJob, ProviderSet, Timer,
 };
-use lessor_domain::services::checkouts::{
-    CreateCheckout, CustomerInput, VariantRef, create_checkout,
-};
-use lessor_domain::services::fulfillment::{self, Fulfill};
+use lessor_domain::services::checkouts::{CreateCheckout, CustomerInput, VariantRef};
+use lessor_domain::services::fulfillment::{self, Fulfillment};
 use lessor_domain::services::journey::Page;
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
-use lessor_domain::services::{Context, Error, billing, checkouts, variants};
+use lessor_domain::services::{Context, Error, UseCase as _, billing, checkouts, variants};
 use lessor_domain::testing::{
     FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase, NeverTimer, SequenceIds,
 };
@@ -157,6 +157,9 @@ impl Bench {
             access: &self.access,
             now: self.clock.now(),
             ids: self.ids.as_ref(),
+            entropy: &SystemEntropy,
+            carriers: &FormatDetector,
+            phones: &PublishedPlans,
         }
     }
 
@@ -207,12 +210,10 @@ impl Bench {
             purchase_items: Vec::new(),
             external_order_id: None,
             redirects: Redirects::default(),
+            metadata: lessor_domain::metadata::Metadata::default(),
         };
         let mut uow = self.database.begin().await.unwrap();
-        let entropy = FixedEntropy::seeded(4);
-        let (checkout, _) = create_checkout(uow.as_mut(), &self.ctx(), &entropy, input)
-            .await
-            .unwrap();
+        let (checkout, _) = input.run(uow.as_mut(), &self.ctx()).await.unwrap();
         uow.commit().await.unwrap();
         checkout.id
     }
@@ -228,14 +229,18 @@ impl Bench {
 
     /// Ships the goods, with this number if there is one. Nobody is told yet.
     pub(crate) async fn fulfill(&self, id: CheckoutPubId, tracking: Option<&str>) {
-        let input = Fulfill {
+        let input = Fulfillment {
             tracking_number: tracking.map(|number| number.parse().unwrap()),
-            ..Fulfill::default()
+            ..Fulfillment::default()
         };
         let mut uow = self.database.begin().await.unwrap();
-        fulfillment::fulfill(uow.as_mut(), &self.ctx(), &FormatDetector, id, input)
-            .await
-            .unwrap();
+        fulfillment::FulfillCheckout {
+            id,
+            fulfillment: input,
+        }
+        .run(uow.as_mut(), &self.ctx())
+        .await
+        .unwrap();
         uow.commit().await.unwrap();
     }
 
@@ -267,7 +272,8 @@ impl Bench {
     /// An operator moves the checkout. Nobody is told yet.
     pub(crate) async fn move_to(&self, id: CheckoutPubId, to: Lifecycle) {
         let mut uow = self.database.begin().await.unwrap();
-        checkouts::move_to(uow.as_mut(), &self.ctx(), id, to)
+        checkouts::MoveCheckout { id, target: to }
+            .run(uow.as_mut(), &self.ctx())
             .await
             .unwrap();
         uow.commit().await.unwrap();
@@ -275,7 +281,8 @@ impl Bench {
 
     pub(crate) async fn cancel(&self, id: CheckoutPubId) {
         let mut uow = self.database.begin().await.unwrap();
-        checkouts::cancel_checkout(uow.as_mut(), &self.ctx(), id, None)
+        checkouts::CancelCheckout { id, reason: None }
+            .run(uow.as_mut(), &self.ctx())
             .await
             .unwrap();
         uow.commit().await.unwrap();
@@ -396,7 +403,9 @@ impl Bench {
             None => None,
         };
         let mut uow = self.database.begin().await?;
-        let checkout = billing::retry_payment(uow.as_mut(), &self.ctx(), id, method).await?;
+        let checkout = billing::RetryPayments { id, method }
+            .run(uow.as_mut(), &self.ctx())
+            .await?;
         uow.commit().await?;
         Ok(checkout)
     }
@@ -407,14 +416,18 @@ impl Bench {
             panic!("the bench knows its variant by its id")
         };
         let mut uow = self.database.begin().await.unwrap();
-        let update = variants::UpdateVariant {
+        let update = variants::VariantChanges {
             status: Some(ProductStatus::Archived),
-            ..variants::UpdateVariant::default()
+            ..variants::VariantChanges::default()
         };
         let ctx = self.ctx();
-        variants::update_variant(uow.as_mut(), &ctx, *variant, update)
-            .await
-            .unwrap();
+        variants::UpdateVariant {
+            id: *variant,
+            changes: update,
+        }
+        .run(uow.as_mut(), &ctx)
+        .await
+        .unwrap();
         uow.commit().await.unwrap();
         let subject = JobSubject::Variant(*variant);
         self.deliverer().drain(subject).await.unwrap();

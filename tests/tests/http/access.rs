@@ -87,6 +87,12 @@ impl Shop {
             ),
             (
                 "POST",
+                format!("/v1/products/{product}/variants/generate"),
+                Some(json!({ "sku": "GENERATED" })),
+                "ProductVariantWrite",
+            ),
+            (
+                "POST",
                 "/v1/product-variants".into(),
                 Some(new_variant),
                 "ProductVariantWrite",
@@ -194,6 +200,7 @@ impl Shop {
                 Some(json!({ "status": "delivered" })),
                 "CheckoutWrite",
             ),
+            ("GET", "/v1/customers".into(), None, "CustomerRead"),
             (
                 "GET",
                 format!("/v1/customers/{customer}"),

@@ -109,6 +109,12 @@ async fn shop(server: &Server, many: usize) -> (Client, Vec<Request>) {
             "/v1/checkouts?limit=100&lifecycles=created,leaseActive&sortBy=lifecycle".to_owned(),
             None,
         ),
+        (
+            "GET",
+            "/v1/products?limit=100&q=Road&createdAfter=2020-01-01T00:00:00Z".to_owned(),
+            None,
+        ),
+        ("GET", "/v1/customers?limit=100".to_owned(), None),
         ("GET", "/v1/lease-terms".to_owned(), None),
         ("GET", "/v1/product-categories?limit=100".to_owned(), None),
     ];

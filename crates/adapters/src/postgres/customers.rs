@@ -2,26 +2,34 @@
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use diesel::dsl::{exists, select};
+use diesel::dsl::{exists, select, sql};
+use diesel::pg::Pg;
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use lessor_domain::access::Mode;
 use lessor_domain::customer::{Customer, Profile, Screening};
 use lessor_domain::ids::{CustomerPubId, OrganizationId, UserId};
-use lessor_domain::ports::{CustomerStore, InsertedCustomer, NewCustomer, StoreError};
+use lessor_domain::metadata::Metadata;
+use lessor_domain::ports::{
+    CustomerFilter, CustomerStore, InsertedCustomer, NewCustomer, Page, SortOrder, Start,
+    StoreError,
+};
 use lessor_domain::text::Email;
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
-use super::decode::Place;
+use super::decode::{Place, json, row_count};
 use super::encode::{text, text_if};
 use super::error::store_error;
+use super::metadata::has_all;
+use super::paging::{Mark, after};
 use super::schema::{api_keys, checkouts, customers};
 use super::version::{self, compare_and_set};
 
 /// All but the number, which the database gives.
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
-#[diesel(table_name = customers, check_for_backend(diesel::pg::Pg), treat_none_as_null = true)]
+#[diesel(table_name = customers, check_for_backend(Pg), treat_none_as_null = true)]
 struct Columns {
     id: Uuid,
     organization_id: i64,
@@ -48,6 +56,7 @@ struct Columns {
     sandbox_credit_at: Option<DateTime<Utc>>,
     sandbox_credit_ip_address: Option<String>,
     sandbox_processor_id: Option<String>,
+    metadata: serde_json::Value,
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
     version: i64,
@@ -63,20 +72,23 @@ struct Parts<'a> {
     profile: &'a Profile,
     live: &'a Screening,
     sandbox: &'a Screening,
+    metadata: &'a Metadata,
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
     version: i64,
 }
 
-impl From<Parts<'_>> for Columns {
-    fn from(parts: Parts<'_>) -> Self {
+impl TryFrom<Parts<'_>> for Columns {
+    type Error = StoreError;
+
+    fn try_from(parts: Parts<'_>) -> Result<Self, StoreError> {
         let Parts {
             profile,
             live,
             sandbox,
             ..
         } = parts;
-        Self {
+        Ok(Self {
             id: parts.id.as_uuid(),
             organization_id: parts.organization_id.get(),
             email: text(parts.email),
@@ -102,10 +114,11 @@ impl From<Parts<'_>> for Columns {
             sandbox_credit_at: sandbox.credit_at,
             sandbox_credit_ip_address: sandbox.credit_ip_address.clone(),
             sandbox_processor_id: sandbox.processor_id.clone(),
+            metadata: json(parts.metadata)?,
             created_at: parts.created_at,
             updated_at: parts.updated_at,
             version: parts.version,
-        }
+        })
     }
 }
 
@@ -143,10 +156,36 @@ fn entity((user_id, row): Row) -> Result<Customer, StoreError> {
             credit_ip_address: row.sandbox_credit_ip_address,
             processor_id: row.sandbox_processor_id,
         },
+        metadata: place.json("metadata", row.metadata)?,
         created_at: row.created_at,
         updated_at: row.updated_at,
         version: row.version,
     })
+}
+
+/// The organization's own customers that the filter shows, of those whom it knows of.
+fn shown(
+    organization: OrganizationId,
+    filter: &CustomerFilter,
+) -> customers::BoxedQuery<'static, Pg> {
+    let mut query = customers::table
+        .filter(customers::organization_id.eq(organization.get()))
+        .filter(sql::<Bool>(
+            "(EXISTS (SELECT FROM checkouts AS theirs \
+                WHERE theirs.organization_id = customers.organization_id \
+                    AND theirs.customer_id = customers.id) \
+             OR EXISTS (SELECT FROM api_keys AS theirs \
+                WHERE theirs.organization_id = customers.organization_id \
+                    AND theirs.user_id = customers.user_id))",
+        ))
+        .into_boxed();
+    if let Some(email) = &filter.email {
+        query = query.filter(customers::email_folded.eq(email.folded()));
+    }
+    if !filter.metadata.is_empty() {
+        query = query.filter(has_all("customers", &filter.metadata));
+    }
+    query
 }
 
 /// Reads at most one customer that fits the condition.
@@ -168,17 +207,18 @@ macro_rules! first {
 #[async_trait]
 impl CustomerStore for PgUnitOfWork {
     async fn insert(&mut self, new: &NewCustomer) -> Result<InsertedCustomer, StoreError> {
-        let columns = Columns::from(Parts {
+        let columns = Columns::try_from(Parts {
             id: new.id,
             organization_id: new.organization_id,
             email: &new.email,
             profile: &new.profile,
             live: &Screening::default(),
             sandbox: &Screening::default(),
+            metadata: Metadata::NONE,
             created_at: new.created_at,
             updated_at: new.created_at,
             version: 1,
-        });
+        })?;
         // Waits for who inserts the same address at this moment. When that one is
         // committed it is there to be read; when it was rolled back ours is kept.
         let kept: Option<Row> = diesel::insert_into(customers::table)
@@ -275,20 +315,65 @@ impl CustomerStore for PgUnitOfWork {
             .map_err(store_error)
     }
 
+    async fn list(
+        &mut self,
+        organization: OrganizationId,
+        filter: &CustomerFilter,
+        page: Page,
+    ) -> Result<Vec<Customer>, StoreError> {
+        let newest_first = shown(organization, filter)
+            .order((customers::created_at.desc(), customers::id.desc()))
+            .limit(page.limit.into());
+        let query = match page.start {
+            Start::Offset(offset) => newest_first.offset(offset.into()),
+            Start::After(id) => {
+                let mark = Mark {
+                    table: "customers",
+                    key: "created_at",
+                    organization,
+                    id,
+                };
+                newest_first.filter(after(&mark, SortOrder::Descending))
+            }
+        };
+        query
+            .select((customers::user_id, Columns::as_select()))
+            .load::<Row>(self.connection()?)
+            .await
+            .map_err(store_error)?
+            .into_iter()
+            .map(entity)
+            .collect()
+    }
+
+    async fn count(
+        &mut self,
+        organization: OrganizationId,
+        filter: &CustomerFilter,
+    ) -> Result<u64, StoreError> {
+        shown(organization, filter)
+            .count()
+            .get_result(self.connection()?)
+            .await
+            .map(row_count)
+            .map_err(store_error)
+    }
+
     async fn update(&mut self, customer: &mut Customer) -> Result<(), StoreError> {
         let id = customer.id.as_uuid();
         let version = version::next(customer.version);
-        let columns = Columns::from(Parts {
+        let columns = Columns::try_from(Parts {
             id: customer.id,
             organization_id: customer.organization_id,
             email: &customer.email,
             profile: &customer.profile,
             live: &customer.live,
             sandbox: &customer.sandbox,
+            metadata: &customer.metadata,
             created_at: customer.created_at,
             updated_at: customer.updated_at,
             version,
-        });
+        })?;
         let connection = self.connection()?;
         compare_and_set(
             connection,

@@ -16,6 +16,19 @@ pub(super) struct Mark {
     pub(super) id: Uuid,
 }
 
+/// Narrows a boxed query to the rows whose column lies within the span.
+macro_rules! within {
+    ($query:ident, $column:expr, $span:expr) => {
+        if let Some(after) = $span.after() {
+            $query = $query.filter($column.gt(after));
+        }
+        if let Some(before) = $span.before() {
+            $query = $query.filter($column.lt(before));
+        }
+    };
+}
+pub(super) use within;
+
 type OfOrganization = UncheckedBind<SqlLiteral<Bool>, AsExprOf<i64, BigInt>>;
 type OfId = UncheckedBind<SqlLiteral<Bool, OfOrganization>, AsExprOf<Uuid, SqlUuid>>;
 

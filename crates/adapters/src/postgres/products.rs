@@ -19,8 +19,10 @@ use super::PgUnitOfWork;
 use super::decode::{Place, json, row_count};
 use super::encode::{percentage, text, text_if, texts};
 use super::error::store_error;
-use super::paging::{Mark, after};
+use super::metadata::has_all;
+use super::paging::{Mark, after, within};
 use super::schema::{product_variants, products};
+use super::search::{self, is_found};
 use super::version::{self, compare_and_set};
 
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
@@ -47,9 +49,28 @@ pub(super) struct Row {
     sku: Option<String>,
     main_image: Option<String>,
     category_id: Option<i64>,
+    metadata: serde_json::Value,
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
     version: i64,
+}
+
+/// What the product is found by: written, and never read back.
+#[derive(Insertable, AsChangeset)]
+#[diesel(table_name = products)]
+struct Searched {
+    search_text: String,
+    search_grams: Vec<i32>,
+}
+
+impl From<&Product> for Searched {
+    fn from(product: &Product) -> Self {
+        let search_text = product.searchable();
+        Self {
+            search_grams: search::grams(&search_text),
+            search_text,
+        }
+    }
 }
 
 impl TryFrom<&Product> for Row {
@@ -78,6 +99,7 @@ impl TryFrom<&Product> for Row {
             sku: text_if(product.sku.as_ref()),
             main_image: text_if(product.main_image.as_ref()),
             category_id: product.category_id.map(i64::from),
+            metadata: json(&product.metadata)?,
             created_at: product.created_at,
             updated_at: product.updated_at,
             version: product.version,
@@ -113,6 +135,7 @@ impl TryFrom<Row> for Product {
             sku: place.parse_if("sku", row.sku)?,
             main_image: place.parse_if("main_image", row.main_image)?,
             category_id: place.number_if("category_id", row.category_id)?,
+            metadata: place.json("metadata", row.metadata)?,
             created_at: row.created_at,
             updated_at: row.updated_at,
             version: row.version,
@@ -149,6 +172,14 @@ fn filtered(
     }
     if !filter.skus.is_empty() {
         query = query.filter(products::sku.eq_any(texts(&filter.skus)));
+    }
+    within!(query, products::created_at, filter.created);
+    within!(query, products::updated_at, filter.updated);
+    if !filter.metadata.is_empty() {
+        query = query.filter(has_all("products", &filter.metadata));
+    }
+    if let Some(term) = &filter.search {
+        query = query.filter(is_found(organization, term));
     }
     query
 }
@@ -235,7 +266,7 @@ macro_rules! locked {
 impl ProductStore for PgUnitOfWork {
     async fn insert(&mut self, product: &Product) -> Result<(), StoreError> {
         diesel::insert_into(products::table)
-            .values(Row::try_from(product)?)
+            .values((Row::try_from(product)?, Searched::from(product)))
             .execute(self.connection()?)
             .await
             .map(|_| ())
@@ -318,7 +349,7 @@ impl ProductStore for PgUnitOfWork {
                 .filter(products::id.eq(id))
                 .filter(products::organization_id.eq(product.organization_id.get()))
                 .filter(products::version.eq(product.version))
-                .set(&row),
+                .set((&row, Searched::from(&*product))),
             select(exists(products::table.find(id))),
         )
         .await?;

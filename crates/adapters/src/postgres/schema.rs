@@ -58,6 +58,7 @@ diesel::table! {
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
         version -> BigInt,
+        metadata -> Jsonb,
     }
 }
 
@@ -116,6 +117,9 @@ diesel::table! {
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
         version -> BigInt,
+        metadata -> Jsonb,
+        search_text -> Text,
+        search_grams -> Array<Integer>,
     }
 }
 
@@ -141,6 +145,9 @@ diesel::table! {
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
         version -> BigInt,
+        metadata -> Jsonb,
+        search_text -> Text,
+        search_grams -> Array<Integer>,
     }
 }
 
@@ -248,6 +255,7 @@ diesel::table! {
         signed_at -> Nullable<Timestamptz>,
         page_nonce -> Bytea,
         page_token_hash -> Nullable<Bytea>,
+        metadata -> Jsonb,
     }
 }
 

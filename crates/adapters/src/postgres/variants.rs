@@ -9,9 +9,13 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, Bool, Jsonb};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use lessor_domain::catalog::{Inventory, OptionSelection, Product, ProductVariant, StockTaken};
+use lessor_domain::catalog::{
+    Inventory, OptionSelection, Product, ProductVariant, StockTaken, folded_combination,
+};
 use lessor_domain::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
-use lessor_domain::ports::{Page, SortOrder, Start, StoreError, VariantSelection, VariantStore};
+use lessor_domain::ports::{
+    Page, SortOrder, Start, StoreError, VariantFilter, VariantSelection, VariantStore,
+};
 use lessor_domain::text::{ExternalId, Sku};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -21,8 +25,10 @@ use super::PgUnitOfWork;
 use super::decode::{self, Place, counted};
 use super::encode::{percentage, text, text_if, texts};
 use super::error::store_error;
-use super::paging::{Mark, after};
+use super::metadata::has_all;
+use super::paging::{Mark, after, within};
 use super::schema::{checkout_applications, checkout_items, product_variants, products};
+use super::search;
 use super::version::{self, compare_and_set};
 
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
@@ -45,26 +51,43 @@ struct Row {
     is_waitlisted: bool,
     inventory: Option<i32>,
     product_year: Option<i32>,
+    metadata: serde_json::Value,
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
     version: i64,
 }
 
+/// What its product is found by on its account: written, and never read back.
+#[derive(Insertable, AsChangeset)]
+#[diesel(table_name = product_variants)]
+struct Searched {
+    search_text: String,
+    search_grams: Vec<i32>,
+}
+
+impl From<&ProductVariant> for Searched {
+    fn from(variant: &ProductVariant) -> Self {
+        let search_text = variant.searchable();
+        Self {
+            search_grams: search::grams(&search_text),
+            search_text,
+        }
+    }
+}
+
+/// What is written of a new variant.
+fn new_row(variant: &ProductVariant) -> Result<(Row, Searched), StoreError> {
+    Ok((Row::try_from(variant)?, Searched::from(variant)))
+}
+
+/// The rows that one statement inserts at the most: a statement holds 65,535 values.
+const ROWS_OF_A_STATEMENT: usize = 500;
+
 /// What selections have in common that are the same combination: equal hashes,
 /// whatever their order and case.
 fn combination(selections: &[OptionSelection]) -> Vec<u8> {
-    let mut folded: Vec<(String, String)> = selections
-        .iter()
-        .map(|chosen| {
-            (
-                chosen.name.as_str().to_lowercase(),
-                chosen.value.as_str().to_lowercase(),
-            )
-        })
-        .collect();
-    folded.sort_unstable();
     let mut hash = Sha256::new();
-    for (name, value) in &folded {
+    for (name, value) in &folded_combination(selections) {
         for part in [name, value] {
             hash.update(part.as_bytes());
             // No text holds a NUL, so that no two lists run together alike.
@@ -97,6 +120,7 @@ impl TryFrom<&ProductVariant> for Row {
             is_waitlisted: variant.is_waitlisted,
             inventory,
             product_year: variant.product_year,
+            metadata: decode::json(&variant.metadata)?,
             created_at: variant.created_at,
             updated_at: variant.updated_at,
             version: variant.version,
@@ -129,6 +153,7 @@ impl TryFrom<Row> for ProductVariant {
             is_waitlisted: row.is_waitlisted,
             inventory,
             product_year: row.product_year,
+            metadata: place.json("metadata", row.metadata)?,
             created_at: row.created_at,
             updated_at: row.updated_at,
             version: row.version,
@@ -258,11 +283,23 @@ fn uuids(ids: &[ProductVariantPubId]) -> Vec<Uuid> {
 impl VariantStore for PgUnitOfWork {
     async fn insert(&mut self, variant: &ProductVariant) -> Result<(), StoreError> {
         diesel::insert_into(product_variants::table)
-            .values(Row::try_from(variant)?)
+            .values(new_row(variant)?)
             .execute(self.connection()?)
             .await
             .map(|_| ())
             .map_err(store_error)
+    }
+
+    async fn insert_all(&mut self, variants: &[ProductVariant]) -> Result<(), StoreError> {
+        for part in variants.chunks(ROWS_OF_A_STATEMENT) {
+            let rows: Vec<_> = part.iter().map(new_row).collect::<Result<_, _>>()?;
+            diesel::insert_into(product_variants::table)
+                .values(&rows)
+                .execute(self.connection()?)
+                .await
+                .map_err(store_error)?;
+        }
+        Ok(())
     }
 
     async fn get(
@@ -348,9 +385,10 @@ impl VariantStore for PgUnitOfWork {
         &mut self,
         organization: OrganizationId,
         product: ProductPubId,
+        filter: &VariantFilter,
         page: Page,
     ) -> Result<Vec<ProductVariant>, StoreError> {
-        let newest_first = all_of(organization)
+        let mut newest_first = all_of(organization)
             .filter(product_variants::product_id.eq(product.as_uuid()))
             .filter(is_live())
             .order((
@@ -358,6 +396,11 @@ impl VariantStore for PgUnitOfWork {
                 product_variants::id.desc(),
             ))
             .limit(page.limit.into());
+        within!(newest_first, product_variants::created_at, filter.created);
+        within!(newest_first, product_variants::updated_at, filter.updated);
+        if !filter.metadata.is_empty() {
+            newest_first = newest_first.filter(has_all("product_variants", &filter.metadata));
+        }
         let query = match page.start {
             Start::Offset(offset) => newest_first.offset(offset.into()),
             Start::After(id) => {
@@ -404,7 +447,7 @@ impl VariantStore for PgUnitOfWork {
                 .filter(product_variants::id.eq(id))
                 .filter(product_variants::organization_id.eq(variant.organization_id.get()))
                 .filter(product_variants::version.eq(variant.version))
-                .set(&row),
+                .set((&row, Searched::from(&*variant))),
             select(exists(product_variants::table.find(id))),
         )
         .await?;

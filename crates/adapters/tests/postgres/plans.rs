@@ -9,12 +9,16 @@ use lessor_domain::checkout::{
     Attention, AttentionReason, Billing, Checkout, Effect, Lifecycle, Tracking,
 };
 use lessor_domain::fulfillment::Carrier;
+use lessor_domain::ids::ProductVariantPubId;
 use lessor_domain::ledger::{Entry, HoldState, Thing};
+use lessor_domain::metadata::Metadata;
 use lessor_domain::money::{Currency, Money};
 use lessor_domain::ports::{
-    CheckoutFilter, CheckoutSort, Database, IdGenerator, InboxMessage, JobSubject, NewJob, Page,
-    SortOrder, Start, StoreError, UnitOfWork,
+    CheckoutFilter, CheckoutSort, CustomerFilter, Database, IdGenerator, InboxMessage, JobSubject,
+    NewJob, Page, ProductFilter, ProductSort, SortOrder, Start, StoreError, UnitOfWork,
+    VariantFilter,
 };
+use lessor_domain::testing::metadata;
 use lessor_domain::time::Timestamp;
 
 use super::leasing::{Leasing, insert, somebody};
@@ -65,6 +69,23 @@ const YEARS: &str = "
         from old;
     insert into inbox_messages (source, id, mode, body, received_at, state, due_at, handled_at)
         select 'processor', 'evt_' || id, mode, '{}', at, 'handled', at, at from old;
+    insert into products (id, organization_id, name, description, options, price, currency, source,
+            product_type, review_status, status, is_waitlisted, ignore_upstream_updates, created_at,
+            updated_at, version, search_text, search_grams)
+        select o.id, p.organization_id, 'Chair ' || o.i, '', '[]', 1, 'USD', 'manual', 'leasable',
+            'approved', 'active', false, false, o.at, o.at, 1, 'chair ' || o.i, array[o.i]
+        from old o join products p on p.id = o.product_id;
+    insert into product_variants (id, product_id, organization_id, name, description, options,
+            combination, price, currency, images, sku, status, is_waitlisted, created_at, updated_at,
+            version, search_text, search_grams)
+        select o.id, o.id, o.organization_id, 'Chair', '', '[]', sha256(o.id::text::bytea), 1, 'USD',
+            '{}', 'CH-' || o.i, 'active', false, o.at, o.at, 1, 'ch-' || o.i, array[o.i]
+        from old o;
+    insert into customers (id, organization_id, email, email_folded, live_identity, live_credit,
+            sandbox_identity, sandbox_credit, created_at, updated_at, version)
+        select o.id, o.organization_id, o.id || '@example.com', o.id || '@example.com', 'none',
+            'unknown', 'none', 'unknown', o.at, o.at, 1
+        from old o;
     analyze";
 
 const INDEXES: &[&str] = &[
@@ -76,6 +97,13 @@ const INDEXES: &[&str] = &[
     "checkouts_waiting_for_stock_idx",
     "checkouts_waiting_for_location_idx",
     "checkout_applications_page_token_hash_idx",
+    "checkout_applications_purchases_idx",
+    "checkout_applications_metadata_idx",
+    "customers_created_at_idx",
+    "customers_metadata_idx",
+    "products_metadata_idx",
+    "products_search_idx",
+    "product_variants_search_idx",
     "checkout_deposits_that_lapse_idx",
     "checkout_billing_unanswered_idx",
     "checkout_billing_requested_idx",
@@ -224,6 +252,64 @@ async fn look_for_checkouts(
     Ok(())
 }
 
+/// Lists by a part of a text and by what callers keep beside records.
+async fn search(leasing: &Leasing, uow: &mut dyn UnitOfWork) -> Result<(), StoreError> {
+    let organization = leasing.shop.organization.id;
+    let page = Page {
+        start: Start::Offset(0),
+        limit: 10,
+    };
+    let order = SortOrder::Descending;
+    let found = |search: Option<&str>| ProductFilter {
+        search: search.map(|term| term.parse().unwrap()),
+        ..ProductFilter::default()
+    };
+    let labelled = metadata(&[("line", "gravel")]);
+    for filter in [
+        found(Some("Road b")),
+        ProductFilter {
+            metadata: labelled.clone(),
+            ..found(None)
+        },
+    ] {
+        let store = uow.products();
+        store
+            .list(organization, &filter, ProductSort::CreatedAt, order, page)
+            .await?;
+        store.count(organization, &filter).await?;
+    }
+    let filter = VariantFilter {
+        metadata: labelled.clone(),
+        ..VariantFilter::default()
+    };
+    let product = leasing.variant.product_id;
+    let store = uow.variants();
+    store.list(organization, product, &filter, page).await?;
+    // One that nobody leases: who deletes it looks whether somebody bought it.
+    let idle = leasing
+        .shop
+        .test
+        .query("select id from product_variants where sku = 'CH-1'")
+        .await
+        .remove(0);
+    let idle = ProductVariantPubId::from_uuid(idle.parse().unwrap());
+    store.has_checkout_items(idle).await?;
+    for metadata in [Metadata::default(), labelled.clone()] {
+        let filter = CustomerFilter {
+            metadata,
+            ..CustomerFilter::default()
+        };
+        uow.customers().list(organization, &filter, page).await?;
+    }
+    let filter = CheckoutFilter {
+        metadata: labelled,
+        ..CheckoutFilter::default()
+    };
+    let store = uow.checkouts();
+    store.count(leasing.scope(), &filter).await?;
+    Ok(())
+}
+
 async fn look_for_work(
     uow: &mut dyn UnitOfWork,
     shipped: &Checkout,
@@ -287,6 +373,7 @@ async fn look_ups_go_by_their_indexes() {
         .await
         .unwrap();
     look_for_work(&mut *uow, shipped, now).await.unwrap();
+    search(&leasing, &mut *uow).await.unwrap();
     uow.commit().await.unwrap();
     // A session counts at the latest when it ends.
     drop(other);

@@ -106,7 +106,11 @@ fn summary(report: &Report, url: &str, exits: bool) -> anyhow::Result<Reply> {
     let mut value = serde_json::to_value(report)?;
     if let Value::Object(members) = &mut value {
         members.insert("url".to_owned(), json!(url));
-        members.insert("referenceUrl".to_owned(), json!(format!("{url}/docs")));
+        members.insert("documentationUrl".to_owned(), json!(format!("{url}/docs")));
+        members.insert(
+            "referenceUrl".to_owned(),
+            json!(format!("{url}/docs/reference")),
+        );
     }
     let mut text = format!(
         "\n{} leases are active, each with one subscription.\n",
@@ -114,9 +118,14 @@ fn summary(report: &Report, url: &str, exits: bool) -> anyhow::Result<Reply> {
     );
     if !exits {
         text.push_str(&format!(
-            "\n  base URL       {url}\n  sandbox key    {}\n  checkout page  {}\n  reference      {url}/docs\n\n\
-             Try: curl -H 'Authorization: Bearer {}' {url}/v1/checkouts\nCtrl-C stops it.\n",
-            report.sandbox_key, report.checkout_url, report.sandbox_key
+            "\n  base URL       {url}\n  sandbox key    {}\n  documentation  {url}/docs\n  checkout page  {}\n\n\
+             The page is a new customer's: open it and go through it to the signature.\n\
+             Try: curl -H 'Authorization: Bearer {}' {url}/v1/checkouts\n\
+             It stays up until you press Ctrl-C, here or, from elsewhere, kill -TERM {}.\n",
+            report.sandbox_key,
+            report.checkout_url,
+            report.sandbox_key,
+            std::process::id()
         ));
     }
     Ok(Reply::text(value, text))

@@ -39,12 +39,14 @@ use output::Output;
     name = "lessor",
     version,
     max_term_width = 100,
-    after_help = "Start here:\n  lessor demo                       \
-                  a whole lease from product to first payment, on an own database\n  lessor serve                      \
-                  the service on http://127.0.0.1:8080\n  lessor org create --name 'My shop' \
-                  an organization that leases\n  lessor key create --org 1 --mode sandbox --permissions all\n\n\
-                  Each setting is a flag, an environment variable or a key of a TOML file, in this order:\n  \
-                  lessor config --describe"
+    after_help = "Start here:
+  lessor demo                        a whole lease from product to first payment, on an own database
+  lessor serve                       the service on http://127.0.0.1:8080
+  lessor org create --name 'My shop' an organization that leases
+  lessor key create --org 1 --mode sandbox --permissions all
+
+Each setting is a flag, an environment variable or a key of a TOML file, in this order:
+  lessor config --describe"
 )]
 struct Cli {
     #[command(flatten)]

@@ -10,7 +10,7 @@ use crate::run::config::Config;
 /// Print the OpenAPI document of the HTTP interface.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  lessor openapi > openapi.json\n\n\
-    A running service has the same at /openapi.json, and a reference made of it at /docs.")]
+    A running service has the same at /openapi.json, and a reference made of it at /docs/reference.")]
 pub(crate) struct OpenapiArgs {}
 
 /// Runs the command.

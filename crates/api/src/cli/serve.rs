@@ -52,12 +52,13 @@ fn greeting(service: &Service, location: &Location) -> Reply {
     Reply::text(
         json!({
             "url": url,
-            "referenceUrl": format!("{url}/docs"),
+            "documentationUrl": format!("{url}/docs"),
+            "referenceUrl": format!("{url}/docs/reference"),
             "database": database,
             "pid": std::process::id(),
         }),
         format!(
-            "Lessor {} serves {url}\n  reference  {url}/docs\n  database   {database}\n",
+            "Lessor {} serves {url}\n  documentation  {url}/docs\n  database       {database}\n",
             env!("CARGO_PKG_VERSION")
         ),
     )

@@ -3,7 +3,9 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use lessor_adapters::ambient::{SystemClock, UuidV7Generator};
+use lessor_adapters::ambient::{SystemClock, SystemEntropy, UuidV7Generator};
+use lessor_adapters::carriers::FormatDetector;
+use lessor_adapters::dialing::PublishedPlans;
 use lessor_adapters::postgres::PgDatabase;
 use lessor_domain::access::{Access, Mode, Permissions};
 use lessor_domain::ids::{
@@ -60,6 +62,9 @@ impl Session {
             access,
             now: self.now(),
             ids: &self.ids,
+            entropy: &SystemEntropy,
+            carriers: &FormatDetector,
+            phones: &PublishedPlans,
         }
     }
 }

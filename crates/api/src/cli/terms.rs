@@ -7,11 +7,10 @@ use lessor_domain::organization::Organization;
 use lessor_domain::percentage::{AnnualRate, MoneyFactor, Percentage, TermMonths};
 use lessor_domain::ports::UnitOfWork;
 use lessor_domain::pricing::{Rate, RateCard};
-use lessor_domain::services::Error;
 use lessor_domain::services::lease_terms::{
-    CreateLeaseTerm, Method, UpdateLeaseTerm, create_lease_term, delete_lease_term,
-    list_lease_terms, rate_of, update_lease_term,
+    CreateLeaseTerm, DeleteLeaseTerm, LeaseTermChanges, Method, UpdateLeaseTerm, rate_of,
 };
+use lessor_domain::services::{Error, UseCase as _};
 use serde::Serialize;
 
 use super::output::{Reply, time};
@@ -217,7 +216,9 @@ pub(crate) async fn run(session: Session, command: TermsCommand) -> anyhow::Resu
             let owner = owner(uow.as_mut(), &which).await?;
             let access = operator_access(owner.id, owner.pub_id)?;
             let ctx = session.operator(&access);
-            let term = delete_lease_term(uow.as_mut(), &ctx, which.term).await?;
+            let term = DeleteLeaseTerm { id: which.term }
+                .run(uow.as_mut(), &ctx)
+                .await?;
             let kept = uow
                 .lease_terms()
                 .find(owner.id, which.term)
@@ -251,8 +252,7 @@ async fn owner(uow: &mut dyn UnitOfWork, which: &TermArgs) -> Result<Organizatio
 async fn list(session: &Session, org: OrganizationRef) -> anyhow::Result<Reply> {
     let mut view = session.read().await?;
     let organization = session::organization(view.as_mut(), org).await?;
-    let access = operator_access(organization.id, organization.pub_id)?;
-    let terms = list_lease_terms(view.as_mut(), &session.operator(&access)).await?;
+    let terms = view.lease_terms().list(organization.id).await?;
     let views: Vec<View> = terms.iter().map(View::from).collect();
     let rows = views.iter().map(|view| {
         [
@@ -291,7 +291,7 @@ async fn create(session: &Session, args: CreateArgs) -> anyhow::Result<Reply> {
         conditions.money_factor,
         conditions.annual_rate,
     )?;
-    let input = CreateLeaseTerm {
+    let create = CreateLeaseTerm {
         product_id: args.product,
         card: RateCard {
             term: args.months,
@@ -305,14 +305,14 @@ async fn create(session: &Session, args: CreateArgs) -> anyhow::Result<Reply> {
     let mut uow = session.begin().await?;
     let organization = session::organization(uow.as_mut(), args.org).await?;
     let access = operator_access(organization.id, organization.pub_id)?;
-    let term = create_lease_term(uow.as_mut(), &session.operator(&access), input).await?;
+    let term = create.run(uow.as_mut(), &session.operator(&access)).await?;
     uow.commit().await?;
     View::from(&term).reply()
 }
 
 async fn update(session: &Session, args: UpdateArgs) -> anyhow::Result<Reply> {
     let conditions = args.conditions;
-    let update = UpdateLeaseTerm {
+    let changes = LeaseTermChanges {
         term: args.months,
         method: args.method.map(Method::from),
         money_factor: conditions.money_factor,
@@ -326,7 +326,10 @@ async fn update(session: &Session, args: UpdateArgs) -> anyhow::Result<Reply> {
     let owner = owner(uow.as_mut(), &args.which).await?;
     let access = operator_access(owner.id, owner.pub_id)?;
     let ctx = session.operator(&access);
-    let term = update_lease_term(uow.as_mut(), &ctx, args.which.term, update).await?;
+    let id = args.which.term;
+    let term = UpdateLeaseTerm { id, changes }
+        .run(uow.as_mut(), &ctx)
+        .await?;
     uow.commit().await?;
     View::from(&term).reply()
 }

@@ -1,4 +1,4 @@
-//! The journey: the integration order of the interface, twice to the end.
+//! The journey: the integration order of the interface, twice to the end, and once begun.
 
 use lessor_domain::ids::OrganizationPubId;
 use serde_json::{Value, json};
@@ -32,8 +32,9 @@ pub(super) async fn make(
         anyhow::bail!("the product has too few variants");
     };
     read_pricing(client, &product, first).await?;
-    let (one, checkout_url) = first_lease(client, &product, first, suffix).await?;
+    let one = first_lease(client, &product, first, suffix).await?;
     let two = second_lease(client, second, suffix).await?;
+    let checkout_url = third_checkout(client, second, suffix).await?;
     Ok(Told {
         checkouts: vec![one, two],
         checkout_url,
@@ -175,7 +176,7 @@ async fn first_lease(
     product: &str,
     variant: &Variant,
     suffix: &str,
-) -> anyhow::Result<(String, String)> {
+) -> anyhow::Result<String> {
     let body = json!({
         "productVariantId": variant.id,
         "selectedTermInMonths": 24,
@@ -198,7 +199,7 @@ async fn first_lease(
     );
     client.step(
         "Create a checkout; the same request again gives the same one",
-        vec![format!("{id}  {}", progress(&checkout)), url.clone()],
+        vec![format!("{id}  {}", progress(&checkout)), url],
     );
 
     let read = client.get(&format!("/v1/checkouts/{id}")).await?;
@@ -233,7 +234,7 @@ async fn first_lease(
             lease(&active),
         ],
     );
-    Ok((id, url))
+    Ok(id)
 }
 
 /// A lease that is fulfilled with tracking: billing begins when delivery is confirmed.
@@ -315,6 +316,34 @@ async fn second_lease(
         vec![progress(&active), lease(&active)],
     );
     Ok(id)
+}
+
+/// A checkout whose customer is whoever watches: nothing is known of them, and every step is theirs.
+async fn third_checkout(
+    client: &Client<'_>,
+    variant: &Variant,
+    suffix: &str,
+) -> anyhow::Result<String> {
+    let checkout = client
+        .post(
+            "/v1/checkouts",
+            json!({
+                "sku": variant.sku,
+                "selectedTermInMonths": 36,
+                "customer": { "email": format!("you.{suffix}@example.com") },
+                "externalOrderId": format!("order-{suffix}-3"),
+            }),
+        )
+        .await?;
+    let url = text(&checkout, "checkoutUrl")?;
+    client.step(
+        "Create a third checkout, for you to go through as the customer",
+        vec![
+            format!("{}  {}", text(&checkout, "id")?, progress(&checkout)),
+            url.clone(),
+        ],
+    );
+    Ok(url)
 }
 
 /// Plays the customer's and the providers' steps one by one.

@@ -32,7 +32,7 @@ pub struct Report {
     pub organization_id: String,
     /// A key that may do everything, in sandbox mode.
     pub sandbox_key: String,
-    /// The page of the first checkout.
+    /// The page of a checkout that nobody has begun to go through.
     pub checkout_url: String,
     /// The leases.
     pub leases: Vec<Lease>,

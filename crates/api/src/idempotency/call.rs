@@ -2,19 +2,20 @@
 
 use std::convert::Infallible;
 use std::future::{Future, Ready, ready};
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use actix_web::http::{Method, StatusCode};
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest, HttpResponse, dev};
-use futures_util::future::BoxFuture;
+use async_trait::async_trait;
 use lessor_domain::access::{Access, Permission};
 use lessor_domain::cause::chain;
 use lessor_domain::ports::{IdempotencyKey, StoreError, UnitOfWork};
-use lessor_domain::services::{Context, Error};
+use lessor_domain::services::{Context, Error, UseCase};
 use serde::Serialize;
 
-use super::once::{Answer, Once, Outcome, Phase, key_of, request_hash};
-use super::runner::{Runner, Work};
+use super::once::{Answer, Once, Outcome, Phase, TwoPhases, key_of, request_hash};
+use super::runner::{Runner, Viewer};
 use crate::http::error::ApiError;
 use crate::middleware::Caller;
 use crate::state::AppState;
@@ -72,12 +73,19 @@ impl Call {
             .map_err(|missing| ApiError::forbidden(missing.0))
     }
 
-    /// A view for reading.
+    /// Who sees the answer.
+    #[must_use]
+    pub fn viewer(&self) -> Viewer<'_> {
+        self.runner.viewer()
+    }
+
+    /// Runs a use case that changes nothing.
     ///
     /// # Errors
-    /// The stores cannot be reached.
-    pub async fn read(&self) -> Result<Box<dyn UnitOfWork>, ApiError> {
-        Ok(self.state().reads.read().await?)
+    /// The use case's own; the stores cannot be reached.
+    pub async fn read<U: UseCase>(&self, use_case: U) -> Result<U::Output, ApiError> {
+        let mut view = self.state().reads.read().await?;
+        Ok(use_case.run(&mut *view, &self.context()).await?)
     }
 
     /// Runs work that changes something and has its own order of transactions, to its end.
@@ -93,94 +101,63 @@ impl Call {
         mutations.run(work(self.runner.clone())).await
     }
 
-    /// Does work that changes something, in one transaction, and answers what it gives.
+    /// Runs a use case that changes something, in one transaction.
     ///
     /// # Errors
-    /// The work's own.
-    pub async fn mutate<I, R, W>(&self, input: I, work: W) -> Result<HttpResponse, ApiError>
+    /// The use case's own.
+    pub async fn mutate<U>(&self, use_case: U) -> Result<U::Output, ApiError>
     where
-        I: Clone + Send + Sync + 'static,
-        R: Serialize + Send + 'static,
-        W: for<'a> Fn(&'a mut dyn UnitOfWork, Context<'a>, I) -> Work<'a, R>
-            + Send
-            + Sync
-            + 'static,
+        U: UseCase<Output: 'static>,
     {
-        let record = self
-            .run(|runner| async move { Ok(runner.once(&input, work).await?) })
-            .await?;
-        Ok(HttpResponse::Ok().json(record))
+        self.run(|runner| async move { Ok(runner.once(use_case).await?) })
+            .await
     }
 
-    /// Like [`Call::mutate`], and a request with an `Idempotency-Key` is carried out once. `body` is
-    /// the body as it was sent; the permission is what it takes to see a kept answer.
+    /// Like [`Call::mutate`], and a request with an `Idempotency-Key` is carried out once: its answer,
+    /// as `show` makes it, is kept with the work. `body` is the body as it was sent.
     ///
     /// # Errors
-    /// The work's own; 400 and 409 about the key.
-    pub async fn post<I, R, W>(
+    /// The use case's own; 400 and 409 about the key.
+    pub async fn post<U, R, S>(
         &self,
-        permission: Permission,
+        use_case: U,
         body: &[u8],
-        input: I,
-        work: W,
+        show: S,
     ) -> Result<HttpResponse, ApiError>
     where
-        I: Clone + Send + Sync + 'static,
-        R: Serialize + Send + 'static,
-        W: for<'a> Fn(&'a mut dyn UnitOfWork, Context<'a>, I) -> Work<'a, R>
-            + Send
-            + Sync
-            + 'static,
-    {
-        let once = self.once(permission, body);
-        let answered = self.run(|runner| async move {
-            let phase: fn(R) -> Phase<R, Infallible> = Phase::Done;
-            match runner.answer(once.as_ref(), &input, &work, phase).await? {
-                Outcome::Answered(answer) => Ok(answer),
-                Outcome::Interim(_, never) => match never {},
-                Outcome::Refused(error) => Err(error),
-            }
-        });
-        respond(answered.await?)
-    }
-
-    /// Like [`Call::post`], for an answer that gets better after the commit. Where the work gives
-    /// [`Phase::Interim`], `finish` is run after the commit, outside of any transaction; what it
-    /// gives is the answer, and the interim one is when it gives nothing. A repetition that comes in
-    /// between is told to wait, and gets the interim answer should this process have died; after
-    /// [`Phase::Begun`], which has none, it is carried out anew. A rule that `finish` meets is the
-    /// answer too; where it fails nothing is kept.
-    ///
-    /// # Errors
-    /// The work's own and those of `finish`; 400 and 409 about the key.
-    pub async fn post_in_two_phases<I, R, T, W, F>(
-        &self,
-        permission: Permission,
-        body: &[u8],
-        input: I,
-        work: W,
-        finish: F,
-    ) -> Result<HttpResponse, ApiError>
-    where
-        I: Clone + Send + Sync + 'static,
+        U: UseCase,
         R: Serialize + Send + Sync + 'static,
-        T: Send + 'static,
-        W: for<'a> Fn(&'a mut dyn UnitOfWork, Context<'a>, I) -> Work<'a, Phase<R, T>>
-            + Send
-            + Sync
-            + 'static,
-        F: FnOnce(Runner, T) -> BoxFuture<'static, Result<Option<R>, Error>> + Send + 'static,
+        S: Fn(U::Output, Viewer<'_>) -> R + Clone + Send + Sync + 'static,
     {
-        let once = self.once(permission, body);
+        let record = PhantomData;
+        let request = OnePhase {
+            use_case,
+            show,
+            record,
+        };
+        self.post_in_two_phases(request, body).await
+    }
+
+    /// Like [`Call::post`], for an answer that gets better after the commit. A repetition that comes
+    /// in between is told to wait, and gets the interim answer should this process have died; after
+    /// [`Phase::Begun`], which has none, it is carried out anew. A rule that the second phase meets is
+    /// the answer too; where it fails nothing is kept.
+    ///
+    /// # Errors
+    /// Those of both phases; 400 and 409 about the key.
+    pub async fn post_in_two_phases<P: TwoPhases>(
+        &self,
+        request: P,
+        body: &[u8],
+    ) -> Result<HttpResponse, ApiError> {
+        let once = self.once(request.permission(), body);
         let answered = self.run(|runner| async move {
-            let phase: fn(Phase<R, T>) -> Phase<R, T> = std::convert::identity;
-            let (interim, rest) = match runner.answer(once.as_ref(), &input, &work, phase).await? {
+            let (interim, rest) = match runner.answer(once.as_ref(), request).await? {
                 Outcome::Answered(answer) => return Ok(answer),
                 Outcome::Interim(answer, rest) => (answer, rest),
                 Outcome::Refused(error) => return Err(error),
             };
-            let finished = finish(runner.clone(), rest).await;
-            let finished = match finished {
+            let finished = match P::second(&runner, rest).await {
                 Ok(Some(record)) => Answer::ok(&record),
                 Ok(None) => interim.ok_or_else(|| {
                     StoreError::internal("the second phase gave no answer").into()
@@ -216,6 +193,53 @@ impl Call {
             request_hash: request_hash(&self.method, &self.uri, body),
             permission,
         })
+    }
+}
+
+/// A use case whose answer is final with its commit.
+struct OnePhase<U, R, S> {
+    use_case: U,
+    show: S,
+    record: PhantomData<fn() -> R>,
+}
+
+// A derived one would want `R: Clone`.
+impl<U: Clone, R, S: Clone> Clone for OnePhase<U, R, S> {
+    fn clone(&self) -> Self {
+        Self {
+            use_case: self.use_case.clone(),
+            show: self.show.clone(),
+            record: PhantomData,
+        }
+    }
+}
+
+#[async_trait]
+impl<U, R, S> TwoPhases for OnePhase<U, R, S>
+where
+    U: UseCase,
+    R: Serialize + Send + Sync + 'static,
+    S: Fn(U::Output, Viewer<'_>) -> R + Clone + Send + Sync + 'static,
+{
+    type Record = R;
+    type Rest = Infallible;
+
+    fn permission(&self) -> Permission {
+        self.use_case.permission()
+    }
+
+    async fn first(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+        viewer: Viewer<'_>,
+    ) -> Result<Phase<R, Infallible>, Error> {
+        let done = self.use_case.run(uow, ctx).await?;
+        Ok(Phase::Done((self.show)(done, viewer)))
+    }
+
+    async fn second(_: &Runner, rest: Infallible) -> Result<Option<R>, Error> {
+        match rest {}
     }
 }
 

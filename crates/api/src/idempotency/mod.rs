@@ -1,33 +1,27 @@
 //! From a request to a unit of work and back.
 //!
-//! A handler takes a [`Call`], which knows who asks and what with. It reads by opening a view:
+//! A handler reads the request, runs a [use case](lessor_domain::services::UseCase) by a [`Call`],
+//! which knows who asks and what with, and renders what came of it:
 //!
 //! ```ignore
-//! let mut work = call.read().await?;
-//! let product = catalog::get_product(&mut *work, &call.context(), id).await?;
+//! let product = call.read(GetProduct { id }).await?;
+//! Ok(Json(ProductRecord::from(&product)))
 //! ```
 //!
-//! and changes by giving the work away, with what it is done on:
+//! Where an answer is kept it is rendered with the work:
 //!
 //! ```ignore
-//! call.post(Permission::ProductWrite, &body.raw, input, |work, ctx, input| {
-//!     Box::pin(async move {
-//!         let product = catalog::create_product(work, &ctx, input).await?;
-//!         Ok(ProductRecord::new(&product))
-//!     })
-//! })
-//! .await
+//! call.post(create, &body.raw, |product, _| ProductRecord::from(&product)).await
 //! ```
 //!
-//! The work runs in a task that outlives its client, in a transaction that is committed when the
-//! work succeeds. When it met another's work it is done again from the beginning, on another copy of
-//! its input.
+//! What changes something runs in a task that outlives its client, in a transaction that is committed
+//! when it succeeds. When it met another's work it is run again from the beginning, from another copy.
 //!
+//! - [`Call::read`] for GET.
 //! - [`Call::mutate`] for PUT and DELETE: once or again, the end is the same.
 //! - [`Call::post`] for POST: a request that carries an `Idempotency-Key` is carried out once, and
-//!   its answer is kept with the work and given again (see [`idempotency`]).
-//! - [`Call::post_in_two_phases`] where an answer gets better after the commit: what has to be asked
-//!   of a provider is asked outside of the transaction.
+//!   its answer is kept with the work and given again.
+//! - [`Call::post_in_two_phases`] where an answer gets better after the commit: see [`TwoPhases`].
 //! - [`Call::run`] for whatever has its own order of transactions: bulk requests.
 
 mod call;
@@ -35,9 +29,9 @@ mod once;
 mod runner;
 
 pub use call::Call;
-pub use once::{MAX_KEY_LENGTH, Phase};
+pub use once::{MAX_KEY_LENGTH, Phase, TwoPhases};
 pub(crate) use runner::Tries;
-pub use runner::{Runner, Work};
+pub use runner::{Runner, Viewer};
 
 #[cfg(test)]
 mod tests;

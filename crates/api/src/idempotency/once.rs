@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use actix_web::HttpRequest;
 use actix_web::http::Method;
+use async_trait::async_trait;
 use chrono::TimeDelta;
 use lessor_domain::access::Permission;
 use lessor_domain::cause::tried;
@@ -21,7 +22,7 @@ use lessor_domain::time::Timestamp;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::runner::{Runner, Tries, Work};
+use super::runner::{Runner, Tries, Viewer};
 use crate::http::error::ApiError;
 
 /// The longest key, in characters.
@@ -117,6 +118,30 @@ pub enum Phase<R, T> {
     Begun(T),
 }
 
+/// A request whose answer gets better after the commit.
+#[async_trait]
+pub trait TwoPhases: Clone + Send + Sync + 'static {
+    /// The answer.
+    type Record: Serialize + Send + Sync + 'static;
+    /// What the first phase leaves to the second.
+    type Rest: Send + 'static;
+
+    /// What it takes, also to see a kept answer.
+    fn permission(&self) -> Permission;
+
+    /// What is done in a transaction.
+    async fn first(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+        viewer: Viewer<'_>,
+    ) -> Result<Phase<Self::Record, Self::Rest>, Error>;
+
+    /// What is done after its commit, outside of any transaction: what has to be asked of a provider.
+    /// What it gives is the answer; the interim one is, when it gives nothing.
+    async fn second(runner: &Runner, rest: Self::Rest) -> Result<Option<Self::Record>, Error>;
+}
+
 /// A request that is carried out once.
 #[derive(Clone, Debug)]
 pub(super) struct Once {
@@ -174,24 +199,15 @@ impl Once {
 }
 
 impl Runner {
-    /// Does the work in a transaction, and keeps the answer with it when `once` says how.
-    pub(super) async fn answer<I, P, R, T, W>(
+    /// Does the first phase in a transaction, and keeps the answer with it when `once` says how.
+    pub(super) async fn answer<P: TwoPhases>(
         &self,
         once: Option<&Once>,
-        input: &I,
-        work: &W,
-        phase: fn(P) -> Phase<R, T>,
-    ) -> Result<Outcome<T>, Error>
-    where
-        I: Clone + Send + Sync,
-        P: Send,
-        R: Serialize + Send,
-        T: Send,
-        W: for<'a> Fn(&'a mut dyn UnitOfWork, Context<'a>, I) -> Work<'a, P> + Send + Sync,
-    {
+        request: P,
+    ) -> Result<Outcome<P::Rest>, Error> {
         let mut tries = Tries::default();
         loop {
-            let attempt = self.answer_once(once, input.clone(), work, phase).await;
+            let attempt = self.answer_once(once, request.clone()).await;
             return match (attempt, once) {
                 (Err(error), _) if tries.again(&error) => continue,
                 (Err(error @ (Error::Rule { .. } | Error::Taken { .. })), Some(once)) => {
@@ -202,20 +218,11 @@ impl Runner {
         }
     }
 
-    async fn answer_once<I, P, R, T, W>(
+    async fn answer_once<P: TwoPhases>(
         &self,
         once: Option<&Once>,
-        input: I,
-        work: &W,
-        phase: fn(P) -> Phase<R, T>,
-    ) -> Result<Outcome<T>, Error>
-    where
-        I: Clone + Send + Sync,
-        P: Send,
-        R: Serialize + Send,
-        T: Send,
-        W: for<'a> Fn(&'a mut dyn UnitOfWork, Context<'a>, I) -> Work<'a, P> + Send + Sync,
-    {
+        request: P,
+    ) -> Result<Outcome<P::Rest>, Error> {
         let now = self.state.ports.clock.now();
         let context = self.context(now);
         let mut uow = self.state.ports.database.begin().await?;
@@ -228,8 +235,8 @@ impl Runner {
                 return Ok(outcome);
             }
         }
-        let done = work(&mut *uow, context, input).await?;
-        let outcome = match phase(done) {
+        let first = request.first(&mut *uow, &context, self.viewer()).await?;
+        let outcome = match first {
             Phase::Done(record) => Outcome::Answered(Answer::ok(&record)?),
             Phase::Existing(record) => Outcome::Answered(Answer {
                 is_existing: true,

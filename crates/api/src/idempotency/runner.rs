@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use lessor_domain::access::Access;
-use lessor_domain::ports::{StoreError, UnitOfWork};
-use lessor_domain::services::{Context, Error};
+use lessor_domain::ports::StoreError;
+use lessor_domain::services::{Context, Error, UseCase};
 use lessor_domain::time::Timestamp;
 
+use crate::auth::links::PageLinks;
 use crate::state::AppState;
-
-/// What a unit of work does, as a future.
-pub type Work<'a, T> = BoxFuture<'a, Result<T, Error>>;
 
 /// Runs units of work for somebody.
 #[derive(Clone, Debug)]
@@ -30,41 +27,52 @@ impl Runner {
             access: &self.access,
             now,
             ids: &*self.state.ports.ids,
+            entropy: &*self.state.ports.entropy,
+            carriers: &*self.state.ports.providers.carriers,
+            phones: &*self.state.ports.providers.phones,
         }
     }
 
-    /// Does the work in a transaction of its own and commits it; again, when it met another's.
+    /// Runs the use case in a transaction of its own and commits it; again, when it met another's.
     ///
     /// # Errors
-    /// The work's own; [`StoreError::Stale`] and [`StoreError::Contended`] when it met another's
+    /// The use case's own; [`StoreError::Stale`] and [`StoreError::Contended`] when it met another's
     /// each time that it was tried.
-    pub async fn once<I, T, W>(&self, input: &I, work: W) -> Result<T, Error>
-    where
-        I: Clone + Send + Sync,
-        T: Send,
-        W: for<'a> Fn(&'a mut dyn UnitOfWork, Context<'a>, I) -> Work<'a, T> + Send + Sync,
-    {
+    pub async fn once<U: UseCase>(&self, use_case: U) -> Result<U::Output, Error> {
         let mut tries = Tries::default();
         loop {
-            match self.attempt(input.clone(), &work).await {
+            match self.attempt(use_case.clone()).await {
                 Err(error) if tries.again(&error) => {}
                 result => return result,
             }
         }
     }
 
-    async fn attempt<I, T, W>(&self, input: I, work: &W) -> Result<T, Error>
-    where
-        I: Clone + Send + Sync,
-        T: Send,
-        W: for<'a> Fn(&'a mut dyn UnitOfWork, Context<'a>, I) -> Work<'a, T> + Send + Sync,
-    {
+    async fn attempt<U: UseCase>(&self, use_case: U) -> Result<U::Output, Error> {
         let mut uow = self.state.ports.database.begin().await?;
-        let context = self.context(self.state.ports.clock.now());
-        let done = work(&mut *uow, context, input).await?;
+        let ctx = self.context(self.state.ports.clock.now());
+        let done = use_case.run(&mut *uow, &ctx).await?;
         uow.commit().await?;
         Ok(done)
     }
+
+    /// Who sees what comes of it.
+    #[must_use]
+    pub fn viewer(&self) -> Viewer<'_> {
+        Viewer {
+            access: &self.access,
+            links: &self.state.pages,
+        }
+    }
+}
+
+/// Who an answer is for, and what its records are made with.
+#[derive(Clone, Copy, Debug)]
+pub struct Viewer<'a> {
+    /// Who asked.
+    pub access: &'a Access,
+    /// The addresses of checkout pages.
+    pub links: &'a PageLinks,
 }
 
 /// Counts how often work was tried.

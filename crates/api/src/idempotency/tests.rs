@@ -7,16 +7,17 @@ use actix_web::body::{MessageBody as _, to_bytes};
 use actix_web::http::header::{AUTHORIZATION, HeaderValue};
 use actix_web::test::{TestRequest, call_service, init_service};
 use actix_web::{HttpResponse, post, put, web};
+use async_trait::async_trait;
 use chrono::TimeDelta;
 use lessor_domain::access::Permission;
-use lessor_domain::ports::{Clock as _, StoreError};
-use lessor_domain::services::Error;
+use lessor_domain::ports::{Clock as _, StoreError, UnitOfWork};
+use lessor_domain::services::{Context, Error, UseCase};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa_actix_web::scope::scope;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use super::{Call, Phase};
+use super::{Call, Phase, Runner, TwoPhases, Viewer};
 use crate::http::error::ApiError;
 use crate::middleware::require_key;
 use crate::request::body::Body;
@@ -38,6 +39,32 @@ struct Toy {
     label: String,
 }
 
+/// Makes a toy, as the probe says.
+#[derive(Clone)]
+struct MakeToy {
+    toy: Toy,
+    probe: Arc<Probe>,
+}
+
+#[async_trait]
+impl UseCase for MakeToy {
+    type Output = Value;
+
+    fn permission(&self) -> Permission {
+        Permission::ProductWrite
+    }
+
+    async fn run(self, _: &mut dyn UnitOfWork, _: &Context<'_>) -> Result<Value, Error> {
+        let times = self.probe.done.fetch_add(1, Ordering::SeqCst) + 1;
+        match self.probe.rule.load(Ordering::SeqCst) {
+            0 => Ok(json!({ "label": self.toy.label, "times": times })),
+            1 => Err(Error::rule("the toy is broken")),
+            2 => Err(Error::invalid("label", "is odd")),
+            _ => Err(Error::not_found("toy")),
+        }
+    }
+}
+
 #[utoipa::path(responses((status = 200)))]
 #[post("/toys")]
 async fn make(
@@ -45,24 +72,48 @@ async fn make(
     probe: web::Data<Probe>,
     body: Body<Toy>,
 ) -> Result<HttpResponse, ApiError> {
-    let probe = probe.into_inner();
-    call.post(
-        Permission::ProductWrite,
-        &body.raw,
-        (body.value, probe),
-        |_, _, (toy, probe)| {
-            Box::pin(async move {
-                let times = probe.done.fetch_add(1, Ordering::SeqCst) + 1;
-                match probe.rule.load(Ordering::SeqCst) {
-                    0 => Ok(json!({ "label": toy.label, "times": times })),
-                    1 => Err(Error::rule("the toy is broken")),
-                    2 => Err(Error::invalid("label", "is odd")),
-                    _ => Err(Error::not_found("toy")),
-                }
-            })
-        },
-    )
-    .await
+    let (toy, probe) = (body.value, probe.into_inner());
+    call.post(MakeToy { toy, probe }, &body.raw, |toy, _| toy)
+        .await
+}
+
+/// Plays a game, whose label says how its phases go.
+#[derive(Clone)]
+struct Play(MakeToy);
+
+#[async_trait]
+impl TwoPhases for Play {
+    type Record = Value;
+    type Rest = MakeToy;
+
+    fn permission(&self) -> Permission {
+        self.0.permission()
+    }
+
+    async fn first(
+        self,
+        _: &mut dyn UnitOfWork,
+        _: &Context<'_>,
+        _: Viewer<'_>,
+    ) -> Result<Phase<Value, MakeToy>, Error> {
+        self.0.probe.done.fetch_add(1, Ordering::SeqCst);
+        let interim = json!({ "state": "interim" });
+        Ok(match self.0.toy.label.as_str() {
+            "simple" => Phase::Done(interim),
+            "begun" => Phase::Begun(self.0),
+            _ => Phase::Interim(interim, self.0),
+        })
+    }
+
+    async fn second(_: &Runner, MakeToy { toy, probe }: MakeToy) -> Result<Option<Value>, Error> {
+        let times = probe.finished.fetch_add(1, Ordering::SeqCst) + 1;
+        match toy.label.as_str() {
+            "dies" => panic!("the process dies between the phases"),
+            "begun" if times == 1 => panic!("the process dies before anything is done"),
+            "slow" => Ok(None),
+            _ => Ok(Some(json!({ "state": "final" }))),
+        }
+    }
 }
 
 #[utoipa::path(responses((status = 200)))]
@@ -72,49 +123,18 @@ async fn play(
     probe: web::Data<Probe>,
     body: Body<Toy>,
 ) -> Result<HttpResponse, ApiError> {
-    let probe = probe.into_inner();
-    let later = Arc::clone(&probe);
-    call.post_in_two_phases(
-        Permission::ProductWrite,
-        &body.raw,
-        (body.value, probe),
-        |_, _, (toy, probe)| {
-            Box::pin(async move {
-                probe.done.fetch_add(1, Ordering::SeqCst);
-                let interim = json!({ "state": "interim" });
-                Ok(match toy.label.as_str() {
-                    "simple" => Phase::Done(interim),
-                    "begun" => Phase::Begun(toy),
-                    _ => Phase::Interim(interim, toy),
-                })
-            })
-        },
-        |_, toy| {
-            Box::pin(async move {
-                later.finished.fetch_add(1, Ordering::SeqCst);
-                match toy.label.as_str() {
-                    "dies" => panic!("the process dies between the phases"),
-                    "begun" if later.finished.load(Ordering::SeqCst) == 1 => {
-                        panic!("the process dies before anything is done")
-                    }
-                    "slow" => Ok(None),
-                    _ => Ok(Some(json!({ "state": "final" }))),
-                }
-            })
-        },
-    )
-    .await
+    let (toy, probe) = (body.value, probe.into_inner());
+    let game = Play(MakeToy { toy, probe });
+    call.post_in_two_phases(game, &body.raw).await
 }
 
 #[utoipa::path(responses((status = 200)))]
 #[put("/toys/{id}")]
 async fn change(call: Call, probe: web::Data<Probe>) -> Result<HttpResponse, ApiError> {
-    call.mutate(probe.into_inner(), |_, _, probe| {
-        Box::pin(
-            async move { Ok(json!({ "times": probe.done.fetch_add(1, Ordering::SeqCst) + 1 })) },
-        )
-    })
-    .await
+    let label = "changed".to_owned();
+    let (toy, probe) = (Toy { label }, probe.into_inner());
+    let changed = call.mutate(MakeToy { toy, probe }).await?;
+    Ok(HttpResponse::Ok().json(changed))
 }
 
 fn routes(config: &mut ServiceConfig<'_>) {

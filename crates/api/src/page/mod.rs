@@ -92,7 +92,7 @@ async fn show_checkout_page(request: HttpRequest) -> Result<HttpResponse, ApiErr
         ("token" = String, Path, description = "The token of `checkoutUrl`."),
         ("step" = String, Path, description = "The form.")
     ),
-    request_body(content = String, content_type = "application/x-www-form-urlencoded"),
+    request_body(description = "The fields of the form, each once.", content = HashMap<String, String>, content_type = "application/x-www-form-urlencoded"),
     responses((status = 303, description = "The page is at `Location`."))
 )]
 #[post("/c/{token}/{step}")]

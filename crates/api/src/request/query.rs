@@ -103,15 +103,19 @@ pub(crate) fn from_query<T: DeserializeOwned>(query: &str) -> Result<T, ApiError
             let message = format!("{name}: must not contain the character U+0000");
             return Err(ApiError::invalid(name, message));
         }
-        match parameters
-            .iter_mut()
-            .find(|parameter| parameter.name == name)
-        {
-            Some(parameter) => parameter.values.push(value),
-            None => parameters.push(Parameter {
-                name,
-                values: vec![value],
-            }),
+        let (name, member) = match member_of(&name) {
+            Some((name, member)) => (name.to_owned(), Some(member.to_owned())),
+            None => (name, None),
+        };
+        let known = parameters
+            .iter()
+            .position(|parameter| parameter.name == name);
+        let index = known.unwrap_or(parameters.len());
+        if known.is_none() {
+            parameters.push(Parameter::new(name));
+        }
+        if let Some(parameter) = parameters.get_mut(index) {
+            parameter.add(member, value);
         }
     }
     Ok(T::deserialize(QueryDeserializer {
@@ -138,9 +142,41 @@ pub(crate) fn decode(text: &str, plus_is_space: bool) -> Option<String> {
     String::from_utf8(decoded).ok()
 }
 
+/// The parameter and its member that a name such as `metadata[key]` means.
+fn member_of(name: &str) -> Option<(&str, &str)> {
+    let (name, member) = name.strip_suffix(']')?.split_once('[')?;
+    (!name.is_empty() && !member.is_empty()).then_some((name, member))
+}
+
 struct Parameter {
     name: String,
     values: Vec<String>,
+    /// The values of its members, of one that has any.
+    members: Vec<Self>,
+}
+
+impl Parameter {
+    const fn new(name: String) -> Self {
+        Self {
+            name,
+            values: Vec::new(),
+            members: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, member: Option<String>, value: String) {
+        let Some(member) = member else {
+            self.values.push(value);
+            return;
+        };
+        match self.members.iter_mut().find(|known| known.name == member) {
+            Some(known) => known.values.push(value),
+            None => self.members.push(Self {
+                values: vec![value],
+                ..Self::new(member)
+            }),
+        }
+    }
 }
 
 struct QueryDeserializer<'q> {
@@ -188,18 +224,27 @@ impl<'de> MapAccess<'de> for Parameters<'_> {
         let Some(parameter) = self.pending.take() else {
             return Err(Fault::invalid("is read out of order"));
         };
-        seed.deserialize(Values(&parameter.values))
+        seed.deserialize(Values(parameter))
             .map_err(|fault| fault.in_member(&parameter.name))
     }
 }
 
 /// All values of one parameter, of which most types want exactly one.
 #[derive(Clone, Copy)]
-struct Values<'q>(&'q [String]);
+struct Values<'q>(&'q Parameter);
 
 impl<'q> Values<'q> {
+    /// The values of a parameter without members.
+    fn plain(self) -> Result<&'q [String], Fault> {
+        if self.0.members.is_empty() {
+            Ok(&self.0.values)
+        } else {
+            Err(Fault::invalid("has no members: it is written without []"))
+        }
+    }
+
     fn single(self) -> Result<Word<'q>, Fault> {
-        match self.0 {
+        match self.plain()? {
             [value] => Ok(Word(value)),
             _ => Err(Fault::invalid("must not be given more than once")),
         }
@@ -239,7 +284,11 @@ impl<'de> Deserializer<'de> for Values<'_> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        let words: Vec<String> = self.0.iter().flat_map(|value| listed(value)).collect();
+        let words: Vec<String> = self
+            .plain()?
+            .iter()
+            .flat_map(|value| listed(value))
+            .collect();
         visitor.visit_seq(Words {
             rest: words.into_iter(),
         })
@@ -254,12 +303,25 @@ impl<'de> Deserializer<'de> for Values<'_> {
         self.single()?.deserialize_enum(name, variants, visitor)
     }
 
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        if self.0.values.is_empty() {
+            visitor.visit_map(Parameters {
+                rest: self.0.members.iter(),
+                pending: None,
+            })
+        } else {
+            let name = &self.0.name;
+            let message = format!("must be written {name}[key]=value");
+            Err(Fault::invalid(message))
+        }
+    }
+
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         visitor.visit_unit()
     }
 
     serde::forward_to_deserialize_any! {
-        i128 u128 f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct map struct identifier
+        i128 u128 f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct struct identifier
     }
 }
 
@@ -376,7 +438,7 @@ mod tests {
 
     use super::*;
     use crate::http::error::Code;
-    use crate::request::fields::{DecimalText, Limit, List, Offset, Reference, Text};
+    use crate::request::fields::{DecimalText, Limit, List, Offset, Reference, Table, Text};
 
     #[derive(Debug, Deserialize, PartialEq)]
     #[serde(rename_all = "camelCase")]
@@ -399,6 +461,7 @@ mod tests {
         is_waitlisted: Option<bool>,
         organization_id: Option<Reference>,
         price: Option<DecimalText>,
+        metadata: Option<Table<Text<5>, Text<10>, 2>>,
     }
 
     fn read(query: &str) -> Result<Wanted, ApiError> {
@@ -424,6 +487,15 @@ mod tests {
         assert_eq!(wanted.is_waitlisted, Some(true));
         assert_eq!(wanted.organization_id, Some(Reference::Number(12)));
         assert_eq!(wanted.price.unwrap().as_str(), "1.50");
+        let members = read("metadata[a]=1&metadata%5Bb%20c%5D=%5B2%5D").unwrap();
+        let members = members.metadata.unwrap().into_map().into_iter();
+        let members: Vec<_> = members
+            .map(|(key, value)| (key.into_string(), value.into_string()))
+            .collect();
+        assert_eq!(
+            members,
+            [("a", "1"), ("b c", "[2]")].map(|(key, value)| (key.to_owned(), value.to_owned()))
+        );
         let nothing = read("").unwrap();
         assert_eq!((nothing.limit.get(), nothing.offset.get()), (20, 0));
     }
@@ -459,6 +531,17 @@ mod tests {
             ("price=1e3", "price"),
             ("nope=1", "nope"),
             ("limit[]=1", "limit[]"),
+            ("limit[a]=1", "limit"),
+            ("ids[a]=1", "ids"),
+            ("nope[a]=1", "nope"),
+            ("metadata=1", "metadata"),
+            ("metadata=1&metadata[a]=1", "metadata"),
+            ("metadata[]=1", "metadata[]"),
+            ("metadata[a]=", "metadata.a"),
+            ("metadata[a]=1&metadata[a]=1", "metadata.a"),
+            ("metadata[a]=12345678901", "metadata.a"),
+            ("metadata[abcdef]=1", "metadata.abcdef"),
+            ("metadata[a]=1&metadata[b]=1&metadata[c]=1", "metadata"),
         ] {
             let error = read(query).expect_err(query);
             assert_eq!(

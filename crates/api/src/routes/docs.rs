@@ -1,65 +1,142 @@
-//! The API reference, without anything from elsewhere: it works offline.
+//! The documentation site: guides, the reference, and the document that it shows. Nothing is from
+//! elsewhere: it works offline.
 
-use std::fmt::Write as _;
-use std::sync::Arc;
+mod guides;
+mod pages;
+mod reference;
+mod samples;
+mod served;
+mod vendored;
 
-use actix_web::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, ETAG, HeaderValue};
+use std::sync::{LazyLock, OnceLock};
+
+use actix_web::http::header::{
+    CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, LOCATION, X_CONTENT_TYPE_OPTIONS,
+};
 use actix_web::web::{self, Bytes};
 use actix_web::{HttpRequest, HttpResponse, get};
-use sha2::{Digest as _, Sha256};
+use serde_json::Value;
+use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::http::error::{ApiError, Code};
+use self::guides::{GUIDES, Heading};
+pub(crate) use self::served::Served;
+use self::served::{ASK_AGAIN, FOREVER};
+use self::vendored::SCALAR;
+use crate::http::error::ApiError;
+use crate::http::openapi::v3_0;
 use crate::request::query::Segment;
-use crate::routes::product_variants::names;
 
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
-                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// What a page of the site may do: load from here, ask here.
+pub(crate) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+                                 connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// The same for the reference, whose script writes its style into the page.
+const REFERENCE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+                                img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
+                                frame-ancestors 'none'";
 
-const STYLE: &str = include_str!("docs/style.css");
-const REFERENCE: &str = include_str!("docs/reference.html");
-const START: &str = include_str!("docs/start.js");
+const HTML: &str = "text/html; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// The finished OpenAPI document, as it is served. App data.
-#[derive(Clone, Debug)]
+/// Where the site, and what it shows, is found.
+pub(crate) fn configure(config: &mut ServiceConfig<'_>) {
+    config
+        .service(openapi)
+        .service(openapi_3_0)
+        .service(start)
+        .service(start_with_slash)
+        .service(reference_page)
+        .service(errors)
+        .service(named_guide)
+        .service(asset)
+        .service(script_module);
+}
+
+/// The finished OpenAPI document, and what the site makes of it when it is first asked for. App data.
+#[derive(Debug)]
 pub struct Document {
-    text: Bytes,
-    etag: String,
+    whole: Value,
+    server: String,
+    text: Served,
+    /// The same in OpenAPI 3.0.
+    older: Served,
+    reference: OnceLock<Served>,
+    index: OnceLock<Served>,
 }
 
 impl Document {
-    /// Writes the document out once, for every request.
+    /// Writes the document out once, in each version, for every request.
     #[must_use]
-    pub fn new(document: &serde_json::Value) -> Self {
-        let text = document.to_string();
+    pub fn new(document: &Value) -> Self {
+        let server = document["servers"][0]["url"].as_str().unwrap_or_default();
         Self {
-            etag: etag_of(text.as_bytes()),
-            text: text.into(),
+            whole: document.clone(),
+            server: server.trim_end_matches('/').to_owned(),
+            text: Served::new("application/json", document.to_string()),
+            older: Served::new("application/json", v3_0(document).to_string()),
+            reference: OnceLock::new(),
+            index: OnceLock::new(),
         }
     }
-}
 
-/// What a text is told by.
-fn etag_of(text: &[u8]) -> String {
-    format!("\"{}\"", hex::encode(&Sha256::digest(text)[..16]))
-}
+    fn for_callers(&self) -> Value {
+        reference::document(&self.whole, &self.server)
+    }
 
-/// A text that is asked for again each time, and sent when it is another than is known.
-fn answer(request: &HttpRequest, content_type: &str, etag: &str, text: Bytes) -> HttpResponse {
-    let is_known = names(request.headers(), etag);
-    let mut response = if is_known {
-        HttpResponse::NotModified()
-    } else {
-        HttpResponse::Ok()
-    };
-    response
-        .insert_header((CACHE_CONTROL, "no-cache"))
-        .insert_header((ETAG, etag));
-    if is_known {
-        response.finish()
-    } else {
-        response.content_type(content_type).body(text)
+    /// What the reference shows.
+    fn reference(&self) -> &Served {
+        self.reference
+            .get_or_init(|| Served::new("application/json", self.for_callers().to_string()))
+    }
+
+    /// What the search finds.
+    fn index(&self) -> &Served {
+        self.index.get_or_init(|| {
+            let found = reference::index(&self.for_callers(), &SITE.headings);
+            Served::new("application/json", found.to_string())
+        })
     }
 }
+
+/// The pages and files that are the same for every server.
+struct Site {
+    /// In the order of the guides.
+    guides: Vec<Served>,
+    headings: Vec<(&'static guides::Guide, Vec<Heading>)>,
+    reference: Served,
+    files: Vec<(&'static str, Served)>,
+}
+
+static SITE: LazyLock<Site> = LazyLock::new(|| {
+    let mut headings = Vec::new();
+    let guides = GUIDES.iter().map(|guide| {
+        let rendered = guide.rendered();
+        let page = Served::new(HTML, pages::guide(guide, &rendered));
+        headings.push((guide, rendered.headings));
+        page
+    });
+    let file = |content_type, text: &'static str| {
+        Served::new(content_type, Bytes::from_static(text.as_bytes()))
+    };
+    Site {
+        guides: guides.collect(),
+        headings,
+        reference: Served::new(HTML, pages::reference()),
+        files: vec![
+            (
+                "site.css",
+                file(
+                    "text/css; charset=utf-8",
+                    include_str!("docs/assets/site.css"),
+                ),
+            ),
+            ("site.js", file(SCRIPT, include_str!("docs/assets/site.js"))),
+            (
+                "reference.js",
+                file(SCRIPT, include_str!("docs/assets/reference.js")),
+            ),
+        ],
+    }
+});
 
 /// The OpenAPI document.
 ///
@@ -72,14 +149,35 @@ fn answer(request: &HttpRequest, content_type: &str, etag: &str, text: Bytes) ->
     )
 )]
 #[get("/openapi.json")]
-pub(crate) async fn openapi(request: HttpRequest, document: web::Data<Document>) -> HttpResponse {
-    let text = document.text.clone();
-    answer(&request, "application/json", &document.etag, text)
+pub(crate) async fn openapi(
+    request: HttpRequest,
+    document: web::Data<Document>,
+) -> Result<HttpResponse, ApiError> {
+    document.text.answer(&request, ASK_AGAIN)
 }
 
-/// The reference, for people.
+/// The OpenAPI document in version 3.0.
 ///
-/// This document as a page on which requests can be tried out. Nothing is loaded from elsewhere.
+/// The same for makers of clients that do not read 3.1 yet. Needs no key.
+#[utoipa::path(
+    tag = "Reference",
+    responses(
+        (status = 200, body = Object, description = "OpenAPI 3.0"),
+        (status = 304, description = "The answer is still what it was.")
+    )
+)]
+#[get("/openapi-3.0.json")]
+pub(crate) async fn openapi_3_0(
+    request: HttpRequest,
+    document: web::Data<Document>,
+) -> Result<HttpResponse, ApiError> {
+    document.older.answer(&request, ASK_AGAIN)
+}
+
+/// The documentation, for people.
+///
+/// The guide to begin with; the other guides and the reference are beside it. Nothing is loaded from
+/// elsewhere.
 #[utoipa::path(
     tag = "Reference",
     responses(
@@ -88,13 +186,42 @@ pub(crate) async fn openapi(request: HttpRequest, document: web::Data<Document>)
     )
 )]
 #[get("/docs")]
-pub(crate) async fn reference(request: HttpRequest) -> HttpResponse {
-    page(&request, REFERENCE.to_owned())
+pub(crate) async fn start(request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    guide_page(&request, "")
+}
+
+/// The documentation, with a slash too many.
+///
+/// Leads to `/docs`.
+#[utoipa::path(
+    tag = "Reference",
+    responses((status = 308, description = "It is at `/docs`."))
+)]
+#[get("/docs/")]
+pub(crate) async fn start_with_slash() -> HttpResponse {
+    HttpResponse::PermanentRedirect()
+        .insert_header((LOCATION, "/docs"))
+        .finish()
+}
+
+/// The reference, for people.
+///
+/// The operations of this document, on a page on which requests can be tried out.
+#[utoipa::path(
+    tag = "Reference",
+    responses(
+        (status = 200, body = String, content_type = "text/html"),
+        (status = 304, description = "The answer is still what it was.")
+    )
+)]
+#[get("/docs/reference")]
+pub(crate) async fn reference_page(request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    page(&request, &SITE.reference, REFERENCE_POLICY)
 }
 
 /// What each error code means.
 ///
-/// The page that `doc_url` of an error leads to, with a section for each code.
+/// The guide to errors: the page that `doc_url` of an error leads to, with a section for each code.
 #[utoipa::path(
     tag = "Reference",
     responses(
@@ -103,114 +230,109 @@ pub(crate) async fn reference(request: HttpRequest) -> HttpResponse {
     )
 )]
 #[get("/docs/errors")]
-pub(crate) async fn errors(request: HttpRequest) -> HttpResponse {
-    page(&request, errors_page())
+pub(crate) async fn errors(request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    guide_page(&request, "errors")
 }
 
-/// A part of the reference page.
+/// A guide, for people.
 ///
-/// Scripts and styles that are built into the binary.
+/// One of the pages beside the first, by its name.
+#[utoipa::path(
+    tag = "Reference",
+    params(("guide" = String, Path, description = "Name of the guide")),
+    responses(
+        (status = 200, body = String, content_type = "text/html"),
+        (status = 304, description = "The answer is still what it was.")
+    )
+)]
+#[get("/docs/{guide}")]
+pub(crate) async fn named_guide(
+    request: HttpRequest,
+    guide: Segment,
+) -> Result<HttpResponse, ApiError> {
+    guide_page(&request, &guide.0)
+}
+
+/// A part of the site.
+///
+/// Scripts, styles and data that are built into the binary.
 #[utoipa::path(
     tag = "Reference",
     params(("file" = String, Path, description = "Name of the file")),
-    responses((status = 200, body = String, content_type = "text/plain", description = "The file"))
+    responses(
+        (status = 200, body = String, content_type = "text/plain", description = "The file"),
+        (status = 304, description = "The answer is still what it was.")
+    )
 )]
 #[get("/docs/assets/{file}")]
-pub(crate) async fn asset(file: Segment) -> Result<HttpResponse, ApiError> {
-    let (content_type, body) = match file.0.as_str() {
-        "style.css" => (
-            "text/css; charset=utf-8",
-            Bytes::from_static(STYLE.as_bytes()),
-        ),
-        "start.js" => (
-            "text/javascript; charset=utf-8",
-            Bytes::from_static(START.as_bytes()),
-        ),
-        name @ ("swagger-ui.css" | "swagger-ui-bundle.js" | "favicon-32x32.png") => vendored(name)?,
-        _ => return Err(ApiError::not_found("file")),
+pub(crate) async fn asset(
+    request: HttpRequest,
+    file: Segment,
+    document: web::Data<Document>,
+) -> Result<HttpResponse, ApiError> {
+    let served = match file.0.as_str() {
+        "reference.json" => document.reference(),
+        "search.json" => document.index(),
+        name => {
+            let file = SITE.files.iter().find(|(known, _)| *known == name);
+            let (_, file) = file.ok_or_else(|| ApiError::not_found("file"))?;
+            file
+        }
     };
-    Ok(HttpResponse::Ok()
-        .content_type(content_type)
-        .insert_header((CACHE_CONTROL, "public, max-age=3600"))
-        .body(body))
+    sniffed_by_nobody(served.answer(&request, ASK_AGAIN)?)
 }
 
-/// A file of the page that is built into the binary.
-fn vendored(name: &str) -> Result<(&'static str, Bytes), ApiError> {
-    let content_type = match name.rsplit('.').next() {
-        Some("css") => "text/css; charset=utf-8",
-        Some("js") => "text/javascript; charset=utf-8",
-        _ => "image/png",
-    };
-    let config = Arc::new(utoipa_swagger_ui::Config::from("/openapi.json"));
-    match utoipa_swagger_ui::serve(name, config) {
-        Ok(Some(file)) => Ok((content_type, Bytes::from(file.bytes.into_owned()))),
-        Ok(None) => Err(ApiError::not_found("file")),
-        Err(error) => Err(ApiError::internal(error.to_string())),
-    }
+/// A module of the reference's script.
+///
+/// Built into the binary; another version has another address.
+#[utoipa::path(
+    tag = "Reference",
+    params(
+        ("version" = String, Path, description = "Version of the script"),
+        ("file" = String, Path, description = "Name of the module")
+    ),
+    responses(
+        (status = 200, body = String, content_type = "text/plain", description = "The module"),
+        (status = 304, description = "The answer is still what it was.")
+    )
+)]
+#[get("/docs/scalar/{version}/{file}")]
+pub(crate) async fn script_module(request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    let part = |name: &str| request.match_info().get(name).unwrap_or_default();
+    let module = SCALAR.module(part("version"), part("file"));
+    let module = module.ok_or_else(|| ApiError::not_found("file"))?;
+    sniffed_by_nobody(module.answer(&request, FOREVER)?)
 }
 
-fn page(request: &HttpRequest, html: String) -> HttpResponse {
-    let etag = etag_of(html.as_bytes());
-    let mut response = answer(request, "text/html; charset=utf-8", &etag, html.into());
-    let policy = HeaderValue::from_static(POLICY);
+fn guide_page(request: &HttpRequest, name: &str) -> Result<HttpResponse, ApiError> {
+    // What has no name is at `/docs`.
+    let place = GUIDES.iter().position(|guide| guide.name == name);
+    let served = place.and_then(|place| SITE.guides.get(place));
+    page(
+        request,
+        served.ok_or_else(|| ApiError::not_found("page"))?,
+        POLICY,
+    )
+}
+
+fn page(
+    request: &HttpRequest,
+    served: &Served,
+    policy: &'static str,
+) -> Result<HttpResponse, ApiError> {
+    let mut response = served.answer(request, ASK_AGAIN)?;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+    headers.insert(
+        HeaderName::from_static("referrer-policy"),
+        HeaderValue::from_static("no-referrer"),
+    );
+    sniffed_by_nobody(response)
+}
+
+fn sniffed_by_nobody(mut response: HttpResponse) -> Result<HttpResponse, ApiError> {
     response
         .headers_mut()
-        .insert(CONTENT_SECURITY_POLICY, policy);
-    response
-}
-
-/// One section for each code, with the anchor that `doc_url` names.
-fn errors_page() -> String {
-    let mut sections = String::new();
-    for code in Code::ALL {
-        let statuses = code
-            .statuses()
-            .iter()
-            .map(u16::to_string)
-            .collect::<Vec<_>>()
-            .join(", ");
-        // Writing to a string cannot fail. Codes and explanations are ours and hold no markup.
-        let explanation = code.explanation().replace('<', "&lt;").replace('>', "&gt;");
-        let _infallible = writeln!(
-            sections,
-            "<section id=\"{0}\"><h2><a href=\"#{0}\"><code>{0}</code></a> <small>{statuses}</small></h2>\
-             <p>{explanation}</p></section>",
-            code.as_str()
-        );
-    }
-    include_str!("docs/errors.html").replace("{{sections}}", &sections)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_code_has_its_anchor() {
-        let page = errors_page();
-        for code in Code::ALL {
-            assert!(
-                page.contains(&format!("id=\"{}\"", code.as_str())),
-                "{code:?}"
-            );
-        }
-        assert!(!page.contains("{{"));
-    }
-
-    #[test]
-    fn the_pages_load_nothing_from_elsewhere() {
-        for page in [REFERENCE, &errors_page(), STYLE, START] {
-            for outside in [
-                "src=\"http",
-                "href=\"http",
-                "src=\"//",
-                "href=\"//",
-                "@import",
-                "url(http",
-            ] {
-                assert!(!page.contains(outside), "{outside}");
-            }
-        }
-    }
+        .insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    Ok(response)
 }

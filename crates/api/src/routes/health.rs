@@ -71,7 +71,7 @@ pub(crate) async fn healthz() -> Json<Health> {
 /// Ready as long as the database answers; a proxy sends no requests to a service that is not.
 #[utoipa::path(
     tag = "Operations",
-    responses((status = 200, body = Health), (status = 503, description = "Not ready: the database cannot be reached."))
+    responses((status = 200, body = Health))
 )]
 #[get("/readyz")]
 pub(crate) async fn readyz(request: HttpRequest) -> Result<Json<Health>, ApiError> {

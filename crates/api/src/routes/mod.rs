@@ -11,6 +11,7 @@ pub mod lease_terms;
 pub mod product_categories;
 pub mod product_variants;
 pub mod products;
+pub mod root;
 pub mod sandbox;
 pub mod webhooks;
 

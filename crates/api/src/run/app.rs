@@ -17,6 +17,7 @@ use crate::middleware::{Cors, Deadline, RouteTable, context, fallback};
 use crate::request::body::BodyLimits;
 use crate::routes::docs::{self, Document};
 use crate::routes::health::{self, Readiness};
+use crate::routes::root;
 use crate::telemetry::Metrics;
 
 /// What every app needs, whatever its routes.
@@ -57,10 +58,8 @@ macro_rules! routed {
             .service(health::healthz)
             .service(health::readyz)
             .service(health::metrics)
-            .service(docs::openapi)
-            .service(docs::reference)
-            .service(docs::errors)
-            .service(docs::asset)
+            .configure(docs::configure)
+            .configure(root::configure)
             .split_for_parts()
     };
 }

@@ -15,27 +15,28 @@ const MEMORY_MAX: u64 = 64 * 1024 * 1024;
 /// A summary as it is answered.
 #[derive(Debug)]
 pub(crate) struct Summary {
+    /// The revision of the organization's prices that it was made under. Once it has moved on, through
+    /// whatever instance, the summary is made anew.
+    pub(crate) revision: i64,
     pub(crate) body: Bytes,
     pub(crate) etag: String,
 }
 
 impl Summary {
-    pub(crate) fn new(body: Vec<u8>) -> Self {
+    pub(crate) fn new(revision: i64, body: Vec<u8>) -> Self {
         let hash = Sha256::digest(&body);
         Self {
+            revision,
             etag: format!("\"{}\"", hex::encode(&hash[..16])),
             body: body.into(),
         }
     }
 }
 
-/// What a summary is kept under. The revision of the organization's prices is asked for at each
-/// request: once it has moved on, through whatever instance, nothing kept under the old one is found
-/// again.
+/// What a summary is kept under.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SummaryKey {
     pub(crate) organization: OrganizationId,
-    pub(crate) revision: i64,
     pub(crate) identifier: String,
 }
 

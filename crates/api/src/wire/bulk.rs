@@ -5,8 +5,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-use futures_util::future::BoxFuture;
-use lessor_domain::ids::IdError;
+use lessor_domain::ids::{IdError, PublicId};
+use lessor_domain::services::UseCase;
 use serde::de::{
     DeserializeSeed, IntoDeserializer, MapAccess, Visitor, value::MapAccessDeserializer,
 };
@@ -17,9 +17,9 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 
 use crate::http::error::ApiError;
-use crate::idempotency::Runner;
+use crate::idempotency::Call;
 use crate::request::body::NullRule;
-use crate::request::fields::RawObject;
+use crate::request::fields::{Id, List, RawObject};
 
 /// The longest text that can be an id, in characters.
 const ID_MAX: usize = 64;
@@ -100,15 +100,21 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for WithoutId<'_, A> {
     }
 }
 
-impl<T: ComposeSchema> ComposeSchema for BulkItem<T> {
+/// An update that a bulk request can hold: what it is told by.
+pub trait BulkUpdate {
+    /// The public id of what is updated.
+    type Id: PublicId;
+}
+
+impl<T: ToSchema + ComposeSchema + BulkUpdate> ComposeSchema for BulkItem<T> {
     fn compose(generics: Vec<RefOr<Schema>>) -> RefOr<Schema> {
         let mut schema = T::compose(generics);
         if let RefOr::T(Schema::Object(object)) = &mut schema {
             let id = ObjectBuilder::new()
                 .schema_type(Type::String)
-                .min_length(Some(1))
-                .max_length(Some(ID_MAX))
+                .pattern(Some(Id::<T::Id>::pattern()))
                 .description(Some("The public id of what is to be updated."));
+            object.title = Some(Self::name().into_owned());
             object.properties.insert("id".to_owned(), id.into());
             object.required.push("id".to_owned());
         }
@@ -116,7 +122,7 @@ impl<T: ComposeSchema> ComposeSchema for BulkItem<T> {
     }
 }
 
-impl<T: ToSchema + ComposeSchema> ToSchema for BulkItem<T> {
+impl<T: ToSchema + ComposeSchema + BulkUpdate> ToSchema for BulkItem<T> {
     fn name() -> Cow<'static, str> {
         format!("Bulk{}Item", T::name()).into()
     }
@@ -143,33 +149,42 @@ pub struct BulkError {
     pub index: usize,
 }
 
-/// Updates the items one after the other, each by `update` in a unit of work of its own. What fails
-/// fails alone.
-pub async fn bulk<T, R>(
-    runner: &Runner,
-    items: &[RawObject],
-    update: impl for<'a> Fn(&'a Runner, BulkItem<T>) -> BoxFuture<'a, Result<R, ApiError>>,
-) -> (Vec<R>, Vec<BulkError>)
+/// Runs the command of each item, one after the other, in a unit of work of its own. What fails fails
+/// alone.
+///
+/// # Errors
+/// The service is stopping.
+pub async fn bulk<T, U, R, const MAX: usize, const MIN: usize>(
+    call: &Call,
+    items: List<RawObject, MAX, MIN>,
+    command: impl Fn(BulkItem<T>) -> Result<U, ApiError> + Send + 'static,
+    show: impl Fn(U::Output) -> R + Send + 'static,
+) -> Result<(Vec<R>, Vec<BulkError>), ApiError>
 where
-    T: for<'de> Deserialize<'de>,
+    T: for<'de> Deserialize<'de> + Send,
+    U: UseCase,
+    R: Send + 'static,
 {
-    let mut results = Vec::new();
-    let mut errors = Vec::new();
-    for (index, item) in items.iter().enumerate() {
-        let updated = match item.parse(NullRule::Update) {
-            Ok(item) => update(runner, item).await,
-            Err(error) => Err(error),
-        };
-        match updated {
-            Ok(record) => results.push(record),
-            Err(error) => errors.push(BulkError {
-                id: item.text("id").unwrap_or_default(),
-                error: error.message().to_owned(),
-                code: error.code().as_str().to_owned(),
-                param: error.param().map(str::to_owned),
-                index,
-            }),
+    call.run(|runner| async move {
+        let mut results = Vec::new();
+        let mut errors = Vec::new();
+        for (index, item) in items.into_iter().enumerate() {
+            let updated = match item.parse(NullRule::Update).and_then(&command) {
+                Ok(command) => runner.once(command).await.map_err(ApiError::from),
+                Err(error) => Err(error),
+            };
+            match updated {
+                Ok(updated) => results.push(show(updated)),
+                Err(error) => errors.push(BulkError {
+                    id: item.text("id").unwrap_or_default(),
+                    error: error.message().to_owned(),
+                    code: error.code().as_str().to_owned(),
+                    param: error.param().map(str::to_owned),
+                    index,
+                }),
+            }
         }
-    }
-    (results, errors)
+        Ok((results, errors))
+    })
+    .await
 }

@@ -7,19 +7,20 @@
 mod bulk;
 mod enums;
 mod list;
+mod metadata;
 mod path;
 pub mod records;
 pub(crate) mod size;
 mod text;
 
-pub use bulk::{BulkError, BulkItem, bulk};
+pub use bulk::{BulkError, BulkItem, BulkUpdate, bulk};
 pub(crate) use enums::wire_enum;
 pub use enums::{
     LeaseTermMethod, LeaseTermStatus, ProductSource, ProductStatus, ProductType, ReviewStatus,
     SortOrder,
 };
-pub(crate) use list::unknown_start;
-pub use list::{Paging, listed};
+pub use list::{listed, page};
+pub use metadata::{MetadataChanges, MetadataInput, metadata, metadata_patch, metadata_record};
 pub use path::PathId;
 pub use text::{DateText, DateTimeText, DecimalString, MoneyText};
 
@@ -28,9 +29,10 @@ use std::str::FromStr;
 
 use lessor_domain::ids::{IdError, IdRef, OrganizationRef};
 use lessor_domain::services;
+use lessor_domain::time::Span;
 
 use crate::http::error::ApiError;
-use crate::request::fields::{Patch, Reference};
+use crate::request::fields::{Moment, Patch, Reference};
 
 /// The content type of most answers.
 pub(crate) const JSON: &str = "application/json";
@@ -80,6 +82,12 @@ pub fn patch<T, U, E: Display>(
             services::Patch::Set(convert(value).map_err(|error| invalid(param, error))?)
         }
     })
+}
+
+/// What lies between the times that a list is narrowed to.
+#[must_use]
+pub fn span(after: Option<Moment>, before: Option<Moment>) -> Span {
+    Span::new(after.map(|at| at.0), before.map(|at| at.0))
 }
 
 /// A record by its number or public id.

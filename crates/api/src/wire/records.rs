@@ -2,13 +2,20 @@
 
 use lessor_domain::address::Address;
 use lessor_domain::ids::{
-    CheckoutItemPubId, CheckoutPubId, OrganizationPubId, ProductVariantPubId, UserPubId,
+    CheckoutItemPubId, CheckoutPubId, LeaseTermPubId, OrganizationPubId, ProductCategoryPubId,
+    ProductPubId, ProductVariantPubId, UserPubId,
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::request::fields::Id;
 
+/// `prod_…`.
+pub type ProductId = Id<ProductPubId>;
+/// `cat_…`.
+pub type CategoryId = Id<ProductCategoryPubId>;
+/// `term_…`.
+pub type TermId = Id<LeaseTermPubId>;
 /// `pvar_…`.
 pub type VariantId = Id<ProductVariantPubId>;
 /// `chk_…`.

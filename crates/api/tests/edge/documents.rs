@@ -59,10 +59,12 @@ async fn the_document_is_complete() {
         1,
         "{thing:#}"
     );
-    assert!(
-        thing["properties"]["price"]["oneOf"].is_array(),
+    assert_eq!(
+        thing["properties"]["price"]["$ref"], "#/components/schemas/Decimal",
         "{thing:#}"
     );
+    let decimal = &document["components"]["schemas"]["Decimal"];
+    assert!(decimal["oneOf"].is_array(), "{decimal:#}");
 
     let update = &document["components"]["schemas"]["UpdateThing"];
     assert!(update.get("required").is_none(), "{update:#}");
@@ -91,10 +93,12 @@ async fn the_document_is_complete() {
         [
             "CancelThing",
             "CreateThing",
-            "Error",
+            "Decimal",
+            "ErrorBody",
             "ErrorRecord",
             "ErrorType",
             "Health",
+            "Service",
             "Thing",
             "UpdateThing"
         ]
@@ -104,22 +108,24 @@ async fn the_document_is_complete() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_reference_works_without_the_internet() {
     let server = Server::start().await;
-    let page = server.send("GET", "/docs", &[], b"").await;
-    assert_eq!(page.status, 200);
-    assert_eq!(
-        page.header("content-type"),
-        Some("text/html; charset=utf-8")
-    );
-    let assets: Vec<_> = page
-        .body
-        .split('"')
-        .filter(|text| text.starts_with("/docs/assets/"))
-        .collect();
-    assert!(assets.len() >= 4, "{assets:?}");
-    for asset in assets {
-        let answer = server.send("GET", asset, &[], b"").await;
-        assert_eq!(answer.status, 200, "{asset}");
-        assert!(answer.body.len() > 100, "{asset}");
+    for path in ["/docs", "/docs/reference"] {
+        let page = server.send("GET", path, &[], b"").await;
+        assert_eq!(page.status, 200);
+        assert_eq!(
+            page.header("content-type"),
+            Some("text/html; charset=utf-8")
+        );
+        let assets: Vec<_> = page
+            .body
+            .split('"')
+            .filter(|text| text.starts_with("/docs/assets/") || text.starts_with("/docs/scalar/"))
+            .collect();
+        assert!(assets.len() >= 2, "{assets:?}");
+        for asset in assets {
+            let answer = server.send("GET", asset, &[], b"").await;
+            assert_eq!(answer.status, 200, "{asset}");
+            assert!(answer.body.len() > 100, "{asset}");
+        }
     }
 }
 

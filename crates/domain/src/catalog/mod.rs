@@ -1,12 +1,16 @@
 //! Products, their options and their variants.
 
+mod matrix;
 mod options;
 mod product;
 mod variant;
 
+pub use matrix::{
+    ChosenValues, MAX_GENERATED_VARIANTS, Pattern, PatternError, PriceAdditions, combinations,
+};
 pub use options::{
     OptionDefinition, OptionError, OptionSelection, check_definitions, check_selection,
-    is_same_combination,
+    folded_combination, is_same_combination,
 };
 pub use product::{
     Category, Product, ProductSource, ProductStatus, ProductType, Review, ReviewStatus,

@@ -37,15 +37,59 @@ pub struct OptionError {
     pub message: String,
 }
 
-fn fault(path: String, message: impl Into<String>) -> OptionError {
+pub(super) fn fault(path: String, message: impl Into<String>) -> OptionError {
     OptionError {
         path,
         message: message.into(),
     }
 }
 
-fn same(a: &Name, b: &Name) -> bool {
+pub(super) fn same(a: &Name, b: &Name) -> bool {
     a.as_str().to_lowercase() == b.as_str().to_lowercase()
+}
+
+/// The product has no option of the name.
+pub(super) fn unknown_option(
+    path: String,
+    options: &[OptionDefinition],
+    name: &Name,
+) -> OptionError {
+    let known = options
+        .iter()
+        .map(|option| option.name.as_str())
+        .collect::<Vec<_>>()
+        .join(", ");
+    let known = if known.is_empty() {
+        "none".to_owned()
+    } else {
+        known
+    };
+    fault(
+        path,
+        format!("the product has no option {name}; it has: {known}"),
+    )
+}
+
+/// The value as the option spells it.
+pub(super) fn known_value<'o>(
+    option: &'o OptionDefinition,
+    value: &Name,
+    path: &str,
+) -> Result<&'o Name, OptionError> {
+    let known = option.values.iter().find(|known| same(known, value));
+    known.ok_or_else(|| {
+        let known = option
+            .values
+            .iter()
+            .map(Name::as_str)
+            .take(20)
+            .collect::<Vec<_>>()
+            .join(", ");
+        fault(
+            path.to_owned(),
+            format!("{value} is not a value of {}; it has: {known}", option.name),
+        )
+    })
 }
 
 fn repeated<'a>(names: impl Iterator<Item = &'a Name>) -> Option<(usize, &'a Name)> {
@@ -120,20 +164,8 @@ pub fn check_selection(
             .iter()
             .any(|option| same(&option.name, &chosen.name))
         {
-            let known = options
-                .iter()
-                .map(|option| option.name.as_str())
-                .collect::<Vec<_>>()
-                .join(", ");
-            let known = if known.is_empty() {
-                "none".to_owned()
-            } else {
-                known
-            };
-            return Err(fault(
-                format!("[{index}].name"),
-                format!("the product has no option {}; it has: {known}", chosen.name),
-            ));
+            let at = format!("[{index}].name");
+            return Err(unknown_option(at, options, &chosen.name));
         }
         if selection
             .iter()
@@ -159,32 +191,30 @@ pub fn check_selection(
                         format!("must select a value for the option {}", option.name),
                     )
                 })?;
-            let value = option
-                .values
-                .iter()
-                .find(|value| same(value, &chosen.value))
-                .ok_or_else(|| {
-                    let known = option
-                        .values
-                        .iter()
-                        .map(Name::as_str)
-                        .take(20)
-                        .collect::<Vec<_>>()
-                        .join(", ");
-                    fault(
-                        format!("[{index}].value"),
-                        format!(
-                            "{} is not a value of {}; it has: {known}",
-                            chosen.value, option.name
-                        ),
-                    )
-                })?;
+            let value = known_value(option, &chosen.value, &format!("[{index}].value"))?;
             Ok(OptionSelection {
                 name: option.name.clone(),
                 value: value.clone(),
             })
         })
         .collect()
+}
+
+/// What selections have in common that are the [same combination](is_same_combination): names and
+/// values in one case and one order.
+#[must_use]
+pub fn folded_combination(selection: &[OptionSelection]) -> Vec<(String, String)> {
+    let mut folded: Vec<(String, String)> = selection
+        .iter()
+        .map(|chosen| {
+            (
+                chosen.name.as_str().to_lowercase(),
+                chosen.value.as_str().to_lowercase(),
+            )
+        })
+        .collect();
+    folded.sort_unstable();
+    folded
 }
 
 /// Whether two selections choose the same values of the same options.

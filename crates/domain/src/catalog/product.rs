@@ -2,10 +2,11 @@
 
 use super::OptionDefinition;
 use crate::ids::{OrganizationId, ProductCategoryId, ProductCategoryPubId, ProductPubId, UserId};
+use crate::metadata::Metadata;
 use crate::money::Money;
 use crate::names::named_enum;
 use crate::percentage::Percentage;
-use crate::text::{Description, ExternalId, Name, Notes, Sku, Url};
+use crate::text::{self, Description, ExternalId, Name, Notes, Sku, Url};
 use crate::time::Timestamp;
 
 named_enum! {
@@ -108,6 +109,8 @@ pub struct Product {
     pub main_image: Option<Url>,
     /// Its category.
     pub category_id: Option<ProductCategoryId>,
+    /// What the caller keeps beside it.
+    pub metadata: Metadata,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -122,6 +125,17 @@ impl Product {
     #[must_use]
     pub fn processor_id(&self) -> String {
         self.id.to_string()
+    }
+
+    /// What the product is found by, besides its variants: its name, sku and external id, a line
+    /// each, folded as a [`SearchTerm`](text::SearchTerm) is. No term spans two lines.
+    #[must_use]
+    pub fn searchable(&self) -> String {
+        let sku = self.sku.as_ref().map(Sku::as_str);
+        let external_id = self.external_id.as_ref().map(ExternalId::as_str);
+        let lines = [Some(self.name.as_str()), sku, external_id];
+        let folded: Vec<String> = lines.into_iter().flatten().map(text::folded).collect();
+        folded.join("\n")
     }
 }
 

@@ -2,10 +2,11 @@
 
 use super::{OptionSelection, Product, ProductStatus, ProductType, ReviewStatus};
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
+use crate::metadata::Metadata;
 use crate::money::Money;
 use crate::names::named_enum;
 use crate::percentage::Percentage;
-use crate::text::{Description, ExternalId, Name, Sku, Url};
+use crate::text::{self, Description, ExternalId, Name, Sku, Url};
 use crate::time::Timestamp;
 
 /// Why a number is no inventory quantity.
@@ -100,6 +101,8 @@ pub struct ProductVariant {
     pub inventory: Inventory,
     /// Its model year.
     pub product_year: Option<i32>,
+    /// What the caller keeps beside it.
+    pub metadata: Metadata,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -114,6 +117,13 @@ impl ProductVariant {
     #[must_use]
     pub fn processor_id(&self) -> String {
         self.id.to_string()
+    }
+
+    /// What its product is found by on its account: its sku, folded as a
+    /// [`SearchTerm`](text::SearchTerm) is.
+    #[must_use]
+    pub fn searchable(&self) -> String {
+        text::folded(self.sku.as_str())
     }
 
     /// The discount in force: the variant's, else the product's, else the organization's.

@@ -14,6 +14,7 @@ use crate::ids::{
     CheckoutPubId, CustomerPubId, OrganizationId, PickupLocationId, ProductPubId,
     ProductVariantPubId, UserId,
 };
+use crate::metadata::Metadata;
 use crate::money::{Money, MoneyError};
 use crate::pricing::Quote;
 use crate::text::{ExternalId, Line};
@@ -93,6 +94,12 @@ pub struct Snapshot {
     pub milestones: MilestoneTimes,
     /// Why it was called off.
     pub cancel_reason: Option<Line>,
+    /// What the caller keeps beside it.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Metadata::is_empty")
+    )]
+    pub metadata: Metadata,
     /// What the page's token is derived from; a new one revokes the page's URL.
     pub page_nonce: [u8; 16],
     /// Why a person must look at it, in the order of the reasons.
@@ -250,6 +257,12 @@ impl Checkout {
     #[must_use]
     pub fn into_snapshot(self) -> Snapshot {
         self.0
+    }
+
+    /// What the caller keeps beside it, from now on.
+    pub fn annotate(&mut self, metadata: Metadata, at: Timestamp) {
+        self.0.metadata = metadata;
+        self.0.changed(at);
     }
 
     /// What a store calls when it has written the checkout: the version that it has there.

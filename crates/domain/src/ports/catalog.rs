@@ -8,8 +8,9 @@ use crate::ids::{
     OrganizationId, ProductCategoryId, ProductCategoryPubId, ProductCategoryRef, ProductPubId,
     ProductVariantPubId,
 };
-use crate::text::{ExternalId, Name, Sku};
-use crate::time::Timestamp;
+use crate::metadata::Metadata;
+use crate::text::{ExternalId, Name, SearchTerm, Sku};
+use crate::time::{Span, Timestamp};
 
 /// A category that has no number yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +65,15 @@ pub struct ProductFilter {
     pub categories: Vec<ProductCategoryId>,
     /// Of these stock keeping units.
     pub skus: Vec<Sku>,
+    /// Made within.
+    pub created: Span,
+    /// Last changed within.
+    pub updated: Span,
+    /// Found by this in their [name, sku or external id](Product::searchable), or in the
+    /// [sku](ProductVariant::searchable) of a variant that is not archived.
+    pub search: Option<SearchTerm>,
+    /// With all of these metadata.
+    pub metadata: Metadata,
 }
 
 /// What products are sorted by; ties go by id.
@@ -138,6 +148,17 @@ pub trait ProductStore: Send {
     async fn has_checkout_items(&mut self, id: ProductPubId) -> Result<bool, StoreError>;
 }
 
+/// Which of a product's variants a list shows, of those that are not archived.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct VariantFilter {
+    /// Made within.
+    pub created: Span,
+    /// Last changed within.
+    pub updated: Span,
+    /// With all of these metadata.
+    pub metadata: Metadata,
+}
+
 /// Which variants are read together with their products.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VariantSelection {
@@ -166,6 +187,12 @@ pub trait VariantStore: Send {
     /// the organization's variants that are not archived, or of the combination,
     /// which is unique with the model year among the product's.
     async fn insert(&mut self, variant: &ProductVariant) -> Result<(), StoreError>;
+    /// Keeps new variants, all or none, in a number of statements that does not grow with theirs
+    /// but for every five hundred.
+    ///
+    /// # Errors
+    /// As for [`insert`](VariantStore::insert), of any of them.
+    async fn insert_all(&mut self, variants: &[ProductVariant]) -> Result<(), StoreError>;
     /// The organization's variant of this id.
     async fn get(
         &mut self,
@@ -198,11 +225,12 @@ pub trait VariantStore: Send {
         organization: OrganizationId,
         products: &[ProductPubId],
     ) -> Result<Vec<ProductVariant>, StoreError>;
-    /// A page of a product's variants that are not archived, newest first.
+    /// A page of a product's variants that the filter shows, newest first.
     async fn list(
         &mut self,
         organization: OrganizationId,
         product: ProductPubId,
+        filter: &VariantFilter,
         page: Page,
     ) -> Result<Vec<ProductVariant>, StoreError>;
     /// The organization's variant, locked until the end of the unit of work.

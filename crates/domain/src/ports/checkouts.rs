@@ -8,8 +8,9 @@ use crate::checkout::{AttentionReason, Checkout, Lifecycle, Tracking, Transition
 use crate::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
 };
+use crate::metadata::Metadata;
 use crate::text::ExternalId;
-use crate::time::{Day, Timestamp};
+use crate::time::{Day, Span, Timestamp};
 
 /// Whose checkouts, and of which mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,6 +46,12 @@ pub struct CheckoutFilter {
     pub external_order_id: Option<ExternalId>,
     /// Those that a person must look at, or those that nobody must.
     pub needs_attention: Option<bool>,
+    /// Made within.
+    pub created: Span,
+    /// Last changed within.
+    pub updated: Span,
+    /// With all of these metadata.
+    pub metadata: Metadata,
 }
 
 /// What checkouts are sorted by; ties go by id.

@@ -2,10 +2,11 @@
 
 use async_trait::async_trait;
 
-use super::StoreError;
+use super::{Page, StoreError};
 use crate::access::Mode;
 use crate::customer::{Customer, Profile};
 use crate::ids::{CustomerPubId, OrganizationId, UserId};
+use crate::metadata::Metadata;
 use crate::text::Email;
 use crate::time::Timestamp;
 
@@ -31,6 +32,15 @@ pub enum InsertedCustomer {
     New(Customer),
     /// The organization has one of the e-mail address.
     Existing(Customer),
+}
+
+/// Which customers a list shows; what is empty filters nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CustomerFilter {
+    /// Of this address, in any case.
+    pub email: Option<Email>,
+    /// With all of these metadata.
+    pub metadata: Metadata,
 }
 
 /// Customers.
@@ -65,6 +75,21 @@ pub trait CustomerStore: Send {
         id: UserId,
         organization: OrganizationId,
     ) -> Result<bool, StoreError>;
+    /// A page of the organization's own customers that the filter shows, newest first: those whom it
+    /// [knows of](CustomerStore::is_known_to). The user of one of its keys who is another
+    /// organization's customer is not among them.
+    async fn list(
+        &mut self,
+        organization: OrganizationId,
+        filter: &CustomerFilter,
+        page: Page,
+    ) -> Result<Vec<Customer>, StoreError>;
+    /// How many customers the filter shows.
+    async fn count(
+        &mut self,
+        organization: OrganizationId,
+        filter: &CustomerFilter,
+    ) -> Result<u64, StoreError>;
     /// Writes the customer if its version is still the stored one, and counts the
     /// version up.
     ///

@@ -29,14 +29,14 @@ mod unit_of_work;
 
 pub use ambient::{Clock, Entropy, IdGenerator, Timer};
 pub use catalog::{
-    CategoryStore, NewCategory, ProductFilter, ProductSort, ProductStore, VariantSelection,
-    VariantStore,
+    CategoryStore, NewCategory, ProductFilter, ProductSort, ProductStore, VariantFilter,
+    VariantSelection, VariantStore,
 };
 pub use checkouts::{
     CheckoutFilter, CheckoutSort, CheckoutStore, InsertedCheckout, Scope, Stamped,
 };
 pub use cursors::CursorStore;
-pub use customers::{CustomerStore, InsertedCustomer, NewCustomer};
+pub use customers::{CustomerFilter, CustomerStore, InsertedCustomer, NewCustomer};
 pub use dialing::DialingPlan;
 pub use idempotency::{IdempotencyKey, IdempotencyStore, StoredAnswer};
 pub use inbox::{InboxMessage, InboxRecord, InboxState, InboxStore, MessageReader};

@@ -29,3 +29,14 @@ pub struct Page {
     /// The most that it holds.
     pub limit: u32,
 }
+
+impl Page {
+    /// The page with one record more, which tells whether the list goes on.
+    #[must_use]
+    pub const fn and_one_more(self) -> Self {
+        Self {
+            limit: self.limit.saturating_add(1),
+            ..self
+        }
+    }
+}

@@ -1,7 +1,9 @@
 //! What people do about monthly payments.
 
+use async_trait::async_trait;
+
 use super::checkouts::lock_visible;
-use super::{Context, Error, ledger, moving};
+use super::{Context, Error, UseCase, ledger, moving};
 use crate::access::Permission;
 use crate::checkout::{Billing, Checkout, Effect, PaymentMethod};
 use crate::ids::CheckoutPubId;
@@ -12,16 +14,50 @@ use crate::time::Timestamp;
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Forbidden`], [`Error::Rule`] when nothing is to be paid.
-pub async fn retry_payment(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    id: CheckoutPubId,
-    method: Option<PaymentMethod>,
-) -> Result<Checkout, Error> {
-    let mut checkout = lock_visible(uow, ctx, id).await?;
-    ctx.access.require(Permission::CheckoutWrite)?;
-    try_again(uow, ctx.ids, ctx.now, &mut checkout, method).await?;
-    Ok(checkout)
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetryPayments {
+    /// Which one.
+    pub id: CheckoutPubId,
+    /// What pays from now on; left out, the method stays.
+    pub method: Option<PaymentMethod>,
+}
+
+#[async_trait]
+impl UseCase for RetryPayments {
+    type Output = Checkout;
+
+    fn permission(&self) -> Permission {
+        Permission::CheckoutWrite
+    }
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Checkout, Error> {
+        let mut checkout = lock_visible(uow, ctx, self.id).await?;
+        ctx.access.require(self.permission())?;
+        try_again(uow, ctx.ids, ctx.now, &mut checkout, self.method).await?;
+        Ok(checkout)
+    }
+}
+
+impl RetryPayments {
+    /// The checkout, if a method could pay anything of it. Where none can no card need be touched:
+    /// [`run`](UseCase::run) refuses.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Forbidden`].
+    pub async fn takes_a_method(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+    ) -> Result<Option<Checkout>, Error> {
+        let checkout = lock_visible(uow, ctx, self.id).await?;
+        ctx.access.require(self.permission())?;
+        let takes = match checkout.recurring.billing {
+            Billing::NotRequested | Billing::Requested { .. } => false,
+            Billing::Ended { .. } => checkout.is_to_be_billed(),
+            Billing::Incomplete { .. } | Billing::Active { .. } => true,
+        };
+        Ok(takes.then_some(checkout))
+    }
 }
 
 /// Has a failed payment tried again, with another method when one is given, which then pays from

@@ -1,6 +1,9 @@
 //! Products and categories.
 
-use super::{Context, Error, Patch, waitlist};
+use async_trait::async_trait;
+
+use super::slice::unknown_start;
+use super::{Context, Error, Patch, Slice, UseCase, waitlist};
 use crate::access::Mode;
 use crate::access::Permission;
 use crate::catalog::{
@@ -8,16 +11,13 @@ use crate::catalog::{
     ReviewStatus, check_definitions, check_selection, is_product_offered,
 };
 use crate::checkout::Effect;
-use crate::ids::{
-    IdRef, OrganizationPubId, OrganizationRef, ProductCategoryPubId, ProductCategoryRef,
-    ProductPubId, UserId,
-};
+use crate::ids::{IdRef, OrganizationRef, ProductCategoryRef, ProductPubId, UserId};
+use crate::metadata::{Metadata, MetadataPatch};
 use crate::money::{Amount, Money};
 use crate::organization::Organization;
 use crate::percentage::Percentage;
 use crate::ports::{
-    JobSubject, NewCategory, NewJob, Page, ProductFilter, ProductSort, SortOrder, StoreError,
-    UnitOfWork,
+    JobSubject, NewJob, Page, ProductFilter, ProductSort, SortOrder, Start, StoreError, UnitOfWork,
 };
 use crate::text::{Description, ExternalId, Name, Notes, Sku, Url};
 
@@ -34,7 +34,11 @@ pub struct OptionInput {
     pub values: Vec<Name>,
 }
 
-/// A product to be created.
+/// Creates a product.
+///
+/// # Errors
+/// [`Error`]: another organization, the missing permission, options that are no
+/// matrix, a price that the currency cannot express, an external id in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateProduct {
     /// Whose it is to be.
@@ -59,11 +63,13 @@ pub struct CreateProduct {
     pub category: Option<ProductCategoryRef>,
     /// Its stock keeping unit.
     pub sku: Option<Sku>,
+    /// What the caller keeps beside it.
+    pub metadata: Metadata,
 }
 
 /// What is to change in a product.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct UpdateProduct {
+pub struct ProductChanges {
     /// Its name.
     pub name: Option<Name>,
     /// What it is.
@@ -90,11 +96,13 @@ pub struct UpdateProduct {
     pub category: Patch<ProductCategoryRef>,
     /// Its stock keeping unit.
     pub sku: Patch<Sku>,
+    /// What the caller keeps beside it.
+    pub metadata: MetadataPatch,
     /// Where the update comes from; by hand when nobody says.
     pub source: Option<ProductSource>,
 }
 
-impl UpdateProduct {
+impl ProductChanges {
     fn touches_more_than_status(&self) -> bool {
         *self
             != Self {
@@ -163,6 +171,15 @@ pub(super) fn price_in(
         .map_err(|error| Error::invalid(param, error))
 }
 
+/// Applies an update of metadata.
+///
+/// # Errors
+/// [`Error::Invalid`] of `metadata`: more keys than a record keeps.
+pub(super) fn merge_metadata(kept: &mut Metadata, update: MetadataPatch) -> Result<(), Error> {
+    kept.merge(update)
+        .map_err(|error| Error::invalid("metadata", error))
+}
+
 fn defined(
     options: Vec<OptionInput>,
     before: &[OptionDefinition],
@@ -222,107 +239,178 @@ pub(super) fn catalog_job(ctx: &Context<'_>, effect: Effect, subject: JobSubject
     }
 }
 
-/// Creates a product.
-///
-/// # Errors
-/// [`Error`]: another organization, the missing permission, options that are no
-/// matrix, a price that the currency cannot express, an external id in use.
-pub async fn create_product(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    input: CreateProduct,
-) -> Result<Product, Error> {
-    own_organization(ctx, input.organization)?;
-    ctx.access.require(Permission::ProductWrite)?;
-    let organization = organization_of(uow, ctx).await?;
-    let options = defined(input.options, &[], ctx)?;
-    let price = price_in(input.price, &organization, "price")?;
-    let category = match input.category {
-        Some(category) => Some(category_of(uow, ctx, category).await?.category_id),
-        None => None,
-    };
-    let product = Product {
-        id: ProductPubId::from_uuid(ctx.ids.next()),
-        organization_id: organization.id,
-        name: input.name,
-        description: input.description,
-        options,
-        price,
-        discount: input.discount,
-        source: input.source,
-        product_type: input.product_type,
-        review: Review {
-            status: if organization.requires_product_review {
-                ReviewStatus::Pending
-            } else {
-                ReviewStatus::Approved
+#[async_trait]
+impl UseCase for CreateProduct {
+    type Output = Product;
+
+    fn permission(&self) -> Permission {
+        Permission::ProductWrite
+    }
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Product, Error> {
+        own_organization(ctx, self.organization)?;
+        ctx.access.require(self.permission())?;
+        let organization = organization_of(uow, ctx).await?;
+        let options = defined(self.options, &[], ctx)?;
+        let price = price_in(self.price, &organization, "price")?;
+        let category = match self.category {
+            Some(category) => Some(category_of(uow, ctx, category).await?.category_id),
+            None => None,
+        };
+        let product = Product {
+            id: ProductPubId::from_uuid(ctx.ids.next()),
+            organization_id: organization.id,
+            name: self.name,
+            description: self.description,
+            options,
+            price,
+            discount: self.discount,
+            source: self.source,
+            product_type: self.product_type,
+            review: Review {
+                status: if organization.requires_product_review {
+                    ReviewStatus::Pending
+                } else {
+                    ReviewStatus::Approved
+                },
+                notes: None,
+                reviewed_at: None,
+                reviewed_by: None,
             },
-            notes: None,
-            reviewed_at: None,
-            reviewed_by: None,
-        },
-        status: ProductStatus::Active,
-        is_waitlisted: false,
-        ignore_upstream_updates: false,
-        external_id: input.external_id,
-        sku: input.sku,
-        main_image: None,
-        category_id: category,
-        created_at: ctx.now,
-        updated_at: ctx.now,
-        version: 1,
-    };
-    uow.products().insert(&product).await?;
-    uow.outbox()
-        .push(&[catalog_job(
-            ctx,
-            Effect::PushProduct,
-            JobSubject::Product(product.id),
-        )])
-        .await?;
-    Ok(product)
+            status: ProductStatus::Active,
+            is_waitlisted: false,
+            ignore_upstream_updates: false,
+            external_id: self.external_id,
+            sku: self.sku,
+            main_image: None,
+            category_id: category,
+            metadata: self.metadata,
+            created_at: ctx.now,
+            updated_at: ctx.now,
+            version: 1,
+        };
+        uow.products().insert(&product).await?;
+        uow.outbox()
+            .push(&[catalog_job(
+                ctx,
+                Effect::PushProduct,
+                JobSubject::Product(product.id),
+            )])
+            .await?;
+        Ok(product)
+    }
 }
 
 /// The product, archived or not.
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Forbidden`].
-pub async fn get_product(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    id: ProductPubId,
-) -> Result<Product, Error> {
-    let product = uow
-        .products()
-        .get(ctx.access.organization_id, id)
-        .await?
-        .ok_or(Error::not_found("product"))?;
-    ctx.access.require(Permission::ProductRead)?;
-    Ok(product)
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GetProduct {
+    /// Which one.
+    pub id: ProductPubId,
+}
+
+#[async_trait]
+impl UseCase for GetProduct {
+    type Output = Product;
+
+    fn permission(&self) -> Permission {
+        Permission::ProductRead
+    }
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Product, Error> {
+        let product = uow
+            .products()
+            .get(ctx.access.organization_id, self.id)
+            .await?
+            .ok_or(Error::not_found("product"))?;
+        ctx.access.require(self.permission())?;
+        Ok(product)
+    }
 }
 
 /// A page of products and how many there are in all.
 ///
 /// # Errors
-/// [`Error::ForeignOrganization`], [`Error::Forbidden`].
-pub async fn list_products(
+/// [`Error::ForeignOrganization`], [`Error::Forbidden`]; [`Error::Invalid`] of a page that begins
+/// after no product.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListProducts {
+    /// Of which organizations: only the caller's own has any.
+    pub organizations: Vec<OrganizationRef>,
+    /// Of which categories; any when nothing is said.
+    pub categories: Option<Vec<ProductCategoryRef>>,
+    /// Which otherwise. Its own categories are not looked at.
+    pub filter: ProductFilter,
+    /// By what they are sorted.
+    pub sort: ProductSort,
+    /// Which way.
+    pub order: SortOrder,
+    /// Which part of the list.
+    pub page: Page,
+}
+
+#[async_trait]
+impl UseCase for ListProducts {
+    type Output = Slice<Product>;
+
+    fn permission(&self) -> Permission {
+        Permission::ProductRead
+    }
+
+    async fn run(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+    ) -> Result<Slice<Product>, Error> {
+        for organization in &self.organizations {
+            own_organization(ctx, *organization)?;
+        }
+        ctx.access.require(self.permission())?;
+        let organization = ctx.access.organization_id;
+        if let Start::After(id) = self.page.start {
+            let start = ProductPubId::from_uuid(id);
+            let start = uow.products().get(organization, start).await?;
+            start.ok_or_else(unknown_start)?;
+        }
+        let Some(filter) = within(uow, ctx, self.filter, self.categories).await? else {
+            return Ok(Slice::EMPTY);
+        };
+        let total = uow.products().count(organization, &filter).await?;
+        let page = self.page.and_one_more();
+        let found = uow
+            .products()
+            .list(organization, &filter, self.sort, self.order, page)
+            .await?;
+        Ok(Slice::cut(found, self.page, Some(total)))
+    }
+}
+
+/// The filter of the categories; `None` when the organization has none of them, so that no product
+/// can be of one.
+async fn within(
     uow: &mut dyn UnitOfWork,
     ctx: &Context<'_>,
-    filter: &ProductFilter,
-    sort: ProductSort,
-    order: SortOrder,
-    page: Page,
-) -> Result<(Vec<Product>, u64), Error> {
-    ctx.access.require(Permission::ProductRead)?;
-    let total = uow
-        .products()
-        .count(ctx.access.organization_id, filter)
-        .await?;
-    let products = uow
-        .products()
-        .list(ctx.access.organization_id, filter, sort, order, page)
-        .await?;
-    Ok((products, total))
+    mut filter: ProductFilter,
+    categories: Option<Vec<ProductCategoryRef>>,
+) -> Result<Option<ProductFilter>, Error> {
+    filter.categories.clear();
+    let Some(categories) = categories else {
+        return Ok(Some(filter));
+    };
+    for category in categories {
+        let number = match category {
+            IdRef::Number(number) => Some(number),
+            IdRef::Public(_) => uow
+                .categories()
+                .find(ctx.access.organization_id, category)
+                .await?
+                .map(|category| category.category_id),
+        };
+        filter.categories.extend(number);
+    }
+    Ok((!filter.categories.is_empty()).then_some(filter))
 }
 
 async fn still_fits_variants(
@@ -353,131 +441,91 @@ async fn still_fits_variants(
 /// # Errors
 /// [`Error`]: not found, the missing permission, an archived product, options that
 /// a live variant no longer fits, a status that contradicts `isActive`.
-pub async fn update_product(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    id: ProductPubId,
-    update: UpdateProduct,
-) -> Result<Product, Error> {
-    let mut product = uow
-        .products()
-        .lock(ctx.access.organization_id, id)
-        .await?
-        .ok_or(Error::not_found("product"))?;
-    ctx.access.require(Permission::ProductWrite)?;
-    if product.status == ProductStatus::Archived && update.touches_more_than_status() {
-        return Err(Error::rule(
-            "the product is archived: only its status can be updated",
-        ));
-    }
-    if product.ignore_upstream_updates
-        && update
-            .source
-            .is_some_and(|source| source != ProductSource::Manual)
-    {
-        return Err(Error::rule(
-            "the product ignores updates from upstream systems",
-        ));
-    }
-    let organization = organization_of(uow, ctx).await?;
-    let before = product.clone();
-    if let Some(status) = wanted_status(update.status, update.is_active)? {
-        product.status = status;
-    }
-    if let Some(options) = update.options {
-        let options = defined(options, &product.options, ctx)?;
-        still_fits_variants(uow, &product, &options).await?;
-        product.options = options;
-    }
-    if let Some(price) = update.price {
-        product.price = price_in(price, &organization, "price")?;
-    }
-    product.name = update.name.unwrap_or(product.name);
-    product.description = update.description.unwrap_or(product.description);
-    product.product_type = update.product_type.unwrap_or(product.product_type);
-    product.is_waitlisted = update.is_waitlisted.unwrap_or(product.is_waitlisted);
-    product.ignore_upstream_updates = update
-        .ignore_upstream_updates
-        .unwrap_or(product.ignore_upstream_updates);
-    update.discount.apply(&mut product.discount);
-    update.main_image.apply(&mut product.main_image);
-    update.sku.apply(&mut product.sku);
-    match update.category {
-        Patch::Keep => {}
-        Patch::Clear => product.category_id = None,
-        Patch::Set(category) => {
-            product.category_id = Some(category_of(uow, ctx, category).await?.category_id);
-        }
-    }
-    let shown = |product: &Product| {
-        (
-            product.name.clone(),
-            product.description.clone(),
-            product.price,
-            product.main_image.clone(),
-        )
-    };
-    if organization.requires_product_review
-        && product.review.status == ReviewStatus::Approved
-        && shown(&before) != shown(&product)
-    {
-        product.review.status = ReviewStatus::Pending;
-    }
-    product.updated_at = ctx.now;
-    uow.products().update(&mut product).await?;
-    uow.outbox()
-        .push(&[catalog_job(
-            ctx,
-            Effect::PushProduct,
-            JobSubject::Product(product.id),
-        )])
-        .await?;
-    if is_product_offered(&product) && !is_product_offered(&before) {
-        waitlist::after_product_opened(uow, ctx, &product).await?;
-    }
-    Ok(product)
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpdateProduct {
+    /// Which one.
+    pub id: ProductPubId,
+    /// What is to change.
+    pub changes: ProductChanges,
 }
 
-/// Deletes the product and its variants, or archives them when a checkout leases or
-/// bought any. Answers it as it is then, or as it was.
-///
-/// # Errors
-/// [`Error::NotFound`], also of what is archived already; [`Error::Forbidden`].
-pub async fn delete_product(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    id: ProductPubId,
-) -> Result<Product, Error> {
-    let mut product = uow
-        .products()
-        .lock(ctx.access.organization_id, id)
-        .await?
-        .ok_or(Error::not_found("product"))?;
-    ctx.access.require(Permission::ProductDelete)?;
-    if product.status == ProductStatus::Archived {
-        return Err(Error::not_found("product"));
+#[async_trait]
+impl UseCase for UpdateProduct {
+    type Output = Product;
+
+    fn permission(&self) -> Permission {
+        Permission::ProductWrite
     }
-    // The variants are locked, so that no checkout of one appears in between.
-    let variants = uow
-        .variants()
-        .of_products(product.organization_id, &[product.id])
-        .await?;
-    let mut locked = Vec::with_capacity(variants.len());
-    for variant in variants {
-        locked.extend(
-            uow.variants()
-                .lock(product.organization_id, variant.id)
-                .await?,
-        );
-    }
-    if uow.products().has_checkout_items(product.id).await? {
-        product.updated_at = ctx.now;
-        product.status = ProductStatus::Archived;
-        for mut variant in locked {
-            variant.status = ProductStatus::Archived;
-            variant.updated_at = ctx.now;
-            uow.variants().update(&mut variant).await?;
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Product, Error> {
+        let mut product = uow
+            .products()
+            .lock(ctx.access.organization_id, self.id)
+            .await?
+            .ok_or(Error::not_found("product"))?;
+        ctx.access.require(self.permission())?;
+        if product.status == ProductStatus::Archived && self.changes.touches_more_than_status() {
+            return Err(Error::rule(
+                "the product is archived: only its status can be updated",
+            ));
         }
+        if product.ignore_upstream_updates
+            && self
+                .changes
+                .source
+                .is_some_and(|source| source != ProductSource::Manual)
+        {
+            return Err(Error::rule(
+                "the product ignores updates from upstream systems",
+            ));
+        }
+        let organization = organization_of(uow, ctx).await?;
+        let before = product.clone();
+        if let Some(status) = wanted_status(self.changes.status, self.changes.is_active)? {
+            product.status = status;
+        }
+        if let Some(options) = self.changes.options {
+            let options = defined(options, &product.options, ctx)?;
+            still_fits_variants(uow, &product, &options).await?;
+            product.options = options;
+        }
+        if let Some(price) = self.changes.price {
+            product.price = price_in(price, &organization, "price")?;
+        }
+        product.name = self.changes.name.unwrap_or(product.name);
+        product.description = self.changes.description.unwrap_or(product.description);
+        product.product_type = self.changes.product_type.unwrap_or(product.product_type);
+        product.is_waitlisted = self.changes.is_waitlisted.unwrap_or(product.is_waitlisted);
+        product.ignore_upstream_updates = self
+            .changes
+            .ignore_upstream_updates
+            .unwrap_or(product.ignore_upstream_updates);
+        self.changes.discount.apply(&mut product.discount);
+        self.changes.main_image.apply(&mut product.main_image);
+        self.changes.sku.apply(&mut product.sku);
+        merge_metadata(&mut product.metadata, self.changes.metadata)?;
+        match self.changes.category {
+            Patch::Keep => {}
+            Patch::Clear => product.category_id = None,
+            Patch::Set(category) => {
+                product.category_id = Some(category_of(uow, ctx, category).await?.category_id);
+            }
+        }
+        let shown = |product: &Product| {
+            (
+                product.name.clone(),
+                product.description.clone(),
+                product.price,
+                product.main_image.clone(),
+            )
+        };
+        if organization.requires_product_review
+            && product.review.status == ReviewStatus::Approved
+            && shown(&before) != shown(&product)
+        {
+            product.review.status = ReviewStatus::Pending;
+        }
+        product.updated_at = ctx.now;
         uow.products().update(&mut product).await?;
         uow.outbox()
             .push(&[catalog_job(
@@ -486,10 +534,76 @@ pub async fn delete_product(
                 JobSubject::Product(product.id),
             )])
             .await?;
-    } else {
-        uow.products().delete(product.id).await?;
+        if is_product_offered(&product) && !is_product_offered(&before) {
+            waitlist::after_product_opened(uow, ctx, &product).await?;
+        }
+        Ok(product)
     }
-    Ok(product)
+}
+
+/// Deletes the product and its variants, or archives them when a checkout leases or
+/// bought any. Answers it as it is then, or as it was.
+///
+/// # Errors
+/// [`Error::NotFound`], also of what is archived already; [`Error::Forbidden`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeleteProduct {
+    /// Which one.
+    pub id: ProductPubId,
+}
+
+#[async_trait]
+impl UseCase for DeleteProduct {
+    type Output = Product;
+
+    fn permission(&self) -> Permission {
+        Permission::ProductDelete
+    }
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Product, Error> {
+        let mut product = uow
+            .products()
+            .lock(ctx.access.organization_id, self.id)
+            .await?
+            .ok_or(Error::not_found("product"))?;
+        ctx.access.require(self.permission())?;
+        if product.status == ProductStatus::Archived {
+            return Err(Error::not_found("product"));
+        }
+        // The variants are locked, so that no checkout of one appears in between.
+        let variants = uow
+            .variants()
+            .of_products(product.organization_id, &[product.id])
+            .await?;
+        let mut locked = Vec::with_capacity(variants.len());
+        for variant in variants {
+            locked.extend(
+                uow.variants()
+                    .lock(product.organization_id, variant.id)
+                    .await?,
+            );
+        }
+        if uow.products().has_checkout_items(product.id).await? {
+            product.updated_at = ctx.now;
+            product.status = ProductStatus::Archived;
+            for mut variant in locked {
+                variant.status = ProductStatus::Archived;
+                variant.updated_at = ctx.now;
+                uow.variants().update(&mut variant).await?;
+            }
+            uow.products().update(&mut product).await?;
+            uow.outbox()
+                .push(&[catalog_job(
+                    ctx,
+                    Effect::PushProduct,
+                    JobSubject::Product(product.id),
+                )])
+                .await?;
+        } else {
+            uow.products().delete(product.id).await?;
+        }
+        Ok(product)
+    }
 }
 
 /// Reviews a product.
@@ -522,48 +636,4 @@ pub async fn review_product(
         waitlist::after_product_opened(uow, ctx, &product).await?;
     }
     Ok(product)
-}
-
-/// Creates a category.
-///
-/// # Errors
-/// [`Error::Forbidden`]; [`Error::Taken`] when the name is in use.
-pub async fn create_category(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    name: Name,
-) -> Result<Category, Error> {
-    ctx.access.require(Permission::ProductWrite)?;
-    let new = NewCategory {
-        id: ProductCategoryPubId::from_uuid(ctx.ids.next()),
-        organization_id: ctx.access.organization_id,
-        name,
-        created_at: ctx.now,
-    };
-    Ok(uow.categories().insert(&new).await?)
-}
-
-/// A page of categories, newest first, and how many there are in all.
-///
-/// # Errors
-/// [`Error::Forbidden`].
-pub async fn list_categories(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    page: Page,
-) -> Result<(Vec<Category>, u64), Error> {
-    ctx.access.require(Permission::ProductRead)?;
-    let total = uow.categories().count(ctx.access.organization_id).await?;
-    Ok((
-        uow.categories()
-            .list(ctx.access.organization_id, page)
-            .await?,
-        total,
-    ))
-}
-
-/// The public id of the key's organization, for records that show it.
-#[must_use]
-pub const fn organization_pub_id(ctx: &Context<'_>) -> OrganizationPubId {
-    ctx.access.organization_pub_id
 }

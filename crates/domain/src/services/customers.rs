@@ -1,18 +1,23 @@
 //! Reading and changing customers.
 
+use async_trait::async_trait;
+
 use super::addresses::checked_phone;
-use super::{Context, Error, Patch, moving};
+use super::catalog::merge_metadata;
+use super::slice::unknown_start;
+use super::{Context, Error, Patch, Slice, UseCase, moving};
 use crate::access::{Mode, Permission};
 use crate::address::{AddressError, AddressProblem, Country, parse_state, parse_zip};
 use crate::checkout::{Actor, Circumstances, Event, Lifecycle};
 use crate::customer::{Customer, Profile};
 use crate::ids::CustomerPubId;
-use crate::ports::{DialingPlan, IdGenerator, UnitOfWork};
+use crate::metadata::MetadataPatch;
+use crate::ports::{CustomerFilter, DialingPlan, IdGenerator, Page, Start, UnitOfWork};
 use crate::text::Line;
 
 /// What is to change in a customer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct UpdateCustomer {
+pub struct CustomerChanges {
     /// Given name.
     pub first_name: Patch<Line>,
     /// Family name.
@@ -31,6 +36,8 @@ pub struct UpdateCustomer {
     pub country: Patch<Country>,
     /// Phone number.
     pub phone: Patch<Line>,
+    /// What the organization keeps beside it.
+    pub metadata: MetadataPatch,
 }
 
 /// The profile with state, postal code and phone in the form of its country.
@@ -81,59 +88,135 @@ async fn known(
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Forbidden`].
-pub async fn get_customer(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    id: CustomerPubId,
-) -> Result<Customer, Error> {
-    let customer = known(uow, ctx, id).await?;
-    ctx.access.require(Permission::CustomerRead)?;
-    Ok(customer)
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GetCustomer {
+    /// Which one.
+    pub id: CustomerPubId,
 }
 
-/// Updates the customer's profile: what is not mentioned stays. Checkouts that
+#[async_trait]
+impl UseCase for GetCustomer {
+    type Output = Customer;
+
+    fn permission(&self) -> Permission {
+        Permission::CustomerRead
+    }
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Customer, Error> {
+        let customer = known(uow, ctx, self.id).await?;
+        ctx.access.require(self.permission())?;
+        Ok(customer)
+    }
+}
+
+/// A page of the organization's customers, newest first, and how many there are in all: those who
+/// have a checkout with it, or are the users of its keys.
+///
+/// # Errors
+/// [`Error::Forbidden`]; [`Error::Invalid`] of a page that begins after no customer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListCustomers {
+    /// Which.
+    pub filter: CustomerFilter,
+    /// Which part of the list.
+    pub page: Page,
+}
+
+#[async_trait]
+impl UseCase for ListCustomers {
+    type Output = Slice<Customer>;
+
+    fn permission(&self) -> Permission {
+        Permission::CustomerRead
+    }
+
+    async fn run(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+    ) -> Result<Slice<Customer>, Error> {
+        ctx.access.require(self.permission())?;
+        let organization = ctx.access.organization_id;
+        if let Start::After(id) = self.page.start {
+            let start = known(uow, ctx, CustomerPubId::from_uuid(id)).await;
+            start.map_err(|error| match error {
+                Error::NotFound { .. } => unknown_start(),
+                other => other,
+            })?;
+        }
+        let total = uow.customers().count(organization, &self.filter).await?;
+        let page = self.page.and_one_more();
+        let found = uow
+            .customers()
+            .list(organization, &self.filter, page)
+            .await?;
+        Ok(Slice::cut(found, self.page, Some(total)))
+    }
+}
+
+/// Updates the customer's profile and metadata: what is not mentioned stays. Checkouts that
 /// waited for the profile go on.
 ///
 /// # Errors
 /// [`Error`]: not found, the missing permission, a phone, postal code or state that
-/// is not of the country.
-pub async fn update_customer(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    phones: &dyn DialingPlan,
-    id: CustomerPubId,
-    update: UpdateCustomer,
-) -> Result<Customer, Error> {
-    known(uow, ctx, id).await?;
-    ctx.access.require(Permission::CustomerWrite)?;
-    let mut customer = uow
-        .customers()
-        .lock(id)
-        .await?
-        .ok_or(Error::not_found("customer"))?;
-    let profile = &mut customer.profile;
-    let before = profile.clone();
-    update.first_name.apply(&mut profile.first_name);
-    update.last_name.apply(&mut profile.last_name);
-    update.address1.apply(&mut profile.address1);
-    update.address2.apply(&mut profile.address2);
-    update.city.apply(&mut profile.city);
-    update.state.apply(&mut profile.state);
-    update.zip.apply(&mut profile.zip);
-    update.country.apply(&mut profile.country);
-    update.phone.apply(&mut profile.phone);
-    let address_changed = (&before.state, &before.zip, before.country)
-        != (&profile.state, &profile.zip, profile.country);
-    if address_changed || before.phone != profile.phone {
-        customer.profile = checked(phones, customer.profile)?;
+/// is not of the country, metadata of another organization's customer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpdateCustomer {
+    /// Which one.
+    pub id: CustomerPubId,
+    /// What is to change.
+    pub changes: CustomerChanges,
+}
+
+#[async_trait]
+impl UseCase for UpdateCustomer {
+    type Output = Customer;
+
+    fn permission(&self) -> Permission {
+        Permission::CustomerWrite
     }
-    customer.updated_at = ctx.now;
-    uow.customers().update(&mut customer).await?;
-    if customer.profile.is_complete() && !before.is_complete() {
-        let by = Circumstances::new(ctx.now, Actor::System);
-        profile_completed(uow, ctx.ids, ctx.access.mode, &customer, &by).await?;
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Customer, Error> {
+        known(uow, ctx, self.id).await?;
+        ctx.access.require(self.permission())?;
+        let mut customer = uow
+            .customers()
+            .lock(self.id)
+            .await?
+            .ok_or(Error::not_found("customer"))?;
+        if self.changes.metadata != MetadataPatch::Keep {
+            if customer.organization_id != ctx.access.organization_id {
+                return Err(Error::invalid(
+                    "metadata",
+                    "belong to the organization whose customer this is, which is another one",
+                ));
+            }
+            merge_metadata(&mut customer.metadata, self.changes.metadata)?;
+        }
+        let profile = &mut customer.profile;
+        let before = profile.clone();
+        self.changes.first_name.apply(&mut profile.first_name);
+        self.changes.last_name.apply(&mut profile.last_name);
+        self.changes.address1.apply(&mut profile.address1);
+        self.changes.address2.apply(&mut profile.address2);
+        self.changes.city.apply(&mut profile.city);
+        self.changes.state.apply(&mut profile.state);
+        self.changes.zip.apply(&mut profile.zip);
+        self.changes.country.apply(&mut profile.country);
+        self.changes.phone.apply(&mut profile.phone);
+        let address_changed = (&before.state, &before.zip, before.country)
+            != (&profile.state, &profile.zip, profile.country);
+        if address_changed || before.phone != profile.phone {
+            customer.profile = checked(ctx.phones, customer.profile)?;
+        }
+        customer.updated_at = ctx.now;
+        uow.customers().update(&mut customer).await?;
+        if customer.profile.is_complete() && !before.is_complete() {
+            let by = Circumstances::new(ctx.now, Actor::System);
+            profile_completed(uow, ctx.ids, ctx.access.mode, &customer, &by).await?;
+        }
+        Ok(customer)
     }
-    Ok(customer)
 }
 
 /// [`checked_profile`] with its faults as those of parameters.

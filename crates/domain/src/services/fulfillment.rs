@@ -1,8 +1,10 @@
 //! Shipping, and what carriers report.
 
+use async_trait::async_trait;
+
 use std::collections::BTreeMap;
 
-use super::{Context, Error, checkouts, moving};
+use super::{Context, Error, UseCase, checkouts, moving};
 use crate::access::Permission;
 use crate::checkout::{Actor, Checkout, Circumstances, Event, Lifecycle, MissingStep, Tracking};
 use crate::fulfillment::{
@@ -15,7 +17,7 @@ use crate::time::Timestamp;
 
 /// What a fulfilment says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Fulfill {
+pub struct Fulfillment {
     /// The tracking number; without one billing starts at once.
     pub tracking_number: Option<TrackingNumber>,
     /// The carrier; told from the number when nobody says.
@@ -53,98 +55,114 @@ fn carrier_of(
 /// [`Error`]: not found, the missing permission, a tracking number whose carrier
 /// cannot be told, serial numbers of items that are not the checkout's, steps that
 /// are missing, another tracking number than the one that it was fulfilled with.
-pub async fn fulfill(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    detector: &dyn CarrierDetector,
-    id: CheckoutPubId,
-    input: Fulfill,
-) -> Result<Checkout, Error> {
-    let mut checkout = checkouts::lock_visible(uow, ctx, id).await?;
-    ctx.access.require(Permission::CheckoutFulfill)?;
-    if input.tracking_number.is_none() && input.carrier.is_some() {
-        return Err(Error::Missing {
-            param: "trackingNumber".to_owned(),
-        });
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FulfillCheckout {
+    /// Which one.
+    pub id: CheckoutPubId,
+    /// What was shipped.
+    pub fulfillment: Fulfillment,
+}
+
+#[async_trait]
+impl UseCase for FulfillCheckout {
+    type Output = Checkout;
+
+    fn permission(&self) -> Permission {
+        Permission::CheckoutFulfill
     }
-    if let Some(unknown) = input
-        .serial_numbers
-        .keys()
-        .find(|id| !checkout.items.iter().any(|item| item.id == **id))
-    {
-        return Err(Error::invalid(
-            format!("serialNumbers.{unknown}"),
-            "is not an item of the checkout",
-        ));
-    }
-    let tracking = match input.tracking_number {
-        Some(number) => {
-            let before = checkout
-                .shipment
-                .tracking
-                .as_ref()
-                .filter(|known| known.number == number)
-                .map(|known| known.carrier);
-            let carrier = carrier_of(detector, &number, input.carrier, before)?;
-            Some(Tracking { number, carrier })
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Checkout, Error> {
+        let mut checkout = checkouts::lock_visible(uow, ctx, self.id).await?;
+        ctx.access.require(self.permission())?;
+        if self.fulfillment.tracking_number.is_none() && self.fulfillment.carrier.is_some() {
+            return Err(Error::Missing {
+                param: "trackingNumber".to_owned(),
+            });
         }
-        None => None,
-    };
-    if checkout.shipment.shipped_at.is_some() {
-        return again(&checkout, tracking.as_ref(), &input.serial_numbers);
-    }
-    if checkout.lifecycle() != Lifecycle::OrderConfirmed {
-        let identity = moving::customer_of(uow, &checkout)
-            .await?
-            .screening(checkout.mode)
-            .identity;
-        let missing: Vec<&str> = checkout
-            .missing_before_shipping(identity)
-            .into_iter()
-            .map(MissingStep::as_str)
-            .collect();
-        let state = checkout.lifecycle();
-        return Err(Error::rule(if state.is_ended() || missing.is_empty() {
-            format!("the checkout is {state}: only one that is orderConfirmed can be fulfilled")
-        } else {
-            format!(
-                "the checkout is {state} and cannot be fulfilled yet; missing: {}",
-                missing.join(", ")
-            )
-        }));
-    }
-    let by = Circumstances::new(ctx.now, Actor::Operator);
-    moving::apply(
-        uow,
-        ctx.ids,
-        &mut checkout,
-        Event::Fulfilled {
-            tracking: tracking.clone(),
-            serial_numbers: input.serial_numbers,
-        },
-        &by,
-    )
-    .await?;
-    if let Some(tracking) = tracking {
-        let reported = Reported {
-            at: ctx.now,
-            status: TrackingStatus::PreTransit,
-            description: None,
-            location: None,
-            signed_by: None,
-            estimated_delivery: None,
+        if let Some(unknown) = self
+            .fulfillment
+            .serial_numbers
+            .keys()
+            .find(|id| !checkout.items.iter().any(|item| item.id == **id))
+        {
+            return Err(Error::invalid(
+                format!("serialNumbers.{unknown}"),
+                "is not an item of the checkout",
+            ));
+        }
+        let tracking = match self.fulfillment.tracking_number {
+            Some(number) => {
+                let before = checkout
+                    .shipment
+                    .tracking
+                    .as_ref()
+                    .filter(|known| known.number == number)
+                    .map(|known| known.carrier);
+                let carrier = carrier_of(ctx.carriers, &number, self.fulfillment.carrier, before)?;
+                Some(Tracking { number, carrier })
+            }
+            None => None,
         };
-        let event = TrackingEvent {
-            reported,
-            origin: EventOrigin::Lessor,
-            received_at: ctx.now,
-        };
-        uow.tracking()
-            .insert(checkout.id, &tracking, &event)
-            .await?;
-        return claim(uow, ctx, checkout, &tracking).await;
+        if checkout.shipment.shipped_at.is_some() {
+            return again(
+                &checkout,
+                tracking.as_ref(),
+                &self.fulfillment.serial_numbers,
+            );
+        }
+        if checkout.lifecycle() != Lifecycle::OrderConfirmed {
+            let identity = moving::customer_of(uow, &checkout)
+                .await?
+                .screening(checkout.mode)
+                .identity;
+            let missing: Vec<&str> = checkout
+                .missing_before_shipping(identity)
+                .into_iter()
+                .map(MissingStep::as_str)
+                .collect();
+            let state = checkout.lifecycle();
+            return Err(Error::rule(if state.is_ended() || missing.is_empty() {
+                format!("the checkout is {state}: only one that is orderConfirmed can be fulfilled")
+            } else {
+                format!(
+                    "the checkout is {state} and cannot be fulfilled yet; missing: {}",
+                    missing.join(", ")
+                )
+            }));
+        }
+        let by = Circumstances::new(ctx.now, Actor::Operator);
+        moving::apply(
+            uow,
+            ctx.ids,
+            &mut checkout,
+            Event::Fulfilled {
+                tracking: tracking.clone(),
+                serial_numbers: self.fulfillment.serial_numbers,
+            },
+            &by,
+        )
+        .await?;
+        if let Some(tracking) = tracking {
+            let reported = Reported {
+                at: ctx.now,
+                status: TrackingStatus::PreTransit,
+                description: None,
+                location: None,
+                signed_by: None,
+                estimated_delivery: None,
+            };
+            let event = TrackingEvent {
+                reported,
+                origin: EventOrigin::Lessor,
+                received_at: ctx.now,
+            };
+            uow.tracking()
+                .insert(checkout.id, &tracking, &event)
+                .await?;
+            return claim(uow, ctx, checkout, &tracking).await;
+        }
+        Ok(checkout)
     }
-    Ok(checkout)
 }
 
 /// Takes in what was reported of the shipment before its number was given.
@@ -199,67 +217,93 @@ fn again(
 /// # Errors
 /// [`Error`]: not found, the missing permission, a carrier that cannot be told, a
 /// checkout that is not shipped, or delivered already.
-pub async fn set_tracking(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    detector: &dyn CarrierDetector,
-    id: CheckoutPubId,
-    number: TrackingNumber,
-    carrier: Option<Carrier>,
-) -> Result<TrackingView, Error> {
-    let mut checkout = checkouts::lock_visible(uow, ctx, id).await?;
-    ctx.access.require(Permission::CheckoutFulfill)?;
-    let before = checkout
-        .shipment
-        .tracking
-        .as_ref()
-        .map(|known| known.carrier);
-    let tracking = Tracking {
-        carrier: carrier_of(detector, &number, carrier, before)?,
-        number,
-    };
-    if checkout.shipment.tracking.as_ref() == Some(&tracking) {
-        return view(uow, checkout).await;
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetTracking {
+    /// Which one.
+    pub id: CheckoutPubId,
+    /// The tracking number.
+    pub number: TrackingNumber,
+    /// The carrier; told from the number when nobody says.
+    pub carrier: Option<Carrier>,
+}
+
+#[async_trait]
+impl UseCase for SetTracking {
+    type Output = TrackingView;
+
+    fn permission(&self) -> Permission {
+        Permission::CheckoutFulfill
     }
-    if checkout.shipment.shipped_at.is_none() || checkout.lifecycle().is_ended() {
-        return Err(Error::rule(format!(
-            "the checkout is {}: tracking is given after the fulfilment",
-            checkout.lifecycle()
-        )));
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<TrackingView, Error> {
+        let mut checkout = checkouts::lock_visible(uow, ctx, self.id).await?;
+        ctx.access.require(self.permission())?;
+        let before = checkout
+            .shipment
+            .tracking
+            .as_ref()
+            .map(|known| known.carrier);
+        let tracking = Tracking {
+            carrier: carrier_of(ctx.carriers, &self.number, self.carrier, before)?,
+            number: self.number,
+        };
+        if checkout.shipment.tracking.as_ref() == Some(&tracking) {
+            return view(uow, checkout).await;
+        }
+        if checkout.shipment.shipped_at.is_none() || checkout.lifecycle().is_ended() {
+            return Err(Error::rule(format!(
+                "the checkout is {}: tracking is given after the fulfilment",
+                checkout.lifecycle()
+            )));
+        }
+        if checkout.shipment.delivered_at.is_some() {
+            return Err(Error::rule("the goods are delivered: their tracking stays"));
+        }
+        let changed = checkout
+            .change_tracking(tracking.clone(), ctx.now)
+            .map_err(|obstacle| Error::rule(obstacle.to_string()))?;
+        if changed {
+            uow.checkouts().update(&mut checkout).await?;
+            checkout = claim(uow, ctx, checkout, &tracking).await?;
+        }
+        view(uow, checkout).await
     }
-    if checkout.shipment.delivered_at.is_some() {
-        return Err(Error::rule("the goods are delivered: their tracking stays"));
-    }
-    let changed = checkout
-        .change_tracking(tracking.clone(), ctx.now)
-        .map_err(|obstacle| Error::rule(obstacle.to_string()))?;
-    if changed {
-        uow.checkouts().update(&mut checkout).await?;
-        checkout = claim(uow, ctx, checkout, &tracking).await?;
-    }
-    view(uow, checkout).await
 }
 
 /// Where the goods are.
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Forbidden`], [`Error::Rule`] before the fulfilment.
-pub async fn get_tracking(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    id: CheckoutPubId,
-) -> Result<TrackingView, Error> {
-    let checkout = checkouts::get_checkout(uow, ctx, id).await?;
-    if checkout.shipment.shipped_at.is_none() {
-        return Err(Error::rule(format!(
-            "the checkout is {} and has no tracking before it is fulfilled",
-            checkout.lifecycle()
-        )));
-    }
-    view(uow, checkout).await
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GetTracking {
+    /// Which one.
+    pub id: CheckoutPubId,
 }
 
-async fn view(uow: &mut dyn UnitOfWork, checkout: Checkout) -> Result<TrackingView, Error> {
+#[async_trait]
+impl UseCase for GetTracking {
+    type Output = TrackingView;
+
+    fn permission(&self) -> Permission {
+        Permission::CheckoutRead
+    }
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<TrackingView, Error> {
+        let checkout = checkouts::GetCheckout { id: self.id }.run(uow, ctx).await?;
+        if checkout.shipment.shipped_at.is_none() {
+            return Err(Error::rule(format!(
+                "the checkout is {} and has no tracking before it is fulfilled",
+                checkout.lifecycle()
+            )));
+        }
+        view(uow, checkout).await
+    }
+}
+
+pub(crate) async fn view(
+    uow: &mut dyn UnitOfWork,
+    checkout: Checkout,
+) -> Result<TrackingView, Error> {
     let events = match &checkout.shipment.tracking {
         Some(tracking) => uow.tracking().list(checkout.id, tracking).await?,
         None => Vec::new(),

@@ -1,14 +1,23 @@
 //! Lease terms.
 
-use super::{Context, Error};
+use std::cmp::Reverse;
+
+use async_trait::async_trait;
+
+use super::slice::unknown_start;
+use super::{Context, Error, Slice, UseCase};
 use crate::access::Permission;
 use crate::ids::{LeaseTermPubId, LeaseTermRef, ProductPubId};
 use crate::lease_term::{LeaseTerm, LeaseTermStatus, MAX_ACTIVE};
 use crate::percentage::{AnnualRate, MoneyFactor, Percentage, TermMonths};
-use crate::ports::{DeletedTerm, NewLeaseTerm, StoreError, UniqueField, UnitOfWork};
+use crate::ports::{DeletedTerm, NewLeaseTerm, Page, Start, StoreError, UniqueField, UnitOfWork};
 use crate::pricing::{Rate, RateCard};
 
-/// A lease term to be created.
+/// Creates a lease term.
+///
+/// # Errors
+/// [`Error`]: an unknown product, the missing permission, months that an active
+/// term of the owner has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateLeaseTerm {
     /// The product that it is for; none means the organization's common offer.
@@ -30,7 +39,7 @@ pub enum Method {
 
 /// What is to change in a lease term.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct UpdateLeaseTerm {
+pub struct LeaseTermChanges {
     /// Its months.
     pub term: Option<TermMonths>,
     /// Its method.
@@ -110,54 +119,83 @@ async fn check_room(
     )))
 }
 
-/// Creates a lease term.
-///
-/// # Errors
-/// [`Error`]: an unknown product, the missing permission, months that an active
-/// term of the owner has, more than [`MAX_ACTIVE`] active terms of the owner.
-pub async fn create_lease_term(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    input: CreateLeaseTerm,
-) -> Result<LeaseTerm, Error> {
-    let organization_id = ctx.access.organization_id;
-    if let Some(product) = input.product_id {
-        uow.products()
-            .get(organization_id, product)
-            .await?
-            .ok_or(Error::not_found("product"))?;
+#[async_trait]
+impl UseCase for CreateLeaseTerm {
+    type Output = LeaseTerm;
+
+    fn permission(&self) -> Permission {
+        Permission::LeaseTermWrite
     }
-    ctx.access.require(Permission::LeaseTermWrite)?;
-    if input.status == LeaseTermStatus::Active {
-        check_room(uow, ctx, input.product_id).await?;
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<LeaseTerm, Error> {
+        let organization_id = ctx.access.organization_id;
+        if let Some(product) = self.product_id {
+            uow.products()
+                .get(organization_id, product)
+                .await?
+                .ok_or(Error::not_found("product"))?;
+        }
+        ctx.access.require(self.permission())?;
+        if self.status == LeaseTermStatus::Active {
+            check_room(uow, ctx, self.product_id).await?;
+        }
+        let new = NewLeaseTerm {
+            id: LeaseTermPubId::from_uuid(ctx.ids.next()),
+            organization_id,
+            product_id: self.product_id,
+            card: self.card,
+            status: self.status,
+            created_at: ctx.now,
+        };
+        uow.lease_terms().insert(&new).await.map_err(explain)
     }
-    let new = NewLeaseTerm {
-        id: LeaseTermPubId::from_uuid(ctx.ids.next()),
-        organization_id,
-        product_id: input.product_id,
-        card: input.card,
-        status: input.status,
-        created_at: ctx.now,
-    };
-    uow.lease_terms().insert(&new).await.map_err(explain)
 }
 
-/// Every lease term of the organization, shortest first.
+/// A page of the organization's lease terms, newest first, and how many there are in all.
 ///
 /// # Errors
-/// [`Error::Forbidden`].
-pub async fn list_lease_terms(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-) -> Result<Vec<LeaseTerm>, Error> {
-    ctx.access.require(Permission::LeaseTermRead)?;
-    Ok(uow.lease_terms().list(ctx.access.organization_id).await?)
+/// [`Error::Forbidden`]; [`Error::Invalid`] of a page that begins after no term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListLeaseTerms {
+    /// Which part of the list.
+    pub page: Page,
+}
+
+#[async_trait]
+impl UseCase for ListLeaseTerms {
+    type Output = Slice<LeaseTerm>;
+
+    fn permission(&self) -> Permission {
+        Permission::LeaseTermRead
+    }
+
+    async fn run(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+    ) -> Result<Slice<LeaseTerm>, Error> {
+        ctx.access.require(self.permission())?;
+        // An owner has few terms: they are read as a whole.
+        let mut terms = uow.lease_terms().list(ctx.access.organization_id).await?;
+        terms.sort_by_key(|term| Reverse((term.created_at, term.id)));
+        let total = terms.len() as u64;
+        let skipped = match self.page.start {
+            Start::Offset(offset) => usize::try_from(offset).unwrap_or(usize::MAX),
+            Start::After(id) => {
+                let start = terms.iter().position(|term| term.id.as_uuid() == id);
+                start.ok_or_else(unknown_start)?.saturating_add(1)
+            }
+        };
+        let rest = terms.into_iter().skip(skipped).collect();
+        Ok(Slice::cut(rest, self.page, Some(total)))
+    }
 }
 
 async fn lock(
     uow: &mut dyn UnitOfWork,
     ctx: &Context<'_>,
     id: LeaseTermRef,
+    permission: Permission,
 ) -> Result<LeaseTerm, Error> {
     let organization_id = ctx.access.organization_id;
     let term = uow
@@ -165,7 +203,7 @@ async fn lock(
         .find(organization_id, id)
         .await?
         .ok_or(Error::not_found("lease term"))?;
-    ctx.access.require(Permission::LeaseTermWrite)?;
+    ctx.access.require(permission)?;
     uow.lease_terms()
         .lock(organization_id, term.id)
         .await?
@@ -176,53 +214,76 @@ async fn lock(
 /// their price.
 ///
 /// # Errors
-/// [`Error`], as for [`create_lease_term`]; a changed method needs its rate.
-pub async fn update_lease_term(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    id: LeaseTermRef,
-    update: UpdateLeaseTerm,
-) -> Result<LeaseTerm, Error> {
-    let mut term = lock(uow, ctx, id).await?;
-    let (now_method, factor, rate) = match term.card.rate {
-        Rate::MoneyFactor(factor) => (Method::MoneyFactor, Some(factor), None),
-        Rate::AnnualRate(rate) => (Method::AnnualRate, None, Some(rate)),
-    };
-    let method = update.method.unwrap_or(now_method);
-    let kept = method == now_method;
-    term.card.rate = rate_of(
-        method,
-        update.money_factor.or(factor.filter(|_| kept)),
-        update.annual_rate.or(rate.filter(|_| kept)),
-    )?;
-    term.card.term = update.term.unwrap_or(term.card.term);
-    term.card.residual = update.residual.unwrap_or(term.card.residual);
-    term.card.deposit = update.deposit.unwrap_or(term.card.deposit);
-    term.card.insurance = update.insurance.unwrap_or(term.card.insurance);
-    let status = update.status.unwrap_or(term.status);
-    if status == LeaseTermStatus::Active && term.status != LeaseTermStatus::Active {
-        check_room(uow, ctx, term.product_id).await?;
+/// [`Error`], as for [`CreateLeaseTerm`]; a changed method needs its rate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpdateLeaseTerm {
+    /// Which one.
+    pub id: LeaseTermRef,
+    /// What is to change.
+    pub changes: LeaseTermChanges,
+}
+
+#[async_trait]
+impl UseCase for UpdateLeaseTerm {
+    type Output = LeaseTerm;
+
+    fn permission(&self) -> Permission {
+        Permission::LeaseTermWrite
     }
-    term.status = status;
-    term.updated_at = ctx.now;
-    uow.lease_terms().update(&mut term).await.map_err(explain)?;
-    Ok(term)
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<LeaseTerm, Error> {
+        let mut term = lock(uow, ctx, self.id, self.permission()).await?;
+        let (now_method, factor, rate) = match term.card.rate {
+            Rate::MoneyFactor(factor) => (Method::MoneyFactor, Some(factor), None),
+            Rate::AnnualRate(rate) => (Method::AnnualRate, None, Some(rate)),
+        };
+        let method = self.changes.method.unwrap_or(now_method);
+        let kept = method == now_method;
+        term.card.rate = rate_of(
+            method,
+            self.changes.money_factor.or(factor.filter(|_| kept)),
+            self.changes.annual_rate.or(rate.filter(|_| kept)),
+        )?;
+        term.card.term = self.changes.term.unwrap_or(term.card.term);
+        term.card.residual = self.changes.residual.unwrap_or(term.card.residual);
+        term.card.deposit = self.changes.deposit.unwrap_or(term.card.deposit);
+        term.card.insurance = self.changes.insurance.unwrap_or(term.card.insurance);
+        let status = self.changes.status.unwrap_or(term.status);
+        if status == LeaseTermStatus::Active && term.status != LeaseTermStatus::Active {
+            check_room(uow, ctx, term.product_id).await?;
+        }
+        term.status = status;
+        term.updated_at = ctx.now;
+        uow.lease_terms().update(&mut term).await.map_err(explain)?;
+        Ok(term)
+    }
 }
 
 /// Deletes a lease term; one that checkouts have becomes inactive instead.
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Forbidden`].
-pub async fn delete_lease_term(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    id: LeaseTermRef,
-) -> Result<LeaseTerm, Error> {
-    let mut term = lock(uow, ctx, id).await?;
-    if uow.lease_terms().delete(term.id).await? == DeletedTerm::InUse {
-        term.status = LeaseTermStatus::Inactive;
-        term.updated_at = ctx.now;
-        uow.lease_terms().update(&mut term).await?;
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeleteLeaseTerm {
+    /// Which one.
+    pub id: LeaseTermRef,
+}
+
+#[async_trait]
+impl UseCase for DeleteLeaseTerm {
+    type Output = LeaseTerm;
+
+    fn permission(&self) -> Permission {
+        Permission::LeaseTermWrite
     }
-    Ok(term)
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<LeaseTerm, Error> {
+        let mut term = lock(uow, ctx, self.id, self.permission()).await?;
+        if uow.lease_terms().delete(term.id).await? == DeletedTerm::InUse {
+            term.status = LeaseTermStatus::Inactive;
+            term.updated_at = ctx.now;
+            uow.lease_terms().update(&mut term).await?;
+        }
+        Ok(term)
+    }
 }

@@ -1,6 +1,9 @@
 //! The use cases, over the ports.
 //!
-//! A use case works on a [`UnitOfWork`](crate::ports::UnitOfWork) and never commits it: whoever calls
+//! What a caller may ask for is a [`UseCase`]: a value with its permission. What follows from events,
+//! and what the operator of an installation does, asks nobody's permission and is a function.
+//!
+//! Either works on a [`UnitOfWork`](crate::ports::UnitOfWork) and never commits it: whoever calls
 //! decides what else belongs to the same transaction (the answer to a request
 //! that may be repeated, another use case). No use case calls a provider; what a
 //! provider has to do becomes a job, and the [workers](crate::workers) carry jobs out.
@@ -12,10 +15,12 @@
 pub mod addresses;
 pub mod billing;
 pub mod catalog;
+pub mod categories;
 pub mod checkouts;
 pub mod customers;
 mod error;
 pub mod fulfillment;
+pub mod generation;
 mod handled;
 pub(crate) mod identity;
 pub mod journey;
@@ -27,14 +32,18 @@ pub mod organizations;
 pub mod payments;
 pub mod pickup_locations;
 pub mod pricing;
+mod slice;
+mod use_case;
 pub mod variants;
 pub mod waitlist;
 
 pub use error::{Error, Patch};
 pub use handled::Handled;
+pub use slice::Slice;
+pub use use_case::UseCase;
 
 use crate::access::Access;
-use crate::ports::IdGenerator;
+use crate::ports::{CarrierDetector, DialingPlan, Entropy, IdGenerator};
 use crate::time::Timestamp;
 
 /// Who asks, when, and where ids come from.
@@ -46,4 +55,10 @@ pub struct Context<'a> {
     pub now: Timestamp,
     /// Where ids come from.
     pub ids: &'a dyn IdGenerator,
+    /// Where secrets come from.
+    pub entropy: &'a dyn Entropy,
+    /// How carriers are told by number.
+    pub carriers: &'a dyn CarrierDetector,
+    /// How phone numbers are dialled.
+    pub phones: &'a dyn DialingPlan,
 }

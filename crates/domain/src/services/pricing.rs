@@ -3,7 +3,10 @@
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
-use super::{Context, Error};
+use async_trait::async_trait;
+
+use super::variants::{self, Otherwise};
+use super::{Context, Error, UseCase};
 use crate::access::Permission;
 use crate::catalog::{Product, ProductVariant};
 use crate::ids::{LeaseTermPubId, OrganizationId, ProductPubId, ProductVariantPubId};
@@ -12,6 +15,9 @@ use crate::organization::Organization;
 use crate::percentage::TermMonths;
 use crate::ports::{StoreError, UnitOfWork, VariantSelection};
 use crate::pricing::{Quote, quote};
+
+/// The most variants that are priced at once.
+pub const MAX_PRICED: u32 = 5_000;
 
 /// The price of one term.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,91 +98,177 @@ pub async fn price_all<P: Borrow<Product>>(
         .collect()
 }
 
-/// The prices of one variant.
+/// Prices a variant.
 ///
 /// # Errors
-/// [`Error::Pricing`], [`Error::Store`].
-pub async fn price_one(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    variant: ProductVariant,
-) -> Result<PricedVariant, Error> {
-    let product = uow
-        .products()
-        .get(variant.organization_id, variant.product_id)
-        .await?
-        .ok_or(Error::Store(StoreError::Missing("product")))?;
-    let mut priced = price_all(uow, ctx, vec![(variant, product)]).await?;
-    priced.pop().ok_or(Error::not_found("product variant"))
+/// [`Error::NotFound`], [`Error::Forbidden`], [`Error::Pricing`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PriceVariant {
+    /// Which one, by public id or as `otherwise` says.
+    pub identifier: String,
+    /// What else the identifier can be.
+    pub otherwise: Otherwise,
 }
 
-/// The most variants that are priced at once.
-pub const MAX_PRICED: u32 = 5_000;
+#[async_trait]
+impl UseCase for PriceVariant {
+    type Output = PricedVariant;
 
-/// The live variants of these products with their prices, in the order of the
-/// ids; unknown ids are left out, repeated ones answered once. Two queries.
-///
-/// # Errors
-/// [`Error::Forbidden`], [`Error::Pricing`]; [`Error::Invalid`] when the products have more than
-/// [`MAX_PRICED`] variants together.
-pub async fn of_products(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    ids: &[ProductPubId],
-) -> Result<Vec<PricedVariant>, Error> {
-    ctx.access.require(Permission::ProductVariantRead)?;
-    let mut variants = uow
-        .variants()
-        .with_products(
-            ctx.access.organization_id,
-            &VariantSelection::OfProducts {
-                products: ids.to_vec(),
-                // One more tells that there are too many.
-                most: MAX_PRICED.saturating_add(1),
-            },
-        )
-        .await?;
-    if variants.len() > MAX_PRICED as usize {
-        return Err(Error::invalid(
-            "productIds",
-            format!(
-                "have more than {MAX_PRICED} variants together; ask for fewer products at once, or \
-                 page through the variants of one"
-            ),
-        ));
+    fn permission(&self) -> Permission {
+        Permission::ProductVariantRead
     }
-    let place = |id: ProductPubId| ids.iter().position(|wanted| *wanted == id);
-    variants.sort_by_key(|(variant, _)| place(variant.product_id));
-    price_all(uow, ctx, variants).await
+
+    async fn run(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+    ) -> Result<PricedVariant, Error> {
+        let organization = ctx.access.organization_id;
+        let variant = variants::find(uow, organization, &self.identifier, self.otherwise).await?;
+        ctx.access.require(self.permission())?;
+        let product = uow
+            .products()
+            .get(organization, variant.product_id)
+            .await?
+            .ok_or(Error::Store(StoreError::Missing("product")))?;
+        let priced = price_all(uow, ctx, vec![(variant, product)]).await?.pop();
+        priced.ok_or(Error::not_found("product variant"))
+    }
 }
 
-/// The variants of these ids, archived or not, with their prices in the order asked for, and
-/// the ids that were not found; repeated ids are answered once. Two queries.
+/// Prices a variant unless the caller knows its prices.
+///
+/// # Errors
+/// Those of [`PriceVariant`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PriceSince {
+    /// What to price.
+    pub price: PriceVariant,
+    /// The revision of the organization's prices that the caller knows.
+    pub known: Option<i64>,
+}
+
+/// What a variant costs, and since when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Prices {
+    /// What the caller knows.
+    Known,
+    /// These.
+    New {
+        /// The revision of the organization's prices; these are at least as new.
+        revision: i64,
+        /// The prices.
+        priced: Box<PricedVariant>,
+    },
+}
+
+#[async_trait]
+impl UseCase for PriceSince {
+    type Output = Prices;
+
+    fn permission(&self) -> Permission {
+        self.price.permission()
+    }
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Prices, Error> {
+        let organization = ctx.access.organization_id;
+        // Before the prices, which are then at least as new.
+        let revision = uow.organizations().pricing_revision(organization).await?;
+        if self.known == Some(revision) {
+            ctx.access.require(self.permission())?;
+            return Ok(Prices::Known);
+        }
+        let priced = self.price.run(uow, ctx).await?;
+        Ok(Prices::New {
+            revision,
+            priced: Box::new(priced),
+        })
+    }
+}
+
+/// Prices the live variants of products, in the order of the ids; unknown ids are left out,
+/// repeated ones answered once. Two queries.
 ///
 /// # Errors
 /// [`Error::Forbidden`], [`Error::Pricing`].
-pub async fn of_variants(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    ids: &[ProductVariantPubId],
-) -> Result<(Vec<PricedVariant>, Vec<ProductVariantPubId>), Error> {
-    ctx.access.require(Permission::ProductVariantRead)?;
-    let mut variants = uow
-        .variants()
-        .with_products(
-            ctx.access.organization_id,
-            &VariantSelection::IdsWithArchived(ids.to_vec()),
-        )
-        .await?;
-    let place = |id: ProductVariantPubId| ids.iter().position(|wanted| *wanted == id);
-    variants.sort_by_key(|(variant, _)| place(variant.id));
-    let mut missing: Vec<ProductVariantPubId> = Vec::new();
-    for id in ids {
-        if !missing.contains(id) && !variants.iter().any(|(variant, _)| variant.id == *id) {
-            missing.push(*id);
-        }
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PriceProducts {
+    /// The products.
+    pub ids: Vec<ProductPubId>,
+}
+
+#[async_trait]
+impl UseCase for PriceProducts {
+    type Output = Vec<PricedVariant>;
+
+    fn permission(&self) -> Permission {
+        Permission::ProductVariantRead
     }
-    Ok((price_all(uow, ctx, variants).await?, missing))
+
+    async fn run(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+    ) -> Result<Vec<PricedVariant>, Error> {
+        ctx.access.require(self.permission())?;
+        let wanted = VariantSelection::OfProducts {
+            products: self.ids.clone(),
+            // One more tells that there are too many.
+            most: MAX_PRICED.saturating_add(1),
+        };
+        let mut variants = uow
+            .variants()
+            .with_products(ctx.access.organization_id, &wanted)
+            .await?;
+        if variants.len() > MAX_PRICED as usize {
+            return Err(Error::invalid(
+                "productIds",
+                format!(
+                    "have more than {MAX_PRICED} variants together; ask for fewer products at once, \
+                     or page through the variants of one"
+                ),
+            ));
+        }
+        let place = |id: ProductPubId| self.ids.iter().position(|wanted| *wanted == id);
+        variants.sort_by_key(|(variant, _)| place(variant.product_id));
+        price_all(uow, ctx, variants).await
+    }
+}
+
+/// Prices variants, archived or not, in the order asked for; unknown ids are left out, repeated ones
+/// answered once. Two queries.
+///
+/// # Errors
+/// [`Error::Forbidden`], [`Error::Pricing`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PriceVariants {
+    /// The variants.
+    pub ids: Vec<ProductVariantPubId>,
+}
+
+#[async_trait]
+impl UseCase for PriceVariants {
+    type Output = Vec<PricedVariant>;
+
+    fn permission(&self) -> Permission {
+        Permission::ProductVariantRead
+    }
+
+    async fn run(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+    ) -> Result<Vec<PricedVariant>, Error> {
+        ctx.access.require(self.permission())?;
+        let wanted = VariantSelection::IdsWithArchived(self.ids.clone());
+        let mut variants = uow
+            .variants()
+            .with_products(ctx.access.organization_id, &wanted)
+            .await?;
+        let place = |id: ProductVariantPubId| self.ids.iter().position(|wanted| *wanted == id);
+        variants.sort_by_key(|(variant, _)| place(variant.id));
+        price_all(uow, ctx, variants).await
+    }
 }
 
 /// The term with the lowest total monthly payment; ties go to the shorter term.

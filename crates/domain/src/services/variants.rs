@@ -1,19 +1,29 @@
 //! Variants: creating, changing, finding them.
 
-use super::catalog::{catalog_job, organization_of, price_in, wanted_status};
-use super::{Context, Error, Patch, waitlist};
+use async_trait::async_trait;
+
+use super::catalog::{catalog_job, merge_metadata, organization_of, price_in, wanted_status};
+use super::pricing::{PricedVariant, price_all};
+use super::slice::unknown_start;
+use super::{Context, Error, Patch, Slice, UseCase, waitlist};
 use crate::access::Permission;
 use crate::catalog::{
     Inventory, OptionSelection, Product, ProductStatus, ProductVariant, check_selection,
 };
 use crate::checkout::Effect;
-use crate::ids::{ProductPubId, ProductVariantPubId};
+use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
+use crate::metadata::{Metadata, MetadataPatch};
 use crate::money::Amount;
 use crate::percentage::Percentage;
-use crate::ports::{JobSubject, Page, Start, StoreError, UniqueField, UnitOfWork};
+use crate::ports::{JobSubject, Page, Start, StoreError, UniqueField, UnitOfWork, VariantFilter};
 use crate::text::{Description, ExternalId, Name, Sku, Url};
 
-/// A variant to be created.
+/// Creates a variant.
+///
+/// # Errors
+/// [`Error`]: no such product, the missing permission, an archived product, options
+/// that are no combination of the product's, a sku, external id or combination in
+/// use, a price that the currency cannot express.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateVariant {
     /// Its product.
@@ -38,11 +48,13 @@ pub struct CreateVariant {
     pub inventory: Inventory,
     /// Its model year.
     pub product_year: Option<i32>,
+    /// What the caller keeps beside it.
+    pub metadata: Metadata,
 }
 
 /// What is to change in a variant.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct UpdateVariant {
+pub struct VariantChanges {
     /// Its name.
     pub name: Option<Name>,
     /// What it is.
@@ -65,9 +77,11 @@ pub struct UpdateVariant {
     pub is_waitlisted: Option<bool>,
     /// What is free to promise.
     pub inventory: Option<Inventory>,
+    /// What the caller keeps beside it.
+    pub metadata: MetadataPatch,
 }
 
-impl UpdateVariant {
+impl VariantChanges {
     fn touches_more_than_status(&self) -> bool {
         *self
             != Self {
@@ -107,7 +121,7 @@ async fn check_room(uow: &mut dyn UnitOfWork, product: &Product) -> Result<(), E
 }
 
 /// A collision of the combination says more than that something is in use.
-fn explain(error: StoreError) -> Error {
+pub(super) fn explain(error: StoreError) -> Error {
     match error {
         StoreError::Conflict(UniqueField::Combination) => Error::taken(
             "options",
@@ -117,153 +131,56 @@ fn explain(error: StoreError) -> Error {
     }
 }
 
-/// Creates a variant.
-///
-/// # Errors
-/// [`Error`]: no such product, the missing permission, an archived product, options
-/// that are no combination of the product's, a sku, external id or combination in
-/// use, a price that the currency cannot express.
-pub async fn create_variant(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    input: CreateVariant,
-) -> Result<ProductVariant, Error> {
-    // Shared, so that the product's options cannot change in between.
-    let product = uow
-        .products()
-        .lock_shared(ctx.access.organization_id, input.product_id)
-        .await?
-        .ok_or(Error::not_found("product"))?;
-    ctx.access.require(Permission::ProductVariantWrite)?;
-    if product.status == ProductStatus::Archived {
-        return Err(Error::invalid(
-            "productId",
-            "is an archived product, which takes no new variants",
-        ));
-    }
-    check_room(uow, &product).await?;
-    let organization = organization_of(uow, ctx).await?;
-    let variant = ProductVariant {
-        id: ProductVariantPubId::from_uuid(ctx.ids.next()),
-        product_id: product.id,
-        organization_id: organization.id,
-        name: input.name,
-        description: input.description,
-        options: chosen(&product, &input.options)?,
-        price: price_in(input.price, &organization, "price")?,
-        discount: input.discount,
-        images: input.images,
-        sku: input.sku,
-        external_id: input.external_id,
-        status: ProductStatus::Active,
-        is_waitlisted: false,
-        inventory: input.inventory,
-        product_year: input.product_year,
-        created_at: ctx.now,
-        updated_at: ctx.now,
-        version: 1,
-    };
-    uow.variants().insert(&variant).await.map_err(explain)?;
-    uow.outbox()
-        .push(&[catalog_job(
-            ctx,
-            Effect::PushVariant,
-            JobSubject::Variant(variant.id),
-        )])
-        .await?;
-    Ok(variant)
-}
+#[async_trait]
+impl UseCase for CreateVariant {
+    type Output = ProductVariant;
 
-/// Updates a variant: what is not mentioned stays.
-///
-/// # Errors
-/// [`Error`], as for [`create_variant`].
-pub async fn update_variant(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    id: ProductVariantPubId,
-    update: UpdateVariant,
-) -> Result<ProductVariant, Error> {
-    let owner = uow
-        .variants()
-        .get(ctx.access.organization_id, id)
-        .await?
-        .ok_or(Error::not_found("product variant"))?;
-    ctx.access.require(Permission::ProductVariantWrite)?;
-    // Product before variant, everywhere: the one order in which both are locked.
-    let product = uow
-        .products()
-        .lock_shared(ctx.access.organization_id, owner.product_id)
-        .await?
-        .ok_or(Error::not_found("product variant"))?;
-    let mut variant = uow
-        .variants()
-        .lock(ctx.access.organization_id, id)
-        .await?
-        .ok_or(Error::not_found("product variant"))?;
-    if variant.status == ProductStatus::Archived && update.touches_more_than_status() {
-        return Err(Error::rule(
-            "the variant is archived: only its status can be updated",
-        ));
+    fn permission(&self) -> Permission {
+        Permission::ProductVariantWrite
     }
-    let organization = organization_of(uow, ctx).await?;
-    let before = variant.clone();
-    if let Some(status) = wanted_status(update.status, update.is_active)? {
-        variant.status = status;
-        if before.status == ProductStatus::Archived && status != ProductStatus::Archived {
-            chosen(&product, &variant.options)?;
-            check_room(uow, &product).await?;
+
+    async fn run(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+    ) -> Result<ProductVariant, Error> {
+        // Shared, so that the product's options cannot change in between.
+        let product = uow
+            .products()
+            .lock_shared(ctx.access.organization_id, self.product_id)
+            .await?
+            .ok_or(Error::not_found("product"))?;
+        ctx.access.require(self.permission())?;
+        if product.status == ProductStatus::Archived {
+            return Err(Error::invalid(
+                "productId",
+                "is an archived product, which takes no new variants",
+            ));
         }
-    }
-    if let Some(options) = update.options {
-        variant.options = chosen(&product, &options)?;
-    }
-    if let Some(price) = update.price {
-        variant.price = price_in(price, &organization, "price")?;
-    }
-    variant.name = update.name.unwrap_or(variant.name);
-    variant.description = update.description.unwrap_or(variant.description);
-    variant.sku = update.sku.unwrap_or(variant.sku);
-    variant.images = update.images.unwrap_or(variant.images);
-    variant.is_waitlisted = update.is_waitlisted.unwrap_or(variant.is_waitlisted);
-    variant.inventory = update.inventory.unwrap_or(variant.inventory);
-    update.discount.apply(&mut variant.discount);
-    variant.updated_at = ctx.now;
-    uow.variants().update(&mut variant).await.map_err(explain)?;
-    uow.outbox()
-        .push(&[catalog_job(
-            ctx,
-            Effect::PushVariant,
-            JobSubject::Variant(variant.id),
-        )])
-        .await?;
-    waitlist::after_variant_change(uow, ctx, &product, &before, &variant).await?;
-    Ok(variant)
-}
-
-/// Deletes the variant, or archives it when a checkout leases or bought it. Answers it
-/// as it is then, or as it was.
-///
-/// # Errors
-/// [`Error::NotFound`], also of what is archived already; [`Error::Forbidden`].
-pub async fn delete_variant(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    id: ProductVariantPubId,
-) -> Result<ProductVariant, Error> {
-    let mut variant = uow
-        .variants()
-        .lock(ctx.access.organization_id, id)
-        .await?
-        .ok_or(Error::not_found("product variant"))?;
-    ctx.access.require(Permission::ProductVariantDelete)?;
-    if variant.status == ProductStatus::Archived {
-        return Err(Error::not_found("product variant"));
-    }
-    if uow.variants().has_checkout_items(variant.id).await? {
-        variant.status = ProductStatus::Archived;
-        variant.updated_at = ctx.now;
-        uow.variants().update(&mut variant).await?;
+        check_room(uow, &product).await?;
+        let organization = organization_of(uow, ctx).await?;
+        let variant = ProductVariant {
+            id: ProductVariantPubId::from_uuid(ctx.ids.next()),
+            product_id: product.id,
+            organization_id: organization.id,
+            name: self.name,
+            description: self.description,
+            options: chosen(&product, &self.options)?,
+            price: price_in(self.price, &organization, "price")?,
+            discount: self.discount,
+            images: self.images,
+            sku: self.sku,
+            external_id: self.external_id,
+            status: ProductStatus::Active,
+            is_waitlisted: false,
+            inventory: self.inventory,
+            product_year: self.product_year,
+            metadata: self.metadata,
+            created_at: ctx.now,
+            updated_at: ctx.now,
+            version: 1,
+        };
+        uow.variants().insert(&variant).await.map_err(explain)?;
         uow.outbox()
             .push(&[catalog_job(
                 ctx,
@@ -271,59 +188,221 @@ pub async fn delete_variant(
                 JobSubject::Variant(variant.id),
             )])
             .await?;
-    } else {
-        uow.variants().delete(variant.id).await?;
+        Ok(variant)
     }
-    Ok(variant)
+}
+
+/// Updates a variant: what is not mentioned stays.
+///
+/// # Errors
+/// [`Error`], as for [`CreateVariant`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpdateVariant {
+    /// Which one.
+    pub id: ProductVariantPubId,
+    /// What is to change.
+    pub changes: VariantChanges,
+}
+
+#[async_trait]
+impl UseCase for UpdateVariant {
+    type Output = ProductVariant;
+
+    fn permission(&self) -> Permission {
+        Permission::ProductVariantWrite
+    }
+
+    async fn run(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+    ) -> Result<ProductVariant, Error> {
+        let owner = uow
+            .variants()
+            .get(ctx.access.organization_id, self.id)
+            .await?
+            .ok_or(Error::not_found("product variant"))?;
+        ctx.access.require(self.permission())?;
+        // Product before variant, everywhere: the one order in which both are locked.
+        let product = uow
+            .products()
+            .lock_shared(ctx.access.organization_id, owner.product_id)
+            .await?
+            .ok_or(Error::not_found("product variant"))?;
+        let mut variant = uow
+            .variants()
+            .lock(ctx.access.organization_id, self.id)
+            .await?
+            .ok_or(Error::not_found("product variant"))?;
+        if variant.status == ProductStatus::Archived && self.changes.touches_more_than_status() {
+            return Err(Error::rule(
+                "the variant is archived: only its status can be updated",
+            ));
+        }
+        let organization = organization_of(uow, ctx).await?;
+        let before = variant.clone();
+        if let Some(status) = wanted_status(self.changes.status, self.changes.is_active)? {
+            variant.status = status;
+            if before.status == ProductStatus::Archived && status != ProductStatus::Archived {
+                check_room(uow, &product).await?;
+                chosen(&product, &variant.options)?;
+            }
+        }
+        if let Some(options) = self.changes.options {
+            variant.options = chosen(&product, &options)?;
+        }
+        if let Some(price) = self.changes.price {
+            variant.price = price_in(price, &organization, "price")?;
+        }
+        variant.name = self.changes.name.unwrap_or(variant.name);
+        variant.description = self.changes.description.unwrap_or(variant.description);
+        variant.sku = self.changes.sku.unwrap_or(variant.sku);
+        variant.images = self.changes.images.unwrap_or(variant.images);
+        variant.is_waitlisted = self.changes.is_waitlisted.unwrap_or(variant.is_waitlisted);
+        variant.inventory = self.changes.inventory.unwrap_or(variant.inventory);
+        self.changes.discount.apply(&mut variant.discount);
+        merge_metadata(&mut variant.metadata, self.changes.metadata)?;
+        variant.updated_at = ctx.now;
+        uow.variants().update(&mut variant).await.map_err(explain)?;
+        uow.outbox()
+            .push(&[catalog_job(
+                ctx,
+                Effect::PushVariant,
+                JobSubject::Variant(variant.id),
+            )])
+            .await?;
+        waitlist::after_variant_change(uow, ctx, &product, &before, &variant).await?;
+        Ok(variant)
+    }
+}
+
+/// Deletes the variant, or archives it when a checkout leases or bought it. Answers it
+/// as it is then, or as it was.
+///
+/// # Errors
+/// [`Error::NotFound`], also of what is archived already; [`Error::Forbidden`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeleteVariant {
+    /// Which one.
+    pub id: ProductVariantPubId,
+}
+
+#[async_trait]
+impl UseCase for DeleteVariant {
+    type Output = ProductVariant;
+
+    fn permission(&self) -> Permission {
+        Permission::ProductVariantDelete
+    }
+
+    async fn run(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+    ) -> Result<ProductVariant, Error> {
+        let mut variant = uow
+            .variants()
+            .lock(ctx.access.organization_id, self.id)
+            .await?
+            .ok_or(Error::not_found("product variant"))?;
+        ctx.access.require(self.permission())?;
+        if variant.status == ProductStatus::Archived {
+            return Err(Error::not_found("product variant"));
+        }
+        if uow.variants().has_checkout_items(variant.id).await? {
+            variant.status = ProductStatus::Archived;
+            variant.updated_at = ctx.now;
+            uow.variants().update(&mut variant).await?;
+            uow.outbox()
+                .push(&[catalog_job(
+                    ctx,
+                    Effect::PushVariant,
+                    JobSubject::Variant(variant.id),
+                )])
+                .await?;
+        } else {
+            uow.variants().delete(variant.id).await?;
+        }
+        Ok(variant)
+    }
 }
 
 /// The variant, archived or not.
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Forbidden`].
-pub async fn get_variant(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    id: ProductVariantPubId,
-) -> Result<ProductVariant, Error> {
-    let variant = uow
-        .variants()
-        .get(ctx.access.organization_id, id)
-        .await?
-        .ok_or(Error::not_found("product variant"))?;
-    ctx.access.require(Permission::ProductVariantRead)?;
-    Ok(variant)
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GetVariant {
+    /// Which one.
+    pub id: ProductVariantPubId,
+}
+
+#[async_trait]
+impl UseCase for GetVariant {
+    type Output = ProductVariant;
+
+    fn permission(&self) -> Permission {
+        Permission::ProductVariantRead
+    }
+
+    async fn run(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+    ) -> Result<ProductVariant, Error> {
+        let variant = uow
+            .variants()
+            .get(ctx.access.organization_id, self.id)
+            .await?
+            .ok_or(Error::not_found("product variant"))?;
+        ctx.access.require(self.permission())?;
+        Ok(variant)
+    }
 }
 
 /// The variant of this sku.
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Forbidden`].
-pub async fn get_variant_by_sku(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    sku: &Sku,
-) -> Result<ProductVariant, Error> {
-    let variant = uow
-        .variants()
-        .find_by_sku(ctx.access.organization_id, sku)
-        .await?
-        .ok_or(Error::not_found("product variant"))?;
-    ctx.access.require(Permission::ProductVariantRead)?;
-    Ok(variant)
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GetVariantBySku {
+    /// Its stock keeping unit.
+    pub sku: Sku,
+}
+
+#[async_trait]
+impl UseCase for GetVariantBySku {
+    type Output = ProductVariant;
+
+    fn permission(&self) -> Permission {
+        Permission::ProductVariantRead
+    }
+
+    async fn run(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+    ) -> Result<ProductVariant, Error> {
+        let variant = uow
+            .variants()
+            .find_by_sku(ctx.access.organization_id, &self.sku)
+            .await?
+            .ok_or(Error::not_found("product variant"))?;
+        ctx.access.require(self.permission())?;
+        Ok(variant)
+    }
 }
 
 /// The variant that the text names: a public id, else what `otherwise` says.
 ///
 /// # Errors
-/// [`Error::NotFound`], [`Error::Forbidden`].
-pub async fn find_variant(
+/// [`Error::NotFound`].
+pub(super) async fn find(
     uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
+    organization: OrganizationId,
     identifier: &str,
     otherwise: Otherwise,
 ) -> Result<ProductVariant, Error> {
-    let organization = ctx.access.organization_id;
     let by_id = match identifier.parse::<ProductVariantPubId>() {
         Ok(id) => uow.variants().get(organization, id).await?,
         Err(_) => None,
@@ -343,9 +422,7 @@ pub async fn find_variant(
             Err(_) => None,
         },
     };
-    let variant = found.ok_or(Error::not_found("product variant"))?;
-    ctx.access.require(Permission::ProductVariantRead)?;
-    Ok(variant)
+    found.ok_or(Error::not_found("product variant"))
 }
 
 /// What an identifier of a variant can be besides its public id.
@@ -357,25 +434,64 @@ pub enum Otherwise {
     ExternalId,
 }
 
-/// A page of the product's variants that are not archived, newest first.
+/// A page of the product's variants that the filter shows, with their prices, newest first.
 ///
 /// # Errors
-/// [`Error::NotFound`], [`Error::Forbidden`].
-pub async fn list_variants(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    product: ProductPubId,
-    page: Page,
-) -> Result<(Product, Vec<ProductVariant>), Error> {
-    let product = uow
-        .products()
-        .get(ctx.access.organization_id, product)
-        .await?
-        .ok_or(Error::not_found("product"))?;
-    ctx.access.require(Permission::ProductVariantRead)?;
-    let variants = uow
-        .variants()
-        .list(ctx.access.organization_id, product.id, page)
-        .await?;
-    Ok((product, variants))
+/// [`Error::NotFound`], [`Error::Forbidden`], [`Error::Pricing`]; [`Error::Invalid`] of a page that
+/// begins after no variant of the product.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListVariants {
+    /// Whose variants.
+    pub product: ProductPubId,
+    /// Which of them.
+    pub filter: VariantFilter,
+    /// Which part of the list.
+    pub page: Page,
+}
+
+#[async_trait]
+impl UseCase for ListVariants {
+    type Output = Slice<PricedVariant>;
+
+    fn permission(&self) -> Permission {
+        Permission::ProductVariantRead
+    }
+
+    async fn run(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+    ) -> Result<Slice<PricedVariant>, Error> {
+        let organization = ctx.access.organization_id;
+        let product = uow
+            .products()
+            .get(organization, self.product)
+            .await?
+            .ok_or(Error::not_found("product"))?;
+        ctx.access.require(self.permission())?;
+        if let Start::After(id) = self.page.start {
+            let start = ProductVariantPubId::from_uuid(id);
+            let start = uow.variants().get(organization, start).await?;
+            start
+                .filter(|start| start.product_id == product.id)
+                .ok_or_else(unknown_start)?;
+        }
+        let page = self.page.and_one_more();
+        let found = uow
+            .variants()
+            .list(organization, product.id, &self.filter, page)
+            .await?;
+        let Slice {
+            items,
+            has_more,
+            total,
+        } = Slice::cut(found, self.page, None);
+        let variants = items.into_iter().map(|variant| (variant, &product));
+        let items = price_all(uow, ctx, variants.collect()).await?;
+        Ok(Slice {
+            items,
+            has_more,
+            total,
+        })
+    }
 }

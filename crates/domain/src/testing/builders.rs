@@ -17,6 +17,7 @@ use crate::checkout::{
 };
 use crate::customer::{CreditStatus, Customer, IdentityStatus, Profile};
 use crate::lease_term::{LeaseTerm, LeaseTermStatus};
+use crate::metadata::Metadata;
 use crate::money::Money;
 use crate::organization::Organization;
 use crate::percentage::{Percentage, TermMonths};
@@ -27,6 +28,16 @@ use crate::time::{Timestamp, add_months};
 
 pub(super) fn text<T: std::str::FromStr<Err = crate::text::TextError>>(text: &str) -> T {
     text.parse().expect("a text of the kind")
+}
+
+/// These metadata.
+///
+/// # Panics
+/// When a key or value is none.
+#[must_use]
+pub fn metadata(entries: &[(&str, &str)]) -> Metadata {
+    let entries = entries.iter().map(|(key, value)| (text(key), text(value)));
+    Metadata::new(entries.collect()).expect("as many as a record keeps")
 }
 
 macro_rules! builders {

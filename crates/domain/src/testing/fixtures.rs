@@ -25,6 +25,7 @@ use crate::ids::{
     UserPubId,
 };
 use crate::lease_term::{LeaseTerm, LeaseTermStatus};
+use crate::metadata::Metadata;
 use crate::money::{Currency, Money};
 use crate::organization::{Organization, ServiceArea};
 use crate::percentage::{Percentage, TermMonths};
@@ -132,6 +133,7 @@ impl Fixtures {
             },
             live: Screening::default(),
             sandbox: Screening::default(),
+            metadata: Metadata::default(),
             created_at: at,
             updated_at: at,
             version: 1,
@@ -169,6 +171,7 @@ impl Fixtures {
             sku: None,
             main_image: None,
             category_id: None,
+            metadata: Metadata::default(),
             created_at: at,
             updated_at: at,
             version: 1,
@@ -205,6 +208,7 @@ impl Fixtures {
             is_waitlisted: false,
             inventory: Inventory::Untracked,
             product_year: None,
+            metadata: Metadata::default(),
             created_at: at,
             updated_at: at,
             version: 1,

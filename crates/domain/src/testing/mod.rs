@@ -10,10 +10,10 @@ mod fakes;
 mod fixtures;
 mod memory;
 
-pub use ambient::{FixedEntropy, ManualClock, NeverTimer, SequenceIds};
+pub use ambient::{FixedEntropy, ManualClock, NeverTimer, SequenceIds, context};
 pub use builders::{
     ApiKeyBuilder, CheckoutBuilder, CustomerBuilder, LeaseTermBuilder, OrganizationBuilder,
-    ProductBuilder, VariantBuilder, altered,
+    ProductBuilder, VariantBuilder, altered, metadata,
 };
 pub use events::{Details, card, event};
 pub use fakes::{

@@ -12,10 +12,10 @@ use lessor_domain::ledger::{
 };
 use lessor_domain::money::{Currency, Money};
 use lessor_domain::ports::{Clock, Database, OurIds, ProcessorEvent, ProcessorFact};
-use lessor_domain::services::fulfillment::{Fulfill, fulfill};
+use lessor_domain::services::fulfillment::{FulfillCheckout, Fulfillment};
 use lessor_domain::services::payments::{self, Asked};
-use lessor_domain::services::{Handled, billing, checkouts};
-use lessor_domain::testing::{FakeCarrierDetector, Reply};
+use lessor_domain::services::{Handled, UseCase as _, billing, checkouts};
+use lessor_domain::testing::Reply;
 use lessor_domain::time::add_months_at;
 use lessor_domain::workers::reconcile::{Difference, Reconciler};
 
@@ -62,16 +62,21 @@ fn incomplete(world: &World, checkout: &Checkout) -> Subscription {
 /// Ships goods without tracking, so that they are to be billed at once. Nobody is told yet.
 async fn ship(world: &World, id: CheckoutPubId) {
     let mut uow = world.begin().await;
-    let input = Fulfill::default();
-    fulfill(uow.as_mut(), &world.ctx(), &FakeCarrierDetector, id, input)
-        .await
-        .unwrap();
+    let input = Fulfillment::default();
+    FulfillCheckout {
+        id,
+        fulfillment: input,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
     uow.commit().await.unwrap();
 }
 
 async fn move_to(world: &World, id: CheckoutPubId, to: Lifecycle) {
     let mut uow = world.begin().await;
-    checkouts::move_to(uow.as_mut(), &world.ctx(), id, to)
+    checkouts::MoveCheckout { id, target: to }
+        .run(uow.as_mut(), &world.ctx())
         .await
         .unwrap();
     uow.commit().await.unwrap();
@@ -79,7 +84,8 @@ async fn move_to(world: &World, id: CheckoutPubId, to: Lifecycle) {
 
 async fn cancel(world: &World, id: CheckoutPubId) {
     let mut uow = world.begin().await;
-    checkouts::cancel_checkout(uow.as_mut(), &world.ctx(), id, None)
+    checkouts::CancelCheckout { id, reason: None }
+        .run(uow.as_mut(), &world.ctx())
         .await
         .unwrap();
     uow.commit().await.unwrap();
@@ -165,9 +171,13 @@ async fn a_first_payment_that_failed_is_made_with_another_card() {
     let world = World::new().await;
     let lease = declined(&world).await;
     let mut uow = world.begin().await;
-    billing::retry_payment(uow.as_mut(), &world.ctx(), lease.id, None)
-        .await
-        .unwrap();
+    billing::RetryPayments {
+        id: lease.id,
+        method: None,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
     uow.commit().await.unwrap();
     world.work().await;
     let lease = world.read(lease.id).await;
@@ -274,9 +284,13 @@ async fn a_second_first_payment_that_fails_waits_for_a_person() {
     assert!(waiting.needs(AttentionReason::NotBilled));
     // The person says so.
     let mut uow = world.begin().await;
-    billing::retry_payment(uow.as_mut(), &world.ctx(), lease.id, None)
-        .await
-        .unwrap();
+    billing::RetryPayments {
+        id: lease.id,
+        method: None,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
     uow.commit().await.unwrap();
     world.work().await;
     assert_eq!(world.calls("create_subscription"), 3);

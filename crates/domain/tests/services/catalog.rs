@@ -4,16 +4,12 @@ use lessor_domain::catalog::{Inventory, OptionSelection, ProductStatus};
 use lessor_domain::ids::LeaseTermRef;
 use lessor_domain::lease_term::{LeaseTermStatus, MAX_ACTIVE};
 use lessor_domain::pricing::{Rate, RateCard};
-use lessor_domain::services::catalog::{
-    OptionInput, UpdateProduct, delete_product, update_product,
-};
-use lessor_domain::services::lease_terms::{
-    CreateLeaseTerm, UpdateLeaseTerm, create_lease_term, list_lease_terms, update_lease_term,
-};
+use lessor_domain::services::catalog::{DeleteProduct, OptionInput, ProductChanges, UpdateProduct};
+use lessor_domain::services::lease_terms::{CreateLeaseTerm, LeaseTermChanges, UpdateLeaseTerm};
 use lessor_domain::services::variants::{
-    CreateVariant, MAX_OF_PRODUCT, UpdateVariant, create_variant, delete_variant, update_variant,
+    CreateVariant, DeleteVariant, UpdateVariant, VariantChanges,
 };
-use lessor_domain::services::{Error, Patch};
+use lessor_domain::services::{Error, Patch, UseCase as _};
 
 use crate::world::World;
 
@@ -45,6 +41,7 @@ fn variant(world: &World, sku: &str, size: Option<&str>) -> CreateVariant {
         external_id: None,
         inventory: Inventory::Untracked,
         product_year: None,
+        metadata: lessor_domain::metadata::Metadata::default(),
     }
 }
 
@@ -62,21 +59,33 @@ async fn skus_and_combinations_are_unique_while_they_live() {
     let world = World::new().await;
     let mut uow = world.begin().await;
     assert_eq!(
-        param_of(create_variant(uow.as_mut(), &world.ctx(), variant(&world, "BIKE", None)).await),
+        param_of(
+            variant(&world, "BIKE", None)
+                .run(uow.as_mut(), &world.ctx())
+                .await
+        ),
         "sku"
     );
     drop(uow);
     let mut uow = world.begin().await;
     assert_eq!(
-        param_of(create_variant(uow.as_mut(), &world.ctx(), variant(&world, "OTHER", None)).await),
+        param_of(
+            variant(&world, "OTHER", None)
+                .run(uow.as_mut(), &world.ctx())
+                .await
+        ),
         "options"
     );
     drop(uow);
     let mut uow = world.begin().await;
-    delete_variant(uow.as_mut(), &world.ctx(), world.variant.id)
-        .await
-        .unwrap();
-    create_variant(uow.as_mut(), &world.ctx(), variant(&world, "BIKE", None))
+    DeleteVariant {
+        id: world.variant.id,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
+    variant(&world, "BIKE", None)
+        .run(uow.as_mut(), &world.ctx())
         .await
         .unwrap();
 }
@@ -85,16 +94,15 @@ async fn skus_and_combinations_are_unique_while_they_live() {
 async fn options_that_a_live_variant_uses_stay() {
     let world = World::new().await;
     let mut uow = world.begin().await;
-    let options = UpdateProduct {
+    let options = ProductChanges {
         options: Some(sizes(&["S", "M"])),
-        ..UpdateProduct::default()
+        ..ProductChanges::default()
     };
-    let refused = update_product(
-        uow.as_mut(),
-        &world.ctx(),
-        world.product.id,
-        options.clone(),
-    )
+    let refused = ProductChanges {
+        id: world.product.id,
+        changes: options.clone(),
+    }
+    .run(uow.as_mut(), &world.ctx())
     .await;
     let Err(Error::Invalid { param, message }) = refused else {
         panic!("{refused:?}")
@@ -105,26 +113,42 @@ async fn options_that_a_live_variant_uses_stay() {
     );
     drop(uow);
     let mut uow = world.begin().await;
-    delete_variant(uow.as_mut(), &world.ctx(), world.variant.id)
-        .await
-        .unwrap();
-    let product = update_product(uow.as_mut(), &world.ctx(), world.product.id, options)
-        .await
-        .unwrap();
-    create_variant(uow.as_mut(), &world.ctx(), variant(&world, "M", Some("m")))
+    DeleteVariant {
+        id: world.variant.id,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
+    let product = ProductChanges {
+        id: world.product.id,
+        changes: options,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
+    variant(&world, "M", Some("m"))
+        .run(uow.as_mut(), &world.ctx())
         .await
         .unwrap();
     assert_eq!(
-        param_of(create_variant(uow.as_mut(), &world.ctx(), variant(&world, "L", Some("L"))).await),
+        param_of(
+            variant(&world, "L", Some("L"))
+                .run(uow.as_mut(), &world.ctx())
+                .await
+        ),
         "options[0].value"
     );
-    let again = UpdateProduct {
+    let again = ProductChanges {
         options: Some(sizes(&["S", "M", "L"])),
-        ..UpdateProduct::default()
+        ..ProductChanges::default()
     };
-    let wider = update_product(uow.as_mut(), &world.ctx(), world.product.id, again)
-        .await
-        .unwrap();
+    let wider = ProductChanges {
+        id: world.product.id,
+        changes: again,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
     assert_eq!(
         product.options[0].id, wider.options[0].id,
         "an option keeps its id"
@@ -136,25 +160,40 @@ async fn what_has_checkouts_is_archived_and_then_gone_for_deletes() {
     let world = World::new().await;
     world.order("a@example.com").await;
     let mut uow = world.begin().await;
-    let archived = delete_variant(uow.as_mut(), &world.ctx(), world.variant.id)
-        .await
-        .unwrap();
+    let archived = DeleteVariant {
+        id: world.variant.id,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
     assert_eq!(archived.status, ProductStatus::Archived);
     assert!(matches!(
-        delete_variant(uow.as_mut(), &world.ctx(), world.variant.id).await,
+        DeleteVariant {
+            id: world.variant.id
+        }
+        .run(uow.as_mut(), &world.ctx())
+        .await,
         Err(Error::NotFound { .. })
     ));
-    let renamed = UpdateVariant {
+    let renamed = VariantChanges {
         name: Some("New".parse().unwrap()),
-        ..UpdateVariant::default()
+        ..VariantChanges::default()
     };
     assert!(matches!(
-        update_variant(uow.as_mut(), &world.ctx(), world.variant.id, renamed).await,
+        VariantChanges {
+            id: world.variant.id,
+            changes: renamed
+        }
+        .run(uow.as_mut(), &world.ctx())
+        .await,
         Err(Error::Rule { .. })
     ));
-    let product = delete_product(uow.as_mut(), &world.ctx(), world.product.id)
-        .await
-        .unwrap();
+    let product = DeleteProduct {
+        id: world.product.id,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
     assert_eq!(product.status, ProductStatus::Archived);
     assert!(
         uow.products()
@@ -170,9 +209,12 @@ async fn what_has_checkouts_is_archived_and_then_gone_for_deletes() {
 async fn what_has_no_checkouts_is_removed() {
     let world = World::new().await;
     let mut uow = world.begin().await;
-    delete_product(uow.as_mut(), &world.ctx(), world.product.id)
-        .await
-        .unwrap();
+    DeleteProduct {
+        id: world.product.id,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
     assert!(
         uow.products()
             .get(world.organization.id, world.product.id)
@@ -193,36 +235,51 @@ async fn what_has_no_checkouts_is_removed() {
 async fn contradictions_are_refused_and_optional_members_cleared() {
     let world = World::new().await;
     let mut uow = world.begin().await;
-    let contradiction = UpdateProduct {
+    let contradiction = ProductChanges {
         status: Some(ProductStatus::Active),
         is_active: Some(false),
-        ..UpdateProduct::default()
+        ..ProductChanges::default()
     };
     assert_eq!(
-        param_of(update_product(uow.as_mut(), &world.ctx(), world.product.id, contradiction).await),
+        param_of(
+            ProductChanges {
+                id: world.product.id,
+                changes: contradiction
+            }
+            .run(uow.as_mut(), &world.ctx())
+            .await
+        ),
         "isActive"
     );
-    let set = UpdateProduct {
+    let set = ProductChanges {
         sku: Patch::Set("P".parse().unwrap()),
-        ..UpdateProduct::default()
+        ..ProductChanges::default()
     };
     assert!(
-        update_product(uow.as_mut(), &world.ctx(), world.product.id, set)
-            .await
-            .unwrap()
-            .sku
-            .is_some()
+        ProductChanges {
+            id: world.product.id,
+            changes: set
+        }
+        .run(uow.as_mut(), &world.ctx())
+        .await
+        .unwrap()
+        .sku
+        .is_some()
     );
-    let clear = UpdateProduct {
+    let clear = ProductChanges {
         sku: Patch::Clear,
-        ..UpdateProduct::default()
+        ..ProductChanges::default()
     };
     assert!(
-        update_product(uow.as_mut(), &world.ctx(), world.product.id, clear)
-            .await
-            .unwrap()
-            .sku
-            .is_none()
+        ProductChanges {
+            id: world.product.id,
+            changes: clear
+        }
+        .run(uow.as_mut(), &world.ctx())
+        .await
+        .unwrap()
+        .sku
+        .is_none()
     );
 }
 
@@ -245,27 +302,38 @@ async fn a_product_has_so_many_variants() {
     // One is there already.
     let mut last = world.variant.id;
     for year in 1..i32::try_from(MAX_OF_PRODUCT).unwrap() {
-        last = create_variant(uow.as_mut(), &world.ctx(), of_year(year))
+        last = of_year(year)
+            .run(uow.as_mut(), &world.ctx())
             .await
             .unwrap()
             .id;
     }
-    let refused = create_variant(uow.as_mut(), &world.ctx(), of_year(9_999)).await;
+    let refused = of_year(9_999).run(uow.as_mut(), &world.ctx()).await;
     assert!(rule_of(refused).contains("2000"));
     // Archived ones leave room, and come back only while there is some.
-    let status = |status: ProductStatus| UpdateVariant {
+    let status = |status: ProductStatus| VariantChanges {
         status: Some(status),
-        ..UpdateVariant::default()
+        ..VariantChanges::default()
     };
     let archived = status(ProductStatus::Archived);
-    update_variant(uow.as_mut(), &world.ctx(), last, archived)
-        .await
-        .unwrap();
-    create_variant(uow.as_mut(), &world.ctx(), of_year(9_999))
+    UpdateVariant {
+        id: last,
+        changes: archived,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
+    of_year(9_999)
+        .run(uow.as_mut(), &world.ctx())
         .await
         .unwrap();
     let back = status(ProductStatus::Active);
-    let refused = update_variant(uow.as_mut(), &world.ctx(), last, back).await;
+    let refused = UpdateVariant {
+        id: last,
+        changes: back,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await;
     assert!(rule_of(refused).contains("2000"));
 }
 
@@ -282,53 +350,183 @@ async fn an_owner_has_so_many_active_terms() {
         ),
         status,
     };
-    let known = list_lease_terms(uow.as_mut(), &world.ctx()).await.unwrap();
+    let known = uow.lease_terms().list(world.organization.id).await.unwrap();
     let common = known.iter().filter(|term| term.product_id.is_none());
     for number in common.count()..MAX_ACTIVE {
         let active = term(60 + number, false, LeaseTermStatus::Active);
-        create_lease_term(uow.as_mut(), &world.ctx(), active)
-            .await
-            .unwrap();
+        active.run(uow.as_mut(), &world.ctx()).await.unwrap();
     }
     let one_more = term(119, false, LeaseTermStatus::Active);
-    let refused = create_lease_term(uow.as_mut(), &world.ctx(), one_more).await;
+    let refused = one_more.run(uow.as_mut(), &world.ctx()).await;
     assert!(rule_of(refused).contains("24"));
     // A product has its own, and what is not offered does not count.
     let own = term(119, true, LeaseTermStatus::Active);
-    create_lease_term(uow.as_mut(), &world.ctx(), own)
-        .await
-        .unwrap();
+    own.run(uow.as_mut(), &world.ctx()).await.unwrap();
     let inactive = term(119, false, LeaseTermStatus::Inactive);
-    let inactive = create_lease_term(uow.as_mut(), &world.ctx(), inactive)
-        .await
-        .unwrap();
+    let inactive = inactive.run(uow.as_mut(), &world.ctx()).await.unwrap();
     let id = LeaseTermRef::Public(inactive.id);
-    let status = |status| UpdateLeaseTerm {
+    let status = |status| LeaseTermChanges {
         status: Some(status),
-        ..UpdateLeaseTerm::default()
+        ..LeaseTermChanges::default()
     };
     let active = status(LeaseTermStatus::Active);
-    let refused = update_lease_term(uow.as_mut(), &world.ctx(), id, active.clone()).await;
+    let refused = UpdateLeaseTerm {
+        id,
+        changes: active.clone(),
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await;
     assert!(rule_of(refused).contains("24"));
-    let known = list_lease_terms(uow.as_mut(), &world.ctx()).await.unwrap();
+    let known = uow.lease_terms().list(world.organization.id).await.unwrap();
     let another = known
         .iter()
         .find(|term| term.product_id.is_none() && term.status == LeaseTermStatus::Active)
         .unwrap();
     let another = LeaseTermRef::Public(another.id);
     // One that is active stays so, and makes room when it is not.
-    update_lease_term(uow.as_mut(), &world.ctx(), another, active.clone())
-        .await
-        .unwrap();
-    update_lease_term(
-        uow.as_mut(),
-        &world.ctx(),
-        another,
-        status(LeaseTermStatus::Inactive),
-    )
+    UpdateLeaseTerm {
+        id: another,
+        changes: active.clone(),
+    }
+    .run(uow.as_mut(), &world.ctx())
     .await
     .unwrap();
-    update_lease_term(uow.as_mut(), &world.ctx(), id, active)
+    UpdateLeaseTerm {
+        id: another,
+        changes: status(LeaseTermStatus::Inactive),
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
+    UpdateLeaseTerm {
+        id,
+        changes: active,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
+}
+
+/// The message of a rule that forbids it.
+fn rule_of<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
+    match result {
+        Err(Error::Rule { message }) => message,
+        other => panic!("no rule forbids it: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_product_has_so_many_variants() {
+    let world = World::new().await;
+    let mut uow = world.begin().await;
+    let of_year = |year: i32| CreateVariant {
+        product_year: Some(year),
+        ..variant(&world, &format!("S{year}"), None)
+    };
+    // One is there already.
+    let mut last = world.variant.id;
+    for year in 1..i32::try_from(MAX_OF_PRODUCT).unwrap() {
+        last = of_year(year)
+            .run(uow.as_mut(), &world.ctx())
+            .await
+            .unwrap()
+            .id;
+    }
+    let refused = of_year(9_999).run(uow.as_mut(), &world.ctx()).await;
+    assert!(rule_of(refused).contains("2000"));
+    // Archived ones leave room, and come back only while there is some.
+    let status = |status: ProductStatus| VariantChanges {
+        status: Some(status),
+        ..VariantChanges::default()
+    };
+    let archived = status(ProductStatus::Archived);
+    UpdateVariant {
+        id: last,
+        changes: archived,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
+    of_year(9_999)
+        .run(uow.as_mut(), &world.ctx())
         .await
         .unwrap();
+    let back = status(ProductStatus::Active);
+    let refused = UpdateVariant {
+        id: last,
+        changes: back,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await;
+    assert!(rule_of(refused).contains("2000"));
+}
+
+#[tokio::test]
+async fn an_owner_has_so_many_active_terms() {
+    let world = World::new().await;
+    let mut uow = world.begin().await;
+    let term = |months: usize, product: bool, status| CreateLeaseTerm {
+        product_id: product.then_some(world.product.id),
+        card: RateCard::new(
+            months.to_string().parse().unwrap(),
+            Rate::MoneyFactor("0.001".parse().unwrap()),
+            "10".parse().unwrap(),
+        ),
+        status,
+    };
+    let known = uow.lease_terms().list(world.organization.id).await.unwrap();
+    let common = known.iter().filter(|term| term.product_id.is_none());
+    for number in common.count()..MAX_ACTIVE {
+        let active = term(60 + number, false, LeaseTermStatus::Active);
+        active.run(uow.as_mut(), &world.ctx()).await.unwrap();
+    }
+    let one_more = term(119, false, LeaseTermStatus::Active);
+    let refused = one_more.run(uow.as_mut(), &world.ctx()).await;
+    assert!(rule_of(refused).contains("24"));
+    // A product has its own, and what is not offered does not count.
+    let own = term(119, true, LeaseTermStatus::Active);
+    own.run(uow.as_mut(), &world.ctx()).await.unwrap();
+    let inactive = term(119, false, LeaseTermStatus::Inactive);
+    let inactive = inactive.run(uow.as_mut(), &world.ctx()).await.unwrap();
+    let id = LeaseTermRef::Public(inactive.id);
+    let status = |status| LeaseTermChanges {
+        status: Some(status),
+        ..LeaseTermChanges::default()
+    };
+    let active = status(LeaseTermStatus::Active);
+    let refused = UpdateLeaseTerm {
+        id,
+        changes: active.clone(),
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await;
+    assert!(rule_of(refused).contains("24"));
+    let known = uow.lease_terms().list(world.organization.id).await.unwrap();
+    let another = known
+        .iter()
+        .find(|term| term.product_id.is_none() && term.status == LeaseTermStatus::Active)
+        .unwrap();
+    let another = LeaseTermRef::Public(another.id);
+    // One that is active stays so, and makes room when it is not.
+    UpdateLeaseTerm {
+        id: another,
+        changes: active.clone(),
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
+    UpdateLeaseTerm {
+        id: another,
+        changes: status(LeaseTermStatus::Inactive),
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
+    UpdateLeaseTerm {
+        id,
+        changes: active,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
 }

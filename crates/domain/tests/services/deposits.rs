@@ -5,7 +5,8 @@ use lessor_domain::checkout::{AttentionReason, Lifecycle};
 use lessor_domain::ledger::{Authorization, HoldState, Thing};
 use lessor_domain::money::{Currency, Money};
 use lessor_domain::ports::{Clock, JobFilter, Voided};
-use lessor_domain::services::checkouts::cancel_checkout;
+use lessor_domain::services::UseCase as _;
+use lessor_domain::services::checkouts::CancelCheckout;
 use lessor_domain::testing::Reply;
 
 use crate::world::World;
@@ -24,12 +25,11 @@ fn authorization(world: &World, id: &str) -> Authorization {
 
 async fn cancel(world: &World, id: lessor_domain::ids::CheckoutPubId) {
     let mut uow = world.begin().await;
-    cancel_checkout(
-        uow.as_mut(),
-        &world.ctx(),
+    CancelCheckout {
         id,
-        Some("changed my mind".parse().unwrap()),
-    )
+        reason: Some("changed my mind".parse().unwrap()),
+    }
+    .run(uow.as_mut(), &world.ctx())
     .await
     .unwrap();
     uow.commit().await.unwrap();

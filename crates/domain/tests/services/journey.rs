@@ -5,9 +5,9 @@ use lessor_domain::customer::Profile;
 use lessor_domain::customer::{CreditStatus, IdentityStatus};
 use lessor_domain::ids::IdRef;
 use lessor_domain::ports::{Clock as _, Database};
-use lessor_domain::services::Error;
-use lessor_domain::services::checkouts::{cancel_checkout, choose_term, move_to};
+use lessor_domain::services::checkouts::{CancelCheckout, ChooseTerm, MoveCheckout};
 use lessor_domain::services::organizations::{UpdateOrganization, update_organization};
+use lessor_domain::services::{Error, UseCase as _};
 use lessor_domain::testing::Reply;
 use lessor_domain::time::add_months;
 
@@ -112,9 +112,13 @@ async fn the_same_order_again_is_the_same_checkout_until_it_has_ended() {
     let (again, new) = world.try_order("Ada@Example.com", |_| {}).await.unwrap();
     assert_eq!((again.id, new), (first.id, false));
     let mut uow = world.begin().await;
-    cancel_checkout(uow.as_mut(), &world.ctx(), first.id, None)
-        .await
-        .unwrap();
+    CancelCheckout {
+        id: first.id,
+        reason: None,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
     uow.commit().await.unwrap();
     let (third, new) = world.try_order("ada@example.com", |_| {}).await.unwrap();
     assert!(new && third.id != first.id);
@@ -139,12 +143,11 @@ async fn another_term_can_be_chosen_before_the_deposit_only() {
         .unwrap();
     let choose = async |world: &World| {
         let mut uow = world.begin().await;
-        let chosen = choose_term(
-            uow.as_mut(),
-            &world.ctx(),
-            order.id,
-            IdRef::Public(two_years.id),
-        )
+        let chosen = ChooseTerm {
+            id: order.id,
+            term: IdRef::Public(two_years.id),
+        }
+        .run(uow.as_mut(), &world.ctx())
         .await;
         uow.commit().await.unwrap();
         chosen
@@ -159,12 +162,11 @@ async fn another_term_can_be_chosen_before_the_deposit_only() {
         .find(|term| term.card.term.get() == 12)
         .unwrap();
     let mut uow = world.begin().await;
-    let refused = choose_term(
-        uow.as_mut(),
-        &world.ctx(),
-        order.id,
-        IdRef::Number(one_year.lease_term_id),
-    )
+    let refused = ChooseTerm {
+        id: order.id,
+        term: IdRef::Number(one_year.lease_term_id),
+    }
+    .run(uow.as_mut(), &world.ctx())
     .await;
     assert!(matches!(refused, Err(Error::Rule { .. })), "{refused:?}");
 }
@@ -208,9 +210,13 @@ async fn a_called_off_return_leaves_the_lease_as_it_was() {
     let order = world.order("ada@example.com").await;
     world.advance(&order, Lifecycle::ReturnPending).await;
     let mut uow = world.begin().await;
-    let lease = move_to(uow.as_mut(), &world.ctx(), order.id, Lifecycle::LeaseActive)
-        .await
-        .unwrap();
+    let lease = MoveCheckout {
+        id: order.id,
+        target: Lifecycle::LeaseActive,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
     uow.commit().await.unwrap();
     assert_eq!(lease.lifecycle(), Lifecycle::LeaseActive);
     assert!(lease.return_.cancelled_at.is_some());
@@ -223,7 +229,12 @@ async fn operators_are_told_what_is_possible() {
     let world = World::new().await;
     let order = world.order("ada@example.com").await;
     let mut uow = world.begin().await;
-    let refused = move_to(uow.as_mut(), &world.ctx(), order.id, Lifecycle::LeaseActive).await;
+    let refused = MoveCheckout {
+        id: order.id,
+        target: Lifecycle::LeaseActive,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await;
     let Err(Error::Rule { message }) = refused else {
         panic!("{refused:?}")
     };

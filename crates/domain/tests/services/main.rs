@@ -10,7 +10,9 @@
 mod billing;
 mod catalog;
 mod deposits;
+mod generation;
 mod journey;
+mod metadata;
 mod sandbox;
 mod tracking;
 mod waitlists;

@@ -6,9 +6,8 @@ use lessor_domain::fulfillment::{
     Carrier, EventOrigin, Reported, TrackingEvent, TrackingNumber, TrackingStatus,
 };
 use lessor_domain::ports::Clock;
-use lessor_domain::services::Error;
-use lessor_domain::services::fulfillment::{Fulfill, fulfill, report};
-use lessor_domain::testing::FakeCarrierDetector;
+use lessor_domain::services::fulfillment::{FulfillCheckout, Fulfillment, report};
+use lessor_domain::services::{Error, UseCase as _};
 
 use crate::world::World;
 
@@ -16,17 +15,15 @@ const UPS: &str = "1Z999AA10123456784";
 
 async fn ship(world: &World, checkout: &Checkout, number: Option<&str>) -> Result<Checkout, Error> {
     let mut uow = world.begin().await;
-    let input = Fulfill {
+    let input = Fulfillment {
         tracking_number: number.map(|number| TrackingNumber::parse(number).unwrap()),
-        ..Fulfill::default()
+        ..Fulfillment::default()
     };
-    let shipped = fulfill(
-        uow.as_mut(),
-        &world.ctx(),
-        &FakeCarrierDetector,
-        checkout.id,
-        input,
-    )
+    let shipped = FulfillCheckout {
+        id: checkout.id,
+        fulfillment: input,
+    }
+    .run(uow.as_mut(), &world.ctx())
     .await?;
     uow.commit().await?;
     Ok(shipped)

@@ -2,10 +2,10 @@
 
 use lessor_domain::checkout::{Lifecycle, WaitlistReason};
 use lessor_domain::organization::NotServed;
-use lessor_domain::services::Error;
-use lessor_domain::services::catalog::{UpdateProduct, update_product};
-use lessor_domain::services::checkouts::cancel_checkout;
+use lessor_domain::services::catalog::{ProductChanges, UpdateProduct};
+use lessor_domain::services::checkouts::CancelCheckout;
 use lessor_domain::services::organizations::{UpdateOrganization, update_organization};
+use lessor_domain::services::{Error, UseCase as _};
 
 use crate::world::World;
 
@@ -63,9 +63,13 @@ async fn the_last_unit_goes_to_the_first_deposit_and_comes_back_on_cancel() {
     assert_eq!(late.lifecycle(), Lifecycle::WaitlistedAfterProfile);
 
     let mut uow = world.begin().await;
-    cancel_checkout(uow.as_mut(), &world.ctx(), first.id, None)
-        .await
-        .unwrap();
+    CancelCheckout {
+        id: first.id,
+        reason: None,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
     uow.commit().await.unwrap();
     world.work().await;
     let second = world.read(second.id).await;
@@ -128,13 +132,17 @@ async fn a_waitlisted_product_makes_wait_and_frees() {
     let world = World::new().await;
     let update = async |world: &World, is_waitlisted: bool| {
         let mut uow = world.begin().await;
-        let update = UpdateProduct {
+        let update = ProductChanges {
             is_waitlisted: Some(is_waitlisted),
-            ..UpdateProduct::default()
+            ..ProductChanges::default()
         };
-        update_product(uow.as_mut(), &world.ctx(), world.product.id, update)
-            .await
-            .unwrap();
+        UpdateProduct {
+            id: world.product.id,
+            changes: update,
+        }
+        .run(uow.as_mut(), &world.ctx())
+        .await
+        .unwrap();
         uow.commit().await.unwrap();
     };
     update(&world, true).await;
@@ -159,9 +167,13 @@ async fn units_that_were_promised_before_anybody_counted_come_back() {
         .await;
     world.set_stock(3).await;
     let mut uow = world.begin().await;
-    cancel_checkout(uow.as_mut(), &world.ctx(), order.id, None)
-        .await
-        .unwrap();
+    CancelCheckout {
+        id: order.id,
+        reason: None,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
     uow.commit().await.unwrap();
     assert_eq!(world.stock().await, Some(4));
 }

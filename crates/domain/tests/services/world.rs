@@ -9,18 +9,18 @@ use lessor_domain::checkout::{Checkout, Effect, Lifecycle};
 use lessor_domain::customer::Profile;
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId, IdRef};
 use lessor_domain::ledger::{Entry, HoldState};
+use lessor_domain::metadata::Metadata;
 use lessor_domain::organization::Organization;
 use lessor_domain::ports::{
     Clock, Database, IdGenerator, InsertedCustomer, JobFilter, JobSubject, NewCustomer, NewJob,
     Timer, UnitOfWork,
 };
-use lessor_domain::services::checkouts::{
-    CreateCheckout, CustomerInput, VariantRef, create_checkout,
-};
+use lessor_domain::services::checkouts::{CreateCheckout, CustomerInput, VariantRef};
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
-use lessor_domain::services::{Context, Error, catalog, variants};
+use lessor_domain::services::{Context, Error, UseCase as _, catalog, variants};
 use lessor_domain::testing::{
-    FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase, NeverTimer, SequenceIds,
+    FakeCarrierDetector, FakeDialingPlan, FakeProviders, FixedEntropy, Fixtures, ManualClock,
+    MemoryDatabase, NeverTimer, SequenceIds,
 };
 use lessor_domain::workers::housekeeping::{Housekeeper, Policy};
 use lessor_domain::workers::jobs::{Deliverer, JOB_LEASE, NoProbe, SETTLED};
@@ -89,47 +89,47 @@ impl World {
             mode: Mode::Sandbox,
             permissions: Permissions::all(),
         };
+        let entropy = Arc::new(FixedEntropy::seeded(9));
         let ctx = Context {
             access: &access,
             now,
             ids: ids.as_ref(),
+            entropy: entropy.as_ref(),
+            carriers: &FakeCarrierDetector,
+            phones: &FakeDialingPlan,
         };
-        let product = catalog::create_product(
-            uow.as_mut(),
-            &ctx,
-            catalog::CreateProduct {
-                organization: IdRef::Public(organization.pub_id),
-                name: "Road bike".parse().unwrap(),
-                description: "A bicycle.".parse().unwrap(),
-                options: Vec::new(),
-                price: "1299".parse().unwrap(),
-                source: ProductSource::Manual,
-                product_type: ProductType::Leasable,
-                discount: None,
-                external_id: None,
-                category: None,
-                sku: None,
-            },
-        )
+        let product = catalog::CreateProduct {
+            organization: IdRef::Public(organization.pub_id),
+            name: "Road bike".parse().unwrap(),
+            description: "A bicycle.".parse().unwrap(),
+            options: Vec::new(),
+            price: "1299".parse().unwrap(),
+            source: ProductSource::Manual,
+            product_type: ProductType::Leasable,
+            discount: None,
+            external_id: None,
+            category: None,
+            sku: None,
+            metadata: Metadata::default(),
+        }
+        .run(uow.as_mut(), &ctx)
         .await
         .unwrap();
-        let variant = variants::create_variant(
-            uow.as_mut(),
-            &ctx,
-            variants::CreateVariant {
-                product_id: product.id,
-                name: "Road bike".parse().unwrap(),
-                description: "A bicycle.".parse().unwrap(),
-                price: "1299".parse().unwrap(),
-                sku: "BIKE".parse().unwrap(),
-                options: Vec::new(),
-                images: Vec::new(),
-                discount: None,
-                external_id: None,
-                inventory: Inventory::Untracked,
-                product_year: None,
-            },
-        )
+        let variant = variants::CreateVariant {
+            product_id: product.id,
+            name: "Road bike".parse().unwrap(),
+            description: "A bicycle.".parse().unwrap(),
+            price: "1299".parse().unwrap(),
+            sku: "BIKE".parse().unwrap(),
+            options: Vec::new(),
+            images: Vec::new(),
+            discount: None,
+            external_id: None,
+            inventory: Inventory::Untracked,
+            product_year: None,
+            metadata: Metadata::default(),
+        }
+        .run(uow.as_mut(), &ctx)
         .await
         .unwrap();
         uow.commit().await.unwrap();
@@ -137,7 +137,7 @@ impl World {
             database,
             clock,
             ids,
-            entropy: Arc::new(FixedEntropy::seeded(9)),
+            entropy,
             providers: FakeProviders::default(),
             fixtures,
             organization,
@@ -152,6 +152,9 @@ impl World {
             access: &self.access,
             now: self.clock.now(),
             ids: self.ids.as_ref(),
+            entropy: self.entropy.as_ref(),
+            carriers: &FakeCarrierDetector,
+            phones: &FakeDialingPlan,
         }
     }
 
@@ -218,11 +221,11 @@ impl World {
             purchase_items: Vec::new(),
             external_order_id: None,
             redirects: lessor_domain::checkout::Redirects::default(),
+            metadata: Metadata::default(),
         };
         change(&mut input);
         let mut uow = self.begin().await;
-        let created =
-            create_checkout(uow.as_mut(), &self.ctx(), self.entropy.as_ref(), input).await?;
+        let created = input.run(uow.as_mut(), &self.ctx()).await?;
         uow.commit().await?;
         Ok(created)
     }
@@ -279,13 +282,17 @@ impl World {
 
     pub(crate) async fn set_stock(&self, quantity: i64) {
         let mut uow = self.begin().await;
-        let update = variants::UpdateVariant {
+        let update = variants::VariantChanges {
             inventory: Some(Inventory::from_quantity(Some(quantity)).unwrap()),
-            ..variants::UpdateVariant::default()
+            ..variants::VariantChanges::default()
         };
-        variants::update_variant(uow.as_mut(), &self.ctx(), self.variant.id, update)
-            .await
-            .unwrap();
+        variants::UpdateVariant {
+            id: self.variant.id,
+            changes: update,
+        }
+        .run(uow.as_mut(), &self.ctx())
+        .await
+        .unwrap();
         uow.commit().await.unwrap();
     }
 

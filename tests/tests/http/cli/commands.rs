@@ -323,6 +323,21 @@ fn every_command_helps() {
     };
     let top = help(&[]);
     let names = subcommands(&top);
+    // What to start with is told in one column.
+    let begin = top.split("Start here:\n").nth(1).unwrap_or_default();
+    let columns: Vec<_> = begin
+        .lines()
+        .take(3)
+        .filter_map(|line| {
+            line.find(" a ")
+                .or(line.find(" an "))
+                .or(line.find(" the "))
+        })
+        .collect();
+    assert!(
+        columns.len() == 3 && columns.iter().all(|it| *it == columns[0]),
+        "{begin}"
+    );
     for wanted in [
         "demo",
         "serve",

@@ -1,5 +1,8 @@
 //! The process: how it stops, and what a kill leaves.
 
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,6 +21,41 @@ fn the_demo_ends_with_active_leases() {
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("leaseActive"), "{said}");
+}
+
+/// What the demo leaves behind is a checkout that waits for whoever watches.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_demo_ends_with_a_page_to_go_through() {
+    let folder = Folder::new("demo-page");
+    let mut demo = lessor(BINARY, &folder);
+    demo.args(["demo", "--listen", "127.0.0.1:0"])
+        .stdout(Stdio::piped());
+    let mut demo = demo.spawn().unwrap();
+    let mut said = String::new();
+    let lines = BufReader::new(demo.stdout.take().unwrap()).lines();
+    for line in lines {
+        writeln!(said, "{}", line.unwrap()).unwrap();
+        if said.contains("Ctrl-C") {
+            break;
+        }
+    }
+    let page = said
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("checkout page"))
+        .map(str::trim)
+        .unwrap_or_else(|| panic!("{said}"));
+    let answer = reqwest::get(page).await.unwrap();
+    assert_eq!(answer.status(), 200);
+    let shown = answer.text().await.unwrap();
+    assert!(shown.contains("<form"), "{shown}");
+    assert!(!shown.contains("lease is active"), "{shown}");
+    // As it says itself.
+    let stop = said.split("kill -TERM ").nth(1).unwrap();
+    let pid: i32 = stop.trim().trim_end_matches('.').parse().unwrap();
+    assert_eq!(u32::try_from(pid), Ok(demo.id()));
+    rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), Signal::TERM)
+        .unwrap();
+    assert!(demo.wait().unwrap().success());
 }
 
 /// A request whose body is still on its way when the process is told to stop is answered; the process

@@ -15,6 +15,8 @@ use uuid::Uuid;
 use super::rows::{Query, find, load, whole, with_items};
 use crate::postgres::decode::row_count;
 use crate::postgres::error::store_error;
+use crate::postgres::metadata::has_all;
+use crate::postgres::paging::within;
 use crate::postgres::schema::{checkout_waits, checkouts};
 
 /// The checkouts that the filter shows.
@@ -51,6 +53,11 @@ fn shown<'a>(scope: Scope, filter: &'a CheckoutFilter) -> Query<'a> {
     }
     if let Some(order) = &filter.external_order_id {
         query = query.filter(checkouts::external_order_id.eq(order.as_str()));
+    }
+    within!(query, checkouts::created_at, filter.created);
+    within!(query, checkouts::updated_at, filter.updated);
+    if !filter.metadata.is_empty() {
+        query = query.filter(has_all("checkout_applications", &filter.metadata));
     }
     query
 }

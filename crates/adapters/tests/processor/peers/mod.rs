@@ -1,5 +1,5 @@
 //! Peers that others wrote: they judge our requests, our signatures, our client and
-//! our double. `tests/peers/install` installs them; without them these tests say that
+//! our double. `tests/install peers` installs them; without them these tests say that
 //! they were skipped, or fail when `LESSOR_REQUIRE_PEERS` is 1.
 
 mod localstripe;
@@ -28,7 +28,7 @@ fn installed(file: &str, what: &str) -> Option<PathBuf> {
     assert!(!required, "{what} is not there: {}", path.display());
     // Not by a macro, whose output is captured when a test passes.
     let said = format!(
-        "SKIPPED {what}: {} is not installed (tests/peers/install)\n",
+        "SKIPPED {what}: {} is not installed (tests/install peers)\n",
         path.display()
     );
     std::io::stderr().write_all(said.as_bytes()).unwrap();

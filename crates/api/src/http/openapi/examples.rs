@@ -63,7 +63,10 @@ fn exemplify(operation: &mut Value, step: &Step, story: &[Step]) {
         let (value, _) = part.split_once('}')?;
         Some(told(&json!(value), story))
     });
-    for parameter in operation["parameters"].as_array_mut().into_iter().flatten() {
+    let parameters = operation
+        .get_mut("parameters")
+        .and_then(Value::as_array_mut);
+    for parameter in parameters.into_iter().flatten() {
         if parameter["in"] == "path"
             && let Some(value) = values.next()
         {

@@ -8,8 +8,10 @@ mod examples;
 mod inline;
 mod nulls;
 mod plain;
+mod v3_0;
 
 pub(crate) use inline::marked_inline;
+pub use v3_0::v3_0;
 
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
@@ -21,6 +23,7 @@ use crate::http::error::Code;
 #[openapi(
     info(
         title = "Lessor",
+        contact(name = "The Lessor developers", url = "https://github.com/lessor/lessor"),
         description = "Leasing catalog and checkout: products and variants with exact pricing, lease checkouts \
                        through their whole lifecycle, fulfilment and tracking, customers.\n\n\
                        Every request under `/v1` carries `Authorization: Bearer <API_KEY>`. Bodies are JSON. \
@@ -48,12 +51,12 @@ struct Base;
 
 /// The body of every error answer.
 #[derive(utoipa::ToSchema)]
-#[schema(as = Error)]
 #[expect(
     dead_code,
     reason = "only its schema is used; the body is written by ApiError"
 )]
 struct ErrorBody {
+    /// What went wrong.
     error: ErrorRecord,
 }
 
@@ -64,6 +67,7 @@ struct ErrorBody {
     reason = "only its schema is used; the body is written by ApiError"
 )]
 struct ErrorRecord {
+    /// Who is to correct it.
     #[schema(rename = "type")]
     kind: ErrorType,
     /// Machine-readable code; `doc_url` explains it.
@@ -95,7 +99,7 @@ pub fn base() -> utoipa::openapi::OpenApi {
 }
 
 /// The error answers: component name, status, description.
-const ERRORS: [(&str, u16, &str); 15] = [
+const ERRORS: [(&str, u16, &str); 14] = [
     (
         "BadRequest",
         400,
@@ -146,11 +150,6 @@ const ERRORS: [(&str, u16, &str); 15] = [
         503,
         "The service cannot take the request now; see Retry-After.",
     ),
-    (
-        "MethodNotAllowed",
-        405,
-        "The path takes other methods; see Allow.",
-    ),
 ];
 
 /// Completes a document whose operations are all there.
@@ -168,7 +167,8 @@ pub fn finish(document: &utoipa::openapi::OpenApi, public_url: &str) -> Value {
     } else {
         public_url
     };
-    document["servers"] = json!([{ "url": server }]);
+    document["servers"] =
+        json!([{ "url": server, "description": "The service that answers with this document." }]);
     document["security"] = json!([{ "apiKey": [] }]);
     let components = &mut document["components"];
     components["securitySchemes"] = json!({
@@ -186,10 +186,6 @@ pub fn finish(document: &utoipa::openapi::OpenApi, public_url: &str) -> Value {
         "RetryAfter": {
             "description": "Seconds to wait.",
             "schema": { "type": "integer", "minimum": 1 }
-        },
-        "Allow": {
-            "description": "The methods that the path takes.",
-            "schema": { "type": "string" }
         }
     });
     components["responses"] = Value::Object(ERRORS.iter().map(error_response).collect());
@@ -210,15 +206,13 @@ fn error_response(&(name, status, description): &(&str, u16, &str)) -> (String, 
         .collect::<Vec<_>>()
         .join(", ");
     let mut headers = json!({ "Request-Id": { "$ref": "#/components/headers/RequestId" } });
-    match status {
-        405 => headers["Allow"] = json!({ "$ref": "#/components/headers/Allow" }),
-        429 | 503 => headers["Retry-After"] = json!({ "$ref": "#/components/headers/RetryAfter" }),
-        _ => {}
+    if matches!(status, 429 | 503) {
+        headers["Retry-After"] = json!({ "$ref": "#/components/headers/RetryAfter" });
     }
     let response = json!({
         "description": format!("{description} Codes: {codes}."),
         "headers": headers,
-        "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } }
+        "content": { "application/json": { "schema": { "$ref": "#/components/schemas/ErrorBody" } } }
     });
     (name.to_owned(), response)
 }
@@ -272,7 +266,12 @@ fn applies(path: &str, method: &str, operation: &Value, status: u16) -> bool {
         400 => is_api(path) || has_body || has_parameters,
         // A message whose signature is not good.
         401 => is_api(path) || path.starts_with("/webhooks/"),
-        503 => is_api(path) || path.starts_with("/webhooks/") || path.starts_with("/c/"),
+        503 => {
+            is_api(path)
+                || path.starts_with("/webhooks/")
+                || path.starts_with("/c/")
+                || path == "/readyz"
+        }
         403 | 414 | 429 | 431 => is_api(path),
         404 => is_api(path) || path.contains('{'),
         408 | 413 | 415 => has_body,

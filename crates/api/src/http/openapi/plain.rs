@@ -3,7 +3,8 @@
 //! - What may be `null` is `type: [x, "null"]`, and is described outside of its alternatives: most
 //!   generators lose a description that stands within one.
 //! - An enumeration that has a name is referred to by it.
-//! - An id in a path or a query is text: what stands there has no other type.
+//! - An id in a path or a query is text: what stands there has no other type. A parameter is never
+//!   `null`: it is left out.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +15,9 @@ use super::inline::PREFIX;
 /// Rewrites the whole document.
 pub(super) fn rewrite(document: &mut Value) {
     let named = named_enumerations(document);
-    for item in members(&mut document["paths"]) {
-        for operation in members(item) {
-            for parameter in elements(&mut operation["parameters"]) {
-                as_text(&mut parameter["schema"]);
-            }
-        }
+    let components = document["components"]["schemas"].clone();
+    for schema in parameters(document) {
+        as_text(schema, &components);
     }
     for schema in members(&mut document["components"]["schemas"]) {
         // One that has the name does not refer to itself.
@@ -28,6 +26,18 @@ pub(super) fn rewrite(document: &mut Value) {
         }
     }
     each_schema(&mut document["paths"], &named);
+    for schema in parameters(document) {
+        without_null(schema);
+    }
+}
+
+/// The schemas of the parameters of every operation.
+fn parameters(document: &mut Value) -> impl Iterator<Item = &mut Value> {
+    members(&mut document["paths"])
+        .flat_map(members)
+        .filter_map(|operation| operation.get_mut("parameters"))
+        .flat_map(elements)
+        .filter_map(|parameter| parameter.get_mut("schema"))
 }
 
 fn members(value: &mut Value) -> impl Iterator<Item = &mut Value> {
@@ -118,8 +128,17 @@ fn nullable(schema: &mut Map<String, Value>) {
     schema.append(&mut inner);
 }
 
-/// What is text or a number is text where everything is.
-fn as_text(schema: &mut Value) {
+/// What is text or a number is text where everything is, in lists too.
+fn as_text(schema: &mut Value, components: &Value) {
+    if let Some(items) = schema.get_mut("items") {
+        as_text(items, components);
+    }
+    let name = schema.get("$ref").and_then(Value::as_str);
+    if let Some(named) = name.and_then(|name| components.get(name.strip_prefix(PREFIX)?))
+        && named.get("oneOf").is_some()
+    {
+        *schema = named.clone();
+    }
     let choices = schema.get("oneOf").and_then(Value::as_array);
     let text = choices.and_then(|choices| {
         let is = |kind: &str| choices.iter().find(|choice| choice["type"] == kind);
@@ -130,6 +149,16 @@ fn as_text(schema: &mut Value) {
     {
         outer.remove("oneOf");
         outer.append(&mut text);
+    }
+}
+
+/// Takes `null` out of what a schema may be.
+fn without_null(schema: &mut Value) {
+    if let Some(kinds) = schema.get_mut("type").and_then(Value::as_array_mut) {
+        kinds.retain(|kind| kind != "null");
+        if let [only] = kinds.as_slice() {
+            schema["type"] = only.clone();
+        }
     }
 }
 
@@ -180,9 +209,41 @@ mod tests {
             "description": "Its id.",
             "oneOf": [{ "type": "string", "pattern": "^x$" }, { "type": "integer" }]
         });
-        as_text(&mut schema);
         let text = json!({ "description": "Its id.", "type": "string", "pattern": "^x$" });
+        let mut list = json!({ "type": "array", "items": schema });
+        let components = json!({ "Id": schema.clone() });
+        as_text(&mut schema, &components);
         assert_eq!(schema, text);
+        as_text(&mut list, &components);
+        assert_eq!(list, json!({ "type": "array", "items": text }));
+        let mut named = json!({ "$ref": "#/components/schemas/Id" });
+        as_text(&mut named, &components);
+        assert_eq!(named, text);
+    }
+
+    #[test]
+    fn parameters_are_left_out_and_never_null() {
+        let mut document = json!({
+            "components": { "schemas": {} },
+            "paths": { "/x": {
+                "get": { "parameters": [
+                    { "schema": { "type": ["string", "null"], "maxLength": 255 } },
+                    { "schema": { "oneOf": [{ "type": "null" }, { "type": "string" }] } }
+                ] },
+                "post": { "summary": "None." }
+            } }
+        });
+        rewrite(&mut document);
+        assert_eq!(
+            document["paths"]["/x"],
+            json!({
+                "get": { "parameters": [
+                    { "schema": { "type": "string", "maxLength": 255 } },
+                    { "schema": { "type": "string" } }
+                ] },
+                "post": { "summary": "None." }
+            })
+        );
     }
 
     #[test]

@@ -7,7 +7,6 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 
 use super::StrVisitor;
-use crate::http::openapi::marked_inline;
 use crate::request::body::SCALAR;
 use crate::request::body::decimal::MAX_LENGTH;
 
@@ -59,7 +58,10 @@ impl utoipa::__dev::ComposeSchema for DecimalText {
                     .pattern(Some(r"^-?[0-9]+(\.[0-9]+)?$"))
                     .max_length(Some(MAX_LENGTH)),
             )
-            .extensions(Some(marked_inline()))
+            .title(Some("Decimal"))
+            .description(Some(
+                "A decimal number: a JSON number, or a decimal string. Read exactly.",
+            ))
             .into()
     }
 }

@@ -238,7 +238,8 @@ impl utoipa::__dev::ComposeSchema for Reference {
                     .pattern(Some("^[A-Za-z0-9_]{1,64}$")),
             )
             .item(object(0, i64::MAX))
-            .extensions(Some(marked_inline()))
+            .title(Some("IdOrNumber"))
+            .description(Some("A record by its public id or its number."))
             .into()
     }
 }

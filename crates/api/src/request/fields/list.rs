@@ -198,7 +198,8 @@ where
     V: ToSchema + ComposeSchema,
 {
     fn name() -> Cow<'static, str> {
-        format!("Table{MAX}").into()
+        // Told apart also where it is named by an alias, which hides its parameters.
+        format!("Table{MAX}{}{}", K::name(), V::name()).into()
     }
 
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {

@@ -7,6 +7,7 @@
 pub(crate) mod decimal;
 mod integer;
 mod list;
+mod moment;
 mod named;
 mod patch;
 mod raw;
@@ -15,6 +16,7 @@ mod text;
 pub use decimal::DecimalText;
 pub use integer::{Int, IntText, Limit, Offset, Reference};
 pub use list::{List, Table};
+pub use moment::Moment;
 pub(crate) use named::names;
 pub use named::{Id, Named, Names};
 pub use patch::Patch;

@@ -92,6 +92,13 @@ impl<T: Names> ToSchema for Named<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id<T>(pub T);
 
+impl<T: PublicId> Id<T> {
+    /// What every text of such an id matches.
+    pub(crate) fn pattern() -> String {
+        format!("^{}_[0-9A-Za-z]{{22}}$", T::PREFIX)
+    }
+}
+
 impl<'de, T: PublicId> Deserialize<'de> for Id<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_str(StrVisitor {
@@ -116,7 +123,7 @@ impl<T: PublicId> ComposeSchema for Id<T> {
     fn compose(_: Vec<RefOr<Schema>>) -> RefOr<Schema> {
         ObjectBuilder::new()
             .schema_type(Type::String)
-            .pattern(Some(format!("^{}_[0-9A-Za-z]{{22}}$", T::PREFIX)))
+            .pattern(Some(Self::pattern()))
             .extensions(Some(marked_inline()))
             .into()
     }

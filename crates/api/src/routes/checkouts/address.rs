@@ -22,11 +22,13 @@ pub(crate) struct AddressInput {
     first_name: Option<Text<255>>,
     /// Family name of who receives there.
     last_name: Option<Text<255>>,
+    /// Company that receives there.
     company: Option<Text<255>>,
     /// Street and number.
     address1: Text<255>,
     /// Second line.
     address2: Option<Text<255>>,
+    /// City.
     city: Text<255>,
     /// State or province, by code or name; required in the United States, Canada and Australia.
     state: Option<Text<255>>,
@@ -42,14 +44,18 @@ pub(crate) struct AddressInput {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CheckoutCustomer {
+    /// E-mail address; compared without regard to case.
     #[schema(format = "email")]
     email: Text<254>,
+    /// Given name.
     first_name: Option<Text<255>>,
+    /// Family name.
     last_name: Option<Text<255>>,
     /// Street and number.
     address1: Option<Text<255>>,
     /// Second line.
     address2: Option<Text<255>>,
+    /// City.
     city: Option<Text<255>>,
     /// State or province, by code or name.
     state: Option<Text<255>>,

@@ -1,18 +1,28 @@
-//! The body of a new checkout.
+//! New checkouts.
 
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use lessor_domain::access::Permission;
 use lessor_domain::checkout::{PurchaseItem, Redirects};
 use lessor_domain::ids::{ProductPubId, ProductVariantPubId};
-use lessor_domain::ports::DialingPlan;
-use lessor_domain::services::checkouts::{CreateCheckout, PurchaseItemInput, VariantRef};
+use lessor_domain::ports::{DialingPlan, UnitOfWork};
+use lessor_domain::services::checkouts::{
+    CreateCheckout, PurchaseItemInput, VariantRef, set_page, view_of,
+};
+use lessor_domain::services::{Context, Error, UseCase as _};
 use lessor_domain::text::Url;
 use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::CheckoutRecord;
 use super::address::{AddressInput, CheckoutCustomer};
 use crate::http::error::ApiError;
+use crate::idempotency::{Phase, Runner, TwoPhases, Viewer};
 use crate::request::fields::{DecimalText, Int, IntText, List, Text, WebUrl};
-use crate::wire::{findable, invalid, parse};
+use crate::wire::records::VariantId;
+use crate::wire::{self, MetadataInput, findable, invalid, parse};
 
 /// A new checkout. The variant is named by exactly one of `productVariantId` and `sku`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -20,6 +30,7 @@ use crate::wire::{findable, invalid, parse};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CreateCheckoutBody {
     /// The variant, `pvar_…`. A product id is not accepted.
+    #[schema(value_type = Option<VariantId>)]
     product_variant_id: Option<Text<255>>,
     /// The variant's sku, where `productVariantId` is left out.
     sku: Option<Text<255>>,
@@ -42,18 +53,24 @@ pub(crate) struct CreateCheckoutBody {
     cancel_url: Option<WebUrl>,
     /// Where it goes after a failure.
     failure_url: Option<WebUrl>,
+    /// What you keep beside it: up to 50 keys of 40 characters, each with a text of up to 500. A
+    /// checkout that there is already keeps its own.
+    metadata: Option<MetadataInput>,
 }
 
 /// Something bought along with the lease.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(title = "PurchaseItemInput")]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PurchaseItemBody {
     /// What it is; that of the add-on where one is named.
     name: Option<Text<255>>,
     /// Price of one; that of the add-on where one is named.
     amount: Option<DecimalText>,
+    /// How many.
     quantity: Int<1, { PurchaseItem::MAX_QUANTITY as i64 }>,
     /// A variant of an add-on product, `pvar_…`.
+    #[schema(value_type = Option<VariantId>)]
     product_variant_id: Option<Text<255>>,
 }
 
@@ -125,6 +142,7 @@ impl CreateCheckoutBody {
                 cancel: url("cancelUrl", self.cancel_url.as_ref())?,
                 failure: url("failureUrl", self.failure_url.as_ref())?,
             },
+            metadata: wire::metadata(self.metadata)?,
         })
     }
 }
@@ -155,5 +173,42 @@ impl PurchaseItemBody {
                 .map(|id| parse(&at("productVariantId"), id.as_str()))
                 .transpose()?,
         })
+    }
+}
+
+/// Creates, and has the page of a new checkout found.
+#[derive(Clone)]
+pub(super) struct CreateWithPage(pub(super) CreateCheckout);
+
+#[async_trait]
+impl TwoPhases for CreateWithPage {
+    type Record = CheckoutRecord;
+    type Rest = Infallible;
+
+    fn permission(&self) -> Permission {
+        self.0.permission()
+    }
+
+    async fn first(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+        viewer: Viewer<'_>,
+    ) -> Result<Phase<CheckoutRecord, Infallible>, Error> {
+        let (checkout, is_new) = self.0.run(uow, ctx).await?;
+        if is_new {
+            set_page(uow, checkout.id, &viewer.links.hash(&checkout)).await?;
+        }
+        let view = view_of(uow, ctx, checkout).await?;
+        let record = CheckoutRecord::new(&view, viewer.links);
+        Ok(if is_new {
+            Phase::Done(record)
+        } else {
+            Phase::Existing(record)
+        })
+    }
+
+    async fn second(_: &Runner, rest: Infallible) -> Result<Option<CheckoutRecord>, Error> {
+        match rest {}
     }
 }

@@ -1,41 +1,43 @@
-//! Bodies of a fulfilment and of tracking, and how tracking is answered.
+//! The fulfilment of a checkout.
 
 use std::collections::BTreeMap;
 
-use lessor_domain::fulfillment::{Carrier, TrackingNumber};
-use lessor_domain::services::fulfillment::{Fulfill, TrackingView};
-use serde::{Deserialize, Serialize};
+use async_trait::async_trait;
+use lessor_domain::access::Permission;
+use lessor_domain::checkout::Billing;
+use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ports::{JobSubject, UnitOfWork};
+use lessor_domain::services::checkouts::Viewed;
+use lessor_domain::services::fulfillment::{FulfillCheckout, Fulfillment};
+use lessor_domain::services::{Context, Error, UseCase as _};
+use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::record::{CarrierName, TrackingStatusName};
+use super::record::CarrierName;
+use super::{CheckoutRecord, record_now};
 use crate::http::error::ApiError;
+use crate::idempotency::{Phase, Runner, TwoPhases, Viewer};
 use crate::request::fields::{Table, Text};
-use crate::wire::{DateTimeText, parse};
+use crate::state::settle::settle;
+use crate::wire::parse;
+use crate::wire::records::CheckoutItemId;
 
 /// The goods were shipped.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = FulfillCheckout)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct FulfillBody {
+pub(crate) struct FulfillCheckoutBody {
     /// With it billing starts when delivery is confirmed, without it at once.
     tracking_number: Option<Text<255>>,
     /// Left out, it is told from the number.
     tracking_carrier: Option<CarrierName>,
     /// The serial number of each shipped item, by the item's id.
+    #[schema(value_type = Option<Table<CheckoutItemId, Text<255>, 100>>)]
     serial_numbers: Option<Table<Text<64>, Text<255>, 100>>,
 }
 
-/// Where the goods can be followed.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct SetTracking {
-    tracking_number: Text<255>,
-    /// Left out, it is told from the number, or stays the one before.
-    carrier: Option<CarrierName>,
-}
-
-impl FulfillBody {
-    pub(crate) fn parse(self) -> Result<Fulfill, ApiError> {
+impl FulfillCheckoutBody {
+    pub(crate) fn parse(self) -> Result<Fulfillment, ApiError> {
         let mut serial_numbers = BTreeMap::new();
         let given = self.serial_numbers.unwrap_or_default().into_map();
         for (item, serial) in given {
@@ -43,7 +45,7 @@ impl FulfillBody {
             let id = parse(&param, item.as_str())?;
             serial_numbers.insert(id, parse(&param, serial.as_str())?);
         }
-        Ok(Fulfill {
+        Ok(Fulfillment {
             tracking_number: self
                 .tracking_number
                 .map(|number| parse("trackingNumber", number.as_str()))
@@ -54,98 +56,37 @@ impl FulfillBody {
     }
 }
 
-impl SetTracking {
-    pub(crate) fn parse(self) -> Result<(TrackingNumber, Option<Carrier>), ApiError> {
-        Ok((
-            parse("trackingNumber", self.tracking_number.as_str())?,
-            self.carrier.map(|carrier| carrier.0),
-        ))
+/// Fulfils, and lets the processor begin to bill while the caller waits.
+#[derive(Clone)]
+pub(super) struct FulfillAndBill(pub(super) FulfillCheckout);
+
+#[async_trait]
+impl TwoPhases for FulfillAndBill {
+    type Record = CheckoutRecord;
+    type Rest = CheckoutPubId;
+
+    fn permission(&self) -> Permission {
+        self.0.permission()
     }
-}
 
-/// Where the goods of a checkout are.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Tracking)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct TrackingRecord {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tracking_number: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    carrier: Option<CarrierName>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<TrackingStatusName>,
-    /// The status for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status_description: Option<&'static str>,
-    /// Where the carrier saw them last.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    current_location: Option<String>,
-    /// When the carrier expects to deliver.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    estimated_delivery: Option<DateTimeText>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shipped_at: Option<DateTimeText>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    delivered_at: Option<DateTimeText>,
-    /// Who signed for them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    signed_by: Option<String>,
-    /// What was reported, oldest first.
-    events: Vec<TrackingEventRecord>,
-}
+    async fn first(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+        viewer: Viewer<'_>,
+    ) -> Result<Phase<CheckoutRecord, CheckoutPubId>, Error> {
+        let view = Viewed(self.0).run(uow, ctx).await?;
+        let record = CheckoutRecord::new(&view, viewer.links);
+        let billing = &view.checkout.recurring.billing;
+        Ok(if matches!(billing, Billing::Requested { .. }) {
+            Phase::Interim(record, view.checkout.id)
+        } else {
+            Phase::Done(record)
+        })
+    }
 
-/// What a carrier reported.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = TrackingEvent)]
-#[serde(rename_all = "camelCase")]
-struct TrackingEventRecord {
-    timestamp: DateTimeText,
-    status: TrackingStatusName,
-    description: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    location: Option<String>,
-}
-
-impl TrackingRecord {
-    pub(crate) fn new(view: &TrackingView) -> Self {
-        let shipment = &view.checkout.shipment;
-        let newest_first = || view.events.iter().rev().map(|event| &event.reported);
-        Self {
-            tracking_number: shipment
-                .tracking
-                .as_ref()
-                .map(|tracking| tracking.number.to_string()),
-            carrier: shipment
-                .tracking
-                .as_ref()
-                .map(|tracking| tracking.carrier.into()),
-            status: shipment.status.map(Into::into),
-            status_description: shipment
-                .status
-                .map(lessor_domain::fulfillment::TrackingStatus::description),
-            current_location: newest_first()
-                .find_map(|reported| reported.location.as_ref())
-                .map(ToString::to_string),
-            estimated_delivery: newest_first()
-                .find_map(|reported| reported.estimated_delivery)
-                .filter(|_| shipment.delivered_at.is_none())
-                .map(Into::into),
-            shipped_at: shipment.shipped_at.map(Into::into),
-            delivered_at: shipment.delivered_at.map(Into::into),
-            signed_by: shipment.signed_by.as_ref().map(ToString::to_string),
-            events: view
-                .events
-                .iter()
-                .map(|event| TrackingEventRecord {
-                    timestamp: event.reported.at.into(),
-                    status: event.reported.status.into(),
-                    description: event.reported.description.as_ref().map_or_else(
-                        || event.reported.status.description().to_owned(),
-                        ToString::to_string,
-                    ),
-                    location: event.reported.location.as_ref().map(ToString::to_string),
-                })
-                .collect(),
-        }
+    async fn second(runner: &Runner, id: CheckoutPubId) -> Result<Option<CheckoutRecord>, Error> {
+        settle(&runner.state, JobSubject::Checkout(id)).await;
+        record_now(runner, id).await.map(Some)
     }
 }

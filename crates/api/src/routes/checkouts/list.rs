@@ -3,20 +3,22 @@
 use std::str::FromStr;
 
 use lessor_domain::checkout::Lifecycle;
-use lessor_domain::ids::{CheckoutPubId, IdError, OrganizationRef};
+use lessor_domain::ids::{CheckoutPubId, IdError};
 use lessor_domain::ports::{self, CheckoutFilter};
+use lessor_domain::services::checkouts::ListCheckouts;
 use serde::Deserialize;
 
 use super::record::{LifecycleName, WaitlistReasonName};
 use crate::http::error::ApiError;
-use crate::request::fields::{Limit, List, Offset, Reference, Text};
-use crate::wire::{self, Paging, SortOrder, wire_enum};
+use crate::request::fields::{Limit, List, Moment, Offset, Reference, Text};
+use crate::wire::records::{CheckoutId, UserPublicId};
+use crate::wire::{self, MetadataInput, SortOrder, page, wire_enum};
 
 /// Which checkouts, in which order.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct ListCheckouts {
+pub(crate) struct ListCheckoutsQuery {
     /// How many to answer.
     #[serde(default)]
     #[param(inline)]
@@ -26,13 +28,13 @@ pub(crate) struct ListCheckouts {
     #[param(inline)]
     offset: Offset,
     /// The id of the checkout that the page comes after; at constant cost, however deep.
-    #[param(inline)]
+    #[param(inline, value_type = Option<CheckoutId>)]
     starting_after: Option<Text<64>>,
     /// Of this customer, `usr_…`.
-    #[param(inline)]
+    #[param(inline, value_type = Option<UserPublicId>)]
     user_id: Option<Text<64>>,
     /// This one, `chk_…`.
-    #[param(inline)]
+    #[param(inline, value_type = Option<CheckoutId>)]
     id: Option<Text<64>>,
     /// Of this organization, by either of its ids; a key acts for one.
     #[param(inline)]
@@ -58,6 +60,21 @@ pub(crate) struct ListCheckouts {
     /// Of this order of yours.
     #[param(inline)]
     external_order_id: Option<Text<255>>,
+    /// Made after this time, which does not belong to it.
+    #[param(inline)]
+    created_after: Option<Moment>,
+    /// Made before this time, which does not belong to it.
+    #[param(inline)]
+    created_before: Option<Moment>,
+    /// Last changed after this time, which does not belong to it.
+    #[param(inline)]
+    updated_after: Option<Moment>,
+    /// Last changed before this time, which does not belong to it.
+    #[param(inline)]
+    updated_before: Option<Moment>,
+    /// With this value of a key of metadata, `metadata[key]=value`; with all of several.
+    #[param(inline, style = DeepObject, explode)]
+    metadata: Option<MetadataInput>,
 }
 
 wire_enum! {
@@ -69,17 +86,6 @@ wire_enum! {
         ExternalOrderId = "externalOrderId",
         LeaseStartDate = "leaseStartDate",
     }
-}
-
-/// What a list asks for.
-pub(crate) struct Listing {
-    /// The organizations that it names.
-    pub(crate) organizations: Vec<OrganizationRef>,
-    /// Which checkouts; none when no checkout can be what it asks for.
-    pub(crate) filter: Option<CheckoutFilter>,
-    pub(crate) sort: ports::CheckoutSort,
-    pub(crate) order: ports::SortOrder,
-    pub(crate) paging: Paging<CheckoutPubId>,
 }
 
 /// The id that a filter asks for, if it asks for one; `None` when nothing can have it.
@@ -111,9 +117,10 @@ fn states(
     }
 }
 
-impl ListCheckouts {
-    pub(crate) fn parse(self) -> Result<Listing, ApiError> {
-        let paging = Paging::read(self.limit, self.offset, self.starting_after.as_ref())?;
+impl ListCheckoutsQuery {
+    pub(crate) fn parse(self) -> Result<ListCheckouts, ApiError> {
+        let after = self.starting_after.as_ref();
+        let page = page::<CheckoutPubId>(self.limit.get(), self.offset.get(), after)?;
         let mut organizations = Vec::new();
         if let Some(reference) = &self.organization_id {
             organizations.push(wire::organization("organizationId", reference)?);
@@ -133,6 +140,9 @@ impl ListCheckouts {
         );
         let id = sought("id", self.id.as_ref())?;
         let customer = sought("userId", self.user_id.as_ref())?;
+        let created = wire::span(self.created_after, self.created_before);
+        let updated = wire::span(self.updated_after, self.updated_before);
+        let metadata = wire::metadata(self.metadata)?;
         let filter = match (lifecycles, id, customer) {
             (Some(lifecycles), Some(id), Some(customer)) => Some(CheckoutFilter {
                 id,
@@ -141,15 +151,18 @@ impl ListCheckouts {
                 waitlist_reason: self.waitlist_reason.map(|reason| reason.0),
                 external_order_id,
                 needs_attention: self.needs_attention,
+                created,
+                updated,
+                metadata,
             }),
             _ => None,
         };
-        Ok(Listing {
+        Ok(ListCheckouts {
             organizations,
             filter,
             sort: self.sort_by.map(Into::into).unwrap_or_default(),
             order: self.sort_order.map(Into::into).unwrap_or_default(),
-            paging,
+            page,
         })
     }
 }

@@ -6,38 +6,38 @@ mod fulfill;
 mod list;
 mod payments;
 pub(crate) mod record;
+mod tracking;
 mod update;
-
-use std::convert::Infallible;
 
 use actix_web::web::Json;
 use actix_web::{HttpResponse, get, post, put};
-use lessor_domain::access::Permission;
-use lessor_domain::checkout::{Billing, Checkout};
 use lessor_domain::ids::CheckoutPubId;
-use lessor_domain::ports::{JobSubject, StoreError, UnitOfWork};
-use lessor_domain::pricing::PricingError;
-use lessor_domain::services::{Context, Error, catalog, checkouts, fulfillment};
+use lessor_domain::services::Error;
+use lessor_domain::services::checkouts::{CancelCheckout, GetCheckout, Viewed, view_now};
+use lessor_domain::services::fulfillment::{FulfillCheckout, GetTracking, SetTracking};
 use serde::Deserialize;
 use utoipa::ToSchema;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use self::create::CreateCheckoutBody;
-use self::fulfill::{FulfillBody, SetTracking};
-use self::list::ListCheckouts;
-use self::payments::RetryPayments;
+use self::create::{CreateCheckoutBody, CreateWithPage};
+use self::fulfill::{FulfillAndBill, FulfillCheckoutBody};
+use self::list::ListCheckoutsQuery;
+use self::payments::RetryPaymentsBody;
+use self::tracking::SetTrackingBody;
 use self::update::UpdateCheckoutBody;
-use crate::auth::links::PageLinks;
 use crate::http::error::ApiError;
-use crate::idempotency::{Call, Phase, Runner};
+use crate::idempotency::{Call, Runner};
 use crate::request::body::{Body, OptionalBody};
 use crate::request::fields::Text;
 use crate::request::query::QueryParams;
-use crate::state::settle::settle;
-use crate::wire::{PathId, listed, parse, unknown_start};
+use crate::wire::records::CheckoutId;
+use crate::wire::{PathId, listed, parse_some};
 
-pub(crate) use fulfill::TrackingRecord;
 pub use record::CheckoutRecord;
+pub(crate) use tracking::TrackingRecord;
+
+/// What is not found here.
+pub(super) const CHECKOUT: &str = "checkout";
 
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {
     config
@@ -52,54 +52,15 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
         .service(get_tracking);
 }
 
-/// The records of checkouts of the caller's organization; the number of queries does not grow with
-/// them.
-pub(crate) async fn render_all(
-    work: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    links: &PageLinks,
-    checkouts: &[Checkout],
-) -> Result<Vec<CheckoutRecord>, Error> {
-    let organization = work
-        .organizations()
-        .get(ctx.access.organization_id)
-        .await?
-        .ok_or(Error::Store(StoreError::Missing("organization")))?;
-    let quotes = checkouts::quotes_of(work, checkouts).await?;
-    checkouts
-        .iter()
-        .zip(&quotes)
-        .map(|(checkout, quote)| {
-            CheckoutRecord::new(checkout, quote.as_ref(), &organization, links)
-                .map_err(|error| PricingError::from(error).into())
-        })
-        .collect()
-}
-
-/// The record of a checkout of the caller's organization.
-pub(crate) async fn render(
-    work: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    links: &PageLinks,
-    checkout: &Checkout,
-) -> Result<CheckoutRecord, Error> {
-    let mut records = render_all(work, ctx, links, std::slice::from_ref(checkout)).await?;
-    records.pop().ok_or(Error::not_found("checkout"))
-}
-
 /// The record of a checkout as it is now.
-pub(crate) async fn render_now(
+pub(crate) async fn record_now(
     runner: &Runner,
     id: CheckoutPubId,
 ) -> Result<CheckoutRecord, Error> {
     let ctx = runner.context(runner.state.ports.clock.now());
     let mut work = runner.state.ports.database.read().await?;
-    let checkout = work
-        .checkouts()
-        .get(id)
-        .await?
-        .ok_or(Error::not_found("checkout"))?;
-    render(&mut *work, &ctx, &runner.state.pages, &checkout).await
+    let view = view_now(&mut *work, &ctx, id).await?;
+    Ok(CheckoutRecord::new(&view, &runner.state.pages))
 }
 
 /// Create a checkout.
@@ -125,36 +86,8 @@ async fn create_checkout(
     call: Call,
     body: Body<CreateCheckoutBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let input = body.value.parse(&*call.state().ports.providers.phones)?;
-    let permission = match input.customer {
-        Some(_) => Permission::CheckoutCreateWithCustomer,
-        None => Permission::CheckoutWrite,
-    };
-    let state = call.state();
-    let input = (input, state.pages.clone(), state.ports.entropy.clone());
-    call.post_in_two_phases(
-        permission,
-        &body.raw,
-        input,
-        |work, ctx, (input, links, entropy)| {
-            Box::pin(async move {
-                let (checkout, is_new) =
-                    checkouts::create_checkout(work, &ctx, &*entropy, input).await?;
-                if is_new {
-                    let hash = links.hash(&checkout);
-                    work.checkouts().set_page_token(checkout.id, &hash).await?;
-                }
-                let record = render(work, &ctx, &links, &checkout).await?;
-                Ok(if is_new {
-                    Phase::Done(record)
-                } else {
-                    Phase::Existing(record)
-                })
-            })
-        },
-        |_, never: Infallible| match never {},
-    )
-    .await
+    let create = CreateWithPage(body.value.parse(&*call.state().ports.providers.phones)?);
+    call.post_in_two_phases(create, &body.raw).await
 }
 
 /// List checkouts.
@@ -163,7 +96,7 @@ async fn create_checkout(
 /// Requires `CheckoutRead`.
 #[utoipa::path(
     tag = "Checkouts",
-    params(ListCheckouts),
+    params(ListCheckoutsQuery),
     responses((
         status = 200,
         body = [CheckoutRecord],
@@ -177,44 +110,16 @@ async fn create_checkout(
 #[get("/checkouts")]
 async fn list_checkouts(
     call: Call,
-    QueryParams(query): QueryParams<ListCheckouts>,
+    QueryParams(query): QueryParams<ListCheckoutsQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let listing = query.parse()?;
-    let ctx = call.context();
-    for organization in listing.organizations {
-        catalog::own_organization(&ctx, organization)?;
-    }
-    call.require(Permission::CheckoutRead)?;
-    let mut work = call.read().await?;
-    if let Some(after) = listing.paging.after {
-        match checkouts::get_checkout(&mut *work, &ctx, after).await {
-            Err(Error::NotFound { .. }) => return Err(unknown_start()),
-            start => start?,
-        };
-    }
-    let (mut found, total) = match listing.filter {
-        Some(filter) => {
-            checkouts::list_checkouts(
-                &mut *work,
-                &ctx,
-                &filter,
-                listing.sort,
-                listing.order,
-                listing.paging.page(),
-            )
-            .await?
-        }
-        None => (Vec::new(), 0),
-    };
-    let mut response = listed(
-        &call,
-        &listing.paging,
-        &mut found,
-        |checkout| checkout.id,
-        Some(total),
-    );
-    let records = render_all(&mut *work, &ctx, &call.state().pages, &found).await?;
-    Ok(response.json(records))
+    let slice = call.read(query.parse()?).await?;
+    let mut response = listed(&call, &slice, |view| view.checkout.id);
+    let links = call.viewer().links;
+    let records = slice
+        .items
+        .iter()
+        .map(|view| CheckoutRecord::new(view, links));
+    Ok(response.json(records.collect::<Vec<_>>()))
 }
 
 /// Read a checkout.
@@ -222,7 +127,7 @@ async fn list_checkouts(
 /// Requires `CheckoutRead`.
 #[utoipa::path(
     tag = "Checkouts",
-    params(("id" = String, Path, description = "`chk_…`")),
+    params(("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`.")),
     responses((status = 200, body = CheckoutRecord, description = "The checkout."))
 )]
 #[get("/checkouts/{id}")]
@@ -230,22 +135,20 @@ async fn get_checkout(
     call: Call,
     id: PathId<CheckoutPubId>,
 ) -> Result<Json<CheckoutRecord>, ApiError> {
-    let id = id.of("checkout")?;
-    let ctx = call.context();
-    let mut work = call.read().await?;
-    let checkout = checkouts::get_checkout(&mut *work, &ctx, id).await?;
-    let record = render(&mut *work, &ctx, &call.state().pages, &checkout).await?;
-    Ok(Json(record))
+    let id = id.of(CHECKOUT)?;
+    let view = call.read(Viewed(GetCheckout { id })).await?;
+    Ok(Json(CheckoutRecord::new(&view, call.viewer().links)))
 }
 
-/// Change a checkout's lease term or state.
+/// Change a checkout's lease term, state or metadata.
 ///
 /// Another term can be chosen before the deposit. With a live key a checkout can be moved as an
 /// operator can, with a sandbox key to any state that follows; the states that are possible are
-/// named when it is refused. The same state again changes nothing. Requires `CheckoutWrite`.
+/// named when it is refused. The same state again changes nothing. Metadata can be changed in every
+/// state. Requires `CheckoutWrite`.
 #[utoipa::path(
     tag = "Checkouts",
-    params(("id" = String, Path, description = "`chk_…`")),
+    params(("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`.")),
     request_body = UpdateCheckoutBody,
     responses((status = 200, body = CheckoutRecord, description = "The checkout."))
 )]
@@ -256,17 +159,18 @@ async fn update_checkout(
     body: Body<UpdateCheckoutBody>,
 ) -> Result<Json<CheckoutRecord>, ApiError> {
     let update = body.value.parse()?;
-    let id = id.of("checkout")?;
+    let update = update(id.of(CHECKOUT)?);
     let record = call
-        .run(move |runner| async move { Ok(update::update(&runner, id, update).await?) })
+        .run(move |runner| async move { Ok(update::update(&runner, update).await?) })
         .await?;
     Ok(Json(record))
 }
 
 /// Why a checkout is cancelled.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = CancelCheckout)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct CancelCheckout {
+struct CancelCheckoutBody {
     /// For the record.
     reason: Option<Text<255>>,
 }
@@ -278,35 +182,24 @@ struct CancelCheckout {
 #[utoipa::path(
     tag = "Checkouts",
     params(
-        ("id" = String, Path, description = "`chk_…`"),
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
         ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
     ),
-    request_body(content = Option<CancelCheckout>),
+    request_body(content = Option<CancelCheckoutBody>),
     responses((status = 200, body = CheckoutRecord, description = "The checkout."))
 )]
 #[post("/checkouts/{id}/cancel")]
 async fn cancel_checkout(
     call: Call,
     id: PathId<CheckoutPubId>,
-    body: OptionalBody<CancelCheckout>,
+    body: OptionalBody<CancelCheckoutBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let reason = body.value.reason;
-    let reason = reason
-        .map(|reason| parse("reason", reason.as_str()))
-        .transpose()?;
-    let id = id.of("checkout")?;
-    let input = (id, reason, call.state().pages.clone());
-    call.post(
-        Permission::CheckoutCancel,
-        &body.raw,
-        input,
-        |work, ctx, (id, reason, links)| {
-            Box::pin(async move {
-                let checkout = checkouts::cancel_checkout(work, &ctx, id, reason).await?;
-                render(work, &ctx, &links, &checkout).await
-            })
-        },
-    )
+    let reason = parse_some("reason", body.value.reason.as_ref())?;
+    let id = id.of(CHECKOUT)?;
+    let cancel = Viewed(CancelCheckout { id, reason });
+    call.post(cancel, &body.raw, |view, viewer| {
+        CheckoutRecord::new(&view, viewer.links)
+    })
     .await
 }
 
@@ -319,48 +212,22 @@ async fn cancel_checkout(
 #[utoipa::path(
     tag = "Checkouts",
     params(
-        ("id" = String, Path, description = "`chk_…`"),
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
         ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
     ),
-    request_body(content = Option<FulfillBody>),
+    request_body(content = Option<FulfillCheckoutBody>),
     responses((status = 200, body = CheckoutRecord, description = "The checkout."))
 )]
 #[post("/checkouts/{id}/fulfill")]
 async fn fulfill_checkout(
     call: Call,
     id: PathId<CheckoutPubId>,
-    body: OptionalBody<FulfillBody>,
+    body: OptionalBody<FulfillCheckoutBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let fulfilment = body.value.parse()?;
-    let id = id.of("checkout")?;
-    let state = call.state();
-    let carriers = state.ports.providers.carriers.clone();
-    let input = (id, fulfilment, carriers, state.pages.clone());
-    call.post_in_two_phases(
-        Permission::CheckoutFulfill,
-        &body.raw,
-        input,
-        |work, ctx, (id, fulfilment, carriers, links)| {
-            Box::pin(async move {
-                let checkout = fulfillment::fulfill(work, &ctx, &*carriers, id, fulfilment).await?;
-                let record = render(work, &ctx, &links, &checkout).await?;
-                let billing_is_due =
-                    matches!(checkout.recurring.billing, Billing::Requested { .. });
-                Ok(if billing_is_due {
-                    Phase::Interim(record, id)
-                } else {
-                    Phase::Done(record)
-                })
-            })
-        },
-        |runner, id| {
-            Box::pin(async move {
-                settle(&runner.state, JobSubject::Checkout(id)).await;
-                render_now(&runner, id).await.map(Some)
-            })
-        },
-    )
-    .await
+    let fulfillment = body.value.parse()?;
+    let id = id.of(CHECKOUT)?;
+    let fulfill = FulfillAndBill(FulfillCheckout { id, fulfillment });
+    call.post_in_two_phases(fulfill, &body.raw).await
 }
 
 /// Try failed payments again.
@@ -372,31 +239,20 @@ async fn fulfill_checkout(
 #[utoipa::path(
     tag = "Checkouts",
     params(
-        ("id" = String, Path, description = "`chk_…`"),
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
         ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
     ),
-    request_body(content = Option<RetryPayments>),
+    request_body(content = Option<RetryPaymentsBody>),
     responses((status = 200, body = CheckoutRecord, description = "The checkout."))
 )]
 #[post("/checkouts/{id}/payments/retry")]
 async fn retry_payments(
     call: Call,
     id: PathId<CheckoutPubId>,
-    body: OptionalBody<RetryPayments>,
+    body: OptionalBody<RetryPaymentsBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let named = body.value.parse();
-    let id = id.of("checkout")?;
-    let input = (id, named, call.state().pages.clone());
-    call.post_in_two_phases(
-        Permission::CheckoutWrite,
-        &body.raw,
-        input,
-        |work, ctx, (id, named, links)| {
-            Box::pin(async move { payments::begin(work, &ctx, &links, id, named).await })
-        },
-        |runner, rest| Box::pin(async move { payments::finish(&runner, rest).await.map(Some) }),
-    )
-    .await
+    let retry = body.value.parse(id.of(CHECKOUT)?);
+    call.post_in_two_phases(retry, &body.raw).await
 }
 
 /// Add or change tracking.
@@ -405,34 +261,27 @@ async fn retry_payments(
 #[utoipa::path(
     tag = "Checkouts",
     params(
-        ("id" = String, Path, description = "`chk_…`"),
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
         ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
     ),
-    request_body = SetTracking,
+    request_body = SetTrackingBody,
     responses((status = 200, body = TrackingRecord, description = "The tracking."))
 )]
 #[post("/checkouts/{id}/tracking")]
 async fn set_tracking(
     call: Call,
     id: PathId<CheckoutPubId>,
-    body: Body<SetTracking>,
+    body: Body<SetTrackingBody>,
 ) -> Result<HttpResponse, ApiError> {
     let (number, carrier) = body.value.parse()?;
-    let id = id.of("checkout")?;
-    let carriers = call.state().ports.providers.carriers.clone();
-    call.post(
-        Permission::CheckoutFulfill,
-        &body.raw,
-        (id, number, carrier, carriers),
-        |work, ctx, (id, number, carrier, carriers)| {
-            Box::pin(async move {
-                let view =
-                    fulfillment::set_tracking(work, &ctx, &*carriers, id, number, carrier).await?;
-                Ok(TrackingRecord::new(&view))
-            })
-        },
-    )
-    .await
+    let id = id.of(CHECKOUT)?;
+    let set = SetTracking {
+        id,
+        number,
+        carrier,
+    };
+    call.post(set, &body.raw, |view, _| TrackingRecord::new(&view))
+        .await
 }
 
 /// Read where the goods are.
@@ -440,7 +289,7 @@ async fn set_tracking(
 /// After the fulfilment. Requires `CheckoutRead`.
 #[utoipa::path(
     tag = "Checkouts",
-    params(("id" = String, Path, description = "`chk_…`")),
+    params(("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`.")),
     responses((status = 200, body = TrackingRecord, description = "The tracking."))
 )]
 #[get("/checkouts/{id}/tracking")]
@@ -448,8 +297,7 @@ async fn get_tracking(
     call: Call,
     id: PathId<CheckoutPubId>,
 ) -> Result<Json<TrackingRecord>, ApiError> {
-    let id = id.of("checkout")?;
-    let mut work = call.read().await?;
-    let view = fulfillment::get_tracking(&mut *work, &call.context(), id).await?;
+    let id = id.of(CHECKOUT)?;
+    let view = call.read(GetTracking { id }).await?;
     Ok(Json(TrackingRecord::new(&view)))
 }

@@ -1,31 +1,46 @@
 //! Failed payments, tried again.
 
-use lessor_domain::checkout::{Billing, Checkout};
+use async_trait::async_trait;
+use lessor_domain::access::Permission;
+use lessor_domain::checkout::{Checkout, PaymentMethod};
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{JobSubject, UnitOfWork};
-use lessor_domain::services::{Context, Error, billing, checkouts};
+use lessor_domain::services::billing::RetryPayments;
+use lessor_domain::services::checkouts::Viewed;
+use lessor_domain::services::{Context, Error, UseCase as _};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{CheckoutRecord, render, render_now};
-use crate::auth::links::PageLinks;
-use crate::idempotency::{Phase, Runner};
+use super::{CheckoutRecord, record_now};
+use crate::idempotency::{Phase, Runner, TwoPhases, Viewer};
 use crate::request::fields::Text;
 use crate::state::settle::settle;
 
 /// What is to pay.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = RetryPayments)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct RetryPayments {
+pub(super) struct RetryPaymentsBody {
     /// The processor's id of a payment method of the customer's, which pays from now on; in sandbox
     /// mode a test card by its name too, such as `pm_card_visa`. Left out, the method stays.
     payment_method_id: Option<Text<255>>,
 }
 
-impl RetryPayments {
-    pub(super) fn parse(self) -> Option<String> {
-        self.payment_method_id.map(Text::into_string)
+impl RetryPaymentsBody {
+    pub(super) fn parse(self, id: CheckoutPubId) -> RetryAndPay {
+        RetryAndPay {
+            id,
+            named: self.payment_method_id.map(Text::into_string),
+        }
     }
+}
+
+/// Asks for the payments at once, unless a method is named that the processor has to be asked for
+/// first: that is not done within a transaction. The processor tries while the caller waits.
+#[derive(Clone)]
+pub(super) struct RetryAndPay {
+    id: CheckoutPubId,
+    named: Option<String>,
 }
 
 /// What is left to do after the first transaction.
@@ -33,63 +48,60 @@ pub(super) enum Rest {
     /// The payments are asked for: let the processor try.
     Settle(CheckoutPubId),
     /// The processor is to be asked for the method first.
-    Ask(CheckoutPubId, String),
+    Ask(Box<Checkout>, String),
 }
 
-/// Asks for the payments at once, unless a method is named that the processor has to be asked for
-/// first: that is not done within a transaction.
-pub(super) async fn begin(
-    work: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    links: &PageLinks,
-    id: CheckoutPubId,
-    named: Option<String>,
-) -> Result<Phase<CheckoutRecord, Rest>, Error> {
-    let checkout = checkouts::changeable(work, ctx, id).await?;
-    if let Some(named) = named.filter(|_| takes_a_method(&checkout)) {
-        return Ok(Phase::Begun(Rest::Ask(id, named)));
+#[async_trait]
+impl TwoPhases for RetryAndPay {
+    type Record = CheckoutRecord;
+    type Rest = Rest;
+
+    fn permission(&self) -> Permission {
+        self.with(None).permission()
     }
-    let checkout = billing::retry_payment(work, ctx, id, None).await?;
-    let record = render(work, ctx, links, &checkout).await?;
-    Ok(Phase::Interim(record, Rest::Settle(id)))
-}
 
-/// Whether a method could pay anything. Where none can no card is touched: the refusal is the
-/// domain's.
-fn takes_a_method(checkout: &Checkout) -> bool {
-    match checkout.recurring.billing {
-        Billing::NotRequested | Billing::Requested { .. } => false,
-        Billing::Ended { .. } => checkout.is_to_be_billed(),
-        Billing::Incomplete { .. } | Billing::Active { .. } => true,
-    }
-}
-
-/// Does what is left, and answers the checkout as it is then.
-pub(super) async fn finish(runner: &Runner, rest: Rest) -> Result<CheckoutRecord, Error> {
-    let id = match rest {
-        Rest::Settle(id) => id,
-        Rest::Ask(id, named) => {
-            let mut view = runner.state.ports.database.read().await?;
-            let found = view.checkouts().get(id).await?;
-            let checkout = found.ok_or(Error::not_found("checkout"))?;
-            drop(view);
-            let deliverer = runner.state.deliverer();
-            let method = deliverer.named_method(&checkout, &named).await;
-            let method = method.map_err(|error| match error {
-                // The processor's words about what was named.
-                Error::Rule { message } => Error::invalid("paymentMethodId", message),
-                other => other,
-            })?;
-            runner
-                .once(&(id, method), |work, ctx, (id, method)| {
-                    Box::pin(async move {
-                        billing::retry_payment(work, &ctx, id, Some(method)).await?;
-                        Ok(id)
-                    })
-                })
-                .await?
+    async fn first(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+        viewer: Viewer<'_>,
+    ) -> Result<Phase<CheckoutRecord, Rest>, Error> {
+        let retry = self.with(None);
+        if let Some(named) = self.named
+            && let Some(checkout) = retry.takes_a_method(uow, ctx).await?
+        {
+            return Ok(Phase::Begun(Rest::Ask(Box::new(checkout), named)));
         }
-    };
-    settle(&runner.state, JobSubject::Checkout(id)).await;
-    render_now(runner, id).await
+        let view = Viewed(retry).run(uow, ctx).await?;
+        let record = CheckoutRecord::new(&view, viewer.links);
+        Ok(Phase::Interim(record, Rest::Settle(view.checkout.id)))
+    }
+
+    async fn second(runner: &Runner, rest: Rest) -> Result<Option<CheckoutRecord>, Error> {
+        let id = match rest {
+            Rest::Settle(id) => id,
+            Rest::Ask(checkout, named) => {
+                let deliverer = runner.state.deliverer();
+                let method = deliverer.named_method(&checkout, &named).await;
+                let method = method.map_err(|error| match error {
+                    // The processor's words about what was named.
+                    Error::Rule { message } => Error::invalid("paymentMethodId", message),
+                    other => other,
+                })?;
+                let (id, method) = (checkout.id, Some(method));
+                runner.once(RetryPayments { id, method }).await?.id
+            }
+        };
+        settle(&runner.state, JobSubject::Checkout(id)).await;
+        record_now(runner, id).await.map(Some)
+    }
+}
+
+impl RetryAndPay {
+    const fn with(&self, method: Option<PaymentMethod>) -> RetryPayments {
+        RetryPayments {
+            id: self.id,
+            method,
+        }
+    }
 }

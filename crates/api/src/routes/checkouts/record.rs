@@ -1,16 +1,16 @@
 //! The checkout, as callers see it.
 
+use std::collections::BTreeMap;
+
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{
-    Attention, AttentionReason, Checkout, InsuranceStatus, Lifecycle, Milestone, MilestoneName,
+    Attention, AttentionReason, InsuranceStatus, Lifecycle, Milestone, MilestoneName,
     PaymentMethod, Phase, Progress, PurchaseItem, RecurringPaymentStatus, WaitlistReason,
 };
 use lessor_domain::fulfillment::{Carrier, TrackingStatus};
 use lessor_domain::ids::PickupLocationId;
-use lessor_domain::money::{Money, MoneyError};
-use lessor_domain::organization::{NotServed, Organization};
-use lessor_domain::pricing::Quote;
-use lessor_domain::services::pricing::TermPrice;
+use lessor_domain::organization::NotServed;
+use lessor_domain::services::checkouts::{CheckoutView, Cost};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -20,7 +20,7 @@ use crate::routes::product_variants::PricingEntry;
 use crate::wire::records::{
     AddressRecord, CheckoutId, CheckoutItemId, OrganizationPublicId, UserPublicId, VariantId,
 };
-use crate::wire::{DateText, DateTimeText, MoneyText};
+use crate::wire::{self, DateText, DateTimeText, MoneyText};
 
 names! {
     Lifecycle => "CheckoutLifecycle", "Where a checkout stands.";
@@ -52,8 +52,11 @@ type EnvironmentName = Named<Mode>;
 #[schema(as = Checkout)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckoutRecord {
+    /// The checkout, `chk_…`.
     id: CheckoutId,
+    /// When it was made.
     created_at: DateTimeText,
+    /// When it last changed.
     updated_at: DateTimeText,
     /// Where it stands.
     lifecycle: LifecycleName,
@@ -76,6 +79,9 @@ pub struct CheckoutRecord {
     /// The caller's order id.
     #[serde(skip_serializing_if = "Option::is_none")]
     external_order_id: Option<String>,
+    /// What the organization keeps beside it, if anything.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    metadata: BTreeMap<String, String>,
     /// What is leased.
     items: Vec<ItemRecord>,
     /// What is bought along, authorized with the deposit.
@@ -88,11 +94,13 @@ pub struct CheckoutRecord {
     /// today's catalog until then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pricing: Option<CheckoutPricing>,
+    /// Where bills are sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     billing_address: Option<AddressRecord>,
     /// Whether the organization gave the address, so that the customer cannot change it.
     #[serde(skip_serializing_if = "Option::is_none")]
     billing_address_locked: Option<bool>,
+    /// Where the goods are sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     shipping_address: Option<AddressRecord>,
     /// Whether the organization gave the address, so that the customer cannot change it.
@@ -110,6 +118,7 @@ pub struct CheckoutRecord {
     /// Where the customer's browser goes after a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure_url: Option<String>,
+    /// How far the insurance of the goods is.
     insurance_status: InsuranceName,
     /// The processor's id of the deposit's pre-authorization.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,6 +135,7 @@ pub struct CheckoutRecord {
     /// The document signer's id of the lease.
     #[serde(skip_serializing_if = "Option::is_none")]
     lease_document_id: Option<String>,
+    /// How far the recurring payments are.
     recurring_payment_status: RecurringName,
     /// The processor's id of the subscription.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -148,14 +158,19 @@ pub struct CheckoutRecord {
     /// When that was.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_payment_error_at: Option<DateTimeText>,
+    /// The carrier's number of the shipment.
     #[serde(skip_serializing_if = "Option::is_none")]
     tracking_number: Option<String>,
+    /// Who carries the goods.
     #[serde(skip_serializing_if = "Option::is_none")]
     tracking_carrier: Option<CarrierName>,
+    /// Where the shipment is.
     #[serde(skip_serializing_if = "Option::is_none")]
     tracking_status: Option<TrackingStatusName>,
+    /// When the goods were shipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     shipped_at: Option<DateTimeText>,
+    /// When the goods were delivered.
     #[serde(skip_serializing_if = "Option::is_none")]
     delivered_at: Option<DateTimeText>,
     /// Who signed for the goods.
@@ -167,14 +182,19 @@ pub struct CheckoutRecord {
     /// The day on which the term ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     lease_end_date: Option<DateText>,
+    /// When the return began.
     #[serde(skip_serializing_if = "Option::is_none")]
     return_initiated_at: Option<DateTimeText>,
+    /// When the goods were back.
     #[serde(skip_serializing_if = "Option::is_none")]
     return_completed_at: Option<DateTimeText>,
+    /// When the return was called off.
     #[serde(skip_serializing_if = "Option::is_none")]
     return_cancelled_at: Option<DateTimeText>,
+    /// Why the goods go back.
     #[serde(skip_serializing_if = "Option::is_none")]
     return_reason: Option<String>,
+    /// What was noted about the return.
     #[serde(skip_serializing_if = "Option::is_none")]
     return_notes: Option<String>,
     /// What it waits for, while it is on a waitlist.
@@ -196,7 +216,9 @@ pub struct CheckoutRecord {
 #[schema(as = CheckoutProgress)]
 #[serde(rename_all = "camelCase")]
 struct ProgressRecord {
+    /// Where the checkout stands.
     lifecycle: LifecycleName,
+    /// The part of the way that it is on.
     phase: PhaseName,
     /// The phase for people.
     phase_label: &'static str,
@@ -227,7 +249,9 @@ struct ProgressRecord {
 #[schema(as = Attention)]
 #[serde(rename_all = "camelCase")]
 struct AttentionRecord {
+    /// Why.
     reason: AttentionReasonName,
+    /// Since when.
     since: DateTimeText,
     /// More, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -239,6 +263,7 @@ struct AttentionRecord {
 #[schema(as = Milestone)]
 #[serde(rename_all = "camelCase")]
 struct MilestoneRecord {
+    /// Which milestone.
     name: Milestones,
     /// The name for people.
     label: &'static str,
@@ -254,6 +279,7 @@ struct MilestoneRecord {
 struct ItemRecord {
     /// The key of `serialNumbers` in a fulfilment.
     id: CheckoutItemId,
+    /// The variant that is leased, `pvar_…`.
     product_variant_id: VariantId,
     /// The variant's sku when it was ordered.
     sku: String,
@@ -269,10 +295,13 @@ struct ItemRecord {
 #[schema(as = PurchaseItem)]
 #[serde(rename_all = "camelCase")]
 struct PurchaseItemRecord {
+    /// What it is.
     name: String,
     /// Price of one.
     amount: MoneyText,
+    /// How many.
     quantity: u32,
+    /// The variant of the add-on, `pvar_…`, where one was named.
     #[serde(skip_serializing_if = "Option::is_none")]
     product_variant_id: Option<VariantId>,
 }
@@ -296,12 +325,16 @@ struct PaymentMethodRecord {
     id: String,
     /// Such as `card`.
     r#type: String,
+    /// The card's brand, such as `visa`.
     #[serde(skip_serializing_if = "Option::is_none")]
     brand: Option<String>,
+    /// The last four digits of the number.
     #[serde(skip_serializing_if = "Option::is_none")]
     last4: Option<String>,
+    /// The month in which the card expires, 1 to 12.
     #[serde(skip_serializing_if = "Option::is_none")]
     exp_month: Option<u8>,
+    /// The year in which the card expires, four digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     exp_year: Option<u16>,
 }
@@ -311,17 +344,13 @@ fn text<T: ToString + ?Sized>(value: Option<&T>) -> Option<String> {
 }
 
 impl CheckoutRecord {
-    /// The record of the checkout, which costs what the quote says.
-    ///
-    /// # Errors
-    /// [`MoneyError`] when the purchase items and the quote are of several currencies or beyond
-    /// counting, which no stored checkout is.
-    pub(crate) fn new(
-        checkout: &Checkout,
-        quote: Option<&Quote>,
-        organization: &Organization,
-        links: &PageLinks,
-    ) -> Result<Self, MoneyError> {
+    /// The record of the checkout, with the address of its page.
+    pub(crate) fn new(view: &CheckoutView, links: &PageLinks) -> Self {
+        let CheckoutView {
+            checkout,
+            organization,
+            cost,
+        } = view;
         let shipment = &checkout.shipment;
         let failure = checkout.recurring.last_failure.as_ref();
         let waitlist = checkout
@@ -329,19 +358,8 @@ impl CheckoutRecord {
             .as_ref()
             .filter(|_| checkout.lifecycle().is_waitlisted());
         let reason_code = waitlist.and_then(|waitlist| waitlist.reason_code.map(NotServed::as_str));
-        let pricing = match (checkout.term, quote) {
-            (Some(term), Some(quote)) => {
-                let price = TermPrice {
-                    lease_term_id: term.id,
-                    quote: *quote,
-                };
-                let purchases = checkout.purchase_total(Money::zero(quote.currency))?;
-                Some(CheckoutPricing::new(&price, purchases)?)
-            }
-            _ => None,
-        };
         let method = checkout.recurring.method.as_ref();
-        Ok(Self {
+        Self {
             id: Id(checkout.id),
             created_at: checkout.created_at.into(),
             updated_at: checkout.updated_at.into(),
@@ -354,6 +372,7 @@ impl CheckoutRecord {
             customer_id: Id(checkout.customer_id),
             checkout_url: links.url(checkout),
             external_order_id: text(checkout.external_order_id.as_ref()),
+            metadata: wire::metadata_record(&checkout.metadata),
             items: checkout
                 .items
                 .iter()
@@ -367,7 +386,7 @@ impl CheckoutRecord {
                 .collect(),
             purchase_items: checkout.purchase_items.iter().map(Into::into).collect(),
             lease_term_id: checkout.term.map(|term| term.lease_term_id.get()),
-            pricing,
+            pricing: cost.as_ref().map(Into::into),
             billing_address: checkout.billing.address.as_ref().map(Into::into),
             billing_address_locked: checkout
                 .billing
@@ -424,20 +443,19 @@ impl CheckoutRecord {
                 .map(Into::into),
             waitlist_location_reason_code: reason_code,
             location_message: reason_code,
-        })
+        }
     }
 }
 
-impl CheckoutPricing {
-    fn new(price: &TermPrice, purchases: Money) -> Result<Self, MoneyError> {
-        let due = price.quote.total_due_at_signing.checked_add(purchases)?;
-        Ok(Self {
+impl From<&Cost> for CheckoutPricing {
+    fn from(cost: &Cost) -> Self {
+        Self {
             entry: PricingEntry {
-                total_due_at_signing: due.into(),
-                ..price.into()
+                total_due_at_signing: cost.due_at_signing.into(),
+                ..(&cost.price).into()
             },
-            purchase_items: purchases.into(),
-        })
+            purchase_items: cost.purchases.into(),
+        }
     }
 }
 

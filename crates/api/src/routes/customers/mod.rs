@@ -1,21 +1,28 @@
 //! `/v1/customers`.
 
+mod body;
+mod list;
 mod record;
 
 use actix_web::web::Json;
-use actix_web::{HttpResponse, get, put};
+use actix_web::{get, put};
 use lessor_domain::ids::CustomerPubId;
-use lessor_domain::services::customers;
+use lessor_domain::services::customers::{GetCustomer, UpdateCustomer};
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use self::record::{CustomerRecord, UpdateCustomerBody};
+use self::body::UpdateCustomerBody;
+use self::record::CustomerRecord;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::body::Body;
 use crate::wire::PathId;
+use crate::wire::records::UserPublicId;
 
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {
-    config.service(get_customer).service(update_customer);
+    config
+        .service(list::list_customers)
+        .service(get_customer)
+        .service(update_customer);
 }
 
 /// Read a customer.
@@ -24,7 +31,7 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
 /// `CustomerRead`.
 #[utoipa::path(
     tag = "Customers",
-    params(("id" = String, Path, description = "`usr_…`")),
+    params(("id" = inline(UserPublicId), Path, description = "The customer, `usr_…`.")),
     responses((status = 200, body = CustomerRecord, description = "The customer."))
 )]
 #[get("/customers/{id}")]
@@ -33,19 +40,17 @@ async fn get_customer(
     id: PathId<CustomerPubId>,
 ) -> Result<Json<CustomerRecord>, ApiError> {
     let id = id.of("customer")?;
-    let ctx = call.context();
-    let mut work = call.read().await?;
-    let customer = customers::get_customer(&mut *work, &ctx, id).await?;
-    Ok(Json(CustomerRecord::new(&customer, ctx.access.mode)))
+    let customer = call.read(GetCustomer { id }).await?;
+    Ok(Json(CustomerRecord::new(&customer, call.access())))
 }
 
-/// Update a customer's profile and address.
+/// Update a customer's profile, address and metadata.
 ///
 /// Members that are left out stay as they are; `null` clears one. Checkouts that waited for the
 /// profile go on. Requires `CustomerWrite`.
 #[utoipa::path(
     tag = "Customers",
-    params(("id" = String, Path, description = "`usr_…`")),
+    params(("id" = inline(UserPublicId), Path, description = "The customer, `usr_…`.")),
     request_body = UpdateCustomerBody,
     responses((status = 200, body = CustomerRecord, description = "The customer."))
 )]
@@ -54,16 +59,9 @@ async fn update_customer(
     call: Call,
     id: PathId<CustomerPubId>,
     body: Body<UpdateCustomerBody>,
-) -> Result<HttpResponse, ApiError> {
-    let update = body.value.parse()?;
+) -> Result<Json<CustomerRecord>, ApiError> {
+    let changes = body.value.parse()?;
     let id = id.of("customer")?;
-    let phones = call.state().ports.providers.phones.clone();
-    call.mutate((id, update, phones), |work, ctx, (id, update, phones)| {
-        Box::pin(async move {
-            let mode = ctx.access.mode;
-            let customer = customers::update_customer(work, &ctx, &*phones, id, update).await?;
-            Ok(CustomerRecord::new(&customer, mode))
-        })
-    })
-    .await
+    let customer = call.mutate(UpdateCustomer { id, changes }).await?;
+    Ok(Json(CustomerRecord::new(&customer, call.access())))
 }

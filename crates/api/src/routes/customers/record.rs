@@ -1,20 +1,16 @@
-//! The customer, as callers see and change it.
+//! Customers as answers have them.
 
-use std::fmt::Display;
-use std::str::FromStr;
+use std::collections::BTreeMap;
 
-use lessor_domain::access::Mode;
+use lessor_domain::access::{Access, Mode};
 use lessor_domain::customer::{CreditStatus, Customer, IdentityStatus};
-use lessor_domain::services::Patch as Change;
-use lessor_domain::services::customers::UpdateCustomer;
 use lessor_domain::text::Line;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::error::ApiError;
-use crate::request::fields::{Id, Named, Patch, Text, names};
+use crate::request::fields::{Id, Named, names};
 use crate::wire::records::UserPublicId;
-use crate::wire::{DateTimeText, patch};
+use crate::wire::{self, DateTimeText};
 
 names! {
     CreditStatus => "CreditStatus", "What the credit check said.";
@@ -29,16 +25,26 @@ type IdentityName = Named<IdentityStatus>;
 #[schema(as = Customer)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CustomerRecord {
+    /// The customer, `usr_…`.
     id: UserPublicId,
     /// The same customer's number.
     user_id: i64,
+    /// When the customer was first known.
     created_at: DateTimeText,
+    /// When the customer last changed.
     updated_at: DateTimeText,
+    /// What the organization keeps beside it, if anything.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    metadata: BTreeMap<String, String>,
+    /// E-mail address.
     email: String,
+    /// Given name.
     #[serde(skip_serializing_if = "Option::is_none")]
     first_name: Option<String>,
+    /// Family name.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_name: Option<String>,
+    /// Phone number, in international form.
     #[serde(skip_serializing_if = "Option::is_none")]
     phone: Option<String>,
     /// Street and number.
@@ -47,6 +53,7 @@ pub(super) struct CustomerRecord {
     /// Second line.
     #[serde(skip_serializing_if = "Option::is_none")]
     address2: Option<String>,
+    /// City.
     #[serde(skip_serializing_if = "Option::is_none")]
     city: Option<String>,
     /// State or province.
@@ -58,6 +65,7 @@ pub(super) struct CustomerRecord {
     /// Country, ISO 3166-1 alpha-2.
     #[serde(skip_serializing_if = "Option::is_none")]
     country: Option<String>,
+    /// What the credit check said.
     credit_status: CreditName,
     /// When credit was checked.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,6 +73,7 @@ pub(super) struct CustomerRecord {
     /// The IP address that consented to the credit check.
     #[serde(skip_serializing_if = "Option::is_none")]
     credit_ip_address: Option<String>,
+    /// How far the identity verification is.
     identity_verification_status: IdentityName,
     /// The verifier's session.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,8 +87,9 @@ pub(super) struct CustomerRecord {
 }
 
 impl CustomerRecord {
-    /// The customer as a key of the mode sees it.
-    pub(super) fn new(customer: &Customer, mode: Mode) -> Self {
+    /// The customer as the key sees it.
+    pub(super) fn new(customer: &Customer, access: &Access) -> Self {
+        let mode = access.mode;
         let profile = &customer.profile;
         let text = |line: &Option<Line>| line.as_ref().map(ToString::to_string);
         let screening = customer.screening(mode);
@@ -89,6 +99,7 @@ impl CustomerRecord {
             user_id: customer.user_id.get(),
             created_at: customer.created_at.into(),
             updated_at: customer.updated_at.into(),
+            metadata: wire::metadata_record(customer.metadata_for(access.organization_id)),
             email: customer.email.to_string(),
             first_name: text(&profile.first_name),
             last_name: text(&profile.last_name),
@@ -108,58 +119,4 @@ impl CustomerRecord {
             processor_sandbox_id: processor_id(Mode::Sandbox),
         }
     }
-}
-
-/// What is to change in a customer: a member that is left out stays, `null` clears one.
-#[derive(Debug, Deserialize, ToSchema)]
-#[schema(as = UpdateCustomer)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct UpdateCustomerBody {
-    #[serde(default)]
-    first_name: Patch<Text<255>>,
-    #[serde(default)]
-    last_name: Patch<Text<255>>,
-    /// Street and number.
-    #[serde(default)]
-    address1: Patch<Text<255>>,
-    /// Second line.
-    #[serde(default)]
-    address2: Patch<Text<255>>,
-    #[serde(default)]
-    city: Patch<Text<255>>,
-    /// State or province, by code or name; checked against the country.
-    #[serde(default)]
-    state: Patch<Text<255>>,
-    /// Postal code; checked against the country.
-    #[serde(default)]
-    zip: Patch<Text<255>>,
-    /// Country, ISO 3166-1 alpha-2 in any case.
-    #[serde(default)]
-    country: Patch<Text<255>>,
-    /// Phone number of the country, or in international form.
-    #[serde(default)]
-    phone: Patch<Text<255>>,
-}
-
-impl UpdateCustomerBody {
-    pub(super) fn parse(self) -> Result<UpdateCustomer, ApiError> {
-        Ok(UpdateCustomer {
-            first_name: change("firstName", self.first_name)?,
-            last_name: change("lastName", self.last_name)?,
-            address1: change("address1", self.address1)?,
-            address2: change("address2", self.address2)?,
-            city: change("city", self.city)?,
-            state: change("state", self.state)?,
-            zip: change("zip", self.zip)?,
-            country: change("country", self.country)?,
-            phone: change("phone", self.phone)?,
-        })
-    }
-}
-
-fn change<T>(param: &str, member: Patch<Text<255>>) -> Result<Change<T>, ApiError>
-where
-    T: FromStr<Err: Display>,
-{
-    patch(param, member, |text| text.as_str().parse())
 }

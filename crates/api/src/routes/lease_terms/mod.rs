@@ -1,13 +1,12 @@
 //! `/v1/lease-terms`.
 
-mod dto;
+mod body;
+mod record;
 
-use std::cmp::Reverse;
-
+use actix_web::web::Json;
 use actix_web::{HttpResponse, delete, get, post, put};
-use lessor_domain::access::Permission;
 use lessor_domain::ids::{LeaseTermPubId, LeaseTermRef};
-use lessor_domain::services::lease_terms;
+use lessor_domain::services::lease_terms::{DeleteLeaseTerm, ListLeaseTerms, UpdateLeaseTerm};
 use serde::Deserialize;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -16,19 +15,21 @@ use crate::idempotency::Call;
 use crate::request::body::Body;
 use crate::request::fields::{Limit, Offset, Text};
 use crate::request::query::QueryParams;
-use crate::wire::{Paging, PathId, listed};
+use crate::wire::records::TermId;
+use crate::wire::{PathId, listed, page};
 
-pub use dto::{CreateLeaseTerm, LeaseTermRecord, UpdateLeaseTerm};
+pub use body::{CreateLeaseTermBody, UpdateLeaseTermBody};
+pub use record::LeaseTermRecord;
 
 /// What is not found here.
 const TERM: &str = "lease term";
 
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {
     config
-        .service(create)
-        .service(list)
-        .service(update)
-        .service(remove);
+        .service(create_lease_term)
+        .service(list_lease_terms)
+        .service(update_lease_term)
+        .service(delete_lease_term);
 }
 
 /// Create a lease term.
@@ -36,34 +37,26 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
 /// With a `productId` it is the product's own: a product that has terms of its own is offered for
 /// these instead of the organization's. Requires `LeaseTermWrite`.
 #[utoipa::path(
-    operation_id = "create_lease_term",
     tag = "Lease terms",
     params(("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")),
-    request_body = CreateLeaseTerm,
+    request_body = CreateLeaseTermBody,
     responses((status = 200, body = LeaseTermRecord, description = "The lease term."))
 )]
 #[post("/lease-terms")]
-async fn create(call: Call, body: Body<CreateLeaseTerm>) -> Result<HttpResponse, ApiError> {
-    let input = body.value.into_input()?;
-    call.post(
-        Permission::LeaseTermWrite,
-        &body.raw,
-        input,
-        |work, ctx, input| {
-            Box::pin(async move {
-                let term = lease_terms::create_lease_term(work, &ctx, input).await?;
-                Ok(LeaseTermRecord::from(&term))
-            })
-        },
-    )
-    .await
+async fn create_lease_term(
+    call: Call,
+    body: Body<CreateLeaseTermBody>,
+) -> Result<HttpResponse, ApiError> {
+    let create = body.value.parse()?;
+    call.post(create, &body.raw, |term, _| LeaseTermRecord::from(&term))
+        .await
 }
 
 /// Which lease terms to list.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct ListLeaseTerms {
+struct ListLeaseTermsQuery {
     /// How many to answer.
     #[serde(default)]
     #[param(inline)]
@@ -73,7 +66,7 @@ struct ListLeaseTerms {
     #[param(inline)]
     offset: Offset,
     /// The id of the lease term that the page comes after.
-    #[param(inline)]
+    #[param(inline, value_type = Option<TermId>)]
     starting_after: Option<Text<64>>,
 }
 
@@ -81,9 +74,8 @@ struct ListLeaseTerms {
 ///
 /// Newest first, those of products and inactive ones included. Requires `LeaseTermRead`.
 #[utoipa::path(
-    operation_id = "list_lease_terms",
     tag = "Lease terms",
-    params(ListLeaseTerms),
+    params(ListLeaseTermsQuery),
     responses((
         status = 200,
         body = [LeaseTermRecord],
@@ -95,20 +87,16 @@ struct ListLeaseTerms {
     ))
 )]
 #[get("/lease-terms")]
-async fn list(
+async fn list_lease_terms(
     call: Call,
-    QueryParams(query): QueryParams<ListLeaseTerms>,
+    QueryParams(query): QueryParams<ListLeaseTermsQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let paging: Paging<LeaseTermPubId> =
-        Paging::read(query.limit, query.offset, query.starting_after.as_ref())?;
-    let mut work = call.read().await?;
-    let mut terms = lease_terms::list_lease_terms(&mut *work, &call.context()).await?;
-    terms.sort_by_key(|term| Reverse((term.created_at, term.id)));
-    let total = terms.len() as u64;
-    let mut page = paging.cut(terms, |term| term.id)?;
-    let mut response = listed(&call, &paging, &mut page, |term| term.id, Some(total));
-    let records: Vec<LeaseTermRecord> = page.iter().map(Into::into).collect();
-    Ok(response.json(records))
+    let after = query.starting_after.as_ref();
+    let page = page::<LeaseTermPubId>(query.limit.get(), query.offset.get(), after)?;
+    let slice = call.read(ListLeaseTerms { page }).await?;
+    let mut response = listed(&call, &slice, |term| term.id);
+    let records = slice.items.iter().map(LeaseTermRecord::from);
+    Ok(response.json(records.collect::<Vec<_>>()))
 }
 
 /// Update a lease term.
@@ -116,45 +104,37 @@ async fn list(
 /// Members that are left out stay as they are. Quotes that are frozen keep their price. Requires
 /// `LeaseTermWrite`.
 #[utoipa::path(
-    operation_id = "update_lease_term",
     tag = "Lease terms",
     params(("id" = String, Path, description = "`term_…`, or its number.")),
-    request_body = UpdateLeaseTerm,
+    request_body = UpdateLeaseTermBody,
     responses((status = 200, body = LeaseTermRecord, description = "The lease term."))
 )]
 #[put("/lease-terms/{id}")]
-async fn update(
+async fn update_lease_term(
     call: Call,
     id: PathId<LeaseTermRef>,
-    body: Body<UpdateLeaseTerm>,
-) -> Result<HttpResponse, ApiError> {
-    let changes = body.value.into_update()?;
+    body: Body<UpdateLeaseTermBody>,
+) -> Result<Json<LeaseTermRecord>, ApiError> {
+    let changes = body.value.parse()?;
     let id = id.of(TERM)?;
-    call.mutate((id, changes), |work, ctx, (id, changes)| {
-        Box::pin(async move {
-            let term = lease_terms::update_lease_term(work, &ctx, id, changes).await?;
-            Ok(LeaseTermRecord::from(&term))
-        })
-    })
-    .await
+    let term = call.mutate(UpdateLeaseTerm { id, changes }).await?;
+    Ok(Json(LeaseTermRecord::from(&term)))
 }
 
 /// Delete a lease term.
 ///
 /// One that checkouts have becomes inactive instead. Requires `LeaseTermWrite`.
 #[utoipa::path(
-    operation_id = "delete_lease_term",
     tag = "Lease terms",
     params(("id" = String, Path, description = "`term_…`, or its number.")),
     responses((status = 200, body = LeaseTermRecord, description = "The lease term as it was."))
 )]
 #[delete("/lease-terms/{id}")]
-async fn remove(call: Call, id: PathId<LeaseTermRef>) -> Result<HttpResponse, ApiError> {
-    call.mutate(id.of(TERM)?, |work, ctx, id| {
-        Box::pin(async move {
-            let term = lease_terms::delete_lease_term(work, &ctx, id).await?;
-            Ok(LeaseTermRecord::from(&term))
-        })
-    })
-    .await
+async fn delete_lease_term(
+    call: Call,
+    id: PathId<LeaseTermRef>,
+) -> Result<Json<LeaseTermRecord>, ApiError> {
+    let id = id.of(TERM)?;
+    let term = call.mutate(DeleteLeaseTerm { id }).await?;
+    Ok(Json(LeaseTermRecord::from(&term)))
 }

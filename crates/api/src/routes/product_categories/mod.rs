@@ -1,11 +1,9 @@
 //! `/v1/product-categories`.
 
 use actix_web::{HttpResponse, get, post};
-use lessor_domain::access::Permission;
 use lessor_domain::catalog::Category;
-use lessor_domain::ids::{IdRef, ProductCategoryPubId};
-use lessor_domain::services::catalog;
-use lessor_domain::text::Name;
+use lessor_domain::ids::ProductCategoryPubId;
+use lessor_domain::services::categories::{CreateCategory, ListCategories};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -15,16 +13,20 @@ use crate::idempotency::Call;
 use crate::request::body::Body;
 use crate::request::fields::{Limit, Offset, Text};
 use crate::request::query::QueryParams;
-use crate::wire::{DateTimeText, Paging, listed, parse, unknown_start};
+use crate::wire::records::CategoryId;
+use crate::wire::{DateTimeText, listed, page, parse};
 
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {
-    config.service(create).service(list);
+    config
+        .service(create_product_category)
+        .service(list_product_categories);
 }
 
 /// A new product category.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct CreateProductCategory {
+#[schema(as = CreateProductCategory)]
+struct CreateProductCategoryBody {
     /// Its name, unique within the organization in any case.
     #[schema(example = "Bikes")]
     name: Text<255>,
@@ -67,26 +69,20 @@ impl From<&Category> for ProductCategoryRecord {
 ///
 /// Requires `ProductWrite`.
 #[utoipa::path(
-    operation_id = "create_product_category",
     tag = "Product categories",
     params(("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")),
-    request_body = CreateProductCategory,
+    request_body = CreateProductCategoryBody,
     responses((status = 200, body = ProductCategoryRecord, description = "The category."))
 )]
 #[post("/product-categories")]
-async fn create(call: Call, body: Body<CreateProductCategory>) -> Result<HttpResponse, ApiError> {
-    let name: Name = parse("name", body.value.name.as_str())?;
-    call.post(
-        Permission::ProductWrite,
-        &body.raw,
-        name,
-        |work, ctx, name| {
-            Box::pin(async move {
-                let category = catalog::create_category(work, &ctx, name).await?;
-                Ok(ProductCategoryRecord::from(&category))
-            })
-        },
-    )
+async fn create_product_category(
+    call: Call,
+    body: Body<CreateProductCategoryBody>,
+) -> Result<HttpResponse, ApiError> {
+    let name = parse("name", body.value.name.as_str())?;
+    call.post(CreateCategory { name }, &body.raw, |category, _| {
+        ProductCategoryRecord::from(&category)
+    })
     .await
 }
 
@@ -94,7 +90,7 @@ async fn create(call: Call, body: Body<CreateProductCategory>) -> Result<HttpRes
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct ListProductCategories {
+struct ListProductCategoriesQuery {
     /// How many to answer.
     #[serde(default)]
     #[param(inline)]
@@ -104,7 +100,7 @@ struct ListProductCategories {
     #[param(inline)]
     offset: Offset,
     /// The id of the category that the page comes after.
-    #[param(inline)]
+    #[param(inline, value_type = Option<CategoryId>)]
     starting_after: Option<Text<64>>,
 }
 
@@ -112,9 +108,8 @@ struct ListProductCategories {
 ///
 /// Newest first. Requires `ProductRead`.
 #[utoipa::path(
-    operation_id = "list_product_categories",
     tag = "Product categories",
-    params(ListProductCategories),
+    params(ListProductCategoriesQuery),
     responses((
         status = 200,
         body = [ProductCategoryRecord],
@@ -126,27 +121,14 @@ struct ListProductCategories {
     ))
 )]
 #[get("/product-categories")]
-async fn list(
+async fn list_product_categories(
     call: Call,
-    QueryParams(query): QueryParams<ListProductCategories>,
+    QueryParams(query): QueryParams<ListProductCategoriesQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let paging: Paging<ProductCategoryPubId> =
-        Paging::read(query.limit, query.offset, query.starting_after.as_ref())?;
-    let ctx = call.context();
-    let mut work = call.read().await?;
-    let (mut categories, total) = catalog::list_categories(&mut *work, &ctx, paging.page()).await?;
-    if let Some(after) = paging.after {
-        let start = IdRef::Public(after);
-        let start = work.categories().find(ctx.access.organization_id, start);
-        start.await?.ok_or_else(unknown_start)?;
-    }
-    let mut response = listed(
-        &call,
-        &paging,
-        &mut categories,
-        |category| category.id,
-        Some(total),
-    );
-    let records: Vec<ProductCategoryRecord> = categories.iter().map(Into::into).collect();
-    Ok(response.json(records))
+    let after = query.starting_after.as_ref();
+    let page = page::<ProductCategoryPubId>(query.limit.get(), query.offset.get(), after)?;
+    let slice = call.read(ListCategories { page }).await?;
+    let mut response = listed(&call, &slice, |category| category.id);
+    let records = slice.items.iter().map(ProductCategoryRecord::from);
+    Ok(response.json(records.collect::<Vec<_>>()))
 }

@@ -1,13 +1,16 @@
 //! `/v1/product-variants`.
 
-mod dto;
+mod body;
 mod prices;
+mod record;
 
 use actix_web::web::Json;
 use actix_web::{HttpResponse, delete, get, post, put};
 use lessor_domain::access::Permission;
 use lessor_domain::ids::ProductVariantPubId;
-use lessor_domain::services::variants;
+use lessor_domain::services::variants::{
+    DeleteVariant, GetVariant, GetVariantBySku, UpdateVariant,
+};
 use lessor_domain::text::Sku;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -15,14 +18,16 @@ use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::body::Body;
 use crate::request::query::Segment;
+use crate::wire::records::VariantId;
 use crate::wire::{BulkItem, PathId, bulk};
 
-pub use dto::{
-    BulkUpdateProductVariants, BulkUpdatedProductVariants, CreateProductVariant, OptionSelection,
-    OptionSelectionInput, ProductVariantRecord, UpdateProductVariant,
+pub use body::{
+    BulkUpdateProductVariantsBody, CreateProductVariantBody, OptionSelectionInput,
+    UpdateProductVariantBody,
 };
 pub use prices::PricingEntry;
 pub(crate) use prices::names;
+pub use record::{BulkUpdatedProductVariants, OptionSelection, ProductVariantRecord};
 
 /// What is not found here.
 const VARIANT: &str = "product variant";
@@ -30,16 +35,16 @@ const VARIANT: &str = "product variant";
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {
     // `bulk` and `by-sku` before `{id}`, which would take them for ids.
     config
-        .service(create)
-        .service(prices::of_products)
-        .service(bulk_update)
-        .service(prices::fetch)
-        .service(read_by_sku)
-        .service(prices::summary)
-        .service(prices::lowest)
-        .service(read)
-        .service(update)
-        .service(remove);
+        .service(create_product_variant)
+        .service(prices::list_variants_of_products)
+        .service(bulk_update_product_variants)
+        .service(prices::fetch_product_variants)
+        .service(get_product_variant_by_sku)
+        .service(prices::get_pricing_summary)
+        .service(prices::get_lowest_payment)
+        .service(get_product_variant)
+        .service(update_product_variant)
+        .service(delete_product_variant);
 }
 
 /// Create a product variant.
@@ -47,26 +52,20 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
 /// One combination of the option values of its product, with a price, a SKU and a stock of its own.
 /// Requires `ProductVariantWrite`.
 #[utoipa::path(
-    operation_id = "create_product_variant",
     tag = "Product variants",
     params(("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")),
-    request_body = CreateProductVariant,
+    request_body = CreateProductVariantBody,
     responses((status = 200, body = ProductVariantRecord, description = "The variant, with `organizationId` and `productId`."))
 )]
 #[post("/product-variants")]
-async fn create(call: Call, body: Body<CreateProductVariant>) -> Result<HttpResponse, ApiError> {
-    let input = body.value.into_input()?;
-    call.post(
-        Permission::ProductVariantWrite,
-        &body.raw,
-        input,
-        |work, ctx, input| {
-            Box::pin(async move {
-                let variant = variants::create_variant(work, &ctx, input).await?;
-                Ok(ProductVariantRecord::owned(&variant, ctx.access))
-            })
-        },
-    )
+async fn create_product_variant(
+    call: Call,
+    body: Body<CreateProductVariantBody>,
+) -> Result<HttpResponse, ApiError> {
+    let create = body.value.parse()?;
+    call.post(create, &body.raw, |variant, viewer| {
+        ProductVariantRecord::owned(&variant, viewer.access)
+    })
     .await
 }
 
@@ -74,19 +73,17 @@ async fn create(call: Call, body: Body<CreateProductVariant>) -> Result<HttpResp
 ///
 /// Archived variants stay readable. Requires `ProductVariantRead`.
 #[utoipa::path(
-    operation_id = "get_product_variant",
     tag = "Product variants",
-    params(("id" = String, Path, description = "`pvar_…`")),
+    params(("id" = inline(VariantId), Path, description = "The variant, `pvar_…`.")),
     responses((status = 200, body = ProductVariantRecord, description = "The variant, with `organizationId` and `productId`."))
 )]
 #[get("/product-variants/{id}")]
-async fn read(
+async fn get_product_variant(
     call: Call,
     id: PathId<ProductVariantPubId>,
 ) -> Result<Json<ProductVariantRecord>, ApiError> {
     let id = id.of(VARIANT)?;
-    let mut work = call.read().await?;
-    let variant = variants::get_variant(&mut *work, &call.context(), id).await?;
+    let variant = call.read(GetVariant { id }).await?;
     Ok(Json(ProductVariantRecord::owned(&variant, call.access())))
 }
 
@@ -94,20 +91,18 @@ async fn read(
 ///
 /// Requires `ProductVariantRead`.
 #[utoipa::path(
-    operation_id = "get_product_variant_by_sku",
     tag = "Product variants",
     params(("sku" = String, Path, description = "The stock keeping unit.")),
     responses((status = 200, body = ProductVariantRecord, description = "The variant, with `organizationId` and `productId`."))
 )]
 #[get("/product-variants/by-sku/{sku}")]
-async fn read_by_sku(
+async fn get_product_variant_by_sku(
     call: Call,
     sku: Result<Segment, ApiError>,
 ) -> Result<Json<ProductVariantRecord>, ApiError> {
     let sku = sku.ok().and_then(|sku| Sku::parse(&sku.0).ok());
     let sku = sku.ok_or_else(|| ApiError::not_found(VARIANT))?;
-    let mut work = call.read().await?;
-    let variant = variants::get_variant_by_sku(&mut *work, &call.context(), &sku).await?;
+    let variant = call.read(GetVariantBySku { sku }).await?;
     Ok(Json(ProductVariantRecord::owned(&variant, call.access())))
 }
 
@@ -116,47 +111,39 @@ async fn read_by_sku(
 /// Members that are left out stay as they are; `null` clears an optional one. An archived variant
 /// can only have its status changed. Requires `ProductVariantWrite`.
 #[utoipa::path(
-    operation_id = "update_product_variant",
     tag = "Product variants",
-    params(("id" = String, Path, description = "`pvar_…`")),
-    request_body = UpdateProductVariant,
+    params(("id" = inline(VariantId), Path, description = "The variant, `pvar_…`.")),
+    request_body = UpdateProductVariantBody,
     responses((status = 200, body = ProductVariantRecord, description = "The variant."))
 )]
 #[put("/product-variants/{id}")]
-async fn update(
+async fn update_product_variant(
     call: Call,
     id: PathId<ProductVariantPubId>,
-    body: Body<UpdateProductVariant>,
-) -> Result<HttpResponse, ApiError> {
-    let changes = body.value.into_update()?;
+    body: Body<UpdateProductVariantBody>,
+) -> Result<Json<ProductVariantRecord>, ApiError> {
+    let changes = body.value.parse()?;
     let id = id.of(VARIANT)?;
-    call.mutate((id, changes), |work, ctx, (id, changes)| {
-        Box::pin(async move {
-            let variant = variants::update_variant(work, &ctx, id, changes).await?;
-            Ok(ProductVariantRecord::new(&variant))
-        })
-    })
-    .await
+    let variant = call.mutate(UpdateVariant { id, changes }).await?;
+    Ok(Json(ProductVariantRecord::new(&variant)))
 }
 
 /// Delete a product variant.
 ///
 /// One that has checkout items is archived instead. Requires `ProductVariantDelete`.
 #[utoipa::path(
-    operation_id = "delete_product_variant",
     tag = "Product variants",
-    params(("id" = String, Path, description = "`pvar_…`")),
+    params(("id" = inline(VariantId), Path, description = "The variant, `pvar_…`.")),
     responses((status = 200, body = ProductVariantRecord, description = "The variant as it was, with `organizationId` and `productId`."))
 )]
 #[delete("/product-variants/{id}")]
-async fn remove(call: Call, id: PathId<ProductVariantPubId>) -> Result<HttpResponse, ApiError> {
-    call.mutate(id.of(VARIANT)?, |work, ctx, id| {
-        Box::pin(async move {
-            let variant = variants::delete_variant(work, &ctx, id).await?;
-            Ok(ProductVariantRecord::owned(&variant, ctx.access))
-        })
-    })
-    .await
+async fn delete_product_variant(
+    call: Call,
+    id: PathId<ProductVariantPubId>,
+) -> Result<Json<ProductVariantRecord>, ApiError> {
+    let id = id.of(VARIANT)?;
+    let variant = call.mutate(DeleteVariant { id }).await?;
+    Ok(Json(ProductVariantRecord::owned(&variant, call.access())))
 }
 
 /// Update several product variants.
@@ -164,40 +151,24 @@ async fn remove(call: Call, id: PathId<ProductVariantPubId>) -> Result<HttpRespo
 /// Each update is made on its own, in order; one that fails does not affect the others. Requires
 /// `ProductVariantWrite`.
 #[utoipa::path(
-    operation_id = "bulk_update_product_variants",
     tag = "Product variants",
-    request_body = BulkUpdateProductVariants,
+    request_body = BulkUpdateProductVariantsBody,
     responses((status = 200, body = BulkUpdatedProductVariants, description = "What became of the updates."))
 )]
 #[put("/product-variants/bulk")]
-async fn bulk_update(
+async fn bulk_update_product_variants(
     call: Call,
-    body: Body<BulkUpdateProductVariants>,
+    body: Body<BulkUpdateProductVariantsBody>,
 ) -> Result<Json<BulkUpdatedProductVariants>, ApiError> {
     call.require(Permission::ProductVariantWrite)?;
-    let items = body.value.updates.into_vec();
-    let done = call
-        .run(|runner| async move {
-            Ok(bulk(
-                &runner,
-                &items,
-                |runner, item: BulkItem<UpdateProductVariant>| {
-                    Box::pin(async move {
-                        let id: ProductVariantPubId = item.id(VARIANT)?;
-                        let changes = item.update.into_update()?;
-                        let updated = runner
-                            .once(&changes, move |work, ctx, changes| {
-                                Box::pin(async move {
-                                    variants::update_variant(work, &ctx, id, changes).await
-                                })
-                            })
-                            .await?;
-                        Ok(ProductVariantRecord::new(&updated))
-                    })
-                },
-            )
-            .await)
+    let command = |item: BulkItem<UpdateProductVariantBody>| {
+        Ok(UpdateVariant {
+            id: item.id(VARIANT)?,
+            changes: item.update.parse()?,
         })
-        .await?;
-    Ok(Json(done.into()))
+    };
+    let done = bulk(&call, body.value.updates, command, |variant| {
+        ProductVariantRecord::new(&variant)
+    });
+    Ok(Json(done.await?.into()))
 }

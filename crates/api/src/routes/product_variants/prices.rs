@@ -7,10 +7,12 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, ETAG, HeaderMap, IF_NONE_MATCH};
 use actix_web::web::Json;
 use actix_web::{HttpRequest, HttpResponse, get, post};
-use lessor_domain::access::Permission;
 use lessor_domain::ids::{ProductPubId, ProductVariantPubId};
-use lessor_domain::services::pricing::{self, PriceTable, PricedVariant, TermPrice};
-use lessor_domain::services::variants::{self, Otherwise};
+use lessor_domain::services::pricing::{
+    self, PriceProducts, PriceSince, PriceTable, PriceVariant, PriceVariants, PricedVariant,
+    Prices, TermPrice,
+};
+use lessor_domain::services::variants::Otherwise;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -23,6 +25,7 @@ use crate::request::body::Body;
 use crate::request::fields::{List, Text};
 use crate::request::query::{QueryParams, Segment};
 use crate::state::pricing_summaries::{Summary, SummaryKey};
+use crate::wire::records::{ProductId, VariantId};
 use crate::wire::size::fitting;
 use crate::wire::{DecimalString, JSON, MoneyText, findable};
 
@@ -108,7 +111,7 @@ pub(super) fn entries(prices: &PriceTable) -> BTreeMap<u16, PricingEntry> {
 #[into_params(parameter_in = Query)]
 struct OfProducts {
     /// Public ids of products.
-    #[param(inline)]
+    #[param(inline, value_type = List<ProductId, 100, 1>)]
     product_ids: List<Text<64>, 100, 1>,
 }
 
@@ -117,7 +120,6 @@ struct OfProducts {
 /// In the order of the products. Products that are not found are left out, archived variants too.
 /// Requires `ProductVariantRead`.
 #[utoipa::path(
-    operation_id = "list_variants_of_products",
     tag = "Product variants",
     params(OfProducts),
     responses((
@@ -127,23 +129,18 @@ struct OfProducts {
     ))
 )]
 #[get("/product-variants/bulk")]
-pub(super) async fn of_products(
+pub(super) async fn list_variants_of_products(
     call: Call,
     QueryParams(query): QueryParams<OfProducts>,
 ) -> Result<HttpResponse, ApiError> {
     let ids = query.product_ids.as_slice().iter();
     let ids = ids.map(|id| findable::<ProductPubId>("productIds", id.as_str()));
-    let ids: Vec<ProductPubId> = ids
+    let ids = ids
         .filter_map(Result::transpose)
         .collect::<Result<_, _>>()?;
-    let mut work = call.read().await?;
-    let priced = pricing::of_products(&mut *work, &call.context(), &ids).await?;
-    let record = |priced: &PricedVariant| {
-        ProductVariantRecord::new(&priced.variant)
-            .with_product(&priced.variant)
-            .with_pricing(&priced.prices)
-    };
-    let body = fitting(priced.iter().map(record))?.whole(
+    let priced = call.read(PriceProducts { ids }).await?;
+    let records = priced.iter().map(ProductVariantRecord::priced_with_product);
+    let body = fitting(records)?.whole(
         "productIds",
         "ask for fewer products at once, or page through the variants of one",
     )?;
@@ -153,8 +150,10 @@ pub(super) async fn of_products(
 /// Which variants to fetch.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct FetchProductVariants {
+#[schema(as = FetchProductVariants)]
+pub(super) struct FetchProductVariantsBody {
     /// Public ids of variants.
+    #[schema(value_type = List<VariantId, 100, 1>)]
     ids: List<Text<64>, 100, 1>,
 }
 
@@ -174,32 +173,28 @@ pub(super) struct FetchedProductVariants {
 /// In the order asked for; an id that is given twice is answered once. Archived variants are not
 /// found. Requires `ProductVariantRead`.
 #[utoipa::path(
-    operation_id = "fetch_product_variants",
     tag = "Product variants",
-    request_body = FetchProductVariants,
+    request_body = FetchProductVariantsBody,
     responses((status = 200, body = FetchedProductVariants, description = "The variants, 8 MiB of them at most. More are refused."))
 )]
 #[post("/product-variants/bulk/fetch")]
-pub(super) async fn fetch(
+pub(super) async fn fetch_product_variants(
     call: Call,
-    body: Body<FetchProductVariants>,
+    body: Body<FetchProductVariantsBody>,
 ) -> Result<HttpResponse, ApiError> {
     let mut wanted = Wanted::default();
     for (index, id) in body.value.ids.as_slice().iter().enumerate() {
         wanted.add(&format!("ids[{index}]"), id.as_str())?;
     }
     // It changes nothing: there is no answer to keep, and a repetition is the same request.
-    let mut work = call.read().await?;
-    let found = pricing::of_variants(&mut *work, &call.context(), &wanted.ids).await?;
-    let records = found
-        .0
-        .iter()
-        .map(|priced| ProductVariantRecord::new(&priced.variant).with_pricing(&priced.prices));
+    let ids = wanted.ids.clone();
+    let found = call.read(PriceVariants { ids }).await?;
+    let records = found.iter().map(ProductVariantRecord::priced);
     let results = fitting(records)?.whole("ids", "ask for fewer variants at once")?;
     let results = String::from_utf8(results).map_err(ApiError::internal)?;
     Ok(HttpResponse::Ok().json(FetchedProductVariants {
         results: RawValue::from_string(results).map_err(ApiError::internal)?,
-        not_found: wanted.missing(&found.0),
+        not_found: wanted.missing(&found),
     }))
 }
 
@@ -283,7 +278,6 @@ impl From<&PricedVariant> for PricingSummary {
 /// May be kept by the caller for five minutes. What the service keeps itself is thrown away as soon
 /// as a price, discount or term changes. Requires `ProductVariantRead`.
 #[utoipa::path(
-    operation_id = "get_pricing_summary",
     tag = "Product variants",
     params(
         ("identifier" = String, Path, description = "`pvar_…`, or the SKU of the variant."),
@@ -300,33 +294,30 @@ impl From<&PricedVariant> for PricingSummary {
     )
 )]
 #[get("/product-variants/{identifier}/pricing-summary")]
-pub(super) async fn summary(
+pub(super) async fn get_pricing_summary(
     call: Call,
     identifier: Result<Segment, ApiError>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let identifier = identifier.map_err(|_| ApiError::not_found(VARIANT))?;
-    let organization = call.access().organization_id;
-    let mut work = call.read().await?;
     let key = SummaryKey {
-        organization,
-        // Before the prices, which are then at least as new.
-        revision: work.organizations().pricing_revision(organization).await?,
+        organization: call.access().organization_id,
         identifier: identifier.0,
     };
     let cache = &call.state().summaries;
-    let summary = match cache.get(&key).await {
-        Some(summary) => {
-            call.require(Permission::ProductVariantRead)?;
-            summary
-        }
-        None => {
-            let ctx = call.context();
-            let variant =
-                variants::find_variant(&mut *work, &ctx, &key.identifier, Otherwise::Sku).await?;
-            let priced = pricing::price_one(&mut *work, &ctx, variant).await?;
-            let body = serde_json::to_vec(&PricingSummary::from(&priced));
-            let summary = Arc::new(Summary::new(body.map_err(ApiError::internal)?));
+    let kept = cache.get(&key).await;
+    let price = PriceVariant {
+        identifier: key.identifier.clone(),
+        otherwise: Otherwise::Sku,
+    };
+    let known = kept.as_ref().map(|summary| summary.revision);
+    let summary = match (call.read(PriceSince { price, known }).await?, kept) {
+        (Prices::Known, Some(summary)) => summary,
+        (Prices::Known, None) => return Err(ApiError::internal("nothing is known of the prices")),
+        (Prices::New { revision, priced }, _) => {
+            let body = serde_json::to_vec(&PricingSummary::from(&*priced));
+            let summary = Summary::new(revision, body.map_err(ApiError::internal)?);
+            let summary = Arc::new(summary);
             cache.insert(key, Arc::clone(&summary)).await;
             summary
         }
@@ -370,22 +361,22 @@ pub(super) struct LowestPayment {
 /// Over all terms that it is offered for; of several with the same payment, the shortest. Requires
 /// `ProductVariantRead`.
 #[utoipa::path(
-    operation_id = "get_lowest_payment",
     tag = "Product variants",
     params(("identifier" = String, Path, description = "`pvar_…`, or the external id of the variant.")),
     responses((status = 200, body = LowestPayment, description = "The payment and its term."))
 )]
 #[get("/product-variants/{identifier}/lowest")]
-pub(super) async fn lowest(
+pub(super) async fn get_lowest_payment(
     call: Call,
     identifier: Result<Segment, ApiError>,
 ) -> Result<Json<LowestPayment>, ApiError> {
-    let identifier = identifier.map_err(|_| ApiError::not_found(VARIANT))?;
-    let mut work = call.read().await?;
-    let ctx = call.context();
-    let variant =
-        variants::find_variant(&mut *work, &ctx, &identifier.0, Otherwise::ExternalId).await?;
-    let priced = pricing::price_one(&mut *work, &ctx, variant).await?;
+    let Segment(identifier) = identifier.map_err(|_| ApiError::not_found(VARIANT))?;
+    let otherwise = Otherwise::ExternalId;
+    let price = PriceVariant {
+        identifier,
+        otherwise,
+    };
+    let priced = call.read(price).await?;
     let (months, price) = pricing::lowest(&priced.prices)?;
     Ok(Json(LowestPayment {
         product_variant_id: priced.variant.id.to_string(),

@@ -1,20 +1,21 @@
 //! `GET /v1/products`.
 
 use actix_web::{HttpResponse, get};
-use lessor_domain::ids::{IdRef, OrganizationRef, ProductCategoryRef, ProductPubId};
-use lessor_domain::ports::{self, ProductFilter, UnitOfWork};
-use lessor_domain::services::{self, Context, catalog};
+use lessor_domain::ids::ProductPubId;
+use lessor_domain::ports::{self, ProductFilter};
+use lessor_domain::services::catalog::ListProducts;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::ProductRecord;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
-use crate::request::fields::{Limit, List, Offset, Reference, Text};
+use crate::request::fields::{Limit, List, Moment, Offset, Reference, Text};
 use crate::request::query::QueryParams;
+use crate::wire::records::ProductId;
 use crate::wire::{
-    self, Paging, ProductStatus, ProductType, SortOrder, listed, parse, reference, unknown_start,
-    wire_enum,
+    self, MetadataInput, ProductStatus, ProductType, SortOrder, listed, page, parse, parse_some,
+    reference, wire_enum,
 };
 
 wire_enum! {
@@ -30,7 +31,7 @@ wire_enum! {
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct ListProducts {
+struct ListProductsQuery {
     /// How many to answer.
     #[serde(default)]
     #[param(inline)]
@@ -40,7 +41,7 @@ struct ListProducts {
     #[param(inline)]
     offset: Offset,
     /// The id of the product that the page comes after; at constant cost, however deep.
-    #[param(inline)]
+    #[param(inline, value_type = Option<ProductId>)]
     starting_after: Option<Text<64>>,
     /// An organization, by public id or number.
     #[param(inline)]
@@ -65,6 +66,25 @@ struct ListProducts {
     /// Of these stock keeping units.
     #[param(inline)]
     sku: Option<List<Text<255>, 100, 1>>,
+    /// Found by this in their names, skus and external ids and in the skus of their variants, in any
+    /// case. Each character means itself.
+    #[param(inline)]
+    q: Option<Text<100>>,
+    /// Made after this time, which does not belong to it.
+    #[param(inline)]
+    created_after: Option<Moment>,
+    /// Made before this time, which does not belong to it.
+    #[param(inline)]
+    created_before: Option<Moment>,
+    /// Last changed after this time, which does not belong to it.
+    #[param(inline)]
+    updated_after: Option<Moment>,
+    /// Last changed before this time, which does not belong to it.
+    #[param(inline)]
+    updated_before: Option<Moment>,
+    /// With this value of a key of metadata, `metadata[key]=value`; with all of several.
+    #[param(inline, style = DeepObject, explode)]
+    metadata: Option<MetadataInput>,
     /// What to sort by; `createdAt` when nothing is said. Ties go by id.
     #[param(inline)]
     sort_by: Option<ProductSort>,
@@ -82,13 +102,6 @@ struct ProductList {
     total: u64,
 }
 
-/// The filter of a request before its categories are looked up.
-struct Wanted {
-    filter: ProductFilter,
-    organizations: Vec<OrganizationRef>,
-    categories: Option<Vec<ProductCategoryRef>>,
-}
-
 fn texts<T>(param: &str, given: Option<List<Text<255>, 100, 1>>) -> Result<Vec<T>, ApiError>
 where
     T: std::str::FromStr,
@@ -101,72 +114,58 @@ where
         .collect()
 }
 
-impl ListProducts {
-    fn wanted(&mut self) -> Result<Wanted, ApiError> {
+impl ListProductsQuery {
+    fn parse(self) -> Result<ListProducts, ApiError> {
+        let page = page::<ProductPubId>(
+            self.limit.get(),
+            self.offset.get(),
+            self.starting_after.as_ref(),
+        )?;
         let mut organizations = Vec::new();
         for (param, given) in [
-            ("organizationId", self.organization_id.take()),
-            ("organizationIds", self.organization_ids.take()),
+            ("organizationId", self.organization_id),
+            ("organizationIds", self.organization_ids),
         ] {
             for organization in given.into_iter().flatten() {
                 organizations.push(wire::organization(param, &organization)?);
             }
         }
-        let categories = self.product_category_id.take().map(|given| {
+        let categories = self.product_category_id.map(|given| {
             given
                 .into_iter()
                 .map(|category| reference("productCategoryId", &category))
                 .collect::<Result<_, _>>()
         });
-        let types = self.product_type.take().map(List::into_vec);
-        let statuses = self.status.take().map(List::into_vec);
-        Ok(Wanted {
+        let types = self.product_type.map(List::into_vec);
+        let statuses = self.status.map(List::into_vec);
+        Ok(ListProducts {
             organizations,
             categories: categories.transpose()?,
             filter: ProductFilter {
                 types: types.into_iter().flatten().map(Into::into).collect(),
                 statuses: statuses.into_iter().flatten().map(Into::into).collect(),
                 is_waitlisted: self.is_waitlisted,
-                external_ids: texts("externalId", self.external_id.take())?,
+                external_ids: texts("externalId", self.external_id)?,
                 categories: Vec::new(),
-                skus: texts("sku", self.sku.take())?,
+                skus: texts("sku", self.sku)?,
+                created: wire::span(self.created_after, self.created_before),
+                updated: wire::span(self.updated_after, self.updated_before),
+                search: parse_some("q", self.q)?,
+                metadata: wire::metadata(self.metadata)?,
             },
+            sort: self.sort_by.map(Into::into).unwrap_or_default(),
+            order: self.sort_order.map(Into::into).unwrap_or_default(),
+            page,
         })
     }
-}
-
-/// The filter of the wanted categories; `None` when the organization has none of them, so that no
-/// product can be of one.
-async fn within_categories(
-    work: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    mut filter: ProductFilter,
-    wanted: Option<Vec<ProductCategoryRef>>,
-) -> Result<Option<ProductFilter>, services::Error> {
-    let Some(wanted) = wanted else {
-        return Ok(Some(filter));
-    };
-    for category in wanted {
-        let number = match category {
-            IdRef::Number(number) => Some(number),
-            IdRef::Public(_) => work
-                .categories()
-                .find(ctx.access.organization_id, category)
-                .await?
-                .map(|category| category.category_id),
-        };
-        filter.categories.extend(number);
-    }
-    Ok((!filter.categories.is_empty()).then_some(filter))
 }
 
 /// List products.
 ///
 /// Newest first, without archived ones, unless something else is asked for. Requires `ProductRead`.
 #[utoipa::path(
-    operation_id = "list_products",
     tag = "Products",
-    params(ListProducts),
+    params(ListProductsQuery),
     responses((
         status = 200,
         body = ProductList,
@@ -178,44 +177,14 @@ async fn within_categories(
     ))
 )]
 #[get("/products")]
-pub(super) async fn list(
+pub(super) async fn list_products(
     call: Call,
-    QueryParams(mut query): QueryParams<ListProducts>,
+    QueryParams(query): QueryParams<ListProductsQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let paging: Paging<ProductPubId> =
-        Paging::read(query.limit, query.offset, query.starting_after.as_ref())?;
-    let wanted = query.wanted()?;
-    let ctx = call.context();
-    for organization in wanted.organizations {
-        catalog::own_organization(&ctx, organization)?;
-    }
-    call.require(lessor_domain::access::Permission::ProductRead)?;
-    let mut work = call.read().await?;
-    if let Some(after) = paging.after {
-        let start = work
-            .products()
-            .get(ctx.access.organization_id, after)
-            .await?;
-        start.ok_or_else(unknown_start)?;
-    }
-    let filter = within_categories(&mut *work, &ctx, wanted.filter, wanted.categories).await?;
-    let (mut products, total) = match filter {
-        Some(filter) => {
-            let sort = query.sort_by.map(Into::into).unwrap_or_default();
-            let order = query.sort_order.map(Into::into).unwrap_or_default();
-            catalog::list_products(&mut *work, &ctx, &filter, sort, order, paging.page()).await?
-        }
-        None => (Vec::new(), 0),
-    };
-    let mut response = listed(
-        &call,
-        &paging,
-        &mut products,
-        |product| product.id,
-        Some(total),
-    );
+    let slice = call.read(query.parse()?).await?;
+    let mut response = listed(&call, &slice, |product| product.id);
     Ok(response.json(ProductList {
-        results: products.iter().map(Into::into).collect(),
-        total,
+        results: slice.items.iter().map(Into::into).collect(),
+        total: slice.total.unwrap_or_default(),
     }))
 }

@@ -1,41 +1,48 @@
 //! `/v1/products`.
 
-mod dto;
+mod body;
+mod generate;
 mod list;
+mod record;
 
 use actix_web::web::Json;
 use actix_web::{HttpResponse, delete, get, post, put};
 use lessor_domain::access::Permission;
-use lessor_domain::ids::ProductPubId;
-use lessor_domain::services::catalog;
-use lessor_domain::services::pricing;
-use lessor_domain::services::variants;
+use lessor_domain::ids::{ProductPubId, ProductVariantPubId};
+use lessor_domain::ports::VariantFilter;
+use lessor_domain::services::catalog::{DeleteProduct, GetProduct, UpdateProduct};
+use lessor_domain::services::variants::ListVariants;
 use serde::Deserialize;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::body::Body;
-use crate::request::fields::{Int, Text};
+use crate::request::fields::{Int, Moment, Text};
 use crate::request::query::QueryParams;
 use crate::routes::product_variants::ProductVariantRecord;
+use crate::wire::records::{ProductId, VariantId};
 use crate::wire::size::fitting;
-use crate::wire::{BulkItem, JSON, Paging, PathId, bulk, listed, unknown_start};
+use crate::wire::{self, BulkItem, JSON, MetadataInput, PathId, bulk, listed, page};
 
-pub use dto::{
-    BulkUpdateProducts, BulkUpdatedProducts, CreateProduct, OptionDefinition,
-    OptionDefinitionInput, ProductRecord, UpdateProduct,
+pub use body::{
+    BulkUpdateProductsBody, CreateProductBody, OptionDefinitionInput, UpdateProductBody,
 };
+pub use record::{BulkUpdatedProducts, OptionDefinition, ProductRecord};
+
+/// What is not found here.
+const PRODUCT: &str = "product";
 
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {
     config
-        .service(create)
-        .service(list::list)
-        .service(bulk_update)
-        .service(read)
-        .service(update)
-        .service(remove)
-        .service(list_variants);
+        .service(create_product)
+        .service(list::list_products)
+        .service(bulk_update_products)
+        .service(get_product)
+        .service(update_product)
+        .service(delete_product)
+        .service(list_variants_of_product)
+        .service(generate::generate_product_variants);
 }
 
 /// Create a product.
@@ -44,26 +51,20 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
 ///
 /// Requires `ProductWrite`.
 #[utoipa::path(
-    operation_id = "create_product",
     tag = "Products",
     params(("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")),
-    request_body = CreateProduct,
+    request_body = CreateProductBody,
     responses((status = 200, body = ProductRecord, description = "The product."))
 )]
 #[post("/products")]
-async fn create(call: Call, body: Body<CreateProduct>) -> Result<HttpResponse, ApiError> {
-    let input = body.value.into_input()?;
-    call.post(
-        Permission::ProductWrite,
-        &body.raw,
-        input,
-        |work, ctx, input| {
-            Box::pin(async move {
-                let product = catalog::create_product(work, &ctx, input).await?;
-                Ok(ProductRecord::from(&product))
-            })
-        },
-    )
+async fn create_product(
+    call: Call,
+    body: Body<CreateProductBody>,
+) -> Result<HttpResponse, ApiError> {
+    let create = body.value.parse()?;
+    call.post(create, &body.raw, |product, _| {
+        ProductRecord::from(&product)
+    })
     .await
 }
 
@@ -71,16 +72,17 @@ async fn create(call: Call, body: Body<CreateProduct>) -> Result<HttpResponse, A
 ///
 /// Archived products stay readable. Requires `ProductRead`.
 #[utoipa::path(
-    operation_id = "get_product",
     tag = "Products",
-    params(("id" = String, Path, description = "`prod_…`")),
+    params(("id" = inline(ProductId), Path, description = "The product, `prod_…`.")),
     responses((status = 200, body = ProductRecord, description = "The product."))
 )]
 #[get("/products/{id}")]
-async fn read(call: Call, id: PathId<ProductPubId>) -> Result<Json<ProductRecord>, ApiError> {
-    let id = id.of("product")?;
-    let mut work = call.read().await?;
-    let product = catalog::get_product(&mut *work, &call.context(), id).await?;
+async fn get_product(
+    call: Call,
+    id: PathId<ProductPubId>,
+) -> Result<Json<ProductRecord>, ApiError> {
+    let id = id.of(PRODUCT)?;
+    let product = call.read(GetProduct { id }).await?;
     Ok(Json(ProductRecord::from(&product)))
 }
 
@@ -89,27 +91,21 @@ async fn read(call: Call, id: PathId<ProductPubId>) -> Result<Json<ProductRecord
 /// Members that are left out stay as they are; `null` clears an optional one. An archived product
 /// can only have its status changed. Requires `ProductWrite`.
 #[utoipa::path(
-    operation_id = "update_product",
     tag = "Products",
-    params(("id" = String, Path, description = "`prod_…`")),
-    request_body = UpdateProduct,
+    params(("id" = inline(ProductId), Path, description = "The product, `prod_…`.")),
+    request_body = UpdateProductBody,
     responses((status = 200, body = ProductRecord, description = "The product."))
 )]
 #[put("/products/{id}")]
-async fn update(
+async fn update_product(
     call: Call,
     id: PathId<ProductPubId>,
-    body: Body<UpdateProduct>,
-) -> Result<HttpResponse, ApiError> {
-    let changes = body.value.into_update()?;
-    let id = id.of("product")?;
-    call.mutate((id, changes), |work, ctx, (id, changes)| {
-        Box::pin(async move {
-            let product = catalog::update_product(work, &ctx, id, changes).await?;
-            Ok(ProductRecord::from(&product))
-        })
-    })
-    .await
+    body: Body<UpdateProductBody>,
+) -> Result<Json<ProductRecord>, ApiError> {
+    let changes = body.value.parse()?;
+    let id = id.of(PRODUCT)?;
+    let product = call.mutate(UpdateProduct { id, changes }).await?;
+    Ok(Json(ProductRecord::from(&product)))
 }
 
 /// Delete a product.
@@ -117,20 +113,18 @@ async fn update(
 /// Its variants are deleted with it. When any of them has checkout items, the product and its
 /// variants are archived instead. Requires `ProductDelete`.
 #[utoipa::path(
-    operation_id = "delete_product",
     tag = "Products",
-    params(("id" = String, Path, description = "`prod_…`")),
+    params(("id" = inline(ProductId), Path, description = "The product, `prod_…`.")),
     responses((status = 200, body = ProductRecord, description = "The product as it was."))
 )]
 #[delete("/products/{id}")]
-async fn remove(call: Call, id: PathId<ProductPubId>) -> Result<HttpResponse, ApiError> {
-    call.mutate(id.of("product")?, |work, ctx, id| {
-        Box::pin(async move {
-            let product = catalog::delete_product(work, &ctx, id).await?;
-            Ok(ProductRecord::from(&product))
-        })
-    })
-    .await
+async fn delete_product(
+    call: Call,
+    id: PathId<ProductPubId>,
+) -> Result<Json<ProductRecord>, ApiError> {
+    let id = id.of(PRODUCT)?;
+    let product = call.mutate(DeleteProduct { id }).await?;
+    Ok(Json(ProductRecord::from(&product)))
 }
 
 /// Update several products.
@@ -138,62 +132,62 @@ async fn remove(call: Call, id: PathId<ProductPubId>) -> Result<HttpResponse, Ap
 /// Each update is made on its own, in order; one that fails does not affect the others. Requires
 /// `ProductWrite`.
 #[utoipa::path(
-    operation_id = "bulk_update_products",
     tag = "Products",
-    request_body = BulkUpdateProducts,
+    request_body = BulkUpdateProductsBody,
     responses((status = 200, body = BulkUpdatedProducts, description = "What became of the updates."))
 )]
 #[put("/products/bulk")]
-async fn bulk_update(
+async fn bulk_update_products(
     call: Call,
-    body: Body<BulkUpdateProducts>,
+    body: Body<BulkUpdateProductsBody>,
 ) -> Result<Json<BulkUpdatedProducts>, ApiError> {
     call.require(Permission::ProductWrite)?;
-    let items = body.value.updates.into_vec();
-    let done = call
-        .run(|runner| async move {
-            Ok(
-                bulk(&runner, &items, |runner, item: BulkItem<UpdateProduct>| {
-                    Box::pin(async move {
-                        let id: ProductPubId = item.id("product")?;
-                        let changes = item.update.into_update()?;
-                        let updated = runner
-                            .once(&changes, move |work, ctx, changes| {
-                                Box::pin(async move {
-                                    catalog::update_product(work, &ctx, id, changes).await
-                                })
-                            })
-                            .await?;
-                        Ok(ProductRecord::from(&updated))
-                    })
-                })
-                .await,
-            )
+    let command = |item: BulkItem<UpdateProductBody>| {
+        Ok(UpdateProduct {
+            id: item.id(PRODUCT)?,
+            changes: item.update.parse()?,
         })
-        .await?;
-    Ok(Json(done.into()))
+    };
+    let done = bulk(&call, body.value.updates, command, |product| {
+        ProductRecord::from(&product)
+    });
+    Ok(Json(done.await?.into()))
 }
 
 /// Which variants of a product to list.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct ListVariants {
+struct ListVariantsOfProduct {
     /// How many to answer; 250 when nothing is said.
     #[param(inline)]
     limit: Option<Int<1, 250>>,
     /// The id of the variant that the page comes after.
-    #[param(inline)]
+    #[param(inline, value_type = Option<VariantId>)]
     starting_after: Option<Text<64>>,
+    /// Made after this time, which does not belong to it.
+    #[param(inline)]
+    created_after: Option<Moment>,
+    /// Made before this time, which does not belong to it.
+    #[param(inline)]
+    created_before: Option<Moment>,
+    /// Last changed after this time, which does not belong to it.
+    #[param(inline)]
+    updated_after: Option<Moment>,
+    /// Last changed before this time, which does not belong to it.
+    #[param(inline)]
+    updated_before: Option<Moment>,
+    /// With this value of a key of metadata, `metadata[key]=value`; with all of several.
+    #[param(inline, style = DeepObject, explode)]
+    metadata: Option<MetadataInput>,
 }
 
 /// List the variants of a product with their prices.
 ///
-/// Oldest first, without archived ones. Requires `ProductVariantRead`.
+/// Newest first, without archived ones. Requires `ProductVariantRead`.
 #[utoipa::path(
-    operation_id = "list_variants_of_product",
     tag = "Products",
-    params(("id" = String, Path, description = "`prod_…`"), ListVariants),
+    params(("id" = inline(ProductId), Path, description = "The product, `prod_…`."), ListVariantsOfProduct),
     responses((
         status = 200,
         body = [ProductVariantRecord],
@@ -202,48 +196,29 @@ struct ListVariants {
     ))
 )]
 #[get("/products/{id}/variants")]
-async fn list_variants(
+async fn list_variants_of_product(
     call: Call,
     id: PathId<ProductPubId>,
-    QueryParams(query): QueryParams<ListVariants>,
+    QueryParams(query): QueryParams<ListVariantsOfProduct>,
 ) -> Result<HttpResponse, ApiError> {
-    const MOST: usize = 250;
-    let limit = query.limit.map_or(MOST, |limit| limit.get() as usize);
-    let paging = Paging::new(limit, 0, query.starting_after.as_ref())?;
-    let id = id.of("product")?;
-    let mut work = call.read().await?;
-    let ctx = call.context();
-    let (product, found) = variants::list_variants(&mut *work, &ctx, id, paging.page()).await?;
-    if let Some(after) = paging.after {
-        let start = work
-            .variants()
-            .get(ctx.access.organization_id, after)
-            .await?;
-        if start.is_none_or(|variant| variant.product_id != product.id) {
-            return Err(unknown_start());
-        }
-    }
-    let found = found
-        .into_iter()
-        .map(|variant| (variant, &product))
-        .collect();
-    let mut priced = pricing::price_all(&mut *work, &ctx, found).await?;
-    let records = priced
-        .iter()
-        .take(paging.limit)
-        .map(|priced| ProductVariantRecord::new(&priced.variant).with_pricing(&priced.prices));
-    let page = fitting(records)?;
-    // Where there is room for fewer, the next page begins earlier.
-    let paging = Paging {
-        limit: page.count,
-        ..paging
+    const MOST: i64 = 250;
+    let limit = query.limit.map_or(MOST, Int::get);
+    let page = page::<ProductVariantPubId>(limit, 0, query.starting_after.as_ref())?;
+    let filter = VariantFilter {
+        created: wire::span(query.created_after, query.created_before),
+        updated: wire::span(query.updated_after, query.updated_before),
+        metadata: wire::metadata(query.metadata)?,
     };
-    let mut response = listed(
-        &call,
-        &paging,
-        &mut priced,
-        |priced| priced.variant.id,
-        None,
-    );
-    Ok(response.content_type(JSON).body(page.body))
+    let product = id.of(PRODUCT)?;
+    let list = ListVariants {
+        product,
+        filter,
+        page,
+    };
+    let mut slice = call.read(list).await?;
+    let fitting = fitting(slice.items.iter().map(ProductVariantRecord::priced))?;
+    // Where there is room for fewer, the next page begins earlier.
+    slice.shorten(fitting.count);
+    let mut response = listed(&call, &slice, |priced| priced.variant.id);
+    Ok(response.content_type(JSON).body(fitting.body))
 }

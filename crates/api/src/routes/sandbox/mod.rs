@@ -4,26 +4,28 @@
 //! said in one before them, which notes that a request that may be repeated is begun.
 
 use actix_web::{HttpResponse, post};
-use lessor_domain::access::{Mode, Permission};
-use lessor_domain::checkout::Checkout;
+use async_trait::async_trait;
+use lessor_domain::access::Permission;
 use lessor_domain::fulfillment::Reported;
 use lessor_domain::ids::CheckoutPubId;
-use lessor_domain::ports::JobSubject;
-use lessor_domain::ports::UnitOfWork;
-use lessor_domain::services::{Context, Error, checkouts};
-use lessor_domain::workers::sandbox;
+use lessor_domain::ports::{JobSubject, UnitOfWork};
+use lessor_domain::services::{Context, Error, UseCase as _};
+use lessor_domain::time::Timestamp;
+use lessor_domain::workers::sandbox::{PlanAdvance, PlayTrackingEvent};
 use serde::Deserialize;
 use utoipa::ToSchema;
 use utoipa_actix_web::service_config::ServiceConfig;
 
+use super::checkouts::CHECKOUT;
 use crate::http::error::ApiError;
-use crate::idempotency::{Call, Phase};
+use crate::idempotency::{Call, Phase, Runner, TwoPhases, Viewer};
 use crate::request::body::Body;
 use crate::request::fields::{Prose, Text};
 use crate::routes::checkouts::record::{LifecycleName, TrackingStatusName};
-use crate::routes::checkouts::{CheckoutRecord, TrackingRecord, render_now};
+use crate::routes::checkouts::{CheckoutRecord, TrackingRecord, record_now};
 use crate::state::settle::settle;
-use crate::wire::{PathId, parse};
+use crate::wire::records::CheckoutId;
+use crate::wire::{PathId, parse_some};
 
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {
     config
@@ -33,33 +35,39 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
 
 /// How far a checkout is to come.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = AdvanceCheckout)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct AdvanceCheckout {
+struct AdvanceCheckoutBody {
     /// A state ahead on the way.
     to: LifecycleName,
 }
 
 /// What a carrier is to have reported.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = PlayTrackingEvent)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct PlayTrackingEvent {
+struct PlayTrackingEventBody {
+    /// Where the shipment is.
     status: TrackingStatusName,
+    /// What happened, for people; what is said of the status when it is left out.
     description: Option<Prose<1000>>,
+    /// Where it happened.
     location: Option<Text<255>>,
     /// Who signed for the goods.
     signed_by: Option<Text<255>>,
 }
 
-/// The checkout, locked, for one who may play with it.
-async fn playable(
-    work: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    id: CheckoutPubId,
-) -> Result<Checkout, Error> {
-    if ctx.access.mode != Mode::Sandbox {
-        return Err(Error::SandboxOnly);
+impl PlayTrackingEventBody {
+    fn parse(self, at: Timestamp) -> Result<Reported, ApiError> {
+        Ok(Reported {
+            at,
+            status: self.status.0,
+            description: parse_some("description", self.description)?,
+            location: parse_some("location", self.location)?,
+            signed_by: parse_some("signedBy", self.signed_by)?,
+            estimated_delivery: None,
+        })
     }
-    checkouts::changeable(work, ctx, id).await
 }
 
 /// Play a sandbox checkout forward.
@@ -71,40 +79,53 @@ async fn playable(
 #[utoipa::path(
     tag = "Sandbox",
     params(
-        ("id" = String, Path, description = "`chk_…`"),
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
         ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
     ),
-    request_body = AdvanceCheckout,
+    request_body = AdvanceCheckoutBody,
     responses((status = 200, body = CheckoutRecord, description = "The checkout."))
 )]
 #[post("/sandbox/checkouts/{id}/advance")]
 async fn advance_sandbox_checkout(
     call: Call,
     id: PathId<CheckoutPubId>,
-    body: Body<AdvanceCheckout>,
+    body: Body<AdvanceCheckoutBody>,
 ) -> Result<HttpResponse, ApiError> {
     let target = body.value.to.0;
-    let id = id.of("checkout")?;
-    call.post_in_two_phases(
-        Permission::CheckoutWrite,
-        &body.raw,
-        (id, target),
-        |work, ctx, (id, target)| {
-            Box::pin(async move {
-                let checkout = playable(work, &ctx, id).await?;
-                sandbox::check_way(&checkout, target)?;
-                Ok(Phase::Begun((id, target)))
-            })
-        },
-        |runner, (id, target)| {
-            Box::pin(async move {
-                let ctx = runner.context(runner.state.ports.clock.now());
-                runner.state.sandbox().advance(&ctx, id, target).await?;
-                render_now(&runner, id).await.map(Some)
-            })
-        },
-    )
-    .await
+    let id = id.of(CHECKOUT)?;
+    let advance = Advance(PlanAdvance { id, target });
+    call.post_in_two_phases(advance, &body.raw).await
+}
+
+/// Looks whether the checkout can be played forward, then plays.
+#[derive(Clone)]
+struct Advance(PlanAdvance);
+
+#[async_trait]
+impl TwoPhases for Advance {
+    type Record = CheckoutRecord;
+    type Rest = PlanAdvance;
+
+    fn permission(&self) -> Permission {
+        self.0.permission()
+    }
+
+    async fn first(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+        _: Viewer<'_>,
+    ) -> Result<Phase<CheckoutRecord, PlanAdvance>, Error> {
+        self.0.run(uow, ctx).await?;
+        Ok(Phase::Begun(self.0))
+    }
+
+    async fn second(runner: &Runner, plan: PlanAdvance) -> Result<Option<CheckoutRecord>, Error> {
+        let PlanAdvance { id, target } = plan;
+        let ctx = runner.context(runner.state.ports.clock.now());
+        runner.state.sandbox().advance(&ctx, id, target).await?;
+        record_now(runner, id).await.map(Some)
+    }
 }
 
 /// Play a carrier's report about a sandbox checkout.
@@ -113,56 +134,51 @@ async fn advance_sandbox_checkout(
 #[utoipa::path(
     tag = "Sandbox",
     params(
-        ("id" = String, Path, description = "`chk_…`"),
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
         ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
     ),
-    request_body = PlayTrackingEvent,
+    request_body = PlayTrackingEventBody,
     responses((status = 200, body = TrackingRecord, description = "The tracking."))
 )]
 #[post("/sandbox/checkouts/{id}/tracking-event")]
 async fn play_tracking_event(
     call: Call,
     id: PathId<CheckoutPubId>,
-    body: Body<PlayTrackingEvent>,
+    body: Body<PlayTrackingEventBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let PlayTrackingEvent {
-        status,
-        description,
-        location,
-        signed_by,
-    } = body.value;
-    let reported = Reported {
-        at: call.context().now,
-        status: status.0,
-        description: description
-            .map(|text| parse("description", text.as_str()))
-            .transpose()?,
-        location: location
-            .map(|text| parse("location", text.as_str()))
-            .transpose()?,
-        signed_by: signed_by
-            .map(|text| parse("signedBy", text.as_str()))
-            .transpose()?,
-        estimated_delivery: None,
-    };
-    let id = id.of("checkout")?;
-    call.post_in_two_phases(
-        Permission::CheckoutWrite,
-        &body.raw,
-        (id, reported),
-        |work, ctx, (id, reported)| {
-            Box::pin(async move {
-                let view = sandbox::tracking_event(work, &ctx, id, reported).await?;
-                Ok(Phase::Interim(TrackingRecord::new(&view), id))
-            })
-        },
-        |runner, id| {
-            Box::pin(async move {
-                // What follows from a delivery is done when the answer is given.
-                settle(&runner.state, JobSubject::Checkout(id)).await;
-                Ok(None)
-            })
-        },
-    )
-    .await
+    let at = call.context().now;
+    let reported = body.value.parse(at)?;
+    let id = id.of(CHECKOUT)?;
+    let report = Report(PlayTrackingEvent { id, reported });
+    call.post_in_two_phases(report, &body.raw).await
+}
+
+/// Takes the report in, then lets what follows from a delivery be done while the caller waits.
+#[derive(Clone)]
+struct Report(PlayTrackingEvent);
+
+#[async_trait]
+impl TwoPhases for Report {
+    type Record = TrackingRecord;
+    type Rest = CheckoutPubId;
+
+    fn permission(&self) -> Permission {
+        self.0.permission()
+    }
+
+    async fn first(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+        _: Viewer<'_>,
+    ) -> Result<Phase<TrackingRecord, CheckoutPubId>, Error> {
+        let id = self.0.id;
+        let view = self.0.run(uow, ctx).await?;
+        Ok(Phase::Interim(TrackingRecord::new(&view), id))
+    }
+
+    async fn second(runner: &Runner, id: CheckoutPubId) -> Result<Option<TrackingRecord>, Error> {
+        settle(&runner.state, JobSubject::Checkout(id)).await;
+        Ok(None)
+    }
 }

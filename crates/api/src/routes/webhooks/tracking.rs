@@ -33,9 +33,13 @@ const SOURCE: &str = "carriers";
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct TrackingMessage {
+    /// The carrier's number of the shipment.
     tracking_number: Text<255>,
+    /// Whose number it is.
     carrier: CarrierName,
+    /// Where the shipment is.
     status: TrackingStatusName,
+    /// What happened, for people; what is said of the status when it is left out.
     description: Option<Prose<1000>>,
     /// Where it happened.
     location: Option<Text<255>>,

@@ -17,6 +17,7 @@ use crate::ids::{
     CheckoutItemPubId, CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId,
     PickupLocationId, ProductPubId, ProductVariantPubId, UserId,
 };
+use crate::metadata::Metadata;
 use crate::organization::NotServed;
 use crate::text::ExternalId;
 use crate::time::Timestamp;
@@ -115,6 +116,8 @@ pub struct NewCheckout {
     pub billing_address: Option<Address>,
     /// The shipping address, which the customer cannot change when it is given.
     pub shipping_address: Option<Address>,
+    /// What the caller keeps beside it.
+    pub metadata: Metadata,
     /// What the page's token is derived from.
     pub page_nonce: [u8; 16],
 }
@@ -151,6 +154,7 @@ impl NewCheckout {
             redirects: Redirects::default(),
             billing_address: None,
             shipping_address: None,
+            metadata: Metadata::default(),
             page_nonce,
         }
     }
@@ -245,6 +249,7 @@ impl Checkout {
             lease: LeaseDates::default(),
             milestones: MilestoneTimes::default(),
             cancel_reason: None,
+            metadata: new.metadata,
             page_nonce: new.page_nonce,
             attention: Vec::new(),
             acted_at: at,

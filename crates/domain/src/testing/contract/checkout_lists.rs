@@ -5,6 +5,8 @@ use super::shop::{Shop, after, first};
 use crate::checkout::{Attention, AttentionReason, Checkout, Lifecycle, WaitlistReason};
 use crate::ids::CheckoutPubId;
 use crate::ports::{CheckoutFilter, CheckoutSort, Database, Page, SortOrder, Start};
+use crate::testing::metadata;
+use crate::time::Span;
 
 pub(super) async fn all(database: &dyn Database) {
     let shop = Shop::open(database).await;
@@ -15,7 +17,11 @@ pub(super) async fn all(database: &dyn Database) {
 
 async fn lists_are_filtered(shop: &Shop<'_>) {
     let created = shop
-        .any_checkout(|checkout| checkout.order("filter-1"))
+        .any_checkout(|checkout| {
+            checkout
+                .order("filter-1")
+                .with(|it| it.metadata = metadata(&[("channel", "web")]))
+        })
         .await;
     let waiting = shop
         .any_checkout(|checkout| checkout.at(Lifecycle::WaitlistedAfterProfile))
@@ -27,6 +33,7 @@ async fn lists_are_filtered(shop: &Shop<'_>) {
     let watched = shop
         .any_checkout(|checkout| {
             checkout.with(|it| {
+                it.metadata = metadata(&[("channel", "web"), ("clerk", "7")]);
                 it.attention = vec![Attention {
                     reason: AttentionReason::Difference,
                     since: it.created_at,
@@ -39,7 +46,7 @@ async fn lists_are_filtered(shop: &Shop<'_>) {
         .any_checkout(crate::testing::CheckoutBuilder::live)
         .await;
     let none = CheckoutFilter::default;
-    let cases: [(&str, CheckoutFilter, &[&Checkout]); 10] = [
+    let cases: [(&str, CheckoutFilter, &[&Checkout]); 14] = [
         (
             "nothing",
             none(),
@@ -108,6 +115,38 @@ async fn lists_are_filtered(shop: &Shop<'_>) {
                 ..none()
             },
             &[&created, &waiting, &away, &gone],
+        ),
+        (
+            "when they were made, the bounds left out",
+            CheckoutFilter {
+                created: Span::new(Some(waiting.created_at), Some(gone.created_at)),
+                ..none()
+            },
+            &[&away],
+        ),
+        (
+            "when they last changed",
+            CheckoutFilter {
+                updated: Span::new(Some(away.updated_at), None),
+                ..none()
+            },
+            &[&gone, &watched],
+        ),
+        (
+            "a key of metadata",
+            CheckoutFilter {
+                metadata: metadata(&[("channel", "web")]),
+                ..none()
+            },
+            &[&created, &watched],
+        ),
+        (
+            "several keys",
+            CheckoutFilter {
+                metadata: metadata(&[("channel", "web"), ("clerk", "7")]),
+                ..none()
+            },
+            &[&watched],
         ),
         (
             "several at once",

@@ -1,9 +1,10 @@
 //! Customers.
 
-use super::shop::{Shop, must_be_missing, must_be_stale};
+use super::shop::{Shop, after, first, must_be_missing, must_be_stale};
 use crate::access::Mode;
-use crate::customer::{CreditStatus, IdentityStatus, Screening};
-use crate::ports::{Database, InsertedCustomer};
+use crate::customer::{CreditStatus, Customer, IdentityStatus, Screening};
+use crate::ports::{CustomerFilter, Database, InsertedCustomer, Page};
+use crate::testing::metadata;
 use crate::text::Email;
 
 fn email(text: &str) -> Email {
@@ -22,6 +23,8 @@ pub async fn customers(database: &dyn Database) {
     one_customer_for_an_address(&shop).await;
     customers_are_kept_as_they_are(&shop).await;
     organizations_know_their_customers(&shop).await;
+    let shop = Shop::open(database).await;
+    lists_are_of_whom_the_organization_knows(&shop).await;
 }
 
 async fn one_customer_for_an_address(shop: &Shop<'_>) {
@@ -128,6 +131,7 @@ async fn customers_are_kept_as_they_are(shop: &Shop<'_>) {
         processor_id: Some("cus_1".to_owned()),
     };
     customer.screening_mut(Mode::Live).identity = IdentityStatus::Failed;
+    customer.metadata = metadata(&[("tier", "gold"), ("größe", "„M“")]);
     customer.updated_at = make.tick();
     let before = customer.clone();
     shop.done("customers.update: writes", async |uow| {
@@ -236,4 +240,140 @@ async fn organizations_know_their_customers(shop: &Shop<'_>) {
             "customers.is_known_to: an organization knows {clause}"
         );
     }
+}
+
+/// Keeps a customer who has a checkout with the shop.
+async fn lessee(shop: &Shop<'_>, email: &str) -> Customer {
+    let customer = shop
+        .customer(shop.make.customer(&shop.organization).email(email))
+        .await;
+    let variant = shop.any_variant().await;
+    shop.checkout(shop.make.checkout(&customer, &variant)).await;
+    customer
+}
+
+async fn lists_are_of_whom_the_organization_knows(shop: &Shop<'_>) {
+    let make = &shop.make;
+    let organization = shop.organization.id;
+    let one = lessee(shop, "Ada@Example.com").await;
+    let mut two = lessee(shop, "grace@example.com").await;
+    let keeper = shop.anybody().await;
+    shop.anybody().await;
+    let mut three = lessee(shop, "edsger@example.com").await;
+    // Another organization's, of one of the addresses: with a checkout of its own there, and with a
+    // key here.
+    let next_door = Shop::open(shop.database).await;
+    let foreign = lessee(&next_door, "ada@example.com").await;
+    let keys = [
+        make.api_key(&keeper).build(),
+        make.api_key(&foreign)
+            .with(|key| key.organization_id = organization)
+            .build(),
+    ];
+    two.metadata = metadata(&[("tier", "gold"), ("region", "north")]);
+    three.metadata = metadata(&[("tier", "gold")]);
+    shop.done("customers.update: writes", async |uow| {
+        for key in &keys {
+            uow.keys().insert(key).await?;
+        }
+        uow.customers().update(&mut two).await?;
+        uow.customers().update(&mut three).await
+    })
+    .await;
+    let list = async |organization, filter: &CustomerFilter, page: Page| {
+        shop.seen("customers.list: reads", async |view| {
+            let store = view.customers();
+            let found = store.list(organization, filter, page).await?;
+            Ok((found, store.count(organization, filter).await?))
+        })
+        .await
+    };
+    let none = CustomerFilter::default;
+    let cases: [(&str, CustomerFilter, &[&Customer]); 7] = [
+        (
+            "nothing, newest first: who has a checkout with it or a key of it",
+            none(),
+            &[&three, &keeper, &two, &one],
+        ),
+        (
+            "the address, in any case and form of letters",
+            CustomerFilter {
+                email: Some(email("ａDA@example.COM")),
+                ..none()
+            },
+            &[&one],
+        ),
+        (
+            "an address that is a part of one",
+            CustomerFilter {
+                email: Some(email("da@example.com")),
+                ..none()
+            },
+            &[],
+        ),
+        (
+            "a key of metadata",
+            CustomerFilter {
+                metadata: metadata(&[("tier", "gold")]),
+                ..none()
+            },
+            &[&three, &two],
+        ),
+        (
+            "several keys",
+            CustomerFilter {
+                metadata: metadata(&[("tier", "gold"), ("region", "north")]),
+                ..none()
+            },
+            &[&two],
+        ),
+        (
+            "a value in another case",
+            CustomerFilter {
+                metadata: metadata(&[("tier", "Gold")]),
+                ..none()
+            },
+            &[],
+        ),
+        (
+            "both",
+            CustomerFilter {
+                email: Some(email("edsger@example.com")),
+                metadata: metadata(&[("region", "north")]),
+            },
+            &[],
+        ),
+    ];
+    for (what, filter, expected) in cases {
+        let (found, count) = list(organization, &filter, first(100)).await;
+        assert_eq!(
+            found.iter().collect::<Vec<_>>(),
+            expected,
+            "customers.list: of the organization, filtered by {what}"
+        );
+        assert_eq!(
+            usize::try_from(count),
+            Ok(expected.len()),
+            "customers.count: of the organization, filtered by {what}"
+        );
+    }
+    let (found, count) = list(next_door.organization.id, &none(), first(100)).await;
+    assert_eq!(
+        (found.as_slice(), count),
+        ([foreign].as_slice(), 1),
+        "customers.list: another organization sees its own customers, and none of this one's"
+    );
+    let mut paged = Vec::new();
+    let mut page = first(2);
+    loop {
+        let (part, _) = list(organization, &none(), page).await;
+        let Some(last) = part.last() else { break };
+        page = after(last.id.as_uuid(), 2);
+        paged.extend(part);
+    }
+    assert_eq!(
+        paged,
+        [three, keeper, two, one],
+        "customers.list: pages by key neither skip nor repeat"
+    );
 }

@@ -15,6 +15,7 @@ use crate::fulfillment::{Carrier, TrackingNumber, TrackingStatus};
 use crate::organization::{NotServed, PickupLocation};
 use crate::ports::{NewCategory, NewPickupLocation};
 use crate::pricing::quote;
+use crate::testing::metadata;
 use crate::time::add_months;
 
 /// The value that the text stands for.
@@ -86,6 +87,7 @@ pub(super) async fn product(shop: &Shop<'_>) -> Product {
         it.sku = Some(parsed("BLITZ"));
         it.main_image = Some(parsed("https://img.example.com/1.jpg"));
         it.category_id = Some(category.category_id);
+        it.metadata = metadata(&[("größe", "„M“ 100 %"), ("a.b", "{}")]);
     });
     shop.product(builder).await
 }
@@ -105,6 +107,7 @@ pub(super) async fn variant(shop: &Shop<'_>, product: &Product) -> ProductVarian
             ];
             it.is_waitlisted = true;
             it.product_year = Some(2026);
+            it.metadata = metadata(&[("shelf", "12")]);
         });
     shop.variant(builder).await
 }
@@ -234,6 +237,7 @@ pub(super) async fn checkout(shop: &Shop<'_>) -> Checkout {
                 active_at: Some(later(4)),
             };
             it.cancel_reason = Some(parsed("changed my mind"));
+            it.metadata = metadata(&[("channel", "web"), ("campaign", "№ 7")]);
             it.attention = vec![
                 Attention {
                     reason: AttentionReason::PastDue,

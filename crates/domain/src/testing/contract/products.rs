@@ -5,6 +5,8 @@ use super::shop::{Shop, after, first, must, must_be_missing, must_be_stale, must
 use crate::catalog::{Product, ProductStatus, ProductType};
 use crate::ids::IdRef;
 use crate::ports::{Database, Page, ProductFilter, ProductSort, SortOrder, Start, UniqueField};
+use crate::testing::metadata;
+use crate::time::Span;
 
 /// The store of products.
 ///
@@ -20,6 +22,8 @@ pub async fn products(database: &dyn Database) {
     lists_are_filtered(&shop).await;
     let shop = Shop::open(database).await;
     lists_are_sorted_and_paged(&shop).await;
+    let shop = Shop::open(database).await;
+    lists_are_searched(&shop).await;
 }
 
 async fn products_are_kept_as_they_are(shop: &Shop<'_>) {
@@ -189,15 +193,21 @@ async fn lists_are_filtered(shop: &Shop<'_>) {
     let make = &shop.make;
     let category = full::category(shop).await;
     let build = || make.product(&shop.organization);
+    let long_ago = make.tick();
     let bike = shop
-        .product(
-            build()
-                .sku("BIKE-1")
-                .external_id("x-1")
-                .with(|it| it.category_id = Some(category.category_id)),
-        )
+        .product(build().sku("BIKE-1").external_id("x-1").with(|it| {
+            it.category_id = Some(category.category_id);
+            it.metadata = metadata(&[("season", "2027")]);
+            let a_day = chrono::TimeDelta::days(1);
+            it.updated_at = it.created_at.checked_add_signed(a_day).unwrap_or(long_ago);
+        }))
         .await;
-    let helmet = shop.product(build().add_on()).await;
+    let helmet = shop
+        .product(build().add_on().with(|it| {
+            it.updated_at = long_ago;
+            it.metadata = metadata(&[("season", "2027"), ("größe", "%")]);
+        }))
+        .await;
     let paused = shop
         .product(
             build()
@@ -213,7 +223,7 @@ async fn lists_are_filtered(shop: &Shop<'_>) {
         Ok(sku) => sku,
         Err(error) => panic!("{text} is a sku: {error}"),
     };
-    let cases: [(&str, ProductFilter, &[&Product]); 8] = [
+    let cases: [(&str, ProductFilter, &[&Product]); 14] = [
         (
             "nothing, archived ones left out",
             none(),
@@ -266,6 +276,54 @@ async fn lists_are_filtered(shop: &Shop<'_>) {
                 ..none()
             },
             &[&bike],
+        ),
+        (
+            "when they were made, the bounds left out",
+            ProductFilter {
+                created: Span::new(Some(bike.created_at), Some(paused.created_at)),
+                ..none()
+            },
+            &[&helmet],
+        ),
+        (
+            "when they last changed",
+            ProductFilter {
+                updated: Span::new(Some(bike.created_at), None),
+                ..none()
+            },
+            &[&bike, &paused],
+        ),
+        (
+            "an end alone",
+            ProductFilter {
+                created: Span::new(None, Some(helmet.created_at)),
+                ..none()
+            },
+            &[&bike],
+        ),
+        (
+            "a key of metadata",
+            ProductFilter {
+                metadata: metadata(&[("season", "2027")]),
+                ..none()
+            },
+            &[&bike, &helmet],
+        ),
+        (
+            "several keys",
+            ProductFilter {
+                metadata: metadata(&[("season", "2027"), ("größe", "%")]),
+                ..none()
+            },
+            &[&helmet],
+        ),
+        (
+            "a key with another value",
+            ProductFilter {
+                metadata: metadata(&[("season", "202")]),
+                ..none()
+            },
+            &[],
         ),
         (
             "several at once",
@@ -398,4 +456,107 @@ async fn lists_are_sorted_and_paged(shop: &Shop<'_>) {
         newest_first.get(3..).unwrap_or_default(),
         "products.list: a record that the filter hides by now still marks where to go on"
     );
+}
+
+async fn lists_are_searched(shop: &Shop<'_>) {
+    let make = &shop.make;
+    let build = |name: &str| make.product(&shop.organization).name(name);
+    let bike = shop.product(build("Rennrad Ärmel 50%").sku("RR_01")).await;
+    let helmet = shop
+        .product(build("Helm Größe L").external_id("gid://Shop/7\\x"))
+        .await;
+    let plain = shop.product(build("Trailer")).await;
+    let gone = shop
+        .product(build("Rennrad alt").status(ProductStatus::Archived))
+        .await;
+    for builder in [
+        make.variant(&plain).sku("TR-äöü-1").choose("Size", "S"),
+        make.variant(&plain).sku("TR-2").choose("Size", "M"),
+        make.variant(&plain)
+            .sku("OLD-9")
+            .choose("Size", "L")
+            .status(ProductStatus::Archived),
+    ] {
+        shop.variant(builder).await;
+    }
+    let next_door = Shop::open(shop.database).await;
+    let foreign = next_door.make.product(&next_door.organization);
+    next_door.product(foreign.name("Rennrad")).await;
+    let cases: &[(&str, &[&Product])] = &[
+        ("rennrad", &[&bike]),
+        ("RENNRAD ärm", &[&bike]),
+        ("ÄRMEL", &[&bike]),
+        // A letter with a sign of its own, and one of full width.
+        ("a\u{308}rmel", &[&bike]),
+        ("ｒennrad", &[&bike]),
+        ("nnr", &[&bike]),
+        ("50%", &[&bike]),
+        ("%", &[&bike]),
+        ("5%0", &[]),
+        ("rr_01", &[&bike]),
+        ("_", &[&bike]),
+        ("r__01", &[]),
+        ("ren%rad", &[]),
+        ("\\", &[&helmet]),
+        ("\\x", &[&helmet]),
+        ("/7\\X", &[&helmet]),
+        ("gid://shop", &[&helmet]),
+        ("größe l", &[&helmet]),
+        // Two texts of one product are not one.
+        ("50%rr", &[]),
+        ("tr-ÄÖÜ", &[&plain]),
+        ("tr-", &[&plain]),
+        ("old-9", &[]),
+        ("gr", &[&helmet]),
+        ("l", &[&bike, &helmet, &plain]),
+        ("nothing of the kind", &[]),
+    ];
+    let search = async |filter: ProductFilter| {
+        shop.seen("products.list: reads", async |view| {
+            let store = view.products();
+            let organization = shop.organization.id;
+            let (sort, order) = (ProductSort::CreatedAt, SortOrder::Ascending);
+            let found = store
+                .list(organization, &filter, sort, order, first(100))
+                .await?;
+            Ok((found, store.count(organization, &filter).await?))
+        })
+        .await
+    };
+    let of_term = |term: &str| ProductFilter {
+        search: Some(full::parsed(term)),
+        ..ProductFilter::default()
+    };
+    for (term, expected) in cases {
+        let (found, count) = search(of_term(term)).await;
+        assert_eq!(
+            found.iter().collect::<Vec<_>>(),
+            *expected,
+            "products.list: searched for {term:?} in any case, each character as it is"
+        );
+        assert_eq!(
+            usize::try_from(count),
+            Ok(expected.len()),
+            "products.count: searched for {term:?}"
+        );
+    }
+    let (found, _) = search(ProductFilter {
+        statuses: vec![ProductStatus::Archived],
+        ..of_term("rennrad")
+    })
+    .await;
+    assert_eq!(found, [gone], "products.list: searched with another filter");
+    let mut renamed = bike;
+    renamed.name = full::parsed("Gravel");
+    shop.done("products.update: writes", async |uow| {
+        uow.products().update(&mut renamed).await
+    })
+    .await;
+    for (term, expected) in [("rennrad", vec![]), ("gravel", vec![renamed])] {
+        let (found, _) = search(of_term(term)).await;
+        assert_eq!(
+            found, expected,
+            "products.update: a product is found by what it is called then"
+        );
+    }
 }

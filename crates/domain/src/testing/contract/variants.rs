@@ -5,7 +5,9 @@ use super::shop::{Shop, after, first, must, must_be_missing, must_be_stale, must
 use crate::catalog::{Inventory, Product, ProductStatus, ProductVariant, StockTaken};
 use crate::checkout::PurchaseItem;
 use crate::ids::ProductVariantPubId;
-use crate::ports::{Database, StoreError, UniqueField, VariantSelection};
+use crate::ports::{Database, StoreError, UniqueField, VariantFilter, VariantSelection};
+use crate::testing::metadata;
+use crate::time::Span;
 
 /// The store of variants.
 ///
@@ -15,6 +17,7 @@ pub async fn variants(database: &dyn Database) {
     let shop = Shop::open(database).await;
     variants_are_kept_as_they_are(&shop).await;
     what_is_unique_is_unique_among_live_variants(&shop).await;
+    many_are_kept_together_or_none(&shop).await;
     variants_are_found(&shop).await;
     lists_are_in_order(&shop).await;
     stock_is_taken_and_returned(&shop).await;
@@ -179,6 +182,57 @@ async fn what_is_unique_is_unique_among_live_variants(shop: &Shop<'_>) {
     .await;
 }
 
+async fn many_are_kept_together_or_none(shop: &Shop<'_>) {
+    let make = &shop.make;
+    let organization = shop.organization.id;
+    let product = shop.anything().await;
+    let numbered = |number: usize| {
+        make.variant(&product)
+            .sku(&format!("MANY-{number}"))
+            .choose("Size", &format!("size {number}"))
+    };
+    // More than one statement may hold.
+    let many: Vec<ProductVariant> = (0..600).map(|number| numbered(number).build()).collect();
+    shop.done("variants.insert_all: keeps them", async |uow| {
+        uow.variants().insert_all(&[]).await?;
+        uow.variants().insert_all(&many).await
+    })
+    .await;
+    let kept = async || {
+        shop.seen("variants.of_products: reads", async |view| {
+            view.variants()
+                .of_products(organization, &[product.id])
+                .await
+        })
+        .await
+    };
+    assert_eq!(
+        kept().await,
+        many,
+        "variants.insert_all: all are as they were given"
+    );
+    for (taken, field) in [
+        (numbered(2_000).sku("MANY-1").build(), UniqueField::Sku),
+        (
+            numbered(7).sku("MANY-2001").build(),
+            UniqueField::Combination,
+        ),
+    ] {
+        let some = [numbered(3_000).build(), taken];
+        must_conflict(
+            shop.run(async |uow| uow.variants().insert_all(&some).await)
+                .await,
+            field,
+            "variants.insert_all: what one of them must not have",
+        );
+    }
+    assert_eq!(
+        kept().await.len(),
+        many.len(),
+        "variants.insert_all: none is kept where one is refused"
+    );
+}
+
 async fn variants_are_found(shop: &Shop<'_>) {
     let make = &shop.make;
     let organization = shop.organization.id;
@@ -266,7 +320,10 @@ async fn lists_are_in_order(shop: &Shop<'_>) {
     let mut of_two = Vec::new();
     for size in ["S", "M", "L"] {
         of_two.push(shop.variant(make.variant(&two).choose("Size", size)).await);
-        of_one.push(shop.variant(make.variant(&one).choose("Size", size)).await);
+        let labelled = make.variant(&one).choose("Size", size).with(|it| {
+            it.metadata = metadata(&[("size", size), ("season", "2027")]);
+        });
+        of_one.push(shop.variant(labelled).await);
     }
     shop.variant(make.variant(&one).status(ProductStatus::Archived))
         .await;
@@ -275,7 +332,9 @@ async fn lists_are_in_order(shop: &Shop<'_>) {
     loop {
         let part = shop
             .seen("variants.list: reads", async |view| {
-                view.variants().list(organization, one.id, page).await
+                view.variants()
+                    .list(organization, one.id, &VariantFilter::default(), page)
+                    .await
             })
             .await;
         let Some(last) = part.last() else { break };
@@ -287,6 +346,60 @@ async fn lists_are_in_order(shop: &Shop<'_>) {
         paged, newest_first,
         "variants.list: the product's that are not archived, newest first, pages neither skip nor repeat"
     );
+    let [oldest, middle, newest] = of_one.as_slice() else {
+        panic!("the suite made three variants");
+    };
+    let between = Span::new(Some(oldest.created_at), Some(newest.created_at));
+    let since = Span::new(Some(middle.updated_at), None);
+    let none = VariantFilter::default;
+    for (what, filter, expected) in [
+        (
+            "when they were made, the bounds left out",
+            VariantFilter {
+                created: between,
+                ..none()
+            },
+            vec![middle],
+        ),
+        (
+            "when they last changed",
+            VariantFilter {
+                updated: since,
+                ..none()
+            },
+            vec![newest],
+        ),
+        (
+            "both",
+            VariantFilter {
+                created: between,
+                updated: since,
+                ..none()
+            },
+            vec![],
+        ),
+        (
+            "metadata",
+            VariantFilter {
+                metadata: metadata(&[("season", "2027"), ("size", "M")]),
+                ..none()
+            },
+            vec![middle],
+        ),
+    ] {
+        let found = shop
+            .seen("variants.list: reads", async |view| {
+                view.variants()
+                    .list(organization, one.id, &filter, first(100))
+                    .await
+            })
+            .await;
+        assert_eq!(
+            found.iter().collect::<Vec<_>>(),
+            expected,
+            "variants.list: filtered by {what}"
+        );
+    }
     let grouped = shop
         .seen("variants.of_products: reads", async |view| {
             view.variants()

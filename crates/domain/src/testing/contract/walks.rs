@@ -16,11 +16,12 @@ use crate::checkout::{
 use crate::fulfillment::{EventOrigin, Reported, TrackingStatus};
 use crate::ids::{CheckoutPubId, PickupLocationId, ProductVariantPubId};
 use crate::ports::{Clock, Database, JobFilter, JobSubject, UnitOfWork};
-use crate::services::fulfillment::{self, Fulfill};
+use crate::services::checkouts::{CancelCheckout, MoveCheckout, SetInsurance};
+use crate::services::fulfillment::{self, FulfillCheckout, Fulfillment};
 use crate::services::journey::Page;
 use crate::services::moving::{self, Due};
-use crate::services::{Context, Error, checkouts, waitlist};
-use crate::testing::{Details, FakeCarrierDetector, card, event};
+use crate::services::{Context, Error, UseCase as _, waitlist};
+use crate::testing::{Details, card, context, event};
 use crate::time::Timestamp;
 
 /// How long a job is kept to oneself here.
@@ -186,11 +187,7 @@ async fn lifecycle(shop: &Shop<'_>, id: CheckoutPubId) -> Lifecycle {
 /// In a unit of work of its own, which is dropped when it is refused.
 async fn attempt(shop: &Shop<'_>, access: &Access, doing: Doing) -> String {
     let mut uow = must(shop.database.begin().await, "begin: begins");
-    let ctx = Context {
-        access,
-        now: doing.at,
-        ids: shop.make.ids(),
-    };
+    let ctx = context(access, doing.at, shop.make.ids());
     match perform(uow.as_mut(), shop, &ctx, doing).await {
         Ok(done) => {
             must(uow.commit().await, "commit: makes durable");
@@ -255,23 +252,26 @@ async fn perform(
     }
     if actor == Actor::Operator {
         let moved = match kind {
-            EventKind::Cancelled => checkouts::cancel_checkout(uow, ctx, id, None).await,
+            EventKind::Cancelled => CancelCheckout { id, reason: None }.run(uow, ctx).await,
             EventKind::Fulfilled => {
-                let input = Fulfill {
+                let fulfillment = Fulfillment {
                     tracking_number: details
                         .tracked
                         .then(|| "1Z410E7W0392751591".parse())
                         .and_then(Result::ok),
-                    ..Fulfill::default()
+                    ..Fulfillment::default()
                 };
-                fulfillment::fulfill(uow, ctx, &FakeCarrierDetector, id, input).await
+                FulfillCheckout { id, fulfillment }.run(uow, ctx).await
             }
             EventKind::ReturnInitiated => {
-                checkouts::move_to(uow, ctx, id, Lifecycle::ReturnPending).await
+                let target = Lifecycle::ReturnPending;
+                MoveCheckout { id, target }.run(uow, ctx).await
             }
             EventKind::AddendumsRequested => {
-                checkouts::set_insurance(uow, ctx, id, InsuranceStatus::Denied).await?;
-                checkouts::move_to(uow, ctx, id, Lifecycle::AddendumsPending).await
+                let status = InsuranceStatus::Denied;
+                SetInsurance { id, status }.run(uow, ctx).await?;
+                let target = Lifecycle::AddendumsPending;
+                MoveCheckout { id, target }.run(uow, ctx).await
             }
             _ => return told(uow, shop, &mut checkout, doing).await,
         };

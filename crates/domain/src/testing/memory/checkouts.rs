@@ -100,6 +100,9 @@ fn shows(filter: &CheckoutFilter, checkout: &Checkout) -> bool {
             .external_order_id
             .as_ref()
             .is_none_or(|id| checkout.external_order_id.as_ref() == Some(id))
+        && filter.created.holds(checkout.created_at)
+        && filter.updated.holds(checkout.updated_at)
+        && checkout.metadata.has_all(&filter.metadata)
 }
 
 fn compare(a: &Checkout, b: &Checkout, sort: CheckoutSort, order: SortOrder) -> Ordering {

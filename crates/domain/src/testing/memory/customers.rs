@@ -3,11 +3,16 @@
 use async_trait::async_trait;
 
 use super::Memory;
+use super::paging::{directed, page};
 use super::state::{State, check_version, count_up};
 use crate::access::Mode;
 use crate::customer::{Customer, Screening};
 use crate::ids::{CustomerPubId, OrganizationId, UserId};
-use crate::ports::{CustomerStore, InsertedCustomer, NewCustomer, StoreError, UniqueField};
+use crate::metadata::Metadata;
+use crate::ports::{
+    CustomerFilter, CustomerStore, InsertedCustomer, NewCustomer, Page, SortOrder, StoreError,
+    UniqueField,
+};
 use crate::text::Email;
 
 fn by_email<'a>(
@@ -18,6 +23,33 @@ fn by_email<'a>(
     state.customers.values().find(|customer| {
         customer.organization_id == organization && customer.email.folded() == email.folded()
     })
+}
+
+fn is_known(state: &State, id: UserId, organization: OrganizationId) -> bool {
+    let has_checkout = state
+        .checkouts
+        .values()
+        .any(|row| row.checkout.user_id == id && row.checkout.organization_id == organization);
+    let has_key = state
+        .keys
+        .values()
+        .any(|key| key.user_id == id && key.organization_id == organization);
+    has_checkout || has_key
+}
+
+fn shows(
+    state: &State,
+    organization: OrganizationId,
+    filter: &CustomerFilter,
+    customer: &Customer,
+) -> bool {
+    customer.organization_id == organization
+        && is_known(state, customer.user_id, organization)
+        && filter
+            .email
+            .as_ref()
+            .is_none_or(|email| customer.email.folded() == email.folded())
+        && customer.metadata.has_all(&filter.metadata)
 }
 
 #[async_trait]
@@ -38,6 +70,7 @@ impl CustomerStore for Memory {
             profile: new.profile,
             live: Screening::default(),
             sandbox: Screening::default(),
+            metadata: Metadata::default(),
             created_at: new.created_at,
             updated_at: new.created_at,
             version: 1,
@@ -92,16 +125,44 @@ impl CustomerStore for Memory {
         id: UserId,
         organization: OrganizationId,
     ) -> Result<bool, StoreError> {
+        Ok(is_known(&self.state(), id, organization))
+    }
+
+    async fn list(
+        &mut self,
+        organization: OrganizationId,
+        filter: &CustomerFilter,
+        wanted: Page,
+    ) -> Result<Vec<Customer>, StoreError> {
         let state = self.state();
-        let has_checkout = state
-            .checkouts
+        let own = state
+            .customers
             .values()
-            .any(|row| row.checkout.user_id == id && row.checkout.organization_id == organization);
-        let has_key = state
-            .keys
+            .filter(|customer| customer.organization_id == organization);
+        let key = |customer: &Customer| (customer.created_at, customer.id.as_uuid());
+        Ok(page(
+            own,
+            |customer| customer.id.as_uuid(),
+            |customer| shows(&state, organization, filter, customer),
+            |a, b| directed(&key(a), &key(b), SortOrder::Descending),
+            wanted,
+        )
+        .into_iter()
+        .cloned()
+        .collect())
+    }
+
+    async fn count(
+        &mut self,
+        organization: OrganizationId,
+        filter: &CustomerFilter,
+    ) -> Result<u64, StoreError> {
+        let state = self.state();
+        let shown = state
+            .customers
             .values()
-            .any(|key| key.user_id == id && key.organization_id == organization);
-        Ok(has_checkout || has_key)
+            .filter(|customer| shows(&state, organization, filter, customer));
+        Ok(u64::try_from(shown.count()).unwrap_or(u64::MAX))
     }
 
     async fn update(&mut self, customer: &mut Customer) -> Result<(), StoreError> {

@@ -13,6 +13,7 @@ use crate::ids::{OrganizationId, ProductPubId};
 use crate::ports::{
     Page, ProductFilter, ProductSort, ProductStore, SortOrder, StoreError, UniqueField,
 };
+use crate::text::SearchTerm;
 
 /// Refuses an external id that another of the organization's live products has.
 fn check_unique(state: &State, product: &Product) -> Result<(), StoreError> {
@@ -36,7 +37,18 @@ fn one_of<T: PartialEq>(wanted: &[T], value: Option<&T>) -> bool {
     wanted.is_empty() || value.is_some_and(|value| wanted.contains(value))
 }
 
-fn shows(filter: &ProductFilter, product: &Product) -> bool {
+/// Whether the term is in the product's own texts or in a live variant's.
+fn is_found(state: &State, term: &SearchTerm, product: &Product) -> bool {
+    let term = term.folded();
+    product.searchable().contains(&term)
+        || state.variants.values().any(|variant| {
+            variant.product_id == product.id
+                && variant.status != ProductStatus::Archived
+                && variant.searchable().contains(&term)
+        })
+}
+
+fn shows(state: &State, filter: &ProductFilter, product: &Product) -> bool {
     let status = if filter.statuses.is_empty() {
         product.status != ProductStatus::Archived
     } else {
@@ -50,6 +62,13 @@ fn shows(filter: &ProductFilter, product: &Product) -> bool {
         && one_of(&filter.external_ids, product.external_id.as_ref())
         && one_of(&filter.categories, product.category_id.as_ref())
         && one_of(&filter.skus, product.sku.as_ref())
+        && filter.created.holds(product.created_at)
+        && filter.updated.holds(product.updated_at)
+        && product.metadata.has_all(&filter.metadata)
+        && filter
+            .search
+            .as_ref()
+            .is_none_or(|term| is_found(state, term, product))
 }
 
 fn compare(a: &Product, b: &Product, sort: ProductSort, order: SortOrder) -> Ordering {
@@ -103,7 +122,7 @@ impl ProductStore for Memory {
         Ok(page(
             own,
             |product| product.id.as_uuid(),
-            |product| shows(filter, product),
+            |product| shows(&state, filter, product),
             |a, b| compare(a, b, sort, order),
             wanted,
         )
@@ -118,10 +137,9 @@ impl ProductStore for Memory {
         filter: &ProductFilter,
     ) -> Result<u64, StoreError> {
         let state = self.state();
-        let shown = state
-            .products
-            .values()
-            .filter(|product| product.organization_id == organization && shows(filter, product));
+        let shown = state.products.values().filter(|product| {
+            product.organization_id == organization && shows(&state, filter, product)
+        });
         Ok(u64::try_from(shown.count()).unwrap_or(u64::MAX))
     }
 

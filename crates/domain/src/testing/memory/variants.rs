@@ -1,16 +1,21 @@
 //! Variants and their stock.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 
 use super::Memory;
 use super::paging::{directed, page};
 use super::state::{State, check_version, count_up};
 use crate::catalog::{
-    Inventory, Product, ProductStatus, ProductVariant, StockTaken, is_same_combination,
+    Inventory, Product, ProductStatus, ProductVariant, StockTaken, folded_combination,
+    is_same_combination,
 };
 use crate::checkout::Checkout;
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
-use crate::ports::{Page, SortOrder, StoreError, UniqueField, VariantSelection, VariantStore};
+use crate::ports::{
+    Page, SortOrder, StoreError, UniqueField, VariantFilter, VariantSelection, VariantStore,
+};
 use crate::text::{ExternalId, Sku};
 
 /// What the checkout leases and what was bought along with it.
@@ -22,6 +27,13 @@ pub(super) fn sold_in(checkout: &Checkout) -> impl Iterator<Item = ProductVarian
 
 fn is_live(variant: &ProductVariant) -> bool {
     variant.status != ProductStatus::Archived
+}
+
+fn shows(filter: &VariantFilter, variant: &ProductVariant) -> bool {
+    is_live(variant)
+        && filter.created.holds(variant.created_at)
+        && filter.updated.holds(variant.updated_at)
+        && variant.metadata.has_all(&filter.metadata)
 }
 
 /// Refuses what another live variant has: its sku or external id within the
@@ -82,17 +94,69 @@ fn find(
         .cloned()
 }
 
+/// A combination in one case, each option with its value.
+type Folded = Vec<(String, String)>;
+
+/// What live variants have that no other may have: [`check_unique`] for many at once, who would
+/// otherwise be compared each with each.
+#[derive(Default)]
+struct Taken {
+    skus: BTreeSet<(OrganizationId, Sku)>,
+    external_ids: BTreeSet<(OrganizationId, ExternalId)>,
+    combinations: BTreeSet<(ProductPubId, Option<i32>, Folded)>,
+}
+
+impl Taken {
+    fn take(&mut self, variant: &ProductVariant) -> Result<(), StoreError> {
+        let organization = variant.organization_id;
+        if !is_live(variant) {
+            return Ok(());
+        }
+        if !self.skus.insert((organization, variant.sku.clone())) {
+            return Err(StoreError::Conflict(UniqueField::Sku));
+        }
+        if let Some(id) = &variant.external_id
+            && !self.external_ids.insert((organization, id.clone()))
+        {
+            return Err(StoreError::Conflict(UniqueField::ExternalId));
+        }
+        let combination = folded_combination(&variant.options);
+        let key = (variant.product_id, variant.product_year, combination);
+        if !self.combinations.insert(key) {
+            return Err(StoreError::Conflict(UniqueField::Combination));
+        }
+        Ok(())
+    }
+}
+
+fn insert(state: &mut State, variant: &ProductVariant) -> Result<(), StoreError> {
+    state.require_organization(variant.organization_id)?;
+    if !state.products.contains_key(&variant.product_id) {
+        return Err(StoreError::Missing("product"));
+    }
+    state.reprice(variant.organization_id);
+    state.variants.insert(variant.id, variant.clone());
+    Ok(())
+}
+
 #[async_trait]
 impl VariantStore for Memory {
     async fn insert(&mut self, variant: &ProductVariant) -> Result<(), StoreError> {
         let state = self.change()?;
-        state.require_organization(variant.organization_id)?;
-        if !state.products.contains_key(&variant.product_id) {
-            return Err(StoreError::Missing("product"));
-        }
         check_unique(state, variant)?;
-        state.reprice(variant.organization_id);
-        state.variants.insert(variant.id, variant.clone());
+        insert(state, variant)
+    }
+
+    async fn insert_all(&mut self, variants: &[ProductVariant]) -> Result<(), StoreError> {
+        let state = self.change()?;
+        let mut taken = Taken::default();
+        for known in state.variants.values() {
+            taken.take(known)?;
+        }
+        for variant in variants {
+            taken.take(variant)?;
+            insert(state, variant)?;
+        }
         Ok(())
     }
 
@@ -190,6 +254,7 @@ impl VariantStore for Memory {
         &mut self,
         organization: OrganizationId,
         product: ProductPubId,
+        filter: &VariantFilter,
         wanted: Page,
     ) -> Result<Vec<ProductVariant>, StoreError> {
         let key = |variant: &ProductVariant| (variant.created_at, variant.id.as_uuid());
@@ -199,7 +264,7 @@ impl VariantStore for Memory {
             |variant| {
                 variant.organization_id == organization
                     && variant.product_id == product
-                    && is_live(variant)
+                    && shows(filter, variant)
             },
             |a, b| directed(&key(a), &key(b), SortOrder::Descending),
             wanted,

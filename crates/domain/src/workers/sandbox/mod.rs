@@ -9,21 +9,23 @@ mod play;
 mod samples;
 mod ways;
 
-pub use ways::{check_move, check_way};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
 
 use self::play::{has_asked, play, stuck, tell};
-use self::ways::{Way, not_possible, reached, ways};
+use self::ways::{Way, check_move, check_way, not_possible, reached, ways};
 use super::jobs::{Delivered, Deliverer, Towards};
 use crate::access::{Mode, Permission};
 use crate::checkout::{Checkout, EventKind, Lifecycle};
 use crate::fulfillment::{EventOrigin, Reported, TrackingStatus};
-use crate::ids::CheckoutPubId;
+use crate::ids::{CheckoutPubId, LeaseTermRef};
+use crate::metadata::MetadataPatch;
 use crate::ports::{Doubt, IdentityResult, JobFilter, JobSubject, Timer, UnitOfWork};
 use crate::services::fulfillment::TrackingView;
 use crate::services::moving::Due;
-use crate::services::{Context, Error, checkouts, fulfillment, identity, moving};
-use std::sync::Arc;
-use std::time::Duration;
+use crate::services::{Context, Error, UseCase, checkouts, fulfillment, identity, moving};
 
 /// More steps than any way has.
 const MOST_STEPS: usize = 60;
@@ -41,27 +43,123 @@ pub struct Sandbox {
     pub timer: Arc<dyn Timer>,
 }
 
-/// Plays a carrier's report, in a unit of work of the caller's. What follows from it is
-/// for the outbox.
+/// The first half of playing a checkout forward: nothing is done, but whether it may be. Gives its
+/// state.
+///
+/// # Errors
+/// [`Error::SandboxOnly`], [`Error::NotFound`], [`Error::Forbidden`];
+/// [`Error::Rule`] when the state is not ahead on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlanAdvance {
+    /// Which checkout.
+    pub id: CheckoutPubId,
+    /// The state to be in.
+    pub target: Lifecycle,
+}
+
+#[async_trait]
+impl UseCase for PlanAdvance {
+    type Output = Lifecycle;
+
+    fn permission(&self) -> Permission {
+        Permission::CheckoutWrite
+    }
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Lifecycle, Error> {
+        Sandbox::sandbox_only(ctx)?;
+        let checkout = checkouts::lock_visible(uow, ctx, self.id).await?;
+        ctx.access.require(self.permission())?;
+        check_way(&checkout, self.target)?;
+        Ok(checkout.lifecycle())
+    }
+}
+
+/// Plays a carrier's report. What follows from it is for the outbox.
 ///
 /// # Errors
 /// [`Error::SandboxOnly`], [`Error::NotFound`], [`Error::Forbidden`];
 /// [`Error::Rule`] when the goods have no tracking.
-pub async fn tracking_event(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    id: CheckoutPubId,
-    reported: Reported,
-) -> Result<TrackingView, Error> {
-    Sandbox::sandbox_only(ctx)?;
-    checkouts::changeable(uow, ctx, id).await?;
-    let origin = EventOrigin::Sandbox;
-    let checkout = fulfillment::report(uow, ctx.ids, ctx.now, id, reported, origin).await?;
-    let events = match &checkout.shipment.tracking {
-        Some(tracking) => uow.tracking().list(id, tracking).await?,
-        None => Vec::new(),
-    };
-    Ok(TrackingView { checkout, events })
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlayTrackingEvent {
+    /// Which checkout.
+    pub id: CheckoutPubId,
+    /// What the carrier says.
+    pub reported: Reported,
+}
+
+#[async_trait]
+impl UseCase for PlayTrackingEvent {
+    type Output = TrackingView;
+
+    fn permission(&self) -> Permission {
+        Permission::CheckoutWrite
+    }
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<TrackingView, Error> {
+        Sandbox::sandbox_only(ctx)?;
+        checkouts::lock_visible(uow, ctx, self.id).await?;
+        ctx.access.require(self.permission())?;
+        let origin = EventOrigin::Sandbox;
+        let report = fulfillment::report(uow, ctx.ids, ctx.now, self.id, self.reported, origin);
+        let checkout = report.await?;
+        fulfillment::view(uow, checkout).await
+    }
+}
+
+/// Changes a checkout's lease term, its metadata, its state, or several of them. Gives the checkout, and whether it is in the
+/// state that was asked for: with a live key what providers do about it may be missing, and a sandbox
+/// key's move is [played](Sandbox::move_to) afterwards.
+///
+/// # Errors
+/// [`Error`]: not found, the missing permission, those of [`checkouts::ChooseTerm`];
+/// [`Error::Rule`] naming the states that are possible.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpdateCheckout {
+    /// Which checkout.
+    pub id: CheckoutPubId,
+    /// The term to be; left out, it stays.
+    pub term: Option<LeaseTermRef>,
+    /// What is to change of what the caller keeps beside it.
+    pub metadata: MetadataPatch,
+    /// The state to be in; left out, it stays.
+    pub target: Option<Lifecycle>,
+}
+
+#[async_trait]
+impl UseCase for UpdateCheckout {
+    type Output = (Checkout, bool);
+
+    fn permission(&self) -> Permission {
+        Permission::CheckoutWrite
+    }
+
+    async fn run(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+    ) -> Result<(Checkout, bool), Error> {
+        let id = self.id;
+        let mut checkout = checkouts::lock_visible(uow, ctx, id).await?;
+        ctx.access.require(self.permission())?;
+        if let Some(term) = self.term {
+            checkout = checkouts::ChooseTerm { id, term }.run(uow, ctx).await?;
+        }
+        if self.metadata != MetadataPatch::Keep {
+            let changes = self.metadata;
+            checkout = checkouts::Annotate { id, changes }.run(uow, ctx).await?;
+        }
+        match (self.target, ctx.access.mode) {
+            (None, _) => {}
+            (Some(target), Mode::Live) => {
+                checkout = checkouts::MoveCheckout { id, target }.run(uow, ctx).await?;
+            }
+            (Some(target), Mode::Sandbox) => check_move(uow, ctx, &checkout, target).await?,
+        }
+        let is_there = self
+            .target
+            .is_none_or(|target| target == checkout.lifecycle());
+        Ok((checkout, is_there))
+    }
 }
 
 impl Sandbox {

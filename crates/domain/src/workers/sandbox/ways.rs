@@ -22,7 +22,7 @@ pub(super) fn reached(state: Lifecycle, target: Lifecycle) -> bool {
 ///
 /// # Errors
 /// [`Error::Rule`] naming the states that are ahead.
-pub fn check_way(checkout: &Checkout, target: Lifecycle) -> Result<(), Error> {
+pub(super) fn check_way(checkout: &Checkout, target: Lifecycle) -> Result<(), Error> {
     let state = checkout.lifecycle();
     let on_the_way =
         Lifecycle::HAPPY_PATH.contains(&target) || target == Lifecycle::PickupLocationPending;
@@ -316,7 +316,7 @@ pub(super) fn not_possible(
 ///
 /// # Errors
 /// [`Error::Rule`] naming the states that are possible; [`Error::Store`].
-pub async fn check_move(
+pub(super) async fn check_move(
     uow: &mut dyn UnitOfWork,
     ctx: &Context<'_>,
     checkout: &Checkout,

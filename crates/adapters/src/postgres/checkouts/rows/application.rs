@@ -4,6 +4,7 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use lessor_domain::checkout::{CheckoutAddress, PurchaseItem, Redirects, Snapshot};
 use lessor_domain::ids::{CheckoutPubId, PickupLocationId};
+use lessor_domain::metadata::Metadata;
 use lessor_domain::ports::StoreError;
 use lessor_domain::pricing::Quote;
 use lessor_domain::time::Timestamp;
@@ -34,6 +35,7 @@ pub(in crate::postgres::checkouts) struct ApplicationRow {
     lease_document_id: Option<String>,
     signed_at: Option<Timestamp>,
     page_nonce: Vec<u8>,
+    metadata: Value,
 }
 
 /// What the row stands for.
@@ -48,6 +50,7 @@ pub(super) struct Application {
     pub(super) lease_document_id: Option<String>,
     pub(super) signed_at: Option<Timestamp>,
     pub(super) page_nonce: [u8; 16],
+    pub(super) metadata: Metadata,
 }
 
 impl ApplicationRow {
@@ -65,6 +68,7 @@ impl ApplicationRow {
             lease_document_id: checkout.lease_document_id.clone(),
             signed_at: checkout.signed_at,
             page_nonce: checkout.page_nonce.to_vec(),
+            metadata: json(&checkout.metadata)?,
         })
     }
 
@@ -82,6 +86,7 @@ impl ApplicationRow {
             lease_document_id: row.lease_document_id,
             signed_at: row.signed_at,
             page_nonce: at.bytes("page_nonce", row.page_nonce)?,
+            metadata: at.json("metadata", row.metadata)?,
         })
     }
 }

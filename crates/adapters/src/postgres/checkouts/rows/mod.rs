@@ -241,6 +241,7 @@ fn restore(found: Found, items: Vec<ItemRow>) -> Result<Checkout, StoreError> {
         lease: core.lease,
         milestones: core.milestones,
         cancel_reason: core.cancel_reason,
+        metadata: application.metadata,
         page_nonce: application.page_nonce,
         attention: core.attention,
         acted_at: core.acted_at,

@@ -1,25 +1,23 @@
-//! Variants as requests and answers have them.
+//! Variants as requests have them.
 
-use std::collections::BTreeMap;
-
-use lessor_domain::access::Access;
 use lessor_domain::catalog::{self, Inventory, MAX_IMAGES};
-use lessor_domain::services::pricing::PriceTable;
+use lessor_domain::ids::ProductVariantPubId;
 use lessor_domain::services::variants as service;
 use lessor_domain::text::Url;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::prices::{PricingEntry, entries};
 use crate::http::error::ApiError;
 use crate::request::fields::{DecimalText, Int, List, Patch, Prose, RawObject, Text, WebUrl};
+use crate::wire::records::ProductId;
 use crate::wire::{
-    BulkError, BulkItem, DateTimeText, DecimalString, MoneyText, ProductStatus, existing, invalid,
+    self, BulkItem, BulkUpdate, MetadataChanges, MetadataInput, ProductStatus, existing, invalid,
     parse, parse_some, patch,
 };
 
 /// What a variant chooses of one option.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
+#[schema(title = "OptionSelectionInput")]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OptionSelectionInput {
     /// The option's name.
@@ -61,9 +59,10 @@ type Quantity = Int<-1, 2_147_483_647>;
 /// A new product variant.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CreateProductVariant {
+#[schema(as = CreateProductVariant)]
+pub struct CreateProductVariantBody {
     /// Its product.
-    #[schema(example = "prod_01JQ2m4hTzKpV7wXy8bDcE")]
+    #[schema(value_type = ProductId, example = "prod_01JQ2m4hTzKpV7wXy8bDcE")]
     product_id: Text<64>,
     /// What it is called.
     #[schema(example = "Road bike, M")]
@@ -88,10 +87,12 @@ pub struct CreateProductVariant {
     inventory_quantity: Option<Quantity>,
     /// Its model year.
     product_year: Option<Int<1, 9999>>,
+    /// What you keep beside it: up to 50 keys of 40 characters, each with a text of up to 500.
+    metadata: Option<MetadataInput>,
 }
 
-impl CreateProductVariant {
-    pub(super) fn into_input(self) -> Result<service::CreateVariant, ApiError> {
+impl CreateProductVariantBody {
+    pub(super) fn parse(self) -> Result<service::CreateVariant, ApiError> {
         let year = self.product_year.map(|year| i32::try_from(year.get()));
         Ok(service::CreateVariant {
             name: parse("name", self.name.as_str())?,
@@ -106,6 +107,7 @@ impl CreateProductVariant {
             product_year: year
                 .transpose()
                 .map_err(|error| invalid("productYear", error))?,
+            metadata: wire::metadata(self.metadata)?,
             product_id: existing("productId", "product", self.product_id.as_str())?,
         })
     }
@@ -114,7 +116,8 @@ impl CreateProductVariant {
 /// What is to change in a product variant.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct UpdateProductVariant {
+#[schema(as = UpdateProductVariant)]
+pub struct UpdateProductVariantBody {
     /// What it is called.
     #[schema(nullable = false)]
     name: Option<Text<255>>,
@@ -148,16 +151,24 @@ pub struct UpdateProductVariant {
     /// How many are free to promise; `null` or −1: they are not counted.
     #[serde(default)]
     inventory_quantity: Patch<Quantity>,
+    /// What you keep beside it: keys that are named are set, or taken away by `null`; the others stay.
+    /// `null`: all are taken away.
+    #[serde(default)]
+    metadata: Patch<MetadataChanges>,
 }
 
-impl UpdateProductVariant {
-    pub(super) fn into_update(self) -> Result<service::UpdateVariant, ApiError> {
+impl BulkUpdate for UpdateProductVariantBody {
+    type Id = ProductVariantPubId;
+}
+
+impl UpdateProductVariantBody {
+    pub(super) fn parse(self) -> Result<service::VariantChanges, ApiError> {
         let inventory = match self.inventory_quantity {
             Patch::Absent => None,
             Patch::Null => Some(Inventory::Untracked),
             Patch::Value(quantity) => Some(inventory(Some(quantity.get()))?),
         };
-        Ok(service::UpdateVariant {
+        Ok(service::VariantChanges {
             name: parse_some("name", self.name)?,
             description: parse_some("description", self.description)?,
             price: parse_some("price", self.price)?,
@@ -171,6 +182,7 @@ impl UpdateProductVariant {
             is_active: self.is_active,
             is_waitlisted: self.is_waitlisted,
             inventory,
+            metadata: wire::metadata_patch(self.metadata)?,
         })
     }
 }
@@ -178,161 +190,9 @@ impl UpdateProductVariant {
 /// Updates of several variants.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct BulkUpdateProductVariants {
+#[schema(as = BulkUpdateProductVariants)]
+pub struct BulkUpdateProductVariantsBody {
     /// The updates, each the `id` of a variant and what is to change in it.
-    #[schema(value_type = Vec<BulkItem<UpdateProductVariant>>, min_items = 1, max_items = 100)]
+    #[schema(value_type = Vec<BulkItem<UpdateProductVariantBody>>, min_items = 1, max_items = 100)]
     pub(super) updates: List<RawObject, 100, 1>,
-}
-
-/// What became of the updates of several variants.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct BulkUpdatedProductVariants {
-    /// How many were made.
-    succeeded: usize,
-    /// How many were not.
-    failed: usize,
-    /// The variants that were updated, in order.
-    results: Vec<ProductVariantRecord>,
-    /// Why the others were not, in order.
-    errors: Vec<BulkError>,
-}
-
-impl From<(Vec<ProductVariantRecord>, Vec<BulkError>)> for BulkUpdatedProductVariants {
-    fn from((results, errors): (Vec<ProductVariantRecord>, Vec<BulkError>)) -> Self {
-        Self {
-            succeeded: results.len(),
-            failed: errors.len(),
-            results,
-            errors,
-        }
-    }
-}
-
-/// What a variant chooses of one option.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct OptionSelection {
-    /// The option's name.
-    #[schema(example = "Size")]
-    name: String,
-    /// The value.
-    #[schema(example = "M")]
-    value: String,
-}
-
-/// A product variant.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[schema(as = ProductVariant)]
-pub struct ProductVariantRecord {
-    /// Its public id.
-    #[schema(
-        example = "pvar_01JQ2m5yZs3Rk9TqWn6FgH",
-        pattern = "^pvar_[0-9A-Za-z]{22}$"
-    )]
-    id: String,
-    /// What it is called.
-    name: String,
-    /// What it is.
-    description: String,
-    /// What it chose of each option.
-    options: Vec<OptionSelection>,
-    /// Its price, the list price of its leases.
-    price: MoneyText,
-    /// Addresses of images.
-    product_images: Vec<String>,
-    /// Its stock keeping unit.
-    sku: String,
-    /// Whether it is offered.
-    status: ProductStatus,
-    /// Whether new checkouts wait.
-    is_waitlisted: bool,
-    /// Its id at the payment processor.
-    processor_id: String,
-    /// When it was made.
-    created_at: DateTimeText,
-    /// When it last changed.
-    updated_at: DateTimeText,
-    /// The public id of the organization that it is of. In answers to create, read and delete.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    organization_id: Option<String>,
-    /// Its product. In answers to create, read, delete and the bulk read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    product_id: Option<String>,
-    /// Its prices by months. In answers to the bulk reads and the list of a product's variants.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<BTreeMap<String, PricingEntry>>)]
-    pricing: Option<BTreeMap<u16, PricingEntry>>,
-    /// Its discount in percent; absent: the product's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    discount_percentage: Option<DecimalString>,
-    /// The caller's own id of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    external_id: Option<String>,
-    /// How many are free to promise; absent: they are not counted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    inventory_quantity: Option<u32>,
-    /// Its model year.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    product_year: Option<i32>,
-}
-
-impl ProductVariantRecord {
-    /// The variant without what only some answers have.
-    #[must_use]
-    pub fn new(variant: &catalog::ProductVariant) -> Self {
-        let selection = |selection: &catalog::OptionSelection| OptionSelection {
-            name: selection.name.to_string(),
-            value: selection.value.to_string(),
-        };
-        Self {
-            id: variant.id.to_string(),
-            name: variant.name.to_string(),
-            description: variant.description.to_string(),
-            options: variant.options.iter().map(selection).collect(),
-            price: variant.price.into(),
-            product_images: variant.images.iter().map(ToString::to_string).collect(),
-            sku: variant.sku.to_string(),
-            status: variant.status.into(),
-            is_waitlisted: variant.is_waitlisted,
-            processor_id: variant.processor_id(),
-            created_at: variant.created_at.into(),
-            updated_at: variant.updated_at.into(),
-            organization_id: None,
-            product_id: None,
-            pricing: None,
-            discount_percentage: variant.discount.map(Into::into),
-            external_id: variant.external_id.as_ref().map(ToString::to_string),
-            inventory_quantity: variant.inventory.quantity(),
-            product_year: variant.product_year,
-        }
-    }
-
-    /// The variant with its organization, the caller's own, and its product.
-    #[must_use]
-    pub fn owned(variant: &catalog::ProductVariant, access: &Access) -> Self {
-        Self {
-            organization_id: Some(access.organization_pub_id.to_string()),
-            ..Self::new(variant).with_product(variant)
-        }
-    }
-
-    /// The record with its product.
-    #[must_use]
-    pub fn with_product(self, variant: &catalog::ProductVariant) -> Self {
-        Self {
-            product_id: Some(variant.product_id.to_string()),
-            ..self
-        }
-    }
-
-    /// The record with its prices.
-    #[must_use]
-    pub fn with_pricing(self, prices: &PriceTable) -> Self {
-        Self {
-            pricing: Some(entries(prices)),
-            ..self
-        }
-    }
 }

@@ -1,10 +1,9 @@
-//! Products as requests and answers have them.
+//! Products as requests have them.
 
-use lessor_domain::catalog;
-use lessor_domain::ids::{ProductCategoryId, UserId};
+use lessor_domain::ids::ProductPubId;
 use lessor_domain::services::catalog as service;
 use lessor_domain::text::Name;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::http::error::ApiError;
@@ -12,12 +11,13 @@ use crate::request::fields::{
     DecimalText, Int, List, Patch, Prose, RawObject, Reference, Text, WebUrl,
 };
 use crate::wire::{
-    BulkError, BulkItem, DateTimeText, DecimalString, MoneyText, ProductSource, ProductStatus,
-    ProductType, ReviewStatus, organization, parse, parse_some, patch, reference,
+    self, BulkItem, BulkUpdate, MetadataChanges, MetadataInput, ProductSource, ProductStatus,
+    ProductType, organization, parse, parse_some, patch, reference,
 };
 
 /// Something that a product can be chosen in, such as size.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
+#[schema(title = "OptionDefinitionInput")]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OptionDefinitionInput {
     /// Its id, unique within the product; one is made when it is left out.
@@ -49,7 +49,7 @@ fn options(given: List<OptionDefinitionInput, 10>) -> Result<Vec<service::Option
                     .position
                     .map(|position| i32::try_from(position.get()))
                     .transpose()
-                    .map_err(|error| crate::wire::invalid(&at("position"), error))?,
+                    .map_err(|error| wire::invalid(&at("position"), error))?,
                 values: values.collect::<Result<_, _>>()?,
             })
         })
@@ -59,7 +59,8 @@ fn options(given: List<OptionDefinitionInput, 10>) -> Result<Vec<service::Option
 /// A new product.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CreateProduct {
+#[schema(as = CreateProduct)]
+pub struct CreateProductBody {
     /// What it is called.
     #[schema(example = "Road bike")]
     name: Text<255>,
@@ -87,10 +88,12 @@ pub struct CreateProduct {
     product_category_id: Option<Reference>,
     /// Its stock keeping unit.
     sku: Option<Text<255>>,
+    /// What you keep beside it: up to 50 keys of 40 characters, each with a text of up to 500.
+    metadata: Option<MetadataInput>,
 }
 
-impl CreateProduct {
-    pub(super) fn into_input(self) -> Result<service::CreateProduct, ApiError> {
+impl CreateProductBody {
+    pub(super) fn parse(self) -> Result<service::CreateProduct, ApiError> {
         Ok(service::CreateProduct {
             name: parse("name", self.name.as_str())?,
             description: parse("description", self.description.as_str())?,
@@ -105,6 +108,7 @@ impl CreateProduct {
                 .map(|category| reference("productCategoryId", &category))
                 .transpose()?,
             sku: parse_some("sku", self.sku)?,
+            metadata: wire::metadata(self.metadata)?,
             // Last: it may be a refusal of another kind.
             organization: organization("organizationId", &self.organization_id)?,
         })
@@ -115,7 +119,7 @@ impl CreateProduct {
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = UpdateProduct)]
-pub struct UpdateProduct {
+pub struct UpdateProductBody {
     /// What it is called.
     #[schema(nullable = false, example = "Road bike")]
     name: Option<Text<255>>,
@@ -158,11 +162,19 @@ pub struct UpdateProduct {
     /// Where this update comes from; by hand when it is left out.
     #[schema(nullable = false)]
     product_source: Option<ProductSource>,
+    /// What you keep beside it: keys that are named are set, or taken away by `null`; the others stay.
+    /// `null`: all are taken away.
+    #[serde(default)]
+    metadata: Patch<MetadataChanges>,
 }
 
-impl UpdateProduct {
-    pub(super) fn into_update(self) -> Result<service::UpdateProduct, ApiError> {
-        Ok(service::UpdateProduct {
+impl BulkUpdate for UpdateProductBody {
+    type Id = ProductPubId;
+}
+
+impl UpdateProductBody {
+    pub(super) fn parse(self) -> Result<service::ProductChanges, ApiError> {
+        Ok(service::ProductChanges {
             name: parse_some("name", self.name)?,
             description: parse_some("description", self.description)?,
             options: self.options.map(options).transpose()?,
@@ -187,6 +199,7 @@ impl UpdateProduct {
             },
             sku: patch("sku", self.sku, |text| text.as_str().parse())?,
             source: self.product_source.map(Into::into),
+            metadata: wire::metadata_patch(self.metadata)?,
         })
     }
 }
@@ -194,156 +207,9 @@ impl UpdateProduct {
 /// Updates of several products.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct BulkUpdateProducts {
+#[schema(as = BulkUpdateProducts)]
+pub struct BulkUpdateProductsBody {
     /// The updates, each the `id` of a product and what is to change in it.
-    #[schema(value_type = Vec<BulkItem<UpdateProduct>>, min_items = 1, max_items = 100)]
+    #[schema(value_type = Vec<BulkItem<UpdateProductBody>>, min_items = 1, max_items = 100)]
     pub(super) updates: List<RawObject, 100, 1>,
-}
-
-/// What became of the updates of several products.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct BulkUpdatedProducts {
-    /// How many were made.
-    succeeded: usize,
-    /// How many were not.
-    failed: usize,
-    /// The products that were updated, in order.
-    results: Vec<ProductRecord>,
-    /// Why the others were not, in order.
-    errors: Vec<BulkError>,
-}
-
-impl From<(Vec<ProductRecord>, Vec<BulkError>)> for BulkUpdatedProducts {
-    fn from((results, errors): (Vec<ProductRecord>, Vec<BulkError>)) -> Self {
-        Self {
-            succeeded: results.len(),
-            failed: errors.len(),
-            results,
-            errors,
-        }
-    }
-}
-
-/// Something that a product can be chosen in.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct OptionDefinition {
-    /// Its id, unique within the product.
-    id: String,
-    /// Its name.
-    #[schema(example = "Size")]
-    name: String,
-    /// Where it stands among the options.
-    position: i32,
-    /// What can be chosen.
-    #[schema(example = json!(["S", "M"]))]
-    values: Vec<String>,
-}
-
-/// A product.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[schema(as = Product)]
-pub struct ProductRecord {
-    /// Its public id.
-    #[schema(
-        example = "prod_01JQ2m4hTzKpV7wXy8bDcE",
-        pattern = "^prod_[0-9A-Za-z]{22}$"
-    )]
-    id: String,
-    /// What it is called.
-    name: String,
-    /// What it is.
-    description: String,
-    /// What its variants differ in.
-    options: Vec<OptionDefinition>,
-    /// The number of the organization that it is of.
-    organization_id: i64,
-    /// Its base price.
-    price: MoneyText,
-    /// Where its data come from.
-    product_source: ProductSource,
-    /// Whether it can be leased on its own.
-    product_type: ProductType,
-    /// What its review said.
-    review_status: ReviewStatus,
-    /// Whether it is offered.
-    status: ProductStatus,
-    /// Whether new checkouts wait.
-    is_waitlisted: bool,
-    /// Whether updates from its source are refused.
-    ignore_upstream_updates: bool,
-    /// Its id at the payment processor.
-    processor_id: String,
-    /// When it was made.
-    created_at: DateTimeText,
-    /// When it last changed.
-    updated_at: DateTimeText,
-    /// Its discount in percent; absent: the organization's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    discount_percentage: Option<DecimalString>,
-    /// The caller's own id of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    external_id: Option<String>,
-    /// Address of its main image.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    main_product_image: Option<String>,
-    /// The number of its category.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    product_category_id: Option<i64>,
-    /// What the reviewer noted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    review_notes: Option<String>,
-    /// When it was reviewed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reviewed_at: Option<DateTimeText>,
-    /// The number of the user who reviewed it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reviewed_by: Option<i64>,
-    /// Its stock keeping unit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sku: Option<String>,
-}
-
-impl From<&catalog::Product> for ProductRecord {
-    fn from(product: &catalog::Product) -> Self {
-        let review = &product.review;
-        Self {
-            id: product.id.to_string(),
-            name: product.name.to_string(),
-            description: product.description.to_string(),
-            options: product.options.iter().map(Into::into).collect(),
-            organization_id: product.organization_id.get(),
-            price: product.price.into(),
-            product_source: product.source.into(),
-            product_type: product.product_type.into(),
-            review_status: review.status.into(),
-            status: product.status.into(),
-            is_waitlisted: product.is_waitlisted,
-            ignore_upstream_updates: product.ignore_upstream_updates,
-            processor_id: product.processor_id(),
-            created_at: product.created_at.into(),
-            updated_at: product.updated_at.into(),
-            discount_percentage: product.discount.map(Into::into),
-            external_id: product.external_id.as_ref().map(ToString::to_string),
-            main_product_image: product.main_image.as_ref().map(ToString::to_string),
-            product_category_id: product.category_id.map(ProductCategoryId::get),
-            review_notes: review.notes.as_ref().map(ToString::to_string),
-            reviewed_at: review.reviewed_at.map(Into::into),
-            reviewed_by: review.reviewed_by.map(UserId::get),
-            sku: product.sku.as_ref().map(ToString::to_string),
-        }
-    }
-}
-
-impl From<&catalog::OptionDefinition> for OptionDefinition {
-    fn from(option: &catalog::OptionDefinition) -> Self {
-        Self {
-            id: option.id.clone(),
-            name: option.name.to_string(),
-            position: option.position,
-            values: option.values.iter().map(ToString::to_string).collect(),
-        }
-    }
 }

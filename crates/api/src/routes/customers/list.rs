@@ -1,0 +1,73 @@
+//! `GET /v1/customers`.
+
+use actix_web::{HttpResponse, get};
+use lessor_domain::ids::CustomerPubId;
+use lessor_domain::ports::CustomerFilter;
+use lessor_domain::services::customers::ListCustomers;
+use serde::Deserialize;
+
+use super::record::CustomerRecord;
+use crate::http::error::ApiError;
+use crate::idempotency::Call;
+use crate::request::fields::{Limit, Offset, Text};
+use crate::request::query::QueryParams;
+use crate::wire::{self, MetadataInput, listed, page, parse_some};
+
+/// Which customers to list.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ListCustomersQuery {
+    /// How many to answer.
+    #[serde(default)]
+    #[param(inline)]
+    limit: Limit,
+    /// How many to skip.
+    #[serde(default)]
+    #[param(inline)]
+    offset: Offset,
+    /// The id of the customer that the page comes after; at constant cost, however deep.
+    #[param(inline)]
+    starting_after: Option<Text<64>>,
+    /// Of this e-mail address, in any case.
+    #[param(inline)]
+    email: Option<Text<254>>,
+    /// With this value of a key of metadata, `metadata[key]=value`; with all of several.
+    #[param(inline, style = DeepObject, explode)]
+    metadata: Option<MetadataInput>,
+}
+
+/// List customers.
+///
+/// Newest first: those who have a checkout with the key's organization, and the users of its keys.
+/// Requires `CustomerRead`.
+#[utoipa::path(
+    tag = "Customers",
+    params(ListCustomersQuery),
+    responses((
+        status = 200,
+        body = [CustomerRecord],
+        description = "A page of customers.",
+        headers(
+            ("Link" = String, description = "`rel=\"next\"`: the next page, if there is one."),
+            ("X-Total-Count" = u64, description = "How many there are in all.")
+        )
+    ))
+)]
+#[get("/customers")]
+pub(super) async fn list_customers(
+    call: Call,
+    QueryParams(query): QueryParams<ListCustomersQuery>,
+) -> Result<HttpResponse, ApiError> {
+    let after = query.starting_after.as_ref();
+    let page = page::<CustomerPubId>(query.limit.get(), query.offset.get(), after)?;
+    let filter = CustomerFilter {
+        email: parse_some("email", query.email)?,
+        metadata: wire::metadata(query.metadata)?,
+    };
+    let slice = call.read(ListCustomers { filter, page }).await?;
+    let mut response = listed(&call, &slice, |customer| customer.id);
+    let records = slice.items.iter();
+    let records = records.map(|customer| CustomerRecord::new(customer, call.access()));
+    Ok(response.json(records.collect::<Vec<_>>()))
+}

@@ -1,0 +1,238 @@
+//! Texts that are the same for everybody: told by a tag, and sent in the smallest form that the
+//! client reads.
+
+use std::io::{Read as _, Write as _};
+use std::sync::OnceLock;
+
+use actix_web::http::header::{
+    AcceptEncoding, CACHE_CONTROL, CONTENT_ENCODING, ETAG, Encoding, Header as _, VARY,
+};
+use actix_web::web::Bytes;
+use actix_web::{HttpRequest, HttpResponse};
+use sha2::{Digest as _, Sha256};
+
+use crate::http::error::ApiError;
+use crate::routes::product_variants::names;
+
+/// To be asked for again each time, and sent when it is another.
+pub(super) const ASK_AGAIN: &str = "no-cache";
+/// What never changes under its address.
+pub(super) const FOREVER: &str = "public, max-age=31536000, immutable";
+
+/// The buffer of the compressor, in bytes.
+const BUFFER: usize = 16 * 1024;
+/// Nine of eleven: the last two take ten times as long for a hundredth.
+const BROTLI_QUALITY: i32 = 9;
+
+/// One text, in each form in which it is sent. A form is made when it is first asked for.
+#[derive(Debug)]
+pub(crate) struct Served {
+    content_type: &'static str,
+    tag: String,
+    plain: OnceLock<Bytes>,
+    gzip: OnceLock<Bytes>,
+    brotli: OnceLock<Bytes>,
+}
+
+impl Served {
+    /// A text of the content type.
+    pub(crate) fn new(content_type: &'static str, text: impl Into<Bytes>) -> Self {
+        let text = text.into();
+        Self {
+            content_type,
+            tag: tag_of(&text),
+            plain: OnceLock::from(text),
+            gzip: OnceLock::new(),
+            brotli: OnceLock::new(),
+        }
+    }
+
+    /// A text that is kept compressed.
+    pub(super) fn packed(content_type: &'static str, brotli: &'static [u8]) -> Self {
+        Self {
+            content_type,
+            tag: tag_of(brotli),
+            plain: OnceLock::new(),
+            gzip: OnceLock::new(),
+            brotli: OnceLock::from(Bytes::from_static(brotli)),
+        }
+    }
+
+    /// The text, or that it is still what the client knows.
+    ///
+    /// # Errors
+    /// 500 for a packed text that is none.
+    pub(crate) fn answer(
+        &self,
+        request: &HttpRequest,
+        caching: &'static str,
+    ) -> Result<HttpResponse, ApiError> {
+        let form = Form::of(request);
+        // Two forms are two representations, and so have two tags.
+        let etag = format!("\"{}{}\"", self.tag, form.suffix());
+        let is_known = names(request.headers(), &etag);
+        let mut response = if is_known {
+            HttpResponse::NotModified()
+        } else {
+            HttpResponse::Ok()
+        };
+        response
+            .insert_header((CACHE_CONTROL, caching))
+            .insert_header((VARY, "accept-encoding"))
+            .insert_header((ETAG, etag));
+        if is_known {
+            return Ok(response.finish());
+        }
+        if let Some(encoding) = form.encoding() {
+            response.insert_header((CONTENT_ENCODING, encoding));
+        }
+        let body = self.body(form)?;
+        Ok(response.content_type(self.content_type).body(body))
+    }
+
+    fn body(&self, form: Form) -> Result<Bytes, ApiError> {
+        let unreadable = |error: std::io::Error| ApiError::internal(error.to_string());
+        let cell = match form {
+            Form::Plain => &self.plain,
+            Form::Gzip => &self.gzip,
+            Form::Brotli => &self.brotli,
+        };
+        if let Some(body) = cell.get() {
+            return Ok(body.clone());
+        }
+        let made = match form {
+            Form::Plain => decompressed(
+                self.brotli
+                    .get()
+                    .map(|packed| &packed[..])
+                    .unwrap_or_default(),
+            ),
+            Form::Gzip => gzip(&self.body(Form::Plain)?),
+            Form::Brotli => brotli(&self.body(Form::Plain)?),
+        };
+        let made = Bytes::from(made.map_err(unreadable)?);
+        Ok(cell.get_or_init(|| made).clone())
+    }
+}
+
+/// How a text goes over the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Plain,
+    Gzip,
+    Brotli,
+}
+
+impl Form {
+    /// The smallest that the request takes.
+    fn of(request: &HttpRequest) -> Self {
+        let Ok(accepted) = AcceptEncoding::parse(request) else {
+            return Self::Plain;
+        };
+        // Asked one by one: where several are as good, the client's order would decide.
+        let takes = |encoding: Encoding| {
+            accepted.negotiate([&encoding, &Encoding::identity()].into_iter()) == Some(encoding)
+        };
+        if takes(Encoding::brotli()) {
+            Self::Brotli
+        } else if takes(Encoding::gzip()) {
+            Self::Gzip
+        } else {
+            Self::Plain
+        }
+    }
+
+    const fn encoding(self) -> Option<&'static str> {
+        match self {
+            Self::Plain => None,
+            Self::Gzip => Some("gzip"),
+            Self::Brotli => Some("br"),
+        }
+    }
+
+    const fn suffix(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Gzip => "-gz",
+            Self::Brotli => "-br",
+        }
+    }
+}
+
+/// What a text is told by.
+fn tag_of(text: &[u8]) -> String {
+    hex::encode(&Sha256::digest(text)[..16])
+}
+
+fn gzip(text: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(text)?;
+    encoder.finish()
+}
+
+fn brotli(text: &[u8]) -> std::io::Result<Vec<u8>> {
+    let parameters = brotli::enc::BrotliEncoderParams {
+        quality: BROTLI_QUALITY,
+        size_hint: text.len(),
+        ..Default::default()
+    };
+    let mut compressed = Vec::new();
+    brotli::CompressorReader::with_params(text, BUFFER, &parameters)
+        .read_to_end(&mut compressed)?;
+    Ok(compressed)
+}
+
+fn decompressed(packed: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    brotli::Decompressor::new(packed, BUFFER).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::ACCEPT_ENCODING;
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    fn form(accepted: &str) -> Form {
+        let request = TestRequest::default().insert_header((ACCEPT_ENCODING, accepted));
+        Form::of(&request.to_http_request())
+    }
+
+    #[test]
+    fn the_smallest_form_that_is_read_is_sent() {
+        for (accepted, expected) in [
+            ("gzip, deflate, br, zstd", Form::Brotli),
+            ("br;q=0.5, gzip;q=0.1", Form::Brotli),
+            ("gzip, deflate", Form::Gzip),
+            ("gzip, br;q=0", Form::Gzip),
+            ("identity", Form::Plain),
+            ("deflate", Form::Plain),
+            ("br;q=0, gzip;q=0", Form::Plain),
+        ] {
+            assert_eq!(form(accepted), expected, "{accepted}");
+        }
+        let silent = TestRequest::default().to_http_request();
+        assert_eq!(Form::of(&silent), Form::Plain);
+    }
+
+    #[test]
+    fn each_form_holds_the_text() {
+        let text = "a lease ".repeat(1_000);
+        let served = Served::new("text/plain", text.clone());
+        let gzip = served.body(Form::Gzip).unwrap();
+        let mut read = String::new();
+        flate2::read::GzDecoder::new(gzip.as_ref())
+            .read_to_string(&mut read)
+            .unwrap();
+        assert_eq!(read, text);
+        let brotli = served.body(Form::Brotli).unwrap();
+        assert!(brotli.len() < gzip.len() && gzip.len() < text.len() / 10);
+        assert_eq!(decompressed(&brotli).unwrap(), text.as_bytes());
+
+        let packed = Served::packed("text/plain", brotli.to_vec().leak());
+        assert_eq!(packed.body(Form::Plain).unwrap(), text);
+        assert_eq!(packed.body(Form::Gzip).unwrap(), gzip);
+    }
+}

@@ -1,0 +1,293 @@
+//! Checkouts as callers see them.
+
+use async_trait::async_trait;
+
+use super::{scope_of, visible};
+use crate::access::Permission;
+use crate::checkout::{Checkout, ChosenTerm};
+use crate::ids::{CheckoutPubId, OrganizationRef, ProductVariantPubId};
+use crate::money::{Money, MoneyError};
+use crate::organization::Organization;
+use crate::ports::{
+    CheckoutFilter, CheckoutSort, Page, SortOrder, Start, StoreError, UnitOfWork, VariantSelection,
+};
+use crate::pricing::{PricingError, Quote, quote};
+use crate::services::catalog::own_organization;
+use crate::services::pricing::{TermPrice, organization_with_terms};
+use crate::services::slice::unknown_start;
+use crate::services::{Context, Error, Slice, UseCase};
+
+/// The checkout.
+///
+/// # Errors
+/// [`Error::NotFound`], [`Error::Forbidden`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GetCheckout {
+    /// Which one.
+    pub id: CheckoutPubId,
+}
+
+#[async_trait]
+impl UseCase for GetCheckout {
+    type Output = Checkout;
+
+    fn permission(&self) -> Permission {
+        Permission::CheckoutRead
+    }
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Checkout, Error> {
+        let checkout = visible(ctx.access, uow.checkouts().get(self.id).await?)?;
+        ctx.access.require(self.permission())?;
+        Ok(checkout)
+    }
+}
+
+/// A page of checkouts and how many there are in all.
+///
+/// # Errors
+/// [`Error::ForeignOrganization`], [`Error::Forbidden`]; [`Error::Invalid`] of a page that begins
+/// after no checkout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListCheckouts {
+    /// Of which organizations: only the caller's own has any.
+    pub organizations: Vec<OrganizationRef>,
+    /// Which; none when no checkout can be meant.
+    pub filter: Option<CheckoutFilter>,
+    /// By what they are sorted.
+    pub sort: CheckoutSort,
+    /// Which way.
+    pub order: SortOrder,
+    /// Which part of the list.
+    pub page: Page,
+}
+
+#[async_trait]
+impl UseCase for ListCheckouts {
+    type Output = Slice<CheckoutView>;
+
+    fn permission(&self) -> Permission {
+        Permission::CheckoutRead
+    }
+
+    async fn run(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+    ) -> Result<Slice<CheckoutView>, Error> {
+        for organization in &self.organizations {
+            own_organization(ctx, *organization)?;
+        }
+        ctx.access.require(self.permission())?;
+        if let Start::After(id) = self.page.start {
+            let start = CheckoutPubId::from_uuid(id);
+            let start = uow.checkouts().get(start).await?;
+            visible(ctx.access, start).map_err(|_| unknown_start())?;
+        }
+        let Some(filter) = self.filter else {
+            return Ok(Slice::EMPTY);
+        };
+        let scope = scope_of(ctx.access);
+        let total = uow.checkouts().count(scope, &filter).await?;
+        let page = self.page.and_one_more();
+        let found = uow
+            .checkouts()
+            .list(scope, &filter, self.sort, self.order, page)
+            .await?;
+        let Slice {
+            items,
+            has_more,
+            total,
+        } = Slice::cut(found, self.page, Some(total));
+        Ok(Slice {
+            items: views_of(uow, ctx, items).await?,
+            has_more,
+            total,
+        })
+    }
+}
+
+/// What a checkout's lease costs: the frozen quote, else by today's catalog; none
+/// while no term is chosen.
+///
+/// # Errors
+/// [`Error::Pricing`], [`Error::Store`].
+pub async fn quote_of(
+    uow: &mut dyn UnitOfWork,
+    checkout: &Checkout,
+) -> Result<Option<Quote>, Error> {
+    Ok(quotes_of(uow, std::slice::from_ref(checkout))
+        .await?
+        .pop()
+        .flatten())
+}
+
+/// What the leases of checkouts of one organization cost, in their order; the
+/// number of queries does not grow with them.
+///
+/// # Errors
+/// [`Error::Pricing`], [`Error::Store`].
+async fn quotes_of(
+    uow: &mut dyn UnitOfWork,
+    checkouts: &[Checkout],
+) -> Result<Vec<Option<Quote>>, Error> {
+    let open: Vec<&Checkout> = checkouts
+        .iter()
+        .filter(|checkout| checkout.quote.is_none() && checkout.term.is_some())
+        .collect();
+    let Some(first) = open.first() else {
+        return Ok(checkouts.iter().map(|checkout| checkout.quote).collect());
+    };
+    let organization_id = first.organization_id;
+    let (organization, terms) = organization_with_terms(uow, organization_id).await?;
+    let mut variant_ids: Vec<ProductVariantPubId> =
+        open.iter().map(|checkout| checkout.variant_id).collect();
+    variant_ids.sort_unstable();
+    variant_ids.dedup();
+    let variants = uow
+        .variants()
+        .with_products(
+            organization_id,
+            &VariantSelection::IdsWithArchived(variant_ids),
+        )
+        .await?;
+    checkouts
+        .iter()
+        .map(|checkout| {
+            if let Some(frozen) = checkout.quote {
+                return Ok(Some(frozen));
+            }
+            let Some(chosen) = checkout.term else {
+                return Ok(None);
+            };
+            let term = terms.iter().find(|term| term.id == chosen.id);
+            let found = variants
+                .iter()
+                .find(|(variant, _)| variant.id == checkout.variant_id);
+            match (term, found) {
+                (Some(term), Some((variant, product))) => {
+                    let discount = variant.effective_discount(product, organization.discount);
+                    Ok(Some(quote(variant.price, discount, &term.card)?))
+                }
+                _ => Ok(None),
+            }
+        })
+        .collect()
+}
+
+/// A checkout as callers see it: with its organization and what its lease costs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckoutView {
+    /// The checkout.
+    pub checkout: Checkout,
+    /// Whose it is.
+    pub organization: Organization,
+    /// What its lease costs; none while no term is chosen.
+    pub cost: Option<Cost>,
+}
+
+/// What the lease of a checkout costs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cost {
+    /// The lease's price.
+    pub price: TermPrice,
+    /// What is bought along.
+    pub purchases: Money,
+    /// What is due at signing, with what is bought along.
+    pub due_at_signing: Money,
+}
+
+impl Cost {
+    fn of(checkout: &Checkout, term: ChosenTerm, quote: Quote) -> Result<Self, MoneyError> {
+        let purchases = checkout.purchase_total(Money::zero(quote.currency))?;
+        Ok(Self {
+            due_at_signing: quote.total_due_at_signing.checked_add(purchases)?,
+            purchases,
+            price: TermPrice {
+                lease_term_id: term.id,
+                quote,
+            },
+        })
+    }
+}
+
+/// Checkouts of the caller's organization as callers see them, in their order; the number of queries
+/// does not grow with them.
+///
+/// # Errors
+/// [`Error::Pricing`], [`Error::Store`].
+pub async fn views_of(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    checkouts: Vec<Checkout>,
+) -> Result<Vec<CheckoutView>, Error> {
+    if checkouts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let organization = uow
+        .organizations()
+        .get(ctx.access.organization_id)
+        .await?
+        .ok_or(Error::Store(StoreError::Missing("organization")))?;
+    let quotes = quotes_of(uow, &checkouts).await?;
+    checkouts
+        .into_iter()
+        .zip(quotes)
+        .map(|(checkout, quote)| {
+            let cost = match (checkout.term, quote) {
+                (Some(term), Some(quote)) => {
+                    Some(Cost::of(&checkout, term, quote).map_err(PricingError::from)?)
+                }
+                _ => None,
+            };
+            Ok(CheckoutView {
+                checkout,
+                organization: organization.clone(),
+                cost,
+            })
+        })
+        .collect()
+}
+
+/// A checkout of the caller's organization as callers see it.
+///
+/// # Errors
+/// [`Error::Pricing`], [`Error::Store`].
+pub async fn view_of(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    checkout: Checkout,
+) -> Result<CheckoutView, Error> {
+    let view = views_of(uow, ctx, vec![checkout]).await?.pop();
+    view.ok_or(Error::not_found("checkout"))
+}
+
+/// The checkout as callers see it now, for one who was allowed to change it.
+///
+/// # Errors
+/// [`Error::NotFound`], [`Error::Pricing`], [`Error::Store`].
+pub async fn view_now(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: CheckoutPubId,
+) -> Result<CheckoutView, Error> {
+    let checkout = visible(ctx.access, uow.checkouts().get(id).await?)?;
+    view_of(uow, ctx, checkout).await
+}
+
+/// What comes of a use case, as callers see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Viewed<U>(pub U);
+
+#[async_trait]
+impl<U: UseCase<Output = Checkout>> UseCase for Viewed<U> {
+    type Output = CheckoutView;
+
+    fn permission(&self) -> Permission {
+        self.0.permission()
+    }
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<CheckoutView, Error> {
+        let checkout = self.0.run(uow, ctx).await?;
+        view_of(uow, ctx, checkout).await
+    }
+}
