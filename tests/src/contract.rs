@@ -16,7 +16,7 @@ const CODES: [(&str, &[u16], &str); 11] = [
     ("invalid_parameter", &[400], "invalid_request_error"),
     (
         "invalid_request",
-        &[400, 405, 408, 413, 415],
+        &[400, 405, 408, 413, 414, 415, 431],
         "invalid_request_error",
     ),
     ("unauthorized", &[401], "invalid_request_error"),

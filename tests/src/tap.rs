@@ -1,4 +1,5 @@
-//! A tap on the line between the server and its database: writes down what is carried out there.
+//! A tap on the line between the server and its database: writes down what is carried out there, and
+//! can be turned off.
 
 use std::collections::HashMap;
 use std::io;
@@ -6,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio::sync::watch;
 
 use crate::refuse;
 
@@ -18,6 +20,20 @@ pub struct Tap {
     /// The database's address through the tap.
     pub url: String,
     carried_out: Statements,
+    flow: Arc<watch::Sender<Flow>>,
+}
+
+/// What passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    /// Everything.
+    Open,
+    /// Everything, until a transaction is to be committed: that passes, and no answer after it.
+    UntilCommit,
+    /// What is asked, and no answer.
+    Questions,
+    /// Nothing. Connections stay open, and new ones are taken.
+    Nothing,
 }
 
 /// The statements in the order in which they were carried out.
@@ -53,18 +69,37 @@ impl Tap {
         let tap = Self {
             url: format!("{login}@{address}/{name}"),
             carried_out: carried_out.clone(),
+            flow: Arc::new(watch::channel(Flow::Open).0),
         };
         let host = decoded(host);
+        let flow = Arc::clone(&tap.flow);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let (host, carried_out) = (host.clone(), carried_out.clone());
+                let flow = Arc::clone(&flow);
                 tokio::spawn(async move {
                     // A line that breaks is noticed at its ends.
-                    drop(join(client, &host, &carried_out).await);
+                    drop(join(client, &host, &carried_out, &flow).await);
                 });
             }
         });
         tap
+    }
+
+    /// From now on nothing passes, and no connection ends.
+    pub fn freeze(&self) {
+        self.flow.send_replace(Flow::Nothing);
+    }
+
+    /// The next transaction that is committed is the last of which anything is heard: that it was, is
+    /// not.
+    pub fn freeze_at_commit(&self) {
+        self.flow.send_replace(Flow::UntilCommit);
+    }
+
+    /// Everything passes again, what was held back first.
+    pub fn thaw(&self) {
+        self.flow.send_replace(Flow::Open);
     }
 
     /// The statements that were carried out since they were last asked for, but for those that begin
@@ -96,18 +131,23 @@ fn decoded(text: &str) -> String {
     decoded
 }
 
-async fn join(client: TcpStream, host: &str, carried_out: &Statements) -> io::Result<()> {
+async fn join(
+    client: TcpStream,
+    host: &str,
+    carried_out: &Statements,
+    flow: &watch::Sender<Flow>,
+) -> io::Result<()> {
     client.set_nodelay(true)?;
     let (from, to) = client.into_split();
     if host.starts_with('/') {
         let server = UnixStream::connect(format!("{host}/.s.PGSQL.5432")).await?;
         let (answers, asked) = server.into_split();
-        both(from, to, answers, asked, carried_out).await
+        both(from, to, answers, asked, carried_out, flow).await
     } else {
         let server = TcpStream::connect(host).await?;
         server.set_nodelay(true)?;
         let (answers, asked) = server.into_split();
-        both(from, to, answers, asked, carried_out).await
+        both(from, to, answers, asked, carried_out, flow).await
     }
 }
 
@@ -117,11 +157,30 @@ async fn both(
     mut answers: impl AsyncRead + Unpin,
     asked: impl AsyncWrite + Unpin,
     carried_out: &Statements,
+    flow: &watch::Sender<Flow>,
 ) -> io::Result<()> {
+    let answering = async {
+        let mut chunk = [0; 4096];
+        loop {
+            let length = answers.read(&mut chunk).await?;
+            if length == 0 {
+                return Ok(());
+            }
+            until(flow, |now| matches!(now, Flow::Open | Flow::UntilCommit)).await;
+            to.write_all(chunk.get(..length).unwrap_or_default())
+                .await?;
+        }
+    };
     tokio::select! {
-        ended = count(from, asked, carried_out) => ended,
-        ended = tokio::io::copy(&mut answers, &mut to) => ended.map(|_| ()),
+        ended = count(from, asked, carried_out, flow) => ended,
+        ended = answering => ended,
     }
+}
+
+/// Waits until what passes is like this.
+async fn until(flow: &watch::Sender<Flow>, is_so: impl Fn(Flow) -> bool) {
+    // The sender is here, so that there is always something to wait for.
+    drop(flow.subscribe().wait_for(|now| is_so(*now)).await);
 }
 
 /// Passes on what the client says, message by message.
@@ -129,6 +188,7 @@ async fn count(
     mut from: impl AsyncRead + Unpin,
     mut asked: impl AsyncWrite + Unpin,
     carried_out: &Statements,
+    flow: &watch::Sender<Flow>,
 ) -> io::Result<()> {
     let mut prepared = HashMap::new();
     let mut started = false;
@@ -136,6 +196,7 @@ async fn count(
         let mut kind = None;
         if started {
             let byte = from.read_u8().await?;
+            until(flow, |now| now != Flow::Nothing).await;
             asked.write_u8(byte).await?;
             kind = Some(byte);
         }
@@ -157,7 +218,19 @@ async fn count(
                 carried_out.note(prepared.get(&name).cloned().unwrap_or(name));
             }
             // Query of the simple protocol.
-            Some(b'Q') => carried_out.note(words.next().unwrap_or_default()),
+            Some(b'Q') => {
+                let sql = words.next().unwrap_or_default();
+                if sql.ends_with("COMMIT") {
+                    flow.send_if_modified(|now| {
+                        let is_last = *now == Flow::UntilCommit;
+                        if is_last {
+                            *now = Flow::Questions;
+                        }
+                        is_last
+                    });
+                }
+                carried_out.note(sql);
+            }
             _ => {}
         }
         asked.write_u32(length).await?;

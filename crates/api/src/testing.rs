@@ -31,6 +31,7 @@ use crate::auth::keys::SecretKey;
 use crate::auth::links::ServerSecret;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
+use crate::middleware::{Cors, Deadline};
 use crate::request::body::BodyLimits;
 use crate::routes::health::Readiness;
 use crate::run::app::AppParts;
@@ -210,6 +211,8 @@ impl Bench {
         AppParts {
             public_url: self.state.settings.public_url.clone(),
             body_limits: BodyLimits::default(),
+            cors: Cors::default(),
+            deadline: Deadline::default(),
             mutations: self.state.mutations.clone(),
             readiness: Readiness::new(|| async { Ok(()) }),
             metrics: None,

@@ -38,6 +38,9 @@ pub struct LeaseTerm {
     pub version: i64,
 }
 
+/// The most active terms of one owner, which is the organization or one of its products.
+pub const MAX_ACTIVE: usize = 24;
+
 /// The terms that a product is offered for: its own active ones, else those of
 /// the organization; shortest first.
 #[must_use]

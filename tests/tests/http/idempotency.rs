@@ -13,7 +13,7 @@ use crate::BINARY;
 async fn posts(client: &Client) -> Vec<(String, Value)> {
     let product = client.product(json!({})).await;
     client.variant_of(&product, "BIKE", json!({})).await;
-    let variant = client
+    client
         .variant_of(&client.product(json!({})).await, "CAR", json!({}))
         .await;
     let [fresh, ready, shipped, cancelled, unpaid, moving] = [
@@ -54,10 +54,6 @@ async fn posts(client: &Client) -> Vec<(String, Value)> {
     vec![
         ("/v1/products".into(), client.product_body()),
         ("/v1/product-variants".into(), new_variant),
-        (
-            "/v1/product-variants/bulk/fetch".into(),
-            json!({ "ids": [variant["id"]] }),
-        ),
         (
             format!("/v1/products/{}/variants/generate", text(&product["id"])),
             json!({ "sku": "MADE" , "productYear": 2021 }),
@@ -129,6 +125,8 @@ async fn every_post_is_carried_out_once_and_answered_the_same() {
         .into_iter()
         .flatten()
         .filter(|(path, item)| path.starts_with("/v1/") && item.get("post").is_some())
+        // It reads: nothing of it is kept.
+        .filter(|(path, _)| !path.ends_with("/bulk/fetch"))
         .map(|(path, _)| path.clone())
         .collect();
     assert_eq!(covered, documented, "every POST is tried");

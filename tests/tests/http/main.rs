@@ -6,6 +6,7 @@ mod cli;
 mod customers;
 mod docs;
 mod examples;
+mod hangs;
 mod health;
 mod idempotency;
 mod lists;

@@ -6,15 +6,16 @@
 //! are the system's, or those of the PEM file that `sslrootcert` names.
 
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use diesel::ConnectionError;
-use diesel_async::AsyncPgConnection;
 use lessor_domain::cause::chain;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::line::{Session, Silence};
 use super::tls::{self, Trust};
 use super::url::{InvalidUrl, TlsOptions};
 
@@ -90,18 +91,23 @@ impl ConnectOptions {
         Ok(Self { config, tls })
     }
 
-    /// Opens a connection; a task of the current runtime drives it until it is dropped.
-    pub(super) async fn connect(&self) -> Result<AsyncPgConnection, ConnectionError> {
+    /// Opens a connection; a task of the current runtime drives it until it is dropped, or until a
+    /// statement was not answered within `limit`.
+    pub(super) async fn connect(
+        &self,
+        limit: Duration,
+        silence: &Arc<Silence>,
+    ) -> Result<Session, ConnectionError> {
         // The library's own text is but "error connecting to server".
         let bad = |error: tokio_postgres::Error| {
             ConnectionError::BadConnection(chain(&error).to_string())
         };
         if let Some(tls) = self.tls.clone() {
             let (client, connection) = self.config.connect(tls).await.map_err(bad)?;
-            AsyncPgConnection::try_from_client_and_connection(client, connection).await
+            Session::over(client, connection, limit, silence).await
         } else {
             let (client, connection) = self.config.connect(NoTls).await.map_err(bad)?;
-            AsyncPgConnection::try_from_client_and_connection(client, connection).await
+            Session::over(client, connection, limit, silence).await
         }
     }
 }

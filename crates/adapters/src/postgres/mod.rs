@@ -23,6 +23,7 @@ mod inbox;
 mod keys;
 mod lease_terms;
 mod ledger;
+mod line;
 mod metadata;
 mod migrate;
 mod organizations;

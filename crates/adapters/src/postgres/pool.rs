@@ -1,6 +1,7 @@
 //! Connections: how they are made, checked and kept.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool::Runtime;
@@ -12,13 +13,17 @@ use diesel_async::pooled_connection::PoolableConnection;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use lessor_domain::cause::tried;
 use lessor_domain::ports::StoreError;
+use tokio::time::timeout;
 
 use super::connect::ConnectOptions;
+use super::line::{Session, Silence};
 use super::url::InvalidUrl;
 
 /// A connection that was idle for longer is asked whether it lives before it is
 /// used; one that was just used is taken for alive, which saves a round trip.
 const TRUSTED_FOR: Duration = Duration::from_secs(1);
+/// How long it may take to say that it lives.
+const PROBE: Duration = Duration::from_secs(2);
 
 /// Where the database is and how it is used.
 #[derive(Clone)]
@@ -31,7 +36,8 @@ pub struct PgSettings {
     pub wait_timeout: Duration,
     /// How long connecting may take.
     pub connect_timeout: Duration,
-    /// How long a statement may run.
+    /// How long a statement may run. The database keeps it; where it does not answer a second later
+    /// either, the connection is given up.
     pub statement_timeout: Duration,
     /// How long a statement may wait for a lock.
     pub lock_timeout: Duration,
@@ -102,34 +108,50 @@ pub(super) type Connection = Object<PgManager>;
 pub(super) struct PgManager {
     options: ConnectOptions,
     session_sql: String,
+    statement_timeout: Duration,
+    silence: Arc<Silence>,
 }
 
 impl Manager for PgManager {
-    type Type = AsyncPgConnection;
+    type Type = Session;
     type Error = ConnectionError;
 
-    async fn create(&self) -> Result<AsyncPgConnection, ConnectionError> {
-        let mut connection = self.options.connect().await?;
-        connection
+    async fn create(&self) -> Result<Session, ConnectionError> {
+        let mut session = self
+            .options
+            .connect(self.statement_timeout, &self.silence)
+            .await?;
+        session
+            .connection()
             .batch_execute(&self.session_sql)
             .await
             .map_err(ConnectionError::CouldntSetupConfiguration)?;
-        Ok(connection)
+        Ok(session)
     }
 
     async fn recycle(
         &self,
-        connection: &mut AsyncPgConnection,
+        session: &mut Session,
         metrics: &Metrics,
     ) -> RecycleResult<ConnectionError> {
-        if connection.is_broken() {
+        if session.is_over() || session.connection().is_broken() {
             return Err(RecycleError::message("closed"));
         }
-        if metrics.last_used() > TRUSTED_FOR {
-            connection
-                .batch_execute("SELECT")
-                .await
-                .map_err(|error| RecycleError::message(error.to_string()))?;
+        if session.is_under_way() {
+            // Of a request that was cut off. What comes next would wait for it.
+            return Err(RecycleError::message("a statement is under way"));
+        }
+        let unused = metrics.last_used();
+        if self.silence.covers(unused) {
+            return Err(RecycleError::message("silent, as another was"));
+        }
+        if unused > TRUSTED_FOR {
+            let asked = timeout(PROBE, session.connection().batch_execute("SELECT")).await;
+            let answered = asked.map_err(|_| {
+                self.silence.note();
+                RecycleError::message("silent")
+            })?;
+            answered.map_err(|error| RecycleError::message(error.to_string()))?;
         }
         Ok(())
     }
@@ -159,6 +181,8 @@ impl PgPool {
         let manager = PgManager {
             options: ConnectOptions::parse(&settings.url, settings.connect_timeout)?,
             session_sql: settings.session_sql(),
+            statement_timeout: settings.statement_timeout,
+            silence: Arc::default(),
         };
         let pool = Pool::builder(manager)
             .max_size(settings.max_connections.max(1))
@@ -191,7 +215,7 @@ impl PgPool {
 
     /// A connection outside the pool that waits for locks as long as it takes.
     pub(super) async fn connect_patiently(&self) -> Result<AsyncPgConnection, ConnectionError> {
-        let mut connection = self.pool.manager().create().await?;
+        let mut connection = self.pool.manager().create().await?.into_patient();
         connection
             .batch_execute(PATIENT_SESSION_SQL)
             .await

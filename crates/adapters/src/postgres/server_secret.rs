@@ -22,8 +22,9 @@ impl PgDatabase {
         purpose: &str,
         entropy: &dyn Entropy,
     ) -> Result<Vec<u8>, StoreError> {
-        let mut connection = self.pool.get().await?;
-        if let Some(secret) = find(&mut connection, purpose).await? {
+        let mut session = self.pool.get().await?;
+        let connection = session.connection();
+        if let Some(secret) = find(connection, purpose).await? {
             return Ok(secret);
         }
         let mut fresh = [0; LENGTH];
@@ -34,11 +35,11 @@ impl PgDatabase {
                 server_secrets::secret.eq(fresh.as_slice()),
             ))
             .on_conflict_do_nothing()
-            .execute(&mut *connection)
+            .execute(connection)
             .await
             .map_err(store_error)?;
         // Another process may have been first.
-        find(&mut connection, purpose)
+        find(connection, purpose)
             .await?
             .ok_or(StoreError::Missing("server secret"))
     }

@@ -44,6 +44,7 @@ impl PgDatabase {
     pub async fn ping(&self) -> Result<(), StoreError> {
         let mut connection = self.pool.get().await?;
         connection
+            .connection()
             .batch_execute("SELECT")
             .await
             .map_err(store_error)
@@ -94,7 +95,8 @@ impl PgUnitOfWork {
     /// The connection, for the stores.
     pub(crate) fn connection(&mut self) -> Result<&mut AsyncPgConnection, StoreError> {
         self.connection
-            .as_deref_mut()
+            .as_mut()
+            .map(|session| session.connection())
             .ok_or_else(|| StoreError::internal("the unit of work is over"))
     }
 

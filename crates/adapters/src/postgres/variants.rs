@@ -355,10 +355,11 @@ impl VariantStore for PgUnitOfWork {
             VariantSelection::IdsWithArchived(ids) => {
                 all.filter(product_variants::id.eq_any(uuids(ids)))
             }
-            VariantSelection::OfProducts(products) => {
+            VariantSelection::OfProducts { products, most } => {
                 let products: Vec<Uuid> = products.iter().map(ProductPubId::as_uuid).collect();
                 all.filter(is_live())
                     .filter(product_variants::product_id.eq_any(products))
+                    .limit(i64::from(*most))
             }
         };
         let rows: Vec<(Row, super::products::Row)> =

@@ -16,9 +16,15 @@ pub(crate) struct ServiceArgs {
     /// Where clients reach the service, for links in answers [env: LESSOR_PUBLIC_URL]
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<String>,
+    /// Origins whose pages may call the API, separated by commas [env: LESSOR_CORS_ORIGINS]
+    #[arg(long, value_name = "ORIGINS")]
+    pub(crate) cors_origins: Option<String>,
     /// Threads that serve; one for each processor if not given [env: LESSOR_HTTP_THREADS]
     #[arg(long, value_name = "N")]
     pub(crate) http_threads: Option<String>,
+    /// How long a request waits for a database connection [env: LESSOR_DATABASE_WAIT] [default: 1s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) database_wait: Option<String>,
     /// Serve without the worker, which then runs as `lessor worker` [env: LESSOR_NO_WORKER]
     #[arg(long)]
     pub(crate) no_worker: bool,
@@ -68,7 +74,9 @@ impl ServiceArgs {
     pub(crate) fn give(&self, give: &mut impl FnMut(&'static str, Option<String>)) {
         give("listen", self.listen.clone());
         give("public_url", self.public_url.clone());
+        give("cors_origins", self.cors_origins.clone());
         give("http_threads", self.http_threads.clone());
+        give("database_wait", self.database_wait.clone());
         give("no_worker", self.no_worker.then(|| "true".to_owned()));
         give("rate_limit", self.rate_limit.clone());
         self.process.give(give);

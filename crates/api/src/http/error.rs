@@ -95,7 +95,7 @@ impl Code {
     pub const fn statuses(self) -> &'static [u16] {
         match self {
             Self::ParameterMissing | Self::InvalidParameter => &[400],
-            Self::InvalidRequest => &[400, 405, 408, 413, 415],
+            Self::InvalidRequest => &[400, 405, 408, 413, 414, 415, 431],
             Self::Unauthorized => &[401],
             Self::Forbidden => &[403],
             Self::NotFound => &[404],
@@ -123,8 +123,9 @@ impl Code {
             Self::InvalidRequest => {
                 "The request cannot be carried out as it is: the body is not JSON (400), the state of the \
                  resource forbids the step (400, the message names the state or the missing steps), the \
-                 method is not allowed (405, see the Allow header), the body came too slowly (408), is \
-                 too large (413) or is not application/json (415)."
+                 method is not allowed (405, see the Allow header), head or body came too slowly (408), the \
+                 body is too large (413) or not application/json (415), the address is too long (414), the \
+                 headers are (431)."
             }
             Self::Unauthorized => {
                 "The Authorization header is missing, or its API key is invalid, revoked or expired. \
@@ -313,6 +314,24 @@ impl ApiError {
         .closing()
     }
 
+    /// 400: the body has two lengths, so that nobody knows where the next request begins. The
+    /// connection is closed.
+    #[must_use]
+    pub fn two_lengths() -> Self {
+        Self::invalid_request("the request has both Content-Length and Transfer-Encoding").closing()
+    }
+
+    /// 408: the head did not arrive in time.
+    #[must_use]
+    pub fn head_timeout() -> Self {
+        Self::new(
+            StatusCode::REQUEST_TIMEOUT,
+            Code::InvalidRequest,
+            "the request line and the headers did not arrive in time",
+        )
+        .closing()
+    }
+
     /// 409: the request with this idempotency key is still being worked on.
     #[must_use]
     pub fn idempotency_in_progress() -> Self {
@@ -332,6 +351,26 @@ impl ApiError {
             format!("the request body is larger than {limit} bytes"),
         )
         .closing()
+    }
+
+    /// 414: the path is longer than `path` bytes, or the query than `query`.
+    #[must_use]
+    pub fn uri_too_long(path: usize, query: usize) -> Self {
+        Self::new(
+            StatusCode::URI_TOO_LONG,
+            Code::InvalidRequest,
+            format!("the path is longer than {path} bytes, or the query than {query}"),
+        )
+    }
+
+    /// 431: request line and headers are longer than `limit` bytes.
+    #[must_use]
+    pub fn head_too_large(limit: usize) -> Self {
+        Self::new(
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            Code::InvalidRequest,
+            format!("the request line and the headers are longer than {limit} bytes"),
+        )
     }
 
     /// 415: the body is not declared as JSON.

@@ -1,8 +1,11 @@
 //! What every request meets: how it is listened to, documented, and told no.
 
+pub(crate) mod connection;
 pub mod error;
 mod error_map;
+pub mod head;
 pub mod mutation;
 pub mod openapi;
 pub mod public_url;
+pub mod request_id;
 pub mod server;

@@ -3,26 +3,39 @@
 use std::future::Future;
 use std::io;
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::time::Duration;
 
+use actix_http::error::DispatchError;
+use actix_http::{HttpService, Protocol};
+use actix_service::{IntoServiceFactory as _, ServiceFactoryExt as _, fn_service, map_config};
 use actix_web::body::BoxBody;
-use actix_web::dev::{Server, ServiceFactory, ServiceRequest, ServiceResponse};
-use actix_web::{App, Error, HttpServer};
+use actix_web::dev::{AppConfig, Server, ServiceFactory, ServiceRequest, ServiceResponse};
+use actix_web::{App, Error};
+use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
+use crate::http::connection::Connection;
 use crate::http::mutation::Mutations;
+use crate::http::public_url::PublicUrl;
+
+/// How long a closing connection is read on, so that an answer which comes before the end of the request
+/// is not overtaken by a reset.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// How connections are treated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSettings {
+    /// Where clients reach the service.
+    pub public_url: PublicUrl,
     /// Worker threads; `None`: one for each processor.
     pub workers: Option<usize>,
     /// The most connections for each worker. More wait in the system's queue.
     pub max_connections: usize,
     /// How long a connection may be idle between requests.
     pub keep_alive: Duration,
-    /// How long the head of a connection's first request may take to arrive; then the connection is
-    /// answered with 408 and closed.
+    /// How long the head of a request may take to arrive; then the connection is answered with 408 and
+    /// closed.
     pub head_timeout: Duration,
     /// How long requests and mutations under way may take once the service is told to stop.
     pub shutdown_timeout: Duration,
@@ -31,6 +44,7 @@ pub struct ServerSettings {
 impl Default for ServerSettings {
     fn default() -> Self {
         Self {
+            public_url: PublicUrl::new(""),
             workers: None,
             max_connections: 10_000,
             keep_alive: Duration::from_secs(75),
@@ -62,7 +76,7 @@ where
             InitError = (),
         > + 'static,
 {
-    let server = start(listener, settings, app)?;
+    let server = start(listener, &settings, app)?;
     let handle = server.handle();
     let mut serving = tokio::spawn(server);
 
@@ -86,7 +100,7 @@ where
 }
 
 /// Begins to serve. Apart from `serve`, because the builder cannot be held across an await.
-fn start<T, F>(listener: TcpListener, settings: ServerSettings, app: F) -> io::Result<Server>
+fn start<T, F>(listener: TcpListener, settings: &ServerSettings, app: F) -> io::Result<Server>
 where
     F: Fn() -> App<T> + Send + Clone + 'static,
     T: ServiceFactory<
@@ -100,19 +114,51 @@ where
     // Whole seconds are what actix takes. Its own limit is only the second line: the deadline
     // below is exact.
     let seconds = settings.shutdown_timeout.as_secs().saturating_add(1);
-    // The disconnect timeout also is how long a closing connection is read on, so that an answer
-    // which comes before the end of the request is not overtaken by a reset.
-    let mut server = HttpServer::new(app)
+    let mut server = Server::build()
         .disable_signals()
         .shutdown_timeout(seconds)
-        .max_connections(settings.max_connections)
-        .keep_alive(settings.keep_alive)
-        .client_request_timeout(settings.head_timeout)
-        .client_disconnect_timeout(Duration::from_secs(1));
+        .max_concurrent_connections(settings.max_connections);
     if let Some(workers) = settings.workers {
         server = server.workers(workers);
     }
-    Ok(server.listen(listener)?.run())
+    let address = listener.local_addr()?;
+    let stopping = server.graceful_shutdown_signal();
+    let (keep_alive, head_timeout) = (settings.keep_alive, settings.head_timeout);
+    let public_url = settings.public_url.shared();
+    // What `actix_web::HttpServer` does, around connections of our own.
+    let server = server.listen("http", listener, move || {
+        let stopping = stopping.clone();
+        let app = app().into_factory();
+        let http = HttpService::build()
+            .graceful_shutdown_signal(move || {
+                let stopping = stopping.clone();
+                async move { stopping.notified().await }
+            })
+            .keep_alive(keep_alive)
+            .client_request_timeout(head_timeout)
+            .client_disconnect_timeout(LINGER)
+            .local_addr(address)
+            .on_connect_ext(|connection: &Connection<TcpStream>, data| {
+                data.insert(connection.under_way());
+            })
+            .finish(map_config(
+                app.map_err(|error: Error| error.error_response()),
+                |()| AppConfig::default(),
+            ));
+        let public_url = Arc::clone(&public_url);
+        fn_service(move |stream: TcpStream| {
+            let public_url = Arc::clone(&public_url);
+            async move {
+                let peer = stream.peer_addr().ok();
+                // Answers are written whole: nothing is gained by waiting for more.
+                let _ = stream.set_nodelay(true);
+                let connection = Connection::new(stream, public_url, head_timeout);
+                Ok::<_, DispatchError>((connection, Protocol::Http1, peer))
+            }
+        })
+        .and_then(http)
+    })?;
+    Ok(server.run())
 }
 
 /// Resolves at SIGTERM or SIGINT.

@@ -56,12 +56,6 @@ impl Call {
         self.uri.split_once('?').map_or("", |(_, query)| query)
     }
 
-    /// Whether the answer of the request is kept.
-    #[must_use]
-    pub const fn has_idempotency_key(&self) -> bool {
-        self.idempotency_key.is_some()
-    }
-
     /// The context of a use case, now.
     #[must_use]
     pub fn context(&self) -> Context<'_> {

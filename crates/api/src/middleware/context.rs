@@ -1,68 +1,50 @@
 //! The outermost layer: every request gets an id, a span and an answer in the documented shape.
 
-use std::future::{Ready, ready};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use actix_web::body::{BoxBody, MessageBody};
-use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
-use actix_web::{
-    Error, FromRequest, HttpMessage as _, HttpRequest, HttpResponse, ResponseError as _,
-};
+use actix_web::{Error, HttpMessage as _, HttpResponse, ResponseError as _};
 use futures_util::FutureExt as _;
+use tokio::time::timeout;
 use tracing::Instrument as _;
 
+use crate::http::connection::UnderWay;
 use crate::http::error::ApiError;
+use crate::http::head;
 use crate::http::public_url::PublicUrl;
+use crate::http::request_id::RequestId;
+use crate::middleware::cors::{Cors, Grant};
+
+/// When a client is told to come again after its request took too long.
+const COME_BACK: Duration = Duration::from_secs(1);
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
-/// The id of a request. It is made here and never taken from the client, so that one id means one
-/// request in the logs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RequestId(Arc<str>);
+/// How long a request may take from its head to its answer, its body included. App data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadline(pub Duration);
 
-impl RequestId {
-    fn generate() -> Self {
-        static FALLBACK: AtomicU64 = AtomicU64::new(0);
-        let mut bytes = [0; 16];
-        if getrandom::fill(&mut bytes).is_err() {
-            // An id is for looking things up, not a secret: a counter serves when the system has
-            // no randomness to give.
-            bytes[8..].copy_from_slice(&FALLBACK.fetch_add(1, Ordering::Relaxed).to_be_bytes());
-        }
-        Self(format!("req_{}", hex::encode(bytes)).into())
-    }
-
-    /// The id, `req_…`.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl FromRequest for RequestId {
-    type Error = ApiError;
-    type Future = Ready<Result<Self, ApiError>>;
-
-    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let id = request.extensions().get::<Self>().cloned();
-        ready(id.ok_or_else(|| {
-            ApiError::internal("the request has no id: the context layer is missing")
-        }))
+impl Default for Deadline {
+    fn default() -> Self {
+        Self(Duration::from_secs(15))
     }
 }
 
 /// The middleware (for `actix_web::middleware::from_fn`), to be the outermost of the app.
 ///
-/// - `Request-Id` on every answer, and in the span of everything that is logged on the way
+/// - `Request-Id` on every answer, and in the span of everything that is logged on the way, with the
+///   trace that the caller names
+/// - a head that is too long is refused
+/// - what is set of [`Cors`] is said, and browsers that ask first are answered
 /// - HEAD is routed as GET; the connection leaves the body out
 /// - a panic is a 500, an error of actix is in our shape
+/// - what takes longer than the [`Deadline`] is answered 503; work that changes something goes on
 /// - `Cache-Control: no-store` unless the answer says otherwise
 /// - one log line and the request metrics
 ///
@@ -73,17 +55,33 @@ pub async fn context(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let started = Instant::now();
-    let id = RequestId::generate();
+    let entered = request.conn_data::<UnderWay>().map(UnderWay::enter);
+    let (id, trace) = RequestId::of(request.headers());
     let public_url = request.app_data::<PublicUrl>().map(PublicUrl::shared);
     let envelope = Envelope {
         id: id.clone(),
         public_url: public_url.unwrap_or_default(),
+        cors: request
+            .app_data::<Cors>()
+            .and_then(|cors| cors.of(request.head())),
     };
+    let deadline = request.app_data::<Deadline>().copied().unwrap_or_default();
     let method = request.method().clone();
     let route = request
         .match_pattern()
         .unwrap_or_else(|| "unmatched".to_owned());
-    let span = tracing::info_span!("request", request_id = id.as_str(), %method, route);
+    let span = tracing::info_span!(
+        "request",
+        request_id = id.as_str(),
+        trace_id = tracing::field::Empty,
+        parent_id = tracing::field::Empty,
+        %method,
+        route,
+    );
+    if let Some(trace) = &trace {
+        span.record("trace_id", &trace.id);
+        span.record("parent_id", &trace.parent);
+    }
     request.extensions_mut().insert(id);
     if method == Method::HEAD {
         request.head_mut().method = Method::GET;
@@ -91,13 +89,24 @@ pub async fn context(
 
     let in_flight = InFlight::enter();
     let answer = async {
-        let answered = AssertUnwindSafe(async { next.call(request).await })
-            .catch_unwind()
-            .await;
-        let result = match answered {
-            Ok(Ok(response)) => Ok(envelope.finish(response.map_into_boxed_body())),
-            Ok(Err(error)) => Err(envelope.rendered(&error)),
-            Err(panic) => Err(envelope.rendered(&ApiError::panicked(&*panic).into())),
+        let refused = head::check(request.head()).err();
+        let preflight = envelope.cors.as_ref().and_then(Grant::preflight);
+        let answering = AssertUnwindSafe(async {
+            match (refused, preflight) {
+                (Some(error), _) => Ok(request.error_response(error)),
+                (None, Some(answer)) => Ok(request.into_response(answer)),
+                (None, None) => {
+                    let answered = next.call(request).await;
+                    answered.map(ServiceResponse::map_into_boxed_body)
+                }
+            }
+        })
+        .catch_unwind();
+        let result = match timeout(deadline.0, answering).await {
+            Ok(Ok(Ok(response))) => Ok(envelope.finish(response)),
+            Ok(Ok(Err(error))) => Err(envelope.rendered(&error)),
+            Ok(Err(panic)) => Err(envelope.rendered(&ApiError::panicked(&*panic).into())),
+            Err(late) => Err(envelope.rendered(&ApiError::unavailable(COME_BACK, late).into())),
         };
         let status = match &result {
             Ok(response) => response.status(),
@@ -114,6 +123,7 @@ pub async fn context(
     .instrument(span)
     .await;
     drop(in_flight);
+    drop(entered);
     answer
 }
 
@@ -161,6 +171,7 @@ impl Drop for InFlight {
 struct Envelope {
     id: RequestId,
     public_url: Arc<str>,
+    cors: Option<Grant>,
 }
 
 impl Envelope {
@@ -180,12 +191,15 @@ impl Envelope {
     }
 
     fn finish_headers(&self, headers: &mut HeaderMap) {
-        // The id is made of letters and digits.
+        // The id is printable.
         if let Ok(id) = HeaderValue::from_str(self.id.as_str()) {
             headers.insert(REQUEST_ID, id);
         }
         if !headers.contains_key(header::CACHE_CONTROL) {
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        }
+        if let Some(grant) = &self.cors {
+            grant.dress(headers);
         }
     }
 

@@ -2,9 +2,12 @@
 
 mod auth;
 mod context;
+mod cors;
 mod fallback;
 
+pub use crate::http::request_id::RequestId;
 pub(crate) use auth::Caller;
 pub use auth::require_key;
-pub use context::{RequestId, context};
+pub use context::{Deadline, context};
+pub use cors::{Cors, WebOrigin};
 pub use fallback::{RouteTable, fallback};

@@ -13,7 +13,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 use crate::http::mutation::Mutations;
 use crate::http::openapi;
 use crate::http::public_url::PublicUrl;
-use crate::middleware::{RouteTable, context, fallback};
+use crate::middleware::{Cors, Deadline, RouteTable, context, fallback};
 use crate::request::body::BodyLimits;
 use crate::routes::docs::{self, Document};
 use crate::routes::health::{self, Readiness};
@@ -27,6 +27,10 @@ pub struct AppParts {
     pub public_url: PublicUrl,
     /// How much of a body is read, and for how long.
     pub body_limits: BodyLimits,
+    /// Whose pages may read answers.
+    pub cors: Cors,
+    /// How long a request may take.
+    pub deadline: Deadline,
     /// Where work that changes anything runs.
     pub mutations: Mutations,
     /// What `/readyz` asks.
@@ -84,6 +88,8 @@ where
         .app_data(web::Data::new(Document::new(&document)))
         .app_data(parts.public_url.clone())
         .app_data(parts.body_limits)
+        .app_data(parts.deadline)
+        .app_data(parts.cors.clone())
         .app_data(parts.mutations.clone())
         .app_data(parts.readiness.clone());
     if let Some(metrics) = &parts.metrics {

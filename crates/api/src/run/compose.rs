@@ -151,6 +151,42 @@ pub fn connect(url: &str, connections: usize) -> anyhow::Result<PgDatabase> {
     Ok(PgDatabase::new(&settings)?)
 }
 
+/// How long requests have the database work for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// They read.
+    Reads,
+    /// They change something.
+    Writes,
+}
+
+impl Use {
+    /// The longest that one statement of a request may take.
+    const fn statement(self) -> Duration {
+        match self {
+            Self::Reads => Duration::from_secs(5),
+            Self::Writes => Duration::from_secs(10),
+        }
+    }
+}
+
+/// Like [`connect`], for a process that answers requests: none waits longer than it is set to.
+///
+/// # Errors
+/// The address cannot be used.
+pub fn connect_for(
+    purpose: Use,
+    config: &Config,
+    url: &str,
+    connections: usize,
+) -> anyhow::Result<PgDatabase> {
+    let mut settings = PgSettings::new(url);
+    settings.max_connections = connections;
+    settings.statement_timeout = purpose.statement();
+    settings.wait_timeout = config.database_wait;
+    Ok(PgDatabase::new(&settings)?)
+}
+
 /// Brings the tables up to date, or with `no_migrate` sees to it that they are.
 ///
 /// # Errors

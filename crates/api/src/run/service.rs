@@ -17,11 +17,12 @@ use crate::auth::links::ServerSecret;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
 use crate::http::server::{self, ServerSettings};
+use crate::middleware::{Cors, Deadline};
 use crate::request::body::BodyLimits;
 use crate::routes;
 use crate::routes::health::Readiness;
 use crate::run::app::{self, AppParts};
-use crate::run::compose::{self, Engine, Location};
+use crate::run::compose::{self, Engine, Location, Use};
 use crate::run::config::{Config, ProcessorConfig, Secret};
 use crate::run::worker::Working;
 use crate::state::{AppState, ProcessorSecrets, StateSettings};
@@ -226,7 +227,7 @@ impl Service {
             .get()
             .saturating_sub(reads * threads)
             .max(1);
-        let database = compose::connect(location.url(), rest)?;
+        let database = compose::connect_for(Use::Writes, config, location.url(), rest)?;
         compose::prepare(&database, config.no_migrate, move |name| {
             progress(&format!("migrating: {name}"));
         })
@@ -250,14 +251,18 @@ impl Service {
         let parts = AppParts {
             public_url: PublicUrl::new(&url),
             body_limits: BodyLimits::default(),
+            cors: Cors::new(config.cors_origins.clone()),
+            deadline: Deadline::default(),
             mutations: mutations.clone(),
             readiness: readiness(&database),
             metrics: Some(metrics),
         };
         let reads_url = location.url().to_owned();
+        let reads_config = config.clone();
         let app = move || {
             // A connection belongs to the thread that opened it.
-            let state = match compose::connect(&reads_url, reads) {
+            let connected = compose::connect_for(Use::Reads, &reads_config, &reads_url, reads);
+            let state = match connected {
                 Ok(database) => state.clone().reading_from(Arc::new(database)),
                 // The same address was good a moment ago.
                 Err(_) => state.clone(),
@@ -266,6 +271,7 @@ impl Service {
         };
         let stop_server = CancellationToken::new();
         let server_settings = ServerSettings {
+            public_url: PublicUrl::new(&url),
             workers: Some(threads),
             shutdown_timeout: drain(config),
             ..ServerSettings::default()

@@ -10,6 +10,7 @@ mod list;
 mod metadata;
 mod path;
 pub mod records;
+pub(crate) mod size;
 mod text;
 
 pub use bulk::{BulkError, BulkItem, BulkUpdate, bulk};
@@ -32,6 +33,9 @@ use lessor_domain::time::Span;
 
 use crate::http::error::ApiError;
 use crate::request::fields::{Moment, Patch, Reference};
+
+/// The content type of most answers.
+pub(crate) const JSON: &str = "application/json";
 
 /// A value that the text does not stand for.
 pub fn invalid(param: &str, error: impl Display) -> ApiError {

@@ -12,7 +12,7 @@ use lessor::http::error::{ApiError, DOCS_PATH};
 use lessor::http::mutation::Mutations;
 use lessor::http::public_url::PublicUrl;
 use lessor::http::server::{self, ServerSettings};
-use lessor::middleware::RequestId;
+use lessor::middleware::{Cors, Deadline, RequestId};
 use lessor::request::body::{Body, BodyLimits, OptionalBody};
 use lessor::request::fields::{
     DecimalText, Limit, List, Offset, Patch, Prose, Table, Text, WebUrl,
@@ -301,6 +301,8 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
 
 pub(crate) struct Setup {
     pub(crate) limits: BodyLimits,
+    pub(crate) cors: Cors,
+    pub(crate) deadline: Deadline,
     pub(crate) settings: ServerSettings,
     pub(crate) ready: bool,
     pub(crate) metrics: Option<Metrics>,
@@ -310,6 +312,8 @@ impl Default for Setup {
     fn default() -> Self {
         Self {
             limits: BodyLimits::default(),
+            cors: Cors::default(),
+            deadline: Deadline::default(),
             settings: ServerSettings {
                 workers: Some(1),
                 ..ServerSettings::default()
@@ -342,6 +346,8 @@ impl Server {
         let parts = AppParts {
             public_url: PublicUrl::new("https://lease.example/"),
             body_limits: setup.limits,
+            cors: setup.cors,
+            deadline: setup.deadline,
             mutations: mutations.clone(),
             readiness: Readiness::new(move || async move {
                 if ready {
@@ -356,7 +362,10 @@ impl Server {
         let data = gate.clone();
         let serving = tokio::spawn(server::serve(
             listener,
-            setup.settings,
+            ServerSettings {
+                public_url: PublicUrl::new("https://lease.example/"),
+                ..setup.settings
+            },
             mutations.clone(),
             async move { stopped.await.unwrap_or_default() },
             move || app::build(&parts, routes).app_data(web::Data::new(data.clone())),

@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant};
 
 use lessor::http::server::ServerSettings;
+use lessor::middleware::Deadline;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -98,6 +99,22 @@ async fn the_deadline_holds() {
         "{:?}",
         told.elapsed()
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_takes_too_long_is_answered_and_its_mutation_ends() {
+    let server = Server::with(Setup {
+        deadline: Deadline(Duration::from_millis(300)),
+        ..Setup::default()
+    })
+    .await;
+    let answer = server.send("POST", "/v1/mutate", &[], b"").await;
+    answer.assert_error(503, "unavailable", None);
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    pass(&server.gate.entered).await;
+    assert_eq!(server.mutations.under_way(), 1);
+    server.gate.release.add_permits(1);
+    pass(&server.gate.done).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,5 +10,7 @@
 mod bodies;
 mod documents;
 mod harness;
+mod heads;
 mod lifetime;
+mod origins;
 mod surface;

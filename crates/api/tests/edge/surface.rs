@@ -154,18 +154,43 @@ async fn failures_tell_the_request_id_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_id_is_never_the_clients() {
+async fn a_request_has_the_id_that_its_caller_gives() {
+    let server = Server::start().await;
+    const TRACE: &str = "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    for (headers, id) in [
+        (["x-request-id: mine-1", "x: y"], "mine-1"),
+        ([TRACE, "x: y"], "4bf92f3577b34da6a3ce929d0e0e4736"),
+        ([TRACE, "x-request-id: mine-2"], "mine-2"),
+    ] {
+        for path in ["/healthz", "/v1/fails", "/nope"] {
+            let answer = server.send("GET", path, &headers, b"").await;
+            assert_eq!(answer.header("request-id"), Some(id), "{headers:?}");
+            if answer.status == 500 {
+                assert!(answer.body.contains(id), "{answer:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_id_is_passed_over() {
     let server = Server::start().await;
     let mut seen = std::collections::HashSet::new();
-    for _ in 0..5 {
-        let answer = server
-            .send(
-                "GET",
-                "/healthz",
-                &["request-id: req_mine", "x-request-id: mine"],
-                b"",
-            )
-            .await;
+    let too_long = format!("x-request-id: {}", "x".repeat(129));
+    for headers in [
+        ["request-id: req_mine", "x: y"],
+        ["x-request-id: two words", "x: y"],
+        ["x-request-id: ", "x: y"],
+        ["x-request-id: K\u{e4}se", "x: y"],
+        [&too_long, "x: y"],
+        ["x-request-id: a", "x-request-id: b"],
+        ["traceparent: 00-0-0-0", "x: y"],
+        [
+            "traceparent: 00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+            "x: y",
+        ],
+    ] {
+        let answer = server.send("GET", "/healthz", &headers, b"").await;
         answer.assert_dressed();
         assert!(seen.insert(answer.header("request-id").unwrap().to_owned()));
     }

@@ -4,8 +4,8 @@ use super::{OptionDefinition, OptionError, OptionSelection, options};
 use crate::money::Money;
 use crate::text::Name;
 
-/// Most variants of a product that are not archived, when they are made of its options.
-pub const MAX_GENERATED_VARIANTS: usize = 2_000;
+/// The most variants of a product, archived ones aside.
+pub const MAX_VARIANTS_OF_PRODUCT: u16 = 2_000;
 
 /// Values of some of a product's options.
 pub type ChosenValues = Vec<(Name, Vec<Name>)>;
@@ -65,16 +65,18 @@ fn narrowed(
 ///
 /// # Errors
 /// [`OptionError`], its path relative to what is chosen: an unknown or repeated option or value, and
-/// more than [`MAX_GENERATED_VARIANTS`] combinations.
+/// more than [`MAX_VARIANTS_OF_PRODUCT`] combinations.
 pub fn combinations(
     options: &[OptionDefinition],
     chosen: &ChosenValues,
 ) -> Result<Vec<Vec<OptionSelection>>, OptionError> {
     let options = narrowed(options, chosen)?;
-    if count(&options).is_none_or(|count| count > MAX_GENERATED_VARIANTS) {
+    if count(&options).is_none_or(|count| count > usize::from(MAX_VARIANTS_OF_PRODUCT)) {
         return Err(options::fault(
             String::new(),
-            format!("must make at most {MAX_GENERATED_VARIANTS} combinations: choose fewer values"),
+            format!(
+                "must make at most {MAX_VARIANTS_OF_PRODUCT} combinations: choose fewer values"
+            ),
         ));
     }
     let nothing = vec![Vec::with_capacity(options.len())];
@@ -346,7 +348,7 @@ mod tests {
         let numbers: Vec<&str> = numbers.iter().map(String::as_str).collect();
         let eight = option("B", &numbers[..8]);
         let made = combinations(&[option("A", &numbers), eight.clone()], &Vec::new()).unwrap();
-        assert_eq!(made.len(), MAX_GENERATED_VARIANTS);
+        assert_eq!(made.len(), usize::from(MAX_VARIANTS_OF_PRODUCT));
         for options in [
             vec![option("A", &numbers), option("B", &numbers[..9])],
             // More than can be counted.
@@ -450,7 +452,7 @@ mod tests {
                 .enumerate()
                 .map(|(index, size)| option(&format!("O{index}"), &numbers[..*size]))
                 .collect();
-            prop_assume!(sizes.iter().product::<usize>() <= MAX_GENERATED_VARIANTS);
+            prop_assume!(sizes.iter().product::<usize>() <= usize::from(MAX_VARIANTS_OF_PRODUCT));
             let made = combinations(&options, &Vec::new()).unwrap();
             prop_assert_eq!(made.len(), sizes.iter().product::<usize>());
             let different: std::collections::BTreeSet<_> = told(&made).into_iter().collect();

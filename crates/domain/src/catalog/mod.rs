@@ -6,7 +6,7 @@ mod product;
 mod variant;
 
 pub use matrix::{
-    ChosenValues, MAX_GENERATED_VARIANTS, Pattern, PatternError, PriceAdditions, combinations,
+    ChosenValues, MAX_VARIANTS_OF_PRODUCT, Pattern, PatternError, PriceAdditions, combinations,
 };
 pub use options::{
     OptionDefinition, OptionError, OptionSelection, check_definitions, check_selection,

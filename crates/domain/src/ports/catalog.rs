@@ -167,8 +167,13 @@ pub enum VariantSelection {
     /// Those of these ids, archived ones included: what a checkout has may be archived
     /// since.
     IdsWithArchived(Vec<ProductVariantPubId>),
-    /// Those of these products that are not archived.
-    OfProducts(Vec<ProductPubId>),
+    /// Those of these products that are not archived, the first of them.
+    OfProducts {
+        /// The products.
+        products: Vec<ProductPubId>,
+        /// The most variants that are read.
+        most: u32,
+    },
 }
 
 /// Variants and their stock.

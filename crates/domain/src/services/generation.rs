@@ -9,7 +9,7 @@ use super::variants::explain;
 use super::{Context, Error, UseCase};
 use crate::access::Permission;
 use crate::catalog::{
-    ChosenValues, Inventory, MAX_GENERATED_VARIANTS, OptionSelection, Pattern, PriceAdditions,
+    ChosenValues, Inventory, MAX_VARIANTS_OF_PRODUCT, OptionSelection, Pattern, PriceAdditions,
     Product, ProductStatus, ProductVariant, combinations, folded_combination,
 };
 use crate::checkout::Effect;
@@ -27,7 +27,7 @@ use crate::text::{Name, Sku};
 /// # Errors
 /// [`Error`]: no such product, the missing permission, an archived product, values that the product
 /// does not have, patterns that make no names or the same sku twice, a sku in use, prices that the
-/// currency cannot express, more than [`MAX_GENERATED_VARIANTS`] variants of the product in all.
+/// currency cannot express, more than [`MAX_VARIANTS_OF_PRODUCT`] variants of the product in all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GenerateVariants {
     /// The product.
@@ -241,11 +241,11 @@ impl UseCase for GenerateVariants {
         let created = missing
             .map(|selection| plan.variant(ctx, selection))
             .collect::<Result<Vec<_>, Error>>()?;
-        if there.len().saturating_add(created.len()) > MAX_GENERATED_VARIANTS {
+        if there.len().saturating_add(created.len()) > usize::from(MAX_VARIANTS_OF_PRODUCT) {
             return Err(Error::invalid(
                 "options",
                 format!(
-                    "would make {} new variants beside the {} that there are; a product has at most {MAX_GENERATED_VARIANTS}",
+                    "would make {} new variants beside the {} that there are; a product has at most {MAX_VARIANTS_OF_PRODUCT}",
                     created.len(),
                     there.len()
                 ),

@@ -8,7 +8,7 @@ use super::slice::unknown_start;
 use super::{Context, Error, Slice, UseCase};
 use crate::access::Permission;
 use crate::ids::{LeaseTermPubId, LeaseTermRef, ProductPubId};
-use crate::lease_term::{LeaseTerm, LeaseTermStatus};
+use crate::lease_term::{LeaseTerm, LeaseTermStatus, MAX_ACTIVE};
 use crate::percentage::{AnnualRate, MoneyFactor, Percentage, TermMonths};
 use crate::ports::{DeletedTerm, NewLeaseTerm, Page, Start, StoreError, UniqueField, UnitOfWork};
 use crate::pricing::{Rate, RateCard};
@@ -97,6 +97,28 @@ fn explain(error: StoreError) -> Error {
     }
 }
 
+/// Refuses one more active term than an owner may have.
+async fn check_room(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    owner: Option<ProductPubId>,
+) -> Result<(), Error> {
+    let terms = uow.lease_terms().list(ctx.access.organization_id).await?;
+    let active = terms
+        .iter()
+        .filter(|term| term.product_id == owner && term.status == LeaseTermStatus::Active);
+    if active.count() < MAX_ACTIVE {
+        return Ok(());
+    }
+    let owner = match owner {
+        Some(_) => "the product",
+        None => "the organization",
+    };
+    Err(Error::rule(format!(
+        "{owner} has {MAX_ACTIVE} active lease terms, and no more are possible: make one inactive first"
+    )))
+}
+
 #[async_trait]
 impl UseCase for CreateLeaseTerm {
     type Output = LeaseTerm;
@@ -114,6 +136,9 @@ impl UseCase for CreateLeaseTerm {
                 .ok_or(Error::not_found("product"))?;
         }
         ctx.access.require(self.permission())?;
+        if self.status == LeaseTermStatus::Active {
+            check_room(uow, ctx, self.product_id).await?;
+        }
         let new = NewLeaseTerm {
             id: LeaseTermPubId::from_uuid(ctx.ids.next()),
             organization_id,
@@ -223,7 +248,11 @@ impl UseCase for UpdateLeaseTerm {
         term.card.residual = self.changes.residual.unwrap_or(term.card.residual);
         term.card.deposit = self.changes.deposit.unwrap_or(term.card.deposit);
         term.card.insurance = self.changes.insurance.unwrap_or(term.card.insurance);
-        term.status = self.changes.status.unwrap_or(term.status);
+        let status = self.changes.status.unwrap_or(term.status);
+        if status == LeaseTermStatus::Active && term.status != LeaseTermStatus::Active {
+            check_room(uow, ctx, term.product_id).await?;
+        }
+        term.status = status;
         term.updated_at = ctx.now;
         uow.lease_terms().update(&mut term).await.map_err(explain)?;
         Ok(term)

@@ -16,6 +16,9 @@ use crate::percentage::TermMonths;
 use crate::ports::{StoreError, UnitOfWork, VariantSelection};
 use crate::pricing::{Quote, quote};
 
+/// The most variants that are priced at once.
+pub const MAX_PRICED: u32 = 5_000;
+
 /// The price of one term.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TermPrice {
@@ -194,6 +197,15 @@ async fn price_selected(
         .variants()
         .with_products(ctx.access.organization_id, wanted)
         .await?;
+    if variants.len() > MAX_PRICED as usize {
+        return Err(Error::invalid(
+            "productIds",
+            format!(
+                "have more than {MAX_PRICED} variants together; ask for fewer products at once, or \
+                 page through the variants of one"
+            ),
+        ));
+    }
     variants.sort_by_key(|(variant, _)| place(variant));
     price_all(uow, ctx, variants).await
 }
@@ -223,7 +235,11 @@ impl UseCase for PriceProducts {
         ctx: &Context<'_>,
     ) -> Result<Vec<PricedVariant>, Error> {
         ctx.access.require(self.permission())?;
-        let wanted = VariantSelection::OfProducts(self.ids.clone());
+        let wanted = VariantSelection::OfProducts {
+            products: self.ids.clone(),
+            // One more tells that there are too many.
+            most: MAX_PRICED.saturating_add(1),
+        };
         let place = |of: &ProductVariant| self.ids.iter().position(|id| *id == of.product_id);
         price_selected(uow, ctx, &wanted, place).await
     }

@@ -33,6 +33,14 @@ impl<T> Slice<T> {
             total,
         }
     }
+
+    /// Leaves out what is beyond so many: it comes after.
+    pub fn shorten(&mut self, count: usize) {
+        if count < self.items.len() {
+            self.items.truncate(count);
+            self.has_more = true;
+        }
+    }
 }
 
 /// The refusal of a page that is to come after what the list does not have.

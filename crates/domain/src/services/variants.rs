@@ -8,7 +8,8 @@ use super::slice::unknown_start;
 use super::{Context, Error, Patch, Slice, UseCase, waitlist};
 use crate::access::Permission;
 use crate::catalog::{
-    Inventory, OptionSelection, Product, ProductStatus, ProductVariant, check_selection,
+    Inventory, MAX_VARIANTS_OF_PRODUCT, OptionSelection, Product, ProductStatus, ProductVariant,
+    check_selection,
 };
 use crate::checkout::Effect;
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
@@ -97,6 +98,30 @@ fn chosen(product: &Product, options: &[OptionSelection]) -> Result<Vec<OptionSe
         .map_err(|fault| Error::invalid(format!("options{}", fault.path), &fault.message))
 }
 
+/// Refuses one more variant than a product may have.
+async fn check_room(uow: &mut dyn UnitOfWork, product: &Product) -> Result<(), Error> {
+    let last_that_fits = Page {
+        start: Start::Offset(u32::from(MAX_VARIANTS_OF_PRODUCT).saturating_sub(1)),
+        limit: 1,
+    };
+    let found = uow
+        .variants()
+        .list(
+            product.organization_id,
+            product.id,
+            &VariantFilter::default(),
+            last_that_fits,
+        )
+        .await?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(Error::rule(format!(
+        "the product has {MAX_VARIANTS_OF_PRODUCT} variants, and no more are possible: archive some, or make \
+         another product"
+    )))
+}
+
 /// A collision of the combination says more than that something is in use.
 pub(super) fn explain(error: StoreError) -> Error {
     match error {
@@ -134,6 +159,7 @@ impl UseCase for CreateVariant {
                 "is an archived product, which takes no new variants",
             ));
         }
+        check_room(uow, &product).await?;
         let organization = organization_of(uow, ctx).await?;
         let variant = ProductVariant {
             id: ProductVariantPubId::from_uuid(ctx.ids.next()),
@@ -220,6 +246,7 @@ impl UseCase for UpdateVariant {
         if let Some(status) = wanted_status(self.changes.status, self.changes.is_active)? {
             variant.status = status;
             if before.status == ProductStatus::Archived && status != ProductStatus::Archived {
+                check_room(uow, &product).await?;
                 chosen(&product, &variant.options)?;
             }
         }

@@ -1,7 +1,11 @@
 //! Rules of the catalog that need its stores.
 
-use lessor_domain::catalog::{Inventory, OptionSelection, ProductStatus};
+use lessor_domain::catalog::{Inventory, MAX_VARIANTS_OF_PRODUCT, OptionSelection, ProductStatus};
+use lessor_domain::ids::LeaseTermRef;
+use lessor_domain::lease_term::{LeaseTermStatus, MAX_ACTIVE};
+use lessor_domain::pricing::{Rate, RateCard};
 use lessor_domain::services::catalog::{DeleteProduct, OptionInput, ProductChanges, UpdateProduct};
+use lessor_domain::services::lease_terms::{CreateLeaseTerm, LeaseTermChanges, UpdateLeaseTerm};
 use lessor_domain::services::variants::{
     CreateVariant, DeleteVariant, UpdateVariant, VariantChanges,
 };
@@ -277,4 +281,128 @@ async fn contradictions_are_refused_and_optional_members_cleared() {
         .sku
         .is_none()
     );
+}
+
+/// The message of a rule that forbids it.
+fn rule_of<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
+    match result {
+        Err(Error::Rule { message }) => message,
+        other => panic!("no rule forbids it: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_product_has_so_many_variants() {
+    let world = World::new().await;
+    let mut uow = world.begin().await;
+    let of_year = |year: i32| CreateVariant {
+        product_year: Some(year),
+        ..variant(&world, &format!("S{year}"), None)
+    };
+    // One is there already.
+    let mut last = world.variant.id;
+    for year in 1..i32::from(MAX_VARIANTS_OF_PRODUCT) {
+        last = of_year(year)
+            .run(uow.as_mut(), &world.ctx())
+            .await
+            .unwrap()
+            .id;
+    }
+    let refused = of_year(9_999).run(uow.as_mut(), &world.ctx()).await;
+    assert!(rule_of(refused).contains("2000"));
+    // Archived ones leave room, and come back only while there is some.
+    let status = |status: ProductStatus| VariantChanges {
+        status: Some(status),
+        ..VariantChanges::default()
+    };
+    let archived = status(ProductStatus::Archived);
+    UpdateVariant {
+        id: last,
+        changes: archived,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
+    of_year(9_999)
+        .run(uow.as_mut(), &world.ctx())
+        .await
+        .unwrap();
+    let back = status(ProductStatus::Active);
+    let refused = UpdateVariant {
+        id: last,
+        changes: back,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await;
+    assert!(rule_of(refused).contains("2000"));
+}
+
+#[tokio::test]
+async fn an_owner_has_so_many_active_terms() {
+    let world = World::new().await;
+    let mut uow = world.begin().await;
+    let term = |months: usize, product: bool, status| CreateLeaseTerm {
+        product_id: product.then_some(world.product.id),
+        card: RateCard::new(
+            months.to_string().parse().unwrap(),
+            Rate::MoneyFactor("0.001".parse().unwrap()),
+            "10".parse().unwrap(),
+        ),
+        status,
+    };
+    let known = uow.lease_terms().list(world.organization.id).await.unwrap();
+    let common = known.iter().filter(|term| term.product_id.is_none());
+    for number in common.count()..MAX_ACTIVE {
+        let active = term(60 + number, false, LeaseTermStatus::Active);
+        active.run(uow.as_mut(), &world.ctx()).await.unwrap();
+    }
+    let one_more = term(119, false, LeaseTermStatus::Active);
+    let refused = one_more.run(uow.as_mut(), &world.ctx()).await;
+    assert!(rule_of(refused).contains("24"));
+    // A product has its own, and what is not offered does not count.
+    let own = term(119, true, LeaseTermStatus::Active);
+    own.run(uow.as_mut(), &world.ctx()).await.unwrap();
+    let inactive = term(119, false, LeaseTermStatus::Inactive);
+    let inactive = inactive.run(uow.as_mut(), &world.ctx()).await.unwrap();
+    let id = LeaseTermRef::Public(inactive.id);
+    let status = |status| LeaseTermChanges {
+        status: Some(status),
+        ..LeaseTermChanges::default()
+    };
+    let active = status(LeaseTermStatus::Active);
+    let refused = UpdateLeaseTerm {
+        id,
+        changes: active.clone(),
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await;
+    assert!(rule_of(refused).contains("24"));
+    let known = uow.lease_terms().list(world.organization.id).await.unwrap();
+    let another = known
+        .iter()
+        .find(|term| term.product_id.is_none() && term.status == LeaseTermStatus::Active)
+        .unwrap();
+    let another = LeaseTermRef::Public(another.id);
+    // One that is active stays so, and makes room when it is not.
+    UpdateLeaseTerm {
+        id: another,
+        changes: active.clone(),
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
+    UpdateLeaseTerm {
+        id: another,
+        changes: status(LeaseTermStatus::Inactive),
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
+    UpdateLeaseTerm {
+        id,
+        changes: active,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
 }

@@ -1,6 +1,6 @@
 //! Variants made of a product's options.
 
-use lessor_domain::catalog::{Inventory, MAX_GENERATED_VARIANTS, Product, ProductVariant};
+use lessor_domain::catalog::{Inventory, MAX_VARIANTS_OF_PRODUCT, Product, ProductVariant};
 use lessor_domain::checkout::Effect;
 use lessor_domain::metadata::Metadata;
 use lessor_domain::ports::JobFilter;
@@ -348,7 +348,7 @@ async fn a_product_has_so_many_variants_and_no_more() {
         ..all_of(&product)
     };
     let made = generate(&world, all.clone()).await.unwrap();
-    assert_eq!(made.created.len(), MAX_GENERATED_VARIANTS);
+    assert_eq!(made.created.len(), usize::from(MAX_VARIANTS_OF_PRODUCT));
     let more = GenerateVariants {
         options: vec![
             ("A".parse().unwrap(), vec!["0".parse().unwrap()]),

@@ -3,3 +3,4 @@
 mod bulk;
 mod pricing;
 mod rules;
+mod sizes;

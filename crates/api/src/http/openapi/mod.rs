@@ -99,7 +99,7 @@ pub fn base() -> utoipa::openapi::OpenApi {
 }
 
 /// The error answers: component name, status, description.
-const ERRORS: [(&str, u16, &str); 12] = [
+const ERRORS: [(&str, u16, &str); 14] = [
     (
         "BadRequest",
         400,
@@ -120,9 +120,19 @@ const ERRORS: [(&str, u16, &str); 12] = [
     ),
     ("PayloadTooLarge", 413, "The body is larger than 1 MiB."),
     (
+        "UriTooLong",
+        414,
+        "The path is longer than 4 KiB, or the query than 8 KiB.",
+    ),
+    (
         "UnsupportedMediaType",
         415,
         "The body is not sent as application/json.",
+    ),
+    (
+        "HeadTooLarge",
+        431,
+        "The request line and the headers are longer than 16 KiB.",
     ),
     (
         "TooManyRequests",
@@ -277,7 +287,7 @@ fn applies(path: &str, method: &str, operation: &Value, status: u16) -> bool {
                 || path.starts_with("/c/")
                 || path == "/readyz"
         }
-        403 | 429 => is_api(path),
+        403 | 414 | 429 | 431 => is_api(path),
         404 => is_api(path) || path.contains('{'),
         408 | 413 | 415 => has_body,
         409 => is_api(path) && method == "post",

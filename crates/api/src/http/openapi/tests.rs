@@ -108,11 +108,11 @@ fn operations_list_the_errors_that_they_can_answer() {
             "post",
             json!({"requestBody": {}, "responses": success})
         ),
-        "200 400 401 403 404 408 409 413 415 429 500 502 503"
+        "200 400 401 403 404 408 409 413 414 415 429 431 500 502 503"
     );
     assert_eq!(
         statuses("/v1/products/{id}", "get", json!({"responses": success})),
-        "200 400 401 403 404 429 500 503"
+        "200 400 401 403 404 414 429 431 500 503"
     );
     assert_eq!(
         statuses("/healthz", "get", json!({"responses": success})),

@@ -14,18 +14,20 @@ use lessor_domain::services::pricing::{
 };
 use lessor_domain::services::variants::Otherwise;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::ProductVariantRecord;
 use super::VARIANT;
 use crate::http::error::ApiError;
-use crate::idempotency::{Call, Viewer};
+use crate::idempotency::Call;
 use crate::request::body::Body;
 use crate::request::fields::{List, Text};
 use crate::request::query::{QueryParams, Segment};
 use crate::state::pricing_summaries::{Summary, SummaryKey};
 use crate::wire::records::{ProductId, VariantId};
-use crate::wire::{DecimalString, MoneyText, findable};
+use crate::wire::size::fitting;
+use crate::wire::{DecimalString, JSON, MoneyText, findable};
 
 /// The price of a variant for one term. All amounts are of `currency`.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -120,13 +122,17 @@ struct ListVariantsOfProductsQuery {
 #[utoipa::path(
     tag = "Product variants",
     params(ListVariantsOfProductsQuery),
-    responses((status = 200, body = [ProductVariantRecord], description = "The variants, each with `pricing` and `productId`."))
+    responses((
+        status = 200,
+        body = [ProductVariantRecord],
+        description = "The variants, each with `pricing` and `productId`: at most 5,000, and 8 MiB of them. More are refused."
+    ))
 )]
 #[get("/product-variants/bulk")]
 pub(super) async fn list_variants_of_products(
     call: Call,
     QueryParams(query): QueryParams<ListVariantsOfProductsQuery>,
-) -> Result<Json<Vec<ProductVariantRecord>>, ApiError> {
+) -> Result<HttpResponse, ApiError> {
     let ids = query.product_ids.as_slice().iter();
     let ids = ids.map(|id| findable::<ProductPubId>("productIds", id.as_str()));
     let ids = ids
@@ -134,7 +140,11 @@ pub(super) async fn list_variants_of_products(
         .collect::<Result<_, _>>()?;
     let priced = call.read(PriceProducts { ids }).await?;
     let records = priced.iter().map(ProductVariantRecord::priced_with_product);
-    Ok(Json(records.collect()))
+    let body = fitting(records)?.whole(
+        "productIds",
+        "ask for fewer products at once, or page through the variants of one",
+    )?;
+    Ok(HttpResponse::Ok().content_type(JSON).body(body))
 }
 
 /// Which variants to fetch.
@@ -152,20 +162,20 @@ pub(super) struct FetchProductVariantsBody {
 #[serde(rename_all = "camelCase")]
 pub(super) struct FetchedProductVariants {
     /// Those that were found, each with `pricing`, in the order asked for.
-    results: Vec<ProductVariantRecord>,
+    #[schema(value_type = Vec<ProductVariantRecord>)]
+    results: Box<RawValue>,
     /// The ids of the others.
     not_found: Vec<String>,
 }
 
 /// Fetch several variants with their prices.
 ///
-/// In the order asked for; an id that is given twice is answered once. Archived variants are not
-/// found. Requires `ProductVariantRead`.
+/// In the order asked for; an id that is given twice is answered once. Archived variants are
+/// found too. Requires `ProductVariantRead`.
 #[utoipa::path(
     tag = "Product variants",
-    params(("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")),
     request_body = FetchProductVariantsBody,
-    responses((status = 200, body = FetchedProductVariants, description = "The variants."))
+    responses((status = 200, body = FetchedProductVariants, description = "The variants, 8 MiB of them at most. More are refused."))
 )]
 #[post("/product-variants/bulk/fetch")]
 pub(super) async fn fetch_product_variants(
@@ -176,14 +186,16 @@ pub(super) async fn fetch_product_variants(
     for (index, id) in body.value.ids.as_slice().iter().enumerate() {
         wanted.add(&format!("ids[{index}]"), id.as_str())?;
     }
+    // It changes nothing: there is no answer to keep, and a repetition is the same request.
     let ids = wanted.ids.clone();
-    // A read needs no transaction, unless its answer is to be kept.
-    if call.has_idempotency_key() {
-        let show = move |found: Vec<PricedVariant>, _: Viewer<'_>| wanted.answer(&found);
-        return call.post(PriceVariants { ids }, &body.raw, show).await;
-    }
     let found = call.read(PriceVariants { ids }).await?;
-    Ok(HttpResponse::Ok().json(wanted.answer(&found)))
+    let records = found.iter().map(ProductVariantRecord::priced);
+    let results = fitting(records)?.whole("ids", "ask for fewer variants at once")?;
+    let results = String::from_utf8(results).map_err(ApiError::internal)?;
+    Ok(HttpResponse::Ok().json(FetchedProductVariants {
+        results: RawValue::from_string(results).map_err(ApiError::internal)?,
+        not_found: wanted.missing(&found),
+    }))
 }
 
 /// The ids that a request asks for, each once, in order.
@@ -203,16 +215,14 @@ impl Wanted {
         Ok(())
     }
 
-    fn answer(&self, found: &[PricedVariant]) -> FetchedProductVariants {
+    /// The texts of those that were not found.
+    fn missing(self, found: &[PricedVariant]) -> Vec<String> {
         let known: Vec<String> = found
             .iter()
             .map(|priced| priced.variant.id.to_string())
             .collect();
-        let missing = self.texts.iter().filter(|text| !known.contains(text));
-        FetchedProductVariants {
-            results: found.iter().map(ProductVariantRecord::priced).collect(),
-            not_found: missing.cloned().collect(),
-        }
+        let missing = self.texts.into_iter().filter(|text| !known.contains(text));
+        missing.collect()
     }
 }
 

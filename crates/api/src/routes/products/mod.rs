@@ -22,7 +22,8 @@ use crate::request::fields::{Int, Moment, Text};
 use crate::request::query::QueryParams;
 use crate::routes::product_variants::ProductVariantRecord;
 use crate::wire::records::{ProductId, VariantId};
-use crate::wire::{self, BulkItem, MetadataInput, PathId, bulk, listed, page};
+use crate::wire::size::fitting;
+use crate::wire::{self, BulkItem, JSON, MetadataInput, PathId, bulk, listed, page};
 
 pub use body::{
     BulkUpdateProductsBody, CreateProductBody, OptionDefinitionInput, UpdateProductBody,
@@ -190,7 +191,7 @@ struct ListVariantsOfProductQuery {
     responses((
         status = 200,
         body = [ProductVariantRecord],
-        description = "The variants, each with `pricing`.",
+        description = "The variants, each with `pricing`. A page that would be larger than 8 MiB has fewer.",
         headers(("Link" = String, description = "`rel=\"next\"`: the next page, if there is one."))
     ))
 )]
@@ -214,8 +215,10 @@ async fn list_variants_of_product(
         filter,
         page,
     };
-    let slice = call.read(list).await?;
+    let mut slice = call.read(list).await?;
+    let fitting = fitting(slice.items.iter().map(ProductVariantRecord::priced))?;
+    // Where there is room for fewer, the next page begins earlier.
+    slice.shorten(fitting.count);
     let mut response = listed(&call, &slice, |priced| priced.variant.id);
-    let records = slice.items.iter().map(ProductVariantRecord::priced);
-    Ok(response.json(records.collect::<Vec<_>>()))
+    Ok(response.content_type(JSON).body(fitting.body))
 }

@@ -13,6 +13,7 @@ use std::num::{NonZeroU16, NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::middleware::WebOrigin;
 use crate::telemetry::LogFormat;
 
 pub use resolve::{ConfigError, Entry, Origin, Sources};
@@ -71,6 +72,8 @@ pub struct Config {
     pub pg_bin_dir: Option<PathBuf>,
     /// Connections to the database in all.
     pub pool_size: NonZeroUsize,
+    /// How long a request waits for one of them.
+    pub database_wait: Duration,
     /// Which log lines are written, when anybody says.
     pub log: Option<String>,
     /// How they are written.
@@ -79,6 +82,8 @@ pub struct Config {
     pub listen: String,
     /// Where clients reach the service, when that is another address.
     pub public_url: Option<String>,
+    /// The origins whose pages may read answers.
+    pub cors_origins: Vec<WebOrigin>,
     /// Threads that serve; one for each processor without it.
     pub http_threads: Option<NonZeroUsize>,
     /// Whether the database is left as it is at the start.
@@ -126,10 +131,14 @@ impl Config {
             database_url: from.optional(&s::DATABASE_URL, v::secret)?,
             pg_bin_dir: from.optional(&s::PG_BIN_DIR, v::path)?,
             pool_size: from.needed(&s::POOL_SIZE, v::count)?,
+            database_wait: from.needed(&s::DATABASE_WAIT, v::second_to_minute)?,
             log: from.optional(&s::LOG, v::text)?,
             log_format: from.needed(&s::LOG_FORMAT, v::log_format)?,
             listen: from.needed(&s::LISTEN, v::listen)?,
             public_url: from.optional(&s::PUBLIC_URL, v::base_url)?,
+            cors_origins: from
+                .optional(&s::CORS_ORIGINS, v::origins)?
+                .unwrap_or_default(),
             http_threads: from.optional(&s::HTTP_THREADS, v::count)?,
             no_migrate: from.needed(&s::NO_MIGRATE, v::flag)?,
             no_worker: from.needed(&s::NO_WORKER, v::flag)?,

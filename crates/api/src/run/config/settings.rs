@@ -57,6 +57,8 @@ settings! {
         "Folder of `postgres` and `initdb` for the embedded database; looked for when not given";
     POOL_SIZE: "pool_size", "LESSOR_POOL_SIZE", Some("--pool-size"), Some("20"),
         "Database connections of the process in all";
+    DATABASE_WAIT: "database_wait", "LESSOR_DATABASE_WAIT", Some("--database-wait"), Some("1s"),
+        "How long a request waits for one of them to be free before it is answered 503, 1s to 1m";
     LOG: "log", "LESSOR_LOG", Some("--log"), None,
         "Which log lines are written, such as `info,lessor=debug`; `info` for serve, worker and demo, else `warn`";
     LOG_FORMAT: "log_format", "LESSOR_LOG_FORMAT", Some("--log-format"), Some("human"),
@@ -65,6 +67,8 @@ settings! {
         "Where requests are taken; port 0 takes a free one";
     PUBLIC_URL: "public_url", "LESSOR_PUBLIC_URL", Some("--public-url"), None,
         "Where clients reach the service, for the links in answers; the address listened on when not given";
+    CORS_ORIGINS: "cors_origins", "LESSOR_CORS_ORIGINS", Some("--cors-origins"), None,
+        "Origins whose pages may call `/v1` and read its answers, such as `https://shop.example.com,http://localhost:3000`; none when not given";
     HTTP_THREADS: "http_threads", "LESSOR_HTTP_THREADS", Some("--http-threads"), None,
         "Threads that serve requests; one for each processor when not given";
     NO_MIGRATE: "no_migrate", "LESSOR_NO_MIGRATE", Some("--no-migrate"), Some("false"),

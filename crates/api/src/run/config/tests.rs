@@ -314,3 +314,39 @@ fn the_operations_guide_has_the_table_of_settings() {
         "put the output of `lessor config --describe` into docs/OPERATIONS.md:\n{table}"
     );
 }
+
+#[test]
+fn origins_are_a_list_of_what_browsers_send() {
+    let file = File::new("cors_origins = ['https://a.example', 'http://localhost:3000']\n");
+    let read = config(&[], &[], Some(&file)).unwrap();
+    let origins: Vec<&str> = read.cors_origins.iter().map(WebOrigin::as_str).collect();
+    assert_eq!(origins, ["https://a.example", "http://localhost:3000"]);
+    let none = config(&[], &[("LESSOR_CORS_ORIGINS", "")], None).unwrap();
+    assert!(none.cors_origins.is_empty());
+    let listed = [(
+        "LESSOR_CORS_ORIGINS",
+        "https://a.example, https://b.example",
+    )];
+    assert_eq!(config(&[], &listed, None).unwrap().cors_origins.len(), 2);
+    for bad in [
+        "*",
+        "https://a.example,*",
+        "https://a.example/",
+        "a.example",
+    ] {
+        let error = config(&[], &[("LESSOR_CORS_ORIGINS", bad)], None).unwrap_err();
+        assert!(error.to_string().contains("LESSOR_CORS_ORIGINS"), "{error}");
+    }
+}
+
+#[test]
+fn a_request_waits_for_a_connection_for_a_second() {
+    assert_eq!(
+        config(&[], &[], None).unwrap().database_wait,
+        Duration::from_secs(1)
+    );
+    for bad in ["0s", "2m", "1", "soon"] {
+        let error = config(&[("database_wait", bad)], &[], None).unwrap_err();
+        assert!(error.to_string().contains("--database-wait"), "{error}");
+    }
+}

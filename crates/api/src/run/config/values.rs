@@ -8,6 +8,7 @@ use std::time::Duration;
 use url::Url;
 
 use super::Secret;
+use crate::middleware::WebOrigin;
 use crate::telemetry::LogFormat;
 
 /// Fewer characters than this can be guessed.
@@ -116,6 +117,10 @@ pub(super) fn seconds_to_minutes(text: &str) -> Result<Duration, String> {
     }
 }
 
+pub(super) fn second_to_minute(text: &str) -> Result<Duration, String> {
+    within(text, 1..=60, "from 1s to 1m")
+}
+
 pub(super) fn minute_to_month(text: &str) -> Result<Duration, String> {
     within(text, 60..=30 * 86_400, "from 1m to 30d")
 }
@@ -143,6 +148,13 @@ pub(super) fn listen(text: &str) -> Result<String, String> {
         return Err(refused());
     }
     Ok(text.to_owned())
+}
+
+/// Origins, separated by commas.
+pub(super) fn origins(text: &str) -> Result<Vec<WebOrigin>, String> {
+    text.split(',')
+        .map(|origin| WebOrigin::parse(origin.trim()))
+        .collect()
 }
 
 /// An address that paths are put behind.

@@ -414,12 +414,15 @@ async fn lists_are_in_order(shop: &Shop<'_>) {
         grouped == expected(&of_one, &of_two) || grouped == expected(&of_two, &of_one),
         "variants.of_products: those that are not archived, product by product, oldest first"
     );
-    let with_products = shop
-        .seen("variants.with_products: reads", async |view| {
-            let both = VariantSelection::OfProducts(vec![two.id, one.id]);
+    let of_both = async |most: u32| {
+        let products = vec![two.id, one.id];
+        let both = VariantSelection::OfProducts { products, most };
+        shop.seen("variants.with_products: reads", async |view| {
             view.variants().with_products(organization, &both).await
         })
-        .await;
+        .await
+    };
+    let with_products = of_both(100).await;
     let product_of = |variant: &ProductVariant| match variant.product_id {
         id if id == one.id => one.clone(),
         _ => two.clone(),
@@ -431,6 +434,11 @@ async fn lists_are_in_order(shop: &Shop<'_>) {
             .map(|variant| (variant.clone(), product_of(variant)))
             .collect::<Vec<_>>(),
         "variants.with_products: the same, each with its product"
+    );
+    assert_eq!(
+        of_both(4).await,
+        with_products.iter().take(4).cloned().collect::<Vec<_>>(),
+        "variants.with_products: of products, at most as many as are asked for"
     );
 }
 

@@ -213,7 +213,7 @@ impl VariantStore for Memory {
             .filter(|variant| match selected {
                 VariantSelection::Ids(ids) => is_live(variant) && ids.contains(&variant.id),
                 VariantSelection::IdsWithArchived(ids) => ids.contains(&variant.id),
-                VariantSelection::OfProducts(products) => {
+                VariantSelection::OfProducts { products, .. } => {
                     is_live(variant) && products.contains(&variant.product_id)
                 }
             })
@@ -224,6 +224,9 @@ impl VariantStore for Memory {
             })
             .collect::<Result<Vec<_>, StoreError>>()?;
         found.sort_by_key(|(variant, _)| (variant.product_id, variant.created_at, variant.id));
+        if let VariantSelection::OfProducts { most, .. } = selected {
+            found.truncate(usize::try_from(*most).unwrap_or(usize::MAX));
+        }
         Ok(found)
     }
 

@@ -1,0 +1,200 @@
+//! Lines to the database on which nothing passes any more.
+//!
+//! A connection can stay open while its other end is gone: behind a proxy, or after a fail-over.
+//! The limits that the database keeps itself need the line to be told of. So whoever uses a line
+//! keeps the time of each statement as well, and lets go of a line on which one is overdue: whoever
+//! waits is told, as when the line breaks.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use diesel::ConnectionError;
+use diesel::connection::{Instrumentation, InstrumentationEvent};
+use diesel_async::{AsyncConnection as _, AsyncPgConnection};
+use lessor_domain::cause::chain;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
+use tokio_postgres::{Client, Connection};
+
+/// How often it is looked whether a statement is overdue.
+const LOOK: Duration = Duration::from_secs(1);
+/// How much later than the database itself a statement is given up here: its own word leaves the
+/// connection in use, and says more.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// When a line to one database was last found silent: those that nobody used since are silent too.
+#[derive(Debug, Default)]
+pub(super) struct Silence(Mutex<Option<Instant>>);
+
+impl Silence {
+    pub(super) fn note(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// Whether a line that was not used for so long was last used before that.
+    pub(super) fn covers(&self, unused: Duration) -> bool {
+        let found = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        found.is_some_and(|found| found.elapsed() < unused)
+    }
+}
+
+/// What is known of a line by whoever drives it and whoever uses it.
+#[derive(Debug)]
+struct Line {
+    opened: Instant,
+    /// When the statement under way began, in milliseconds after the opening, and one; 0: there is
+    /// none.
+    begun: AtomicU64,
+    /// The milliseconds that a statement may take; 0: as long as it needs.
+    limit: AtomicU64,
+    is_over: AtomicBool,
+    let_go: Notify,
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Line {
+    /// Resolves once a statement is overdue.
+    async fn overdue(&self) {
+        loop {
+            sleep(LOOK).await;
+            let begun = self.begun.load(Ordering::Relaxed);
+            let limit = self.limit.load(Ordering::Relaxed);
+            let taken = millis(self.opened.elapsed()).saturating_sub(begun);
+            if begun != 0 && limit != 0 && taken > limit {
+                return;
+            }
+        }
+    }
+
+    /// Drives the connection until it ends, is let go of, or a statement is overdue.
+    async fn drive<S, T>(&self, connection: Connection<S, T>, silence: &Silence)
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+        T: AsyncRead + AsyncWrite + Unpin,
+    {
+        tokio::select! {
+            ended = connection => {
+                if let Err(error) = ended {
+                    tracing::debug!(error = %chain(&error), "a connection to the database broke");
+                }
+            }
+            () = self.overdue() => {
+                silence.note();
+                tracing::warn!("the database did not answer a statement in time: its connection is given up");
+            }
+            () = self.let_go.notified() => {}
+        }
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Notes when statements begin and end.
+struct Timekeeper(Arc<Line>);
+
+impl Instrumentation for Timekeeper {
+    fn on_connection_event(&mut self, event: InstrumentationEvent<'_>) {
+        let begun = match event {
+            InstrumentationEvent::StartQuery { .. } => {
+                millis(self.0.opened.elapsed()).saturating_add(1)
+            }
+            InstrumentationEvent::FinishQuery { .. } => 0,
+            _ => return,
+        };
+        self.0.begun.store(begun, Ordering::Relaxed);
+    }
+}
+
+/// The user's end of a line, which ends with it.
+struct End {
+    line: Arc<Line>,
+    is_left_open: bool,
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        if !self.is_left_open {
+            self.line.let_go.notify_one();
+        }
+    }
+}
+
+/// A connection, and the line that it goes over.
+pub(super) struct Session {
+    connection: AsyncPgConnection,
+    end: End,
+}
+
+impl Session {
+    /// A session over a connection that was made. A task of the current runtime drives it. A
+    /// statement is to be answered within `limit`, which the database keeps as well.
+    pub(super) async fn over<S, T>(
+        client: Client,
+        connection: Connection<S, T>,
+        limit: Duration,
+        silence: &Arc<Silence>,
+    ) -> Result<Self, ConnectionError>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let line = Arc::new(Line {
+            opened: Instant::now(),
+            begun: AtomicU64::new(0),
+            limit: AtomicU64::new(millis(limit.saturating_add(GRACE))),
+            is_over: AtomicBool::new(false),
+            let_go: Notify::new(),
+        });
+        let end = End {
+            line: Arc::clone(&line),
+            is_left_open: false,
+        };
+        let silence = Arc::clone(silence);
+        let keeper = Timekeeper(Arc::clone(&line));
+        tokio::spawn(async move { line.drive(connection, &silence).await });
+        let mut connection = AsyncPgConnection::try_from(client).await?;
+        connection.set_instrumentation(keeper);
+        Ok(Self { connection, end })
+    }
+
+    /// The connection, for statements.
+    pub(super) const fn connection(&mut self) -> &mut AsyncPgConnection {
+        &mut self.connection
+    }
+
+    /// Whether the line is closed.
+    pub(super) fn is_over(&self) -> bool {
+        self.end.line.is_over.load(Ordering::Relaxed)
+    }
+
+    /// Whether a statement was begun of which nobody awaited the end.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.end.line.begun.load(Ordering::Relaxed) != 0
+    }
+
+    /// The connection alone, whose statements may take as long as they need. It ends when it is
+    /// dropped.
+    pub(super) fn into_patient(mut self) -> AsyncPgConnection {
+        self.end.line.limit.store(0, Ordering::Relaxed);
+        self.end.is_left_open = true;
+        self.connection
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_were_used_before_one_was_found_silent_are_silent_too() {
+        let silence = Silence::default();
+        assert!(!silence.covers(Duration::from_secs(3_600)));
+        silence.note();
+        assert!(silence.covers(Duration::from_secs(3_600)));
+        assert!(!silence.covers(Duration::ZERO));
+    }
+}

@@ -1,0 +1,271 @@
+//! A client's connection, below HTTP.
+//!
+//! What cannot be read as a request reaches no handler: actix answers it itself, with an empty body.
+//! Such an answer is put into the shape that every error has here, with an id, on its way out. And
+//! actix gives the first head of a connection its time alone; later ones have theirs here.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use actix_web::http::StatusCode;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::http::error::ApiError;
+use crate::http::head::MAX_HEAD;
+use crate::http::request_id::RequestId;
+
+/// How every answer begins.
+const BEGIN: &[u8] = b"HTTP/1.1 ";
+/// How a head ends.
+const END: &[u8] = b"\r\n\r\n";
+/// What the head of an answer with an empty body says.
+const EMPTY: &str = "content-length: 0\r\n";
+
+/// How many requests of a connection are worked on, and how many there were. Connection data.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct UnderWay(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    now: AtomicUsize,
+    ever: AtomicUsize,
+}
+
+impl UnderWay {
+    /// Counts a request until what is returned is dropped.
+    pub(crate) fn enter(&self) -> Entered {
+        self.0.now.fetch_add(1, Ordering::Relaxed);
+        self.0.ever.fetch_add(1, Ordering::Relaxed);
+        Entered(self.clone())
+    }
+
+    fn is_any(&self) -> bool {
+        self.0.now.load(Ordering::Relaxed) > 0
+    }
+
+    fn ever(&self) -> usize {
+        self.0.ever.load(Ordering::Relaxed)
+    }
+}
+
+/// A request that is worked on.
+pub(crate) struct Entered(UnderWay);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        self.0.0.now.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A connection.
+pub(crate) struct Connection<S> {
+    stream: S,
+    public_url: Arc<str>,
+    head_timeout: Duration,
+    under_way: UnderWay,
+    /// The requests that there were when it was last looked.
+    seen: usize,
+    /// Whether it was told that what came is no request.
+    is_refused: bool,
+    /// Until when the head that has begun has to be there.
+    head: Option<Pin<Box<Sleep>>>,
+    /// What is still to be written in the place of what was taken for written.
+    out: Vec<u8>,
+}
+
+impl<S> Connection<S> {
+    pub(crate) fn new(stream: S, public_url: Arc<str>, head_timeout: Duration) -> Self {
+        Self {
+            stream,
+            public_url,
+            head_timeout,
+            under_way: UnderWay::default(),
+            seen: 0,
+            is_refused: false,
+            head: None,
+            out: Vec::new(),
+        }
+    }
+
+    /// What counts its requests.
+    pub(crate) fn under_way(&self) -> UnderWay {
+        self.under_way.clone()
+    }
+
+    /// The answer in the place of one without a body, of which the head is kept.
+    fn answer(&self, status: StatusCode, head: &str) -> Vec<u8> {
+        let error = match status {
+            StatusCode::BAD_REQUEST => {
+                ApiError::invalid_request("the request is not one of HTTP/1.1")
+            }
+            StatusCode::REQUEST_TIMEOUT => ApiError::head_timeout(),
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => ApiError::head_too_large(MAX_HEAD),
+            _ => ApiError::of_status(status),
+        };
+        let id = RequestId::generate();
+        tracing::debug!(
+            request_id = id.as_str(),
+            status = status.as_u16(),
+            "what came is no request"
+        );
+        metrics::counter!(
+            "http_requests_total",
+            "method" => "other", "route" => "unreadable", "status" => status.as_u16().to_string(),
+        )
+        .increment(1);
+        let body = error.body(&self.public_url, Some(id.as_str()));
+        let said = format!(
+            "content-length: {}\r\ncontent-type: application/json\r\ncache-control: no-store\r\n\
+             request-id: {}\r\n",
+            body.len(),
+            id.as_str()
+        );
+        let mut answer = head.replacen(EMPTY, &said, 1);
+        if !answer.contains("connection: close\r\n") {
+            answer = answer.replacen(&said, &format!("connection: close\r\n{said}"), 1);
+        }
+        let mut answer = answer.into_bytes();
+        answer.extend(body);
+        answer
+    }
+}
+
+/// Where in the bytes an answer without a body and without an id begins that ends with them; its
+/// status and its head. Our own answers all have an id.
+fn bare(bytes: &[u8]) -> Option<(usize, StatusCode, &str)> {
+    if !bytes.ends_with(END) {
+        return None;
+    }
+    let start = bytes
+        .windows(BEGIN.len())
+        .rposition(|window| window == BEGIN)?;
+    let head = std::str::from_utf8(bytes.get(start..)?).ok()?;
+    let status = StatusCode::from_bytes(head.as_bytes().get(BEGIN.len()..BEGIN.len() + 3)?).ok()?;
+    let is_refusal = status.is_client_error() || status.is_server_error();
+    let is_whole = head.find("\r\n\r\n") == Some(head.len() - END.len());
+    let is_bare =
+        is_refusal && is_whole && head.contains(EMPTY) && !head.contains("\r\nrequest-id:");
+    is_bare.then_some((start, status, head))
+}
+
+impl<S: AsyncWrite + Unpin> Connection<S> {
+    /// Writes what is still to be written.
+    fn poll_out(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.out.is_empty() {
+            let written = ready!(Pin::new(&mut self.stream).poll_write(cx, &self.out))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.out.drain(..written);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Connection<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        let ever = self.under_way.ever();
+        if self.seen != ever {
+            // The head that was begun is there.
+            self.seen = ever;
+            self.head = None;
+        }
+        let is_idle = !self.under_way.is_any() && !self.is_refused;
+        if !is_idle {
+            self.head = None;
+        } else if self.head.is_none() && buffer.filled().len() > before {
+            let until = Instant::now() + self.head_timeout;
+            self.head = Some(Box::pin(sleep_until(until)));
+        }
+        let is_late = match &mut self.head {
+            Some(head) => head.as_mut().poll(cx).is_ready(),
+            None => false,
+        };
+        if is_late && read.is_pending() {
+            let head = format!("HTTP/1.1 408 Request Timeout\r\n{EMPTY}\r\n");
+            self.head = None;
+            self.is_refused = true;
+            self.out = self.answer(StatusCode::REQUEST_TIMEOUT, &head);
+            // Nothing else is being written, so that the whole of it finds room.
+            let _ = self.poll_out(cx);
+            return Poll::Ready(Ok(()));
+        }
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        ready!(self.poll_out(cx))?;
+        match bare(bytes) {
+            None => Pin::new(&mut self.stream).poll_write(cx, bytes),
+            Some((0, status, head)) => {
+                self.is_refused = true;
+                self.out = self.answer(status, head);
+                // What finds no room now is written before anything else.
+                if let Poll::Ready(Err(error)) = self.poll_out(cx) {
+                    return Poll::Ready(Err(error));
+                }
+                Poll::Ready(Ok(bytes.len()))
+            }
+            Some((start, _, _)) => {
+                let before = bytes.get(..start).unwrap_or_default();
+                Pin::new(&mut self.stream).poll_write(cx, before)
+            }
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_out(cx))?;
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_out(cx))?;
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_answers_of_nobody_are_bare() {
+        let refusal = "HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\ndate: x\r\n\r\n";
+        assert_eq!(
+            bare(refusal.as_bytes()),
+            Some((0, StatusCode::BAD_REQUEST, refusal))
+        );
+        let first = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nrequest-id: a\r\n\r\n{}";
+        let both = format!("{first}{refusal}");
+        let found = bare(both.as_bytes()).map(|(start, status, _)| (start, status));
+        assert_eq!(found, Some((first.len(), StatusCode::BAD_REQUEST)));
+        for other in [
+            first,
+            "HTTP/1.1 204 No Content\r\ncontent-length: 0\r\n\r\n",
+            "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nrequest-id: a\r\n\r\n",
+            "HTTP/1.1 404 Not Found\r\ncontent-length: 10\r\n\r\n",
+            "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\nx\r\n\r\n",
+            "HTTP/1.1 100 Continue\r\n\r\n",
+            "",
+        ] {
+            assert_eq!(bare(other.as_bytes()), None, "{other}");
+        }
+    }
+}
