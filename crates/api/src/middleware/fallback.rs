@@ -9,7 +9,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
 
 use crate::http::error::ApiError;
-use crate::request::query::from_query;
+use crate::request::from_query;
 
 const METHODS: [Method; 5] = [
     Method::GET,
