@@ -23,7 +23,7 @@ use lessor_domain::services::organizations::{self, CreateOrganization};
 use lessor_domain::testing::{FakeProviders, ManualClock, MemoryDatabase, SequenceIds};
 use lessor_domain::text::{Email, Name};
 use lessor_domain::time::Timestamp;
-use lessor_domain::workers::jobs::{JOB_LEASE, NoProbe, SETTLED};
+use lessor_domain::workers::Engine;
 use tokio::runtime::Handle;
 
 use crate::auth::cache::RateLimits;
@@ -35,7 +35,7 @@ use crate::middleware::{Cors, Deadline};
 use crate::request::BodyLimits;
 use crate::routes::health::Readiness;
 use crate::run::app::AppParts;
-use crate::state::{AppState, Ports, StateSettings};
+use crate::state::{AppState, StateSettings};
 
 /// How a commit fails.
 type Failure = fn() -> StoreError;
@@ -135,21 +135,18 @@ impl Bench {
             counts: Arc::default(),
         };
         let clock = Arc::new(ManualClock::default());
-        let ports = Ports {
-            database: Arc::new(database.clone()),
-            clock: Arc::<ManualClock>::clone(&clock),
-            ids: Arc::new(SequenceIds::default()),
-            entropy: Arc::new(SystemEntropy),
-            providers: FakeProviders::default().set(),
-            timer: Arc::new(SystemTimer),
-            job_lease: JOB_LEASE,
-            job_settled: SETTLED,
-            probe: Arc::new(NoProbe),
-        };
+        let engine = Engine::new(
+            Arc::new(database.clone()),
+            Arc::<ManualClock>::clone(&clock),
+            Arc::new(SequenceIds::default()),
+            Arc::new(SystemEntropy),
+            Arc::new(SystemTimer),
+            FakeProviders::default().set(),
+        );
         let mut work = memory.begin().await.unwrap();
         let created = organizations::create_organization(
             &mut *work,
-            &*ports.ids,
+            &*engine.ids,
             clock.now(),
             CreateOrganization {
                 name: Name::parse("Northwind Cycles").unwrap(),
@@ -163,7 +160,7 @@ impl Bench {
         let organization = IdRef::Number(created.await.unwrap().id);
         work.commit().await.unwrap();
         let state = AppState::new(
-            ports,
+            engine,
             Mutations::new(Handle::current()),
             StateSettings::new(
                 PublicUrl::new("https://lease.example"),
@@ -199,7 +196,7 @@ impl Bench {
             hash: key.hash(),
             hint: key.hint().to_owned(),
         };
-        let ids = &*self.state.ports.ids;
+        let ids = &*self.state.engine.ids;
         let created = keys::create_key(&mut *work, ids, self.clock.now(), input).await;
         let (holder, _) = created.unwrap();
         work.commit().await.unwrap();

@@ -24,14 +24,14 @@ use lessor_domain::testing::{
     FakeCarrierDetector, FakeDialingPlan, FakeProviders, FixedEntropy, Fixtures, ManualClock,
     MemoryDatabase, NeverTimer, SequenceIds,
 };
-use lessor_domain::workers::jobs::{Deliverer, JOB_LEASE, NoProbe, SETTLED};
+use lessor_domain::workers::Engine;
 
 /// What the application is made of.
 struct Shop {
     database: MemoryDatabase,
     clock: Arc<ManualClock>,
     ids: Arc<SequenceIds>,
-    deliverer: Deliverer,
+    engine: Engine,
     access: Access,
     variant: VariantRef,
 }
@@ -74,22 +74,19 @@ impl Shop {
             mode: Mode::Sandbox,
             permissions: Permissions::all(),
         };
-        let deliverer = Deliverer {
-            database: Arc::new(database.clone()),
-            providers: FakeProviders::default().set(),
-            clock: Arc::<ManualClock>::clone(&clock),
-            ids: Arc::<SequenceIds>::clone(&ids),
-            entropy: Arc::new(FixedEntropy::seeded(3)),
-            timer: Arc::new(NeverTimer),
-            lease: JOB_LEASE,
-            settled: SETTLED,
-            probe: Arc::new(NoProbe),
-        };
+        let engine = Engine::new(
+            Arc::new(database.clone()),
+            Arc::<ManualClock>::clone(&clock),
+            Arc::<SequenceIds>::clone(&ids),
+            Arc::new(FixedEntropy::seeded(3)),
+            Arc::new(NeverTimer),
+            FakeProviders::default().set(),
+        );
         Ok(Self {
             database,
             clock,
             ids,
-            deliverer,
+            engine,
             access,
             variant: VariantRef::Id(variant.id),
         })
@@ -100,7 +97,7 @@ impl Shop {
             access: &self.access,
             now: self.clock.now(),
             ids: self.ids.as_ref(),
-            entropy: self.deliverer.entropy.as_ref(),
+            entropy: self.engine.entropy.as_ref(),
             carriers: &FakeCarrierDetector,
             phones: &FakeDialingPlan,
         }
@@ -124,7 +121,7 @@ impl Shop {
         let before = checkout.lifecycle();
         work(uow.as_mut(), page, &mut checkout).await?;
         uow.commit().await?;
-        self.deliverer.drain(JobSubject::Checkout(id)).await?;
+        self.engine.jobs().drain(JobSubject::Checkout(id)).await?;
         let checkout = self.now(id).await?;
         println!(
             "{:>3} %  {before} -> {}",

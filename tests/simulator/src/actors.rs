@@ -112,7 +112,7 @@ impl Crew {
         let before = self.read(id).await?;
         let method = match before.lifecycle() {
             Lifecycle::RecurringPaymentMethodPending => {
-                Some(self.deliverer().payment_method(&before).await?)
+                Some(self.runner().payment_method(&before).await?)
             }
             _ => None,
         };
@@ -149,7 +149,7 @@ impl Crew {
             _ => page.open(uow_ref, it).await?,
         };
         uow.commit().await?;
-        self.deliverer().drain(JobSubject::Checkout(id)).await?;
+        self.runner().drain(JobSubject::Checkout(id)).await?;
         self.state_of(id).await
     }
 
@@ -254,7 +254,7 @@ impl Crew {
     pub(crate) async fn jobs(self, who: String) {
         let ended = match self.version {
             Some(version) => self.jobs_of(version).await,
-            None => self.deliverer().run_due(10).await.map(drop),
+            None => self.runner().run_due(10).await.map(drop),
         };
         self.note(&who, ended.map(|()| String::new()));
     }
@@ -266,7 +266,7 @@ impl Crew {
         version.read(&jobs)?;
         uow.commit().await?;
         for job in &jobs {
-            self.deliverer().deliver(job).await?;
+            self.runner().carry_out(job).await?;
         }
         Ok(())
     }

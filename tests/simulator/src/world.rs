@@ -16,16 +16,17 @@ use lessor_adapters::dialing::PublishedPlans;
 use lessor_adapters::processor::{ApiSecret, EventReader, HttpProcessor, RetryPolicy, Settings};
 use lessor_domain::access::{Access, Mode, Permissions};
 use lessor_domain::ids::{ApiKeyPubId, ProductVariantPubId};
-use lessor_domain::ports::{Clock as _, Database, InsertedCustomer, MessageReader, ProviderSet};
+use lessor_domain::ports::{Clock as _, Database, InsertedCustomer, ProviderSet};
 use lessor_domain::services::Context;
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
 use lessor_domain::testing::{
     FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase, NeverTimer, SequenceIds,
 };
 use lessor_domain::time::Timestamp;
+use lessor_domain::workers::Engine;
 use lessor_domain::workers::housekeeping::{Housekeeper, Policy};
 use lessor_domain::workers::inbox::Inbox;
-use lessor_domain::workers::jobs::{Deliverer, JOB_LEASE, NoProbe, SETTLED};
+use lessor_domain::workers::jobs::{JOB_LEASE, JobRunner};
 use lessor_domain::workers::reconcile::Reconciler;
 use lessor_processor_double::Double;
 
@@ -187,6 +188,7 @@ impl Crew {
         let mut providers = FakeProviders::default().set();
         providers.sandbox.identity = processor.clone();
         providers.sandbox.processor = processor;
+        providers.messages = Arc::new(EventReader);
         Self {
             stage,
             memory: shop.memory.fork(),
@@ -237,53 +239,44 @@ impl Crew {
         self.double.set_time(self.clock.now());
     }
 
-    pub(crate) fn deliverer(&self) -> Deliverer {
-        Deliverer {
-            database: self.database(),
-            providers: self.providers.clone(),
-            clock: self.clock.clone(),
-            ids: self.ids.clone(),
-            entropy: self.entropy.clone(),
-            timer: Arc::new(NeverTimer),
-            lease: self.version.map_or(JOB_LEASE, |version| version.lease),
-            settled: SETTLED,
-            probe: Arc::new(NoProbe),
+    fn engine(&self) -> Engine {
+        let mut providers = self.providers.clone();
+        if let Some(version) = self.version {
+            providers.messages = Arc::new(Before {
+                reader: providers.messages,
+                version,
+            });
+        }
+        let engine = Engine::new(
+            self.database(),
+            self.clock.clone(),
+            self.ids.clone(),
+            self.entropy.clone(),
+            Arc::new(NeverTimer),
+            providers,
+        );
+        Engine {
+            job_lease: self.version.map_or(JOB_LEASE, |version| version.lease),
+            ..engine
         }
     }
 
+    pub(crate) fn runner(&self) -> JobRunner {
+        self.engine().jobs()
+    }
+
     pub(crate) fn inbox(&self) -> Inbox {
-        let newest: Arc<dyn MessageReader> = Arc::new(EventReader);
-        Inbox {
-            database: self.database(),
-            providers: self.providers.clone(),
-            reader: match self.version {
-                Some(version) => Arc::new(Before {
-                    reader: newest,
-                    version,
-                }),
-                None => newest,
-            },
-            clock: self.clock.clone(),
-            ids: self.ids.clone(),
-        }
+        self.engine().inbox()
     }
 
     pub(crate) fn housekeeper(&self) -> Housekeeper {
         Housekeeper {
-            database: self.database(),
-            clock: self.clock.clone(),
-            ids: self.ids.clone(),
             tracker: None,
-            policy: Policy::default(),
+            ..self.engine().housekeeper(Policy::default())
         }
     }
 
     pub(crate) fn reconciler(&self) -> Reconciler {
-        Reconciler {
-            database: self.database(),
-            providers: self.providers.clone(),
-            clock: self.clock.clone(),
-            ids: self.ids.clone(),
-        }
+        self.engine().reconciler()
     }
 }

@@ -31,9 +31,10 @@ use lessor_domain::testing::{
     FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase, NeverTimer, SequenceIds,
 };
 use lessor_domain::time::Timestamp;
+use lessor_domain::workers::Engine;
 use lessor_domain::workers::housekeeping::{Housekeeper, Policy};
 use lessor_domain::workers::inbox::Inbox;
-use lessor_domain::workers::jobs::{Delivered, Deliverer, JOB_LEASE, NoProbe, SETTLED};
+use lessor_domain::workers::jobs::{JobResult, JobRunner};
 use lessor_domain::workers::reconcile::Reconciler;
 use lessor_domain::workers::sandbox::Sandbox;
 use lessor_processor_double::{Account, Double, Event, Fault, Rule};
@@ -98,6 +99,7 @@ impl Bench {
         .unwrap();
         let mut providers = FakeProviders::default().set();
         providers.sandbox.processor = Arc::new(processor);
+        providers.messages = Arc::new(EventReader);
         let ids = Arc::new(SequenceIds::seeded(1));
         let make = Fixtures::seeded(2);
         let mut uow = database.begin().await.unwrap();
@@ -169,24 +171,25 @@ impl Bench {
         self.double.set_time(self.clock.now());
     }
 
-    pub(crate) fn deliverer(&self) -> Deliverer {
-        Deliverer {
-            database: Arc::new(self.database.clone()),
-            providers: self.providers.clone(),
-            clock: self.clock.clone(),
-            ids: self.ids.clone(),
-            entropy: Arc::new(FixedEntropy::seeded(3)),
-            timer: Arc::new(NeverTimer),
-            lease: JOB_LEASE,
-            settled: SETTLED,
-            probe: Arc::new(NoProbe),
-        }
+    fn engine(&self) -> Engine {
+        Engine::new(
+            Arc::new(self.database.clone()),
+            self.clock.clone(),
+            self.ids.clone(),
+            Arc::new(FixedEntropy::seeded(3)),
+            Arc::new(NeverTimer),
+            self.providers.clone(),
+        )
+    }
+
+    pub(crate) fn runner(&self) -> JobRunner {
+        self.engine().jobs()
     }
 
     fn sandbox(&self) -> Sandbox {
         Sandbox {
-            deliverer: self.deliverer(),
             timer: Arc::new(AtOnce),
+            ..self.engine().sandbox()
         }
     }
 
@@ -289,9 +292,9 @@ impl Bench {
     }
 
     /// One try of the checkout's next job.
-    pub(crate) async fn try_job(&self, id: CheckoutPubId) -> Option<Delivered> {
-        self.deliverer()
-            .deliver_next(JobSubject::Checkout(id))
+    pub(crate) async fn try_job(&self, id: CheckoutPubId) -> Option<JobResult> {
+        self.runner()
+            .carry_out_next(JobSubject::Checkout(id))
             .await
             .unwrap()
     }
@@ -302,11 +305,11 @@ impl Bench {
         for _ in 0..40 {
             match self.try_job(id).await {
                 None => return,
-                Some(Delivered::Done) => {}
-                Some(Delivered::Later(at) | Delivered::Undecided(at)) => {
+                Some(JobResult::Done) => {}
+                Some(JobResult::Later(at) | JobResult::Undecided(at)) => {
                     self.wait(at - self.clock.now());
                 }
-                Some(Delivered::Buried) => panic!("{id} was given up"),
+                Some(JobResult::Buried) => panic!("{id} was given up"),
             }
         }
         panic!("{id} is tried for ever");
@@ -332,22 +335,11 @@ impl Bench {
     }
 
     pub(crate) fn reconciler(&self) -> Reconciler {
-        Reconciler {
-            database: Arc::new(self.database.clone()),
-            providers: self.providers.clone(),
-            clock: self.clock.clone(),
-            ids: self.ids.clone(),
-        }
+        self.engine().reconciler()
     }
 
     pub(crate) fn inbox(&self) -> Inbox {
-        Inbox {
-            database: Arc::new(self.database.clone()),
-            providers: self.providers.clone(),
-            reader: Arc::new(EventReader),
-            clock: self.clock.clone(),
-            ids: self.ids.clone(),
-        }
+        self.engine().inbox()
     }
 
     /// The processor's message comes in.
@@ -399,7 +391,7 @@ impl Bench {
     ) -> Result<Checkout, Error> {
         let checkout = self.read(id).await;
         let method = match card {
-            Some(card) => Some(self.deliverer().named_method(&checkout, card).await?),
+            Some(card) => Some(self.runner().named_method(&checkout, card).await?),
             None => None,
         };
         let mut uow = self.database.begin().await?;
@@ -430,7 +422,7 @@ impl Bench {
         .unwrap();
         uow.commit().await.unwrap();
         let subject = JobSubject::Variant(*variant);
-        self.deliverer().drain(subject).await.unwrap();
+        self.runner().drain(subject).await.unwrap();
     }
 
     /// Somebody with the processor's dashboard.

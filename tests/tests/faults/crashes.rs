@@ -81,7 +81,7 @@ async fn lease(point: &str, times: u32, tracked: bool) -> u32 {
             Vec::<String>::new(),
             "billed before delivery"
         );
-        world.deliver(&id).await;
+        world.carry_out(&id).await;
     }
     world.until_state(&id, "leaseActive").await;
     world.assert_billed_once(&id);

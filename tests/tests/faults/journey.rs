@@ -114,7 +114,7 @@ impl World {
     }
 
     /// The carrier delivers; told until it is taken in.
-    pub(crate) async fn deliver(&self, id: &str) {
+    pub(crate) async fn carry_out(&self, id: &str) {
         self.post_once(
             &format!("/v1/sandbox/checkouts/{id}/tracking-event"),
             &format!("delivered-{id}"),

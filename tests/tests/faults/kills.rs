@@ -64,7 +64,7 @@ impl Way {
             Self::Regretful => world.cancel(&id).await,
             Self::Tracked => {
                 world.fulfill(&id, Some(TRACKING)).await;
-                world.deliver(&id).await;
+                world.carry_out(&id).await;
             }
             Self::Declined => {
                 let [intent] = &*world.made("payment_intent", &id) else {

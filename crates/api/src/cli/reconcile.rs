@@ -3,6 +3,7 @@
 use clap::Args;
 use lessor_domain::access::Mode;
 use lessor_domain::cause::chain;
+use lessor_domain::workers::Engine;
 use lessor_domain::workers::inbox::Inbox;
 use lessor_domain::workers::reconcile::{Failure, Finding};
 use serde::Serialize;
@@ -10,7 +11,6 @@ use serde_json::json;
 
 use super::output::{Output, Reply, time};
 use super::session;
-use crate::run::compose::Engine;
 use crate::run::config::Config;
 
 /// Messages that are handled at once.

@@ -15,11 +15,12 @@ use lessor_domain::organization::Organization;
 use lessor_domain::ports::{Clock as _, Database, StoreError, UnitOfWork};
 use lessor_domain::services::{Context, Error};
 use lessor_domain::time::Timestamp;
+use lessor_domain::workers::Engine;
 use lessor_embedded_postgres::Progress;
 use uuid::Uuid;
 
 use super::output::{Output, Reply};
-use crate::run::compose::{self, Engine};
+use crate::run::compose;
 use crate::run::config::Config;
 
 /// Connections of a command: it does one thing after the other.
@@ -156,8 +157,8 @@ where
     R: Future<Output = anyhow::Result<Reply>>,
 {
     on_database(config, output, |database| {
-        let engine = compose::engine(config, &database);
-        async move { command(engine?).await }
+        let composition = compose::compose(config, &database);
+        async move { command(composition?.engine).await }
     })
 }
 

@@ -35,8 +35,7 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
             progress(&format!("migrating: {name}"));
         })
         .await?;
-        let engine = compose::engine(config, &database)?;
-        let working = engine.worker(config).start();
+        let working = compose::compose(config, &database)?.worker(config).start();
         let database = location.describe();
         output.reply(&Reply::text(
             json!({ "status": "working", "database": database, "pid": std::process::id() }),

@@ -12,10 +12,10 @@ use lessor_domain::percentage::Percentage;
 use lessor_domain::ports::ProcessorCustomer;
 use lessor_domain::services::keys::{CreateKey, KeyUser, create_key};
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
+use lessor_domain::workers::Engine;
 use serde::Serialize;
 
 use crate::auth::keys::SecretKey;
-use crate::run::compose::Engine;
 use client::Client;
 pub use story::{Call, Listener, Step};
 

@@ -59,7 +59,7 @@ impl Call {
     /// The context of a use case, now.
     #[must_use]
     pub fn context(&self) -> Context<'_> {
-        self.runner.context(self.state().ports.clock.now())
+        self.runner.context(self.state().engine.clock.now())
     }
 
     /// Refuses a caller without the permission before anything is looked up, where a request is about

@@ -223,9 +223,9 @@ impl Runner {
         once: Option<&Once>,
         request: P,
     ) -> Result<Outcome<P::Rest>, Error> {
-        let now = self.state.ports.clock.now();
+        let now = self.state.engine.clock.now();
         let context = self.context(now);
-        let mut uow = self.state.ports.database.begin().await?;
+        let mut uow = self.state.engine.database.begin().await?;
         if let Some(once) = once {
             if !uow.idempotency().try_lock(&once.key).await? {
                 return Ok(Outcome::Refused(ApiError::idempotency_in_progress()));
@@ -262,9 +262,9 @@ impl Runner {
     /// Keeps that a rule refused the request. What was done of it is gone with its transaction.
     async fn keep_refusal<T>(&self, once: &Once, error: Error) -> Result<Outcome<T>, Error> {
         let answer = self.refusal(error);
-        let now = self.state.ports.clock.now();
+        let now = self.state.engine.clock.now();
         for _ in 0..LOOKS {
-            let mut uow = self.state.ports.database.begin().await?;
+            let mut uow = self.state.engine.database.begin().await?;
             let store = uow.idempotency();
             let is_locked = store.try_lock(&once.key).await?;
             // The key was free for a moment: who took it in between says what is kept.
@@ -296,7 +296,7 @@ impl Runner {
 
     /// Keeps nothing of a request whose second phase failed: a repetition is a new try.
     pub(super) async fn forget(&self, once: &Once) -> Result<(), Error> {
-        let mut uow = self.state.ports.database.begin().await?;
+        let mut uow = self.state.engine.database.begin().await?;
         // An answer from before all times is older than any that is looked for.
         let stored = once.stored(&Answer::NONE, true, Timestamp::UNIX_EPOCH);
         uow.idempotency().put(&once.key, &stored).await?;
@@ -305,8 +305,8 @@ impl Runner {
 
     /// Keeps the answer that the second phase found.
     pub(super) async fn keep_final(&self, once: &Once, answer: &Answer) -> Result<(), Error> {
-        let stored = once.stored(answer, true, self.state.ports.clock.now());
-        let mut uow = self.state.ports.database.begin().await?;
+        let stored = once.stored(answer, true, self.state.engine.clock.now());
+        let mut uow = self.state.engine.database.begin().await?;
         uow.idempotency().put(&once.key, &stored).await?;
         Ok(uow.commit().await?)
     }

@@ -26,10 +26,10 @@ impl Runner {
         Context {
             access: &self.access,
             now,
-            ids: &*self.state.ports.ids,
-            entropy: &*self.state.ports.entropy,
-            carriers: &*self.state.ports.providers.carriers,
-            phones: &*self.state.ports.providers.phones,
+            ids: &*self.state.engine.ids,
+            entropy: &*self.state.engine.entropy,
+            carriers: &*self.state.engine.providers.carriers,
+            phones: &*self.state.engine.providers.phones,
         }
     }
 
@@ -49,8 +49,8 @@ impl Runner {
     }
 
     async fn attempt<U: UseCase>(&self, use_case: U) -> Result<U::Output, Error> {
-        let mut uow = self.state.ports.database.begin().await?;
-        let ctx = self.context(self.state.ports.clock.now());
+        let mut uow = self.state.engine.database.begin().await?;
+        let ctx = self.context(self.state.engine.clock.now());
         let done = use_case.run(&mut *uow, &ctx).await?;
         uow.commit().await?;
         Ok(done)

@@ -90,7 +90,7 @@ async fn authenticate(state: &AppState, key: &str) -> Result<Arc<Access>, ApiErr
             _ => ApiError::internal(error),
         })?
         .ok_or_else(ApiError::unauthorized)?;
-    let now = state.ports.clock.now();
+    let now = state.engine.clock.now();
     if !found.holder.key.is_valid_at(now) {
         return Err(ApiError::unauthorized());
     }
@@ -107,7 +107,7 @@ async fn note_use(state: &AppState, holder: &KeyHolder, now: Timestamp) {
         return;
     }
     let id = holder.key.id;
-    let database = Arc::clone(&state.ports.database);
+    let database = Arc::clone(&state.engine.database);
     state.mutations.detach(async move {
         let touch = async {
             let mut work = database.begin().await?;

@@ -85,7 +85,7 @@ impl Step {
         entered: &Fields,
     ) -> Result<CheckoutPubId, Error> {
         let method = self.payment_method(state, hash, entered).await?;
-        let mut work = state.ports.database.begin().await?;
+        let mut work = state.engine.database.begin().await?;
         let found = work.checkouts().find_by_page_token(&hash).await?;
         let id = found.ok_or(Error::not_found("page"))?.id;
         let mut checkout = work
@@ -107,8 +107,8 @@ impl Step {
         entered: &Fields,
         method: Option<PaymentMethod>,
     ) -> Result<(), Error> {
-        let page = Page::new(state.ports.clock.now(), &*state.ports.ids);
-        let phones = &*state.ports.providers.phones;
+        let page = Page::new(state.engine.clock.now(), &*state.engine.ids);
+        let phones = &*state.engine.providers.phones;
         let refused = |param: &'static str| move |error: IdError| Error::invalid(param, error);
         match self {
             Self::Open => page.open(work, checkout).await?,
@@ -163,7 +163,7 @@ impl Step {
             Self::Sign => page.sign_documents(work, checkout).await?,
             Self::RetryCapture => page.retry_capture(work, checkout).await?,
             Self::RetryPayment => {
-                let (ids, now) = (&*state.ports.ids, state.ports.clock.now());
+                let (ids, now) = (&*state.engine.ids, state.engine.clock.now());
                 billing::try_again(work, ids, now, checkout, method).await?;
                 return Ok(());
             }
@@ -185,7 +185,7 @@ impl Step {
         if !matches!(self, Self::PaymentMethod | Self::RetryPayment) {
             return Ok(None);
         }
-        let mut view = state.ports.database.read().await?;
+        let mut view = state.engine.database.read().await?;
         let found = view.checkouts().find_by_page_token(&hash).await?;
         let checkout = found.ok_or(Error::not_found("page"))?;
         if self == Self::RetryPayment {
@@ -200,7 +200,7 @@ impl Step {
             if !words::can_pay(&checkout) {
                 return Ok(None);
             }
-            let method = state.deliverer().named_method(&checkout, named).await?;
+            let method = state.engine.jobs().named_method(&checkout, named).await?;
             return Ok(Some(method));
         }
         let asks = checkout.lifecycle() == Lifecycle::RecurringPaymentMethodPending
@@ -209,7 +209,12 @@ impl Step {
             return Ok(checkout.recurring.method.clone());
         }
         drop(view);
-        state.deliverer().payment_method(&checkout).await.map(Some)
+        state
+            .engine
+            .jobs()
+            .payment_method(&checkout)
+            .await
+            .map(Some)
     }
 }
 

@@ -14,11 +14,10 @@ use lessor_adapters::processor::{
 };
 use lessor_adapters::simulated::{self, SimulatedProcessor};
 use lessor_adapters::unconfigured::Unconfigured;
-use lessor_domain::ports::{Clock, Database, Entropy, IdGenerator, ProviderSet, Providers};
-use lessor_domain::workers::housekeeping::{Housekeeper, Policy};
-use lessor_domain::workers::inbox::Inbox;
-use lessor_domain::workers::jobs::{Deliverer, NoProbe, Probe};
-use lessor_domain::workers::reconcile::Reconciler;
+use lessor_domain::ports::{Entropy, ProviderSet, Providers};
+use lessor_domain::workers::Engine;
+use lessor_domain::workers::housekeeping::Policy;
+use lessor_domain::workers::jobs::{NoProbe, Probe};
 use lessor_embedded_postgres as embedded;
 use lessor_embedded_postgres::Progress;
 use tokio::runtime::{Builder, Runtime};
@@ -28,7 +27,6 @@ use crate::run::worker::{
     Chore, Gauges, Housekeeping, KeptMessages, Purge, Reconciliation, SimulatedInvoices, WakeUp,
     WakingDatabase, Worker,
 };
-use crate::state::Ports;
 
 /// What live mode lacks: nobody has written an adapter for a credit bureau or a signing service.
 const NOT_IN_LIVE_MODE: &str = "one up where the program puts its providers together";
@@ -241,24 +239,14 @@ fn over_the_wire(settings: &processor::Settings) -> Result<HttpProcessor, SetupE
     HttpProcessor::over(way, settings, Arc::new(SystemPacing))
 }
 
-/// The ports, filled.
+/// The ports of a process, filled, and what a worker of it needs beside them.
 #[derive(Clone)]
-pub struct Engine {
-    /// The stores; work that is committed to them wakes the worker of this process.
-    pub database: Arc<dyn Database>,
-    /// What time it is.
-    pub clock: Arc<dyn Clock>,
-    /// Where ids come from.
-    pub ids: Arc<dyn IdGenerator>,
-    /// Where secrets come from.
-    pub entropy: Arc<dyn Entropy>,
-    /// The providers of both modes.
-    pub providers: ProviderSet,
+pub struct Composition {
+    /// The ports; work that is committed to the stores wakes the worker of this process.
+    pub engine: Engine,
     /// The processor of sandbox mode where that is simulated, whose payments somebody has to tell.
     simulated: Option<SimulatedProcessor>,
     wake_up: WakeUp,
-    job_lease: Duration,
-    job_settled: TimeDelta,
 }
 
 /// A time of the configuration, which bounds it, as the domain counts it.
@@ -270,7 +258,7 @@ fn span(time: Duration) -> TimeDelta {
 ///
 /// # Errors
 /// The payment processor cannot be set up.
-pub fn engine(config: &Config, database: &PgDatabase) -> anyhow::Result<Engine> {
+pub fn compose(config: &Config, database: &PgDatabase) -> anyhow::Result<Composition> {
     let wake_up = WakeUp::default();
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let simulated = config
@@ -279,16 +267,20 @@ pub fn engine(config: &Config, database: &PgDatabase) -> anyhow::Result<Engine> 
         .is_none()
         .then(|| SimulatedProcessor::new(database.clone(), Arc::clone(&entropy)));
     let waking = WakingDatabase::new(Arc::new(database.clone()), wake_up.clone());
-    Ok(Engine {
-        database: Arc::new(waking),
-        clock: Arc::new(SystemClock),
-        ids: Arc::new(UuidV7Generator),
-        providers: providers(config, &simulated::providers(database, &entropy))?,
-        entropy,
+    Ok(Composition {
+        engine: Engine {
+            database: Arc::new(waking),
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(UuidV7Generator),
+            providers: providers(config, &simulated::providers(database, &entropy))?,
+            entropy,
+            timer: Arc::new(SystemTimer),
+            job_lease: config.job_lease,
+            job_settled: span(config.job_settled),
+            probe: probe(),
+        },
         simulated,
         wake_up,
-        job_lease: config.job_lease,
-        job_settled: span(config.job_settled),
     })
 }
 
@@ -337,108 +329,49 @@ fn providers(config: &Config, simulated: &Providers) -> anyhow::Result<ProviderS
         live,
         sandbox,
         tracker: None,
+        messages: Arc::new(EventReader),
         carriers: Arc::new(FormatDetector),
         phones: Arc::new(PublishedPlans),
     })
 }
 
-impl Engine {
-    /// The ports as the HTTP interface takes them.
-    #[must_use]
-    pub fn ports(&self) -> Ports {
-        Ports {
-            database: Arc::clone(&self.database),
-            clock: Arc::clone(&self.clock),
-            ids: Arc::clone(&self.ids),
-            entropy: Arc::clone(&self.entropy),
-            providers: self.providers.clone(),
-            timer: Arc::new(SystemTimer),
-            job_lease: self.job_lease,
-            job_settled: self.job_settled,
-            probe: probe(),
-        }
-    }
-
-    /// Who carries jobs out.
-    #[must_use]
-    pub fn deliverer(&self) -> Deliverer {
-        Deliverer {
-            database: Arc::clone(&self.database),
-            providers: self.providers.clone(),
-            clock: Arc::clone(&self.clock),
-            ids: Arc::clone(&self.ids),
-            entropy: Arc::clone(&self.entropy),
-            timer: Arc::new(SystemTimer),
-            lease: self.job_lease,
-            settled: self.job_settled,
-            probe: probe(),
-        }
-    }
-
-    /// Who takes the payment processor's messages in.
-    #[must_use]
-    pub fn inbox(&self) -> Inbox {
-        Inbox {
-            database: Arc::clone(&self.database),
-            providers: self.providers.clone(),
-            reader: Arc::new(EventReader),
-            clock: Arc::clone(&self.clock),
-            ids: Arc::clone(&self.ids),
-        }
-    }
-
-    /// Who compares leases with what the processor bills.
-    #[must_use]
-    pub fn reconciler(&self) -> Reconciler {
-        Reconciler {
-            database: Arc::clone(&self.database),
-            providers: self.providers.clone(),
-            clock: Arc::clone(&self.clock),
-            ids: Arc::clone(&self.ids),
-        }
-    }
-
+impl Composition {
     /// A worker that has not begun.
     #[must_use]
     pub fn worker(&self, config: &Config) -> Worker {
-        let housekeeper = Housekeeper {
-            database: Arc::clone(&self.database),
-            clock: Arc::clone(&self.clock),
-            ids: Arc::clone(&self.ids),
-            tracker: self.providers.tracker.clone(),
-            policy: Policy {
-                expire_after: TimeDelta::days(config.expiry_days.get().into()),
-                bill_within: span(config.not_billed_after),
-                hear_within: span(config.delivery_overdue_after),
-                ..Policy::default()
-            },
-        };
+        let engine = &self.engine;
+        let housekeeper = engine.housekeeper(Policy {
+            expire_after: TimeDelta::days(config.expiry_days.get().into()),
+            bill_within: span(config.not_billed_after),
+            hear_within: span(config.delivery_overdue_after),
+            ..Policy::default()
+        });
         let mut chores: Vec<Box<dyn Chore>> = vec![
             Box::new(Housekeeping(housekeeper)),
-            Box::new(KeptMessages(self.inbox())),
+            Box::new(KeptMessages(engine.inbox())),
             Box::new(Reconciliation::new(
-                self.reconciler(),
-                Arc::clone(&self.clock),
+                engine.reconciler(),
+                Arc::clone(&engine.clock),
             )),
             Box::new(Gauges {
-                database: Arc::clone(&self.database),
-                clock: Arc::clone(&self.clock),
+                database: Arc::clone(&engine.database),
+                clock: Arc::clone(&engine.clock),
             }),
             Box::new(Purge {
-                database: Arc::clone(&self.database),
-                clock: Arc::clone(&self.clock),
+                database: Arc::clone(&engine.database),
+                clock: Arc::clone(&engine.clock),
             }),
         ];
         if let Some(processor) = &self.simulated {
             chores.push(Box::new(SimulatedInvoices {
                 processor: processor.clone(),
-                database: Arc::clone(&self.database),
-                clock: Arc::clone(&self.clock),
-                ids: Arc::clone(&self.ids),
+                database: Arc::clone(&engine.database),
+                clock: Arc::clone(&engine.clock),
+                ids: Arc::clone(&engine.ids),
             }));
         }
         Worker {
-            deliverer: self.deliverer(),
+            runner: engine.jobs(),
             jobs: config.worker_jobs,
             wake_up: self.wake_up.clone(),
             chores,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use lessor_adapters::postgres::PgDatabase;
 use lessor_adapters::processor::signature::WebhookSecret;
+use lessor_domain::workers::Engine;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval};
@@ -22,7 +23,7 @@ use crate::request::BodyLimits;
 use crate::routes;
 use crate::routes::health::Readiness;
 use crate::run::app::{self, AppParts};
-use crate::run::compose::{self, Engine, Location, Use};
+use crate::run::compose::{self, Composition, Location, Use};
 use crate::run::config::{Config, ProcessorConfig, Secret};
 use crate::run::worker::Working;
 use crate::state::{AppState, ProcessorSecrets, StateSettings};
@@ -196,7 +197,7 @@ fn processor_secrets(config: &ProcessorConfig) -> anyhow::Result<ProcessorSecret
 /// A service that serves.
 pub struct Service {
     url: String,
-    engine: Engine,
+    composition: Composition,
     config: Config,
     server: JoinHandle<std::io::Result<()>>,
     stop_server: CancellationToken,
@@ -232,12 +233,13 @@ impl Service {
             progress(&format!("migrating: {name}"));
         })
         .await?;
-        let engine = compose::engine(config, &database)?;
+        let composition = compose::compose(config, &database)?;
+        let engine = &composition.engine;
         let metrics = Metrics::install().context("metrics")?;
         tokio::spawn(metrics.clone().upkeep());
 
         let mutations = Mutations::new(Handle::current());
-        let secret = server_secret(config, &database, &engine).await?;
+        let secret = server_secret(config, &database, engine).await?;
         let mut settings = StateSettings::new(PublicUrl::new(&url), secret);
         settings.rate_limit = config.rate_limit;
         settings.tracking_secrets = config
@@ -247,7 +249,7 @@ impl Service {
             .collect::<Result<_, _>>()
             .context("LESSOR_TRACKING_WEBHOOK_SECRETS")?;
         settings.processor_secrets = processor_secrets(&config.processor)?;
-        let state = AppState::new(engine.ports(), mutations.clone(), settings);
+        let state = AppState::new(engine.clone(), mutations.clone(), settings);
         let parts = AppParts {
             public_url: PublicUrl::new(&url),
             body_limits: BodyLimits::default(),
@@ -284,10 +286,10 @@ impl Service {
             stop,
             app,
         ));
-        let working = (!config.no_worker).then(|| engine.worker(config).start());
+        let working = (!config.no_worker).then(|| composition.worker(config).start());
         Ok(Self {
             url,
-            engine,
+            composition,
             config: config.clone(),
             server,
             stop_server,
@@ -304,7 +306,7 @@ impl Service {
     /// The ports that it works with.
     #[must_use]
     pub fn engine(&self) -> &Engine {
-        &self.engine
+        &self.composition.engine
     }
 
     /// Serves until it is told to stop, and stops in order.

@@ -9,16 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::HttpRequest;
-use chrono::TimeDelta;
-use lessor_adapters::processor::EventReader;
 use lessor_adapters::processor::signature::{SignatureError, WebhookSecret, verify};
 use lessor_adapters::processor::standard_webhooks::SharedSecret;
 use lessor_domain::access::Mode;
-use lessor_domain::ports::{Clock, Database, Entropy, IdGenerator, ProviderSet, Timer};
+use lessor_domain::ports::Database;
 use lessor_domain::time::Timestamp;
-use lessor_domain::workers::inbox::Inbox;
-use lessor_domain::workers::jobs::{Deliverer, Probe};
-use lessor_domain::workers::sandbox::Sandbox;
+use lessor_domain::workers::Engine;
 
 use crate::auth::cache::{KeyCache, RateLimits};
 use crate::auth::links::{PageLinks, ServerSecret};
@@ -26,29 +22,6 @@ use crate::http::error::ApiError;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
 use crate::state::pricing_summaries::SummaryCache;
-
-/// The ports that an application state is made of.
-#[derive(Clone)]
-pub struct Ports {
-    /// The stores. Work that changes anything uses them on the runtime of [`Mutations`].
-    pub database: Arc<dyn Database>,
-    /// What time it is.
-    pub clock: Arc<dyn Clock>,
-    /// Where ids come from.
-    pub ids: Arc<dyn IdGenerator>,
-    /// Where secrets come from.
-    pub entropy: Arc<dyn Entropy>,
-    /// Payment processor, verifiers, signers and carriers.
-    pub providers: ProviderSet,
-    /// What waits.
-    pub timer: Arc<dyn Timer>,
-    /// How long a job that was taken is kept from others.
-    pub job_lease: Duration,
-    /// How long something may come of a request whose answer was lost.
-    pub job_settled: TimeDelta,
-    /// Who watches jobs being carried out.
-    pub probe: Arc<dyn Probe>,
-}
 
 /// What an operator chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,8 +99,8 @@ impl StateSettings {
 /// knows who asks.
 #[derive(Clone)]
 pub struct AppState {
-    /// The ports.
-    pub ports: Ports,
+    /// The ports. Work that changes anything uses them on the runtime of [`Mutations`].
+    pub engine: Engine,
     /// What reads go to: the same stores, by connections of the worker's own where there are any.
     pub reads: Arc<dyn Database>,
     /// Where work that changes anything runs.
@@ -145,12 +118,12 @@ pub struct AppState {
 }
 
 impl AppState {
-    /// A state over these ports. Reads and changes share `ports.database`.
+    /// A state over these ports. Reads and changes share the database.
     #[must_use]
-    pub fn new(ports: Ports, mutations: Mutations, settings: StateSettings) -> Self {
+    pub fn new(engine: Engine, mutations: Mutations, settings: StateSettings) -> Self {
         Self {
-            reads: Arc::clone(&ports.database),
-            ports,
+            reads: Arc::clone(&engine.database),
+            engine,
             mutations,
             keys: KeyCache::new(settings.key_cache_ttl),
             limits: settings.rate_limit.map(RateLimits::per_second),
@@ -167,41 +140,6 @@ impl AppState {
     pub fn reading_from(mut self, reads: Arc<dyn Database>) -> Self {
         self.reads = reads;
         self
-    }
-
-    /// Carries the outbox's jobs out.
-    #[must_use]
-    pub fn deliverer(&self) -> Deliverer {
-        Deliverer {
-            database: Arc::clone(&self.ports.database),
-            providers: self.ports.providers.clone(),
-            clock: Arc::clone(&self.ports.clock),
-            ids: Arc::clone(&self.ports.ids),
-            entropy: Arc::clone(&self.ports.entropy),
-            timer: Arc::clone(&self.ports.timer),
-            lease: self.ports.job_lease,
-            settled: self.ports.job_settled,
-            probe: Arc::clone(&self.ports.probe),
-        }
-    }
-
-    /// Takes the payment processor's messages in.
-    pub(crate) fn inbox(&self) -> Inbox {
-        Inbox {
-            database: Arc::clone(&self.ports.database),
-            providers: self.ports.providers.clone(),
-            reader: Arc::new(EventReader),
-            clock: Arc::clone(&self.ports.clock),
-            ids: Arc::clone(&self.ports.ids),
-        }
-    }
-
-    /// Plays what customers and providers do in sandbox mode.
-    pub(crate) fn sandbox(&self) -> Sandbox {
-        Sandbox {
-            deliverer: self.deliverer(),
-            timer: Arc::clone(&self.ports.timer),
-        }
     }
 
     /// The state of the app that serves the request.

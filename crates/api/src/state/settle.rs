@@ -5,7 +5,7 @@ use std::time::Duration;
 use lessor_domain::cause::chain;
 use lessor_domain::ports::{JobFilter, JobState, JobSubject};
 use lessor_domain::services::Error;
-use lessor_domain::workers::jobs::Deliverer;
+use lessor_domain::workers::jobs::JobRunner;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -21,9 +21,9 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(160);
 /// Delivers the subject's jobs and comes back when they are done, or after a few seconds. What is
 /// not done by then goes on, and what cannot be done now a worker tries again.
 pub(crate) async fn settle(state: &AppState, subject: JobSubject) {
-    let deliverer = state.deliverer();
+    let runner = state.engine.jobs();
     within_patience(state, "a job", async move {
-        if let Err(error) = finish(&deliverer, subject).await {
+        if let Err(error) = finish(&runner, subject).await {
             tracing::warn!(error = %chain(&error), ?subject, "jobs are left to the worker");
         }
     })
@@ -49,19 +49,19 @@ pub(crate) async fn within_patience(
 }
 
 /// Delivers the subject's jobs. Where a worker was quicker, waits for what it is at.
-async fn finish(deliverer: &Deliverer, subject: JobSubject) -> Result<(), Error> {
+async fn finish(runner: &JobRunner, subject: JobSubject) -> Result<(), Error> {
     let until = Instant::now() + PATIENCE;
     let mut pause = LOOK_AGAIN;
     loop {
-        deliverer.drain(subject).await?;
+        runner.drain(subject).await?;
         let filter = JobFilter {
             state: Some(JobState::Pending),
             subject: Some(subject),
         };
-        let mut view = deliverer.database.read().await?;
+        let mut view = runner.database.read().await?;
         let open = view.outbox().list(&filter, 1).await?;
         // One that is not due waits for its provider, or for a test to go on.
-        let now = deliverer.clock.now();
+        let now = runner.clock.now();
         let under_way = open.first().is_some_and(|job| job.new.available_at <= now);
         if !under_way || Instant::now() >= until {
             return Ok(());

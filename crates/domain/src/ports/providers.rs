@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{Answer, Call, DialingPlan, PaymentProcessor};
+use super::{Answer, Call, DialingPlan, MessageReader, PaymentProcessor};
 use crate::access::Mode;
 use crate::address::Address;
 use crate::cause::Cause;
@@ -177,6 +177,8 @@ pub struct ProviderSet {
     pub sandbox: Providers,
     /// Carriers that are asked, where any are.
     pub tracker: Option<Arc<dyn ShipmentTracker>>,
+    /// How the processor's messages are read.
+    pub messages: Arc<dyn MessageReader>,
     /// How carriers are told by number.
     pub carriers: Arc<dyn CarrierDetector>,
     /// How phone numbers are read.

@@ -8,8 +8,7 @@ use chrono::TimeDelta;
 use crate::checkout::{Invoice, InvoiceOutcome};
 use crate::ids::CheckoutPubId;
 use crate::ports::{
-    Clock, Database, IdGenerator, InboxMessage, MessageReader, ProcessorEvent, ProcessorFact,
-    ProviderSet,
+    Clock, Database, IdGenerator, InboxMessage, ProcessorEvent, ProcessorFact, ProviderSet,
 };
 use crate::services::payments::{self, Asked};
 use crate::services::{Error, Handled};
@@ -26,8 +25,6 @@ pub struct Inbox {
     pub database: Arc<dyn Database>,
     /// Who is asked why a payment failed.
     pub providers: ProviderSet,
-    /// Who understands the messages.
-    pub reader: Arc<dyn MessageReader>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
     /// Where ids come from.
@@ -68,7 +65,7 @@ impl Inbox {
     /// # Errors
     /// [`Error::Store`].
     pub async fn handle(&self, message: &InboxMessage) -> Result<Option<CheckoutPubId>, Error> {
-        let read = self.reader.read(message);
+        let read = self.providers.messages.read(message);
         let asked = match &read {
             Ok(event) => match self.ask(event).await {
                 Ok(asked) => asked,

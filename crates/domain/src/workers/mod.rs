@@ -7,8 +7,11 @@
 //! - [`reconcile`] compares leases with what the processor bills;
 //! - [`sandbox`] plays the customer and the providers for a test.
 
+mod engine;
 pub mod housekeeping;
 pub mod inbox;
 pub mod jobs;
 pub mod reconcile;
 pub mod sandbox;
+
+pub use engine::Engine;

@@ -137,12 +137,7 @@ async fn balance(world: &World, id: CheckoutPubId) -> Balance {
 }
 
 fn reconciler(world: &World) -> Reconciler {
-    Reconciler {
-        database: world.database.clone(),
-        providers: world.providers.set(),
-        clock: world.clock.clone(),
-        ids: world.ids.clone(),
-    }
+    world.engine().reconciler()
 }
 
 /// A lease whose first payment the bank declined.
@@ -675,7 +670,7 @@ async fn an_answer_that_is_older_than_the_messages_says_nothing_wrong_for_long()
     let about = Some(order.id);
     let fact = ProcessorFact::Invoice(paid.clone());
     tell(&world, about, Mode::Sandbox, fact).await;
-    world.deliverer().run_due(10).await.unwrap();
+    world.runner().run_due(10).await.unwrap();
     world.providers.processor.alter(order.id, |known| {
         known.state = SubscriptionState::Active;
         known.invoices = vec![paid.clone()];

@@ -233,7 +233,7 @@ async fn two_who_advance_to_a_state_at_the_same_time_end_there() {
                 at,
             });
             let mut sandbox = world.sandbox();
-            sandbox.deliverer.database = Arc::<Overtaken>::clone(&database);
+            sandbox.runner.database = Arc::<Overtaken>::clone(&database);
             let advanced = sandbox.advance(&world.ctx(), checkout, target).await;
             if database.openings.load(Ordering::SeqCst) <= at {
                 assert!(at > 20, "it was opened only {at} times");

@@ -22,8 +22,9 @@ use lessor_domain::testing::{
     FakeCarrierDetector, FakeDialingPlan, FakeProviders, FixedEntropy, Fixtures, ManualClock,
     MemoryDatabase, NeverTimer, SequenceIds,
 };
+use lessor_domain::workers::Engine;
 use lessor_domain::workers::housekeeping::{Housekeeper, Policy};
-use lessor_domain::workers::jobs::{Deliverer, JOB_LEASE, NoProbe, SETTLED};
+use lessor_domain::workers::jobs::JobRunner;
 use lessor_domain::workers::sandbox::Sandbox;
 
 struct NoTimer;
@@ -158,40 +159,30 @@ impl World {
         }
     }
 
-    pub(crate) fn deliverer(&self) -> Deliverer {
-        Deliverer {
-            database: self.database.clone(),
-            providers: self.providers.set(),
-            clock: self.clock.clone(),
-            ids: self.ids.clone(),
-            entropy: self.entropy.clone(),
-            timer: Arc::new(NeverTimer),
-            lease: JOB_LEASE,
-            settled: SETTLED,
-            probe: Arc::new(NoProbe),
-        }
+    pub(crate) fn engine(&self) -> Engine {
+        Engine::new(
+            self.database.clone(),
+            self.clock.clone(),
+            self.ids.clone(),
+            self.entropy.clone(),
+            Arc::new(NeverTimer),
+            self.providers.set(),
+        )
+    }
+
+    pub(crate) fn runner(&self) -> JobRunner {
+        self.engine().jobs()
     }
 
     pub(crate) fn sandbox(&self) -> Sandbox {
         Sandbox {
-            deliverer: self.deliverer(),
             timer: Arc::new(NoTimer),
+            ..self.engine().sandbox()
         }
     }
 
     pub(crate) fn housekeeper(&self) -> Housekeeper {
-        Housekeeper {
-            database: self.database.clone(),
-            clock: self.clock.clone(),
-            ids: self.ids.clone(),
-            tracker: Some(self.providers.tracker.clone()),
-            policy: Policy::default(),
-        }
-    }
-
-    /// Delivers what is due until nothing is.
-    pub(crate) async fn work(&self) {
-        while self.deliverer().run_due(10).await.unwrap() > 0 {}
+        self.engine().housekeeper(Policy::default())
     }
 
     pub(crate) async fn begin(&self) -> Box<dyn UnitOfWork> {

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use lessor_domain::checkout::{AttentionReason, Lifecycle};
-use lessor_domain::workers::jobs::Delivered;
+use lessor_domain::workers::jobs::JobResult;
 use lessor_processor_double::{Decline, Fault, Occasion, Rule, Settings, When};
 
 use crate::bench::Bench;
@@ -65,9 +65,9 @@ async fn a_capture_that_was_given_up_keeps_nothing_back_once_it_is_told_of() {
     bench.sign(id).await;
     loop {
         match bench.try_job(id).await {
-            Some(Delivered::Done) => {}
-            Some(Delivered::Later(at) | Delivered::Undecided(at)) => bench.wait(at - bench.now()),
-            Some(Delivered::Buried) => break,
+            Some(JobResult::Done) => {}
+            Some(JobResult::Later(at) | JobResult::Undecided(at)) => bench.wait(at - bench.now()),
+            Some(JobResult::Buried) => break,
             None => panic!("it is not tried any more"),
         }
     }

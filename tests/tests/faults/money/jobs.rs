@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use lessor_domain::checkout::{AttentionReason, Lifecycle};
 use lessor_domain::ports::{JobSubject, Timer};
-use lessor_domain::workers::jobs::{Delivered, Deliverer};
+use lessor_domain::workers::jobs::{JobResult, JobRunner};
 use lessor_processor_double::{Fault, Rule};
 
 use crate::bench::Bench;
@@ -23,11 +23,11 @@ async fn a_refund_does_not_wait_behind_a_job_that_was_given_up() {
     let id = bench.confirmed().await;
     bench.refuse_for_good("POST", "/v1/subscriptions");
     bench.fulfill(id, None).await;
-    assert_eq!(bench.try_job(id).await, Some(Delivered::Buried));
+    assert_eq!(bench.try_job(id).await, Some(JobResult::Buried));
     assert!(bench.needs(id, AttentionReason::ProcessorRefused).await);
     bench.move_to(id, Lifecycle::FulfillmentException).await;
     bench.cancel(id).await;
-    while let Some(Delivered::Done) = bench.try_job(id).await {}
+    while let Some(JobResult::Done) = bench.try_job(id).await {}
     let account = books::assert_agree(&bench.double, &bench.database, id).await;
     assert_eq!(account.kept(), 0);
 }
@@ -43,7 +43,7 @@ async fn what_the_processor_will_never_do_is_shown_at_once() {
     assert!(bench.needs(id, AttentionReason::DeliveryOverdue).await);
     bench.report_delivery(id).await;
     assert!(!bench.needs(id, AttentionReason::DeliveryOverdue).await);
-    assert_eq!(bench.try_job(id).await, Some(Delivered::Buried));
+    assert_eq!(bench.try_job(id).await, Some(JobResult::Buried));
     assert!(bench.needs(id, AttentionReason::ProcessorRefused).await);
     bench.wait(TimeDelta::minutes(61));
     bench.housekeeper().run_once().await.unwrap();
@@ -82,9 +82,9 @@ async fn a_job_is_done_by_one_worker_however_long_it_takes() {
     bench.sign(id).await;
     // Everything that came before the capture.
     let ticks = Arc::new(Ticks::default());
-    let slow = Deliverer {
+    let slow = JobRunner {
         timer: Arc::<Ticks>::clone(&ticks),
-        ..bench.deliverer()
+        ..bench.runner()
     };
     let at_it = tokio::spawn(async move { slow.drain(JobSubject::Checkout(id)).await });
     until("the processor is asked", async || {

@@ -54,8 +54,8 @@ pub(crate) async fn record_now(
     runner: &Runner,
     id: CheckoutPubId,
 ) -> Result<CheckoutRecord, Error> {
-    let ctx = runner.context(runner.state.ports.clock.now());
-    let mut work = runner.state.ports.database.read().await?;
+    let ctx = runner.context(runner.state.engine.clock.now());
+    let mut work = runner.state.engine.database.read().await?;
     let view = view_now(&mut *work, &ctx, id).await?;
     Ok(CheckoutRecord::new(&view, &runner.state.pages))
 }
@@ -83,7 +83,7 @@ async fn create_checkout(
     call: Call,
     body: Body<CreateCheckoutBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let create = CreateWithPage(body.value.command(&*call.state().ports.providers.phones)?);
+    let create = CreateWithPage(body.value.command(&*call.state().engine.providers.phones)?);
     call.post_in_two_phases(create, &body.raw).await
 }
 

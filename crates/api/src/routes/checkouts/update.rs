@@ -60,8 +60,13 @@ pub(super) async fn update(
             Mode::Live => settle(&runner.state, JobSubject::Checkout(id)).await,
             Mode::Sandbox => {
                 tracing::debug!(state = %checkout.lifecycle(), %target, "playing");
-                let ctx = runner.context(runner.state.ports.clock.now());
-                let played = runner.state.sandbox().move_to(&ctx, id, target).await?;
+                let ctx = runner.context(runner.state.engine.clock.now());
+                let played = runner
+                    .state
+                    .engine
+                    .sandbox()
+                    .move_to(&ctx, id, target)
+                    .await?;
                 // Where a worker was quicker its work is waited for, as with a live key.
                 if !played.lifecycle().is_at_provider() {
                     settle(&runner.state, JobSubject::Checkout(id)).await;

@@ -119,8 +119,13 @@ impl TwoPhases for Advance {
 
     async fn second(runner: &Runner, plan: PlanAdvance) -> Result<Option<CheckoutRecord>, Error> {
         let PlanAdvance { id, target } = plan;
-        let ctx = runner.context(runner.state.ports.clock.now());
-        runner.state.sandbox().advance(&ctx, id, target).await?;
+        let ctx = runner.context(runner.state.engine.clock.now());
+        runner
+            .state
+            .engine
+            .sandbox()
+            .advance(&ctx, id, target)
+            .await?;
         record_now(runner, id).await.map(Some)
     }
 }

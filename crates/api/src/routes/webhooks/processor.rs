@@ -81,9 +81,9 @@ pub(super) async fn take_processor_message(
         id: head.id,
         mode: head.mode,
         body: body.0.to_vec(),
-        received_at: state.ports.clock.now(),
+        received_at: state.engine.clock.now(),
     };
-    let inbox = state.inbox();
+    let inbox = state.engine.inbox();
     let message = state
         .mutations
         .run({
@@ -126,6 +126,6 @@ fn authenticated(request: &HttpRequest, state: &AppState, body: &[u8]) -> Result
         .ok_or_else(|| refuse("the signature is missing"))?;
     let secrets = &state.settings.processor_secrets;
     secrets
-        .mode_of(body, header, state.ports.clock.now())
+        .mode_of(body, header, state.engine.clock.now())
         .map_err(|error| refuse(&error.to_string()))
 }

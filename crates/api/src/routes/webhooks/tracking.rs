@@ -96,7 +96,7 @@ pub(super) async fn take_tracking_message(
                 id: message_id,
                 mode: Mode::Live,
                 body: body.0.to_vec(),
-                received_at: state.ports.clock.now(),
+                received_at: state.engine.clock.now(),
             };
             let mut tries = Tries::default();
             let taken = loop {
@@ -137,7 +137,7 @@ fn authenticated(request: &HttpRequest, state: &AppState, body: &[u8]) -> Result
         signature,
     };
     let secrets = &state.settings.tracking_secrets;
-    verify(body, headers, secrets, state.ports.clock.now())
+    verify(body, headers, secrets, state.engine.clock.now())
         .map_err(|error| refuse(&error.to_string()))?;
     Ok(id.to_owned())
 }
@@ -150,7 +150,7 @@ async fn take_in(
     tracking: &Tracking,
     reported: &Reported,
 ) -> Result<Vec<CheckoutPubId>, Error> {
-    let mut work = state.ports.database.begin().await?;
+    let mut work = state.engine.database.begin().await?;
     if !work.inbox().insert(message).await? {
         return Ok(Vec::new());
     }
@@ -168,7 +168,7 @@ async fn take_in(
     for id in known {
         let outcome = fulfillment::report(
             &mut *work,
-            &*state.ports.ids,
+            &*state.engine.ids,
             message.received_at,
             id,
             reported.clone(),

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use lessor_domain::cause::chain;
 use lessor_domain::ports::Job;
-use lessor_domain::workers::jobs::{Delivered, Deliverer};
+use lessor_domain::workers::jobs::{JobResult, JobRunner};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -35,7 +35,7 @@ const HAND_BACK_WITHIN: Duration = Duration::from_secs(1);
 /// What a worker works with.
 pub struct Worker {
     /// Carries jobs out.
-    pub deliverer: Deliverer,
+    pub runner: JobRunner,
     /// Jobs under way at a time.
     pub jobs: NonZeroUsize,
     /// Tells that there may be new jobs.
@@ -71,7 +71,7 @@ impl Worker {
             });
         }
         let dispatcher = Dispatcher {
-            deliverer: self.deliverer,
+            runner: self.runner,
             free: Arc::new(Semaphore::new(self.jobs.get())),
             wake_up: self.wake_up,
             stop: working.stop.clone(),
@@ -102,7 +102,7 @@ impl Working {
 
 /// Takes jobs and gives each a task.
 struct Dispatcher {
-    deliverer: Deliverer,
+    runner: JobRunner,
     free: Arc<Semaphore>,
     wake_up: WakeUp,
     stop: CancellationToken,
@@ -149,16 +149,16 @@ impl Dispatcher {
             permits.push(permit);
         }
         let limit = u32::try_from(permits.len()).unwrap_or(u32::MAX);
-        let jobs = self.deliverer.take(limit).await?;
+        let jobs = self.runner.take(limit).await?;
         let taken = jobs.len();
         for (job, permit) in jobs.into_iter().zip(permits) {
-            let deliverer = self.deliverer.clone();
+            let runner = self.runner.clone();
             let wake_up = self.wake_up.clone();
             let cut = self.cut.clone();
             let span = tracing::info_span!("job", id = %job.new.id, effect = %job.new.effect);
             self.tasks.spawn(
                 async move {
-                    carry_out(&deliverer, &job, &cut).await;
+                    carry_out(&runner, &job, &cut).await;
                     drop(permit);
                     // The next job of the same subject may be due now.
                     wake_up.now();
@@ -170,24 +170,24 @@ impl Dispatcher {
     }
 }
 
-async fn carry_out(deliverer: &Deliverer, job: &Job, cut: &CancellationToken) {
-    let Some(tried) = cut.run_until_cancelled(deliverer.deliver(job)).await else {
-        match deliverer.hand_back(job).await {
+async fn carry_out(runner: &JobRunner, job: &Job, cut: &CancellationToken) {
+    let Some(tried) = cut.run_until_cancelled(runner.carry_out(job)).await else {
+        match runner.hand_back(job).await {
             Ok(()) => tracing::info!("handed back"),
             Err(error) => tracing::warn!(error = %chain(&error), "cannot be handed back"),
         }
         return;
     };
     let outcome = match tried {
-        Ok(Delivered::Done) => {
+        Ok(JobResult::Done) => {
             tracing::debug!("done");
             "done"
         }
-        Ok(Delivered::Later(at) | Delivered::Undecided(at)) => {
+        Ok(JobResult::Later(at) | JobResult::Undecided(at)) => {
             tracing::info!(%at, attempts = job.attempts, "to be tried again");
             "later"
         }
-        Ok(Delivered::Buried) => {
+        Ok(JobResult::Buried) => {
             tracing::error!(attempts = job.attempts, "dead: see `lessor outbox list`");
             "dead"
         }

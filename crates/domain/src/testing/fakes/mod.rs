@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub use others::{
     FakeCarrierDetector, FakeCreditChecker, FakeDialingPlan, FakeIdentityVerifier,
-    FakeShipmentTracker, FakeSigner,
+    FakeShipmentTracker, FakeSigner, NoMessages,
 };
 pub use processor::FakeProcessor;
 pub use script::{Recorded, Reply, Script};
@@ -48,6 +48,7 @@ impl FakeProviders {
             live: providers.clone(),
             sandbox: providers,
             tracker: Some(Arc::<FakeShipmentTracker>::clone(&self.tracker)),
+            messages: Arc::new(NoMessages),
             carriers: Arc::new(FakeCarrierDetector),
             phones: Arc::new(FakeDialingPlan),
         }

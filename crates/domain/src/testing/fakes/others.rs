@@ -13,7 +13,8 @@ use crate::fulfillment::{Carrier, CarrierError, Reported, TrackingNumber};
 use crate::ids::CheckoutPubId;
 use crate::ports::{
     Answer, Call, CarrierDetector, CreditChecker, DialingPlan, DocumentSigner, Doubt,
-    IdentityResult, IdentitySession, IdentityVerifier, LeaseDocument, Person, ShipmentTracker,
+    IdentityResult, IdentitySession, IdentityVerifier, InboxMessage, LeaseDocument, MessageReader,
+    Person, ProcessorEvent, ShipmentTracker,
 };
 use crate::pricing::Quote;
 use crate::text::Line;
@@ -193,5 +194,15 @@ impl DialingPlan for FakeDialingPlan {
             country_code: code.parse().ok()?,
             national: digits,
         })
+    }
+}
+
+/// The messages of a processor that sends none: whatever comes is unreadable.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoMessages;
+
+impl MessageReader for NoMessages {
+    fn read(&self, _: &InboxMessage) -> Result<ProcessorEvent, String> {
+        Err("the fake processor sends no messages".to_owned())
     }
 }

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 
 use super::call::{must, part, processor_customer};
 use super::deposits::{put, refused_or, sum};
-use super::{Change, Deliverer, Setback};
+use super::{Change, JobRunner, Setback};
 use crate::checkout::{Checkout, InvoiceOutcome};
 use crate::customer::Customer;
 use crate::ledger::{Entry, Subscription, SubscriptionState, refunded_of};
@@ -17,7 +17,7 @@ use crate::time::Timestamp;
 /// instant was known; one farther away is somebody's doing.
 const ROUGHLY: TimeDelta = TimeDelta::days(1);
 
-impl Deliverer {
+impl JobRunner {
     pub(super) async fn subscribe(
         &self,
         call: &Call,

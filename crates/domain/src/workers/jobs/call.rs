@@ -11,7 +11,7 @@ use crate::services::Error;
 use crate::services::moving;
 use chrono::TimeDelta;
 
-use super::{Change, CrashPoint, Deliverer, Setback};
+use super::{Change, CrashPoint, JobRunner, Setback};
 
 /// The pause before a verifier that has not decided is asked again.
 const ASK_AGAIN: TimeDelta = TimeDelta::minutes(1);
@@ -64,7 +64,7 @@ pub(super) fn must<T>(answer: Answer<T>) -> Result<T, Setback> {
     }
 }
 
-impl Deliverer {
+impl JobRunner {
     /// The method that is to pay every month, as the processor knows it: the one that the deposit
     /// was authorized with, else one that the customer is to name, which a simulated processor and
     /// the processor's sandbox choose themselves. Asked outside of any unit of work, under a key

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 
 use super::call::{part, processor_customer};
-use super::{Change, Deliverer, Setback};
+use super::{Change, JobRunner, Setback};
 use crate::checkout::{Checkout, Deposit, Event, Lifecycle, Refusal};
 use crate::customer::Customer;
 use crate::ledger::{Authorization, Entry, HoldState, Thing, refunded_of};
@@ -21,7 +21,7 @@ pub(super) fn sum(result: Result<Money, MoneyError>) -> Result<Money, Setback> {
     result.map_err(|error| Setback::Failed(Error::rule(error.to_string())))
 }
 
-impl Deliverer {
+impl JobRunner {
     pub(super) async fn authorize(
         &self,
         call: &Call,

@@ -75,7 +75,7 @@ impl Probe for NoProbe {
 
 /// Carries jobs out.
 #[derive(Clone)]
-pub struct Deliverer {
+pub struct JobRunner {
     /// Where jobs and checkouts are.
     pub database: Arc<dyn Database>,
     /// Who does the work.
@@ -98,7 +98,7 @@ pub struct Deliverer {
 
 /// What became of one try of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Delivered {
+pub enum JobResult {
     /// It is done.
     Done,
     /// It is to be tried again at this time.
@@ -190,7 +190,7 @@ impl From<StoreError> for Setback {
     }
 }
 
-impl Deliverer {
+impl JobRunner {
     /// Delivers up to so many due jobs. Answers how many it took.
     ///
     /// # Errors
@@ -198,7 +198,7 @@ impl Deliverer {
     pub async fn run_due(&self, limit: u32) -> Result<usize, Error> {
         let jobs = self.take(limit).await?;
         for job in &jobs {
-            self.deliver(job).await?;
+            self.carry_out(job).await?;
         }
         Ok(jobs.len())
     }
@@ -241,7 +241,7 @@ impl Deliverer {
     ///
     /// # Errors
     /// [`Error::Store`].
-    pub async fn deliver_next(&self, subject: JobSubject) -> Result<Option<Delivered>, Error> {
+    pub async fn carry_out_next(&self, subject: JobSubject) -> Result<Option<JobResult>, Error> {
         let mut uow = self.database.begin().await?;
         let job = uow
             .outbox()
@@ -249,7 +249,7 @@ impl Deliverer {
             .await?;
         uow.commit().await?;
         match job {
-            Some(job) => self.deliver(&job).await.map(Some),
+            Some(job) => self.carry_out(&job).await.map(Some),
             None => Ok(None),
         }
     }
@@ -259,13 +259,13 @@ impl Deliverer {
     /// # Errors
     /// [`Error::Store`].
     pub async fn drain(&self, subject: JobSubject) -> Result<(), Error> {
-        while let Some(Delivered::Done) = self.deliver_next(subject).await? {}
+        while let Some(JobResult::Done) = self.carry_out_next(subject).await? {}
         Ok(())
     }
 
     /// Delivers the next job of the checkout where it leaves the checkout in its state or brings
     /// it to this one; otherwise nothing of the answer is written, and the job waits as before.
-    pub(super) async fn deliver_towards(
+    pub(super) async fn carry_out_towards(
         &self,
         id: CheckoutPubId,
         target: Lifecycle,
@@ -320,7 +320,7 @@ impl Deliverer {
     ///
     /// # Errors
     /// [`Error::Store`] when what became of it cannot be written down.
-    pub async fn deliver(&self, job: &Job) -> Result<Delivered, Error> {
+    pub async fn carry_out(&self, job: &Job) -> Result<JobResult, Error> {
         let work = std::pin::pin!(self.attempt(job));
         let keep = std::pin::pin!(self.keep(job));
         match select(work, keep).await {
@@ -349,7 +349,7 @@ impl Deliverer {
         Ok(is_ours)
     }
 
-    async fn attempt(&self, job: &Job) -> Result<Delivered, Error> {
+    async fn attempt(&self, job: &Job) -> Result<JobResult, Error> {
         self.probe.reached(CrashPoint::Taken, job.new.effect);
         let tried = match self.perform(job).await {
             Ok(change) => {
@@ -391,7 +391,7 @@ impl Deliverer {
                     Ok(delivered) => Ok(delivered),
                     Err(Setback::Failed(error)) => Err(error),
                     Err(Setback::Doubt(_) | Setback::NotYet(_) | Setback::Refused(_)) => {
-                        Ok(Delivered::Buried)
+                        Ok(JobResult::Buried)
                     }
                 };
             }
@@ -414,14 +414,14 @@ impl Deliverer {
             Some(at) => {
                 uow.outbox().retry(job, at, &why).await?;
                 if is_undecided {
-                    Delivered::Undecided(at)
+                    JobResult::Undecided(at)
                 } else {
-                    Delivered::Later(at)
+                    JobResult::Later(at)
                 }
             }
             None => {
                 self.bury(uow.as_mut(), job, &why).await?;
-                Delivered::Buried
+                JobResult::Buried
             }
         };
         uow.commit().await?;

@@ -1,11 +1,11 @@
 //! Telling the processor of the catalog.
 
 use super::call::{must, part};
-use super::{Change, Deliverer, Setback};
+use super::{Change, JobRunner, Setback};
 use crate::access::Mode;
 use crate::ports::{Call, Doubt, Job, JobSubject, ProcessorProduct, ProcessorVariant, StoreError};
 
-impl Deliverer {
+impl JobRunner {
     /// Tells the processor of the catalog or of a customer, in each mode that has a
     /// processor of its own.
     pub(super) async fn push(&self, job: &Job) -> Result<Change, Setback> {

@@ -1,6 +1,6 @@
 //! Writing what a provider answered.
 
-use super::{Change, CrashPoint, Delivered, Deliverer, Setback};
+use super::{Change, CrashPoint, Delivered, JobRunner, Setback};
 use crate::catalog::StockTaken;
 use crate::checkout::{
     Actor, AttentionReason, Billing, Checkout, Circumstances, Effect, Event, Hold, Invoice,
@@ -13,11 +13,11 @@ use crate::services::moving::{self, Due};
 use crate::services::{Error, identity, ledger, waitlist};
 use crate::time::Timestamp;
 
-impl Deliverer {
+impl JobRunner {
     /// Writes the answer and marks the job done, in one unit of work.
-    pub(super) async fn write(&self, job: &Job, change: Change) -> Result<Delivered, Setback> {
+    pub(super) async fn write(&self, job: &Job, change: Change) -> Result<JobResult, Setback> {
         let written = self.write_if(job, change, None).await?;
-        Ok(written.unwrap_or(Delivered::Done))
+        Ok(written.unwrap_or(JobResult::Done))
     }
 
     /// [`write`](Self::write), and none where the checkout would move to another state than this one:
@@ -27,7 +27,7 @@ impl Deliverer {
         job: &Job,
         change: Change,
         target: Option<Lifecycle>,
-    ) -> Result<Option<Delivered>, Setback> {
+    ) -> Result<Option<JobResult>, Setback> {
         let mut uow = self.database.begin().await?;
         let now = self.clock.now();
         let mut refused = None;
@@ -56,12 +56,12 @@ impl Deliverer {
         }
         // What was done is written down, and what was refused waits for a person.
         let (is_ours, delivered) = match &refused {
-            None => (uow.outbox().complete(job, now).await?, Delivered::Done),
+            None => (uow.outbox().complete(job, now).await?, JobResult::Done),
             Some(refusal) => {
                 let is_ours = uow.outbox().renew(job, self.lease).await?;
                 self.bury(uow.as_mut(), job, &super::refused(refusal))
                     .await?;
-                (is_ours, Delivered::Buried)
+                (is_ours, JobResult::Buried)
             }
         };
         if is_ours {

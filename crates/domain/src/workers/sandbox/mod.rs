@@ -16,7 +16,7 @@ use async_trait::async_trait;
 
 use self::play::{has_asked, play, stuck, tell};
 use self::ways::{Way, check_move, check_way, not_possible, reached, ways};
-use super::jobs::{Delivered, Deliverer, Towards};
+use super::jobs::{JobResult, JobRunner, Towards};
 use crate::access::{Mode, Permission};
 use crate::checkout::{Checkout, EventKind, Lifecycle};
 use crate::fulfillment::{EventOrigin, Reported, TrackingStatus};
@@ -38,7 +38,7 @@ const WAIT: Duration = Duration::from_millis(50);
 #[derive(Clone)]
 pub struct Sandbox {
     /// Carries out what the played steps ask for.
-    pub deliverer: Deliverer,
+    pub runner: JobRunner,
     /// Waits for a worker that is at the same job.
     pub timer: Arc<dyn Timer>,
 }
@@ -170,7 +170,7 @@ impl Sandbox {
     }
 
     async fn read(&self, ctx: &Context<'_>, id: CheckoutPubId) -> Result<Checkout, Error> {
-        let mut view = self.deliverer.database.read().await?;
+        let mut view = self.runner.database.read().await?;
         let scope = checkouts::scope_of(ctx.access);
         view.checkouts()
             .get(id)
@@ -227,7 +227,7 @@ impl Sandbox {
         if checkout.lifecycle().is_at_provider() {
             return Ok(checkout);
         }
-        self.deliverer.drain(JobSubject::Checkout(id)).await?;
+        self.runner.drain(JobSubject::Checkout(id)).await?;
         self.read(ctx, id).await
     }
 
@@ -260,11 +260,11 @@ impl Sandbox {
         }
         let method = match next {
             Some(EventKind::PaymentMethodSaved) => {
-                Some(self.deliverer.payment_method(&checkout).await?)
+                Some(self.runner.payment_method(&checkout).await?)
             }
             _ => None,
         };
-        let mut uow = self.deliverer.database.begin().await?;
+        let mut uow = self.runner.database.begin().await?;
         let mut checkout = checkouts::lock_visible(uow.as_mut(), ctx, id).await?;
         if checkout.lifecycle() != state {
             return Ok(Told::Answered);
@@ -285,7 +285,7 @@ impl Sandbox {
     /// Says in the verifier's place that the customer is who they say: nobody holds a passport to
     /// the camera of a test. What was decided already stays.
     async fn verify(&self, ctx: &Context<'_>, id: CheckoutPubId) -> Result<Told, Error> {
-        let mut uow = self.deliverer.database.begin().await?;
+        let mut uow = self.runner.database.begin().await?;
         let mut checkout = checkouts::lock_visible(uow.as_mut(), ctx, id).await?;
         let customer = moving::customer_of(uow.as_mut(), &checkout).await?;
         let screening = customer.screening(checkout.mode);
@@ -309,14 +309,10 @@ impl Sandbox {
     /// Lets the provider answer: the next job of the checkout.
     async fn provider(&self, id: CheckoutPubId) -> Result<Told, Error> {
         for _ in 0..MOST_WAITS {
-            match self
-                .deliverer
-                .deliver_next(JobSubject::Checkout(id))
-                .await?
-            {
-                Some(Delivered::Done) => return Ok(Told::Answered),
-                Some(Delivered::Undecided(_) | Delivered::Buried) => return Ok(Told::Stands),
-                Some(Delivered::Later(_)) => {
+            match self.runner.carry_out_next(JobSubject::Checkout(id)).await? {
+                Some(JobResult::Done) => return Ok(Told::Answered),
+                Some(JobResult::Undecided(_) | JobResult::Buried) => return Ok(Told::Stands),
+                Some(JobResult::Later(_)) => {
                     return Err(Error::Provider(Doubt::failed(
                         "it did not answer as expected; see lessor outbox list",
                     )));
@@ -334,7 +330,7 @@ impl Sandbox {
 
     /// Whether no job of the checkout is left: a worker has just finished it.
     async fn is_idle(&self, id: CheckoutPubId) -> Result<bool, Error> {
-        let mut view = self.deliverer.database.read().await?;
+        let mut view = self.runner.database.read().await?;
         let filter = JobFilter {
             state: None,
             subject: Some(JobSubject::Checkout(id)),
@@ -359,7 +355,7 @@ impl Sandbox {
         id: CheckoutPubId,
         reported: Reported,
     ) -> Result<(), Error> {
-        let mut uow = self.deliverer.database.begin().await?;
+        let mut uow = self.runner.database.begin().await?;
         fulfillment::report(
             uow.as_mut(),
             ctx.ids,
@@ -390,7 +386,7 @@ impl Sandbox {
         if state == target {
             return Ok(checkout);
         }
-        let mut uow = self.deliverer.database.begin().await?;
+        let mut uow = self.runner.database.begin().await?;
         let mut checkout = checkouts::lock_visible(uow.as_mut(), ctx, id).await?;
         if checkout.lifecycle() != state {
             return Err(Error::rule(format!(
@@ -443,7 +439,7 @@ impl Sandbox {
             }
             let has_job = !self.is_idle(id).await?;
             if has_asked(&checkout) || has_job {
-                match self.deliverer.deliver_towards(id, target).await? {
+                match self.runner.carry_out_towards(id, target).await? {
                     Towards::Done => {}
                     Towards::Elsewhere => return Ok(()),
                     Towards::NoJob if self.is_idle(id).await? => return Ok(()),
@@ -471,10 +467,10 @@ impl Sandbox {
             state.next().ok_or_else(|| stuck(&checkout))?
         };
         let method = match kind {
-            EventKind::PaymentMethodSaved => Some(self.deliverer.payment_method(&checkout).await?),
+            EventKind::PaymentMethodSaved => Some(self.runner.payment_method(&checkout).await?),
             _ => None,
         };
-        let mut uow = self.deliverer.database.begin().await?;
+        let mut uow = self.runner.database.begin().await?;
         let mut checkout = checkouts::lock_visible(uow.as_mut(), ctx, id).await?;
         if checkout.lifecycle() != state {
             return Ok(());

@@ -1,0 +1,122 @@
+//! Every port, in one bag.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+
+use super::housekeeping::{Housekeeper, Policy};
+use super::inbox::Inbox;
+use super::jobs::{JOB_LEASE, JobRunner, NoProbe, Probe, SETTLED};
+use super::reconcile::Reconciler;
+use super::sandbox::Sandbox;
+use crate::ports::{Clock, Database, Entropy, IdGenerator, ProviderSet, Timer};
+
+/// The ports, filled: what a service that leases is made of. Each worker takes those that it needs.
+/// Cloning shares them.
+#[derive(Clone)]
+pub struct Engine {
+    /// The stores.
+    pub database: Arc<dyn Database>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Where ids come from.
+    pub ids: Arc<dyn IdGenerator>,
+    /// Where secrets come from, and the jitter of pauses.
+    pub entropy: Arc<dyn Entropy>,
+    /// What waits.
+    pub timer: Arc<dyn Timer>,
+    /// Payment processor, verifiers, signers and carriers.
+    pub providers: ProviderSet,
+    /// How long a job that was taken is kept from others; [`JOB_LEASE`] unless it is told otherwise.
+    pub job_lease: Duration,
+    /// How long something may come of a request whose answer was lost; [`SETTLED`] unless it is told
+    /// otherwise.
+    pub job_settled: TimeDelta,
+    /// Who watches jobs being carried out; nobody, unless it is told otherwise.
+    pub probe: Arc<dyn Probe>,
+}
+
+impl Engine {
+    /// These ports, with the usual times.
+    #[must_use]
+    pub fn new(
+        database: Arc<dyn Database>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn IdGenerator>,
+        entropy: Arc<dyn Entropy>,
+        timer: Arc<dyn Timer>,
+        providers: ProviderSet,
+    ) -> Self {
+        Self {
+            database,
+            clock,
+            ids,
+            entropy,
+            timer,
+            providers,
+            job_lease: JOB_LEASE,
+            job_settled: SETTLED,
+            probe: Arc::new(NoProbe),
+        }
+    }
+
+    /// Who carries jobs out.
+    #[must_use]
+    pub fn jobs(&self) -> JobRunner {
+        JobRunner {
+            database: Arc::clone(&self.database),
+            providers: self.providers.clone(),
+            clock: Arc::clone(&self.clock),
+            ids: Arc::clone(&self.ids),
+            entropy: Arc::clone(&self.entropy),
+            timer: Arc::clone(&self.timer),
+            lease: self.job_lease,
+            settled: self.job_settled,
+            probe: Arc::clone(&self.probe),
+        }
+    }
+
+    /// Who takes the payment processor's messages in.
+    #[must_use]
+    pub fn inbox(&self) -> Inbox {
+        Inbox {
+            database: Arc::clone(&self.database),
+            providers: self.providers.clone(),
+            clock: Arc::clone(&self.clock),
+            ids: Arc::clone(&self.ids),
+        }
+    }
+
+    /// Who plays what customers and providers do in sandbox mode.
+    #[must_use]
+    pub fn sandbox(&self) -> Sandbox {
+        Sandbox {
+            runner: self.jobs(),
+            timer: Arc::clone(&self.timer),
+        }
+    }
+
+    /// Who brings about what time does.
+    #[must_use]
+    pub fn housekeeper(&self, policy: Policy) -> Housekeeper {
+        Housekeeper {
+            database: Arc::clone(&self.database),
+            clock: Arc::clone(&self.clock),
+            ids: Arc::clone(&self.ids),
+            tracker: self.providers.tracker.clone(),
+            policy,
+        }
+    }
+
+    /// Who compares leases with what the processor bills.
+    #[must_use]
+    pub fn reconciler(&self) -> Reconciler {
+        Reconciler {
+            database: Arc::clone(&self.database),
+            providers: self.providers.clone(),
+            clock: Arc::clone(&self.clock),
+            ids: Arc::clone(&self.ids),
+        }
+    }
+}
