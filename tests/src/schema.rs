@@ -114,8 +114,13 @@ impl<'c> Sampler<'c> {
         if let Some(first) = choice["enum"].get(0) {
             return first.clone();
         }
+        match choice["format"].as_str().unwrap_or_default() {
+            "uri" => return json!("https://example.com/x"),
+            "email" => return json!("sample@example.com"),
+            _ => {}
+        }
         match choice["pattern"].as_str().unwrap_or_default() {
-            pattern if pattern.contains("[Hh]") => json!("https://example.com/x"),
+            "^[A-Za-z]{2}$" => json!("US"),
             pattern if pattern.starts_with("^-?[0-9]") => json!("10"),
             _ => json!("Sample"),
         }
@@ -299,7 +304,7 @@ impl Walk<'_, '_> {
         self.refuse("blanks", path, param, json!("  \t "));
         self.refuse("U+0000", path, param, json!("a\u{0}b"));
         let pattern = text(&kind["pattern"]);
-        let is_url = pattern.contains("[Hh]");
+        let is_url = kind["format"] == "uri";
         if kind.get("enum").is_some() || is_number || is_url {
             self.refuse("nonsense", path, param, json!("no such value"));
         }

@@ -125,6 +125,8 @@ impl Server {
     async fn serve(binary: &'static str, data: Data, flags: &[&str]) -> Self {
         let child = Self::command_on(binary, &data)
             .env("LESSOR_TRACKING_WEBHOOK_SECRETS", TRACKING_SECRET)
+            // Requests that wait for each other on a busy machine are not what most tests are about.
+            .env("LESSOR_DATABASE_WAIT", "30s")
             .env("LESSOR_PROCESSOR_LIVE_WEBHOOK_SECRETS", PROCESSOR_SECRET)
             .env(
                 "LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS",

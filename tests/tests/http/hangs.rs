@@ -59,7 +59,7 @@ async fn products(client: &Client) -> Value {
 
 /// A server, a client of it that was there before, and a product of its.
 async fn begun() -> (Server, Tap, Client, String) {
-    let (server, tap) = Server::tapped(BINARY, &["--no-worker"]).await;
+    let (server, tap) = Server::tapped(BINARY, &["--no-worker", "--database-wait", "1s"]).await;
     let client = server.client().await;
     let product = client.product(json!({})).await;
     let path = format!("/v1/products/{}", text(&product["id"]));

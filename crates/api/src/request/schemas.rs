@@ -30,6 +30,7 @@ pub(crate) fn integer(least: i64, most: i64) -> ObjectBuilder {
 pub(crate) fn integer_or_text(least: i64, most: i64) -> OneOfBuilder {
     let digits = ObjectBuilder::new()
         .schema_type(Type::String)
+        .max_length(Some(most.to_string().len()))
         .pattern(Some("^[0-9]+$"));
     OneOfBuilder::new()
         .item(integer(least, most).extensions(None))

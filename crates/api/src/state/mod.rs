@@ -160,6 +160,7 @@ impl fmt::Debug for AppState {
 
 #[cfg(test)]
 mod tests {
+    use chrono::TimeDelta;
     use lessor_adapters::processor::signature::sign;
 
     use super::*;

@@ -18,7 +18,7 @@ pub use builders::{
 pub use events::{Details, card, event};
 pub use fakes::{
     FakeCarrierDetector, FakeCreditChecker, FakeDialingPlan, FakeIdentityVerifier, FakeProcessor,
-    FakeProviders, FakeShipmentTracker, FakeSigner, Recorded, Reply, Script,
+    FakeProviders, FakeShipmentTracker, FakeSigner, NoMessages, Recorded, Reply, Script,
 };
 pub use fixtures::Fixtures;
 pub use memory::MemoryDatabase;

@@ -185,6 +185,11 @@ impl World {
         self.engine().housekeeper(Policy::default())
     }
 
+    /// Carries out what is due until nothing is.
+    pub(crate) async fn work(&self) {
+        while self.runner().run_due(10).await.unwrap() > 0 {}
+    }
+
     pub(crate) async fn begin(&self) -> Box<dyn UnitOfWork> {
         self.database.begin().await.unwrap()
     }

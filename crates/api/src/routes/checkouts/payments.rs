@@ -82,8 +82,8 @@ impl TwoPhases for RetryAndPay {
         let id = match rest {
             Rest::Settle(id) => id,
             Rest::Ask(checkout, named) => {
-                let runner = runner.state.engine.jobs();
-                let method = runner.named_method(&checkout, &named).await;
+                let jobs = runner.state.engine.jobs();
+                let method = jobs.named_method(&checkout, &named).await;
                 let method = method.map_err(|error| match error {
                     // The processor's words about what was named.
                     Error::Rule { message } => Error::invalid("paymentMethodId", message),

@@ -1,6 +1,6 @@
 //! Writing what a provider answered.
 
-use super::{Change, CrashPoint, Delivered, JobRunner, Setback};
+use super::{Change, CrashPoint, JobResult, JobRunner, Setback};
 use crate::catalog::StockTaken;
 use crate::checkout::{
     Actor, AttentionReason, Billing, Checkout, Circumstances, Effect, Event, Hold, Invoice,
