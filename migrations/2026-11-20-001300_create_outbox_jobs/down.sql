@@ -1,1 +1,1 @@
-drop table outbox_jobs;
+drop table jobs;

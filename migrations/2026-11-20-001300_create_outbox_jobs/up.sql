@@ -1,42 +1,42 @@
 -- Work for providers, written with the change that asks for it and carried out afterwards.
-create table outbox_jobs (
+create table jobs (
     id uuid primary key,
     -- The order in which jobs are done for each subject. Whoever pushes jobs about a record holds
     -- the record's lock, so numbers and commits run the same way.
     sequence bigint generated always as identity,
-    effect text not null constraint outbox_jobs_effect_check check (effect in (
+    effect text not null constraint jobs_effect_check check (effect in (
         'pushProduct', 'pushVariant', 'pushCustomer', 'startIdentityVerification', 'fetchIdentityResult',
         'checkCredit', 'authorizeDeposit', 'renewDeposit', 'checkDeposit', 'voidDeposit', 'prepareDocuments',
         'captureDeposit', 'refundDeposit', 'createSubscription', 'checkSubscription', 'payInvoices',
         'cancelSubscription', 'refundPayments', 'promoteWaiting')),
-    subject_kind text not null constraint outbox_jobs_subject_kind_check
+    subject_kind text not null constraint jobs_subject_kind_check
         check (subject_kind in ('checkout', 'product', 'variant', 'customer', 'waitlist')),
     subject_id uuid not null,
     organization_id bigint not null references organizations (id),
-    mode text not null constraint outbox_jobs_mode_check check (mode in ('live', 'sandbox')),
+    mode text not null constraint jobs_mode_check check (mode in ('live', 'sandbox')),
     created_at timestamptz not null,
     available_at timestamptz not null,
     -- What is held waits until somebody asks for it, however late it is.
-    state text not null constraint outbox_jobs_state_check
+    state text not null constraint jobs_state_check
         check (state in ('pending', 'held', 'done', 'dead', 'skipped')),
     -- How many of those that wait may go on, where the job is about them; null for all of them.
-    units integer constraint outbox_jobs_units_check check (units >= 0),
+    units integer constraint jobs_units_check check (units >= 0),
     -- Counts the claims; a worker's claim is known by its number.
-    attempts integer not null default 0 constraint outbox_jobs_attempts_check check (attempts >= 0),
+    attempts integer not null default 0 constraint jobs_attempts_check check (attempts >= 0),
     first_attempt_at timestamptz,
     -- By this database's clock alone: those of the workers may differ.
     claimed_until timestamptz,
     last_error text,
     -- When it was done or skipped.
     done_at timestamptz,
-    constraint outbox_jobs_done_has_a_time_check check ((state in ('done', 'skipped')) = (done_at is not null)),
+    constraint jobs_done_has_a_time_check check ((state in ('done', 'skipped')) = (done_at is not null)),
     -- A held job that was asked for stays held while somebody is at it.
-    constraint outbox_jobs_claims_are_open_check check (claimed_until is null or state in ('pending', 'held'))
+    constraint jobs_claims_are_open_check check (claimed_until is null or state in ('pending', 'held'))
 );
 
-create unique index outbox_jobs_sequence_key on outbox_jobs (sequence);
-create index outbox_jobs_open_idx on outbox_jobs (subject_kind, subject_id, sequence)
+create unique index jobs_sequence_key on jobs (sequence);
+create index jobs_open_idx on jobs (subject_kind, subject_id, sequence)
     where state not in ('done', 'skipped');
-create index outbox_jobs_pending_idx on outbox_jobs (sequence) where state = 'pending';
-create index outbox_jobs_dead_idx on outbox_jobs (sequence) where state = 'dead';
-create index outbox_jobs_done_idx on outbox_jobs (done_at) where done_at is not null;
+create index jobs_pending_idx on jobs (sequence) where state = 'pending';
+create index jobs_dead_idx on jobs (sequence) where state = 'dead';
+create index jobs_done_idx on jobs (done_at) where done_at is not null;

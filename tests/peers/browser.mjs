@@ -58,7 +58,7 @@ for (const paper of papers.light) assert.ok(!papers.dark.has(paper), `${paper} i
 // The search of the guides finds sections and operations.
 const page = await visit(1280, "light");
 await page.goto(`${url}/docs`);
-await page.locator("#search").fill("fulfil");
+await page.locator("#search").fill("fulfill");
 await page.locator("#found a", { hasText: "POST /v1/checkouts/{id}/fulfill" }).waitFor();
 // The samples are tabs, which remember what was chosen.
 await page.goto(`${url}/docs/retries`);

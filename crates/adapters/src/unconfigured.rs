@@ -18,7 +18,7 @@ use lessor_domain::time::Timestamp;
 
 /// Stands for providers that are not configured: every call answers
 /// [`Doubt::Unconfigured`] with what there is to set, so that the work waits in the
-/// outbox until somebody sets it.
+/// jobs until somebody sets it.
 #[derive(Debug, Clone, Copy)]
 pub struct Unconfigured {
     variable: &'static str,

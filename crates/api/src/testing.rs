@@ -14,8 +14,8 @@ use lessor_domain::organization::ServiceArea;
 use lessor_domain::percentage::Percentage;
 use lessor_domain::ports::{
     CategoryStore, CheckoutStore, Clock as _, CursorStore, CustomerStore, Database,
-    IdempotencyStore, InboxStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
-    OutboxStore, PickupLocationStore, ProductStore, StoreError, TrackingStore, UnitOfWork,
+    IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
+    OrganizationStore, PickupLocationStore, ProductStore, ShipmentStore, StoreError, UnitOfWork,
     VariantStore,
 };
 use lessor_domain::services::keys::{self, CreateKey, KeyUser};

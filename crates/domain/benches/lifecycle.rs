@@ -15,7 +15,7 @@ use divan::{AllocProfiler, Bencher, black_box};
 use lessor_domain::checkout::{
     Actor, Checkout, Circumstances, Event, EventKind, Facts, Lifecycle, Tracking, transition,
 };
-use lessor_domain::fulfillment::{Carrier, TrackingNumber};
+use lessor_domain::shipments::{Carrier, TrackingNumber};
 use lessor_domain::testing::Fixtures;
 
 #[global_allocator]

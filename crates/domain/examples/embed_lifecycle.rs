@@ -12,14 +12,14 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use lessor_domain::access::{Access, Mode, Permissions};
 use lessor_domain::checkout::{Checkout, Lifecycle, Redirects};
-use lessor_domain::fulfillment::{EventOrigin, Reported, TrackingNumber, TrackingStatus};
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId};
 use lessor_domain::ports::{Clock, Database, InsertedCustomer, JobSubject, StoreError, UnitOfWork};
 use lessor_domain::services::checkouts::{CreateCheckout, CustomerInput, VariantRef};
-use lessor_domain::services::fulfillment::Fulfillment;
 use lessor_domain::services::journey::Page;
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
-use lessor_domain::services::{Context, UseCase as _, fulfillment};
+use lessor_domain::services::shipments::Fulfillment;
+use lessor_domain::services::{Context, UseCase as _, shipments};
+use lessor_domain::shipments::{EventOrigin, Reported, TrackingNumber, TrackingStatus};
 use lessor_domain::testing::{
     FakeCarrierDetector, FakeDialingPlan, FakeProviders, FixedEntropy, Fixtures, ManualClock,
     MemoryDatabase, NeverTimer, SequenceIds,
@@ -209,7 +209,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             tracking_number: Some(number),
             ..Fulfillment::default()
         };
-        fulfillment::FulfillCheckout {
+        shipments::FulfillCheckout {
             id,
             fulfillment: input,
         }
@@ -229,7 +229,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 signed_by: "A. Lovelace".parse().ok(),
                 estimated_delivery: None,
             };
-            fulfillment::report(
+            shipments::report(
                 uow,
                 shop.ids.as_ref(),
                 now,

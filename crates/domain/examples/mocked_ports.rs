@@ -8,10 +8,10 @@
 //! better told by `testing::MemoryDatabase`, which stores them.
 
 use lessor_domain::checkout::Tracking;
-use lessor_domain::fulfillment::{CarrierError, Reported, TrackingNumber, TrackingStatus};
 use lessor_domain::ids::ApiKeyPubId;
 use lessor_domain::ports::{CarrierDetector, Database, Doubt, ShipmentTracker, StoreError};
 use lessor_domain::services::{Error, keys::revoke_key};
+use lessor_domain::shipments::{CarrierError, Reported, TrackingNumber, TrackingStatus};
 use lessor_domain::time::Timestamp;
 
 /// What there is to tell of a shipment.
@@ -77,10 +77,10 @@ async fn revoke(database: &dyn Database, id: ApiKeyPubId, now: Timestamp) -> Res
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    use lessor_domain::fulfillment::Carrier;
     use lessor_domain::ports::{
         MockCarrierDetector, MockDatabase, MockShipmentTracker, MockUnitOfWork,
     };
+    use lessor_domain::shipments::Carrier;
     use lessor_domain::testing::Fixtures;
 
     // Nobody has the key: nothing is to be committed, and a commit would fail.
@@ -108,10 +108,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
-    use lessor_domain::fulfillment::Carrier;
     use lessor_domain::ports::{
         KeyHolder, MockCarrierDetector, MockDatabase, MockShipmentTracker, MockUnitOfWork,
     };
+    use lessor_domain::shipments::Carrier;
     use lessor_domain::testing::Fixtures;
 
     use super::*;

@@ -113,7 +113,7 @@ permissions! {
     CheckoutCreateWithCustomer,
     /// Cancel checkouts.
     CheckoutCancel,
-    /// Fulfil checkouts and give tracking.
+    /// Fulfill checkouts and give tracking.
     CheckoutFulfill,
     /// Read lease terms.
     LeaseTermRead,

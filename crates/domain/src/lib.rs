@@ -23,7 +23,6 @@ pub mod cause;
 pub mod checkout;
 pub mod customer;
 pub mod exact;
-pub mod fulfillment;
 pub mod ids;
 pub mod lease_term;
 pub mod ledger;
@@ -35,6 +34,7 @@ pub mod percentage;
 pub mod ports;
 pub mod pricing;
 pub mod services;
+pub mod shipments;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod text;

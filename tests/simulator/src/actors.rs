@@ -4,16 +4,16 @@ use lessor_adapters::processor::parse_event_head;
 use lessor_domain::access::Mode;
 use lessor_domain::catalog::{Inventory, ProductStatus};
 use lessor_domain::checkout::{Checkout, Lifecycle};
-use lessor_domain::fulfillment::{EventOrigin, Reported, TrackingStatus};
 use lessor_domain::ids::{CheckoutPubId, ProductVariantPubId};
 use lessor_domain::ports::{InboxMessage, JobSubject, StoreError};
 use lessor_domain::services::checkouts::{
     CreateCheckout, CustomerInput, PurchaseItemInput, VariantRef,
 };
-use lessor_domain::services::fulfillment::{self, Fulfillment};
 use lessor_domain::services::journey::Page;
+use lessor_domain::services::shipments::{self, Fulfillment};
 use lessor_domain::services::variants::{UpdateVariant, VariantChanges};
 use lessor_domain::services::{Error, UseCase as _, checkouts};
+use lessor_domain::shipments::{EventOrigin, Reported, TrackingStatus};
 use lessor_domain::testing::Fixtures;
 use lessor_processor_double::Event;
 
@@ -188,7 +188,7 @@ impl Crew {
                     tracking_number: if tracked { TRACKING.parse().ok() } else { None },
                     ..Fulfillment::default()
                 };
-                fulfillment::FulfillCheckout {
+                shipments::FulfillCheckout {
                     id,
                     fulfillment: input,
                 }
@@ -206,7 +206,7 @@ impl Crew {
                 };
                 let origin = EventOrigin::Webhook;
                 let ids = self.ids.as_ref();
-                fulfillment::report(uow.as_mut(), ids, ctx.now, id, reported, origin).await?;
+                shipments::report(uow.as_mut(), ids, ctx.now, id, reported, origin).await?;
             }
             Order::Cancel => {
                 checkouts::CancelCheckout { id, reason: None }
@@ -262,7 +262,7 @@ impl Crew {
     /// What is due, as far as the version knows it.
     async fn jobs_of(&self, version: Version) -> Result<(), Error> {
         let mut uow = self.database().begin().await?;
-        let jobs = uow.outbox().claim(self.now(), version.lease, 10).await?;
+        let jobs = uow.jobs().claim(self.now(), version.lease, 10).await?;
         version.read(&jobs)?;
         uow.commit().await?;
         for job in &jobs {

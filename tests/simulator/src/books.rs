@@ -106,7 +106,7 @@ impl Crew {
                     state: None,
                     subject: Some(JobSubject::Checkout(*id)),
                 };
-                let jobs = view.outbox().list(&filter, 100).await.unwrap_or_default();
+                let jobs = view.jobs().list(&filter, 100).await.unwrap_or_default();
                 let of = |dead: bool| {
                     let named = jobs
                         .iter()
@@ -142,7 +142,7 @@ impl Crew {
                     (open, dead),
                 ));
             }
-            let all = view.outbox().list(&JobFilter::default(), 1_000).await;
+            let all = view.jobs().list(&JobFilter::default(), 1_000).await;
             let others = all.unwrap_or_default().into_iter().filter(|job| {
                 !matches!(job.new.subject, JobSubject::Checkout(_)) && job.state != JobState::Dead
             });

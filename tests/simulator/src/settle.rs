@@ -91,7 +91,7 @@ impl Life {
     fn next_due(&self) -> Option<Timestamp> {
         let jobs = at_once(async {
             let mut view = self.crew.memory.read().await.ok()?;
-            view.outbox().list(&JobFilter::default(), 1_000).await.ok()
+            view.jobs().list(&JobFilter::default(), 1_000).await.ok()
         })?;
         let (mut begun, mut dead) = (Vec::new(), Vec::new());
         let mut due = Vec::new();

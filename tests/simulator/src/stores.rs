@@ -6,8 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use lessor_domain::ports::{
     CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, IdempotencyStore,
-    InboxStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore, OutboxStore,
-    PickupLocationStore, ProductStore, StoreError, TrackingStore, UnitOfWork, VariantStore,
+    InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
+    PickupLocationStore, ProductStore, ShipmentStore, StoreError, UnitOfWork, VariantStore,
 };
 use lessor_domain::testing::MemoryDatabase;
 

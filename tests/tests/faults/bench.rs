@@ -16,17 +16,17 @@ use lessor_adapters::processor::{
 use lessor_domain::access::{Access, Mode, Permissions};
 use lessor_domain::catalog::ProductStatus;
 use lessor_domain::checkout::{Checkout, Effect, Lifecycle, Redirects};
-use lessor_domain::fulfillment::{Reported, TrackingStatus};
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId};
 use lessor_domain::ports::{
     Clock as _, Database as _, IdGenerator as _, InboxMessage, InsertedCustomer, JobSubject,
     NewJob, ProviderSet, Timer,
 };
 use lessor_domain::services::checkouts::{CreateCheckout, CustomerInput, VariantRef};
-use lessor_domain::services::fulfillment::{self, Fulfillment};
 use lessor_domain::services::journey::Page;
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
+use lessor_domain::services::shipments::{self, Fulfillment};
 use lessor_domain::services::{Context, Error, UseCase as _, billing, checkouts, variants};
+use lessor_domain::shipments::{Reported, TrackingStatus};
 use lessor_domain::testing::{
     FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase, NeverTimer, SequenceIds,
 };
@@ -237,7 +237,7 @@ impl Bench {
             ..Fulfillment::default()
         };
         let mut uow = self.database.begin().await.unwrap();
-        fulfillment::FulfillCheckout {
+        shipments::FulfillCheckout {
             id,
             fulfillment: input,
         }
@@ -258,8 +258,8 @@ impl Bench {
             estimated_delivery: None,
         };
         let mut uow = self.database.begin().await.unwrap();
-        let origin = lessor_domain::fulfillment::EventOrigin::Webhook;
-        fulfillment::report(
+        let origin = lessor_domain::shipments::EventOrigin::Webhook;
+        shipments::report(
             uow.as_mut(),
             self.ids.as_ref(),
             self.clock.now(),
@@ -460,7 +460,7 @@ impl Bench {
     pub(crate) async fn requeue(&self) {
         let mut uow = self.database.begin().await.unwrap();
         let now = self.clock.now();
-        uow.outbox().requeue(None, now).await.unwrap();
+        uow.jobs().requeue(None, now).await.unwrap();
         uow.commit().await.unwrap();
     }
 
@@ -479,7 +479,7 @@ impl Bench {
             units: None,
         };
         let mut uow = self.database.begin().await.unwrap();
-        uow.outbox().push(&[job]).await.unwrap();
+        uow.jobs().push(&[job]).await.unwrap();
         uow.commit().await.unwrap();
     }
 

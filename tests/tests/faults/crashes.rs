@@ -1,4 +1,4 @@
-//! The process dies at every point between the outbox and the processor, and between any two requests
+//! The process dies at every point between the job queue and the processor, and between any two requests
 //! that a job makes of it, once and twice for every kind of job, with a tracked shipment and without:
 //! the lease comes out the same.
 

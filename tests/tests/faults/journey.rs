@@ -62,7 +62,7 @@ impl World {
         while self.lifecycle(id).await != state {
             if !patience.lasts() {
                 let checkout = self.get(&format!("/v1/checkouts/{id}")).await;
-                let jobs = "SELECT to_jsonb(job)::text FROM outbox_jobs job ORDER BY created_at";
+                let jobs = "SELECT to_jsonb(job)::text FROM jobs job ORDER BY created_at";
                 let jobs = self.database.query(jobs).await;
                 let asked = self.double.requests("POST", "/v1/subscriptions");
                 panic!("it never became {state}: {checkout:#}\n{jobs:#?}\n{asked:#?}");
@@ -92,7 +92,7 @@ impl World {
             .unwrap();
     }
 
-    /// Fulfils the checkout, under one idempotency key.
+    /// Fulfills the checkout, under one idempotency key.
     pub(crate) async fn fulfill(&self, id: &str, tracking: Option<&str>) -> Value {
         let body = match tracking {
             Some(number) => json!({ "trackingNumber": number, "trackingCarrier": "ups" }),

@@ -194,7 +194,7 @@ async fn killed_at_random_nothing_is_lost_or_doubled() {
     let cut = world.double.prorations();
     assert_eq!(cut, Vec::<Value>::new(), "a month was cut");
     report(&format!(
-        "{kills} kills, {} checkouts; the outbox was empty {:.1} s after the last",
+        "{kills} kills, {} checkouts; the job queue was empty {:.1} s after the last",
         walked.len(),
         emptied.as_secs_f64()
     ));

@@ -60,7 +60,7 @@ async fn catalog_prices_and_checkouts_do_without_the_processor() {
     );
 
     world.double.down(false);
-    world.command(&["outbox", "retry"]);
+    world.command(&["jobs", "retry"]);
     until("the processor knows the new name", async || {
         world
             .double

@@ -66,12 +66,12 @@ impl Bench {
         let now = self.now();
         loop {
             let job = uow
-                .outbox()
+                .jobs()
                 .claim_of(JobSubject::Checkout(id), now, JOB_LEASE)
                 .await
                 .unwrap()
                 .unwrap();
-            uow.outbox().complete(&job, now).await.unwrap();
+            uow.jobs().complete(&job, now).await.unwrap();
             if job.new.effect == effect {
                 break;
             }

@@ -347,7 +347,7 @@ impl World {
     /// What is left to be told to providers: jobs that wait and jobs that were given up.
     pub(crate) async fn backlog(&self) -> (u64, u64) {
         let mut view = self.database.database().read().await.unwrap();
-        let backlog = view.outbox().backlog().await.unwrap();
+        let backlog = view.jobs().backlog().await.unwrap();
         (backlog.pending, backlog.dead)
     }
 
@@ -358,7 +358,7 @@ impl World {
 
     /// Waits until every provider was told everything.
     pub(crate) async fn until_told(&self) {
-        until("the outbox is empty", async || {
+        until("the job queue is empty", async || {
             (self.backlog().await == (0, 0)).then_some(())
         })
         .await;

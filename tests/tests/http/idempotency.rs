@@ -249,7 +249,7 @@ async fn one_of_32_is_carried_out_and_the_others_wait_or_get_its_answer() {
         .count();
     assert_eq!(fresh, 1, "one is the first");
     assert_eq!(client.get("/v1/products").await.ok()["total"], 1);
-    // In two phases: a fulfilment bills once.
+    // In two phases: a fulfillment bills once.
     client.variant("BIKE", None).await;
     let ready = client
         .checkout_at("BIKE", "grace@example.com", "orderConfirmed")

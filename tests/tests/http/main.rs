@@ -13,12 +13,12 @@ mod lists;
 mod metadata;
 mod openapi;
 mod page;
-mod product_variants;
 mod products;
 mod races;
 mod readme;
 mod resets;
 mod statements;
+mod variants;
 mod webhooks;
 mod wrong_input;
 

@@ -10,14 +10,14 @@ mod fedex;
 mod purolator;
 mod ups;
 
-use lessor_domain::fulfillment::{Carrier, CarrierError, TrackingNumber};
 use lessor_domain::ports::CarrierDetector;
+use lessor_domain::shipments::{Carrier, CarrierError, TrackingNumber};
 
 /// Tells carriers by structure and check digit, and asks nobody.
 ///
 /// ```
 /// use lessor_adapters::carriers::FormatDetector;
-/// use lessor_domain::fulfillment::{Carrier, CarrierError, TrackingNumber};
+/// use lessor_domain::shipments::{Carrier, CarrierError, TrackingNumber};
 /// use lessor_domain::ports::CarrierDetector;
 ///
 /// let carrier = |text| TrackingNumber::parse(text).map(|number| FormatDetector.detect(&number));

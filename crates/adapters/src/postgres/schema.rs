@@ -410,7 +410,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    outbox_jobs (id) {
+    jobs (id) {
         id -> Uuid,
         sequence -> BigInt,
         effect -> Text,

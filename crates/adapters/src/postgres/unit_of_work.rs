@@ -9,8 +9,8 @@ use lessor_domain::checkout::Checkout;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{
     CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, IdempotencyStore,
-    InboxStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore, OutboxStore,
-    PickupLocationStore, ProductStore, StoreError, TrackingStore, UnitOfWork, VariantStore,
+    InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
+    PickupLocationStore, ProductStore, ShipmentStore, StoreError, UnitOfWork, VariantStore,
 };
 
 use super::error::store_error;
@@ -181,11 +181,11 @@ impl UnitOfWork for PgUnitOfWork {
         self
     }
 
-    fn tracking(&mut self) -> &mut dyn TrackingStore {
+    fn shipments(&mut self) -> &mut dyn ShipmentStore {
         self
     }
 
-    fn outbox(&mut self) -> &mut dyn OutboxStore {
+    fn jobs(&mut self) -> &mut dyn JobStore {
         self
     }
 

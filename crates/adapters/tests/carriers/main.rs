@@ -7,8 +7,8 @@
 )]
 
 use lessor_adapters::carriers::FormatDetector;
-use lessor_domain::fulfillment::{Carrier, CarrierError, TrackingNumber};
 use lessor_domain::ports::CarrierDetector as _;
+use lessor_domain::shipments::{Carrier, CarrierError, TrackingNumber};
 use lessor_domain::testing::contract;
 use proptest::prelude::*;
 use serde_json::Value;

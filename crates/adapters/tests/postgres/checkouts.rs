@@ -8,13 +8,13 @@ use lessor_domain::checkout::{
     Actor, Checkout, Circumstances, Effect, Event, Facts, InsuranceStatus, Lifecycle, Standing,
     WaitlistReason, arrows_from,
 };
-use lessor_domain::fulfillment::{Carrier, EventOrigin, TrackingStatus};
 use lessor_domain::ledger::{EntryKind, HoldState, RefundState, SubscriptionState};
 use lessor_domain::organization::NotServed;
 use lessor_domain::ports::{
     CheckoutFilter, CheckoutSort, Database, InboxState, InsertedCheckout, JobState, Page,
     SortOrder, Start, StoreError, UniqueField,
 };
+use lessor_domain::shipments::{Carrier, EventOrigin, TrackingStatus};
 use lessor_domain::testing::{Details, event};
 use lessor_domain::text::ExternalId;
 
@@ -608,14 +608,8 @@ async fn the_database_knows_every_value() {
             "checkout_transitions_actor_check",
             names(Actor::ALL, Actor::as_str),
         ),
-        (
-            "outbox_jobs_effect_check",
-            names(Effect::ALL, Effect::as_str),
-        ),
-        (
-            "outbox_jobs_state_check",
-            names(JobState::ALL, JobState::as_str),
-        ),
+        ("jobs_effect_check", names(Effect::ALL, Effect::as_str)),
+        ("jobs_state_check", names(JobState::ALL, JobState::as_str)),
         (
             "inbox_messages_state_check",
             names(InboxState::ALL, InboxState::as_str),

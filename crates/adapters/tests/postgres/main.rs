@@ -7,10 +7,10 @@
 
 mod checkouts;
 mod contract;
+mod jobs;
 mod leasing;
 mod ledger;
 mod migrations;
-mod outbox;
 mod pages;
 mod plans;
 mod races;

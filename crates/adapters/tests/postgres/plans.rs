@@ -8,7 +8,6 @@ use lessor_domain::access::Mode;
 use lessor_domain::checkout::{
     Attention, AttentionReason, Billing, Checkout, Effect, Lifecycle, Tracking,
 };
-use lessor_domain::fulfillment::Carrier;
 use lessor_domain::ids::ProductVariantPubId;
 use lessor_domain::ledger::{Entry, HoldState, Thing};
 use lessor_domain::metadata::Metadata;
@@ -18,6 +17,7 @@ use lessor_domain::ports::{
     NewJob, Page, ProductFilter, ProductSort, SortOrder, Start, StoreError, UnitOfWork,
     VariantFilter,
 };
+use lessor_domain::shipments::Carrier;
 use lessor_domain::testing::metadata;
 use lessor_domain::time::Timestamp;
 
@@ -62,7 +62,7 @@ const YEARS: &str = "
         select organization_id, mode, 'in_' || id, id, 'invoice', 'paid', 1, 'USD', at, 'sub_' || id,
             true, 'pi_in_' || id
         from old;
-    insert into outbox_jobs (id, effect, subject_kind, subject_id, organization_id, mode,
+    insert into jobs (id, effect, subject_kind, subject_id, organization_id, mode,
             created_at, available_at, state, attempts, done_at)
         select gen_random_uuid(), 'voidDeposit', 'checkout', id, organization_id, mode, at, at,
             case when i % 9 = 0 then 'skipped' else 'done' end, 1, at
@@ -114,9 +114,9 @@ const INDEXES: &[&str] = &[
     "ledger_entries_id_idx",
     "ledger_entries_payment_intent_id_idx",
     "ledger_entries_held_idx",
-    "outbox_jobs_pending_idx",
-    "outbox_jobs_open_idx",
-    "outbox_jobs_done_idx",
+    "jobs_pending_idx",
+    "jobs_open_idx",
+    "jobs_done_idx",
     "inbox_messages_by_state_idx",
 ];
 
@@ -176,7 +176,7 @@ async fn keep_busy(leasing: &Leasing, checkouts: &[Checkout], now: Timestamp) {
         for checkout in checkouts {
             let jobs =
                 [Effect::CaptureDeposit, Effect::VoidDeposit].map(|effect| job(checkout, effect));
-            uow.outbox().push(&jobs).await?;
+            uow.jobs().push(&jobs).await?;
             uow.inbox()
                 .insert(&InboxMessage {
                     source: "processor".to_owned(),
@@ -321,13 +321,12 @@ async fn look_for_work(
     ledger.find(Mode::Sandbox, "pi_1").await?;
     ledger.find_payment(Mode::Sandbox, "pi_1").await?;
     ledger.held().await?;
-    let outbox = uow.outbox();
-    outbox.claim(now, minute, 10).await?;
+    let jobs = uow.jobs();
+    jobs.claim(now, minute, 10).await?;
     let subject = JobSubject::Checkout(shipped.id);
-    outbox.claim_of(subject, now, minute).await?;
-    outbox.backlog().await?;
-    outbox
-        .purge_done(shipped.created_at - TimeDelta::days(1_000))
+    jobs.claim_of(subject, now, minute).await?;
+    jobs.backlog().await?;
+    jobs.purge_done(shipped.created_at - TimeDelta::days(1_000))
         .await?;
     uow.inbox().lock_waiting(now, 10).await?;
     Ok(())

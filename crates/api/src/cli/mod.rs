@@ -8,18 +8,18 @@ mod args;
 mod config;
 mod demo;
 mod inbox;
-mod key;
+mod jobs;
+mod keys;
+mod lease_terms;
 mod migrate;
 mod openapi;
-mod org;
-mod outbox;
+mod organizations;
 mod output;
-mod pickup_location;
-mod product;
+mod pickup_locations;
+mod products;
 mod reconcile;
 mod serve;
 mod session;
-mod terms;
 mod worker;
 
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::run::config::{Config, Sources};
 use output::Output;
 
-/// An open-source leasing engine: catalog, pricing, checkouts, fulfilment and billing over HTTP.
+/// An open-source leasing engine: catalog, pricing, checkouts, fulfillment and billing over HTTP.
 #[derive(Debug, Parser)]
 #[command(
     name = "lessor",
@@ -98,22 +98,22 @@ enum Command {
     Worker(worker::WorkerArgs),
     /// Create, change and show organizations
     #[command(subcommand)]
-    Org(org::OrgCommand),
+    Org(organizations::OrgCommand),
     /// Create, list, revoke and roll API keys
     #[command(subcommand)]
-    Key(key::KeyCommand),
+    Key(keys::KeyCommand),
     /// Manage the lease terms that organizations offer
     #[command(subcommand)]
-    Terms(terms::TermsCommand),
+    Terms(lease_terms::TermsCommand),
     /// Review products
     #[command(subcommand)]
-    Product(product::ProductCommand),
+    Product(products::ProductCommand),
     /// Manage the places where customers pick goods up
     #[command(subcommand)]
-    PickupLocation(pickup_location::PickupLocationCommand),
+    PickupLocation(pickup_locations::PickupLocationCommand),
     /// Show, repeat and skip what providers are still to be told
     #[command(subcommand)]
-    Outbox(outbox::OutboxCommand),
+    Jobs(jobs::JobsCommand),
     /// Show messages of providers that are not handled, and have them handled again
     #[command(subcommand)]
     Inbox(inbox::InboxCommand),
@@ -185,7 +185,7 @@ fn dispatch(cli: Cli, output: Output) -> anyhow::Result<()> {
         | Command::Terms(_)
         | Command::Product(_)
         | Command::PickupLocation(_)
-        | Command::Outbox(_)
+        | Command::Jobs(_)
         | Command::Inbox(_)
         | Command::Reconcile(_) => {}
     }
@@ -198,23 +198,23 @@ fn dispatch(cli: Cli, output: Output) -> anyhow::Result<()> {
         Command::Demo(args) => demo::run(&config, output, &args),
         Command::Serve(_) => serve::run(&config, output),
         Command::Worker(_) => worker::run(&config, output),
-        Command::Org(command) => {
-            session::run(&config, output, |session| org::run(session, command))
-        }
+        Command::Org(command) => session::run(&config, output, |session| {
+            organizations::run(session, command)
+        }),
         Command::Key(command) => {
-            session::run(&config, output, |session| key::run(session, command))
+            session::run(&config, output, |session| keys::run(session, command))
         }
-        Command::Terms(command) => {
-            session::run(&config, output, |session| terms::run(session, command))
-        }
+        Command::Terms(command) => session::run(&config, output, |session| {
+            lease_terms::run(session, command)
+        }),
         Command::Product(command) => {
-            session::run(&config, output, |session| product::run(session, command))
+            session::run(&config, output, |session| products::run(session, command))
         }
         Command::PickupLocation(command) => session::run(&config, output, |session| {
-            pickup_location::run(session, command)
+            pickup_locations::run(session, command)
         }),
-        Command::Outbox(command) => {
-            session::run(&config, output, |session| outbox::run(session, command))
+        Command::Jobs(command) => {
+            session::run(&config, output, |session| jobs::run(session, command))
         }
         Command::Inbox(command) => {
             session::run(&config, output, |session| inbox::run(session, command))

@@ -224,7 +224,7 @@ async fn first_lease(
     client.until(&id, "leaseActive").await?;
     let active = client.get(&format!("/v1/checkouts/{id}")).await?;
     client.step(
-        "Fulfil it without tracking: billing begins at once",
+        "Fulfill it without tracking: billing begins at once",
         vec![
             format!(
                 "answered {}, now {}",
@@ -272,7 +272,7 @@ async fn second_lease(
         )
         .await?;
     client.step(
-        "Fulfil it with tracking: billing waits for the delivery",
+        "Fulfill it with tracking: billing waits for the delivery",
         vec![progress(&shipped)],
     );
     for (status, description) in [

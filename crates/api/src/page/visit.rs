@@ -2,13 +2,13 @@
 
 use lessor_domain::checkout::{Checkout, Lifecycle};
 use lessor_domain::customer::Customer;
-use lessor_domain::fulfillment::TrackingEvent;
 use lessor_domain::ids::LeaseTermPubId;
 use lessor_domain::organization::{Organization, PickupLocation};
 use lessor_domain::ports::{StoreError, UnitOfWork, VariantSelection};
 use lessor_domain::pricing::Quote;
 use lessor_domain::services::checkouts::quote_of;
 use lessor_domain::services::{Error, pricing};
+use lessor_domain::shipments::TrackingEvent;
 
 /// A checkout with all that its page shows.
 pub(super) struct Visit {
@@ -69,7 +69,7 @@ impl Visit {
             None => None,
         };
         let events = match &checkout.shipment.tracking {
-            Some(tracking) => work.tracking().list(checkout.id, tracking).await?,
+            Some(tracking) => work.shipments().list(checkout.id, tracking).await?,
             None => Vec::new(),
         };
         Ok(Self {

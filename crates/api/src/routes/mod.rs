@@ -3,16 +3,16 @@
 //! A handler extracts and parses, calls one use case, renders. What it answers is a type of its own,
 //! not the domain's.
 
+pub mod categories;
 pub mod checkouts;
 pub mod customers;
 pub mod docs;
 pub mod health;
 pub mod lease_terms;
-pub mod product_categories;
-pub mod product_variants;
 pub mod products;
 pub mod root;
 pub mod sandbox;
+pub mod variants;
 pub mod webhooks;
 
 use actix_web::middleware::from_fn;
@@ -28,9 +28,9 @@ pub fn configure(config: &mut ServiceConfig<'_>) {
         .service(
             scope("/v1")
                 .configure(products::configure)
-                .configure(product_variants::configure)
+                .configure(variants::configure)
                 .configure(lease_terms::configure)
-                .configure(product_categories::configure)
+                .configure(categories::configure)
                 .configure(checkouts::configure)
                 .configure(customers::configure)
                 .configure(sandbox::configure)

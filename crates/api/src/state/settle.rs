@@ -59,7 +59,7 @@ async fn finish(runner: &JobRunner, subject: JobSubject) -> Result<(), Error> {
             subject: Some(subject),
         };
         let mut view = runner.database.read().await?;
-        let open = view.outbox().list(&filter, 1).await?;
+        let open = view.jobs().list(&filter, 1).await?;
         // One that is not due waits for its provider, or for a test to go on.
         let now = runner.clock.now();
         let under_way = open.first().is_some_and(|job| job.new.available_at <= now);

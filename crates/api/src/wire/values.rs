@@ -6,13 +6,13 @@ use std::borrow::Cow;
 
 use lessor_domain::access::Mode;
 use lessor_domain::address::Country as CountryCode;
-use lessor_domain::fulfillment::TrackingNumber as ShipmentNumber;
 use lessor_domain::ids::IdRef;
 use lessor_domain::money::Amount as Money;
 use lessor_domain::percentage::{self, TermMonths};
 use lessor_domain::services::lease_terms::Method;
+use lessor_domain::shipments::TrackingNumber as ShipmentNumber;
 use lessor_domain::time::Timestamp;
-use lessor_domain::{catalog, checkout, customer, fulfillment, ids, lease_term, ports, text};
+use lessor_domain::{catalog, checkout, customer, ids, lease_term, ports, shipments, text};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, Schema, SchemaFormat};
 
@@ -301,9 +301,9 @@ enumerations! {
     /// What a checkout waits for.
     WaitlistReason = checkout::WaitlistReason as "WaitlistReason";
     /// A carrier whose shipments can be tracked.
-    Carrier = fulfillment::Carrier as "Carrier";
+    Carrier = shipments::Carrier as "Carrier";
     /// Where a shipment is.
-    TrackingStatus = fulfillment::TrackingStatus as "TrackingStatus";
+    TrackingStatus = shipments::TrackingStatus as "TrackingStatus";
     /// Whether money and goods are real.
     Environment = Mode as "Environment";
     /// What the credit check said.

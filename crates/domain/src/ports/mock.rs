@@ -9,12 +9,12 @@ use async_trait::async_trait;
 
 use super::{
     CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, IdempotencyStore,
-    InboxStore, KeyStore, LeaseTermStore, LedgerStore, MockCategoryStore, MockCheckoutStore,
-    MockCursorStore, MockCustomerStore, MockIdempotencyStore, MockInboxStore, MockKeyStore,
-    MockLeaseTermStore, MockLedgerStore, MockOrganizationStore, MockOutboxStore,
-    MockPickupLocationStore, MockProductStore, MockTrackingStore, MockVariantStore,
-    OrganizationStore, OutboxStore, PickupLocationStore, ProductStore, StoreError, TrackingStore,
-    UnitOfWork, VariantStore,
+    InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, MockCategoryStore,
+    MockCheckoutStore, MockCursorStore, MockCustomerStore, MockIdempotencyStore, MockInboxStore,
+    MockJobStore, MockKeyStore, MockLeaseTermStore, MockLedgerStore, MockOrganizationStore,
+    MockPickupLocationStore, MockProductStore, MockShipmentStore, MockVariantStore,
+    OrganizationStore, PickupLocationStore, ProductStore, ShipmentStore, StoreError, UnitOfWork,
+    VariantStore,
 };
 
 /// Fails the test.
@@ -115,9 +115,9 @@ mock_unit_of_work! {
     /// Checkouts.
     checkouts: MockCheckoutStore as dyn CheckoutStore,
     /// Tracking events.
-    tracking: MockTrackingStore as dyn TrackingStore,
+    shipments: MockShipmentStore as dyn ShipmentStore,
     /// Work for providers.
-    outbox: MockOutboxStore as dyn OutboxStore,
+    jobs: MockJobStore as dyn JobStore,
     /// Messages of providers.
     inbox: MockInboxStore as dyn InboxStore,
     /// What was made at the payment processor.

@@ -10,9 +10,9 @@ use crate::access::Mode;
 use crate::address::Address;
 use crate::cause::Cause;
 use crate::checkout::Tracking;
-use crate::fulfillment::{Carrier, CarrierError, Reported, TrackingNumber};
 use crate::ids::{CheckoutPubId, CustomerPubId};
 use crate::pricing::Quote;
+use crate::shipments::{Carrier, CarrierError, Reported, TrackingNumber};
 
 /// Nobody knows whether the work was done: ask again with the same key. What the
 /// provider said, or the way to it, is the error's source;

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 
 use super::{
     CategoryStore, CheckoutStore, CursorStore, CustomerStore, IdempotencyStore, InboxStore,
-    KeyStore, LeaseTermStore, LedgerStore, OrganizationStore, OutboxStore, PickupLocationStore,
-    ProductStore, StoreError, TrackingStore, VariantStore,
+    JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore, PickupLocationStore,
+    ProductStore, ShipmentStore, StoreError, VariantStore,
 };
 
 /// Work on the stores that is done as a whole or not at all.
@@ -33,9 +33,9 @@ pub trait UnitOfWork: Send {
     /// Checkouts.
     fn checkouts(&mut self) -> &mut dyn CheckoutStore;
     /// Tracking events.
-    fn tracking(&mut self) -> &mut dyn TrackingStore;
+    fn shipments(&mut self) -> &mut dyn ShipmentStore;
     /// Work for providers.
-    fn outbox(&mut self) -> &mut dyn OutboxStore;
+    fn jobs(&mut self) -> &mut dyn JobStore;
     /// Messages of providers.
     fn inbox(&mut self) -> &mut dyn InboxStore;
     /// What was made at the payment processor.
@@ -68,8 +68,8 @@ macro_rules! for_each_store {
             products: ProductStore,
             variants: VariantStore,
             checkouts: CheckoutStore,
-            tracking: TrackingStore,
-            outbox: OutboxStore,
+            shipments: ShipmentStore,
+            jobs: JobStore,
             inbox: InboxStore,
             ledger: LedgerStore,
             cursors: CursorStore,

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::addresses::checked_phone;
-use super::catalog::merge_metadata;
+use super::products::merge_metadata;
 use super::slice::unknown_start;
 use super::{Context, Error, Patch, Slice, UseCase, moving};
 use crate::access::{Mode, Permission};

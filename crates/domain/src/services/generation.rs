@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 
-use super::catalog::{catalog_job, organization_of, price_in};
+use super::products::{catalog_job, organization_of, price_in};
 use super::variants::explain;
 use super::{Context, Error, UseCase};
 use crate::access::Permission;
@@ -257,7 +257,7 @@ impl UseCase for GenerateVariants {
             .iter()
             .map(|variant| catalog_job(ctx, Effect::PushVariant, JobSubject::Variant(variant.id)))
             .collect();
-        uow.outbox().push(&jobs).await?;
+        uow.jobs().push(&jobs).await?;
         Ok(GeneratedVariants {
             skipped: all.saturating_sub(created.len()),
             created,

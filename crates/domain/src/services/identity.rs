@@ -110,7 +110,7 @@ pub(crate) async fn ask_for_others(
         if id != decided.id {
             let mut job = moving::job(decided, Effect::FetchIdentityResult, now, ids);
             job.subject = JobSubject::Checkout(id);
-            uow.outbox().push(&[job]).await?;
+            uow.jobs().push(&[job]).await?;
         }
     }
     Ok(())

@@ -148,7 +148,7 @@ pub(crate) async fn ask_once(
     }
     let job = moving::job(checkout, effect, now, ids);
     moving::release(uow, checkout, now).await?;
-    uow.outbox().push(&[job]).await?;
+    uow.jobs().push(&[job]).await?;
     Ok(true)
 }
 
@@ -161,7 +161,7 @@ async fn is_asked_for(
         state: Some(JobState::Pending),
         subject: Some(JobSubject::Checkout(checkout.id)),
     };
-    let open = uow.outbox().list(&filter, 1_000).await?;
+    let open = uow.jobs().list(&filter, 1_000).await?;
     // One that somebody may be at has read what was there before.
     Ok(open
         .iter()

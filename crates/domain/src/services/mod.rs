@@ -14,12 +14,10 @@
 
 pub mod addresses;
 pub mod billing;
-pub mod catalog;
 pub mod categories;
 pub mod checkouts;
 pub mod customers;
 mod error;
-pub mod fulfillment;
 pub mod generation;
 mod handled;
 pub(crate) mod identity;
@@ -32,6 +30,8 @@ pub mod organizations;
 pub mod payments;
 pub mod pickup_locations;
 pub mod pricing;
+pub mod products;
+pub mod shipments;
 mod slice;
 mod use_case;
 pub mod variants;

@@ -150,7 +150,7 @@ pub(crate) async fn apply_due(
             ..job(checkout, Effect::PromoteWaiting, by.at, ids)
         });
     }
-    uow.outbox().push(&jobs).await?;
+    uow.jobs().push(&jobs).await?;
     Ok(applied)
 }
 
@@ -167,13 +167,13 @@ async fn overtake(
         state: Some(JobState::Dead),
         subject: Some(JobSubject::Checkout(checkout.id)),
     };
-    for job in uow.outbox().list(&filter, 1_000).await? {
+    for job in uow.jobs().list(&filter, 1_000).await? {
         let is_overtaken = matches!(
             job.new.effect,
             Effect::AuthorizeDeposit | Effect::RenewDeposit | Effect::CaptureDeposit
         );
         if is_overtaken {
-            uow.outbox().skip(job.new.id, reason, at).await?;
+            uow.jobs().skip(job.new.id, reason, at).await?;
             checkout.settle_refused(job.new.effect, at);
         }
     }
@@ -189,7 +189,7 @@ pub(crate) async fn release(
 ) -> Result<(), StoreError> {
     if checkout.mode == Mode::Sandbox {
         let subject = JobSubject::Checkout(checkout.id);
-        uow.outbox().release(subject, now).await?;
+        uow.jobs().release(subject, now).await?;
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::ports::UnitOfWork;
 /// # use lessor_domain::access::Permission;
 /// # use lessor_domain::ids::ProductPubId;
 /// # use lessor_domain::services::UseCase as _;
-/// # use lessor_domain::services::catalog::DeleteProduct;
+/// # use lessor_domain::services::products::DeleteProduct;
 /// # fn delete(id: ProductPubId) {
 /// let delete = DeleteProduct { id };
 /// assert_eq!(delete.permission(), Permission::ProductDelete);

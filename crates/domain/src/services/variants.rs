@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 
-use super::catalog::{merge_metadata, organization_of, price_in, push, wanted_status};
 use super::pricing::{PricedVariant, price_all};
+use super::products::{merge_metadata, organization_of, price_in, push, wanted_status};
 use super::slice::unknown_start;
 use super::{Context, Error, Patch, Slice, UseCase, waitlist};
 use crate::access::Permission;

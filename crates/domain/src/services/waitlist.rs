@@ -50,7 +50,7 @@ pub(super) async fn after_variant_change(
         (Inventory::Untracked, Inventory::Untracked) if reopened => None,
         _ => return Ok(()),
     };
-    Ok(uow.outbox().push(&[promotion(ctx, after, units)]).await?)
+    Ok(uow.jobs().push(&[promotion(ctx, after, units)]).await?)
 }
 
 /// After the locked product was opened again: each of its variants lets as many
@@ -69,7 +69,7 @@ pub(super) async fn after_product_opened(
         .filter(|variant| is_offered(product, variant))
         .map(|variant| promotion(ctx, variant, variant.inventory.quantity()))
         .collect();
-    Ok(uow.outbox().push(&promotions).await?)
+    Ok(uow.jobs().push(&promotions).await?)
 }
 
 /// Lets the next of those that wait for the variant go on, as many as the job says or one batch
@@ -128,7 +128,7 @@ pub(crate) async fn promote(
             units: rest,
             ..job.new.clone()
         };
-        uow.outbox().push(&[next]).await?;
+        uow.jobs().push(&[next]).await?;
     }
     Ok(())
 }

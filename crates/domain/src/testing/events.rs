@@ -11,10 +11,10 @@ use crate::catalog::StockTaken;
 use crate::checkout::{
     Checkout, Deposit, Event, EventKind, Hold, Lifecycle, PaymentMethod, Refusal, Tracking,
 };
-use crate::fulfillment::{Carrier, TrackingNumber};
 use crate::ids::PickupLocationId;
 use crate::money::{Currency, Money};
 use crate::pricing::Quote;
+use crate::shipments::{Carrier, TrackingNumber};
 use crate::time::Timestamp;
 
 /// What differs between two events of a kind.

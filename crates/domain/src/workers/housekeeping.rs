@@ -5,10 +5,10 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 
 use crate::checkout::{Actor, AttentionReason, Billing, Checkout, Circumstances, Effect, Event};
-use crate::fulfillment::EventOrigin;
 use crate::ids::CheckoutPubId;
 use crate::ports::{Clock, Database, Doubt, IdGenerator, ShipmentTracker, UnitOfWork};
-use crate::services::{Error, fulfillment, ledger, moving};
+use crate::services::{Error, ledger, moving, shipments};
+use crate::shipments::EventOrigin;
 use crate::time::Timestamp;
 
 /// How long things last.
@@ -279,7 +279,7 @@ impl Housekeeper {
             };
             for reported in reports {
                 let mut uow = self.database.begin().await?;
-                fulfillment::report(
+                shipments::report(
                     uow.as_mut(),
                     self.ids.as_ref(),
                     self.clock.now(),

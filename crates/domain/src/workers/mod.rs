@@ -1,7 +1,7 @@
 //! What commits, and what calls providers: each of these takes its own units of work, and several
 //! of them may run at once, in one process or in many.
 //!
-//! - [`jobs`] carries out what the outbox holds;
+//! - [`jobs`] carries out what the job queue holds;
 //! - [`inbox`] takes in what the processor tells by itself;
 //! - [`housekeeping`] brings about what time does;
 //! - [`reconcile`] compares leases with what the processor bills;

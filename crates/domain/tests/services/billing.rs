@@ -12,8 +12,8 @@ use lessor_domain::ledger::{
 };
 use lessor_domain::money::{Currency, Money};
 use lessor_domain::ports::{Clock, Database, OurIds, ProcessorEvent, ProcessorFact};
-use lessor_domain::services::fulfillment::{FulfillCheckout, Fulfillment};
 use lessor_domain::services::payments::{self, Asked};
+use lessor_domain::services::shipments::{FulfillCheckout, Fulfillment};
 use lessor_domain::services::{Handled, UseCase as _, billing, checkouts};
 use lessor_domain::testing::Reply;
 use lessor_domain::time::add_months_at;
@@ -495,7 +495,7 @@ async fn a_request_that_will_never_do_is_dead_at_once_and_keeps_no_money_back() 
     // The dead job is put aside for good.
     let mut uow = world.begin().await;
     let dead = uow
-        .outbox()
+        .jobs()
         .list(&lessor_domain::ports::JobFilter::default(), 10)
         .await
         .unwrap();
@@ -504,7 +504,7 @@ async fn a_request_that_will_never_do_is_dead_at_once_and_keeps_no_money_back() 
     };
     let now = world.clock.now();
     assert!(
-        uow.outbox()
+        uow.jobs()
             .skip(dead.new.id, "cancelled", now)
             .await
             .unwrap()

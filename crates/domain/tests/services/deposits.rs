@@ -63,7 +63,7 @@ async fn a_lost_answer_is_asked_for_again_under_the_same_key() {
     let jobs = world
         .begin()
         .await
-        .outbox()
+        .jobs()
         .list(&JobFilter::default(), 100)
         .await
         .unwrap();
@@ -71,7 +71,7 @@ async fn a_lost_answer_is_asked_for_again_under_the_same_key() {
     assert_eq!(
         said,
         ["the provider could not be reached: the answer was lost"],
-        "who looks after the outbox reads what it came of"
+        "who looks after the job queue reads what it came of"
     );
     world.clock.advance(TimeDelta::minutes(1));
     world.work().await;

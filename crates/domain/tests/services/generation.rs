@@ -4,11 +4,13 @@ use lessor_domain::catalog::{Inventory, MAX_VARIANTS_OF_PRODUCT, Product, Produc
 use lessor_domain::checkout::Effect;
 use lessor_domain::metadata::Metadata;
 use lessor_domain::ports::JobFilter;
-use lessor_domain::services::catalog::{DeleteProduct, OptionInput, ProductChanges, UpdateProduct};
 use lessor_domain::services::generation::{GenerateVariants, GeneratedVariants};
+use lessor_domain::services::products::{
+    DeleteProduct, OptionInput, ProductChanges, UpdateProduct,
+};
 use lessor_domain::services::variants::{DeleteVariant, UpdateVariant, VariantChanges};
 use lessor_domain::services::{Error, UseCase as _};
-use lessor_domain::services::{Patch, catalog};
+use lessor_domain::services::{Patch, products};
 use lessor_domain::testing::metadata;
 
 use crate::world::World;
@@ -25,7 +27,7 @@ fn option(name: &str, values: &[&str]) -> OptionInput {
 /// A product with nothing of it made yet.
 async fn product(world: &World, options: Vec<OptionInput>) -> Product {
     let mut uow = world.begin().await;
-    let input = catalog::CreateProduct {
+    let input = products::CreateProduct {
         organization: lessor_domain::ids::IdRef::Public(world.organization.pub_id),
         name: "Gravel bike".parse().unwrap(),
         description: "For any road.".parse().unwrap(),
@@ -148,11 +150,7 @@ async fn the_whole_matrix_is_made_at_once() {
     let mut view = lessor_domain::ports::Database::read(&*world.database)
         .await
         .unwrap();
-    let jobs = view
-        .outbox()
-        .list(&JobFilter::default(), 100)
-        .await
-        .unwrap();
+    let jobs = view.jobs().list(&JobFilter::default(), 100).await.unwrap();
     let pushed = |variant: &ProductVariant| {
         jobs.iter().any(|job| {
             job.new.effect == Effect::PushVariant

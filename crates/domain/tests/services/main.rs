@@ -8,12 +8,12 @@
 )]
 
 mod billing;
-mod catalog;
 mod deposits;
 mod generation;
 mod journey;
 mod metadata;
+mod products;
 mod sandbox;
-mod tracking;
+mod shipments;
 mod waitlists;
 mod world;

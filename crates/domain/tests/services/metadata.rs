@@ -6,12 +6,12 @@ use lessor_domain::access::Permissions;
 use lessor_domain::checkout::Lifecycle;
 use lessor_domain::metadata::{Metadata, MetadataPatch};
 use lessor_domain::ports::CustomerFilter;
-use lessor_domain::services::catalog::{ProductChanges, UpdateProduct};
 use lessor_domain::services::checkouts::{Annotate, CancelCheckout};
 use lessor_domain::services::customers::{
     CustomerChanges, GetCustomer, ListCustomers, UpdateCustomer,
 };
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
+use lessor_domain::services::products::{ProductChanges, UpdateProduct};
 use lessor_domain::services::variants::{UpdateVariant, VariantChanges};
 use lessor_domain::services::{Context, Error, UseCase as _};
 use lessor_domain::testing::metadata;

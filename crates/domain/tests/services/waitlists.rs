@@ -2,9 +2,9 @@
 
 use lessor_domain::checkout::{Lifecycle, WaitlistReason};
 use lessor_domain::organization::NotServed;
-use lessor_domain::services::catalog::{ProductChanges, UpdateProduct};
 use lessor_domain::services::checkouts::CancelCheckout;
 use lessor_domain::services::organizations::{UpdateOrganization, update_organization};
+use lessor_domain::services::products::{ProductChanges, UpdateProduct};
 use lessor_domain::services::{Error, UseCase as _};
 
 use crate::world::World;

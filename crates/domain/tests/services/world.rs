@@ -17,7 +17,7 @@ use lessor_domain::ports::{
 };
 use lessor_domain::services::checkouts::{CreateCheckout, CustomerInput, VariantRef};
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
-use lessor_domain::services::{Context, Error, UseCase as _, catalog, variants};
+use lessor_domain::services::{Context, Error, UseCase as _, products, variants};
 use lessor_domain::testing::{
     FakeCarrierDetector, FakeDialingPlan, FakeProviders, FixedEntropy, Fixtures, ManualClock,
     MemoryDatabase, NeverTimer, SequenceIds,
@@ -99,7 +99,7 @@ impl World {
             carriers: &FakeCarrierDetector,
             phones: &FakeDialingPlan,
         };
-        let product = catalog::CreateProduct {
+        let product = products::CreateProduct {
             organization: IdRef::Public(organization.pub_id),
             name: "Road bike".parse().unwrap(),
             description: "A bicycle.".parse().unwrap(),
@@ -272,7 +272,7 @@ impl World {
             units: None,
         };
         let mut uow = self.begin().await;
-        uow.outbox().push(&[job]).await.unwrap();
+        uow.jobs().push(&[job]).await.unwrap();
         uow.commit().await.unwrap();
     }
 
@@ -317,11 +317,7 @@ impl World {
     pub(crate) async fn assert_idle(&self) {
         self.work().await;
         let mut view = self.database.read().await.unwrap();
-        let left = view
-            .outbox()
-            .list(&JobFilter::default(), 100)
-            .await
-            .unwrap();
+        let left = view.jobs().list(&JobFilter::default(), 100).await.unwrap();
         assert!(left.is_empty(), "jobs are left: {left:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 pub(crate) mod attention;
 mod create;
-mod fulfilment;
+mod fulfillment;
 mod lifecycle;
 mod outcomes;
 mod payments;

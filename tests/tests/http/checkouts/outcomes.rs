@@ -87,9 +87,9 @@ async fn a_lease_whose_payments_fail_later_is_active_first() {
     assert_eq!(lease["progress"]["attention"], json!([]));
 }
 
-/// What the outbox carried out is gone from it: nothing is left pending or dead.
+/// What the job queue carried out is gone from it: nothing is left pending or dead.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_outbox_runs_empty() {
+async fn the_job_queue_runs_empty() {
     let server = Server::start(BINARY, &[]).await;
     let client = server.client().await;
     client.variant("BIKE", Some(5)).await;
@@ -110,11 +110,11 @@ async fn the_outbox_runs_empty() {
     }
     let deadline = std::time::Instant::now() + PATIENCE;
     loop {
-        let outbox = server.cli(&["outbox", "list"]);
-        if outbox["pending"] == 0 {
-            assert_eq!(outbox["dead"], 0, "{outbox}");
+        let jobs = server.cli(&["jobs", "list"]);
+        if jobs["pending"] == 0 {
+            assert_eq!(jobs["dead"], 0, "{jobs}");
             break;
         }
-        assert!(std::time::Instant::now() < deadline, "{outbox}");
+        assert!(std::time::Instant::now() < deadline, "{jobs}");
     }
 }

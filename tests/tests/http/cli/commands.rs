@@ -126,7 +126,7 @@ async fn organizations_and_keys() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn terms_reviews_pickup_locations_and_the_outbox() {
+async fn terms_reviews_pickup_locations_and_the_jobs() {
     let server = Server::shared(BINARY).await;
     let client = server.client().await;
     let org = client.organization.as_str();
@@ -249,17 +249,10 @@ async fn terms_reviews_pickup_locations_and_the_outbox() {
             .to_string()
             .contains("There")
     );
-    let outbox = server.cli(&["outbox", "list", "--limit", "5"]);
-    assert!(
-        outbox["pending"].is_u64() && outbox["dead"].is_u64(),
-        "{outbox}"
-    );
-    assert!(
-        server
-            .cli(&["outbox", "list", "--state", "dead"])
-            .is_object()
-    );
-    assert!(server.cli(&["outbox", "retry"])["requeued"].is_u64());
+    let jobs = server.cli(&["jobs", "list", "--limit", "5"]);
+    assert!(jobs["pending"].is_u64() && jobs["dead"].is_u64(), "{jobs}");
+    assert!(server.cli(&["jobs", "list", "--state", "dead"]).is_object());
+    assert!(server.cli(&["jobs", "retry"])["requeued"].is_u64());
     assert!(server.cli(&["migrate"]).is_object());
 }
 
@@ -347,7 +340,7 @@ fn every_command_helps() {
         "key",
         "terms",
         "product",
-        "outbox",
+        "jobs",
         "inbox",
         "reconcile",
         "pickup-location",

@@ -1,7 +1,7 @@
 //! The command line beside the running server, and the process itself.
 
 mod commands;
-mod outbox;
+mod jobs;
 mod process;
 mod reconcile;
 mod refusals;

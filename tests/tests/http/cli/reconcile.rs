@@ -47,7 +47,7 @@ async fn differences_are_told_and_mended_when_asked_to() {
         .query("ALTER TABLE away RENAME TO simulated_subscriptions")
         .await;
     assert_eq!(differences(&server.cli(&sandbox)), [], "it is on its way");
-    let given_up = "UPDATE outbox_jobs SET state = 'dead', claimed_until = NULL \
+    let given_up = "UPDATE jobs SET state = 'dead', claimed_until = NULL \
                     WHERE effect = 'createSubscription' AND state = 'pending'";
     server.query(given_up).await;
     let told = server.cli(&sandbox);
@@ -92,7 +92,7 @@ async fn differences_are_told_and_mended_when_asked_to() {
     assert_eq!(differences(&mended), [("notBilled".to_owned(), true)]);
     assert_eq!(mended["mended"], 1, "{mended}");
     // What mends it is a job, which a worker does.
-    let jobs = server.cli(&["outbox", "list", "--state", "pending"]);
+    let jobs = server.cli(&["jobs", "list", "--state", "pending"]);
     assert!(jobs.to_string().contains("createSubscription"), "{jobs}");
     assert_eq!(server.cli(&strict)["findings"], json!([]));
     assert_eq!(reasons(&client.reread(&ready).await), Vec::<String>::new());

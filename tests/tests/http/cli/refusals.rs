@@ -169,12 +169,12 @@ async fn wrong_input_is_refused_with_a_word_and_writes_nothing() {
             ),
             "product",
         ),
-        (with(&["outbox", "list", "--limit", "0"], &[]), "0"),
-        (with(&["outbox", "list", "--state", "lost"], &[]), "lost"),
-        (with(&["outbox", "retry", "nonsense"], &[]), "nonsense"),
+        (with(&["jobs", "list", "--limit", "0"], &[]), "0"),
+        (with(&["jobs", "list", "--state", "lost"], &[]), "lost"),
+        (with(&["jobs", "retry", "nonsense"], &[]), "nonsense"),
         (
             with(
-                &["outbox", "retry", "0197a4c0-7e5b-7c3f-8a52-1d7c4b1b9d20"],
+                &["jobs", "retry", "0197a4c0-7e5b-7c3f-8a52-1d7c4b1b9d20"],
                 &[],
             ),
             "job",

@@ -25,7 +25,7 @@ use crate::http::error::Code;
         title = "Lessor",
         contact(name = "The Lessor developers", url = "https://github.com/lessor/lessor"),
         description = "Leasing catalog and checkout: products and variants with exact pricing, lease checkouts \
-                       through their whole lifecycle, fulfilment and tracking, customers.\n\n\
+                       through their whole lifecycle, fulfillment and tracking, customers.\n\n\
                        Every request under `/v1` carries `Authorization: Bearer <API_KEY>`. Bodies are JSON. \
                        Amounts of money are read exactly, from a number or a decimal string, and answered as decimal \
                        strings. Every answer carries a `Request-Id`. \
@@ -37,7 +37,7 @@ use crate::http::error::Code;
         (name = "Product variants", description = "A combination of options, with a price, a stock, and what it costs for every lease term."),
         (name = "Product categories", description = "Products by kind."),
         (name = "Lease terms", description = "For how long, and at what rate."),
-        (name = "Checkouts", description = "A customer's way to a lease, its fulfilment and its return."),
+        (name = "Checkouts", description = "A customer's way to a lease, its fulfillment and its return."),
         (name = "Customers", description = "Who leases."),
         (name = "Sandbox", description = "What customers, providers and carriers would do, played."),
         (name = "Webhooks", description = "What the payment processor and carriers report."),
@@ -291,7 +291,7 @@ fn applies(path: &str, method: &str, operation: &Value, status: u16) -> bool {
         404 => is_api(path) || path.contains('{'),
         408 | 413 | 415 => has_body,
         409 => is_api(path) && method == "post",
-        // Reads never ask the processor, and the catalog reaches it through the outbox.
+        // Reads never ask the processor, and the catalog reaches it through the job queue.
         502 => {
             method != "get"
                 && (path.starts_with("/v1/checkouts") || path.starts_with("/v1/sandbox"))

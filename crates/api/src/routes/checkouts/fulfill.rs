@@ -1,4 +1,4 @@
-//! The fulfilment of a checkout.
+//! The fulfillment of a checkout.
 
 use async_trait::async_trait;
 use lessor_domain::access::Permission;
@@ -6,7 +6,7 @@ use lessor_domain::checkout::Billing;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{JobSubject, UnitOfWork};
 use lessor_domain::services::checkouts::Viewed;
-use lessor_domain::services::fulfillment::{FulfillCheckout, Fulfillment};
+use lessor_domain::services::shipments::{FulfillCheckout, Fulfillment};
 use lessor_domain::services::{Context, Error, UseCase as _};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -43,7 +43,7 @@ impl From<FulfillCheckoutBody> for Fulfillment {
     }
 }
 
-/// Fulfils, and lets the processor begin to bill while the caller waits.
+/// Fulfills, and lets the processor begin to bill while the caller waits.
 #[derive(Clone)]
 pub(super) struct FulfillAndBill(pub(super) FulfillCheckout);
 

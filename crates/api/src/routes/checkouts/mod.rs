@@ -14,7 +14,7 @@ use actix_web::{HttpResponse, get, post, put};
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::services::Error;
 use lessor_domain::services::checkouts::{CancelCheckout, GetCheckout, Viewed, view_now};
-use lessor_domain::services::fulfillment::{FulfillCheckout, GetTracking, SetTracking};
+use lessor_domain::services::shipments::{FulfillCheckout, GetTracking, SetTracking};
 use serde::Deserialize;
 use utoipa::ToSchema;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -204,7 +204,7 @@ async fn cancel_checkout(
 /// The goods are shipped. With a tracking number billing starts when delivery is confirmed; without
 /// one it starts at once, and the lease is active in the answer when the processor answers in time.
 /// Only a checkout whose identity verification, qualification, deposit and document signing are
-/// complete can be fulfilled. The same fulfilment again changes nothing. Requires `CheckoutFulfill`.
+/// complete can be fulfilled. The same fulfillment again changes nothing. Requires `CheckoutFulfill`.
 #[utoipa::path(
     tag = "Checkouts",
     params(
@@ -253,7 +253,7 @@ async fn retry_payments(
 
 /// Add or change tracking.
 ///
-/// After the fulfilment and before the delivery. Requires `CheckoutFulfill`.
+/// After the fulfillment and before the delivery. Requires `CheckoutFulfill`.
 #[utoipa::path(
     tag = "Checkouts",
     params(
@@ -280,7 +280,7 @@ async fn set_tracking(
 
 /// Read where the goods are.
 ///
-/// After the fulfilment. Requires `CheckoutRead`.
+/// After the fulfillment. Requires `CheckoutRead`.
 #[utoipa::path(
     tag = "Checkouts",
     params(("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`.")),

@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::auth::links::PageLinks;
-use crate::routes::product_variants::PricingEntry;
+use crate::routes::variants::PricingEntry;
 use crate::wire::records::AddressRecord;
 use crate::wire::{
     self, AttentionReason, Carrier, CheckoutId, CheckoutItemId, DateText, DateTimeText,
@@ -248,7 +248,7 @@ struct MilestoneRecord {
 #[schema(as = CheckoutItem)]
 #[serde(rename_all = "camelCase")]
 struct ItemRecord {
-    /// The key of `serialNumbers` in a fulfilment.
+    /// The key of `serialNumbers` in a fulfillment.
     id: CheckoutItemId,
     /// The variant that is leased, `pvar_…`.
     product_variant_id: VariantId,

@@ -1,6 +1,6 @@
 //! The way of a checkout's goods.
 
-use lessor_domain::services::fulfillment::TrackingView;
+use lessor_domain::services::shipments::TrackingView;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -85,7 +85,7 @@ impl TrackingRecord {
             status: shipment.status.map(Into::into),
             status_description: shipment
                 .status
-                .map(lessor_domain::fulfillment::TrackingStatus::description),
+                .map(lessor_domain::shipments::TrackingStatus::description),
             current_location: newest_first()
                 .find_map(|reported| reported.location.as_ref())
                 .map(ToString::to_string),

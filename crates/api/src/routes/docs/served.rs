@@ -12,7 +12,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use sha2::{Digest as _, Sha256};
 
 use crate::http::error::ApiError;
-use crate::routes::product_variants::names;
+use crate::routes::variants::names;
 
 /// To be asked for again each time, and sent when it is another.
 pub(super) const ASK_AGAIN: &str = "no-cache";

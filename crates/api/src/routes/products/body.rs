@@ -1,7 +1,7 @@
 //! Products as requests have them.
 
 use lessor_domain::ids::ProductPubId;
-use lessor_domain::services::catalog::{CreateProduct, OptionInput, ProductChanges};
+use lessor_domain::services::products::{CreateProduct, OptionInput, ProductChanges};
 use serde::Deserialize;
 use utoipa::ToSchema;
 

@@ -10,7 +10,7 @@ use super::PRODUCT;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::{Body, List, PathId, Plain as _, Table, Whole};
-use crate::routes::product_variants::{ProductVariantRecord, inventory};
+use crate::routes::variants::{ProductVariantRecord, inventory};
 use crate::wire::{self, Amount, Line, MetadataInput, Name, Percentage, ProductId, Quantity, Year};
 
 /// Values of an option.

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpResponse, get};
 use lessor_domain::ports::ProductFilter;
-use lessor_domain::services::catalog::ListProducts;
+use lessor_domain::services::products::ListProducts;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

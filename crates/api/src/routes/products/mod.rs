@@ -10,7 +10,7 @@ use actix_web::{HttpResponse, delete, get, post, put};
 use lessor_domain::access::Permission;
 use lessor_domain::ids::ProductPubId;
 use lessor_domain::ports::{Page, Start, VariantFilter};
-use lessor_domain::services::catalog::{DeleteProduct, GetProduct, UpdateProduct};
+use lessor_domain::services::products::{DeleteProduct, GetProduct, UpdateProduct};
 use lessor_domain::services::variants::ListVariants;
 use serde::Deserialize;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -18,7 +18,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::{Body, Parsed, PathId, Plain as _, QueryParams, Whole};
-use crate::routes::product_variants::ProductVariantRecord;
+use crate::routes::variants::ProductVariantRecord;
 use crate::wire::size::fitting;
 use crate::wire::{self, BulkItem, JSON, MetadataInput, ProductId, Time, VariantId, bulk, listed};
 

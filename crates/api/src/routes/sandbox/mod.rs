@@ -6,10 +6,10 @@
 use actix_web::{HttpResponse, post};
 use async_trait::async_trait;
 use lessor_domain::access::Permission;
-use lessor_domain::fulfillment::Reported;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{JobSubject, UnitOfWork};
 use lessor_domain::services::{Context, Error, UseCase as _};
+use lessor_domain::shipments::Reported;
 use lessor_domain::time::Timestamp;
 use lessor_domain::workers::sandbox::{PlanAdvance, PlayTrackingEvent};
 use serde::Deserialize;

@@ -7,10 +7,10 @@ use lessor_adapters::processor::standard_webhooks::{
 };
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::Tracking;
-use lessor_domain::fulfillment::{EventOrigin, Reported, TrackingEvent};
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{InboxMessage, JobSubject};
-use lessor_domain::services::{Error, fulfillment};
+use lessor_domain::services::{Error, shipments};
+use lessor_domain::shipments::{EventOrigin, Reported, TrackingEvent};
 use lessor_domain::time::to_millis;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -163,10 +163,10 @@ async fn take_in(
             origin: EventOrigin::Webhook,
             received_at: message.received_at,
         };
-        work.tracking().keep_unclaimed(tracking, &event).await?;
+        work.shipments().keep_unclaimed(tracking, &event).await?;
     }
     for id in known {
-        let outcome = fulfillment::report(
+        let outcome = shipments::report(
             &mut *work,
             &*state.engine.ids,
             message.received_at,

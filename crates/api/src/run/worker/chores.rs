@@ -60,13 +60,13 @@ pub enum ChoreError {
 }
 
 /// Tries of jobs, by what became of them.
-pub(super) const JOBS: &str = "lessor_outbox_jobs_total";
+pub(super) const JOBS: &str = "lessor_jobs_total";
 /// Messages that were given up.
 pub(super) const MESSAGES_FAILED: &str = "lessor_inbox_messages_failed_total";
 
 /// Tells the metrics what each of them means.
 pub(super) fn describe() {
-    metrics::describe_counter!(JOBS, "Tries of outbox jobs by what became of them");
+    metrics::describe_counter!(JOBS, "Tries of jobs by what became of them");
     metrics::describe_counter!(
         MESSAGES_FAILED,
         "Messages of providers that were given up and wait for a person"
@@ -74,17 +74,14 @@ pub(super) fn describe() {
     // A counter that nobody has counted up is not there to be alerted on.
     metrics::counter!(MESSAGES_FAILED).absolute(0);
     for (name, meaning) in [
+        ("lessor_jobs_pending", "Jobs jobs that are to be done"),
         (
-            "lessor_outbox_jobs_pending",
-            "Outbox jobs that are to be done",
+            "lessor_jobs_in_doubt",
+            "Jobs jobs that were tried and are not done",
         ),
         (
-            "lessor_outbox_jobs_in_doubt",
-            "Outbox jobs that were tried and are not done",
-        ),
-        (
-            "lessor_outbox_jobs_dead",
-            "Outbox jobs that were given up and wait for a person",
+            "lessor_jobs_dead",
+            "Jobs jobs that were given up and wait for a person",
         ),
         (
             "lessor_inbox_messages_waiting",
@@ -186,10 +183,10 @@ impl Chore for Gauges {
 
     async fn run(&self) -> Result<Done, ChoreError> {
         let mut view = self.database.read().await?;
-        let jobs = view.outbox().backlog().await?;
-        metrics::gauge!("lessor_outbox_jobs_pending").set(as_gauge(jobs.pending));
-        metrics::gauge!("lessor_outbox_jobs_in_doubt").set(as_gauge(jobs.in_doubt));
-        metrics::gauge!("lessor_outbox_jobs_dead").set(as_gauge(jobs.dead));
+        let jobs = view.jobs().backlog().await?;
+        metrics::gauge!("lessor_jobs_pending").set(as_gauge(jobs.pending));
+        metrics::gauge!("lessor_jobs_in_doubt").set(as_gauge(jobs.in_doubt));
+        metrics::gauge!("lessor_jobs_dead").set(as_gauge(jobs.dead));
         let (waiting, failed) = view.inbox().backlog().await?;
         metrics::gauge!("lessor_inbox_messages_waiting").set(as_gauge(waiting));
         metrics::gauge!("lessor_inbox_messages_failed").set(as_gauge(failed));
@@ -241,10 +238,10 @@ impl Chore for Purge {
             forgotten.0 = uow.idempotency().purge(before).await?;
         }
         if let Some(before) = now.checked_sub_signed(JOBS_KEPT) {
-            forgotten.1 = uow.outbox().purge_done(before).await?;
+            forgotten.1 = uow.jobs().purge_done(before).await?;
         }
         if let Some(before) = now.checked_sub_signed(REPORTS_KEPT) {
-            forgotten.2 = uow.tracking().purge_unclaimed(before).await?;
+            forgotten.2 = uow.shipments().purge_unclaimed(before).await?;
         }
         uow.commit().await?;
         if forgotten != (0, 0, 0) {

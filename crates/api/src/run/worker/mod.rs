@@ -1,4 +1,4 @@
-//! The worker: tells providers what the outbox holds, and does what time brings about.
+//! The worker: tells providers what the job queue holds, and does what time brings about.
 //!
 //! Any number of processes may work on the same database: jobs are taken one by one, and chores may be
 //! done by several at once. A worker does not end by itself; what fails is logged and tried again.
@@ -188,7 +188,7 @@ async fn carry_out(runner: &JobRunner, job: &Job, cut: &CancellationToken) {
             "later"
         }
         Ok(JobResult::Buried) => {
-            tracing::error!(attempts = job.attempts, "dead: see `lessor outbox list`");
+            tracing::error!(attempts = job.attempts, "dead: see `lessor jobs list`");
             "dead"
         }
         Err(error) => {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use lessor_domain::ports::{
     CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, IdempotencyStore,
-    InboxMessage, InboxRecord, InboxState, InboxStore, KeyStore, LeaseTermStore, LedgerStore,
-    OrganizationStore, OutboxStore, PickupLocationStore, ProductStore, StoreError, TrackingStore,
+    InboxMessage, InboxRecord, InboxState, InboxStore, JobStore, KeyStore, LeaseTermStore,
+    LedgerStore, OrganizationStore, PickupLocationStore, ProductStore, ShipmentStore, StoreError,
     UnitOfWork, VariantStore,
 };
 use lessor_domain::time::Timestamp;
@@ -32,7 +32,7 @@ impl WakeUp {
     }
 }
 
-/// A database that wakes the worker whenever work that touched the outbox is committed, so that jobs do
+/// A database that wakes the worker whenever work that touched the job queue is committed, so that jobs do
 /// not wait for the next look, and says aloud when a message of a provider was given up.
 pub struct WakingDatabase {
     inner: Arc<dyn Database>,
@@ -109,13 +109,13 @@ impl UnitOfWork for WakingWork {
         self.inner.checkouts()
     }
 
-    fn tracking(&mut self) -> &mut dyn TrackingStore {
-        self.inner.tracking()
+    fn shipments(&mut self) -> &mut dyn ShipmentStore {
+        self.inner.shipments()
     }
 
-    fn outbox(&mut self) -> &mut dyn OutboxStore {
+    fn jobs(&mut self) -> &mut dyn JobStore {
         self.touched = true;
-        self.inner.outbox()
+        self.inner.jobs()
     }
 
     fn inbox(&mut self) -> &mut dyn InboxStore {

@@ -1,6 +1,6 @@
 //! The way of the goods to the customer.
 
-use crate::fulfillment::{Carrier, TrackingNumber, TrackingStatus};
+use crate::shipments::{Carrier, TrackingNumber, TrackingStatus};
 use crate::text::Line;
 use crate::time::Timestamp;
 

@@ -11,9 +11,9 @@ use crate::checkout::snapshot::{Checkout, Snapshot};
 use crate::checkout::state::Lifecycle;
 use crate::checkout::step::{Obstacle, Ruling, Step, Told};
 use crate::customer::IdentityStatus;
-use crate::fulfillment::TrackingStatus;
 use crate::ids::CheckoutItemPubId;
 use crate::names::named_enum;
+use crate::shipments::TrackingStatus;
 use crate::text::{EventText, Line};
 use crate::time::Timestamp;
 

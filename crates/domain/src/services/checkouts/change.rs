@@ -11,7 +11,7 @@ use crate::ids::{CheckoutPubId, LeaseTermRef};
 use crate::lease_term::{LeaseTerm, offered};
 use crate::metadata::MetadataPatch;
 use crate::ports::{Scope, UnitOfWork};
-use crate::services::catalog::merge_metadata;
+use crate::services::products::merge_metadata;
 use crate::services::{Context, Error, UseCase, moving};
 use crate::text::Line;
 use crate::time::Timestamp;
@@ -203,7 +203,7 @@ fn allowed_now(checkout: &Checkout) -> String {
 ///
 /// `leaseActive` from `shipped` is a delivery that is confirmed by hand: the lease
 /// becomes active when the subscription runs, as after a carrier's word. `shipped`
-/// from `orderConfirmed` is the fulfilment, which has an endpoint of its own.
+/// from `orderConfirmed` is the fulfillment, which has an endpoint of its own.
 fn operator_event(checkout: &Checkout, target: Lifecycle, now: Timestamp) -> Option<Event> {
     let by_hand = |kind: EventKind| {
         let event = kind.said_by_hand(now)?;

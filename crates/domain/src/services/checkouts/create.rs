@@ -17,8 +17,8 @@ use crate::percentage::TermMonths;
 use crate::ports::{
     InsertedCheckout, InsertedCustomer, NewCustomer, StoreError, UnitOfWork, VariantSelection,
 };
-use crate::services::catalog::price_in;
 use crate::services::pricing::organization_with_terms;
+use crate::services::products::price_in;
 use crate::services::{Context, Error, UseCase};
 use crate::text::{Email, ExternalId, Name, Sku};
 

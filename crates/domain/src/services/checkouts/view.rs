@@ -12,8 +12,8 @@ use crate::ports::{
     CheckoutFilter, CheckoutSort, Page, SortOrder, Start, StoreError, UnitOfWork, VariantSelection,
 };
 use crate::pricing::{PricingError, Quote, quote};
-use crate::services::catalog::own_organization;
 use crate::services::pricing::{TermPrice, organization_with_terms};
+use crate::services::products::own_organization;
 use crate::services::slice::unknown_start;
 use crate::services::{Context, Error, Slice, UseCase};
 

@@ -1,7 +1,7 @@
 //! Carriers told by their numbers.
 
-use crate::fulfillment::{Carrier, CarrierError, TrackingNumber};
 use crate::ports::CarrierDetector;
+use crate::shipments::{Carrier, CarrierError, TrackingNumber};
 
 /// The detector of carriers.
 ///

@@ -11,10 +11,10 @@ use crate::checkout::{
     Lifecycle, MilestoneTimes, PaymentFailure, PaymentMethod, PurchaseItem, Recurring, Redirects,
     Renewals, Return, Shipment, Standing, State, Tracking, Waitlist, WaitlistReason,
 };
-use crate::fulfillment::{Carrier, TrackingNumber, TrackingStatus};
 use crate::organization::{NotServed, PickupLocation};
 use crate::ports::{NewCategory, NewPickupLocation};
 use crate::pricing::quote;
+use crate::shipments::{Carrier, TrackingNumber, TrackingStatus};
 use crate::testing::metadata;
 use crate::time::add_months;
 

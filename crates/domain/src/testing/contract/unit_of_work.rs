@@ -305,8 +305,8 @@ async fn jobs_that_others_take_are_left_out(shop: &Shop<'_>) {
             units: None,
         })
         .collect();
-    shop.done("outbox.push: keeps jobs", async |uow| {
-        uow.outbox().push(&jobs).await
+    shop.done("jobs.push: keeps jobs", async |uow| {
+        uow.jobs().push(&jobs).await
     })
     .await;
     let now = shop.make.tick();
@@ -315,8 +315,8 @@ async fn jobs_that_others_take_are_left_out(shop: &Shop<'_>) {
     let mut two = must(shop.database.begin().await, "begin: opens another");
     let mut taken = Vec::new();
     for uow in [&mut one, &mut two] {
-        let claimed = uow.outbox().claim(now, lease, 10_000).await;
-        let claimed = must(claimed, "outbox.claim: does not wait for others");
+        let claimed = uow.jobs().claim(now, lease, 10_000).await;
+        let claimed = must(claimed, "jobs.claim: does not wait for others");
         taken.extend(claimed.into_iter().map(|job| job.new.id));
     }
     for uow in [one, two] {
@@ -325,6 +325,6 @@ async fn jobs_that_others_take_are_left_out(shop: &Shop<'_>) {
     let times = |id| taken.iter().filter(|taken| **taken == id).count();
     assert!(
         jobs.iter().all(|job| times(job.id) == 1),
-        "outbox.claim: several workers take different jobs, and leave none"
+        "jobs.claim: several workers take different jobs, and leave none"
     );
 }

@@ -13,14 +13,14 @@ use crate::checkout::{
     Actor, Checkout, Circumstances, Event, EventKind, InsuranceStatus, Lifecycle, Outcome,
     arrows_from,
 };
-use crate::fulfillment::{EventOrigin, Reported, TrackingStatus};
 use crate::ids::{CheckoutPubId, PickupLocationId, ProductVariantPubId};
 use crate::ports::{Clock, Database, JobFilter, JobSubject, UnitOfWork};
 use crate::services::checkouts::{CancelCheckout, MoveCheckout, SetInsurance};
-use crate::services::fulfillment::{self, FulfillCheckout, Fulfillment};
 use crate::services::journey::Page;
 use crate::services::moving::{self, Due};
+use crate::services::shipments::{self, FulfillCheckout, Fulfillment};
 use crate::services::{Context, Error, UseCase as _, waitlist};
+use crate::shipments::{EventOrigin, Reported, TrackingStatus};
 use crate::testing::{Details, card, context, event};
 use crate::time::Timestamp;
 
@@ -291,7 +291,7 @@ async fn perform(
             estimated_delivery: None,
         };
         let origin = EventOrigin::Webhook;
-        let reported = fulfillment::report(uow, ctx.ids, at, id, reported, origin).await?;
+        let reported = shipments::report(uow, ctx.ids, at, id, reported, origin).await?;
         return Ok(reported.lifecycle().to_string());
     }
     told(uow, shop, &mut checkout, doing).await
@@ -343,8 +343,8 @@ async fn promote(shop: &Shop<'_>, variant: ProductVariantPubId) -> String {
     let mut done = 0_u32;
     loop {
         let job = shop
-            .done("outbox.claim_of: claims", async |uow| {
-                uow.outbox().claim_of(subject, now, LEASE).await
+            .done("jobs.claim_of: claims", async |uow| {
+                uow.jobs().claim_of(subject, now, LEASE).await
             })
             .await;
         let Some(job) = job else {
@@ -357,8 +357,8 @@ async fn promote(shop: &Shop<'_>, variant: ProductVariantPubId) -> String {
             panic!("the promotion failed: {error}");
         }
         must(
-            uow.outbox().complete(&job, now).await,
-            "outbox.complete: completes",
+            uow.jobs().complete(&job, now).await,
+            "jobs.complete: completes",
         );
         must(uow.commit().await, "commit: makes durable");
         done = done.saturating_add(1);
@@ -377,10 +377,7 @@ async fn end_of(shop: &Shop<'_>, id: CheckoutPubId) -> String {
         state: None,
         subject: Some(JobSubject::Checkout(id)),
     };
-    let jobs = must(
-        view.outbox().list(&filter, 1_000).await,
-        "outbox.list: lists",
-    );
+    let jobs = must(view.jobs().list(&filter, 1_000).await, "jobs.list: lists");
     let jobs: Vec<_> = jobs
         .iter()
         .map(|job| (job.new.effect, job.state, job.new.created_at))

@@ -9,7 +9,6 @@ use super::script::Script;
 use crate::access::Mode;
 use crate::address::{Country, PhoneNumber};
 use crate::checkout::Tracking;
-use crate::fulfillment::{Carrier, CarrierError, Reported, TrackingNumber};
 use crate::ids::CheckoutPubId;
 use crate::ports::{
     Answer, Call, CarrierDetector, CreditChecker, DialingPlan, DocumentSigner, Doubt,
@@ -17,6 +16,7 @@ use crate::ports::{
     Person, ProcessorEvent, ShipmentTracker,
 };
 use crate::pricing::Quote;
+use crate::shipments::{Carrier, CarrierError, Reported, TrackingNumber};
 use crate::text::Line;
 
 /// An identity verifier.

@@ -14,15 +14,15 @@ mod cursors;
 mod customers;
 mod idempotency;
 mod inbox;
+mod jobs;
 mod keys;
 mod lease_terms;
 mod ledger;
 mod organizations;
-mod outbox;
 mod paging;
 mod products;
+mod shipments;
 mod state;
-mod tracking;
 mod variants;
 
 use std::collections::HashMap;
@@ -35,8 +35,8 @@ use self::state::State;
 use crate::ids::CheckoutPubId;
 use crate::ports::{
     CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, IdempotencyStore,
-    InboxStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore, OutboxStore,
-    PickupLocationStore, ProductStore, StoreError, TrackingStore, UnitOfWork, VariantStore,
+    InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
+    PickupLocationStore, ProductStore, ShipmentStore, StoreError, UnitOfWork, VariantStore,
 };
 
 #[derive(Debug, Default)]

@@ -6,7 +6,6 @@ use crate::access::{ApiKey, Mode};
 use crate::catalog::{Category, Product, ProductVariant};
 use crate::checkout::{Checkout, Tracking};
 use crate::customer::Customer;
-use crate::fulfillment::TrackingEvent;
 use crate::ids::{
     ApiKeyPubId, CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, PickupLocationId,
     ProductCategoryPubId, ProductPubId, ProductVariantPubId,
@@ -17,6 +16,7 @@ use crate::organization::{Organization, PickupLocation};
 use crate::ports::{
     IdempotencyKey, InboxMessage, InboxState, Job, Stamped, StoreError, StoredAnswer,
 };
+use crate::shipments::TrackingEvent;
 use crate::time::Timestamp;
 
 /// A checkout and what the store alone knows of it.

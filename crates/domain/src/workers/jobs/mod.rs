@@ -1,4 +1,4 @@
-//! Carrying out what the outbox holds.
+//! Carrying out what the job queue holds.
 //!
 //! A job is taken in a short unit of work of its own, the provider is called
 //! outside of any, and the answer is written in a third together with the mark
@@ -212,7 +212,7 @@ impl JobRunner {
     pub async fn take(&self, limit: u32) -> Result<Vec<Job>, Error> {
         let mut uow = self.database.begin().await?;
         let jobs = uow
-            .outbox()
+            .jobs()
             .claim(self.clock.now(), self.lease, limit)
             .await?;
         uow.commit().await?;
@@ -226,7 +226,7 @@ impl JobRunner {
     /// [`Error::Store`].
     pub async fn hand_back(&self, job: &Job) -> Result<(), Error> {
         let mut uow = self.database.begin().await?;
-        uow.outbox()
+        uow.jobs()
             .retry(
                 job,
                 self.clock.now(),
@@ -244,7 +244,7 @@ impl JobRunner {
     pub async fn carry_out_next(&self, subject: JobSubject) -> Result<Option<JobResult>, Error> {
         let mut uow = self.database.begin().await?;
         let job = uow
-            .outbox()
+            .jobs()
             .claim_of(subject, self.clock.now(), self.lease)
             .await?;
         uow.commit().await?;
@@ -272,7 +272,7 @@ impl JobRunner {
     ) -> Result<Towards, Error> {
         let mut uow = self.database.begin().await?;
         let job = uow
-            .outbox()
+            .jobs()
             .claim_of(JobSubject::Checkout(id), self.clock.now(), self.lease)
             .await?;
         uow.commit().await?;
@@ -312,7 +312,7 @@ impl JobRunner {
     /// Lets the job be taken again at once; one that is held stays held.
     async fn put_back(&self, job: &Job) -> Result<(), StoreError> {
         let mut uow = self.database.begin().await?;
-        uow.outbox().renew(job, Duration::ZERO).await?;
+        uow.jobs().renew(job, Duration::ZERO).await?;
         uow.commit().await
     }
 
@@ -344,7 +344,7 @@ impl JobRunner {
 
     async fn renew(&self, job: &Job) -> Result<bool, StoreError> {
         let mut uow = self.database.begin().await?;
-        let is_ours = uow.outbox().renew(job, self.lease).await?;
+        let is_ours = uow.jobs().renew(job, self.lease).await?;
         uow.commit().await?;
         Ok(is_ours)
     }
@@ -412,7 +412,7 @@ impl JobRunner {
         let mut uow = self.database.begin().await?;
         let outcome = match again {
             Some(at) => {
-                uow.outbox().retry(job, at, &why).await?;
+                uow.jobs().retry(job, at, &why).await?;
                 if is_undecided {
                     JobResult::Undecided(at)
                 } else {
@@ -438,7 +438,7 @@ impl JobRunner {
                 uow.checkouts().update(&mut checkout).await?;
             }
         }
-        Ok(uow.outbox().bury(job, why).await?)
+        Ok(uow.jobs().bury(job, why).await?)
     }
 
     /// One second, doubled with each try up to six hours, plus up to a quarter of

@@ -56,9 +56,9 @@ impl JobRunner {
         }
         // What was done is written down, and what was refused waits for a person.
         let (is_ours, delivered) = match &refused {
-            None => (uow.outbox().complete(job, now).await?, JobResult::Done),
+            None => (uow.jobs().complete(job, now).await?, JobResult::Done),
             Some(refusal) => {
-                let is_ours = uow.outbox().renew(job, self.lease).await?;
+                let is_ours = uow.jobs().renew(job, self.lease).await?;
                 self.bury(uow.as_mut(), job, &super::refused(refusal))
                     .await?;
                 (is_ours, JobResult::Buried)

@@ -521,7 +521,7 @@ impl Reconciler {
             state: Some(JobState::Pending),
             subject: Some(JobSubject::Checkout(id)),
         };
-        let jobs = view.outbox().list(&filter, 1_000).await?;
+        let jobs = view.jobs().list(&filter, 1_000).await?;
         let awaited = jobs.iter().map(|job| job.new.effect).collect();
         Ok(Some(Lease {
             checkout,
@@ -590,10 +590,10 @@ impl Reconciler {
             state: Some(JobState::Dead),
             subject: Some(JobSubject::Checkout(checkout.id)),
         };
-        let dead = uow.outbox().list(&filter, 1_000).await?;
+        let dead = uow.jobs().list(&filter, 1_000).await?;
         match dead.iter().find(|job| job.new.effect == effect) {
             Some(job) => {
-                uow.outbox().requeue(Some(job.new.id), now).await?;
+                uow.jobs().requeue(Some(job.new.id), now).await?;
             }
             None => {
                 ledger::ask_once(uow, self.ids.as_ref(), now, checkout, effect).await?;

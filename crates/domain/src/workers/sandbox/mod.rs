@@ -19,13 +19,13 @@ use self::ways::{Way, check_move, check_way, not_possible, reached, ways};
 use super::jobs::{JobResult, JobRunner, Towards};
 use crate::access::{Mode, Permission};
 use crate::checkout::{Checkout, EventKind, Lifecycle};
-use crate::fulfillment::{EventOrigin, Reported, TrackingStatus};
 use crate::ids::{CheckoutPubId, LeaseTermRef};
 use crate::metadata::MetadataPatch;
 use crate::ports::{Doubt, IdentityResult, JobFilter, JobSubject, Timer, UnitOfWork};
-use crate::services::fulfillment::TrackingView;
 use crate::services::moving::Due;
-use crate::services::{Context, Error, UseCase, checkouts, fulfillment, identity, moving};
+use crate::services::shipments::TrackingView;
+use crate::services::{Context, Error, UseCase, checkouts, identity, moving, shipments};
+use crate::shipments::{EventOrigin, Reported, TrackingStatus};
 
 /// More steps than any way has.
 const MOST_STEPS: usize = 60;
@@ -72,7 +72,7 @@ impl UseCase for PlanAdvance {
     }
 }
 
-/// Plays a carrier's report. What follows from it is for the outbox.
+/// Plays a carrier's report. What follows from it is for the job queue.
 ///
 /// # Errors
 /// [`Error::SandboxOnly`], [`Error::NotFound`], [`Error::Forbidden`];
@@ -98,9 +98,9 @@ impl UseCase for PlayTrackingEvent {
         checkouts::lock_visible(uow, ctx, self.id).await?;
         ctx.access.require(self.permission())?;
         let origin = EventOrigin::Sandbox;
-        let report = fulfillment::report(uow, ctx.ids, ctx.now, self.id, self.reported, origin);
+        let report = shipments::report(uow, ctx.ids, ctx.now, self.id, self.reported, origin);
         let checkout = report.await?;
-        fulfillment::view(uow, checkout).await
+        shipments::view(uow, checkout).await
     }
 }
 
@@ -314,7 +314,7 @@ impl Sandbox {
                 Some(JobResult::Undecided(_) | JobResult::Buried) => return Ok(Told::Stands),
                 Some(JobResult::Later(_)) => {
                     return Err(Error::Provider(Doubt::failed(
-                        "it did not answer as expected; see lessor outbox list",
+                        "it did not answer as expected; see lessor jobs list",
                     )));
                 }
                 None => {
@@ -335,7 +335,7 @@ impl Sandbox {
             state: None,
             subject: Some(JobSubject::Checkout(id)),
         };
-        Ok(view.outbox().list(&filter, 1).await?.is_empty())
+        Ok(view.jobs().list(&filter, 1).await?.is_empty())
     }
 
     fn report_of(&self, ctx: &Context<'_>, status: TrackingStatus) -> Reported {
@@ -356,7 +356,7 @@ impl Sandbox {
         reported: Reported,
     ) -> Result<(), Error> {
         let mut uow = self.runner.database.begin().await?;
-        fulfillment::report(
+        shipments::report(
             uow.as_mut(),
             ctx.ids,
             ctx.now,
@@ -478,7 +478,7 @@ impl Sandbox {
         if kind == EventKind::Delivered && checkout.shipment.tracking.is_some() {
             let reported = self.report_of(ctx, TrackingStatus::Delivered);
             let origin = EventOrigin::Sandbox;
-            fulfillment::report(uow.as_mut(), ctx.ids, ctx.now, id, reported, origin).await?;
+            shipments::report(uow.as_mut(), ctx.ids, ctx.now, id, reported, origin).await?;
         } else {
             play(uow.as_mut(), ctx, &mut checkout, kind, target, method).await?;
         }

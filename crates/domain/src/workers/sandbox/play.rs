@@ -176,12 +176,12 @@ async fn refuse_capture(
         moving::apply_due(uow, ctx.ids, checkout, signed, &by, Due::WhenTold).await?;
     }
     let subject = JobSubject::Checkout(checkout.id);
-    while let Some(job) = uow.outbox().claim_of(subject, ctx.now, WAIT).await? {
+    while let Some(job) = uow.jobs().claim_of(subject, ctx.now, WAIT).await? {
         if job.new.effect != Effect::CaptureDeposit {
-            uow.outbox().renew(&job, Duration::ZERO).await?;
+            uow.jobs().renew(&job, Duration::ZERO).await?;
             break;
         }
-        uow.outbox().complete(&job, ctx.now).await?;
+        uow.jobs().complete(&job, ctx.now).await?;
     }
     Ok(())
 }

@@ -3,9 +3,9 @@
 use crate::address::{Address, AddressError, Country};
 use crate::checkout::{Checkout, Tracking};
 use crate::customer::{Customer, Profile};
-use crate::fulfillment::{Carrier, TrackingNumber};
 use crate::ports::{StoreError, UnitOfWork};
 use crate::services::Error;
+use crate::shipments::{Carrier, TrackingNumber};
 use crate::text::Line;
 
 fn line(text: &str) -> Result<Line, Error> {

@@ -4,7 +4,7 @@ use clap::Subcommand;
 use lessor_domain::catalog::{Product, ReviewStatus};
 use lessor_domain::ids::{OrganizationRef, ProductPubId, UserId, UserPubId};
 use lessor_domain::services::Error;
-use lessor_domain::services::catalog::review_product;
+use lessor_domain::services::products::review_product;
 use lessor_domain::text::Notes;
 use serde::Serialize;
 

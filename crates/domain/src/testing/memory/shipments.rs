@@ -5,9 +5,9 @@ use async_trait::async_trait;
 use super::Memory;
 use super::state::TrackingRow;
 use crate::checkout::Tracking;
-use crate::fulfillment::{Reported, TrackingEvent};
 use crate::ids::CheckoutPubId;
-use crate::ports::{StoreError, TrackingStore};
+use crate::ports::{ShipmentStore, StoreError};
+use crate::shipments::{Reported, TrackingEvent};
 use crate::time::Timestamp;
 
 /// Whether two reports are of the same thing.
@@ -17,7 +17,7 @@ fn is_same(old: &Reported, new: &Reported) -> bool {
 }
 
 #[async_trait]
-impl TrackingStore for Memory {
+impl ShipmentStore for Memory {
     async fn insert(
         &mut self,
         id: CheckoutPubId,

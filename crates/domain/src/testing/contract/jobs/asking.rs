@@ -13,8 +13,8 @@ pub(super) async fn subjects_are_claimed_out_of_turn(shop: &Shop<'_>) {
     queue.push(&[first.clone(), second]).await;
     let claim_of = async |subject, seconds| {
         let now = queue.later(seconds);
-        shop.done("outbox.claim_of: claims", async |uow| {
-            uow.outbox().claim_of(subject, now, LEASE).await
+        shop.done("jobs.claim_of: claims", async |uow| {
+            uow.jobs().claim_of(subject, now, LEASE).await
         })
         .await
     };
@@ -22,30 +22,30 @@ pub(super) async fn subjects_are_claimed_out_of_turn(shop: &Shop<'_>) {
     assert_eq!(
         claimed.as_ref().map(|job| (job.new.id, job.attempts)),
         Some((first.id, 1)),
-        "outbox.claim_of: the first open job of the subject, due or not"
+        "jobs.claim_of: the first open job of the subject, due or not"
     );
     assert_eq!(
         claim_of(queue.subject, 1).await,
         None,
-        "outbox.claim_of: not while somebody holds it"
+        "jobs.claim_of: not while somebody holds it"
     );
     let Some(job) = claimed else {
-        panic!("outbox.claim_of: claims")
+        panic!("jobs.claim_of: claims")
     };
-    shop.done("outbox.bury: writes", async |uow| {
-        uow.outbox().bury(&job, "no").await
+    shop.done("jobs.bury: writes", async |uow| {
+        uow.jobs().bury(&job, "no").await
     })
     .await;
     assert_eq!(
         claim_of(queue.subject, 2).await,
         None,
-        "outbox.claim_of: not one that was given up, nor one behind it"
+        "jobs.claim_of: not one that was given up, nor one behind it"
     );
     let idle = JobSubject::Product(shop.make.id());
     assert_eq!(
         claim_of(idle, 0).await,
         None,
-        "outbox.claim_of: nothing of a subject without jobs"
+        "jobs.claim_of: nothing of a subject without jobs"
     );
 }
 
@@ -61,24 +61,21 @@ pub(super) async fn put_off_jobs_are_released(shop: &Shop<'_>) {
     }
     let now = queue.later(5);
     let released = shop
-        .done("outbox.release: writes", async |uow| {
-            uow.outbox().release(queue.subject, now).await
+        .done("jobs.release: writes", async |uow| {
+            uow.jobs().release(queue.subject, now).await
         })
         .await;
-    assert!(released >= 1, "outbox.release: tells how many");
+    assert!(released >= 1, "jobs.release: tells how many");
     let job = queue
-        .claim_one(
-            5,
-            "outbox.release: the subject's jobs are due now, in order",
-        )
+        .claim_one(5, "jobs.release: the subject's jobs are due now, in order")
         .await;
     assert_eq!(
         job.new.effect,
         Effect::CheckCredit,
-        "outbox.release: the subject's jobs are due now, in order"
+        "jobs.release: the subject's jobs are due now, in order"
     );
     other
-        .nothing(5, "outbox.release: other subjects' jobs stay put off")
+        .nothing(5, "jobs.release: other subjects' jobs stay put off")
         .await;
 }
 
@@ -98,85 +95,85 @@ pub(super) async fn held_jobs_wait_until_somebody_asks(shop: &Shop<'_>) {
     queue
         .nothing(
             9_999,
-            "outbox.push: a held job is not due, nor are those behind it",
+            "jobs.push: a held job is not due, nor are those behind it",
         )
         .await;
     let found = queue.list(None).await;
     assert_eq!(
         found.first().map(|job| job.state),
         Some(JobState::Held),
-        "outbox.list: what is held is not done, and said to be held"
+        "jobs.list: what is held is not done, and said to be held"
     );
     let now = queue.later(5);
-    shop.done("outbox.requeue: writes", async |uow| {
-        uow.outbox().requeue(None, now).await
+    shop.done("jobs.requeue: writes", async |uow| {
+        uow.jobs().requeue(None, now).await
     })
     .await;
     queue
-        .nothing(5, "outbox.requeue: of all leaves what is held")
+        .nothing(5, "jobs.requeue: of all leaves what is held")
         .await;
     let asked = shop
-        .done("outbox.claim_of: claims", async |uow| {
-            uow.outbox().claim_of(queue.subject, now, LEASE).await
+        .done("jobs.claim_of: claims", async |uow| {
+            uow.jobs().claim_of(queue.subject, now, LEASE).await
         })
         .await;
     let Some(asked) = asked else {
-        panic!("outbox.claim_of: takes a held job");
+        panic!("jobs.claim_of: takes a held job");
     };
     assert_eq!(
         (asked.new.id, asked.state),
         (job.id, JobState::Held),
-        "outbox.claim_of: takes a held job, which stays held"
+        "jobs.claim_of: takes a held job, which stays held"
     );
     assert!(
         queue.complete(&asked).await,
-        "outbox.complete: a held job that was asked for"
+        "jobs.complete: a held job that was asked for"
     );
     queue
-        .claim_one(5, "outbox.complete: those behind a held job are free then")
+        .claim_one(5, "jobs.complete: those behind a held job are free then")
         .await;
 
     let (queue, job) = held().await;
     let asked = shop
-        .done("outbox.claim_of: claims", async |uow| {
-            uow.outbox().claim_of(queue.subject, now, LEASE).await
+        .done("jobs.claim_of: claims", async |uow| {
+            uow.jobs().claim_of(queue.subject, now, LEASE).await
         })
         .await;
     let Some(asked) = asked else {
-        panic!("outbox.claim_of: takes a held job");
+        panic!("jobs.claim_of: takes a held job");
     };
-    shop.done("outbox.retry: writes", async |uow| {
-        uow.outbox().retry(&asked, now, "in doubt").await
+    shop.done("jobs.retry: writes", async |uow| {
+        uow.jobs().retry(&asked, now, "in doubt").await
     })
     .await;
     let again = queue
-        .claim_one(5, "outbox.retry: a held job that was asked for is due")
+        .claim_one(5, "jobs.retry: a held job that was asked for is due")
         .await;
     assert_eq!(
         (again.new.id, again.state),
         (job.id, JobState::Pending),
-        "outbox.retry: a held job that was asked for is held no more"
+        "jobs.retry: a held job that was asked for is held no more"
     );
 
     let requeued = async |named: bool| {
         let (queue, job) = held().await;
         let written = shop
-            .done("outbox.requeue, outbox.release: write", async |uow| {
+            .done("jobs.requeue, jobs.release: write", async |uow| {
                 if named {
-                    uow.outbox().requeue(Some(job.id), now).await
+                    uow.jobs().requeue(Some(job.id), now).await
                 } else {
-                    uow.outbox().release(queue.subject, now).await
+                    uow.jobs().release(queue.subject, now).await
                 }
             })
             .await;
-        assert_eq!(written, 1, "outbox.requeue, outbox.release: tell how many");
+        assert_eq!(written, 1, "jobs.requeue, jobs.release: tell how many");
         let due = queue
-            .claim_one(5, "outbox.requeue, outbox.release: a held job is due")
+            .claim_one(5, "jobs.requeue, jobs.release: a held job is due")
             .await;
         assert_eq!(
             (due.new.id, due.state),
             (job.id, JobState::Pending),
-            "outbox.requeue, outbox.release: a held job is held no more"
+            "jobs.requeue, jobs.release: a held job is held no more"
         );
     };
     requeued(true).await;

@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 use super::{Context, Error, UseCase, checkouts, moving};
 use crate::access::Permission;
 use crate::checkout::{Actor, Checkout, Circumstances, Event, Lifecycle, MissingStep, Tracking};
-use crate::fulfillment::{
-    Carrier, EventOrigin, Reported, TrackingEvent, TrackingNumber, TrackingStatus,
-};
 use crate::ids::{CheckoutItemPubId, CheckoutPubId};
 use crate::ports::{CarrierDetector, IdGenerator, UnitOfWork};
+use crate::shipments::{
+    Carrier, EventOrigin, Reported, TrackingEvent, TrackingNumber, TrackingStatus,
+};
 use crate::text::Line;
 use crate::time::Timestamp;
 
-/// What a fulfilment says.
+/// What a fulfillment says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Fulfillment {
     /// The tracking number; without one billing starts at once.
@@ -156,7 +156,7 @@ impl UseCase for FulfillCheckout {
                 origin: EventOrigin::Lessor,
                 received_at: ctx.now,
             };
-            uow.tracking()
+            uow.shipments()
                 .insert(checkout.id, &tracking, &event)
                 .await?;
             return claim(uow, ctx, checkout, &tracking).await;
@@ -173,13 +173,13 @@ async fn claim(
     tracking: &Tracking,
 ) -> Result<Checkout, Error> {
     let id = checkout.id;
-    for early in uow.tracking().unclaimed(tracking).await? {
+    for early in uow.shipments().unclaimed(tracking).await? {
         checkout = report(uow, ctx.ids, ctx.now, id, early.reported, early.origin).await?;
     }
     Ok(checkout)
 }
 
-/// A second fulfilment: the same content is the same fulfilment.
+/// A second fulfillment: the same content is the same fulfillment.
 fn again(
     checkout: &Checkout,
     tracking: Option<&Tracking>,
@@ -252,7 +252,7 @@ impl UseCase for SetTracking {
         }
         if checkout.shipment.shipped_at.is_none() || checkout.lifecycle().is_ended() {
             return Err(Error::rule(format!(
-                "the checkout is {}: tracking is given after the fulfilment",
+                "the checkout is {}: tracking is given after the fulfillment",
                 checkout.lifecycle()
             )));
         }
@@ -273,7 +273,7 @@ impl UseCase for SetTracking {
 /// Where the goods are.
 ///
 /// # Errors
-/// [`Error::NotFound`], [`Error::Forbidden`], [`Error::Rule`] before the fulfilment.
+/// [`Error::NotFound`], [`Error::Forbidden`], [`Error::Rule`] before the fulfillment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GetTracking {
     /// Which one.
@@ -305,7 +305,7 @@ pub(crate) async fn view(
     checkout: Checkout,
 ) -> Result<TrackingView, Error> {
     let events = match &checkout.shipment.tracking {
-        Some(tracking) => uow.tracking().list(checkout.id, tracking).await?,
+        Some(tracking) => uow.shipments().list(checkout.id, tracking).await?,
         None => Vec::new(),
     };
     Ok(TrackingView { checkout, events })
@@ -338,7 +338,7 @@ pub async fn report(
         received_at: now,
     };
     if !uow
-        .tracking()
+        .shipments()
         .insert(checkout.id, &tracking, &event)
         .await?
     {
@@ -362,7 +362,7 @@ pub async fn report(
         moving::apply(uow, ids, &mut checkout, event, &by).await?;
         return Ok(checkout);
     }
-    let events = uow.tracking().list(checkout.id, &tracking).await?;
+    let events = uow.shipments().list(checkout.id, &tracking).await?;
     // Lessor's note of the shipment is no word of the carrier, whatever the two clocks say.
     let newest = events
         .iter()

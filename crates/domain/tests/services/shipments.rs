@@ -2,12 +2,12 @@
 
 use chrono::TimeDelta;
 use lessor_domain::checkout::{Checkout, Lifecycle, Tracking};
-use lessor_domain::fulfillment::{
+use lessor_domain::ports::Clock;
+use lessor_domain::services::shipments::{FulfillCheckout, Fulfillment, report};
+use lessor_domain::services::{Error, UseCase as _};
+use lessor_domain::shipments::{
     Carrier, EventOrigin, Reported, TrackingEvent, TrackingNumber, TrackingStatus,
 };
-use lessor_domain::ports::Clock;
-use lessor_domain::services::fulfillment::{FulfillCheckout, Fulfillment, report};
-use lessor_domain::services::{Error, UseCase as _};
 
 use crate::world::World;
 
@@ -125,7 +125,7 @@ async fn what_was_reported_before_the_number_was_given_counts() {
         carrier: Carrier::Ups,
     };
     let mut uow = world.begin().await;
-    uow.tracking()
+    uow.shipments()
         .keep_unclaimed(&tracking, &event)
         .await
         .unwrap();

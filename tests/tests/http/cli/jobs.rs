@@ -1,4 +1,4 @@
-//! `lessor outbox skip`: giving a job up for good.
+//! `lessor jobs skip`: giving a job up for good.
 
 use lessor_tests::{Server, run, text};
 use serde_json::json;
@@ -10,7 +10,7 @@ async fn a_job_is_skipped_with_a_reason_and_what_stands_behind_it_goes_on() {
     let server = Server::start(BINARY, &["--no-worker"]).await;
     let client = server.client().await;
     client.product(json!({})).await;
-    let listed = server.cli(&["outbox", "list"]);
+    let listed = server.cli(&["jobs", "list"]);
     assert_eq!(
         (&listed["inDoubt"], &listed["dead"]),
         (&json!(0), &json!(0)),
@@ -18,11 +18,11 @@ async fn a_job_is_skipped_with_a_reason_and_what_stands_behind_it_goes_on() {
     );
     let id = text(&listed["results"][0]["id"]);
     assert!(!id.is_empty(), "{listed}");
-    let skip = ["outbox", "skip", &id, "--reason", "told by hand"];
+    let skip = ["jobs", "skip", &id, "--reason", "told by hand"];
 
     // Somebody is at it.
     let claim = |until: &str| {
-        format!("UPDATE outbox_jobs SET claimed_until = {until}, attempts = 1 WHERE id = '{id}'")
+        format!("UPDATE jobs SET claimed_until = {until}, attempts = 1 WHERE id = '{id}'")
     };
     server.query(&claim("now() + interval '1 hour'")).await;
     let (status, said) = server.refused(&skip);
@@ -32,13 +32,13 @@ async fn a_job_is_skipped_with_a_reason_and_what_stands_behind_it_goes_on() {
 
     let before = server.contents().await;
     for (wrong, status, word) in [
-        (&["outbox", "skip", &id][..], 2, "--reason"),
-        (&["outbox", "skip", &id, "--reason", ""][..], 2, "reason"),
-        (&["outbox", "skip", "x", "--reason", "y"][..], 2, "x"),
-        (&["outbox", "skip", "--reason", "y"][..], 2, "ID"),
+        (&["jobs", "skip", &id][..], 2, "--reason"),
+        (&["jobs", "skip", &id, "--reason", ""][..], 2, "reason"),
+        (&["jobs", "skip", "x", "--reason", "y"][..], 2, "x"),
+        (&["jobs", "skip", "--reason", "y"][..], 2, "ID"),
         (
             &[
-                "outbox",
+                "jobs",
                 "skip",
                 "0197a4c0-7e5b-7c3f-8a52-1d7c4b1b9d20",
                 "--reason",
@@ -54,16 +54,15 @@ async fn a_job_is_skipped_with_a_reason_and_what_stands_behind_it_goes_on() {
     }
     assert_eq!(server.contents().await, before, "nothing was written");
 
-    let dead =
-        format!("UPDATE outbox_jobs SET state = 'dead', last_error = 'no' WHERE id = '{id}'");
+    let dead = format!("UPDATE jobs SET state = 'dead', last_error = 'no' WHERE id = '{id}'");
     server.query(&dead).await;
     let skipped = server.cli(&skip);
     assert_eq!(skipped["skipped"], json!(id));
-    let kept = server.cli(&["outbox", "list", "--state", "skipped"]);
+    let kept = server.cli(&["jobs", "list", "--state", "skipped"]);
     assert_eq!(kept["results"][0]["lastError"], "told by hand", "{kept}");
     let (status, said) = server.refused(&skip);
     assert_eq!(status, 1, "{said}");
-    let output = run(&mut server.command(&["outbox", "list"]));
+    let output = run(&mut server.command(&["jobs", "list"]));
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(said.contains("0 of them in doubt, 0 dead"), "{said}");
 }
@@ -77,7 +76,7 @@ async fn nobody_has_to_look_because_of_a_job_that_is_skipped() {
     let made = client
         .checkout_at("BIKE", "grace@example.com", "identityProcessing")
         .await;
-    let jobs = server.cli(&["outbox", "list", "--state", "held"]);
+    let jobs = server.cli(&["jobs", "list", "--state", "held"]);
     let job = jobs["results"]
         .as_array()
         .into_iter()
@@ -86,8 +85,7 @@ async fn nobody_has_to_look_because_of_a_job_that_is_skipped() {
         .cloned()
         .unwrap_or_default();
     let id = text(&job["id"]);
-    let bury =
-        format!("UPDATE outbox_jobs SET state = 'dead', last_error = 'no' WHERE id = '{id}'");
+    let bury = format!("UPDATE jobs SET state = 'dead', last_error = 'no' WHERE id = '{id}'");
     server.query(&bury).await;
     let raise = format!(
         "UPDATE checkouts SET attention = '[{{\"reason\": \"processorRefused\", \
@@ -100,7 +98,7 @@ async fn nobody_has_to_look_because_of_a_job_that_is_skipped() {
         now["progress"]["attention"][0]["reason"],
         "processorRefused"
     );
-    server.cli(&["outbox", "skip", &id, "--reason", "seen to"]);
+    server.cli(&["jobs", "skip", &id, "--reason", "seen to"]);
     let now = client.reread(&made).await;
     assert_eq!(now["progress"]["attention"], json!([]), "{now:#}");
 }

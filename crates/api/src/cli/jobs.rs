@@ -1,4 +1,4 @@
-//! `lessor outbox`: what providers are still to be told.
+//! `lessor jobs`: what providers are still to be told.
 
 use clap::Subcommand;
 use lessor_domain::ids::CheckoutPubId;
@@ -15,12 +15,12 @@ use super::session::Session;
 
 /// Show, repeat and skip what providers are still to be told.
 #[derive(Debug, Subcommand)]
-pub(crate) enum OutboxCommand {
+pub(crate) enum JobsCommand {
     /// List jobs that are pending or dead, oldest first
     #[command(
-        after_help = "Examples:\n  lessor outbox list\n  lessor outbox list --state dead --json\n\n\
+        after_help = "Examples:\n  lessor jobs list\n  lessor jobs list --state dead --json\n\n\
         A job is pending until it is done. One that cannot be done is dead: what stands behind it for the same\n\
-        checkout or product waits, but for what lets money go, until `lessor outbox retry` or `skip`."
+        checkout or product waits, but for what lets money go, until `lessor jobs retry` or `skip`."
     )]
     List {
         /// Only those that are pending, held, dead, done or skipped
@@ -32,8 +32,8 @@ pub(crate) enum OutboxCommand {
     },
     /// Make waiting and dead jobs due now
     #[command(
-        after_help = "Examples:\n  lessor outbox retry                                        \
-        (all of them)\n  lessor outbox retry 0197a4c0-7e5b-7c3f-8a52-1d7c4b1b9d20"
+        after_help = "Examples:\n  lessor jobs retry                                        \
+        (all of them)\n  lessor jobs retry 0197a4c0-7e5b-7c3f-8a52-1d7c4b1b9d20"
     )]
     Retry {
         /// Only this job
@@ -42,7 +42,7 @@ pub(crate) enum OutboxCommand {
     },
     /// Give a job up for good, so that what stands behind it goes on
     #[command(
-        after_help = "Example:\n  lessor outbox skip 0197a4c0-7e5b-7c3f-8a52-1d7c4b1b9d20 --reason 'billed by hand'\n\n\
+        after_help = "Example:\n  lessor jobs skip 0197a4c0-7e5b-7c3f-8a52-1d7c4b1b9d20 --reason 'billed by hand'\n\n\
         What the job was to do is not done, now or later: see to it yourself. The reason stays with the job.\n\
         One that a worker is at is refused."
     )]
@@ -96,11 +96,11 @@ impl From<&Job> for View {
 }
 
 /// Runs the command.
-pub(crate) async fn run(session: Session, command: OutboxCommand) -> anyhow::Result<Reply> {
+pub(crate) async fn run(session: Session, command: JobsCommand) -> anyhow::Result<Reply> {
     match command {
-        OutboxCommand::List { state, limit } => list(&session, state, limit).await,
-        OutboxCommand::Retry { id } => retry(&session, id).await,
-        OutboxCommand::Skip { id, reason } => skip(&session, id, &reason).await,
+        JobsCommand::List { state, limit } => list(&session, state, limit).await,
+        JobsCommand::Retry { id } => retry(&session, id).await,
+        JobsCommand::Skip { id, reason } => skip(&session, id, &reason).await,
     }
 }
 
@@ -110,12 +110,12 @@ async fn list(session: &Session, state: Option<JobState>, limit: u32) -> anyhow:
         state,
         subject: None,
     };
-    let jobs = view.outbox().list(&filter, limit).await?;
+    let jobs = view.jobs().list(&filter, limit).await?;
     let Backlog {
         pending,
         in_doubt,
         dead,
-    } = view.outbox().backlog().await?;
+    } = view.jobs().backlog().await?;
     let views: Vec<View> = jobs.iter().map(View::from).collect();
     let rows = views.iter().map(|view| {
         [
@@ -154,7 +154,7 @@ async fn list(session: &Session, state: Option<JobState>, limit: u32) -> anyhow:
 
 async fn retry(session: &Session, id: Option<Uuid>) -> anyhow::Result<Reply> {
     let mut uow = session.begin().await?;
-    let requeued = uow.outbox().requeue(id, session.now()).await?;
+    let requeued = uow.jobs().requeue(id, session.now()).await?;
     uow.commit().await?;
     if id.is_some() && requeued == 0 {
         return Err(Error::not_found("pending or dead job").into());
@@ -172,7 +172,7 @@ const MOST_OPEN: u32 = 100_000;
 async fn skip(session: &Session, id: Uuid, reason: &Line) -> anyhow::Result<Reply> {
     let mut uow = session.begin().await?;
     let now = session.now();
-    let open = uow.outbox().list(&JobFilter::default(), MOST_OPEN).await?;
+    let open = uow.jobs().list(&JobFilter::default(), MOST_OPEN).await?;
     let Some(job) = open.into_iter().find(|job| job.new.id == id) else {
         return Err(Error::not_found("pending, held or dead job").into());
     };
@@ -180,9 +180,9 @@ async fn skip(session: &Session, id: Uuid, reason: &Line) -> anyhow::Result<Repl
     if let JobSubject::Checkout(checkout) = job.new.subject {
         settle(uow.as_mut(), checkout, &job, now).await?;
     }
-    if !uow.outbox().skip(id, reason.as_str(), now).await? {
+    if !uow.jobs().skip(id, reason.as_str(), now).await? {
         return Err(Error::rule(
-            "a worker is at the job, or has just done it: look again with `lessor outbox list`",
+            "a worker is at the job, or has just done it: look again with `lessor jobs list`",
         )
         .into());
     }

@@ -14,7 +14,7 @@ use diesel::sql_types::{BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUu
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::checkout::Effect;
 use lessor_domain::ports::{
-    Backlog, Job, JobFilter, JobState, JobSubject, NewJob, OutboxStore, StoreError,
+    Backlog, Job, JobFilter, JobState, JobStore, JobSubject, NewJob, StoreError,
 };
 use lessor_domain::time::Timestamp;
 use uuid::Uuid;
@@ -23,11 +23,11 @@ use self::row::{JobRow, NewJobRow, columns_of};
 use super::PgUnitOfWork;
 use super::decode::row_count;
 use super::error::store_error;
-use super::schema::outbox_jobs;
+use super::schema::jobs;
 
 async fn load(
     connection: &mut AsyncPgConnection,
-    query: outbox_jobs::BoxedQuery<'static, Pg>,
+    query: jobs::BoxedQuery<'static, Pg>,
 ) -> Result<Vec<JobRow>, StoreError> {
     query
         .select(JobRow::as_select())
@@ -56,7 +56,7 @@ fn takeable() -> String {
         .collect();
     format!(
         "{IS_FREE} \
-        AND NOT EXISTS (SELECT 1 FROM outbox_jobs AS e \
+        AND NOT EXISTS (SELECT 1 FROM jobs AS e \
             WHERE e.subject_kind = j.subject_kind AND e.subject_id = j.subject_id \
                 AND e.sequence < j.sequence AND e.{IS_OPEN} \
                 AND (e.state <> 'dead' OR j.effect NOT IN ({})))",
@@ -72,7 +72,7 @@ const IS_FREE: &str = "(claimed_until IS NULL OR claimed_until <= clock_timestam
 
 /// Takes the jobs that `taken` lists for `$2` microseconds.
 const TAKE: &str = "\
-UPDATE outbox_jobs SET attempts = attempts + 1, \
+UPDATE jobs SET attempts = attempts + 1, \
     claimed_until = clock_timestamp() + $2 * interval '1 microsecond', \
     first_attempt_at = coalesce(first_attempt_at, $1) \
 WHERE id IN (SELECT id FROM taken) \
@@ -82,7 +82,7 @@ static CLAIM: LazyLock<String> = LazyLock::new(|| {
     let takeable = takeable();
     format!(
         "WITH taken AS MATERIALIZED (
-            SELECT j.id FROM outbox_jobs AS j
+            SELECT j.id FROM jobs AS j
             WHERE j.state = 'pending' AND j.available_at <= $1 AND {takeable}
             ORDER BY j.sequence LIMIT $3 FOR UPDATE SKIP LOCKED
         ) {TAKE}"
@@ -93,7 +93,7 @@ static CLAIM_OF: LazyLock<String> = LazyLock::new(|| {
     let takeable = takeable();
     format!(
         "WITH taken AS MATERIALIZED (
-            SELECT j.id FROM outbox_jobs AS j
+            SELECT j.id FROM jobs AS j
             WHERE j.subject_kind = $3 AND j.subject_id = $4
                 AND j.state IN ('pending', 'held') AND {takeable}
             FOR UPDATE SKIP LOCKED
@@ -125,10 +125,10 @@ struct Counts {
 fn is_attempt(job: &Job) -> _ {
     let attempts: i32 = attempts_of(job);
     let id: Uuid = job.new.id;
-    outbox_jobs::id
+    jobs::id
         .eq(id)
-        .and(outbox_jobs::attempts.eq(attempts))
-        .and(outbox_jobs::claimed_until.is_not_null())
+        .and(jobs::attempts.eq(attempts))
+        .and(jobs::claimed_until.is_not_null())
 }
 
 /// More attempts than the column can hold are nobody's.
@@ -137,7 +137,7 @@ fn attempts_of(job: &Job) -> i32 {
 }
 
 #[async_trait]
-impl OutboxStore for PgUnitOfWork {
+impl JobStore for PgUnitOfWork {
     async fn push(&mut self, jobs: &[NewJob]) -> Result<(), StoreError> {
         if jobs.is_empty() {
             return Ok(());
@@ -146,7 +146,7 @@ impl OutboxStore for PgUnitOfWork {
             .iter()
             .map(NewJobRow::try_from)
             .collect::<Result<_, _>>()?;
-        diesel::insert_into(outbox_jobs::table)
+        diesel::insert_into(jobs::table)
             .values(&rows)
             .execute(self.connection()?)
             .await
@@ -192,8 +192,8 @@ impl OutboxStore for PgUnitOfWork {
         let until = sql::<Nullable<Timestamptz>>("clock_timestamp() + ")
             .bind::<BigInt, _>(micros(lease))
             .sql(" * interval '1 microsecond'");
-        diesel::update(outbox_jobs::table.filter(is_attempt(job)))
-            .set(outbox_jobs::claimed_until.eq(until))
+        diesel::update(jobs::table.filter(is_attempt(job)))
+            .set(jobs::claimed_until.eq(until))
             .execute(self.connection()?)
             .await
             .map(|written| written == 1)
@@ -201,11 +201,11 @@ impl OutboxStore for PgUnitOfWork {
     }
 
     async fn complete(&mut self, job: &Job, at: Timestamp) -> Result<bool, StoreError> {
-        diesel::update(outbox_jobs::table.filter(is_attempt(job)))
+        diesel::update(jobs::table.filter(is_attempt(job)))
             .set((
-                outbox_jobs::state.eq(JobState::Done.as_str()),
-                outbox_jobs::done_at.eq(at),
-                outbox_jobs::claimed_until.eq(None::<Timestamp>),
+                jobs::state.eq(JobState::Done.as_str()),
+                jobs::done_at.eq(at),
+                jobs::claimed_until.eq(None::<Timestamp>),
             ))
             .execute(self.connection()?)
             .await
@@ -219,12 +219,12 @@ impl OutboxStore for PgUnitOfWork {
         not_before: Timestamp,
         error: &str,
     ) -> Result<(), StoreError> {
-        diesel::update(outbox_jobs::table.filter(is_attempt(job)))
+        diesel::update(jobs::table.filter(is_attempt(job)))
             .set((
-                outbox_jobs::state.eq(JobState::Pending.as_str()),
-                outbox_jobs::available_at.eq(not_before),
-                outbox_jobs::last_error.eq(error),
-                outbox_jobs::claimed_until.eq(None::<Timestamp>),
+                jobs::state.eq(JobState::Pending.as_str()),
+                jobs::available_at.eq(not_before),
+                jobs::last_error.eq(error),
+                jobs::claimed_until.eq(None::<Timestamp>),
             ))
             .execute(self.connection()?)
             .await
@@ -233,11 +233,11 @@ impl OutboxStore for PgUnitOfWork {
     }
 
     async fn bury(&mut self, job: &Job, error: &str) -> Result<(), StoreError> {
-        diesel::update(outbox_jobs::table.filter(is_attempt(job)))
+        diesel::update(jobs::table.filter(is_attempt(job)))
             .set((
-                outbox_jobs::state.eq(JobState::Dead.as_str()),
-                outbox_jobs::last_error.eq(error),
-                outbox_jobs::claimed_until.eq(None::<Timestamp>),
+                jobs::state.eq(JobState::Dead.as_str()),
+                jobs::last_error.eq(error),
+                jobs::claimed_until.eq(None::<Timestamp>),
             ))
             .execute(self.connection()?)
             .await
@@ -246,16 +246,16 @@ impl OutboxStore for PgUnitOfWork {
     }
 
     async fn skip(&mut self, id: Uuid, reason: &str, at: Timestamp) -> Result<bool, StoreError> {
-        let is_dead = outbox_jobs::state.eq(JobState::Dead.as_str());
-        let waits = outbox_jobs::state
+        let is_dead = jobs::state.eq(JobState::Dead.as_str());
+        let waits = jobs::state
             .eq_any([JobState::Pending, JobState::Held].map(JobState::as_str))
             .and(sql::<Bool>(IS_FREE));
-        diesel::update(outbox_jobs::table.find(id).filter(is_dead.or(waits)))
+        diesel::update(jobs::table.find(id).filter(is_dead.or(waits)))
             .set((
-                outbox_jobs::state.eq(JobState::Skipped.as_str()),
-                outbox_jobs::last_error.eq(reason),
-                outbox_jobs::claimed_until.eq(None::<Timestamp>),
-                outbox_jobs::done_at.eq(at),
+                jobs::state.eq(JobState::Skipped.as_str()),
+                jobs::last_error.eq(reason),
+                jobs::claimed_until.eq(None::<Timestamp>),
+                jobs::done_at.eq(at),
             ))
             .execute(self.connection()?)
             .await
@@ -264,43 +264,43 @@ impl OutboxStore for PgUnitOfWork {
     }
 
     async fn list(&mut self, filter: &JobFilter, limit: u32) -> Result<Vec<Job>, StoreError> {
-        let mut query = outbox_jobs::table
-            .order(outbox_jobs::sequence)
+        let mut query = jobs::table
+            .order(jobs::sequence)
             .limit(i64::from(limit))
             .into_boxed();
         query = match filter.state {
-            Some(state) => query.filter(outbox_jobs::state.eq(state.as_str())),
+            Some(state) => query.filter(jobs::state.eq(state.as_str())),
             None => query.filter(sql::<Bool>(IS_OPEN)),
         };
         if let Some(subject) = filter.subject {
             let (kind, id) = columns_of(subject);
             query = query
-                .filter(outbox_jobs::subject_kind.eq(kind))
-                .filter(outbox_jobs::subject_id.eq(id));
+                .filter(jobs::subject_kind.eq(kind))
+                .filter(jobs::subject_id.eq(id));
         }
         jobs(load(self.connection()?, query).await?)
     }
 
     async fn requeue(&mut self, id: Option<Uuid>, now: Timestamp) -> Result<u64, StoreError> {
-        let is = |state: JobState| outbox_jobs::state.eq(state.as_str());
+        let is = |state: JobState| jobs::state.eq(state.as_str());
         // What somebody is at is not made to wait less.
         let is_free = || sql::<Bool>(IS_FREE);
         let waits = is(JobState::Pending)
-            .and(outbox_jobs::available_at.gt(now))
+            .and(jobs::available_at.gt(now))
             .and(is_free());
-        let again = (is(JobState::Pending), outbox_jobs::available_at.eq(now));
+        let again = (is(JobState::Pending), jobs::available_at.eq(now));
         let due = is(JobState::Dead).or(waits);
         let written = match id {
             // What a test holds goes on when that very job is named.
             Some(id) => {
                 let held = is(JobState::Held).and(is_free());
-                diesel::update(outbox_jobs::table.find(id).filter(due.or(held)))
+                diesel::update(jobs::table.find(id).filter(due.or(held)))
                     .set(again)
                     .execute(self.connection()?)
                     .await
             }
             None => {
-                diesel::update(outbox_jobs::table.filter(due))
+                diesel::update(jobs::table.filter(due))
                     .set(again)
                     .execute(self.connection()?)
                     .await
@@ -313,25 +313,21 @@ impl OutboxStore for PgUnitOfWork {
 
     async fn release(&mut self, subject: JobSubject, now: Timestamp) -> Result<u64, StoreError> {
         let (kind, id) = columns_of(subject);
-        let is_put_off = outbox_jobs::state
+        let is_put_off = jobs::state
             .eq(JobState::Pending.as_str())
-            .and(outbox_jobs::available_at.gt(now));
-        let waits = outbox_jobs::table
-            .filter(outbox_jobs::subject_kind.eq(kind))
-            .filter(outbox_jobs::subject_id.eq(id))
-            .filter(
-                outbox_jobs::state
-                    .eq(JobState::Held.as_str())
-                    .or(is_put_off),
-            );
+            .and(jobs::available_at.gt(now));
+        let waits = jobs::table
+            .filter(jobs::subject_kind.eq(kind))
+            .filter(jobs::subject_id.eq(id))
+            .filter(jobs::state.eq(JobState::Held.as_str()).or(is_put_off));
         diesel::update(waits)
             .set((
-                outbox_jobs::state.eq(JobState::Pending.as_str()),
-                outbox_jobs::available_at.eq(case_when(
-                    outbox_jobs::available_at.gt(now),
+                jobs::state.eq(JobState::Pending.as_str()),
+                jobs::available_at.eq(case_when(
+                    jobs::available_at.gt(now),
                     now.into_sql::<Timestamptz>(),
                 )
-                .otherwise(outbox_jobs::available_at)),
+                .otherwise(jobs::available_at)),
             ))
             .execute(self.connection()?)
             .await
@@ -344,7 +340,7 @@ impl OutboxStore for PgUnitOfWork {
             "SELECT count(*) FILTER (WHERE state = 'pending') AS pending,
                 count(*) FILTER (WHERE state = 'pending' AND last_error IS NOT NULL) AS in_doubt,
                 count(*) FILTER (WHERE state = 'dead') AS dead
-            FROM outbox_jobs WHERE {IS_OPEN}"
+            FROM jobs WHERE {IS_OPEN}"
         ))
         .get_result(self.connection()?)
         .await
@@ -357,7 +353,7 @@ impl OutboxStore for PgUnitOfWork {
     }
 
     async fn purge_done(&mut self, before: Timestamp) -> Result<u64, StoreError> {
-        diesel::delete(outbox_jobs::table.filter(outbox_jobs::done_at.lt(before)))
+        diesel::delete(jobs::table.filter(jobs::done_at.lt(before)))
             .execute(self.connection()?)
             .await
             .map(|deleted| u64::try_from(deleted).unwrap_or(u64::MAX))

@@ -4,14 +4,14 @@ use chrono::TimeDelta;
 
 use super::full;
 use super::shop::Shop;
-use crate::fulfillment::{EventOrigin, Reported, TrackingEvent, TrackingStatus};
 use crate::ports::{Database, IdGenerator as _};
+use crate::shipments::{EventOrigin, Reported, TrackingEvent, TrackingStatus};
 
 /// The store of tracking events.
 ///
 /// # Panics
 /// With the clause that is broken.
-pub async fn tracking(database: &dyn Database) {
+pub async fn shipments(database: &dyn Database) {
     let shop = Shop::open(database).await;
     let start = shop.make.tick();
     let at = |hours| {
@@ -37,7 +37,7 @@ pub async fn tracking(database: &dyn Database) {
     let neighbour = shop.any_checkout(|checkout| checkout).await;
     let insert = async |id, tracking, event: &TrackingEvent| {
         shop.done("tracking.insert: keeps an event", async |uow| {
-            uow.tracking().insert(id, tracking, event).await
+            uow.shipments().insert(id, tracking, event).await
         })
         .await
     };
@@ -89,7 +89,7 @@ pub async fn tracking(database: &dyn Database) {
     );
     let list = async |tracking| {
         shop.seen("tracking.list: reads", async |view| {
-            view.tracking().list(checkout.id, tracking).await
+            view.shipments().list(checkout.id, tracking).await
         })
         .await
     };
@@ -112,13 +112,13 @@ pub async fn tracking(database: &dyn Database) {
     let unknown = full::tracking(&shop.make.ids().next().simple().to_string());
     for unclaimed in [&late, &early, &early] {
         shop.done("tracking.keep_unclaimed: keeps an event", async |uow| {
-            uow.tracking().keep_unclaimed(&unknown, unclaimed).await
+            uow.shipments().keep_unclaimed(&unknown, unclaimed).await
         })
         .await;
     }
     let kept = async || {
         shop.seen("tracking.unclaimed: reads", async |view| {
-            view.tracking().unclaimed(&unknown).await
+            view.shipments().unclaimed(&unknown).await
         })
         .await
     };
@@ -129,7 +129,7 @@ pub async fn tracking(database: &dyn Database) {
     );
     let forgotten = shop
         .done("tracking.purge_unclaimed: forgets", async |uow| {
-            uow.tracking().purge_unclaimed(early.received_at).await
+            uow.shipments().purge_unclaimed(early.received_at).await
         })
         .await;
     assert!(forgotten >= 1, "tracking.purge_unclaimed: tells how many");

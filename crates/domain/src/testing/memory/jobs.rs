@@ -8,9 +8,7 @@ use uuid::Uuid;
 
 use super::Memory;
 use super::state::{JobRow, State};
-use crate::ports::{
-    Backlog, Job, JobFilter, JobState, JobSubject, NewJob, OutboxStore, StoreError,
-};
+use crate::ports::{Backlog, Job, JobFilter, JobState, JobStore, JobSubject, NewJob, StoreError};
 use crate::time::Timestamp;
 
 impl JobRow {
@@ -75,7 +73,7 @@ fn attempt<'a>(state: &'a mut State, job: &Job) -> Option<&'a mut JobRow> {
 }
 
 #[async_trait]
-impl OutboxStore for Memory {
+impl JobStore for Memory {
     async fn push(&mut self, jobs: &[NewJob]) -> Result<(), StoreError> {
         let state = self.change()?;
         for new in jobs {

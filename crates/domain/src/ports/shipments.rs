@@ -4,14 +4,14 @@ use async_trait::async_trait;
 
 use super::StoreError;
 use crate::checkout::Tracking;
-use crate::fulfillment::TrackingEvent;
 use crate::ids::CheckoutPubId;
+use crate::shipments::TrackingEvent;
 use crate::time::Timestamp;
 
 /// Tracking events.
 #[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
-pub trait TrackingStore: Send {
+pub trait ShipmentStore: Send {
     /// Keeps the event of the checkout's shipment, unless the same (tracking,
     /// time, status, description, location) is kept already. Tells whether it is new.
     async fn insert(

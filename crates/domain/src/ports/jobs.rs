@@ -121,7 +121,7 @@ pub struct Backlog {
 /// other's jobs.
 #[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
-pub trait OutboxStore: Send {
+pub trait JobStore: Send {
     /// Keeps new jobs, in this order.
     async fn push(&mut self, jobs: &[NewJob]) -> Result<(), StoreError>;
     /// Takes up to so many jobs that are due by `now`, each the first open one of its

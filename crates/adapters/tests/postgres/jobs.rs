@@ -1,4 +1,4 @@
-//! Several workers on one outbox, several readers of one inbox, several requests of
+//! Several workers on one queue, several readers of one inbox, several requests of
 //! one key.
 
 use std::collections::HashMap;
@@ -42,7 +42,7 @@ fn subject(shop: &Shop) -> JobSubject {
 }
 
 async fn push(shop: &Shop, jobs: &[NewJob]) {
-    run(shop.database(), async |uow| uow.outbox().push(jobs).await)
+    run(shop.database(), async |uow| uow.jobs().push(jobs).await)
         .await
         .unwrap();
 }
@@ -53,14 +53,14 @@ async fn claim(database: &PgDatabase, now: Timestamp, limit: u32) -> Vec<Job> {
 
 async fn claim_for(database: &PgDatabase, now: Timestamp, lease: Duration, limit: u32) -> Vec<Job> {
     let mut uow = database.begin().await.unwrap();
-    let claimed = uow.outbox().claim(now, lease, limit).await.unwrap();
+    let claimed = uow.jobs().claim(now, lease, limit).await.unwrap();
     uow.commit().await.unwrap();
     claimed
 }
 
 async fn complete(database: &PgDatabase, job: &Job, at: Timestamp) -> bool {
     let mut uow = database.begin().await.unwrap();
-    let completed = uow.outbox().complete(job, at).await.unwrap();
+    let completed = uow.jobs().complete(job, at).await.unwrap();
     uow.commit().await.unwrap();
     completed
 }
@@ -116,7 +116,7 @@ async fn many_workers_do_each_job_once_and_in_order() {
     let asked: Vec<_> = jobs.iter().map(|job| (job.subject, job.id)).collect();
     assert_eq!(order(&done.lock().await), order(&asked));
     let mut view = shop.database().read().await.unwrap();
-    assert_eq!(view.outbox().backlog().await.unwrap(), Backlog::default());
+    assert_eq!(view.jobs().backlog().await.unwrap(), Backlog::default());
 }
 
 /// What one transaction holds, another does not wait for and does not pass by.
@@ -128,14 +128,14 @@ async fn a_job_that_is_being_taken_is_left_alone_with_all_behind_it() {
     let jobs = [held, held, free].map(|subject| job(&shop, subject, now));
     push(&shop, &jobs).await;
     let mut first = shop.database().begin().await.unwrap();
-    let taken = first.outbox().claim(now, LEASE, 1).await.unwrap();
+    let taken = first.jobs().claim(now, LEASE, 1).await.unwrap();
     assert_eq!(taken.len(), 1);
     assert_eq!(taken[0].new.id, jobs[0].id);
     let others = claim(shop.database(), now, 10).await;
     let ids: Vec<Uuid> = others.iter().map(|job| job.new.id).collect();
     assert_eq!(ids, [jobs[2].id]);
     let none = run(shop.database(), async |uow| {
-        uow.outbox().claim_of(held, now, LEASE).await
+        uow.jobs().claim_of(held, now, LEASE).await
     })
     .await
     .unwrap();
@@ -178,11 +178,11 @@ async fn a_worker_that_lost_its_lease_changes_nothing() {
     assert_eq!(quick.first_attempt_at, Some(now));
     assert!(!complete(shop.database(), &slow, now).await);
     let renewed = run(shop.database(), async |uow| {
-        uow.outbox()
+        uow.jobs()
             .retry(&slow, now + TimeDelta::days(1), "late")
             .await?;
-        uow.outbox().bury(&slow, "late").await?;
-        uow.outbox().renew(&slow, LEASE).await
+        uow.jobs().bury(&slow, "late").await?;
+        uow.jobs().renew(&slow, LEASE).await
     })
     .await
     .unwrap();

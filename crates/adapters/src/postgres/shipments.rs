@@ -4,9 +4,9 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::checkout::Tracking;
-use lessor_domain::fulfillment::{Reported, TrackingEvent};
 use lessor_domain::ids::CheckoutPubId;
-use lessor_domain::ports::{StoreError, TrackingStore};
+use lessor_domain::ports::{ShipmentStore, StoreError};
+use lessor_domain::shipments::{Reported, TrackingEvent};
 use lessor_domain::time::Timestamp;
 
 use super::PgUnitOfWork;
@@ -124,7 +124,7 @@ async fn events_of(
 }
 
 #[async_trait]
-impl TrackingStore for PgUnitOfWork {
+impl ShipmentStore for PgUnitOfWork {
     async fn insert(
         &mut self,
         id: CheckoutPubId,

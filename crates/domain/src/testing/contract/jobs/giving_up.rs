@@ -9,15 +9,15 @@ use crate::testing::contract::shop::Shop;
 
 pub(super) async fn buried_jobs_hold_up_their_subject(shop: &Shop<'_>) {
     let queue = Queue::of(shop, TWO).await;
-    let job = queue.claim_one(0, "outbox.claim: claims").await;
-    shop.done("outbox.bury: writes", async |uow| {
-        uow.outbox().bury(&job, "refused for good").await
+    let job = queue.claim_one(0, "jobs.claim: claims").await;
+    shop.done("jobs.bury: writes", async |uow| {
+        uow.jobs().bury(&job, "refused for good").await
     })
     .await;
     queue
         .nothing(
             9_999,
-            "outbox.bury: neither the job nor later ones of its subject are claimed",
+            "jobs.bury: neither the job nor later ones of its subject are claimed",
         )
         .await;
     let dead = queue.list(Some(JobState::Dead)).await;
@@ -26,26 +26,26 @@ pub(super) async fn buried_jobs_hold_up_their_subject(shop: &Shop<'_>) {
             .map(|job| (job.new.id, job.last_error.as_deref()))
             .collect::<Vec<_>>(),
         [(job.new.id, Some("refused for good"))],
-        "outbox.bury: says which and why"
+        "jobs.bury: says which and why"
     );
     assert_eq!(
         queue.list(None).await.len(),
         2,
-        "outbox.list: without a state, whatever is not done"
+        "jobs.list: without a state, whatever is not done"
     );
     let now = queue.later(10_000);
     let requeued = shop
-        .done("outbox.requeue: writes", async |uow| {
-            uow.outbox().requeue(None, now).await
+        .done("jobs.requeue: writes", async |uow| {
+            uow.jobs().requeue(None, now).await
         })
         .await;
-    assert!(requeued >= 1, "outbox.requeue: without an id, all");
+    assert!(requeued >= 1, "jobs.requeue: without an id, all");
     let again = queue
-        .claim_one(10_000, "outbox.requeue: a dead job is due now")
+        .claim_one(10_000, "jobs.requeue: a dead job is due now")
         .await;
     assert_eq!(
         again.new.id, job.new.id,
-        "outbox.requeue: a dead job is due now, before later ones"
+        "jobs.requeue: a dead job is due now, before later ones"
     );
 }
 
@@ -59,60 +59,51 @@ pub(super) async fn what_lets_go_passes_what_was_given_up(shop: &Shop<'_>) {
         ],
     )
     .await;
-    let job = queue.claim_one(0, "outbox.claim: claims").await;
+    let job = queue.claim_one(0, "jobs.claim: claims").await;
     queue
-        .nothing(
-            1,
-            "outbox.claim: what lets go waits for what somebody is at",
-        )
+        .nothing(1, "jobs.claim: what lets go waits for what somebody is at")
         .await;
     let not_before = queue.later(500);
-    shop.done("outbox.retry: writes", async |uow| {
-        uow.outbox().retry(&job, not_before, "timed out").await
+    shop.done("jobs.retry: writes", async |uow| {
+        uow.jobs().retry(&job, not_before, "timed out").await
     })
     .await;
     queue
-        .nothing(2, "outbox.claim: what lets go waits for what is to be done")
+        .nothing(2, "jobs.claim: what lets go waits for what is to be done")
         .await;
-    let again = queue.claim_one(500, "outbox.claim: claims").await;
-    shop.done("outbox.bury: writes", async |uow| {
-        uow.outbox().bury(&again, "refused for good").await
+    let again = queue.claim_one(500, "jobs.claim: claims").await;
+    shop.done("jobs.bury: writes", async |uow| {
+        uow.jobs().bury(&again, "refused for good").await
     })
     .await;
-    let clause = "outbox.claim: what lets go does not wait for what was given up";
+    let clause = "jobs.claim: what lets go does not wait for what was given up";
     let letting_go = queue.claim_one(501, clause).await;
     assert_eq!(letting_go.new.effect, Effect::VoidDeposit, "{clause}");
-    assert!(
-        queue.complete(&letting_go).await,
-        "outbox.complete: answers"
-    );
+    assert!(queue.complete(&letting_go).await, "jobs.complete: answers");
     queue
-        .nothing(
-            502,
-            "outbox.claim: what makes does, also behind what let go",
-        )
+        .nothing(502, "jobs.claim: what makes does, also behind what let go")
         .await;
 
     let queue = Queue::of(shop, &[Effect::CaptureDeposit, Effect::CheckDeposit]).await;
     let asked = async || {
         let asked = shop
-            .done("outbox.claim_of: claims", async |uow| {
-                uow.outbox().claim_of(queue.subject, queue.now, LEASE).await
+            .done("jobs.claim_of: claims", async |uow| {
+                uow.jobs().claim_of(queue.subject, queue.now, LEASE).await
             })
             .await;
         asked.map(|job| (job.new.effect, job))
     };
     let Some((Effect::CaptureDeposit, job)) = asked().await else {
-        panic!("outbox.claim_of: the first open job of the subject");
+        panic!("jobs.claim_of: the first open job of the subject");
     };
-    shop.done("outbox.bury: writes", async |uow| {
-        uow.outbox().bury(&job, "refused for good").await
+    shop.done("jobs.bury: writes", async |uow| {
+        uow.jobs().bury(&job, "refused for good").await
     })
     .await;
     assert_eq!(
         asked().await.map(|(effect, _)| effect),
         Some(Effect::CheckDeposit),
-        "outbox.claim_of: what lets go does not wait for what was given up"
+        "jobs.claim_of: what lets go does not wait for what was given up"
     );
 
     let queue = Queue::of(shop, &[]).await;
@@ -124,7 +115,7 @@ pub(super) async fn what_lets_go_passes_what_was_given_up(shop: &Shop<'_>) {
     queue
         .nothing(
             1,
-            "outbox.claim: what lets go waits for what is held until somebody asks",
+            "jobs.claim: what lets go waits for what is held until somebody asks",
         )
         .await;
 }
@@ -133,8 +124,8 @@ async fn skip(queue: &Queue<'_, '_>, job: Uuid) -> bool {
     let at = queue.later(1);
     queue
         .shop
-        .done("outbox.skip: answers", async |uow| {
-            uow.outbox().skip(job, "nobody needs it", at).await
+        .done("jobs.skip: answers", async |uow| {
+            uow.jobs().skip(job, "nobody needs it", at).await
         })
         .await
 }
@@ -143,7 +134,7 @@ async fn skip(queue: &Queue<'_, '_>, job: Uuid) -> bool {
 async fn first(queue: &Queue<'_, '_>) -> Job {
     match queue.list(None).await.into_iter().next() {
         Some(job) => job,
-        None => panic!("outbox.list: whatever is neither done nor skipped"),
+        None => panic!("jobs.list: whatever is neither done nor skipped"),
     }
 }
 
@@ -152,15 +143,15 @@ pub(super) async fn skipped_jobs_are_in_nobodys_way(shop: &Shop<'_>) {
     let waiting = first(&queue).await.new.id;
     assert!(
         skip(&queue, waiting).await,
-        "outbox.skip: one that waits, and tells so"
+        "jobs.skip: one that waits, and tells so"
     );
     let next = queue
-        .claim_one(0, "outbox.skip: what stands behind it goes on")
+        .claim_one(0, "jobs.skip: what stands behind it goes on")
         .await;
     assert_eq!(
         next.new.effect,
         Effect::PrepareDocuments,
-        "outbox.skip: what is skipped is never done"
+        "jobs.skip: what is skipped is never done"
     );
     assert_eq!(
         (
@@ -169,13 +160,13 @@ pub(super) async fn skipped_jobs_are_in_nobodys_way(shop: &Shop<'_>) {
             skip(&queue, shop.make.ids().next()).await
         ),
         (false, false, false),
-        "outbox.skip: not what is skipped already, what somebody is at, nor what is not there"
+        "jobs.skip: not what is skipped already, what somebody is at, nor what is not there"
     );
     let ids = |jobs: Vec<Job>| jobs.iter().map(|job| job.new.id).collect::<Vec<_>>();
     assert_eq!(
         ids(queue.list(None).await),
         [next.new.id],
-        "outbox.list: without a state, not what was skipped"
+        "jobs.list: without a state, not what was skipped"
     );
     let skipped: Vec<_> = queue
         .list(Some(JobState::Skipped))
@@ -190,41 +181,41 @@ pub(super) async fn skipped_jobs_are_in_nobodys_way(shop: &Shop<'_>) {
             JobState::Skipped,
             Some("nobody needs it".to_owned())
         )],
-        "outbox.list: what was skipped, and why"
+        "jobs.list: what was skipped, and why"
     );
     let now = queue.later(2);
     let requeued = shop
-        .done("outbox.requeue: writes", async |uow| {
-            uow.outbox().requeue(Some(waiting), now).await
+        .done("jobs.requeue: writes", async |uow| {
+            uow.jobs().requeue(Some(waiting), now).await
         })
         .await;
-    assert_eq!(requeued, 0, "outbox.requeue: not what was skipped");
-    assert!(queue.complete(&next).await, "outbox.complete: answers");
+    assert_eq!(requeued, 0, "jobs.requeue: not what was skipped");
+    assert!(queue.complete(&next).await, "jobs.complete: answers");
     assert!(
         !skip(&queue, next.new.id).await,
-        "outbox.skip: not what is done"
+        "jobs.skip: not what is done"
     );
 
     let queue = Queue::of(shop, TWO).await;
-    let dead = queue.claim_one(0, "outbox.claim: claims").await;
-    shop.done("outbox.bury: writes", async |uow| {
-        uow.outbox().bury(&dead, "no").await
+    let dead = queue.claim_one(0, "jobs.claim: claims").await;
+    shop.done("jobs.bury: writes", async |uow| {
+        uow.jobs().bury(&dead, "no").await
     })
     .await;
     assert!(
         skip(&queue, dead.new.id).await,
-        "outbox.skip: one that was given up"
+        "jobs.skip: one that was given up"
     );
     let late = queue
-        .claim_for_a_moment("outbox.skip: what stands behind it goes on")
+        .claim_for_a_moment("jobs.skip: what stands behind it goes on")
         .await;
     assert!(
         skip(&queue, late.new.id).await,
-        "outbox.skip: one whose lease ran out"
+        "jobs.skip: one whose lease ran out"
     );
     assert!(
         !queue.complete(&late).await,
-        "outbox.complete: not what was skipped meanwhile"
+        "jobs.complete: not what was skipped meanwhile"
     );
 
     let queue = Queue::of(shop, &[]).await;
@@ -235,6 +226,6 @@ pub(super) async fn skipped_jobs_are_in_nobodys_way(shop: &Shop<'_>) {
     queue.push(std::slice::from_ref(&held)).await;
     assert!(
         skip(&queue, held.id).await,
-        "outbox.skip: one that is held until somebody asks"
+        "jobs.skip: one that is held until somebody asks"
     );
 }

@@ -8,10 +8,10 @@ use lessor_domain::time::Timestamp;
 use uuid::Uuid;
 
 use crate::postgres::decode::{Place, counted};
-use crate::postgres::schema::outbox_jobs;
+use crate::postgres::schema::jobs;
 
 #[derive(Queryable, Selectable, QueryableByName)]
-#[diesel(table_name = outbox_jobs, check_for_backend(Pg))]
+#[diesel(table_name = jobs, check_for_backend(Pg))]
 pub(super) struct JobRow {
     id: Uuid,
     pub(super) sequence: i64,
@@ -30,7 +30,7 @@ pub(super) struct JobRow {
 }
 
 #[derive(Insertable)]
-#[diesel(table_name = outbox_jobs)]
+#[diesel(table_name = jobs)]
 pub(super) struct NewJobRow {
     id: Uuid,
     effect: &'static str,
@@ -82,7 +82,7 @@ pub(super) const fn columns_of(subject: JobSubject) -> (&'static str, Uuid) {
 
 impl JobRow {
     pub(super) fn into_job(self) -> Result<Job, StoreError> {
-        let at = Place::new("outbox_jobs", &self.id);
+        let at = Place::new("jobs", &self.id);
         let state = at.parse("state", &self.state)?;
         let subject = match self.subject_kind.as_str() {
             "checkout" => JobSubject::Checkout(CheckoutPubId::from_uuid(self.subject_id)),

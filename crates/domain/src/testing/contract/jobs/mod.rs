@@ -25,7 +25,7 @@ const LEASE: Duration = Duration::from_secs(600);
 ///
 /// # Panics
 /// With the clause that is broken.
-pub async fn outbox(database: &dyn Database) {
+pub async fn jobs(database: &dyn Database) {
     let _turn = super::QUEUES.lock().await;
     let shop = Shop::open(database).await;
     jobs_are_kept_as_they_are(&shop).await;
@@ -80,8 +80,8 @@ impl<'s, 'd> Queue<'s, 'd> {
 
     async fn push(&self, jobs: &[NewJob]) {
         self.shop
-            .done("outbox.push: keeps jobs", async |uow| {
-                uow.outbox().push(jobs).await
+            .done("jobs.push: keeps jobs", async |uow| {
+                uow.jobs().push(jobs).await
             })
             .await;
     }
@@ -98,8 +98,8 @@ impl<'s, 'd> Queue<'s, 'd> {
         let now = self.later(seconds);
         let claimed = self
             .shop
-            .done("outbox.claim: claims", async |uow| {
-                uow.outbox().claim(now, lease, MANY).await
+            .done("jobs.claim: claims", async |uow| {
+                uow.jobs().claim(now, lease, MANY).await
             })
             .await;
         claimed
@@ -125,8 +125,8 @@ impl<'s, 'd> Queue<'s, 'd> {
     async fn complete(&self, job: &Job) -> bool {
         let at = self.later(1);
         self.shop
-            .done("outbox.complete: answers", async |uow| {
-                uow.outbox().complete(job, at).await
+            .done("jobs.complete: answers", async |uow| {
+                uow.jobs().complete(job, at).await
             })
             .await
     }
@@ -137,8 +137,8 @@ impl<'s, 'd> Queue<'s, 'd> {
             subject: Some(self.subject),
         };
         self.shop
-            .seen("outbox.list: reads", async |view| {
-                view.outbox().list(&filter, MANY).await
+            .seen("jobs.list: reads", async |view| {
+                view.jobs().list(&filter, MANY).await
             })
             .await
     }
@@ -176,34 +176,34 @@ async fn jobs_are_kept_as_they_are(shop: &Shop<'_>) {
         assert_eq!(
             queue.list(None).await,
             [expected],
-            "outbox.list: as it was pushed, about {subject:?}"
+            "jobs.list: as it was pushed, about {subject:?}"
         );
         queue
-            .nothing(0, "outbox.claim: not before it is available")
+            .nothing(0, "jobs.claim: not before it is available")
             .await;
     }
 }
 
 async fn jobs_of_a_subject_are_done_in_order(shop: &Shop<'_>) {
     let queue = Queue::of(shop, TWO).await;
-    let clause = "outbox.claim: the first open job of the subject, and no later one";
+    let clause = "jobs.claim: the first open job of the subject, and no later one";
     let first = queue.claim_one(0, clause).await;
     assert_eq!(first.new.effect, Effect::CheckCredit, "{clause}");
     assert_eq!(
         (first.attempts, first.first_attempt_at),
         (1, Some(queue.now)),
-        "outbox.claim: counts the attempt and notes the first"
+        "jobs.claim: counts the attempt and notes the first"
     );
     queue
-        .nothing(1, "outbox.claim: a subject whose first job is held waits")
+        .nothing(1, "jobs.claim: a subject whose first job is held waits")
         .await;
     assert!(
         queue.complete(&first).await,
-        "outbox.complete: the attempt that holds the job may say so"
+        "jobs.complete: the attempt that holds the job may say so"
     );
     assert!(
         !queue.complete(&first).await,
-        "outbox.complete: what is done cannot be done again"
+        "jobs.complete: what is done cannot be done again"
     );
     let second = queue.claim_one(1, clause).await;
     assert_eq!(second.new.effect, Effect::PrepareDocuments, "{clause}");
@@ -218,12 +218,12 @@ async fn jobs_of_a_subject_are_done_in_order(shop: &Shop<'_>) {
     assert_eq!(
         other_first.new.effect,
         Effect::CheckCredit,
-        "outbox.claim: subjects do not hold each other up"
+        "jobs.claim: subjects do not hold each other up"
     );
     assert_eq!(
         queue.list(Some(JobState::Done)).await.len(),
         1,
-        "outbox.list: by state"
+        "jobs.list: by state"
     );
 }
 
@@ -236,37 +236,37 @@ async fn jobs_keep_their_units(shop: &Shop<'_>) {
             ..queue.job(Effect::PromoteWaiting)
         };
         queue.push(std::slice::from_ref(&job)).await;
-        let claimed = queue.claim_one(0, "outbox.claim: claims").await;
-        assert_eq!(claimed.new, job, "outbox.push: keeps a job as it is");
+        let claimed = queue.claim_one(0, "jobs.claim: claims").await;
+        assert_eq!(claimed.new, job, "jobs.push: keeps a job as it is");
     }
 }
 
 async fn backlogs_are_counted_and_purged(shop: &Shop<'_>) {
     let backlog = async || {
-        shop.seen("outbox.backlog: reads", async |view| {
-            view.outbox().backlog().await
+        shop.seen("jobs.backlog: reads", async |view| {
+            view.jobs().backlog().await
         })
         .await
     };
     let before = backlog().await;
     let queue = Queue::of(shop, &[Effect::CheckCredit; 4]).await;
-    let done = queue.claim_one(0, "outbox.claim: claims").await;
-    assert!(queue.complete(&done).await, "outbox.complete: answers");
-    let skipped = queue.claim_for_a_moment("outbox.claim: claims").await;
+    let done = queue.claim_one(0, "jobs.claim: claims").await;
+    assert!(queue.complete(&done).await, "jobs.complete: answers");
+    let skipped = queue.claim_for_a_moment("jobs.claim: claims").await;
     let (id, at, later) = (skipped.new.id, queue.later(1), queue.later(900));
-    shop.done("outbox.skip: writes", async |uow| {
-        uow.outbox().skip(id, "no", at).await
+    shop.done("jobs.skip: writes", async |uow| {
+        uow.jobs().skip(id, "no", at).await
     })
     .await;
-    let doubtful = queue.claim_one(1, "outbox.claim: claims").await;
-    shop.done("outbox.retry: writes", async |uow| {
-        uow.outbox().retry(&doubtful, later, "timed out").await
+    let doubtful = queue.claim_one(1, "jobs.claim: claims").await;
+    shop.done("jobs.retry: writes", async |uow| {
+        uow.jobs().retry(&doubtful, later, "timed out").await
     })
     .await;
     let hopeless = Queue::of(shop, &[Effect::CheckCredit]).await;
-    let dead = hopeless.claim_one(0, "outbox.claim: claims").await;
-    shop.done("outbox.bury: writes", async |uow| {
-        uow.outbox().bury(&dead, "no").await
+    let dead = hopeless.claim_one(0, "jobs.claim: claims").await;
+    shop.done("jobs.bury: writes", async |uow| {
+        uow.jobs().bury(&dead, "no").await
     })
     .await;
     let held = NewJob {
@@ -282,11 +282,11 @@ async fn backlogs_are_counted_and_purged(shop: &Shop<'_>) {
             in_doubt: before.in_doubt.saturating_add(1),
             dead: before.dead.saturating_add(1),
         },
-        "outbox.backlog: what is to be done, what of it was tried, and what was given up"
+        "jobs.backlog: what is to be done, what of it was tried, and what was given up"
     );
     let purge = async |before| {
-        shop.done("outbox.purge_done: forgets", async |uow| {
-            uow.outbox().purge_done(before).await
+        shop.done("jobs.purge_done: forgets", async |uow| {
+            uow.jobs().purge_done(before).await
         })
         .await
     };
@@ -301,15 +301,15 @@ async fn backlogs_are_counted_and_purged(shop: &Shop<'_>) {
     assert_eq!(
         left().await,
         (1, 1, 3),
-        "outbox.purge_done: not what was done at the time or later"
+        "jobs.purge_done: not what was done at the time or later"
     );
     assert!(
         purge(queue.later(2)).await >= 2,
-        "outbox.purge_done: tells how many it has forgotten"
+        "jobs.purge_done: tells how many it has forgotten"
     );
     assert_eq!(
         left().await,
         (0, 0, 3),
-        "outbox.purge_done: forgets what was done or skipped before the time, and only that"
+        "jobs.purge_done: forgets what was done or skipped before the time, and only that"
     );
 }

@@ -4,8 +4,10 @@ use lessor_domain::catalog::{Inventory, MAX_VARIANTS_OF_PRODUCT, OptionSelection
 use lessor_domain::ids::LeaseTermRef;
 use lessor_domain::lease_term::{LeaseTermStatus, MAX_ACTIVE};
 use lessor_domain::pricing::{Rate, RateCard};
-use lessor_domain::services::catalog::{DeleteProduct, OptionInput, ProductChanges, UpdateProduct};
 use lessor_domain::services::lease_terms::{CreateLeaseTerm, LeaseTermChanges, UpdateLeaseTerm};
+use lessor_domain::services::products::{
+    DeleteProduct, OptionInput, ProductChanges, UpdateProduct,
+};
 use lessor_domain::services::variants::{
     CreateVariant, DeleteVariant, UpdateVariant, VariantChanges,
 };

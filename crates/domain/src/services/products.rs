@@ -247,7 +247,7 @@ pub(super) async fn push(
     subject: JobSubject,
 ) -> Result<(), Error> {
     let job = catalog_job(ctx, effect, subject);
-    Ok(uow.outbox().push(&[job]).await?)
+    Ok(uow.jobs().push(&[job]).await?)
 }
 
 #[async_trait]
