@@ -16,4 +16,5 @@ mod metadata;
 mod sandbox;
 mod tracking;
 mod waitlists;
+mod window;
 mod world;
