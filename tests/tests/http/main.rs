@@ -15,6 +15,7 @@ mod openapi;
 mod page;
 mod product_variants;
 mod products;
+mod publishable;
 mod races;
 mod readme;
 mod resets;

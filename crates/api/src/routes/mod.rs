@@ -6,6 +6,7 @@
 pub mod checkouts;
 pub mod customers;
 pub mod docs;
+pub mod elements;
 pub mod health;
 pub mod lease_terms;
 pub mod product_categories;
