@@ -33,7 +33,7 @@ use crate::auth::links::ServerSecret;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
 use crate::middleware::{Cors, Deadline};
-use crate::request::body::BodyLimits;
+use crate::request::BodyLimits;
 use crate::routes::health::Readiness;
 use crate::run::app::AppParts;
 use crate::state::{AppState, Ports, StateSettings};

@@ -1,6 +1,8 @@
 //! Texts that are trimmed, bounded and free of control characters.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -44,7 +46,7 @@ fn checked(text: &str, max: usize, multiline: bool) -> Result<&str, TextError> {
     if text.chars().count() > max {
         return Err(TextError::TooLong { max });
     }
-    let refused = |c: &char| c.is_control() && !(multiline && matches!(c, '\n' | '\t' | '\r'));
+    let refused = |c: &char| c.is_control() && !(multiline && matches!(c, '\n' | '\t'));
     if let Some(found) = text.chars().find(refused) {
         return Err(TextError::Control {
             found: u32::from(found),
@@ -120,7 +122,9 @@ macro_rules! texts {
             /// [`TextError`] when it is empty, longer than [`Self::MAX`] characters,
             /// holds control characters or ones that are not seen, or is not of the kind's form.
             pub fn parse(text: &str) -> Result<Self, TextError> {
-                let text = checked(text, $max, $multiline)?;
+                // A line break is one character, whatever system it was typed on.
+                let unix = if $multiline { text.replace("\r\n", "\n").into() } else { Cow::from(text) };
+                let text = checked(&unix, $max, $multiline)?;
                 let form: fn(&str) -> Result<(), TextError> = $form;
                 form(text)?;
                 Ok(Self(text.to_owned()))
@@ -281,7 +285,16 @@ fn host_of(authority: &str) -> Option<&str> {
     };
     let port_fits = port.is_none_or(|port| port.parse::<u16>().is_ok());
     let name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '_');
-    let host_fits = host.starts_with('[') || (!host.is_empty() && host.chars().all(name));
+    let is_number = |label: &str| !label.is_empty() && label.bytes().all(|b| b.is_ascii_digit());
+    let last = host.trim_end_matches('.').rsplit('.').next();
+    let host_fits = match host.strip_prefix('[') {
+        Some(address) => address
+            .strip_suffix(']')
+            .is_some_and(|address| address.parse::<Ipv6Addr>().is_ok()),
+        // What ends in a number is an address: <https://url.spec.whatwg.org/#ends-in-a-number-checker>.
+        None if last.is_some_and(is_number) => host.parse::<Ipv4Addr>().is_ok(),
+        None => !host.is_empty() && host.chars().all(name),
+    };
     (port_fits && host_fits).then_some(host)
 }
 
@@ -301,7 +314,7 @@ impl Url {
             host.eq_ignore_ascii_case("localhost")
                 || host == "[::1]"
                 || host
-                    .parse::<std::net::Ipv4Addr>()
+                    .parse::<Ipv4Addr>()
                     .is_ok_and(|address| address.is_loopback())
         })
     }
@@ -411,6 +424,10 @@ mod tests {
             "https://a b.com",
             "javascript:alert(1)",
             "https://x:99999/",
+            "https://[zz]/",
+            "https://[::1/",
+            "https://1.2.3.999/",
+            "https://1.2.3.4.5/",
         ] {
             assert!(Url::parse(bad).is_err(), "{bad}");
         }

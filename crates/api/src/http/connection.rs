@@ -23,6 +23,11 @@ use crate::http::request_id::RequestId;
 const BEGIN: &[u8] = b"HTTP/1.1 ";
 /// How a head ends.
 const END: &[u8] = b"\r\n\r\n";
+/// How much of what a refused client still sends is read before the connection is closed, in bytes, and
+/// for how long. A connection that is closed with something unread is reset, and the answer with it:
+/// <https://www.rfc-editor.org/rfc/rfc9112#section-9.6>.
+const LINGER_BYTES: usize = 1024 * 1024;
+const LINGER: Duration = Duration::from_secs(1);
 /// What the head of an answer with an empty body says.
 const EMPTY: &str = "content-length: 0\r\n";
 
@@ -76,6 +81,8 @@ pub(crate) struct Connection<S> {
     head: Option<Pin<Box<Sleep>>>,
     /// What is still to be written in the place of what was taken for written.
     out: Vec<u8>,
+    /// Until when a refused client is listened to, and how much of what it sends.
+    linger: Option<(Pin<Box<Sleep>>, usize)>,
 }
 
 impl<S> Connection<S> {
@@ -89,6 +96,7 @@ impl<S> Connection<S> {
             is_refused: false,
             head: None,
             out: Vec::new(),
+            linger: None,
         }
     }
 
@@ -167,6 +175,27 @@ impl<S: AsyncWrite + Unpin> Connection<S> {
     }
 }
 
+impl<S: AsyncRead + Unpin> Connection<S> {
+    /// Reads what a refused client still sends, until it has heard that it is.
+    fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let (until, left) = self.linger.get_or_insert_with(|| {
+            let until = Box::pin(sleep_until(Instant::now() + LINGER));
+            (until, LINGER_BYTES)
+        });
+        let mut bytes = [0; 4096];
+        while *left > 0 && until.as_mut().poll(cx).is_pending() {
+            let mut buffer = ReadBuf::new(&mut bytes);
+            let read = ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buffer));
+            let count = buffer.filled().len();
+            if read.is_err() || count == 0 {
+                break;
+            }
+            *left = left.saturating_sub(count);
+        }
+        Poll::Ready(())
+    }
+}
+
 impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Connection<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -205,7 +234,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Connection<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -232,7 +261,13 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_out(cx))?;
-        Pin::new(&mut self.stream).poll_flush(cx)
+        ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
+        // actix drops the connection after this, without shutting it down.
+        if self.is_refused {
+            ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
+            ready!(self.poll_linger(cx));
+        }
+        Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

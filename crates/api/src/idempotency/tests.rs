@@ -20,7 +20,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 use super::{Call, Phase, Runner, TwoPhases, Viewer};
 use crate::http::error::ApiError;
 use crate::middleware::require_key;
-use crate::request::body::Body;
+use crate::request::Body;
 use crate::run::app;
 use crate::testing::Bench;
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::http::error::ApiError;
 use crate::http::openapi::PUBLISHABLE_KEY;
-use crate::request::query::from_query;
+use crate::request::from_query;
 
 const METHODS: [Method; 5] = [
     Method::GET,

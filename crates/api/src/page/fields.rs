@@ -7,7 +7,7 @@ use lessor_domain::services::Error;
 use lessor_domain::services::addresses::checked_address;
 use lessor_domain::text::Line;
 
-use crate::request::body::FormBody;
+use crate::request::FormBody;
 
 /// The fields of a form; what is blank is not there.
 #[derive(Clone, Debug, Default)]

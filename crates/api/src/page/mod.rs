@@ -26,7 +26,7 @@ use self::steps::Step;
 use self::visit::Visit;
 use crate::auth::links::hash_of_token;
 use crate::http::error::ApiError;
-use crate::request::body::FormBody;
+use crate::request::FormBody;
 use crate::state::AppState;
 
 /// Where the page's style is.

@@ -24,7 +24,7 @@ pub(crate) use self::served::{ASK_AGAIN, Served};
 use self::vendored::SCALAR;
 use crate::http::error::ApiError;
 use crate::http::openapi::v3_0;
-use crate::request::query::Segment;
+use crate::request::Segment;
 
 /// What a page of the site may do: load from here, ask here.
 pub(crate) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \

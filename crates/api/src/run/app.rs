@@ -14,7 +14,7 @@ use crate::http::mutation::Mutations;
 use crate::http::openapi;
 use crate::http::public_url::PublicUrl;
 use crate::middleware::{Cors, Deadline, RouteTable, context, fallback};
-use crate::request::body::BodyLimits;
+use crate::request::BodyLimits;
 use crate::routes::docs::{self, Document};
 use crate::routes::elements;
 use crate::routes::health::{self, Readiness};

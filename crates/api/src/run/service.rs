@@ -19,7 +19,7 @@ use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
 use crate::http::server::{self, ServerSettings};
 use crate::middleware::{Cors, Deadline};
-use crate::request::body::BodyLimits;
+use crate::request::BodyLimits;
 use crate::routes;
 use crate::routes::health::Readiness;
 use crate::run::app::{self, AppParts};

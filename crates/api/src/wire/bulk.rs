@@ -8,18 +8,17 @@ use std::str::FromStr;
 use lessor_domain::ids::{IdError, PublicId};
 use lessor_domain::services::UseCase;
 use serde::de::{
-    DeserializeSeed, IntoDeserializer, MapAccess, Visitor, value::MapAccessDeserializer,
+    DeserializeOwned, DeserializeSeed, IntoDeserializer, MapAccess, Visitor,
+    value::MapAccessDeserializer,
 };
 use serde::{Deserialize, Deserializer, Serialize};
-use utoipa::__dev::ComposeSchema;
-use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::openapi::schema::Schema;
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
-use crate::request::body::NullRule;
-use crate::request::fields::{Id, List, RawObject};
+use crate::request::{List, RawObject, schemas};
 
 /// The longest text that can be an id, in characters.
 const ID_MAX: usize = 64;
@@ -106,13 +105,12 @@ pub trait BulkUpdate {
     type Id: PublicId;
 }
 
-impl<T: ToSchema + ComposeSchema + BulkUpdate> ComposeSchema for BulkItem<T> {
-    fn compose(generics: Vec<RefOr<Schema>>) -> RefOr<Schema> {
-        let mut schema = T::compose(generics);
+impl<T: ToSchema + BulkUpdate> PartialSchema for BulkItem<T> {
+    fn schema() -> RefOr<Schema> {
+        let mut schema = T::schema();
         if let RefOr::T(Schema::Object(object)) = &mut schema {
-            let id = ObjectBuilder::new()
-                .schema_type(Type::String)
-                .pattern(Some(Id::<T::Id>::pattern()))
+            let id = schemas::id::<T::Id>()
+                .extensions(None)
                 .description(Some("The public id of what is to be updated."));
             object.title = Some(Self::name().into_owned());
             object.properties.insert("id".to_owned(), id.into());
@@ -122,7 +120,7 @@ impl<T: ToSchema + ComposeSchema + BulkUpdate> ComposeSchema for BulkItem<T> {
     }
 }
 
-impl<T: ToSchema + ComposeSchema + BulkUpdate> ToSchema for BulkItem<T> {
+impl<T: ToSchema + BulkUpdate> ToSchema for BulkItem<T> {
     fn name() -> Cow<'static, str> {
         format!("Bulk{}Item", T::name()).into()
     }
@@ -161,7 +159,7 @@ pub async fn bulk<T, U, R, const MAX: usize, const MIN: usize>(
     show: impl Fn(U::Output) -> R + Send + 'static,
 ) -> Result<(Vec<R>, Vec<BulkError>), ApiError>
 where
-    T: for<'de> Deserialize<'de> + Send,
+    T: DeserializeOwned + Send,
     U: UseCase,
     R: Send + 'static,
 {
@@ -169,7 +167,7 @@ where
         let mut results = Vec::new();
         let mut errors = Vec::new();
         for (index, item) in items.into_iter().enumerate() {
-            let updated = match item.parse(NullRule::Update).and_then(&command) {
+            let updated = match item.parse().and_then(&command) {
                 Ok(command) => runner.once(command).await.map_err(ApiError::from),
                 Err(error) => Err(error),
             };

@@ -1,41 +1,95 @@
 //! Pages of lists: where they start, and where the next one does.
 
+use std::borrow::Cow;
+
 use actix_web::http::header::{self, HeaderName, HeaderValue};
 use actix_web::{HttpResponse, HttpResponseBuilder};
 use lessor_domain::ids::PublicId;
 use lessor_domain::ports::{Page, Start};
 use lessor_domain::services::Slice;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
 
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
-use crate::request::fields::Text;
-use crate::request::query;
-use crate::wire::parse;
+use crate::request::{Described, Form, Parsed, Whole, decode, schemas};
 
 const TOTAL: HeaderName = HeaderName::from_static("x-total-count");
+
+/// How many records a page has: 1 to 100, 20 when nothing is said.
+pub type Limit = Parsed<PageLimit>;
+/// How many records are skipped before a page: 0 to 10,000, 0 when nothing is said.
+pub type Offset = Parsed<PageOffset>;
+
+/// Declares numbers of records with a default.
+macro_rules! counts {
+    ($($(#[$doc:meta])* $name:ident = $least:literal to $most:literal, else $default:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $name(u32);
+
+        impl $name {
+            /// The number.
+            #[must_use]
+            pub const fn get(self) -> u32 {
+                self.0
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self($default)
+            }
+        }
+
+        impl Described for $name {
+            const FORM: Form = Form::Integer;
+
+            fn read(text: &str) -> Result<Self, String> {
+                Whole::<u32, $least, $most>::read(text).map(|number| Self(number.get()))
+            }
+
+            fn name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn schema() -> RefOr<Schema> {
+                schemas::integer($least, $most)
+                    .default(Some($default.into()))
+                    .into()
+            }
+        }
+    )*};
+}
+
+counts! {
+    /// See [`Limit`].
+    PageLimit = 1 to 100, else 20;
+    /// See [`Offset`].
+    PageOffset = 0 to 10_000, else 0;
+}
 
 /// The part of a list that a request asks for, by its three parameters.
 ///
 /// # Errors
-/// 400 for `startingAfter` that is no id, or together with an offset.
+/// 400 for `startingAfter` together with an offset.
 pub fn page<I: PublicId>(
-    limit: i64,
-    offset: i64,
-    starting_after: Option<&Text<64>>,
+    limit: Limit,
+    offset: Offset,
+    starting_after: Option<Parsed<I>>,
 ) -> Result<Page, ApiError> {
     const PARAM: &str = "startingAfter";
-    let count = |number: i64| u32::try_from(number).map_err(ApiError::internal);
-    let start = match starting_after {
-        Some(_) if offset > 0 => {
+    let start = match (starting_after, offset.0.get()) {
+        (None, offset) => Start::Offset(offset),
+        (Some(id), 0) => Start::After(id.0.as_uuid()),
+        (Some(_), _) => {
             let message = format!("{PARAM}: cannot be combined with an offset");
             return Err(ApiError::invalid(PARAM, message));
         }
-        Some(id) => Start::After(parse::<I>(PARAM, id.as_str())?.as_uuid()),
-        None => Start::Offset(count(offset)?),
     };
     Ok(Page {
         start,
-        limit: count(limit)?,
+        limit: limit.0.get(),
     })
 }
 
@@ -67,7 +121,7 @@ fn next_link(call: &Call, last: impl PublicId) -> Option<HeaderValue> {
 fn next_query(query: &str, last: &str) -> String {
     let replaced = |pair: &&str| {
         let name = pair.split_once('=').map_or(*pair, |(name, _)| name);
-        let name = query::decode(name, true);
+        let name = decode(name);
         !pair.is_empty() && !matches!(name.as_deref(), Some("offset" | "startingAfter"))
     };
     let mut pairs: Vec<&str> = query.split('&').filter(replaced).collect();

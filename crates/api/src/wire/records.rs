@@ -1,31 +1,9 @@
 //! What the answers of several resources are made of.
 
 use lessor_domain::address::Address;
-use lessor_domain::ids::{
-    CheckoutItemPubId, CheckoutPubId, LeaseTermPubId, OrganizationPubId, ProductCategoryPubId,
-    ProductPubId, ProductVariantPubId, UserPubId,
-};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::request::fields::Id;
-
-/// `prod_…`.
-pub type ProductId = Id<ProductPubId>;
-/// `cat_…`.
-pub type CategoryId = Id<ProductCategoryPubId>;
-/// `term_…`.
-pub type TermId = Id<LeaseTermPubId>;
-/// `pvar_…`.
-pub type VariantId = Id<ProductVariantPubId>;
-/// `chk_…`.
-pub type CheckoutId = Id<CheckoutPubId>;
-/// `chkitem_…`.
-pub type CheckoutItemId = Id<CheckoutItemPubId>;
-/// `usr_…`.
-pub type UserPublicId = Id<UserPubId>;
-/// `org_…`.
-pub type OrganizationPublicId = Id<OrganizationPubId>;
 /// A postal address.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Address)]

@@ -7,10 +7,9 @@ use lessor_domain::money::Money;
 use lessor_domain::percentage::{AnnualRate, MoneyFactor, Percentage};
 use lessor_domain::time::{Day, Timestamp};
 use serde::Serialize;
-use utoipa::__dev::ComposeSchema;
-use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::http::openapi::marked_inline;
 
@@ -29,8 +28,8 @@ macro_rules! texts {
             }
         }
 
-        impl ComposeSchema for $name {
-            fn compose(_: Vec<RefOr<Schema>>) -> RefOr<Schema> {
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
                 ObjectBuilder::new()
                     .schema_type(Type::String)
                     $($schema)*

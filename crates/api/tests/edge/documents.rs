@@ -42,13 +42,13 @@ async fn the_document_is_complete() {
     let name = &thing["properties"]["name"];
     assert_eq!(
         (&name["type"], &name["maxLength"]),
-        (&"string".into(), &20.into()),
+        (&"string".into(), &255.into()),
         "{thing:#}"
     );
     assert_eq!(name["description"], "What it is called.");
     assert_eq!(thing["properties"]["tags"]["maxItems"], 3, "{thing:#}");
     assert_eq!(
-        thing["properties"]["tags"]["items"]["maxLength"], 10,
+        thing["properties"]["tags"]["items"]["maxLength"], 255,
         "{thing:#}"
     );
     assert_eq!(
@@ -75,7 +75,7 @@ async fn the_document_is_complete() {
         serde_json::json!(["string", "null"]),
         "{update:#}"
     );
-    assert_eq!(description["maxLength"], 100, "{update:#}");
+    assert_eq!(description["maxLength"], 10_000, "{update:#}");
 
     let list = &document["paths"]["/v1/things"]["get"]["parameters"];
     assert_eq!(list[0]["name"], "limit");

@@ -13,14 +13,13 @@ use lessor::http::mutation::Mutations;
 use lessor::http::public_url::PublicUrl;
 use lessor::http::server::{self, ServerSettings};
 use lessor::middleware::{Cors, Deadline, RequestId};
-use lessor::request::body::{Body, BodyLimits, OptionalBody};
-use lessor::request::fields::{
-    DecimalText, Limit, List, Offset, Patch, Prose, Table, Text, WebUrl,
+use lessor::request::{
+    Body, BodyLimits, List, OptionalBody, Plain as _, QueryParams, Segment, Table, Whole, given,
 };
-use lessor::request::query::{QueryParams, Segment};
 use lessor::routes::health::Readiness;
 use lessor::run::app::{self, AppParts};
 use lessor::telemetry::Metrics;
+use lessor::wire::{Amount, Description, Limit, Line, Name, Offset, Quantity, Sku, Url};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -34,35 +33,40 @@ use utoipa_actix_web::service_config::ServiceConfig;
 /// An upper bound for what a test waits for; nothing waits this long unless it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
+type Tags = List<Sku, 3>;
+type SomeTags = List<Sku, 3, 1>;
+type Serials = Table<Line, Line, 5>;
+
 /// A thing to make.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CreateThing {
     /// What it is called.
-    name: Text<20>,
-    price: DecimalText,
-    description: Option<Prose<100>>,
-    site: Option<WebUrl>,
-    quantity: Option<i32>,
+    name: Name,
+    price: Amount,
+    description: Option<Description>,
+    site: Option<Url>,
+    quantity: Option<Quantity>,
     #[serde(default)]
-    tags: List<Text<10>, 3>,
-    serials: Option<Table<Text<30>, Text<30>, 5>>,
+    tags: Tags,
+    serials: Option<Serials>,
 }
 
 /// A change of a thing.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct UpdateThing {
+    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
-    name: Option<Text<20>>,
-    #[serde(default)]
-    description: Patch<Prose<100>>,
+    name: Option<Name>,
+    #[serde(default, with = "serde_with::rust::double_option")]
+    description: Option<Option<Description>>,
 }
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CancelThing {
-    reason: Option<Text<20>>,
+    reason: Option<Line>,
 }
 
 /// A thing.
@@ -85,7 +89,7 @@ struct ListThings {
     #[param(inline)]
     offset: Offset,
     #[param(inline)]
-    tags: Option<List<Text<10>, 3, 1>>,
+    tags: Option<SomeTags>,
 }
 
 #[utoipa::path(request_body = CreateThing, responses((status = 200, body = Thing)))]
@@ -101,15 +105,16 @@ async fn create(body: Body<CreateThing>) -> Json<Thing> {
         serials,
     } = body.value;
     let detail = format!(
-        "{} {:?} {:?} {quantity:?} {} {}",
-        price.as_str(),
-        description.map(Prose::into_string),
-        site.map(WebUrl::into_string),
+        "{} {:?} {:?} {:?} {} {}",
+        price.plain(),
+        description.plain().map(String::from),
+        site.plain().map(String::from),
+        quantity.plain().map(Whole::get),
         tags.as_slice().len(),
         serials.map_or(0, |serials| serials.into_map().len()),
     );
     Json(Thing {
-        name: name.into_string(),
+        name: name.plain().into(),
         detail,
     })
 }
@@ -126,8 +131,8 @@ async fn list(QueryParams(query): QueryParams<ListThings>) -> Json<Vec<Thing>> {
         name: "list".to_owned(),
         detail: format!(
             "{} {} {}",
-            limit.get(),
-            offset.get(),
+            limit.plain().get(),
+            offset.plain().get(),
             tags.unwrap_or_default_len()
         ),
     }])
@@ -137,7 +142,7 @@ trait Len {
     fn unwrap_or_default_len(self) -> usize;
 }
 
-impl Len for Option<List<Text<10>, 3, 1>> {
+impl Len for Option<SomeTags> {
     fn unwrap_or_default_len(self) -> usize {
         self.map_or(0, |tags| tags.into_vec().len())
     }
@@ -159,11 +164,11 @@ async fn update(id: Segment, body: Body<UpdateThing>) -> Json<Thing> {
         name: id.0,
         detail: format!(
             "{:?} {:?}",
-            body.value.name.map(Text::into_string),
+            body.value.name.plain().map(String::from),
             body.value
                 .description
-                .into_option()
-                .map(|text| text.map(Prose::into_string))
+                .plain()
+                .map(|text| text.map(String::from))
         ),
     })
 }
@@ -179,7 +184,7 @@ async fn cancel(id: Segment, body: OptionalBody<CancelThing>) -> Json<Thing> {
         name: id.0,
         detail: format!(
             "{:?} {}",
-            body.value.reason.map(Text::into_string),
+            body.value.reason.plain().map(String::from),
             body.raw.len()
         ),
     })

@@ -9,6 +9,7 @@ use crate::ids::{
     ProductVariantPubId,
 };
 use crate::metadata::Metadata;
+use crate::names::named_enum;
 use crate::text::{ExternalId, Name, SearchTerm, Sku};
 use crate::time::{Span, Timestamp};
 
@@ -76,16 +77,18 @@ pub struct ProductFilter {
     pub metadata: Metadata,
 }
 
-/// What products are sorted by; ties go by id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ProductSort {
-    /// When they were made.
-    #[default]
-    CreatedAt,
-    /// When they last changed.
-    UpdatedAt,
-    /// Their names.
-    Name,
+named_enum! {
+    /// What products are sorted by; ties go by id.
+    #[derive(Default)]
+    pub enum ProductSort {
+        /// When they were made.
+        #[default]
+        CreatedAt = "createdAt",
+        /// When they last changed.
+        UpdatedAt = "updatedAt",
+        /// Their names.
+        Name = "name",
+    }
 }
 
 /// Products.

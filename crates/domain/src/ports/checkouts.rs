@@ -9,6 +9,7 @@ use crate::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
 };
 use crate::metadata::Metadata;
+use crate::names::named_enum;
 use crate::text::ExternalId;
 use crate::time::{Day, Span, Timestamp};
 
@@ -54,20 +55,22 @@ pub struct CheckoutFilter {
     pub metadata: Metadata,
 }
 
-/// What checkouts are sorted by; ties go by id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum CheckoutSort {
-    /// When they were made.
-    #[default]
-    CreatedAt,
-    /// When they last changed.
-    UpdatedAt,
-    /// The names of their states.
-    Lifecycle,
-    /// The caller's order ids; those without one last.
-    ExternalOrderId,
-    /// When their leases began; those without one last.
-    LeaseStartDate,
+named_enum! {
+    /// What checkouts are sorted by; ties go by id.
+    #[derive(Default)]
+    pub enum CheckoutSort {
+        /// When they were made.
+        #[default]
+        CreatedAt = "createdAt",
+        /// When they last changed.
+        UpdatedAt = "updatedAt",
+        /// The names of their states.
+        Lifecycle = "lifecycle",
+        /// The caller's order ids; those without one last.
+        ExternalOrderId = "externalOrderId",
+        /// When their leases began; those without one last.
+        LeaseStartDate = "leaseStartDate",
+    }
 }
 
 /// A transition with its place in the history.

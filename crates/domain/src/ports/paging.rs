@@ -2,14 +2,18 @@
 
 use uuid::Uuid;
 
-/// Which way a list runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum SortOrder {
-    /// Smallest, oldest first.
-    Ascending,
-    /// Largest, newest first.
-    #[default]
-    Descending,
+use crate::names::named_enum;
+
+named_enum! {
+    /// Which way a list runs.
+    #[derive(Default)]
+    pub enum SortOrder {
+        /// Smallest, oldest first.
+        Ascending = "asc",
+        /// Largest, newest first.
+        #[default]
+        Descending = "desc",
+    }
 }
 
 /// Where a page starts.

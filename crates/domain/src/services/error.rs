@@ -134,6 +134,18 @@ pub enum Patch<T> {
     Set(T),
 }
 
+/// `None` keeps, `Some(None)` clears: what a document says that tells a member that is left out from
+/// one that is null.
+impl<T> From<Option<Option<T>>> for Patch<T> {
+    fn from(given: Option<Option<T>>) -> Self {
+        match given {
+            None => Self::Keep,
+            Some(None) => Self::Clear,
+            Some(Some(value)) => Self::Set(value),
+        }
+    }
+}
+
 impl<T> Patch<T> {
     /// Applies the update.
     pub fn apply(self, member: &mut Option<T>) {

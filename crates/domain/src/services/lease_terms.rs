@@ -9,6 +9,7 @@ use super::{Context, Error, Slice, UseCase};
 use crate::access::Permission;
 use crate::ids::{LeaseTermPubId, LeaseTermRef, ProductPubId};
 use crate::lease_term::{LeaseTerm, LeaseTermStatus, MAX_ACTIVE};
+use crate::names::named_enum;
 use crate::percentage::{AnnualRate, MoneyFactor, Percentage, TermMonths};
 use crate::ports::{DeletedTerm, NewLeaseTerm, Page, Start, StoreError, UniqueField, UnitOfWork};
 use crate::pricing::{Rate, RateCard};
@@ -28,13 +29,14 @@ pub struct CreateLeaseTerm {
     pub status: LeaseTermStatus,
 }
 
-/// Which rate a term has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
-    /// By money factor.
-    MoneyFactor,
-    /// By annual rate.
-    AnnualRate,
+named_enum! {
+    /// Which rate a term has.
+    pub enum Method {
+        /// By money factor.
+        MoneyFactor = "moneyFactor",
+        /// By annual rate.
+        AnnualRate = "annualRate",
+    }
 }
 
 /// What is to change in a lease term.

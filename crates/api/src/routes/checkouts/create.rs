@@ -5,13 +5,12 @@ use std::convert::Infallible;
 use async_trait::async_trait;
 use lessor_domain::access::Permission;
 use lessor_domain::checkout::{PurchaseItem, Redirects};
-use lessor_domain::ids::{ProductPubId, ProductVariantPubId};
+use lessor_domain::ids::ProductVariantPubId;
 use lessor_domain::ports::{DialingPlan, UnitOfWork};
 use lessor_domain::services::checkouts::{
     CreateCheckout, PurchaseItemInput, VariantRef, set_page, view_of,
 };
 use lessor_domain::services::{Context, Error, UseCase as _};
-use lessor_domain::text::Url;
 use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -20,9 +19,15 @@ use super::CheckoutRecord;
 use super::address::{AddressInput, CheckoutCustomer};
 use crate::http::error::ApiError;
 use crate::idempotency::{Phase, Runner, TwoPhases, Viewer};
-use crate::request::fields::{DecimalText, Int, IntText, List, Text, WebUrl};
-use crate::wire::records::VariantId;
-use crate::wire::{self, MetadataInput, findable, invalid, parse};
+use crate::request::{List, Parsed, Plain as _, Whole};
+use crate::wire::{
+    self, Amount, ExternalId, MetadataInput, Name, Sku, SoughtVariant, TermOrText, Url, VariantId,
+};
+
+/// What is bought along.
+type PurchaseItems = List<PurchaseItemBody, 50>;
+/// How many of one thing are bought along.
+type PurchaseQuantity = Parsed<Whole<u32, 1, { PurchaseItem::MAX_QUANTITY as i64 }>>;
 
 /// A new checkout. The variant is named by exactly one of `productVariantId` and `sku`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -30,12 +35,11 @@ use crate::wire::{self, MetadataInput, findable, invalid, parse};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CreateCheckoutBody {
     /// The variant, `pvar_…`. A product id is not accepted.
-    #[schema(value_type = Option<VariantId>)]
-    product_variant_id: Option<Text<255>>,
+    product_variant_id: Option<SoughtVariant>,
     /// The variant's sku, where `productVariantId` is left out.
-    sku: Option<Text<255>>,
+    sku: Option<Sku>,
     /// The lease term; left out, the customer chooses it.
-    selected_term_in_months: Option<IntText<1, 120>>,
+    selected_term_in_months: Option<TermOrText>,
     /// The customer; left out, the checkout is for the key's own user.
     customer: Option<CheckoutCustomer>,
     /// The customer cannot change an address that is given here.
@@ -43,16 +47,16 @@ pub(crate) struct CreateCheckoutBody {
     /// The customer cannot change an address that is given here.
     shipping_address: Option<AddressInput>,
     /// What is bought along; authorized with the deposit.
-    purchase_items: Option<List<PurchaseItemBody, 50>>,
+    purchase_items: Option<PurchaseItems>,
     /// Your order id, unique per organization and mode.
-    external_order_id: Option<Text<255>>,
+    external_order_id: Option<ExternalId>,
     /// Where the customer's browser goes after the confirmation: https, or http for this machine's
     /// own addresses in sandbox mode.
-    success_url: Option<WebUrl>,
+    success_url: Option<Url>,
     /// Where it goes after a cancel.
-    cancel_url: Option<WebUrl>,
+    cancel_url: Option<Url>,
     /// Where it goes after a failure.
-    failure_url: Option<WebUrl>,
+    failure_url: Option<Url>,
     /// What you keep beside it: up to 50 keys of 40 characters, each with a text of up to 500. A
     /// checkout that there is already keeps its own.
     metadata: Option<MetadataInput>,
@@ -64,37 +68,22 @@ pub(crate) struct CreateCheckoutBody {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PurchaseItemBody {
     /// What it is; that of the add-on where one is named.
-    name: Option<Text<255>>,
+    name: Option<Name>,
     /// Price of one; that of the add-on where one is named.
-    amount: Option<DecimalText>,
+    amount: Option<Amount>,
     /// How many.
-    quantity: Int<1, { PurchaseItem::MAX_QUANTITY as i64 }>,
+    quantity: PurchaseQuantity,
     /// A variant of an add-on product, `pvar_…`.
-    #[schema(value_type = Option<VariantId>)]
-    product_variant_id: Option<Text<255>>,
-}
-
-/// The variant that a text names. One that cannot be is looked for all the same, so that it is a 404
-/// like any other that is not there.
-fn variant(param: &str, text: &str) -> Result<ProductVariantPubId, ApiError> {
-    if text.starts_with(ProductPubId::PREFIX) {
-        return Err(invalid(
-            param,
-            "is a product's id; customers lease variants, pvar_…",
-        ));
-    }
-    let nobody = ProductVariantPubId::from_uuid(Uuid::nil());
-    Ok(findable(param, text)?.unwrap_or(nobody))
-}
-
-fn url(param: &str, url: Option<&WebUrl>) -> Result<Option<Url>, ApiError> {
-    url.map(|url| parse(param, url.as_str())).transpose()
+    product_variant_id: Option<VariantId>,
 }
 
 impl CreateCheckoutBody {
-    /// What the body asks for.
-    pub(crate) fn parse(self, phones: &dyn DialingPlan) -> Result<CreateCheckout, ApiError> {
-        let variant = match (self.product_variant_id, self.sku) {
+    /// The command that the body gives.
+    ///
+    /// # Errors
+    /// 400 about what contradicts itself, or what a country does not allow.
+    pub(crate) fn command(self, phones: &dyn DialingPlan) -> Result<CreateCheckout, ApiError> {
+        let variant = match (self.product_variant_id.plain(), self.sku.plain()) {
             (Some(_), Some(_)) => {
                 return Err(ApiError::invalid(
                     "sku",
@@ -102,45 +91,38 @@ impl CreateCheckoutBody {
                 ));
             }
             (None, None) => return Err(ApiError::missing("productVariantId")),
-            (Some(id), None) => VariantRef::Id(variant("productVariantId", id.as_str())?),
-            (None, Some(sku)) => VariantRef::Sku(parse("sku", sku.as_str())?),
+            // One that cannot be is looked for all the same, so that it is a 404 like any other that is
+            // not there.
+            (Some(sought), None) => VariantRef::Id(
+                sought
+                    .id
+                    .unwrap_or(ProductVariantPubId::from_uuid(Uuid::nil())),
+            ),
+            (None, Some(sku)) => VariantRef::Sku(sku),
         };
-        let term = self
-            .selected_term_in_months
-            .map(|months| parse("selectedTermInMonths", &months.get().to_string()))
-            .transpose()?;
-        let purchase_items = self
-            .purchase_items
-            .map(List::into_vec)
-            .unwrap_or_default()
-            .into_iter()
-            .enumerate()
-            .map(|(index, item)| item.parse(index))
-            .collect::<Result<_, _>>()?;
+        let items = self.purchase_items.into_iter().flatten().enumerate();
+        let address = |given: Option<AddressInput>, prefix| {
+            given
+                .map(|address| address.checked(phones, prefix))
+                .transpose()
+        };
         Ok(CreateCheckout {
             variant,
-            term,
+            term: self.selected_term_in_months.plain().map(|term| term.0),
             customer: self
                 .customer
-                .map(|customer| customer.parse(phones))
+                .map(|customer| customer.checked(phones))
                 .transpose()?,
-            billing_address: self
-                .billing_address
-                .map(|address| address.parse(phones, "billingAddress"))
-                .transpose()?,
-            shipping_address: self
-                .shipping_address
-                .map(|address| address.parse(phones, "shippingAddress"))
-                .transpose()?,
-            purchase_items,
-            external_order_id: self
-                .external_order_id
-                .map(|id| parse("externalOrderId", id.as_str()))
-                .transpose()?,
+            billing_address: address(self.billing_address, "billingAddress")?,
+            shipping_address: address(self.shipping_address, "shippingAddress")?,
+            purchase_items: items
+                .map(|(index, item)| item.checked(index))
+                .collect::<Result<_, _>>()?,
+            external_order_id: self.external_order_id.plain(),
             redirects: Redirects {
-                success: url("successUrl", self.success_url.as_ref())?,
-                cancel: url("cancelUrl", self.cancel_url.as_ref())?,
-                failure: url("failureUrl", self.failure_url.as_ref())?,
+                success: self.success_url.plain(),
+                cancel: self.cancel_url.plain(),
+                failure: self.failure_url.plain(),
             },
             metadata: wire::metadata(self.metadata)?,
         })
@@ -148,30 +130,21 @@ impl CreateCheckoutBody {
 }
 
 impl PurchaseItemBody {
-    fn parse(self, index: usize) -> Result<PurchaseItemInput, ApiError> {
-        let at = |member: &str| format!("purchaseItems[{index}].{member}");
+    fn checked(self, index: usize) -> Result<PurchaseItemInput, ApiError> {
+        let missing = |member| ApiError::missing(format!("purchaseItems[{index}].{member}"));
         if self.product_variant_id.is_none() {
             if self.name.is_none() {
-                return Err(ApiError::missing(at("name")));
+                return Err(missing("name"));
             }
             if self.amount.is_none() {
-                return Err(ApiError::missing(at("amount")));
+                return Err(missing("amount"));
             }
         }
         Ok(PurchaseItemInput {
-            name: self
-                .name
-                .map(|name| parse(&at("name"), name.as_str()))
-                .transpose()?,
-            amount: self
-                .amount
-                .map(|amount| parse(&at("amount"), amount.as_str()))
-                .transpose()?,
-            quantity: u32::try_from(self.quantity.get()).unwrap_or(1),
-            variant_id: self
-                .product_variant_id
-                .map(|id| parse(&at("productVariantId"), id.as_str()))
-                .transpose()?,
+            name: self.name.plain(),
+            amount: self.amount.plain(),
+            quantity: self.quantity.plain().get(),
+            variant_id: self.product_variant_id.plain(),
         })
     }
 }

@@ -1,7 +1,5 @@
 //! The fulfilment of a checkout.
 
-use std::collections::BTreeMap;
-
 use async_trait::async_trait;
 use lessor_domain::access::Permission;
 use lessor_domain::checkout::Billing;
@@ -13,14 +11,14 @@ use lessor_domain::services::{Context, Error, UseCase as _};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::record::CarrierName;
 use super::{CheckoutRecord, record_now};
-use crate::http::error::ApiError;
 use crate::idempotency::{Phase, Runner, TwoPhases, Viewer};
-use crate::request::fields::{Table, Text};
+use crate::request::{Plain as _, Table};
 use crate::state::settle::settle;
-use crate::wire::parse;
-use crate::wire::records::CheckoutItemId;
+use crate::wire::{Carrier, CheckoutItemId, Line, TrackingNumber};
+
+/// Serial numbers by the ids of items.
+type SerialNumbers = Table<CheckoutItemId, Line, 100>;
 
 /// The goods were shipped.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -28,31 +26,20 @@ use crate::wire::records::CheckoutItemId;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct FulfillCheckoutBody {
     /// With it billing starts when delivery is confirmed, without it at once.
-    tracking_number: Option<Text<255>>,
+    tracking_number: Option<TrackingNumber>,
     /// Left out, it is told from the number.
-    tracking_carrier: Option<CarrierName>,
+    tracking_carrier: Option<Carrier>,
     /// The serial number of each shipped item, by the item's id.
-    #[schema(value_type = Option<Table<CheckoutItemId, Text<255>, 100>>)]
-    serial_numbers: Option<Table<Text<64>, Text<255>, 100>>,
+    serial_numbers: Option<SerialNumbers>,
 }
 
-impl FulfillCheckoutBody {
-    pub(crate) fn parse(self) -> Result<Fulfillment, ApiError> {
-        let mut serial_numbers = BTreeMap::new();
-        let given = self.serial_numbers.unwrap_or_default().into_map();
-        for (item, serial) in given {
-            let param = format!("serialNumbers.{item}");
-            let id = parse(&param, item.as_str())?;
-            serial_numbers.insert(id, parse(&param, serial.as_str())?);
+impl From<FulfillCheckoutBody> for Fulfillment {
+    fn from(body: FulfillCheckoutBody) -> Self {
+        Self {
+            tracking_number: body.tracking_number.plain(),
+            carrier: body.tracking_carrier.plain(),
+            serial_numbers: body.serial_numbers.plain().unwrap_or_default(),
         }
-        Ok(Fulfillment {
-            tracking_number: self
-                .tracking_number
-                .map(|number| parse("trackingNumber", number.as_str()))
-                .transpose()?,
-            carrier: self.tracking_carrier.map(|carrier| carrier.0),
-            serial_numbers,
-        })
     }
 }
 

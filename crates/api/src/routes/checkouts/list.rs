@@ -1,18 +1,19 @@
 //! The query of the list of checkouts.
 
-use std::str::FromStr;
-
-use lessor_domain::checkout::Lifecycle;
-use lessor_domain::ids::{CheckoutPubId, IdError};
-use lessor_domain::ports::{self, CheckoutFilter};
+use lessor_domain::checkout;
+use lessor_domain::ports::CheckoutFilter;
 use lessor_domain::services::checkouts::ListCheckouts;
 use serde::Deserialize;
 
-use super::record::{LifecycleName, WaitlistReasonName};
 use crate::http::error::ApiError;
-use crate::request::fields::{Limit, List, Moment, Offset, Reference, Text};
-use crate::wire::records::{CheckoutId, UserPublicId};
-use crate::wire::{self, MetadataInput, SortOrder, page, wire_enum};
+use crate::request::{List, Plain as _};
+use crate::wire::{
+    self, CheckoutId, CheckoutSort, ExternalId, Lifecycle, Limit, MetadataInput, Offset,
+    OrganizationRef, SortOrder, SoughtCheckout, SoughtUser, Time, WaitlistReason, page,
+};
+
+type Organizations = List<OrganizationRef, 100, 1>;
+type Lifecycles = List<Lifecycle, 100, 1>;
 
 /// Which checkouts, in which order.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -28,86 +29,64 @@ pub(crate) struct ListCheckoutsQuery {
     #[param(inline)]
     offset: Offset,
     /// The id of the checkout that the page comes after; at constant cost, however deep.
-    #[param(inline, value_type = Option<CheckoutId>)]
-    starting_after: Option<Text<64>>,
+    #[param(inline)]
+    starting_after: Option<CheckoutId>,
     /// Of this customer, `usr_…`.
-    #[param(inline, value_type = Option<UserPublicId>)]
-    user_id: Option<Text<64>>,
+    #[param(inline)]
+    user_id: Option<SoughtUser>,
     /// This one, `chk_…`.
-    #[param(inline, value_type = Option<CheckoutId>)]
-    id: Option<Text<64>>,
+    #[param(inline)]
+    id: Option<SoughtCheckout>,
     /// Of this organization, by either of its ids; a key acts for one.
     #[param(inline)]
-    organization_id: Option<Reference>,
+    organization_id: Option<OrganizationRef>,
     /// Of these organizations, comma-separated or repeated.
     #[param(inline)]
-    organization_ids: Option<List<Reference, 100, 1>>,
+    organization_ids: Option<Organizations>,
     /// In this state.
-    lifecycle: Option<LifecycleName>,
+    lifecycle: Option<Lifecycle>,
     /// In one of these states, comma-separated or repeated.
     #[param(inline)]
-    lifecycles: Option<List<LifecycleName, 100, 1>>,
+    lifecycles: Option<Lifecycles>,
     /// Waiting for this.
-    waitlist_reason: Option<WaitlistReasonName>,
+    waitlist_reason: Option<WaitlistReason>,
     /// Those that a person must look at, or those that nobody must.
     needs_attention: Option<bool>,
     /// What they are sorted by, `createdAt` when nothing is said; ties go by id.
     #[param(inline)]
-    sort_by: Option<CheckoutSortBy>,
+    sort_by: Option<CheckoutSort>,
     /// Which way, `desc` when nothing is said.
     #[param(inline)]
     sort_order: Option<SortOrder>,
     /// Of this order of yours.
     #[param(inline)]
-    external_order_id: Option<Text<255>>,
+    external_order_id: Option<ExternalId>,
     /// Made after this time, which does not belong to it.
     #[param(inline)]
-    created_after: Option<Moment>,
+    created_after: Option<Time>,
     /// Made before this time, which does not belong to it.
     #[param(inline)]
-    created_before: Option<Moment>,
+    created_before: Option<Time>,
     /// Last changed after this time, which does not belong to it.
     #[param(inline)]
-    updated_after: Option<Moment>,
+    updated_after: Option<Time>,
     /// Last changed before this time, which does not belong to it.
     #[param(inline)]
-    updated_before: Option<Moment>,
+    updated_before: Option<Time>,
     /// With this value of a key of metadata, `metadata[key]=value`; with all of several.
     #[param(inline, style = DeepObject, explode)]
     metadata: Option<MetadataInput>,
 }
 
-wire_enum! {
-    /// What checkouts are sorted by.
-    CheckoutSortBy = ports::CheckoutSort {
-        CreatedAt = "createdAt",
-        UpdatedAt = "updatedAt",
-        Lifecycle = "lifecycle",
-        ExternalOrderId = "externalOrderId",
-        LeaseStartDate = "leaseStartDate",
-    }
-}
-
-/// The id that a filter asks for, if it asks for one; `None` when nothing can have it.
-fn sought<P: FromStr<Err = IdError>>(
-    param: &str,
-    id: Option<&Text<64>>,
-) -> Result<Option<Option<P>>, ApiError> {
-    match id {
-        None => Ok(Some(None)),
-        Some(id) => Ok(wire::findable(param, id.as_str())?.map(Some)),
-    }
-}
-
 /// The states of a filter: those named one by one and those named as a list, and only waiting ones
 /// where it asks what checkouts wait for. `None` when these exclude each other.
 fn states(
-    one: Option<Lifecycle>,
-    several: Option<Vec<Lifecycle>>,
+    one: Option<checkout::Lifecycle>,
+    several: Option<Vec<checkout::Lifecycle>>,
     waiting: bool,
-) -> Option<Vec<Lifecycle>> {
+) -> Option<Vec<checkout::Lifecycle>> {
     let filters = one.is_some() || several.is_some() || waiting;
-    let mut states: Vec<Lifecycle> = several.unwrap_or_else(|| Lifecycle::ALL.to_vec());
+    let mut states = several.unwrap_or_else(|| checkout::Lifecycle::ALL.to_vec());
     states
         .retain(|state| one.is_none_or(|one| one == *state) && (!waiting || state.is_waitlisted()));
     match (filters, states.is_empty()) {
@@ -118,51 +97,44 @@ fn states(
 }
 
 impl ListCheckoutsQuery {
-    pub(crate) fn parse(self) -> Result<ListCheckouts, ApiError> {
-        let after = self.starting_after.as_ref();
-        let page = page::<CheckoutPubId>(self.limit.get(), self.offset.get(), after)?;
-        let mut organizations = Vec::new();
-        if let Some(reference) = &self.organization_id {
-            organizations.push(wire::organization("organizationId", reference)?);
-        }
-        for reference in self.organization_ids.iter().flat_map(List::as_slice) {
-            organizations.push(wire::organization("organizationIds", reference)?);
-        }
-        let external_order_id = self
-            .external_order_id
-            .map(|id| wire::parse("externalOrderId", id.as_str()))
-            .transpose()?;
+    /// The list that the query asks for.
+    ///
+    /// # Errors
+    /// 400 for a start that is told twice, 403 for another organization.
+    pub(crate) fn command(self) -> Result<ListCheckouts, ApiError> {
+        let several = self.organization_ids.into_iter().flatten();
+        let organizations = self.organization_id.into_iter().chain(several);
         let lifecycles = states(
-            self.lifecycle.map(|state| state.0),
-            self.lifecycles
-                .map(|states| states.into_iter().map(|state| state.0).collect()),
+            self.lifecycle.plain(),
+            self.lifecycles.plain(),
             self.waitlist_reason.is_some(),
         );
-        let id = sought("id", self.id.as_ref())?;
-        let customer = sought("userId", self.user_id.as_ref())?;
-        let created = wire::span(self.created_after, self.created_before);
-        let updated = wire::span(self.updated_after, self.updated_before);
+        // None of these where nothing can have what is asked for.
+        let id = self.id.map_or(Some(None), |id| id.0.id.map(Some));
+        let customer = self.user_id.map_or(Some(None), |id| id.0.id.map(Some));
         let metadata = wire::metadata(self.metadata)?;
         let filter = match (lifecycles, id, customer) {
             (Some(lifecycles), Some(id), Some(customer)) => Some(CheckoutFilter {
                 id,
                 customer,
                 lifecycles,
-                waitlist_reason: self.waitlist_reason.map(|reason| reason.0),
-                external_order_id,
+                waitlist_reason: self.waitlist_reason.plain(),
+                external_order_id: self.external_order_id.plain(),
                 needs_attention: self.needs_attention,
-                created,
-                updated,
+                created: wire::span(self.created_after, self.created_before),
+                updated: wire::span(self.updated_after, self.updated_before),
                 metadata,
             }),
             _ => None,
         };
         Ok(ListCheckouts {
-            organizations,
+            organizations: organizations
+                .map(|organization| wire::organization(&organization))
+                .collect::<Result<_, _>>()?,
             filter,
-            sort: self.sort_by.map(Into::into).unwrap_or_default(),
-            order: self.sort_order.map(Into::into).unwrap_or_default(),
-            page,
+            sort: self.sort_by.plain().unwrap_or_default(),
+            order: self.sort_order.plain().unwrap_or_default(),
+            page: page(self.limit, self.offset, self.starting_after)?,
         })
     }
 }
@@ -173,7 +145,7 @@ mod tests {
 
     #[test]
     fn filters_of_states_narrow_each_other() {
-        use Lifecycle::{Created, Shipped, WaitlistedLocation};
+        use checkout::Lifecycle::{Created, Shipped, WaitlistedLocation};
         assert_eq!(states(None, None, false), Some(Vec::new()));
         assert_eq!(states(Some(Created), None, false), Some(vec![Created]));
         assert_eq!(

@@ -27,11 +27,8 @@ use self::tracking::SetTrackingBody;
 use self::update::UpdateCheckoutBody;
 use crate::http::error::ApiError;
 use crate::idempotency::{Call, Runner};
-use crate::request::body::{Body, OptionalBody};
-use crate::request::fields::Text;
-use crate::request::query::QueryParams;
-use crate::wire::records::CheckoutId;
-use crate::wire::{PathId, listed, parse_some};
+use crate::request::{Body, OptionalBody, PathId, Plain as _, QueryParams};
+use crate::wire::{CheckoutId, Line, listed};
 
 pub use record::CheckoutRecord;
 pub(crate) use tracking::TrackingRecord;
@@ -86,7 +83,7 @@ async fn create_checkout(
     call: Call,
     body: Body<CreateCheckoutBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let create = CreateWithPage(body.value.parse(&*call.state().ports.providers.phones)?);
+    let create = CreateWithPage(body.value.command(&*call.state().ports.providers.phones)?);
     call.post_in_two_phases(create, &body.raw).await
 }
 
@@ -112,7 +109,7 @@ async fn list_checkouts(
     call: Call,
     QueryParams(query): QueryParams<ListCheckoutsQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let slice = call.read(query.parse()?).await?;
+    let slice = call.read(query.command()?).await?;
     let mut response = listed(&call, &slice, |view| view.checkout.id);
     let links = call.viewer().links;
     let records = slice
@@ -158,8 +155,7 @@ async fn update_checkout(
     id: PathId<CheckoutPubId>,
     body: Body<UpdateCheckoutBody>,
 ) -> Result<Json<CheckoutRecord>, ApiError> {
-    let update = body.value.parse()?;
-    let update = update(id.of(CHECKOUT)?);
+    let update = body.value.command(id.of(CHECKOUT)?);
     let record = call
         .run(move |runner| async move { Ok(update::update(&runner, update).await?) })
         .await?;
@@ -172,7 +168,7 @@ async fn update_checkout(
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct CancelCheckoutBody {
     /// For the record.
-    reason: Option<Text<255>>,
+    reason: Option<Line>,
 }
 
 /// Cancel a checkout.
@@ -194,7 +190,7 @@ async fn cancel_checkout(
     id: PathId<CheckoutPubId>,
     body: OptionalBody<CancelCheckoutBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let reason = parse_some("reason", body.value.reason.as_ref())?;
+    let reason = body.value.reason.plain();
     let id = id.of(CHECKOUT)?;
     let cancel = Viewed(CancelCheckout { id, reason });
     call.post(cancel, &body.raw, |view, viewer| {
@@ -224,7 +220,7 @@ async fn fulfill_checkout(
     id: PathId<CheckoutPubId>,
     body: OptionalBody<FulfillCheckoutBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let fulfillment = body.value.parse()?;
+    let fulfillment = body.value.into();
     let id = id.of(CHECKOUT)?;
     let fulfill = FulfillAndBill(FulfillCheckout { id, fulfillment });
     call.post_in_two_phases(fulfill, &body.raw).await
@@ -251,7 +247,7 @@ async fn retry_payments(
     id: PathId<CheckoutPubId>,
     body: OptionalBody<RetryPaymentsBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let retry = body.value.parse(id.of(CHECKOUT)?);
+    let retry = body.value.command(id.of(CHECKOUT)?);
     call.post_in_two_phases(retry, &body.raw).await
 }
 
@@ -273,12 +269,10 @@ async fn set_tracking(
     id: PathId<CheckoutPubId>,
     body: Body<SetTrackingBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let (number, carrier) = body.value.parse()?;
-    let id = id.of(CHECKOUT)?;
     let set = SetTracking {
-        id,
-        number,
-        carrier,
+        id: id.of(CHECKOUT)?,
+        number: body.value.tracking_number.plain(),
+        carrier: body.value.carrier.plain(),
     };
     call.post(set, &body.raw, |view, _| TrackingRecord::new(&view))
         .await

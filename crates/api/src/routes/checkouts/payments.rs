@@ -13,8 +13,9 @@ use utoipa::ToSchema;
 
 use super::{CheckoutRecord, record_now};
 use crate::idempotency::{Phase, Runner, TwoPhases, Viewer};
-use crate::request::fields::Text;
+use crate::request::Plain as _;
 use crate::state::settle::settle;
+use crate::wire::Line;
 
 /// What is to pay.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -23,14 +24,14 @@ use crate::state::settle::settle;
 pub(super) struct RetryPaymentsBody {
     /// The processor's id of a payment method of the customer's, which pays from now on; in sandbox
     /// mode a test card by its name too, such as `pm_card_visa`. Left out, the method stays.
-    payment_method_id: Option<Text<255>>,
+    payment_method_id: Option<Line>,
 }
 
 impl RetryPaymentsBody {
-    pub(super) fn parse(self, id: CheckoutPubId) -> RetryAndPay {
+    pub(super) fn command(self, id: CheckoutPubId) -> RetryAndPay {
         RetryAndPay {
             id,
-            named: self.payment_method_id.map(Text::into_string),
+            named: self.payment_method_id.plain().map(Into::into),
         }
     }
 }

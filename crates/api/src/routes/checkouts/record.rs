@@ -2,12 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lessor_domain::access::Mode;
-use lessor_domain::checkout::{
-    Attention, AttentionReason, InsuranceStatus, Lifecycle, Milestone, MilestoneName,
-    PaymentMethod, Phase, Progress, PurchaseItem, RecurringPaymentStatus, WaitlistReason,
-};
-use lessor_domain::fulfillment::{Carrier, TrackingStatus};
+use lessor_domain::checkout::{Attention, Milestone, PaymentMethod, Progress, PurchaseItem};
 use lessor_domain::ids::PickupLocationId;
 use lessor_domain::organization::NotServed;
 use lessor_domain::services::checkouts::{CheckoutView, Cost};
@@ -15,37 +10,13 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::auth::links::PageLinks;
-use crate::request::fields::{Id, Named, names};
 use crate::routes::product_variants::PricingEntry;
-use crate::wire::records::{
-    AddressRecord, CheckoutId, CheckoutItemId, OrganizationPublicId, UserPublicId, VariantId,
+use crate::wire::records::AddressRecord;
+use crate::wire::{
+    self, AttentionReason, Carrier, CheckoutId, CheckoutItemId, DateText, DateTimeText,
+    Environment, InsuranceStatus, Lifecycle, MoneyText, OrganizationId, Phase,
+    RecurringPaymentStatus, TrackingStatus, UserId, VariantId, WaitlistReason,
 };
-use crate::wire::{self, DateText, DateTimeText, MoneyText};
-
-names! {
-    Lifecycle => "CheckoutLifecycle", "Where a checkout stands.";
-    Phase => "CheckoutPhase", "The part of the way that a state belongs to.";
-    MilestoneName => "MilestoneName", "A milestone after the confirmation.";
-    InsuranceStatus => "InsuranceStatus", "The insurance of the leased goods.";
-    RecurringPaymentStatus => "RecurringPaymentStatus", "The recurring subscription.";
-    AttentionReason => "AttentionReason", "Why a person must look at a checkout.";
-    WaitlistReason => "WaitlistReason", "What a checkout waits for.";
-    Carrier => "Carrier", "A carrier whose shipments can be tracked.";
-    TrackingStatus => "TrackingStatus", "Where a shipment is.";
-    Mode => "Environment", "Whether money and goods are real.";
-}
-
-// Aliases, because the document's generator follows type parameters into the domain.
-pub(crate) type LifecycleName = Named<Lifecycle>;
-type PhaseName = Named<Phase>;
-type Milestones = Named<MilestoneName>;
-type InsuranceName = Named<InsuranceStatus>;
-type AttentionReasonName = Named<AttentionReason>;
-type RecurringName = Named<RecurringPaymentStatus>;
-pub(crate) type WaitlistReasonName = Named<WaitlistReason>;
-pub(crate) type CarrierName = Named<Carrier>;
-pub(crate) type TrackingStatusName = Named<TrackingStatus>;
-type EnvironmentName = Named<Mode>;
 
 /// A checkout: a customer's intent to lease one variant for one term.
 #[derive(Debug, Serialize, ToSchema)]
@@ -59,20 +30,20 @@ pub struct CheckoutRecord {
     /// When it last changed.
     updated_at: DateTimeText,
     /// Where it stands.
-    lifecycle: LifecycleName,
+    lifecycle: Lifecycle,
     /// Where it stood before its last move.
     #[serde(skip_serializing_if = "Option::is_none")]
-    previous_lifecycle: Option<LifecycleName>,
+    previous_lifecycle: Option<Lifecycle>,
     /// How far it is.
     progress: ProgressRecord,
     /// Live or sandbox.
-    environment: EnvironmentName,
+    environment: Environment,
     /// The lessor.
-    organization_id: OrganizationPublicId,
+    organization_id: OrganizationId,
     /// The lessor's financing partner.
     offtake_partner_id: i64,
     /// The lessee; `GET /v1/customers/{id}` has more.
-    customer_id: UserPublicId,
+    customer_id: UserId,
     /// The customer's page of this checkout. Whoever has it acts as the customer.
     #[schema(format = "uri")]
     checkout_url: String,
@@ -119,7 +90,7 @@ pub struct CheckoutRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     failure_url: Option<String>,
     /// How far the insurance of the goods is.
-    insurance_status: InsuranceName,
+    insurance_status: InsuranceStatus,
     /// The processor's id of the deposit's pre-authorization.
     #[serde(skip_serializing_if = "Option::is_none")]
     processor_deposit_payment_intent_id: Option<String>,
@@ -136,7 +107,7 @@ pub struct CheckoutRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     lease_document_id: Option<String>,
     /// How far the recurring payments are.
-    recurring_payment_status: RecurringName,
+    recurring_payment_status: RecurringPaymentStatus,
     /// The processor's id of the subscription.
     #[serde(skip_serializing_if = "Option::is_none")]
     processor_subscription_id: Option<String>,
@@ -163,10 +134,10 @@ pub struct CheckoutRecord {
     tracking_number: Option<String>,
     /// Who carries the goods.
     #[serde(skip_serializing_if = "Option::is_none")]
-    tracking_carrier: Option<CarrierName>,
+    tracking_carrier: Option<Carrier>,
     /// Where the shipment is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    tracking_status: Option<TrackingStatusName>,
+    tracking_status: Option<TrackingStatus>,
     /// When the goods were shipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     shipped_at: Option<DateTimeText>,
@@ -199,7 +170,7 @@ pub struct CheckoutRecord {
     return_notes: Option<String>,
     /// What it waits for, while it is on a waitlist.
     #[serde(skip_serializing_if = "Option::is_none")]
-    waitlist_reason: Option<WaitlistReasonName>,
+    waitlist_reason: Option<WaitlistReason>,
     /// The address that is not served.
     #[serde(skip_serializing_if = "Option::is_none")]
     waitlist_location_address: Option<AddressRecord>,
@@ -217,9 +188,9 @@ pub struct CheckoutRecord {
 #[serde(rename_all = "camelCase")]
 struct ProgressRecord {
     /// Where the checkout stands.
-    lifecycle: LifecycleName,
+    lifecycle: Lifecycle,
     /// The part of the way that it is on.
-    phase: PhaseName,
+    phase: Phase,
     /// The phase for people.
     phase_label: &'static str,
     /// 0 to 100; never falls along the way, 100 from the active lease on.
@@ -250,7 +221,7 @@ struct ProgressRecord {
 #[serde(rename_all = "camelCase")]
 struct AttentionRecord {
     /// Why.
-    reason: AttentionReasonName,
+    reason: AttentionReason,
     /// Since when.
     since: DateTimeText,
     /// More, for people.
@@ -264,7 +235,7 @@ struct AttentionRecord {
 #[serde(rename_all = "camelCase")]
 struct MilestoneRecord {
     /// Which milestone.
-    name: Milestones,
+    name: wire::Milestone,
     /// The name for people.
     label: &'static str,
     /// When it was reached, if it was.
@@ -360,16 +331,16 @@ impl CheckoutRecord {
         let reason_code = waitlist.and_then(|waitlist| waitlist.reason_code.map(NotServed::as_str));
         let method = checkout.recurring.method.as_ref();
         Self {
-            id: Id(checkout.id),
+            id: checkout.id.into(),
             created_at: checkout.created_at.into(),
             updated_at: checkout.updated_at.into(),
             lifecycle: checkout.lifecycle().into(),
             previous_lifecycle: checkout.previous_lifecycle().map(Into::into),
             progress: checkout.progress().into(),
             environment: checkout.mode.into(),
-            organization_id: Id(organization.pub_id),
+            organization_id: organization.pub_id.into(),
             offtake_partner_id: organization.oftake_partner_id.get(),
-            customer_id: Id(checkout.customer_id),
+            customer_id: checkout.customer_id.into(),
             checkout_url: links.url(checkout),
             external_order_id: text(checkout.external_order_id.as_ref()),
             metadata: wire::metadata_record(&checkout.metadata),
@@ -377,8 +348,8 @@ impl CheckoutRecord {
                 .items
                 .iter()
                 .map(|item| ItemRecord {
-                    id: Id(item.id),
-                    product_variant_id: Id(item.variant_id),
+                    id: item.id.into(),
+                    product_variant_id: item.variant_id.into(),
                     sku: item.sku.to_string(),
                     name: item.name.to_string(),
                     serial_number: text(item.serial_number.as_ref()),
@@ -506,7 +477,7 @@ impl From<&PurchaseItem> for PurchaseItemRecord {
             name: item.name.to_string(),
             amount: item.amount.into(),
             quantity: item.quantity,
-            product_variant_id: item.variant_id.map(Id),
+            product_variant_id: item.variant_id.map(Into::into),
         }
     }
 }
@@ -526,7 +497,7 @@ impl From<&PaymentMethod> for PaymentMethodRecord {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use lessor_domain::checkout::AttentionReason;
 
     /// Whoever meets a reason finds what to do about it.
     #[test]

@@ -1,14 +1,10 @@
 //! The way of a checkout's goods.
 
-use lessor_domain::fulfillment::{Carrier, TrackingNumber};
 use lessor_domain::services::fulfillment::TrackingView;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::record::{CarrierName, TrackingStatusName};
-use crate::http::error::ApiError;
-use crate::request::fields::Text;
-use crate::wire::{DateTimeText, parse};
+use crate::wire::{Carrier, DateTimeText, TrackingNumber, TrackingStatus};
 
 /// Where the goods can be followed.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -16,18 +12,9 @@ use crate::wire::{DateTimeText, parse};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct SetTrackingBody {
     /// The carrier's number of the shipment; spaces and hyphens are dropped.
-    tracking_number: Text<255>,
+    pub(super) tracking_number: TrackingNumber,
     /// Left out, it is told from the number, or stays the one before.
-    carrier: Option<CarrierName>,
-}
-
-impl SetTrackingBody {
-    pub(crate) fn parse(self) -> Result<(TrackingNumber, Option<Carrier>), ApiError> {
-        Ok((
-            parse("trackingNumber", self.tracking_number.as_str())?,
-            self.carrier.map(|carrier| carrier.0),
-        ))
-    }
+    pub(super) carrier: Option<Carrier>,
 }
 
 /// Where the goods of a checkout are.
@@ -40,10 +27,10 @@ pub(crate) struct TrackingRecord {
     tracking_number: Option<String>,
     /// Who carries them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    carrier: Option<CarrierName>,
+    carrier: Option<Carrier>,
     /// Where the shipment is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<TrackingStatusName>,
+    status: Option<TrackingStatus>,
     /// The status for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     status_description: Option<&'static str>,
@@ -74,7 +61,7 @@ struct TrackingEventRecord {
     /// When it happened.
     timestamp: DateTimeText,
     /// Where the shipment is since then.
-    status: TrackingStatusName,
+    status: TrackingStatus,
     /// What happened, for people.
     description: String,
     /// Where it happened.

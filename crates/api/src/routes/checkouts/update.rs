@@ -8,13 +8,11 @@ use lessor_domain::workers::sandbox::UpdateCheckout;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::record::LifecycleName;
 use super::{CheckoutRecord, record_now};
-use crate::http::error::ApiError;
 use crate::idempotency::Runner;
-use crate::request::fields::{Patch, Reference};
+use crate::request::{Plain as _, given};
 use crate::state::settle::settle;
-use crate::wire::{self, MetadataChanges, reference};
+use crate::wire::{self, Lifecycle, MetadataChanges, TermRef};
 
 /// What is to change in a checkout: a member that is left out stays.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -22,33 +20,28 @@ use crate::wire::{self, MetadataChanges, reference};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct UpdateCheckoutBody {
     /// The lease term, `term_…` or its number.
+    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
-    lease_term_id: Option<Reference>,
+    lease_term_id: Option<TermRef>,
     /// The state that it is to be moved to: in sandbox mode any next one, in live mode those that an operator may set.
+    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
-    lifecycle: Option<LifecycleName>,
+    lifecycle: Option<Lifecycle>,
     /// What you keep beside it: keys that are named are set, or taken away by `null`; the others stay.
     /// `null`: all are taken away.
-    #[serde(default)]
-    metadata: Patch<MetadataChanges>,
+    #[serde(default, with = "serde_with::rust::double_option")]
+    metadata: Option<Option<MetadataChanges>>,
 }
 
 impl UpdateCheckoutBody {
-    /// What the body asks for, of the checkout that is given later: what is wrong with a body is said
-    /// before what does not exist.
-    pub(super) fn parse(self) -> Result<impl FnOnce(CheckoutPubId) -> UpdateCheckout, ApiError> {
-        let term = self.lease_term_id;
-        let term = term
-            .map(|term| reference("leaseTermId", &term))
-            .transpose()?;
-        let target = self.lifecycle.map(|state| state.0);
-        let metadata = wire::metadata_patch(self.metadata)?;
-        Ok(move |id| UpdateCheckout {
+    /// What the body asks of the checkout.
+    pub(super) fn command(self, id: CheckoutPubId) -> UpdateCheckout {
+        UpdateCheckout {
             id,
-            term,
-            metadata,
-            target,
-        })
+            term: self.lease_term_id.plain(),
+            metadata: wire::metadata_patch(self.metadata),
+            target: self.lifecycle.plain(),
+        }
     }
 }
 

@@ -1,16 +1,11 @@
 //! Customers as requests have them.
 
-use std::fmt::Display;
-use std::str::FromStr;
-
-use lessor_domain::services::Patch as Change;
 use lessor_domain::services::customers::CustomerChanges;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::http::error::ApiError;
-use crate::request::fields::{Patch, Text};
-use crate::wire::{self, MetadataChanges, patch};
+use crate::request::Plain as _;
+use crate::wire::{self, Country, Line, MetadataChanges};
 
 /// What is to change in a customer: a member that is left out stays, `null` clears one.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -18,58 +13,51 @@ use crate::wire::{self, MetadataChanges, patch};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct UpdateCustomerBody {
     /// Given name.
-    #[serde(default)]
-    first_name: Patch<Text<255>>,
+    #[serde(default, with = "serde_with::rust::double_option")]
+    first_name: Option<Option<Line>>,
     /// Family name.
-    #[serde(default)]
-    last_name: Patch<Text<255>>,
+    #[serde(default, with = "serde_with::rust::double_option")]
+    last_name: Option<Option<Line>>,
     /// Street and number.
-    #[serde(default)]
-    address1: Patch<Text<255>>,
+    #[serde(default, with = "serde_with::rust::double_option")]
+    address1: Option<Option<Line>>,
     /// Second line.
-    #[serde(default)]
-    address2: Patch<Text<255>>,
+    #[serde(default, with = "serde_with::rust::double_option")]
+    address2: Option<Option<Line>>,
     /// City.
-    #[serde(default)]
-    city: Patch<Text<255>>,
+    #[serde(default, with = "serde_with::rust::double_option")]
+    city: Option<Option<Line>>,
     /// State or province, by code or name; checked against the country.
-    #[serde(default)]
-    state: Patch<Text<255>>,
+    #[serde(default, with = "serde_with::rust::double_option")]
+    state: Option<Option<Line>>,
     /// Postal code; checked against the country.
-    #[serde(default)]
-    zip: Patch<Text<255>>,
+    #[serde(default, with = "serde_with::rust::double_option")]
+    zip: Option<Option<Line>>,
     /// Country, ISO 3166-1 alpha-2 in any case.
-    #[serde(default)]
-    country: Patch<Text<255>>,
+    #[serde(default, with = "serde_with::rust::double_option")]
+    country: Option<Option<Country>>,
     /// Phone number of the country, or in international form.
-    #[serde(default)]
-    phone: Patch<Text<255>>,
+    #[serde(default, with = "serde_with::rust::double_option")]
+    phone: Option<Option<Line>>,
     /// What you keep beside it: keys that are named are set, or taken away by `null`; the others stay.
     /// `null`: all are taken away.
-    #[serde(default)]
-    metadata: Patch<MetadataChanges>,
+    #[serde(default, with = "serde_with::rust::double_option")]
+    metadata: Option<Option<MetadataChanges>>,
 }
 
-impl UpdateCustomerBody {
-    pub(super) fn parse(self) -> Result<CustomerChanges, ApiError> {
-        Ok(CustomerChanges {
-            first_name: change("firstName", self.first_name)?,
-            last_name: change("lastName", self.last_name)?,
-            address1: change("address1", self.address1)?,
-            address2: change("address2", self.address2)?,
-            city: change("city", self.city)?,
-            state: change("state", self.state)?,
-            zip: change("zip", self.zip)?,
-            country: change("country", self.country)?,
-            phone: change("phone", self.phone)?,
-            metadata: wire::metadata_patch(self.metadata)?,
-        })
+impl From<UpdateCustomerBody> for CustomerChanges {
+    fn from(body: UpdateCustomerBody) -> Self {
+        Self {
+            first_name: body.first_name.plain().into(),
+            last_name: body.last_name.plain().into(),
+            address1: body.address1.plain().into(),
+            address2: body.address2.plain().into(),
+            city: body.city.plain().into(),
+            state: body.state.plain().into(),
+            zip: body.zip.plain().into(),
+            country: body.country.plain().into(),
+            phone: body.phone.plain().into(),
+            metadata: wire::metadata_patch(body.metadata),
+        }
     }
-}
-
-fn change<T>(param: &str, member: Patch<Text<255>>) -> Result<Change<T>, ApiError>
-where
-    T: FromStr<Err: Display>,
-{
-    patch(param, member, |text| text.as_str().parse())
 }

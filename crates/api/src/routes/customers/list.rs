@@ -1,7 +1,6 @@
 //! `GET /v1/customers`.
 
 use actix_web::{HttpResponse, get};
-use lessor_domain::ids::CustomerPubId;
 use lessor_domain::ports::CustomerFilter;
 use lessor_domain::services::customers::ListCustomers;
 use serde::Deserialize;
@@ -9,9 +8,8 @@ use serde::Deserialize;
 use super::record::CustomerRecord;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
-use crate::request::fields::{Limit, Offset, Text};
-use crate::request::query::QueryParams;
-use crate::wire::{self, MetadataInput, listed, page, parse_some};
+use crate::request::{Plain as _, QueryParams};
+use crate::wire::{self, Email, Limit, MetadataInput, Offset, UserId, listed, page};
 
 /// Which customers to list.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -28,10 +26,10 @@ struct ListCustomersQuery {
     offset: Offset,
     /// The id of the customer that the page comes after; at constant cost, however deep.
     #[param(inline)]
-    starting_after: Option<Text<64>>,
+    starting_after: Option<UserId>,
     /// Of this e-mail address, in any case.
     #[param(inline)]
-    email: Option<Text<254>>,
+    email: Option<Email>,
     /// With this value of a key of metadata, `metadata[key]=value`; with all of several.
     #[param(inline, style = DeepObject, explode)]
     metadata: Option<MetadataInput>,
@@ -59,10 +57,9 @@ pub(super) async fn list_customers(
     call: Call,
     QueryParams(query): QueryParams<ListCustomersQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let after = query.starting_after.as_ref();
-    let page = page::<CustomerPubId>(query.limit.get(), query.offset.get(), after)?;
+    let page = page(query.limit, query.offset, query.starting_after)?;
     let filter = CustomerFilter {
-        email: parse_some("email", query.email)?,
+        email: query.email.plain(),
         metadata: wire::metadata(query.metadata)?,
     };
     let slice = call.read(ListCustomers { filter, page }).await?;

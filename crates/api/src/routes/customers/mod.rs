@@ -14,9 +14,8 @@ use self::body::UpdateCustomerBody;
 use self::record::CustomerRecord;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
-use crate::request::body::Body;
-use crate::wire::PathId;
-use crate::wire::records::UserPublicId;
+use crate::request::{Body, PathId};
+use crate::wire::UserId;
 
 /// What is not found here.
 const CUSTOMER: &str = "customer";
@@ -34,7 +33,7 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
 /// `CustomerRead`.
 #[utoipa::path(
     tag = "Customers",
-    params(("id" = inline(UserPublicId), Path, description = "The customer, `usr_…`.")),
+    params(("id" = inline(UserId), Path, description = "The customer, `usr_…`.")),
     responses((status = 200, body = CustomerRecord, description = "The customer."))
 )]
 #[get("/customers/{id}")]
@@ -53,7 +52,7 @@ async fn get_customer(
 /// profile go on. Requires `CustomerWrite`.
 #[utoipa::path(
     tag = "Customers",
-    params(("id" = inline(UserPublicId), Path, description = "The customer, `usr_…`.")),
+    params(("id" = inline(UserId), Path, description = "The customer, `usr_…`.")),
     request_body = UpdateCustomerBody,
     responses((status = 200, body = CustomerRecord, description = "The customer."))
 )]
@@ -63,7 +62,7 @@ async fn update_customer(
     id: PathId<CustomerPubId>,
     body: Body<UpdateCustomerBody>,
 ) -> Result<Json<CustomerRecord>, ApiError> {
-    let changes = body.value.parse()?;
+    let changes = body.value.into();
     let id = id.of(CUSTOMER)?;
     let customer = call.mutate(UpdateCustomer { id, changes }).await?;
     Ok(Json(CustomerRecord::new(&customer, call.access())))

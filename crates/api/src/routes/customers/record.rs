@@ -3,22 +3,12 @@
 use std::collections::BTreeMap;
 
 use lessor_domain::access::{Access, Mode};
-use lessor_domain::customer::{CreditStatus, Customer, IdentityStatus};
+use lessor_domain::customer::Customer;
 use lessor_domain::text::Line;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::request::fields::{Id, Named, names};
-use crate::wire::records::UserPublicId;
-use crate::wire::{self, DateTimeText};
-
-names! {
-    CreditStatus => "CreditStatus", "What the credit check said.";
-    IdentityStatus => "IdentityVerificationStatus", "How far the identity verification is.";
-}
-
-type CreditName = Named<CreditStatus>;
-type IdentityName = Named<IdentityStatus>;
+use crate::wire::{self, CreditStatus, DateTimeText, IdentityStatus, UserId};
 
 /// A customer, the lessee. What screening found and the processor's ids are those of the key's mode.
 #[derive(Debug, Serialize, ToSchema)]
@@ -26,7 +16,7 @@ type IdentityName = Named<IdentityStatus>;
 #[serde(rename_all = "camelCase")]
 pub(super) struct CustomerRecord {
     /// The customer, `usr_…`.
-    id: UserPublicId,
+    id: UserId,
     /// The same customer's number.
     user_id: i64,
     /// When the customer was first known.
@@ -66,7 +56,7 @@ pub(super) struct CustomerRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     country: Option<String>,
     /// What the credit check said.
-    credit_status: CreditName,
+    credit_status: CreditStatus,
     /// When credit was checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     credit_timestamp: Option<DateTimeText>,
@@ -74,7 +64,7 @@ pub(super) struct CustomerRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     credit_ip_address: Option<String>,
     /// How far the identity verification is.
-    identity_verification_status: IdentityName,
+    identity_verification_status: IdentityStatus,
     /// The verifier's session.
     #[serde(skip_serializing_if = "Option::is_none")]
     processor_verification_session_id: Option<String>,
@@ -95,7 +85,7 @@ impl CustomerRecord {
         let screening = customer.screening(mode);
         let processor_id = |of: Mode| screening.processor_id.clone().filter(|_| of == mode);
         Self {
-            id: Id(customer.id),
+            id: customer.id.into(),
             user_id: customer.user_id.get(),
             created_at: customer.created_at.into(),
             updated_at: customer.updated_at.into(),

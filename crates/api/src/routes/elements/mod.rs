@@ -9,7 +9,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::docs::{ASK_AGAIN, SCRIPT, Served, sniffed_by_nobody};
 use crate::http::error::ApiError;
-use crate::request::query::Segment;
+use crate::request::Segment;
 
 static PRICE: LazyLock<Served> = LazyLock::new(|| {
     let script = include_str!("lessor-price.js");

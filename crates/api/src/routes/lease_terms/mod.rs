@@ -5,18 +5,15 @@ mod record;
 
 use actix_web::web::Json;
 use actix_web::{HttpResponse, delete, get, post, put};
-use lessor_domain::ids::{LeaseTermPubId, LeaseTermRef};
+use lessor_domain::ids::LeaseTermRef;
 use lessor_domain::services::lease_terms::{DeleteLeaseTerm, ListLeaseTerms, UpdateLeaseTerm};
 use serde::Deserialize;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
-use crate::request::body::Body;
-use crate::request::fields::{Limit, Offset, Text};
-use crate::request::query::QueryParams;
-use crate::wire::records::TermId;
-use crate::wire::{PathId, listed, page};
+use crate::request::{Body, PathId, QueryParams};
+use crate::wire::{Limit, Offset, TermId, listed, page};
 
 pub use body::{CreateLeaseTermBody, UpdateLeaseTermBody};
 pub use record::LeaseTermRecord;
@@ -47,7 +44,7 @@ async fn create_lease_term(
     call: Call,
     body: Body<CreateLeaseTermBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let create = body.value.parse()?;
+    let create = body.value.command()?;
     call.post(create, &body.raw, |term, _| LeaseTermRecord::from(&term))
         .await
 }
@@ -66,8 +63,8 @@ struct ListLeaseTermsQuery {
     #[param(inline)]
     offset: Offset,
     /// The id of the lease term that the page comes after.
-    #[param(inline, value_type = Option<TermId>)]
-    starting_after: Option<Text<64>>,
+    #[param(inline)]
+    starting_after: Option<TermId>,
 }
 
 /// List lease terms.
@@ -91,8 +88,7 @@ async fn list_lease_terms(
     call: Call,
     QueryParams(query): QueryParams<ListLeaseTermsQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let after = query.starting_after.as_ref();
-    let page = page::<LeaseTermPubId>(query.limit.get(), query.offset.get(), after)?;
+    let page = page(query.limit, query.offset, query.starting_after)?;
     let slice = call.read(ListLeaseTerms { page }).await?;
     let mut response = listed(&call, &slice, |term| term.id);
     let records = slice.items.iter().map(LeaseTermRecord::from);
@@ -115,7 +111,7 @@ async fn update_lease_term(
     id: PathId<LeaseTermRef>,
     body: Body<UpdateLeaseTermBody>,
 ) -> Result<Json<LeaseTermRecord>, ApiError> {
-    let changes = body.value.parse()?;
+    let changes = body.value.into();
     let id = id.of(TERM)?;
     let term = call.mutate(UpdateLeaseTerm { id, changes }).await?;
     Ok(Json(LeaseTermRecord::from(&term)))

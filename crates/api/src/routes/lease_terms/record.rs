@@ -2,10 +2,11 @@
 
 use lessor_domain::lease_term::LeaseTerm;
 use lessor_domain::pricing::Rate;
+use lessor_domain::services::lease_terms::Method;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::wire::{DecimalString, LeaseTermMethod, LeaseTermStatus};
+use crate::wire::{DecimalString, LeaseTermMethod, LeaseTermStatus, ProductId, TermId};
 
 /// A lease term: the conditions at which an organization leases for a number of months.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -13,11 +14,7 @@ use crate::wire::{DecimalString, LeaseTermMethod, LeaseTermStatus};
 #[schema(as = LeaseTerm)]
 pub struct LeaseTermRecord {
     /// Its public id.
-    #[schema(
-        example = "term_01JQ2m3cXv5Nb7MqLp4RtS",
-        pattern = "^term_[0-9A-Za-z]{22}$"
-    )]
-    id: String,
+    id: TermId,
     /// Its number.
     lease_term_id: i64,
     /// Its length.
@@ -41,27 +38,27 @@ pub struct LeaseTermRecord {
     status: LeaseTermStatus,
     /// The product that it is for; absent: the organization's common offer.
     #[serde(skip_serializing_if = "Option::is_none")]
-    product_id: Option<String>,
+    product_id: Option<ProductId>,
 }
 
 impl From<&LeaseTerm> for LeaseTermRecord {
     fn from(term: &LeaseTerm) -> Self {
         let (method, money_factor, annual_rate) = match term.card.rate {
-            Rate::MoneyFactor(factor) => (LeaseTermMethod::MoneyFactor, Some(factor.into()), None),
-            Rate::AnnualRate(rate) => (LeaseTermMethod::AnnualRate, None, Some(rate.into())),
+            Rate::MoneyFactor(factor) => (Method::MoneyFactor, Some(factor.into()), None),
+            Rate::AnnualRate(rate) => (Method::AnnualRate, None, Some(rate.into())),
         };
         Self {
-            id: term.id.to_string(),
+            id: term.id.into(),
             lease_term_id: term.lease_term_id.get(),
             term_in_months: term.card.term.get(),
-            method,
+            method: method.into(),
             money_factor,
             annual_rate,
             residual_percentage: term.card.residual.into(),
             deposit_percentage: term.card.deposit.into(),
             insurance_percentage: term.card.insurance.into(),
             status: term.status.into(),
-            product_id: term.product_id.map(|product| product.to_string()),
+            product_id: term.product_id.map(Into::into),
         }
     }
 }

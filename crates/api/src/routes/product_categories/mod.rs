@@ -2,7 +2,6 @@
 
 use actix_web::{HttpResponse, get, post};
 use lessor_domain::catalog::Category;
-use lessor_domain::ids::ProductCategoryPubId;
 use lessor_domain::services::categories::{CreateCategory, ListCategories};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -10,11 +9,8 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
-use crate::request::body::Body;
-use crate::request::fields::{Limit, Offset, Text};
-use crate::request::query::QueryParams;
-use crate::wire::records::CategoryId;
-use crate::wire::{DateTimeText, listed, page, parse};
+use crate::request::{Body, Plain as _, QueryParams};
+use crate::wire::{CategoryId, DateTimeText, Limit, Name, Offset, listed, page};
 
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {
     config
@@ -29,7 +25,7 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
 struct CreateProductCategoryBody {
     /// Its name, unique within the organization in any case.
     #[schema(example = "Bikes")]
-    name: Text<255>,
+    name: Name,
 }
 
 /// A product category.
@@ -38,11 +34,7 @@ struct CreateProductCategoryBody {
 #[schema(as = ProductCategory)]
 struct ProductCategoryRecord {
     /// Its public id.
-    #[schema(
-        example = "cat_01JQ2m2bWu4Ma6LpKn3QsR",
-        pattern = "^cat_[0-9A-Za-z]{22}$"
-    )]
-    id: String,
+    id: CategoryId,
     /// Its number.
     product_category_id: i64,
     /// Its name.
@@ -56,7 +48,7 @@ struct ProductCategoryRecord {
 impl From<&Category> for ProductCategoryRecord {
     fn from(category: &Category) -> Self {
         Self {
-            id: category.id.to_string(),
+            id: category.id.into(),
             product_category_id: category.category_id.get(),
             name: category.name.to_string(),
             created_at: category.created_at.into(),
@@ -79,7 +71,7 @@ async fn create_product_category(
     call: Call,
     body: Body<CreateProductCategoryBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let name = parse("name", body.value.name.as_str())?;
+    let name = body.value.name.plain();
     call.post(CreateCategory { name }, &body.raw, |category, _| {
         ProductCategoryRecord::from(&category)
     })
@@ -100,8 +92,8 @@ struct ListProductCategoriesQuery {
     #[param(inline)]
     offset: Offset,
     /// The id of the category that the page comes after.
-    #[param(inline, value_type = Option<CategoryId>)]
-    starting_after: Option<Text<64>>,
+    #[param(inline)]
+    starting_after: Option<CategoryId>,
 }
 
 /// List product categories.
@@ -125,8 +117,7 @@ async fn list_product_categories(
     call: Call,
     QueryParams(query): QueryParams<ListProductCategoriesQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let after = query.starting_after.as_ref();
-    let page = page::<ProductCategoryPubId>(query.limit.get(), query.offset.get(), after)?;
+    let page = page(query.limit, query.offset, query.starting_after)?;
     let slice = call.read(ListCategories { page }).await?;
     let mut response = listed(&call, &slice, |category| category.id);
     let records = slice.items.iter().map(ProductCategoryRecord::from);

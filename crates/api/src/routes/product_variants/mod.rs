@@ -16,11 +16,10 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
-use crate::request::body::Body;
-use crate::request::query::Segment;
-use crate::wire::records::VariantId;
-use crate::wire::{BulkItem, PathId, bulk};
+use crate::request::{Body, PathId, Segment};
+use crate::wire::{BulkItem, VariantId, bulk};
 
+pub(super) use body::inventory;
 pub use body::{
     BulkUpdateProductVariantsBody, CreateProductVariantBody, OptionSelectionInput,
     UpdateProductVariantBody,
@@ -62,7 +61,7 @@ async fn create_product_variant(
     call: Call,
     body: Body<CreateProductVariantBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let create = body.value.parse()?;
+    let create = body.value.command()?;
     call.post(create, &body.raw, |variant, viewer| {
         ProductVariantRecord::owned(&variant, viewer.access)
     })
@@ -126,7 +125,7 @@ async fn update_product_variant(
     id: PathId<ProductVariantPubId>,
     body: Body<UpdateProductVariantBody>,
 ) -> Result<Json<ProductVariantRecord>, ApiError> {
-    let changes = body.value.parse()?;
+    let changes = body.value.changes()?;
     let id = id.of(VARIANT)?;
     let variant = call.mutate(UpdateVariant { id, changes }).await?;
     Ok(Json(ProductVariantRecord::new(&variant)))
@@ -168,7 +167,7 @@ async fn bulk_update_product_variants(
     let command = |item: BulkItem<UpdateProductVariantBody>| {
         Ok(UpdateVariant {
             id: item.id(VARIANT)?,
-            changes: item.update.parse()?,
+            changes: item.update.changes()?,
         })
     };
     let done = bulk(&call, body.value.updates, command, |variant| {

@@ -7,7 +7,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, ETAG, HeaderMap, IF_NONE_MATCH, VARY};
 use actix_web::web::Json;
 use actix_web::{HttpRequest, HttpResponse, get, post};
-use lessor_domain::ids::{ProductPubId, ProductVariantPubId};
+use lessor_domain::ids::ProductVariantPubId;
 use lessor_domain::services::pricing::{
     self, PriceProducts, PriceSince, PriceTable, PriceVariant, PriceVariants, PricedVariant,
     Prices, TermPrice,
@@ -21,24 +21,17 @@ use super::ProductVariantRecord;
 use super::VARIANT;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
-use crate::request::body::Body;
-use crate::request::fields::{List, Text};
-use crate::request::query::{QueryParams, Segment};
+use crate::request::{Body, List, Plain as _, QueryParams, Segment, Sought};
 use crate::state::pricing_summaries::{Summary, SummaryKey};
-use crate::wire::records::{ProductId, VariantId};
 use crate::wire::size::fitting;
-use crate::wire::{DecimalString, JSON, MoneyText, findable};
+use crate::wire::{DecimalString, JSON, MoneyText, SoughtProduct, SoughtVariant, TermId};
 
 /// The price of a variant for one term. All amounts are of `currency`.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PricingEntry {
     /// The lease term.
-    #[schema(
-        example = "term_01JQ2m3cXv5Nb7MqLp4RtS",
-        pattern = "^term_[0-9A-Za-z]{22}$"
-    )]
-    pub lease_term_id: String,
+    pub lease_term_id: TermId,
     /// Its length in months.
     #[schema(minimum = 1, maximum = 120, example = 24)]
     pub term_in_months: u16,
@@ -77,7 +70,7 @@ impl From<&TermPrice> for PricingEntry {
     fn from(price: &TermPrice) -> Self {
         let quote = &price.quote;
         Self {
-            lease_term_id: price.lease_term_id.to_string(),
+            lease_term_id: price.lease_term_id.into(),
             term_in_months: quote.term.get(),
             currency: quote.currency.code(),
             msrp: quote.msrp.into(),
@@ -105,14 +98,17 @@ pub(super) fn entries(prices: &PriceTable) -> BTreeMap<u16, PricingEntry> {
     prices.iter().map(entry).collect()
 }
 
+type SoughtProducts = List<SoughtProduct, 100, 1>;
+type SoughtVariants = List<SoughtVariant, 100, 1>;
+
 /// Of which products.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListVariantsOfProductsQuery {
     /// Public ids of products.
-    #[param(inline, value_type = List<ProductId, 100, 1>)]
-    product_ids: List<Text<64>, 100, 1>,
+    #[param(inline)]
+    product_ids: SoughtProducts,
 }
 
 /// Read the variants of several products with their prices.
@@ -133,11 +129,8 @@ pub(super) async fn list_variants_of_products(
     call: Call,
     QueryParams(query): QueryParams<ListVariantsOfProductsQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let ids = query.product_ids.as_slice().iter();
-    let ids = ids.map(|id| findable::<ProductPubId>("productIds", id.as_str()));
-    let ids = ids
-        .filter_map(Result::transpose)
-        .collect::<Result<_, _>>()?;
+    let sought = query.product_ids.plain().into_iter();
+    let ids = sought.filter_map(|sought| sought.id).collect();
     let priced = call.read(PriceProducts { ids }).await?;
     let records = priced.iter().map(ProductVariantRecord::priced_with_product);
     let body = fitting(records)?.whole(
@@ -153,8 +146,7 @@ pub(super) async fn list_variants_of_products(
 #[schema(as = FetchProductVariants)]
 pub(super) struct FetchProductVariantsBody {
     /// Public ids of variants.
-    #[schema(value_type = List<VariantId, 100, 1>)]
-    ids: List<Text<64>, 100, 1>,
+    ids: SoughtVariants,
 }
 
 /// Variants that were asked for.
@@ -183,8 +175,8 @@ pub(super) async fn fetch_product_variants(
     body: Body<FetchProductVariantsBody>,
 ) -> Result<HttpResponse, ApiError> {
     let mut wanted = Wanted::default();
-    for (index, id) in body.value.ids.as_slice().iter().enumerate() {
-        wanted.add(&format!("ids[{index}]"), id.as_str())?;
+    for sought in body.value.ids.plain() {
+        wanted.add(sought);
     }
     // It changes nothing: there is no answer to keep, and a repetition is the same request.
     let ids = wanted.ids.clone();
@@ -206,13 +198,11 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn add(&mut self, param: &str, text: &str) -> Result<(), ApiError> {
-        let id = findable::<ProductVariantPubId>(param, text)?;
-        if !self.texts.iter().any(|known| known == text) {
-            self.texts.push(text.to_owned());
+    fn add(&mut self, Sought { id, text }: Sought<ProductVariantPubId>) {
+        if !self.texts.contains(&text) {
+            self.texts.push(text);
             self.ids.extend(id);
         }
-        Ok(())
     }
 
     /// The texts of those that were not found.

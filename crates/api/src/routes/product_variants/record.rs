@@ -9,7 +9,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::prices::{PricingEntry, entries};
-use crate::wire::{self, BulkError, DateTimeText, DecimalString, MoneyText, ProductStatus};
+use crate::wire::{
+    self, BulkError, DateTimeText, DecimalString, MoneyText, OrganizationId, ProductId,
+    ProductStatus, VariantId,
+};
 
 /// What became of the updates of several variants.
 #[derive(Debug, Serialize, ToSchema)]
@@ -54,11 +57,7 @@ pub struct OptionSelection {
 #[schema(as = ProductVariant)]
 pub struct ProductVariantRecord {
     /// Its public id.
-    #[schema(
-        example = "pvar_01JQ2m5yZs3Rk9TqWn6FgH",
-        pattern = "^pvar_[0-9A-Za-z]{22}$"
-    )]
-    id: String,
+    id: VariantId,
     /// What it is called.
     name: String,
     /// What it is.
@@ -86,10 +85,10 @@ pub struct ProductVariantRecord {
     metadata: BTreeMap<String, String>,
     /// The public id of the organization that it is of. In answers to create, read and delete.
     #[serde(skip_serializing_if = "Option::is_none")]
-    organization_id: Option<String>,
+    organization_id: Option<OrganizationId>,
     /// Its product. In answers to create, read, delete and the bulk read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    product_id: Option<String>,
+    product_id: Option<ProductId>,
     /// Its prices by months. In answers to the bulk reads and the list of a product's variants.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<BTreeMap<String, PricingEntry>>)]
@@ -117,7 +116,7 @@ impl ProductVariantRecord {
             value: selection.value.to_string(),
         };
         Self {
-            id: variant.id.to_string(),
+            id: variant.id.into(),
             name: variant.name.to_string(),
             description: variant.description.to_string(),
             options: variant.options.iter().map(selection).collect(),
@@ -144,8 +143,8 @@ impl ProductVariantRecord {
     #[must_use]
     pub fn owned(variant: &catalog::ProductVariant, access: &Access) -> Self {
         Self {
-            organization_id: Some(access.organization_pub_id.to_string()),
-            product_id: Some(variant.product_id.to_string()),
+            organization_id: Some(access.organization_pub_id.into()),
+            product_id: Some(variant.product_id.into()),
             ..Self::new(variant)
         }
     }
@@ -154,7 +153,7 @@ impl ProductVariantRecord {
     #[must_use]
     pub fn priced_with_product(priced: &PricedVariant) -> Self {
         Self {
-            product_id: Some(priced.variant.product_id.to_string()),
+            product_id: Some(priced.variant.product_id.into()),
             ..Self::priced(priced)
         }
     }

@@ -1,19 +1,24 @@
 //! Products as requests have them.
 
 use lessor_domain::ids::ProductPubId;
-use lessor_domain::services::catalog as service;
-use lessor_domain::text::Name;
+use lessor_domain::services::catalog::{CreateProduct, OptionInput, ProductChanges};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::http::error::ApiError;
-use crate::request::fields::{
-    DecimalText, Int, List, Patch, Prose, RawObject, Reference, Text, WebUrl,
-};
+use crate::request::{List, Plain, RawObject, Whole, given};
 use crate::wire::{
-    self, BulkItem, BulkUpdate, MetadataChanges, MetadataInput, ProductSource, ProductStatus,
-    ProductType, organization, parse, parse_some, patch, reference,
+    self, Amount, BulkItem, BulkUpdate, CategoryRef, Description, ExternalId, Line,
+    MetadataChanges, MetadataInput, Name, OrganizationRef, Percentage, Position, ProductSource,
+    ProductStatus, ProductType, Sku, Url,
 };
+
+/// What can be chosen of an option.
+type OptionValues = List<Name, 250, 1>;
+/// What the variants of a product differ in.
+type Options = List<OptionDefinitionInput, 10>;
+/// An update of a bulk request.
+type BulkUpdateProduct = BulkItem<UpdateProductBody>;
 
 /// Something that a product can be chosen in, such as size.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
@@ -21,39 +26,28 @@ use crate::wire::{
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OptionDefinitionInput {
     /// Its id, unique within the product; one is made when it is left out.
-    id: Option<Text<255>>,
+    id: Option<Line>,
     /// Its name, unique within the product in any case.
     #[schema(example = "Size")]
-    name: Text<255>,
+    name: Name,
     /// Where it stands among the options; its place in the list when it is left out.
-    position: Option<Int<0, 2_147_483_647>>,
+    position: Option<Position>,
     /// What can be chosen, unique within the option in any case.
     #[schema(example = json!(["S", "M"]))]
-    values: List<Text<255>, 250, 1>,
+    values: OptionValues,
 }
 
-fn options(given: List<OptionDefinitionInput, 10>) -> Result<Vec<service::OptionInput>, ApiError> {
-    given
-        .into_iter()
-        .enumerate()
-        .map(|(index, option)| {
-            let at = |member: &str| format!("options[{index}].{member}");
-            let values = option.values.into_vec();
-            let values = values.iter().enumerate().map(|(place, value)| {
-                parse::<Name>(&format!("options[{index}].values[{place}]"), value.as_str())
-            });
-            Ok(service::OptionInput {
-                id: option.id.map(Text::into_string),
-                name: parse(&at("name"), option.name.as_str())?,
-                position: option
-                    .position
-                    .map(|position| i32::try_from(position.get()))
-                    .transpose()
-                    .map_err(|error| wire::invalid(&at("position"), error))?,
-                values: values.collect::<Result<_, _>>()?,
-            })
-        })
-        .collect()
+impl Plain for OptionDefinitionInput {
+    type Plain = OptionInput;
+
+    fn plain(self) -> OptionInput {
+        OptionInput {
+            id: self.id.plain().map(String::from),
+            name: self.name.plain(),
+            position: self.position.plain().map(Whole::get),
+            values: self.values.plain(),
+        }
+    }
 }
 
 /// A new product.
@@ -63,54 +57,54 @@ fn options(given: List<OptionDefinitionInput, 10>) -> Result<Vec<service::Option
 pub struct CreateProductBody {
     /// What it is called.
     #[schema(example = "Road bike")]
-    name: Text<255>,
+    name: Name,
     /// What it is.
     #[schema(example = "A light bike for the road.")]
-    description: Prose<10_000>,
+    description: Description,
     /// What its variants differ in.
-    options: List<OptionDefinitionInput, 10>,
+    options: Options,
     /// The organization that it is of: the API key's own, by public id or number.
     #[schema(example = "org_0Qh3vYxkPL0fJ5nTt0sJ2b")]
-    organization_id: Reference,
+    organization_id: OrganizationRef,
     /// Its base price; what is leased has a price of its own.
     #[schema(example = "1299.00")]
-    price: DecimalText,
+    price: Amount,
     /// Where its data come from.
     product_source: ProductSource,
     /// Whether it can be leased on its own.
     product_type: ProductType,
     /// Discount in percent, 0 to 100; the organization's when it is left out.
     #[schema(example = "12.5")]
-    discount_percentage: Option<DecimalText>,
+    discount_percentage: Option<Percentage>,
     /// The caller's own id of it, unique among the organization's products.
-    external_id: Option<Text<255>>,
+    external_id: Option<ExternalId>,
     /// Its category, by public id or number.
-    product_category_id: Option<Reference>,
+    product_category_id: Option<CategoryRef>,
     /// Its stock keeping unit.
-    sku: Option<Text<255>>,
+    sku: Option<Sku>,
     /// What you keep beside it: up to 50 keys of 40 characters, each with a text of up to 500.
     metadata: Option<MetadataInput>,
 }
 
 impl CreateProductBody {
-    pub(super) fn parse(self) -> Result<service::CreateProduct, ApiError> {
-        Ok(service::CreateProduct {
-            name: parse("name", self.name.as_str())?,
-            description: parse("description", self.description.as_str())?,
-            options: options(self.options)?,
-            price: parse("price", self.price.as_str())?,
-            source: self.product_source.into(),
-            product_type: self.product_type.into(),
-            discount: parse_some("discountPercentage", self.discount_percentage)?,
-            external_id: parse_some("externalId", self.external_id)?,
-            category: self
-                .product_category_id
-                .map(|category| reference("productCategoryId", &category))
-                .transpose()?,
-            sku: parse_some("sku", self.sku)?,
+    /// The command that the body gives.
+    ///
+    /// # Errors
+    /// 403 for another organization.
+    pub(super) fn command(self) -> Result<CreateProduct, ApiError> {
+        Ok(CreateProduct {
+            name: self.name.plain(),
+            description: self.description.plain(),
+            options: self.options.plain(),
+            price: self.price.plain(),
+            source: self.product_source.plain(),
+            product_type: self.product_type.plain(),
+            discount: self.discount_percentage.plain(),
+            external_id: self.external_id.plain(),
+            category: self.product_category_id.plain(),
+            sku: self.sku.plain(),
             metadata: wire::metadata(self.metadata)?,
-            // Last: it may be a refusal of another kind.
-            organization: organization("organizationId", &self.organization_id)?,
+            organization: wire::organization(&self.organization_id)?,
         })
     }
 }
@@ -121,88 +115,91 @@ impl CreateProductBody {
 #[schema(as = UpdateProduct)]
 pub struct UpdateProductBody {
     /// What it is called.
+    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false, example = "Road bike")]
-    name: Option<Text<255>>,
+    name: Option<Name>,
     /// What it is.
+    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
-    description: Option<Prose<10_000>>,
+    description: Option<Description>,
     /// Discount in percent, 0 to 100; `null`: the organization's.
-    #[serde(default)]
-    discount_percentage: Patch<DecimalText>,
+    #[serde(default, with = "serde_with::rust::double_option")]
+    discount_percentage: Option<Option<Percentage>>,
     /// Whether new checkouts wait.
+    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     is_waitlisted: Option<bool>,
     /// Address of its main image.
-    #[serde(default)]
-    main_product_image: Patch<WebUrl>,
+    #[serde(default, with = "serde_with::rust::double_option")]
+    main_product_image: Option<Option<Url>>,
     /// What its variants differ in; its variants must still fit.
+    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
-    options: Option<List<OptionDefinitionInput, 10>>,
+    options: Option<Options>,
     /// Its base price.
+    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false, example = "1299.00")]
-    price: Option<DecimalText>,
+    price: Option<Amount>,
     /// Its category, by public id or number.
-    #[serde(default)]
-    product_category_id: Patch<Reference>,
+    #[serde(default, with = "serde_with::rust::double_option")]
+    product_category_id: Option<Option<CategoryRef>>,
     /// Whether it can be leased on its own.
+    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     product_type: Option<ProductType>,
     /// Its stock keeping unit.
-    #[serde(default)]
-    sku: Patch<Text<255>>,
+    #[serde(default, with = "serde_with::rust::double_option")]
+    sku: Option<Option<Sku>>,
     /// Whether it is offered.
+    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     status: Option<ProductStatus>,
     /// `true` is the status `active`, `false` is `inactive`.
+    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     is_active: Option<bool>,
     /// Whether updates from its source are refused.
+    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     ignore_upstream_updates: Option<bool>,
     /// Where this update comes from; by hand when it is left out.
+    #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     product_source: Option<ProductSource>,
     /// What you keep beside it: keys that are named are set, or taken away by `null`; the others stay.
     /// `null`: all are taken away.
-    #[serde(default)]
-    metadata: Patch<MetadataChanges>,
+    #[serde(default, with = "serde_with::rust::double_option")]
+    metadata: Option<Option<MetadataChanges>>,
 }
 
 impl BulkUpdate for UpdateProductBody {
     type Id = ProductPubId;
 }
 
-impl UpdateProductBody {
-    pub(super) fn parse(self) -> Result<service::ProductChanges, ApiError> {
-        Ok(service::ProductChanges {
-            name: parse_some("name", self.name)?,
-            description: parse_some("description", self.description)?,
-            options: self.options.map(options).transpose()?,
-            price: parse_some("price", self.price)?,
-            product_type: self.product_type.map(Into::into),
-            status: self.status.map(Into::into),
-            is_active: self.is_active,
-            is_waitlisted: self.is_waitlisted,
-            ignore_upstream_updates: self.ignore_upstream_updates,
-            discount: patch("discountPercentage", self.discount_percentage, |text| {
-                text.as_str().parse()
-            })?,
-            main_image: patch("mainProductImage", self.main_product_image, |url| {
-                url.as_str().parse()
-            })?,
-            category: match self.product_category_id {
-                Patch::Absent => lessor_domain::services::Patch::Keep,
-                Patch::Null => lessor_domain::services::Patch::Clear,
-                Patch::Value(category) => {
-                    lessor_domain::services::Patch::Set(reference("productCategoryId", &category)?)
-                }
-            },
-            sku: patch("sku", self.sku, |text| text.as_str().parse())?,
-            source: self.product_source.map(Into::into),
-            metadata: wire::metadata_patch(self.metadata)?,
-        })
+impl From<UpdateProductBody> for ProductChanges {
+    fn from(body: UpdateProductBody) -> Self {
+        Self {
+            name: body.name.plain(),
+            description: body.description.plain(),
+            options: body.options.plain(),
+            price: body.price.plain(),
+            product_type: body.product_type.plain(),
+            status: body.status.plain(),
+            is_active: body.is_active,
+            is_waitlisted: body.is_waitlisted,
+            ignore_upstream_updates: body.ignore_upstream_updates,
+            discount: body.discount_percentage.plain().into(),
+            main_image: body.main_product_image.plain().into(),
+            category: body.product_category_id.plain().into(),
+            sku: body.sku.plain().into(),
+            source: body.product_source.plain(),
+            metadata: wire::metadata_patch(body.metadata),
+        }
     }
 }
+
+/// Updates that are read one by one.
+type BulkUpdates = List<RawObject, 100, 1>;
 
 /// Updates of several products.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -210,6 +207,6 @@ impl UpdateProductBody {
 #[schema(as = BulkUpdateProducts)]
 pub struct BulkUpdateProductsBody {
     /// The updates, each the `id` of a product and what is to change in it.
-    #[schema(value_type = Vec<BulkItem<UpdateProductBody>>, min_items = 1, max_items = 100)]
-    pub(super) updates: List<RawObject, 100, 1>,
+    #[schema(value_type = Vec<BulkUpdateProduct>, min_items = 1, max_items = 100)]
+    pub(super) updates: BulkUpdates,
 }

@@ -1,8 +1,7 @@
 //! `GET /v1/products`.
 
 use actix_web::{HttpResponse, get};
-use lessor_domain::ids::ProductPubId;
-use lessor_domain::ports::{self, ProductFilter};
+use lessor_domain::ports::ProductFilter;
 use lessor_domain::services::catalog::ListProducts;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -10,22 +9,18 @@ use utoipa::ToSchema;
 use super::ProductRecord;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
-use crate::request::fields::{Limit, List, Moment, Offset, Reference, Text};
-use crate::request::query::QueryParams;
-use crate::wire::records::ProductId;
+use crate::request::{List, Plain as _, QueryParams};
 use crate::wire::{
-    self, MetadataInput, ProductStatus, ProductType, SortOrder, listed, page, parse, parse_some,
-    reference, wire_enum,
+    self, CategoryRef, ExternalId, Limit, MetadataInput, Offset, OrganizationRef, ProductId,
+    ProductSort, ProductStatus, ProductType, SearchTerm, Sku, SortOrder, Time, listed, page,
 };
 
-wire_enum! {
-    /// What products are sorted by.
-    ProductSort = ports::ProductSort {
-        CreatedAt = "createdAt",
-        UpdatedAt = "updatedAt",
-        Name = "name",
-    }
-}
+type Organizations = List<OrganizationRef, 100, 1>;
+type Types = List<ProductType, 100, 1>;
+type Statuses = List<ProductStatus, 100, 1>;
+type ExternalIds = List<ExternalId, 100, 1>;
+type Categories = List<CategoryRef, 100, 1>;
+type Skus = List<Sku, 100, 1>;
 
 /// Which products to list. Filters with several values take any of them.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -41,47 +36,47 @@ struct ListProductsQuery {
     #[param(inline)]
     offset: Offset,
     /// The id of the product that the page comes after; at constant cost, however deep.
-    #[param(inline, value_type = Option<ProductId>)]
-    starting_after: Option<Text<64>>,
+    #[param(inline)]
+    starting_after: Option<ProductId>,
     /// An organization, by public id or number.
     #[param(inline)]
-    organization_id: Option<List<Reference, 100, 1>>,
+    organization_id: Option<Organizations>,
     /// Several organizations, by public ids or numbers.
     #[param(inline)]
-    organization_ids: Option<List<Reference, 100, 1>>,
+    organization_ids: Option<Organizations>,
     /// Of these types.
     #[param(inline)]
-    product_type: Option<List<ProductType, 100, 1>>,
+    product_type: Option<Types>,
     /// Of these states. Archived products are left out unless they are asked for here.
     #[param(inline)]
-    status: Option<List<ProductStatus, 100, 1>>,
+    status: Option<Statuses>,
     /// Waitlisted or not.
     is_waitlisted: Option<bool>,
     /// Of these external ids.
     #[param(inline)]
-    external_id: Option<List<Text<255>, 100, 1>>,
+    external_id: Option<ExternalIds>,
     /// Of these categories, by public ids or numbers.
     #[param(inline)]
-    product_category_id: Option<List<Reference, 100, 1>>,
+    product_category_id: Option<Categories>,
     /// Of these stock keeping units.
     #[param(inline)]
-    sku: Option<List<Text<255>, 100, 1>>,
+    sku: Option<Skus>,
     /// Found by this in their names, skus and external ids and in the skus of their variants, in any
     /// case. Each character means itself.
     #[param(inline)]
-    q: Option<Text<100>>,
+    q: Option<SearchTerm>,
     /// Made after this time, which does not belong to it.
     #[param(inline)]
-    created_after: Option<Moment>,
+    created_after: Option<Time>,
     /// Made before this time, which does not belong to it.
     #[param(inline)]
-    created_before: Option<Moment>,
+    created_before: Option<Time>,
     /// Last changed after this time, which does not belong to it.
     #[param(inline)]
-    updated_after: Option<Moment>,
+    updated_after: Option<Time>,
     /// Last changed before this time, which does not belong to it.
     #[param(inline)]
-    updated_before: Option<Moment>,
+    updated_before: Option<Time>,
     /// With this value of a key of metadata, `metadata[key]=value`; with all of several.
     #[param(inline, style = DeepObject, explode)]
     metadata: Option<MetadataInput>,
@@ -102,60 +97,34 @@ struct ProductList {
     total: u64,
 }
 
-fn texts<T>(param: &str, given: Option<List<Text<255>, 100, 1>>) -> Result<Vec<T>, ApiError>
-where
-    T: std::str::FromStr,
-    T::Err: std::fmt::Display,
-{
-    let given = given.map(List::into_vec).unwrap_or_default();
-    given
-        .iter()
-        .map(|text| parse(param, text.as_str()))
-        .collect()
-}
-
 impl ListProductsQuery {
-    fn parse(self) -> Result<ListProducts, ApiError> {
-        let page = page::<ProductPubId>(
-            self.limit.get(),
-            self.offset.get(),
-            self.starting_after.as_ref(),
-        )?;
-        let mut organizations = Vec::new();
-        for (param, given) in [
-            ("organizationId", self.organization_id),
-            ("organizationIds", self.organization_ids),
-        ] {
-            for organization in given.into_iter().flatten() {
-                organizations.push(wire::organization(param, &organization)?);
-            }
-        }
-        let categories = self.product_category_id.map(|given| {
-            given
-                .into_iter()
-                .map(|category| reference("productCategoryId", &category))
-                .collect::<Result<_, _>>()
-        });
-        let types = self.product_type.map(List::into_vec);
-        let statuses = self.status.map(List::into_vec);
+    /// The list that the query asks for.
+    ///
+    /// # Errors
+    /// 400 for a start that is told twice, 403 for another organization.
+    fn command(self) -> Result<ListProducts, ApiError> {
+        let organizations = [self.organization_id, self.organization_ids];
+        let organizations = organizations.into_iter().flatten().flatten();
         Ok(ListProducts {
-            organizations,
-            categories: categories.transpose()?,
+            page: page(self.limit, self.offset, self.starting_after)?,
+            organizations: organizations
+                .map(|organization| wire::organization(&organization))
+                .collect::<Result<_, _>>()?,
+            categories: self.product_category_id.plain(),
             filter: ProductFilter {
-                types: types.into_iter().flatten().map(Into::into).collect(),
-                statuses: statuses.into_iter().flatten().map(Into::into).collect(),
+                types: self.product_type.plain().unwrap_or_default(),
+                statuses: self.status.plain().unwrap_or_default(),
                 is_waitlisted: self.is_waitlisted,
-                external_ids: texts("externalId", self.external_id)?,
+                external_ids: self.external_id.plain().unwrap_or_default(),
                 categories: Vec::new(),
-                skus: texts("sku", self.sku)?,
+                skus: self.sku.plain().unwrap_or_default(),
                 created: wire::span(self.created_after, self.created_before),
                 updated: wire::span(self.updated_after, self.updated_before),
-                search: parse_some("q", self.q)?,
+                search: self.q.plain(),
                 metadata: wire::metadata(self.metadata)?,
             },
-            sort: self.sort_by.map(Into::into).unwrap_or_default(),
-            order: self.sort_order.map(Into::into).unwrap_or_default(),
-            page,
+            sort: self.sort_by.plain().unwrap_or_default(),
+            order: self.sort_order.plain().unwrap_or_default(),
         })
     }
 }
@@ -181,7 +150,7 @@ pub(super) async fn list_products(
     call: Call,
     QueryParams(query): QueryParams<ListProductsQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let slice = call.read(query.parse()?).await?;
+    let slice = call.read(query.command()?).await?;
     let mut response = listed(&call, &slice, |product| product.id);
     Ok(response.json(ProductList {
         results: slice.items.iter().map(Into::into).collect(),

@@ -8,8 +8,8 @@ mod record;
 use actix_web::web::Json;
 use actix_web::{HttpResponse, delete, get, post, put};
 use lessor_domain::access::Permission;
-use lessor_domain::ids::{ProductPubId, ProductVariantPubId};
-use lessor_domain::ports::VariantFilter;
+use lessor_domain::ids::ProductPubId;
+use lessor_domain::ports::{Page, Start, VariantFilter};
 use lessor_domain::services::catalog::{DeleteProduct, GetProduct, UpdateProduct};
 use lessor_domain::services::variants::ListVariants;
 use serde::Deserialize;
@@ -17,13 +17,10 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
-use crate::request::body::Body;
-use crate::request::fields::{Int, Moment, Text};
-use crate::request::query::QueryParams;
+use crate::request::{Body, Parsed, PathId, Plain as _, QueryParams, Whole};
 use crate::routes::product_variants::ProductVariantRecord;
-use crate::wire::records::{ProductId, VariantId};
 use crate::wire::size::fitting;
-use crate::wire::{self, BulkItem, JSON, MetadataInput, PathId, bulk, listed, page};
+use crate::wire::{self, BulkItem, JSON, MetadataInput, ProductId, Time, VariantId, bulk, listed};
 
 pub use body::{
     BulkUpdateProductsBody, CreateProductBody, OptionDefinitionInput, UpdateProductBody,
@@ -61,7 +58,7 @@ async fn create_product(
     call: Call,
     body: Body<CreateProductBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let create = body.value.parse()?;
+    let create = body.value.command()?;
     call.post(create, &body.raw, |product, _| {
         ProductRecord::from(&product)
     })
@@ -105,7 +102,7 @@ async fn update_product(
     id: PathId<ProductPubId>,
     body: Body<UpdateProductBody>,
 ) -> Result<Json<ProductRecord>, ApiError> {
-    let changes = body.value.parse()?;
+    let changes = body.value.into();
     let id = id.of(PRODUCT)?;
     let product = call.mutate(UpdateProduct { id, changes }).await?;
     Ok(Json(ProductRecord::from(&product)))
@@ -148,7 +145,7 @@ async fn bulk_update_products(
     let command = |item: BulkItem<UpdateProductBody>| {
         Ok(UpdateProduct {
             id: item.id(PRODUCT)?,
-            changes: item.update.parse()?,
+            changes: item.update.into(),
         })
     };
     let done = bulk(&call, body.value.updates, command, |product| {
@@ -157,6 +154,9 @@ async fn bulk_update_products(
     Ok(Json(done.await?.into()))
 }
 
+/// How many variants a page has.
+type VariantLimit = Parsed<Whole<u32, 1, 250>>;
+
 /// Which variants of a product to list.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -164,22 +164,22 @@ async fn bulk_update_products(
 struct ListVariantsOfProductQuery {
     /// How many to answer; 250 when nothing is said.
     #[param(inline)]
-    limit: Option<Int<1, 250>>,
+    limit: Option<VariantLimit>,
     /// The id of the variant that the page comes after.
-    #[param(inline, value_type = Option<VariantId>)]
-    starting_after: Option<Text<64>>,
+    #[param(inline)]
+    starting_after: Option<VariantId>,
     /// Made after this time, which does not belong to it.
     #[param(inline)]
-    created_after: Option<Moment>,
+    created_after: Option<Time>,
     /// Made before this time, which does not belong to it.
     #[param(inline)]
-    created_before: Option<Moment>,
+    created_before: Option<Time>,
     /// Last changed after this time, which does not belong to it.
     #[param(inline)]
-    updated_after: Option<Moment>,
+    updated_after: Option<Time>,
     /// Last changed before this time, which does not belong to it.
     #[param(inline)]
-    updated_before: Option<Moment>,
+    updated_before: Option<Time>,
     /// With this value of a key of metadata, `metadata[key]=value`; with all of several.
     #[param(inline, style = DeepObject, explode)]
     metadata: Option<MetadataInput>,
@@ -204,9 +204,12 @@ async fn list_variants_of_product(
     id: PathId<ProductPubId>,
     QueryParams(query): QueryParams<ListVariantsOfProductQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    const MOST: i64 = 250;
-    let limit = query.limit.map_or(MOST, Int::get);
-    let page = page::<ProductVariantPubId>(limit, 0, query.starting_after.as_ref())?;
+    const MOST: u32 = 250;
+    let after = query.starting_after.plain();
+    let page = Page {
+        start: after.map_or(Start::Offset(0), |id| Start::After(id.as_uuid())),
+        limit: query.limit.plain().map_or(MOST, Whole::get),
+    };
     let filter = VariantFilter {
         created: wire::span(query.created_after, query.created_before),
         updated: wire::span(query.updated_after, query.updated_before),

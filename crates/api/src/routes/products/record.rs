@@ -8,8 +8,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::wire::{
-    self, BulkError, DateTimeText, DecimalString, MoneyText, ProductSource, ProductStatus,
-    ProductType, ReviewStatus,
+    self, BulkError, DateTimeText, DecimalString, MoneyText, ProductId, ProductSource,
+    ProductStatus, ProductType, ReviewStatus,
 };
 
 /// What became of the updates of several products.
@@ -59,11 +59,7 @@ pub struct OptionDefinition {
 #[schema(as = Product)]
 pub struct ProductRecord {
     /// Its public id.
-    #[schema(
-        example = "prod_01JQ2m4hTzKpV7wXy8bDcE",
-        pattern = "^prod_[0-9A-Za-z]{22}$"
-    )]
-    id: String,
+    id: ProductId,
     /// What it is called.
     name: String,
     /// What it is.
@@ -125,7 +121,7 @@ impl From<&catalog::Product> for ProductRecord {
     fn from(product: &catalog::Product) -> Self {
         let review = &product.review;
         Self {
-            id: product.id.to_string(),
+            id: product.id.into(),
             name: product.name.to_string(),
             description: product.description.to_string(),
             options: product.options.iter().map(Into::into).collect(),

@@ -19,13 +19,10 @@ use utoipa_actix_web::service_config::ServiceConfig;
 use super::checkouts::CHECKOUT;
 use crate::http::error::ApiError;
 use crate::idempotency::{Call, Phase, Runner, TwoPhases, Viewer};
-use crate::request::body::Body;
-use crate::request::fields::{Prose, Text};
-use crate::routes::checkouts::record::{LifecycleName, TrackingStatusName};
+use crate::request::{Body, PathId, Plain as _};
 use crate::routes::checkouts::{CheckoutRecord, TrackingRecord, record_now};
 use crate::state::settle::settle;
-use crate::wire::records::CheckoutId;
-use crate::wire::{PathId, parse_some};
+use crate::wire::{CheckoutId, EventText, Lifecycle, Line, TrackingStatus};
 
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {
     config
@@ -39,7 +36,7 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct AdvanceCheckoutBody {
     /// A state ahead on the way.
-    to: LifecycleName,
+    to: Lifecycle,
 }
 
 /// What a carrier is to have reported.
@@ -48,25 +45,25 @@ struct AdvanceCheckoutBody {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PlayTrackingEventBody {
     /// Where the shipment is.
-    status: TrackingStatusName,
+    status: TrackingStatus,
     /// What happened, for people; what is said of the status when it is left out.
-    description: Option<Prose<1000>>,
+    description: Option<EventText>,
     /// Where it happened.
-    location: Option<Text<255>>,
+    location: Option<Line>,
     /// Who signed for the goods.
-    signed_by: Option<Text<255>>,
+    signed_by: Option<Line>,
 }
 
 impl PlayTrackingEventBody {
-    fn parse(self, at: Timestamp) -> Result<Reported, ApiError> {
-        Ok(Reported {
+    fn reported(self, at: Timestamp) -> Reported {
+        Reported {
             at,
-            status: self.status.0,
-            description: parse_some("description", self.description)?,
-            location: parse_some("location", self.location)?,
-            signed_by: parse_some("signedBy", self.signed_by)?,
+            status: self.status.plain(),
+            description: self.description.plain(),
+            location: self.location.plain(),
+            signed_by: self.signed_by.plain(),
             estimated_delivery: None,
-        })
+        }
     }
 }
 
@@ -91,7 +88,7 @@ async fn advance_sandbox_checkout(
     id: PathId<CheckoutPubId>,
     body: Body<AdvanceCheckoutBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let target = body.value.to.0;
+    let target = body.value.to.plain();
     let id = id.of(CHECKOUT)?;
     let advance = Advance(PlanAdvance { id, target });
     call.post_in_two_phases(advance, &body.raw).await
@@ -147,7 +144,7 @@ async fn play_tracking_event(
     body: Body<PlayTrackingEventBody>,
 ) -> Result<HttpResponse, ApiError> {
     let at = call.context().now;
-    let reported = body.value.parse(at)?;
+    let reported = body.value.reported(at);
     let id = id.of(CHECKOUT)?;
     let report = Report(PlayTrackingEvent { id, reported });
     call.post_in_two_phases(report, &body.raw).await

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use super::Received;
 use crate::http::error::ApiError;
 use crate::idempotency::Tries;
-use crate::request::body::RawBody;
+use crate::request::RawBody;
 use crate::state::AppState;
 use crate::state::settle::within_patience;
 use crate::telemetry::MESSAGES_REFUSED;

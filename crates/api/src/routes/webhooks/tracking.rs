@@ -2,7 +2,6 @@
 
 use actix_web::web::Json;
 use actix_web::{HttpRequest, post};
-use chrono::DateTime;
 use lessor_adapters::processor::standard_webhooks::{
     Headers, ID_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, verify,
 };
@@ -12,19 +11,17 @@ use lessor_domain::fulfillment::{EventOrigin, Reported, TrackingEvent};
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{InboxMessage, JobSubject};
 use lessor_domain::services::{Error, fulfillment};
-use lessor_domain::time::{Timestamp, to_millis};
+use lessor_domain::time::to_millis;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::Received;
 use crate::http::error::ApiError;
 use crate::idempotency::Tries;
-use crate::request::body::RawBody;
-use crate::request::fields::{Prose, Text};
-use crate::routes::checkouts::record::{CarrierName, TrackingStatusName};
+use crate::request::{Plain as _, RawBody};
 use crate::state::AppState;
 use crate::state::settle::settle;
-use crate::wire::{invalid, parse};
+use crate::wire::{Carrier, EventText, Line, Time, TrackingNumber, TrackingStatus};
 
 /// Who the messages are kept from.
 const SOURCE: &str = "carriers";
@@ -34,49 +31,37 @@ const SOURCE: &str = "carriers";
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct TrackingMessage {
     /// The carrier's number of the shipment.
-    tracking_number: Text<255>,
+    tracking_number: TrackingNumber,
     /// Whose number it is.
-    carrier: CarrierName,
+    carrier: Carrier,
     /// Where the shipment is.
-    status: TrackingStatusName,
+    status: TrackingStatus,
     /// What happened, for people; what is said of the status when it is left out.
-    description: Option<Prose<1000>>,
+    description: Option<EventText>,
     /// Where it happened.
-    location: Option<Text<255>>,
+    location: Option<Line>,
     /// When it happened, RFC 3339.
-    #[schema(format = "date-time")]
-    timestamp: Text<64>,
+    timestamp: Time,
     /// Who signed for the goods.
-    signed_by: Option<Text<255>>,
+    signed_by: Option<Line>,
 }
 
 impl TrackingMessage {
-    fn parse(self) -> Result<(Tracking, Reported), ApiError> {
-        let at: Timestamp = DateTime::parse_from_rfc3339(self.timestamp.as_str())
-            .map_err(|_| invalid("timestamp", "must be a date-time as in RFC 3339"))?
-            .into();
+    /// Which shipment, and what is told of it.
+    fn told(self) -> (Tracking, Reported) {
         let tracking = Tracking {
-            number: parse("trackingNumber", self.tracking_number.as_str())?,
-            carrier: self.carrier.0,
+            number: self.tracking_number.plain(),
+            carrier: self.carrier.plain(),
         };
         let reported = Reported {
-            at: to_millis(at),
-            status: self.status.0,
-            description: self
-                .description
-                .map(|text| parse("description", text.as_str()))
-                .transpose()?,
-            location: self
-                .location
-                .map(|text| parse("location", text.as_str()))
-                .transpose()?,
-            signed_by: self
-                .signed_by
-                .map(|text| parse("signedBy", text.as_str()))
-                .transpose()?,
+            at: to_millis(self.timestamp.plain()),
+            status: self.status.plain(),
+            description: self.description.plain(),
+            location: self.location.plain(),
+            signed_by: self.signed_by.plain(),
             estimated_delivery: None,
         };
-        Ok((tracking, reported))
+        (tracking, reported)
     }
 }
 
@@ -102,7 +87,7 @@ pub(super) async fn take_tracking_message(
 ) -> Result<Json<Received>, ApiError> {
     let state = AppState::of(&request)?.clone();
     let message_id = authenticated(&request, &state, &body.0)?;
-    let (tracking, reported) = body.json::<TrackingMessage>()?.parse()?;
+    let (tracking, reported) = body.json::<TrackingMessage>()?.told();
     let mutations = state.mutations.clone();
     mutations
         .run(async move {

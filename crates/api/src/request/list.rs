@@ -7,10 +7,9 @@ use std::marker::PhantomData;
 
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use utoipa::__dev::ComposeSchema;
-use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::http::openapi::marked_inline;
 
@@ -92,14 +91,12 @@ impl<'de, T: Deserialize<'de>, const MAX: usize, const MIN: usize> Visitor<'de>
     }
 }
 
-impl<T: ComposeSchema, const MAX: usize, const MIN: usize> ComposeSchema for List<T, MAX, MIN> {
-    fn compose(generics: Vec<RefOr<Schema>>) -> RefOr<Schema> {
-        let items = generics
-            .into_iter()
-            .next()
-            .unwrap_or_else(|| T::compose(Vec::new()));
+// The document's generator follows type parameters by a trait of its own: where a list or a table is a
+// member of a request, an alias hides them.
+impl<T: ToSchema, const MAX: usize, const MIN: usize> PartialSchema for List<T, MAX, MIN> {
+    fn schema() -> RefOr<Schema> {
         ArrayBuilder::new()
-            .items(items)
+            .items(T::schema())
             .min_items((MIN > 0).then_some(MIN))
             .max_items(Some(MAX))
             .extensions(Some(marked_inline()))
@@ -107,11 +104,9 @@ impl<T: ComposeSchema, const MAX: usize, const MIN: usize> ComposeSchema for Lis
     }
 }
 
-impl<T: ToSchema + ComposeSchema, const MAX: usize, const MIN: usize> ToSchema
-    for List<T, MAX, MIN>
-{
+impl<T: ToSchema, const MAX: usize, const MIN: usize> ToSchema for List<T, MAX, MIN> {
     fn name() -> Cow<'static, str> {
-        format!("List{MIN}To{MAX}").into()
+        format!("List{MIN}To{MAX}{}", T::name()).into()
     }
 
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
@@ -178,27 +173,19 @@ where
     }
 }
 
-impl<K: ComposeSchema, V: ComposeSchema, const MAX: usize> ComposeSchema for Table<K, V, MAX> {
-    fn compose(generics: Vec<RefOr<Schema>>) -> RefOr<Schema> {
-        let mut generics = generics.into_iter();
-        let names = generics.next().unwrap_or_else(|| K::compose(Vec::new()));
-        let values = generics.next().unwrap_or_else(|| V::compose(Vec::new()));
+impl<K: ToSchema, V: ToSchema, const MAX: usize> PartialSchema for Table<K, V, MAX> {
+    fn schema() -> RefOr<Schema> {
         ObjectBuilder::new()
-            .property_names(Some(names))
-            .additional_properties(Some(values))
+            .property_names(Some(K::schema()))
+            .additional_properties(Some(V::schema()))
             .max_properties(Some(MAX))
             .extensions(Some(marked_inline()))
             .into()
     }
 }
 
-impl<K, V, const MAX: usize> ToSchema for Table<K, V, MAX>
-where
-    K: ToSchema + ComposeSchema,
-    V: ToSchema + ComposeSchema,
-{
+impl<K: ToSchema, V: ToSchema, const MAX: usize> ToSchema for Table<K, V, MAX> {
     fn name() -> Cow<'static, str> {
-        // Told apart also where it is named by an alias, which hides its parameters.
         format!("Table{MAX}{}{}", K::name(), V::name()).into()
     }
 

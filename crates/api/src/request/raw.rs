@@ -1,11 +1,13 @@
 //! An object whose reading is put off.
 
+use std::fmt;
+
+use serde::de::{DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::StrVisitor;
+use super::de::{RAW_OBJECT, from_node};
+use super::json::{Node, Value};
 use crate::http::error::ApiError;
-use crate::request::body::json::{Node, Value};
-use crate::request::body::{NullRule, RAW_OBJECT, from_node};
 
 /// An item of a bulk request: an object that is read on its own, so that what is wrong with it
 /// fails this item and no other. Document it with
@@ -18,10 +20,10 @@ impl RawObject {
     ///
     /// # Errors
     /// What is wrong with the item.
-    pub fn parse<'de, T: Deserialize<'de>>(&self, nulls: NullRule) -> Result<T, ApiError> {
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         let node = Node::parse(self.0.as_bytes())
             .map_err(|error| ApiError::invalid_request(error.to_string()))?;
-        Ok(from_node(&node, nulls)?)
+        Ok(from_node(&node)?)
     }
 
     /// The member `name` when it is there and a string: what a failed item is called in the answer.
@@ -43,12 +45,20 @@ impl RawObject {
 
 impl<'de> Deserialize<'de> for RawObject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_newtype_struct(
-            RAW_OBJECT,
-            StrVisitor {
-                expecting: "an object",
-                read: |raw: &str| Ok(Self(raw.to_owned())),
-            },
-        )
+        deserializer.deserialize_newtype_struct(RAW_OBJECT, RawVisitor)
+    }
+}
+
+struct RawVisitor;
+
+impl Visitor<'_> for RawVisitor {
+    type Value = RawObject;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_str<E>(self, raw: &str) -> Result<RawObject, E> {
+        Ok(RawObject(raw.to_owned()))
     }
 }

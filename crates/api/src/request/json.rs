@@ -1,4 +1,4 @@
-//! A JSON document, read exactly.
+//! What a request carries, as a tree, and how a JSON document becomes one, exactly.
 //!
 //! `serde_json::Value` turns numbers into floats and keeps the last of two equal members. This tree
 //! keeps every number's text, refuses equal members and bounds the nesting. The lexing is
@@ -15,18 +15,18 @@ use serde_json::value::RawValue;
 use super::fault::echo;
 
 /// The deepest nesting of objects and arrays that is read.
-pub(crate) const MAX_DEPTH: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// A value of the document, with its text.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Node<'a> {
-    /// The value exactly as it was sent.
-    pub(crate) raw: &'a str,
-    pub(crate) value: Value<'a>,
+pub(super) struct Node<'a> {
+    /// The value exactly as it was sent; nothing of a query string.
+    pub(super) raw: &'a str,
+    pub(super) value: Value<'a>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value<'a> {
+pub(super) enum Value<'a> {
     Null,
     Bool(bool),
     /// The number's text, which is a valid JSON number.
@@ -34,11 +34,18 @@ pub(crate) enum Value<'a> {
     String(Cow<'a, str>),
     Array(Vec<Node<'a>>),
     Object(Vec<(Cow<'a, str>, Node<'a>)>),
+    /// What a query string gives for a parameter: text whose type is told by who reads it.
+    Words {
+        /// Each value that was given.
+        values: Vec<String>,
+        /// The elements, where a list is read.
+        list: Vec<Node<'a>>,
+    },
 }
 
 /// Why a text is not a document that we read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum JsonError {
+pub(super) enum JsonError {
     #[error("the request body is not valid UTF-8")]
     NotUtf8,
     #[error("the request body is not valid JSON: {0}")]
@@ -50,7 +57,7 @@ pub(crate) enum JsonError {
 }
 
 impl<'a> Node<'a> {
-    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, JsonError> {
+    pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, JsonError> {
         let text = std::str::from_utf8(bytes).map_err(|_| JsonError::NotUtf8)?;
         let raw: &RawValue = serde_json::from_str(text).map_err(syntax)?;
         Self::read(raw, 0)

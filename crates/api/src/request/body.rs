@@ -4,15 +4,15 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderMap};
 use actix_web::web::{Bytes, BytesMut};
 use actix_web::{FromRequest, HttpRequest, dev};
 use futures_util::StreamExt as _;
 use serde::de::DeserializeOwned;
 
+use super::de::from_node;
 use super::json::Node;
-use super::{NullRule, from_node};
+use super::query::pairs;
 use crate::http::error::ApiError;
 
 /// How much of a body is read, and for how long. App data; the default holds where there is none.
@@ -57,7 +57,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
                     "a request body is required: a JSON object",
                 ));
             }
-            let value = parse(&raw, request.method())?;
+            let value = parse(&raw)?;
             Ok(Self { value, raw })
         })
     }
@@ -82,20 +82,15 @@ impl<T: DeserializeOwned + 'static> FromRequest for OptionalBody<T> {
         Box::pin(async move {
             let raw = read(&request, payload, Media::Json).await?;
             let text: &[u8] = if raw.is_empty() { b"{}" } else { &raw };
-            let value = parse(text, request.method())?;
+            let value = parse(text)?;
             Ok(Self { value, raw })
         })
     }
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8], method: &Method) -> Result<T, ApiError> {
-    let nulls = if matches!(*method, Method::PUT | Method::PATCH) {
-        NullRule::Update
-    } else {
-        NullRule::Create
-    };
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     let node = Node::parse(bytes).map_err(|error| ApiError::invalid_request(error.to_string()))?;
-    Ok(from_node(&node, nulls)?)
+    Ok(from_node(&node)?)
 }
 
 /// A body as it was sent, whatever it is declared as: for messages whose signature is over their
@@ -120,7 +115,7 @@ impl RawBody {
     /// # Errors
     /// 400 naming what is wrong.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
-        parse(&self.0, &Method::POST)
+        parse(&self.0)
     }
 }
 
@@ -137,11 +132,9 @@ impl FromRequest for FormBody {
         let payload = payload.take();
         Box::pin(async move {
             let raw = read(&request, payload, Media::Form).await?;
-            Ok(Self(
-                url::form_urlencoded::parse(&raw)
-                    .map(|(name, value)| (name.into_owned(), value.into_owned()))
-                    .collect(),
-            ))
+            let text = std::str::from_utf8(&raw)
+                .map_err(|_| ApiError::invalid_request("the form is not valid UTF-8"))?;
+            pairs(text).collect::<Result<_, _>>().map(Self)
         })
     }
 }
