@@ -2,6 +2,7 @@ create table api_keys (
     id uuid not null,
     organization_id bigint not null,
     user_id bigint not null,
+    kind text not null,
     mode text not null,
     permissions text[] not null,
     name text,
@@ -16,6 +17,9 @@ create table api_keys (
     constraint api_keys_hash_key unique (hash),
     constraint api_keys_organization_id_fkey foreign key (organization_id) references organizations (id),
     constraint api_keys_user_id_fkey foreign key (user_id) references customers (user_id),
+    constraint api_keys_kind_check check (kind in ('secret', 'publishable')),
+    -- What everybody may read may do nothing.
+    constraint api_keys_publishable_check check (kind <> 'publishable' or permissions = '{}'),
     constraint api_keys_mode_check check (mode in ('live', 'sandbox')),
     constraint api_keys_hash_check check (octet_length(hash) = 32)
 );

@@ -33,9 +33,10 @@ create constraint trigger organizations_pricing_update
     when (old.discount is distinct from new.discount)
     execute function bump_own_pricing_revision();
 
+-- Who may be shown a price counts as well.
 create constraint trigger products_pricing_update
     after update on products deferrable initially deferred for each row
-    when ((old.discount, old.status) is distinct from (new.discount, new.status))
+    when ((old.discount, old.status, old.review_status) is distinct from (new.discount, new.status, new.review_status))
     execute function bump_pricing_revision();
 
 -- Identifiers count too: they decide which variant's prices a look-up finds. Stock does not.

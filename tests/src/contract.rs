@@ -241,8 +241,10 @@ impl Contract {
             return Ok(());
         }
         // What browsers alone ask for is not in the document.
-        let is_for_browsers =
-            path == "/" || path.starts_with("/docs/") || path.starts_with("/favicon.");
+        let is_for_browsers = path == "/"
+            || ["/docs/", "/elements/", "/favicon."]
+                .iter()
+                .any(|begin| path.starts_with(begin));
         if operation.is_none() && is_for_browsers {
             return Ok(());
         }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use chrono::TimeDelta;
 use lessor_adapters::ambient::{SystemEntropy, SystemTimer};
-use lessor_domain::access::{Mode, Permissions};
+use lessor_domain::access::{KeyKind, Mode, Permissions};
 use lessor_domain::ids::{ApiKeyPubId, IdRef, OrganizationRef};
 use lessor_domain::money::Currency;
 use lessor_domain::organization::ServiceArea;
@@ -26,8 +26,9 @@ use lessor_domain::time::Timestamp;
 use lessor_domain::workers::Engine;
 use tokio::runtime::Handle;
 
+use crate::auth::addresses::{AddressLimits, TrustedProxies};
 use crate::auth::cache::RateLimits;
-use crate::auth::keys::SecretKey;
+use crate::auth::keys::KeyText;
 use crate::auth::links::ServerSecret;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
@@ -123,7 +124,7 @@ pub(crate) struct Bench {
     pub(crate) database: Watched,
     pub(crate) clock: Arc<ManualClock>,
     organization: OrganizationRef,
-    key: SecretKey,
+    key: KeyText,
     key_id: ApiKeyPubId,
 }
 
@@ -172,7 +173,7 @@ impl Bench {
             database,
             clock,
             organization,
-            key: SecretKey::mint(&SystemEntropy, Mode::Sandbox),
+            key: KeyText::mint(&SystemEntropy, KeyKind::Secret, Mode::Sandbox),
             key_id: ApiKeyPubId::from_uuid(uuid::Uuid::nil()),
         };
         bench.key_id = bench.keep(&bench.key, "all", None).await;
@@ -181,7 +182,7 @@ impl Bench {
 
     async fn keep(
         &self,
-        key: &SecretKey,
+        key: &KeyText,
         permissions: &str,
         expires_at: Option<Timestamp>,
     ) -> ApiKeyPubId {
@@ -189,8 +190,12 @@ impl Bench {
         let input = CreateKey {
             organization: self.organization,
             user: KeyUser::Email(Email::parse("ops@example.com").unwrap()),
+            kind: key.kind(),
             mode: key.mode(),
-            permissions: permissions.parse::<Permissions>().unwrap(),
+            permissions: match key.kind() {
+                KeyKind::Secret => permissions.parse::<Permissions>().unwrap(),
+                KeyKind::Publishable => Permissions::default(),
+            },
             name: None,
             expires_at,
             hash: key.hash(),
@@ -222,8 +227,15 @@ impl Bench {
     }
 
     /// A key that nobody keeps.
-    pub(crate) fn mint(&self) -> SecretKey {
-        SecretKey::mint(&SystemEntropy, Mode::Sandbox)
+    pub(crate) fn mint(&self) -> KeyText {
+        KeyText::mint(&SystemEntropy, KeyKind::Secret, Mode::Sandbox)
+    }
+
+    /// The text of a publishable key of the organization.
+    pub(crate) async fn publishable_key(&self) -> String {
+        let key = KeyText::mint(&SystemEntropy, KeyKind::Publishable, Mode::Sandbox);
+        self.keep(&key, "", None).await;
+        key.reveal().to_owned()
     }
 
     /// The text of another key of the organization.
@@ -251,6 +263,11 @@ impl Bench {
         let mut work = self.database.inner.read().await.unwrap();
         let holder = work.keys().get(self.key_id).await.unwrap().unwrap();
         holder.key.last_used_at
+    }
+
+    pub(crate) fn limit_address_rate(&mut self, per_second: u32) {
+        let limits = |requests| AddressLimits::per_second(requests, TrustedProxies::default());
+        self.state.address_limits = NonZeroU32::new(per_second).map(limits);
     }
 
     pub(crate) fn limit_rate(&mut self, per_second: u32) {

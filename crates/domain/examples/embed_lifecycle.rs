@@ -10,7 +10,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use lessor_domain::access::{Access, Mode, Permissions};
+use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
 use lessor_domain::checkout::{Checkout, Lifecycle, Redirects};
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId};
 use lessor_domain::ports::{Clock, Database, InsertedCustomer, JobSubject, StoreError, UnitOfWork};
@@ -71,6 +71,7 @@ impl Shop {
             organization_pub_id: organization.pub_id,
             user_id: clerk.user_id,
             user_pub_id: clerk.id,
+            kind: KeyKind::Secret,
             mode: Mode::Sandbox,
             permissions: Permissions::all(),
         };

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::ids::{ApiKeyPubId, OrganizationId, OrganizationPubId, UserId, UserPubId};
+use crate::names::named_enum;
 use crate::text::Name;
 use crate::time::Timestamp;
 
@@ -50,6 +51,17 @@ impl FromStr for Mode {
                 allowed: "live, sandbox".to_owned(),
             }),
         }
+    }
+}
+
+named_enum! {
+    /// Whom a key may be shown to.
+    pub enum KeyKind {
+        /// Its holder alone: it does what its permissions say.
+        Secret = "secret",
+        /// Everybody, in the pages of a shop: it has no permissions, and looks at what a shop window
+        /// shows ([`Access::require_to_look`]).
+        Publishable = "publishable",
     }
 }
 
@@ -203,9 +215,11 @@ pub struct ApiKey {
     pub organization_id: OrganizationId,
     /// The user that it acts as.
     pub user_id: UserId,
+    /// Whom it may be shown to.
+    pub kind: KeyKind,
     /// Live or sandbox.
     pub mode: Mode,
-    /// What it may do.
+    /// What it may do; none when it is publishable.
     pub permissions: Permissions,
     /// A name for people.
     pub name: Option<Name>,
@@ -244,6 +258,8 @@ pub struct Access {
     pub user_id: UserId,
     /// Its user's public id.
     pub user_pub_id: UserPubId,
+    /// Whom the key may be shown to.
+    pub kind: KeyKind,
     /// Live or sandbox.
     pub mode: Mode,
     /// What it may do.
@@ -256,15 +272,27 @@ pub struct Access {
 pub struct MissingPermission(pub Permission);
 
 impl Access {
-    /// Whether the key has the permission.
+    /// Whether the key has the permission. A publishable key has none.
     ///
     /// # Errors
     /// [`MissingPermission`] when it has not.
     pub const fn require(&self, permission: Permission) -> Result<(), MissingPermission> {
-        if self.permissions.contains(permission) {
+        if matches!(self.kind, KeyKind::Secret) && self.permissions.contains(permission) {
             Ok(())
         } else {
             Err(MissingPermission(permission))
+        }
+    }
+
+    /// Whether the key may look at one thing that it names: with the permission, or as a publishable
+    /// key, which is then to be shown no more than a shop window shows.
+    ///
+    /// # Errors
+    /// [`MissingPermission`] when it may not.
+    pub const fn require_to_look(&self, permission: Permission) -> Result<(), MissingPermission> {
+        match self.kind {
+            KeyKind::Publishable => Ok(()),
+            KeyKind::Secret => self.require(permission),
         }
     }
 }

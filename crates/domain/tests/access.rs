@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use lessor_domain::access::{
-    Access, KeyHash, MissingPermission, Mode, Permission, Permissions, UnknownName,
+    Access, KeyHash, KeyKind, MissingPermission, Mode, Permission, Permissions, UnknownName,
 };
 use lessor_domain::testing::Fixtures;
 use proptest::prelude::*;
@@ -55,12 +55,13 @@ fn a_permission_that_is_missing_is_named() {
     let organization = make.organization().build();
     let user = make.customer(&organization).build();
     let key = make.api_key(&user).build();
-    let access = |permissions: &[Permission]| Access {
+    let access = |permissions: &[Permission], kind: KeyKind| Access {
         key_id: key.id,
         organization_id: key.organization_id,
         organization_pub_id: organization.pub_id,
         user_id: key.user_id,
         user_pub_id: make.id(),
+        kind,
         mode: key.mode,
         permissions: permissions.iter().copied().collect(),
     };
@@ -70,9 +71,17 @@ fn a_permission_that_is_missing_is_named() {
             .copied()
             .filter(|other| other != wanted)
             .collect();
-        assert_eq!(access(&[*wanted]).require(*wanted), Ok(()));
-        let missing = access(&without).require(*wanted);
+        let has = access(&[*wanted], KeyKind::Secret);
+        assert_eq!(has.require(*wanted), Ok(()));
+        assert_eq!(has.require_to_look(*wanted), Ok(()));
+        let lacks = access(&without, KeyKind::Secret);
+        let missing = lacks.require(*wanted);
         assert_eq!(missing, Err(MissingPermission(*wanted)));
+        assert_eq!(lacks.require_to_look(*wanted), missing);
+        // A publishable key may look, and may do nothing, whatever anybody gave it.
+        let shown = access(&[*wanted], KeyKind::Publishable);
+        assert_eq!(shown.require(*wanted), missing);
+        assert_eq!(shown.require_to_look(*wanted), Ok(()));
         assert_eq!(
             missing.unwrap_err().to_string(),
             format!("the API key lacks the permission {wanted}")

@@ -14,7 +14,7 @@ use chrono::TimeDelta;
 use lessor_adapters::carriers::FormatDetector;
 use lessor_adapters::dialing::PublishedPlans;
 use lessor_adapters::processor::{ApiSecret, EventReader, HttpProcessor, RetryPolicy, Settings};
-use lessor_domain::access::{Access, Mode, Permissions};
+use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
 use lessor_domain::ids::{ApiKeyPubId, ProductVariantPubId};
 use lessor_domain::ports::{Clock as _, Database, InsertedCustomer, ProviderSet};
 use lessor_domain::services::Context;
@@ -138,6 +138,7 @@ impl Shop {
                 organization_pub_id: organization.pub_id,
                 user_id: staff.user_id,
                 user_pub_id: staff.id,
+                kind: KeyKind::Secret,
                 mode: Mode::Sandbox,
                 permissions: Permissions::all(),
             },

@@ -13,7 +13,7 @@ use lessor_adapters::processor::{
     ApiSecret, EventReader, HttpProcessor, Pacing, RetryPolicy, Settings, Timeouts,
     parse_event_head,
 };
-use lessor_domain::access::{Access, Mode, Permissions};
+use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
 use lessor_domain::catalog::ProductStatus;
 use lessor_domain::checkout::{Checkout, Effect, Lifecycle, Redirects};
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId};
@@ -131,6 +131,7 @@ impl Bench {
             organization_pub_id: organization.pub_id,
             user_id: staff.user_id,
             user_pub_id: staff.id,
+            kind: KeyKind::Secret,
             mode: Mode::Sandbox,
             permissions: Permissions::all(),
         };

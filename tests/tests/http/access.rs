@@ -6,18 +6,21 @@ use serde_json::{Value, json};
 
 use crate::BINARY;
 
+/// A request, and the permission that it takes.
+pub(crate) type Asked = (&'static str, String, Option<Value>, &'static str);
+
 /// An organization with one of everything.
-struct Shop {
-    client: Client,
-    product: String,
+pub(crate) struct Shop {
+    pub(crate) client: Client,
+    pub(crate) product: String,
     variant: String,
-    checkout: String,
+    pub(crate) checkout: String,
     customer: String,
     term: String,
 }
 
 impl Shop {
-    async fn new(server: &Server) -> Self {
+    pub(crate) async fn new(server: &Server) -> Self {
         let client = server.client().await;
         let product = client.product(json!({})).await;
         let variant = client
@@ -37,7 +40,7 @@ impl Shop {
 
     /// Each operation with the permission that it takes. Requests that name an object stand with
     /// that of this shop; what they send can be read.
-    fn requests(&self) -> Vec<(&'static str, String, Option<Value>, &'static str)> {
+    pub(crate) fn requests(&self) -> Vec<Asked> {
         let Self {
             product,
             variant,
@@ -255,9 +258,32 @@ impl Shop {
             ),
         ]
     }
+
+    /// Every operation of the document under /v1 is among the requests.
+    pub(crate) fn asks_every_operation(&self, requests: &[Asked]) {
+        let contract = self.client.contract();
+        for (path, item) in contract.document["paths"].as_object().into_iter().flatten() {
+            for (method, _) in item.as_object().into_iter().flatten() {
+                let asked = requests.iter().any(|(verb, asked, _, _)| {
+                    let found = contract.operation(verb, asked);
+                    verb.eq_ignore_ascii_case(method)
+                        && found.is_some_and(|(found, _)| found == path)
+                });
+                assert!(
+                    asked || !path.starts_with("/v1/"),
+                    "{method} {path} is not asked"
+                );
+            }
+        }
+    }
 }
 
-async fn send(client: &Client, method: &str, path: &str, body: Option<&Value>) -> Answered {
+pub(crate) async fn send(
+    client: &Client,
+    method: &str,
+    path: &str,
+    body: Option<&Value>,
+) -> Answered {
     match body {
         Some(body) => client.send_json(method, path, body.to_string()).await,
         None => client.send(method, path, &[], None).await,
@@ -292,27 +318,7 @@ async fn each_operation_takes_its_permission_and_no_other() {
     let server = Server::shared(BINARY).await;
     let shop = Shop::new(server).await;
     let requests = shop.requests();
-    // Every operation of the document under /v1 is asked.
-    for (path, item) in shop.client.contract().document["paths"]
-        .as_object()
-        .into_iter()
-        .flatten()
-    {
-        for (method, _) in item.as_object().into_iter().flatten() {
-            let asked = requests.iter().any(|(verb, asked, _, _)| {
-                verb.eq_ignore_ascii_case(method)
-                    && shop
-                        .client
-                        .contract()
-                        .operation(verb, asked)
-                        .is_some_and(|(found, _)| found == path)
-            });
-            assert!(
-                asked || !path.starts_with("/v1/"),
-                "{method} {path} is not asked"
-            );
-        }
-    }
+    shop.asks_every_operation(&requests);
     for needed in PERMISSIONS {
         let here: Vec<_> = requests
             .iter()

@@ -14,6 +14,7 @@ mod metadata;
 mod openapi;
 mod page;
 mod products;
+mod publishable;
 mod races;
 mod readme;
 mod resets;

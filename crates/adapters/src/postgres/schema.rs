@@ -67,6 +67,7 @@ diesel::table! {
         id -> Uuid,
         organization_id -> BigInt,
         user_id -> BigInt,
+        kind -> Text,
         mode -> Text,
         permissions -> Array<Text>,
         name -> Nullable<Text>,

@@ -1,6 +1,6 @@
 //! How an API key looks, how it is made and how junk is told from it.
 //!
-//! `lsk_live_` or `lsk_sandbox_`, 32 base-62 digits of the system's random numbers (190 bits), and
+//! `lsk_live_` or `lsk_sandbox_` (secret), `lpk_live_` or `lpk_sandbox_` (publishable), 32 base-62 digits of the system's random numbers (190 bits), and
 //! six base-62 digits of checksum. The checksum is the CRC-32 (IEEE 802.3) of the ASCII text before
 //! it, most significant digit first. The alphabet is `0-9A-Za-z`, that of the public ids.
 //!
@@ -9,7 +9,7 @@
 
 use std::fmt;
 
-use lessor_domain::access::{KeyHash, Mode};
+use lessor_domain::access::{KeyHash, KeyKind, Mode};
 use lessor_domain::ids::BASE62;
 use lessor_domain::ports::Entropy;
 use sha2::{Digest as _, Sha256};
@@ -21,25 +21,28 @@ const CHECKSUM_DIGITS: usize = 6;
 /// Characters of a key by which people tell it from others.
 const HINT_LENGTH: usize = 4;
 
-const fn prefix(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Live => "lsk_live_",
-        Mode::Sandbox => "lsk_sandbox_",
+const fn prefix(kind: KeyKind, mode: Mode) -> &'static str {
+    match (kind, mode) {
+        (KeyKind::Secret, Mode::Live) => "lsk_live_",
+        (KeyKind::Secret, Mode::Sandbox) => "lsk_sandbox_",
+        (KeyKind::Publishable, Mode::Live) => "lpk_live_",
+        (KeyKind::Publishable, Mode::Sandbox) => "lpk_sandbox_",
     }
 }
 
-/// The text of an API key, of right form. It is a secret: `Debug` does not show it.
+/// The text of an API key, of right form. It may be a secret: `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct SecretKey {
+pub struct KeyText {
     text: String,
+    kind: KeyKind,
     mode: Mode,
 }
 
-impl SecretKey {
-    /// A new key for the mode.
+impl KeyText {
+    /// A new key of the kind for the mode.
     #[must_use]
-    pub fn mint(entropy: &dyn Entropy, mode: Mode) -> Self {
-        let mut text = prefix(mode).to_owned();
+    pub fn mint(entropy: &dyn Entropy, kind: KeyKind, mode: Mode) -> Self {
+        let mut text = prefix(kind, mode).to_owned();
         let mut left = SECRET_DIGITS;
         while left > 0 {
             let mut bytes = [0; SECRET_DIGITS];
@@ -51,20 +54,25 @@ impl SecretKey {
             }
         }
         text.push_str(&checksum(&text));
-        Self { text, mode }
+        Self { text, kind, mode }
     }
 
     /// The key, when the text has the form of one and its checksum is right.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let (mode, digits) = Mode::ALL
-            .into_iter()
-            .find_map(|mode| Some((mode, text.strip_prefix(prefix(mode))?)))?;
+        let mut forms = KeyKind::ALL
+            .iter()
+            .flat_map(|kind| Mode::ALL.map(|mode| (*kind, mode)));
+        let (kind, mode, digits) = forms.find_map(|(kind, mode)| {
+            let digits = text.strip_prefix(prefix(kind, mode))?;
+            Some((kind, mode, digits))
+        })?;
         let fits = digits.len() == SECRET_DIGITS + CHECKSUM_DIGITS
             && digits.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let (before, given) = text.split_at_checked(text.len().checked_sub(CHECKSUM_DIGITS)?)?;
         (fits && checksum(before) == given).then(|| Self {
             text: text.to_owned(),
+            kind,
             mode,
         })
     }
@@ -81,6 +89,12 @@ impl SecretKey {
         &self.text[self.text.len() - HINT_LENGTH..]
     }
 
+    /// Whom the key says it may be shown to.
+    #[must_use]
+    pub const fn kind(&self) -> KeyKind {
+        self.kind
+    }
+
     /// The mode that the key says it is of.
     #[must_use]
     pub const fn mode(&self) -> Mode {
@@ -94,9 +108,14 @@ impl SecretKey {
     }
 }
 
-impl fmt::Debug for SecretKey {
+impl fmt::Debug for KeyText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SecretKey({}…{})", prefix(self.mode), self.hint())
+        write!(
+            f,
+            "KeyText({}…{})",
+            prefix(self.kind, self.mode),
+            self.hint()
+        )
     }
 }
 
@@ -118,13 +137,19 @@ mod tests {
 
     #[test]
     fn minted_keys_are_read_back() {
-        for mode in Mode::ALL {
-            let key = SecretKey::mint(&SystemEntropy, mode);
-            assert_eq!(SecretKey::parse(key.reveal()), Some(key.clone()));
-            assert_eq!(key.mode(), mode);
+        for (kind, mode, begin) in [
+            (KeyKind::Secret, Mode::Live, "lsk_live_"),
+            (KeyKind::Secret, Mode::Sandbox, "lsk_sandbox_"),
+            (KeyKind::Publishable, Mode::Live, "lpk_live_"),
+            (KeyKind::Publishable, Mode::Sandbox, "lpk_sandbox_"),
+        ] {
+            let key = KeyText::mint(&SystemEntropy, kind, mode);
+            assert!(key.reveal().starts_with(begin), "{key:?}");
+            assert_eq!(KeyText::parse(key.reveal()), Some(key.clone()));
+            assert_eq!((key.kind(), key.mode()), (kind, mode));
             assert!(key.reveal().ends_with(key.hint()));
             assert!(!format!("{key:?}").contains(key.reveal()));
-            assert_ne!(SecretKey::mint(&SystemEntropy, mode), key);
+            assert_ne!(KeyText::mint(&SystemEntropy, kind, mode), key);
         }
     }
 
@@ -138,13 +163,13 @@ mod tests {
 
     #[test]
     fn every_wrong_character_is_noticed() {
-        let key = SecretKey::mint(&SystemEntropy, Mode::Live);
+        let key = KeyText::mint(&SystemEntropy, KeyKind::Secret, Mode::Live);
         let text = key.reveal();
         for index in 0..text.len() {
             let mut bytes = text.as_bytes().to_vec();
             bytes[index] = if bytes[index] == b'x' { b'y' } else { b'x' };
             let changed = String::from_utf8(bytes).unwrap();
-            assert_eq!(SecretKey::parse(&changed), None, "{index}");
+            assert_eq!(KeyText::parse(&changed), None, "{index}");
         }
         for junk in [
             "",
@@ -156,7 +181,7 @@ mod tests {
             &format!("{text} "),
             "lsk_live_äääääääääääääääääää",
         ] {
-            assert_eq!(SecretKey::parse(junk), None, "{junk}");
+            assert_eq!(KeyText::parse(junk), None, "{junk}");
         }
     }
 
@@ -172,7 +197,7 @@ mod tests {
                 }
             }
         }
-        let key = SecretKey::mint(&HighThenLow(false.into()), Mode::Live);
+        let key = KeyText::mint(&HighThenLow(false.into()), KeyKind::Secret, Mode::Live);
         let digits = &key.reveal()["lsk_live_".len()..][..SECRET_DIGITS];
         // 240 to 247 twice, which are the digits of 54 to 61; then 61s.
         assert_eq!(digits, format!("{0}{0}{1}", "stuvwxyz", "z".repeat(16)));

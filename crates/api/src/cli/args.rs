@@ -28,9 +28,16 @@ pub(crate) struct ServiceArgs {
     /// Serve without the worker, which then runs as `lessor worker` [env: LESSOR_NO_WORKER]
     #[arg(long)]
     pub(crate) no_worker: bool,
-    /// Requests a second for each API key [env: LESSOR_RATE_LIMIT] [default: off]
+    /// Requests a second for each secret API key [env: LESSOR_RATE_LIMIT] [default: off]
     #[arg(long, value_name = "N")]
     pub(crate) rate_limit: Option<String>,
+    /// Requests a second with publishable keys for each client address
+    /// [env: LESSOR_ADDRESS_RATE_LIMIT] [default: 100]
+    #[arg(long, value_name = "N")]
+    pub(crate) address_rate_limit: Option<String>,
+    /// Networks of the proxies in front [env: LESSOR_TRUSTED_PROXIES]
+    #[arg(long, value_name = "NETWORKS")]
+    pub(crate) trusted_proxies: Option<String>,
     #[command(flatten)]
     pub(crate) process: ProcessArgs,
 }
@@ -79,6 +86,8 @@ impl ServiceArgs {
         give("database_wait", self.database_wait.clone());
         give("no_worker", self.no_worker.then(|| "true".to_owned()));
         give("rate_limit", self.rate_limit.clone());
+        give("address_rate_limit", self.address_rate_limit.clone());
+        give("trusted_proxies", self.trusted_proxies.clone());
         self.process.give(give);
     }
 }

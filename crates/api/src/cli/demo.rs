@@ -6,9 +6,13 @@ use serde_json::{Value, json};
 use super::args::ServiceArgs;
 use super::output::{Output, Reply};
 use crate::demo::{self, Listener, Report, Step};
+use crate::middleware::WebOrigin;
 use crate::run::compose;
 use crate::run::config::{Config, Origin};
 use crate::run::service::{self, Service};
+
+/// Where `python3 -m http.server` serves a shop's page: the demo lets it read prices.
+const STOREFRONT: &str = "http://localhost:8000";
 
 /// Play a whole lease on a database of its own, and stay up to be explored.
 #[derive(Debug, Args)]
@@ -32,6 +36,11 @@ pub(crate) fn run(config: &Config, output: Output, args: &DemoArgs) -> anyhow::R
     // What the demo tells is what people want to read.
     config.log.get_or_insert_with(|| "warn".to_owned());
     service::init_logs(&config)?;
+    if config.cors_origins.is_empty() {
+        config
+            .cors_origins
+            .extend(WebOrigin::parse(STOREFRONT).ok());
+    }
     if config.database_url.take().is_some() {
         output.progress("DATABASE_URL is left alone: the demo has a database of its own");
     }
@@ -118,12 +127,17 @@ fn summary(report: &Report, url: &str, exits: bool) -> anyhow::Result<Reply> {
     );
     if !exits {
         text.push_str(&format!(
-            "\n  base URL       {url}\n  sandbox key    {}\n  documentation  {url}/docs\n  checkout page  {}\n\n\
+            "\n  base URL       {url}\n  sandbox key    {}\n  documentation  {url}/docs\n  checkout page  {}\n\n  \
+             price in a page of {STOREFRONT}:\n    \
+             <script type=\"module\" crossorigin src=\"{url}/elements/lessor-price.js\"></script>\n    \
+             <lessor-price variant=\"{}\" publishable-key=\"{}\"></lessor-price>\n\n\
              The page is a new customer's: open it and go through it to the signature.\n\
              Try: curl -H 'Authorization: Bearer {}' {url}/v1/checkouts\n\
              It stays up until you press Ctrl-C, here or, from elsewhere, kill -TERM {}.\n",
             report.sandbox_key,
             report.checkout_url,
+            report.sku,
+            report.publishable_key,
             report.sandbox_key,
             std::process::id()
         ));

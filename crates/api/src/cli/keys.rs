@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use clap::{Args, Subcommand};
 use lessor_adapters::ambient::SystemEntropy;
-use lessor_domain::access::{Mode, Permission, Permissions};
+use lessor_domain::access::{KeyKind, Mode, Permission, Permissions};
 use lessor_domain::ids::{ApiKeyPubId, OrganizationRef, UserPubId};
 use lessor_domain::ports::KeyHolder;
 use lessor_domain::services::Error;
@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::args;
 use super::output::{Reply, time};
 use super::session::{self, Session};
-use crate::auth::keys::SecretKey;
+use crate::auth::keys::KeyText;
 
 /// The user of keys for which nobody names one. It receives no mail: the domain is reserved.
 const DEFAULT_USER: &str = "api@lessor.invalid";
@@ -30,7 +30,10 @@ pub(crate) enum KeyCommand {
     #[command(after_help = "Examples:\n  \
         lessor key create --org 1 --mode sandbox --permissions all\n  \
         lessor key create --org 1 --mode live --permissions ProductRead,ProductVariantRead \\\n      \
-        --expires-in 90d --user ada@example.com --name 'Price tags'\n\n\
+        --expires-in 90d --user ada@example.com --name 'Price tags'\n  \
+        lessor key create --org 1 --mode live --publishable --name 'Shop'\n\n\
+        A publishable key may stand in the pages of a shop: it reads prices and single products and variants\n\
+        that are active, and nothing else. It is shown once like every key: only its hash is stored.\n\n\
         Permissions: ProductRead, ProductWrite, ProductDelete, ProductVariantRead, ProductVariantWrite,\n\
         ProductVariantDelete, CustomerRead, CustomerWrite, CheckoutRead, CheckoutWrite,\n\
         CheckoutCreateWithCustomer, CheckoutCancel, CheckoutFulfill, LeaseTermRead, LeaseTermWrite,\n\
@@ -72,8 +75,11 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_name = "MODE")]
     mode: Mode,
     /// What it may do: all, or names separated by commas
-    #[arg(long, value_name = "LIST")]
-    permissions: Permissions,
+    #[arg(long, value_name = "LIST", required_unless_present = "publishable")]
+    permissions: Option<Permissions>,
+    /// A key for the pages of a shop, which reads prices and nothing else
+    #[arg(long, conflicts_with = "permissions")]
+    publishable: bool,
     /// When it ends, from now: 30s, 15m, 12h or 90d; never if not given
     #[arg(long, value_name = "TIME", value_parser = args::duration)]
     expires_in: Option<Duration>,
@@ -107,6 +113,7 @@ struct View {
     organization_public_id: String,
     user_id: i64,
     user_public_id: String,
+    kind: &'static str,
     mode: &'static str,
     permissions: Vec<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -140,6 +147,7 @@ impl View {
             organization_public_id: holder.organization_pub_id.to_string(),
             user_id: key.user_id.get(),
             user_public_id: holder.user_pub_id.to_string(),
+            kind: key.kind.as_str(),
             mode: key.mode.as_str(),
             permissions: key.permissions.iter().map(Permission::as_str).collect(),
             name: key.name.as_ref().map(ToString::to_string),
@@ -172,6 +180,7 @@ impl View {
                     "user",
                     format!("{} ({})", self.user_public_id, self.user_id),
                 ),
+                ("kind", self.kind.to_owned()),
                 ("mode", self.mode.to_owned()),
                 ("permissions", self.permissions()),
                 ("name", optional(&self.name)),
@@ -222,12 +231,18 @@ async fn create(session: &Session, args: CreateArgs) -> anyhow::Result<Reply> {
         Some(user) => user,
         None => user_of(DEFAULT_USER)?,
     };
-    let secret = SecretKey::mint(&SystemEntropy, args.mode);
+    let kind = if args.publishable {
+        KeyKind::Publishable
+    } else {
+        KeyKind::Secret
+    };
+    let secret = KeyText::mint(&SystemEntropy, kind, args.mode);
     let input = CreateKey {
         organization: args.org,
         user,
+        kind,
         mode: args.mode,
-        permissions: args.permissions,
+        permissions: args.permissions.unwrap_or_default(),
         name: args.name,
         expires_at,
         hash: secret.hash(),
@@ -259,6 +274,7 @@ async fn list(session: &Session, org: Option<OrganizationRef>) -> anyhow::Result
         [
             view.id.clone(),
             view.organization_id.to_string(),
+            view.kind.to_owned(),
             view.mode.to_owned(),
             view.status.to_owned(),
             format!("…{}", view.hint),
@@ -273,6 +289,7 @@ async fn list(session: &Session, org: Option<OrganizationRef>) -> anyhow::Result
         [
             "key id",
             "org",
+            "kind",
             "mode",
             "status",
             "key",
@@ -293,7 +310,7 @@ async fn roll(session: &Session, id: ApiKeyPubId, overlap: Duration) -> anyhow::
         .get(id)
         .await?
         .ok_or(Error::not_found("API key"))?;
-    let secret = SecretKey::mint(&SystemEntropy, old.key.mode);
+    let secret = KeyText::mint(&SystemEntropy, old.key.kind, old.key.mode);
     let holder = roll_key(
         uow.as_mut(),
         session.ids(),

@@ -7,7 +7,7 @@ use lessor_adapters::ambient::{SystemClock, SystemEntropy, UuidV7Generator};
 use lessor_adapters::carriers::FormatDetector;
 use lessor_adapters::dialing::PublishedPlans;
 use lessor_adapters::postgres::PgDatabase;
-use lessor_domain::access::{Access, Mode, Permissions};
+use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
 use lessor_domain::ids::{
     ApiKeyPubId, OrganizationId, OrganizationPubId, OrganizationRef, UserId, UserPubId,
 };
@@ -95,6 +95,7 @@ pub(crate) fn operator_access(
         organization_pub_id: pub_id,
         user_id: UserId::new(i64::MAX).map_err(|error| Error::invalid("userId", error))?,
         user_pub_id: UserPubId::from_uuid(Uuid::nil()),
+        kind: KeyKind::Secret,
         mode: Mode::Live,
         permissions: Permissions::all(),
     })

@@ -12,6 +12,8 @@ const SIZES: [&str; 2] = ["M", "L"];
 pub(super) struct Told {
     pub(super) checkouts: Vec<String>,
     pub(super) checkout_url: String,
+    /// Of a variant that is priced.
+    pub(super) sku: String,
 }
 
 /// A variant that was made.
@@ -38,6 +40,7 @@ pub(super) async fn make(
     Ok(Told {
         checkouts: vec![one, two],
         checkout_url,
+        sku: first.sku.clone(),
     })
 }
 

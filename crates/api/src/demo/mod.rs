@@ -5,7 +5,7 @@ mod journey;
 mod story;
 
 use anyhow::{Context as _, ensure};
-use lessor_domain::access::{Mode, Permissions};
+use lessor_domain::access::{KeyKind, Mode, Permissions};
 use lessor_domain::ids::{CheckoutPubId, OrganizationPubId};
 use lessor_domain::organization::{Organization, ServiceArea};
 use lessor_domain::percentage::Percentage;
@@ -15,7 +15,7 @@ use lessor_domain::services::organizations::{CreateOrganization, create_organiza
 use lessor_domain::workers::Engine;
 use serde::Serialize;
 
-use crate::auth::keys::SecretKey;
+use crate::auth::keys::KeyText;
 use client::Client;
 pub use story::{Call, Listener, Step};
 
@@ -32,6 +32,10 @@ pub struct Report {
     pub organization_id: String,
     /// A key that may do everything, in sandbox mode.
     pub sandbox_key: String,
+    /// A key for the pages of a shop, in sandbox mode.
+    pub publishable_key: String,
+    /// The SKU of a variant that such a page can show the price of.
+    pub sku: String,
     /// The page of a checkout that nobody has begun to go through.
     pub checkout_url: String,
     /// The leases.
@@ -70,7 +74,9 @@ impl Report {
 /// A request was refused; a lease did not become active.
 pub async fn run(url: &str, engine: &Engine, listener: &dyn Listener) -> anyhow::Result<Report> {
     let organization = organization(engine).await?;
-    let key = key(engine, organization.pub_id).await?;
+    let key_of = async |kind| key(engine, organization.pub_id, kind).await;
+    let key = key_of(KeyKind::Secret).await?;
+    let publishable = key_of(KeyKind::Publishable).await?;
     let client = Client::new(url, key.reveal(), listener)?;
     let run = engine.ids.next().simple().to_string();
     let suffix = run.get(run.len().saturating_sub(8)..).unwrap_or(&run);
@@ -89,6 +95,8 @@ pub async fn run(url: &str, engine: &Engine, listener: &dyn Listener) -> anyhow:
     let report = Report {
         organization_id: organization.pub_id.to_string(),
         sandbox_key: key.reveal().to_owned(),
+        publishable_key: publishable.reveal().to_owned(),
+        sku: told.sku,
         checkout_url: told.checkout_url,
         leases,
         steps: client.into_steps(),
@@ -144,14 +152,22 @@ async fn organization(engine: &Engine) -> anyhow::Result<Organization> {
     Ok(organization)
 }
 
-async fn key(engine: &Engine, organization: OrganizationPubId) -> anyhow::Result<SecretKey> {
+async fn key(
+    engine: &Engine,
+    organization: OrganizationPubId,
+    kind: KeyKind,
+) -> anyhow::Result<KeyText> {
     let now = engine.clock.now();
-    let secret = SecretKey::mint(engine.entropy.as_ref(), Mode::Sandbox);
+    let secret = KeyText::mint(engine.entropy.as_ref(), kind, Mode::Sandbox);
     let input = CreateKey {
         organization: lessor_domain::ids::IdRef::Public(organization),
         user: KeyUser::Email("demo@lessor.invalid".parse()?),
+        kind,
         mode: Mode::Sandbox,
-        permissions: Permissions::all(),
+        permissions: match kind {
+            KeyKind::Secret => Permissions::all(),
+            KeyKind::Publishable => Permissions::default(),
+        },
         name: Some("demo".parse()?),
         expires_at: now.checked_add_signed(chrono::TimeDelta::days(KEY_DAYS)),
         hash: secret.hash(),

@@ -216,7 +216,7 @@ impl ApiError {
         self
     }
 
-    fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+    pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
     }
@@ -266,6 +266,14 @@ impl ApiError {
             StatusCode::FORBIDDEN,
             Code::Forbidden,
             format!("the API key lacks the permission {permission}"),
+        )
+    }
+
+    /// 403 to a key that everybody may read.
+    #[must_use]
+    pub fn publishable() -> Self {
+        Self::forbidden_because(
+            "a publishable key may only read prices: one product or variant, and what a variant costs",
         )
     }
 
@@ -390,6 +398,16 @@ impl ApiError {
             StatusCode::TOO_MANY_REQUESTS,
             Code::RateLimited,
             "too many requests with this API key",
+        )
+        .with_header(header::RETRY_AFTER, seconds(retry_after))
+    }
+
+    /// 429 to an address, whatever key it shows.
+    pub fn rate_limited_address(retry_after: Duration) -> Self {
+        Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            Code::RateLimited,
+            "too many requests from this address",
         )
         .with_header(header::RETRY_AFTER, seconds(retry_after))
     }

@@ -474,6 +474,40 @@ async fn the_use_of_a_key_is_noted_at_most_once_a_minute() {
     assert_eq!(toys.bench.database.commits(), 4);
 }
 
+/// No operation here is for everybody: a publishable key is refused before the body is looked at, and
+/// counted by the address that it comes from, whatever key it is.
+#[actix_web::test]
+async fn a_publishable_key_is_counted_by_its_address() {
+    let mut toys = Toys::new().await;
+    toys.bench.limit_rate(1);
+    toys.bench.limit_address_rate(1);
+    let keys = [
+        toys.bench.publishable_key().await,
+        toys.bench.publishable_key().await,
+    ];
+    let ask = async |key: &str, from: &str| {
+        let peer = format!("{from}:1").parse().unwrap();
+        let put = TestRequest::put().uri("/v1/toys/1").peer_addr(peer);
+        toys.send(put, key).await
+    };
+    let mut refused = None;
+    let mut answered = 0;
+    // More than five of these fall into one second.
+    for key in keys.iter().cycle().take(100) {
+        let answer = ask(key, "192.0.2.1").await;
+        if answer.status != 403 {
+            refused = Some(answer);
+            break;
+        }
+        answer.assert_error(403, "forbidden", None);
+        answered += 1;
+    }
+    assert!(answered >= 5, "{answered}");
+    refused.unwrap().assert_error(429, "rate_limited", None);
+    assert_eq!(ask(&keys[0], "192.0.2.2").await.status, 403);
+    assert_eq!(ask(toys.bench.key(), "192.0.2.1").await.status, 200);
+}
+
 #[actix_web::test]
 async fn each_key_has_its_rate() {
     let mut toys = Toys::new().await;

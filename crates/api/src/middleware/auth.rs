@@ -10,12 +10,13 @@ use actix_web::http::header::{self, HeaderMap};
 use actix_web::middleware::Next;
 use actix_web::web::Data;
 use actix_web::{Error, HttpMessage as _, HttpRequest};
-use lessor_domain::access::Access;
+use lessor_domain::access::{Access, KeyKind};
 use lessor_domain::cause::chain;
 use lessor_domain::ports::{KeyHolder, StoreError};
 use lessor_domain::time::Timestamp;
 
-use crate::auth::keys::SecretKey;
+use crate::auth::addresses::Standing;
+use crate::auth::keys::KeyText;
 use crate::http::error::ApiError;
 use crate::middleware::RouteTable;
 use crate::state::AppState;
@@ -28,30 +29,60 @@ pub(crate) struct Caller(pub(crate) Arc<Access>);
 /// unknown path without a key is a 401 too.
 ///
 /// # Errors
-/// 401 for anything but a key that is in force now, 429 when it was used too often, 503 when it
-/// cannot be looked up; 400 for a query parameter or a body that the operation does not have, 405
-/// for a method that only a sibling of the path takes.
+/// 401 for anything but a key that is in force now, 429 when it or the address was used too often, 503
+/// when it cannot be looked up; 403 for a publishable key where the operation is not for everybody; 400
+/// for a query parameter or a body that the operation does not have, 405 for a method that only a
+/// sibling of the path takes.
 pub async fn require_key(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
+    let mut standing = None;
     let checked: Result<_, ApiError> = async {
-        let key = bearer(request.headers()).ok_or_else(ApiError::unauthorized)?;
-        let access = authenticate(AppState::of(request.request())?, key).await?;
-        if let Some(routes) = request.app_data::<Data<RouteTable>>() {
+        let state = AppState::of(request.request())?;
+        let key = bearer(request.headers()).and_then(KeyText::parse);
+        let key = key.ok_or_else(ApiError::unauthorized)?;
+        if key.kind() == KeyKind::Publishable {
+            // Everybody has the key: whoever asks is told by the address, before anything is looked up.
+            standing = count(state, request.request())?;
+        }
+        let access = authenticate(state, &key).await?;
+        let routes = request.app_data::<Data<RouteTable>>();
+        if let Some(routes) = routes {
             routes.check_method(request.request())?;
+        }
+        let is_public = || routes.is_some_and(|routes| routes.is_public(request.request()));
+        if access.kind == KeyKind::Publishable && !is_public() {
+            return Err(ApiError::publishable());
+        }
+        if let Some(routes) = routes {
             routes.check_query(request.request())?;
         }
         check_bodyless(request.request())?;
         Ok(access)
     }
     .await;
-    match checked {
+    let mut response = match checked {
         Ok(access) => {
             request.extensions_mut().insert(Caller(access));
-            Ok(next.call(request).await?.map_into_boxed_body())
+            next.call(request).await?.map_into_boxed_body()
         }
-        Err(error) => Ok(request.error_response(error)),
+        Err(error) => request.error_response(error),
+    };
+    for (name, value) in standing.into_iter().flat_map(Standing::headers) {
+        response.headers_mut().insert(name, value);
+    }
+    Ok(response)
+}
+
+/// Counts the request of its address.
+///
+/// # Errors
+/// 429 when it is one too many.
+fn count(state: &AppState, request: &HttpRequest) -> Result<Option<Standing>, ApiError> {
+    match (&state.address_limits, request.peer_addr()) {
+        (Some(limits), Some(peer)) => limits.check(peer.ip(), request.headers()).map(Some),
+        _ => Ok(None),
     }
 }
 
@@ -79,8 +110,7 @@ fn check_bodyless(request: &HttpRequest) -> Result<(), ApiError> {
 /// # Errors
 /// 401 for anything but a key that is in force now, 429 when it was used too often, 503 when it
 /// cannot be looked up.
-async fn authenticate(state: &AppState, key: &str) -> Result<Arc<Access>, ApiError> {
-    let key = SecretKey::parse(key).ok_or_else(ApiError::unauthorized)?;
+async fn authenticate(state: &AppState, key: &KeyText) -> Result<Arc<Access>, ApiError> {
     let found = state
         .keys
         .find(&*state.reads, key.hash())
@@ -94,7 +124,8 @@ async fn authenticate(state: &AppState, key: &str) -> Result<Arc<Access>, ApiErr
     if !found.holder.key.is_valid_at(now) {
         return Err(ApiError::unauthorized());
     }
-    if let Some(limits) = &state.limits {
+    // The rate of a key that everybody has would be used up by anybody.
+    if let (Some(limits), KeyKind::Secret) = (&state.limits, key.kind()) {
         limits.check(found.holder.key.id)?;
     }
     note_use(state, &found.holder, now).await;

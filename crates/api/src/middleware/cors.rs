@@ -34,9 +34,9 @@ impl WebOrigin {
     /// # Errors
     /// What is allowed, when the text is none.
     pub fn parse(text: &str) -> Result<Self, String> {
-        if text == "*" {
+        if text.contains('*') {
             return Err(
-                "must name each origin: * is for keys that may be published, and there are none"
+                "must name each origin: a page of any origin could use whatever key it comes by"
                     .to_owned(),
             );
         }

@@ -1,6 +1,6 @@
 //! Requests that no route takes: 404, 405 with `Allow`, and queries of routes that have none.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use actix_web::dev::ResourceDef;
 use actix_web::http::Method;
@@ -9,6 +9,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
 
 use crate::http::error::ApiError;
+use crate::http::openapi::PUBLISHABLE_KEY;
 use crate::request::from_query;
 
 const METHODS: [Method; 5] = [
@@ -27,6 +28,15 @@ pub struct RouteTable {
     methods: Vec<(ResourceDef, usize, Vec<Method>)>,
     /// Whether an operation, by its pattern, has query parameters. Its handler reads them then.
     queried: HashMap<(Method, String), bool>,
+    /// The operations, by their patterns, that a publishable key may ask for.
+    public: HashSet<(Method, String)>,
+}
+
+/// Whether one of the ways to be let in is a publishable key.
+fn takes_publishable_key(operation: &serde_json::Value) -> bool {
+    let ways = operation["security"].as_array();
+    let mut ways = ways.into_iter().flatten();
+    ways.any(|way| way.get(PUBLISHABLE_KEY).is_some())
 }
 
 /// The query of an operation without query parameters.
@@ -55,7 +65,11 @@ impl RouteTable {
                 let parameters = operation["parameters"].as_array();
                 let mut parameters = parameters.into_iter().flatten();
                 let has_query = parameters.any(|one| one["in"] == "query");
+                let has_public_key = takes_publishable_key(operation);
                 let operation = (method.clone(), path.clone());
+                if has_public_key {
+                    table.public.insert(operation.clone());
+                }
                 table.queried.insert(operation, has_query);
                 taken.push(method);
             }
@@ -93,6 +107,12 @@ impl RouteTable {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether a publishable key may ask for this: the document says so of the operation.
+    pub(crate) fn is_public(&self, request: &HttpRequest) -> bool {
+        let pattern = request.match_pattern();
+        pattern.is_some_and(|pattern| self.public.contains(&(request.method().clone(), pattern)))
     }
 
     /// Refuses a method that only a sibling of the path takes: `bulk` is no id.

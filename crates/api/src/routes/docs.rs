@@ -19,8 +19,8 @@ use serde_json::Value;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::guides::{GUIDES, Heading};
-pub(crate) use self::served::Served;
-use self::served::{ASK_AGAIN, FOREVER};
+use self::served::FOREVER;
+pub(crate) use self::served::{ASK_AGAIN, Served};
 use self::vendored::SCALAR;
 use crate::http::error::ApiError;
 use crate::http::openapi::v3_0;
@@ -35,7 +35,7 @@ const REFERENCE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src
                                 frame-ancestors 'none'";
 
 const HTML: &str = "text/html; charset=utf-8";
-const SCRIPT: &str = "text/javascript; charset=utf-8";
+pub(crate) const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// Where the site, and what it shows, is found.
 pub(crate) fn configure(config: &mut ServiceConfig<'_>) {
@@ -330,7 +330,7 @@ fn page(
     sniffed_by_nobody(response)
 }
 
-fn sniffed_by_nobody(mut response: HttpResponse) -> Result<HttpResponse, ApiError> {
+pub(crate) fn sniffed_by_nobody(mut response: HttpResponse) -> Result<HttpResponse, ApiError> {
     response
         .headers_mut()
         .insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -7,6 +7,7 @@ pub mod categories;
 pub mod checkouts;
 pub mod customers;
 pub mod docs;
+pub mod elements;
 pub mod health;
 pub mod lease_terms;
 pub mod products;

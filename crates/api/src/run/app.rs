@@ -16,6 +16,7 @@ use crate::http::public_url::PublicUrl;
 use crate::middleware::{Cors, Deadline, RouteTable, context, fallback};
 use crate::request::BodyLimits;
 use crate::routes::docs::{self, Document};
+use crate::routes::elements;
 use crate::routes::health::{self, Readiness};
 use crate::routes::root;
 use crate::telemetry::Metrics;
@@ -59,6 +60,7 @@ macro_rules! routed {
             .service(health::readyz)
             .service(health::metrics)
             .configure(docs::configure)
+            .configure(elements::configure)
             .configure(root::configure)
             .split_for_parts()
     };

@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval};
 use tokio_util::sync::CancellationToken;
 
+use crate::auth::addresses::TrustedProxies;
 use crate::auth::links::ServerSecret;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
@@ -242,6 +243,8 @@ impl Service {
         let secret = server_secret(config, &database, engine).await?;
         let mut settings = StateSettings::new(PublicUrl::new(&url), secret);
         settings.rate_limit = config.rate_limit;
+        settings.address_rate_limit = config.address_rate_limit;
+        settings.trusted_proxies = TrustedProxies::new(config.trusted_proxies.clone());
         settings.tracking_secrets = config
             .tracking_webhook_secrets
             .iter()

@@ -16,6 +16,7 @@ use lessor_domain::ports::Database;
 use lessor_domain::time::Timestamp;
 use lessor_domain::workers::Engine;
 
+use crate::auth::addresses::{AddressLimits, TrustedProxies};
 use crate::auth::cache::{KeyCache, RateLimits};
 use crate::auth::links::{PageLinks, ServerSecret};
 use crate::http::error::ApiError;
@@ -28,8 +29,13 @@ use crate::state::pricing_summaries::SummaryCache;
 pub struct StateSettings {
     /// Where clients reach the service.
     pub public_url: PublicUrl,
-    /// The most requests of one key in a second; none: as many as there are.
+    /// The most requests of one secret key in a second; none: as many as there are.
     pub rate_limit: Option<NonZeroU32>,
+    /// The most requests with publishable keys of one address in a second, five times as many at once;
+    /// none: as many as there are.
+    pub address_rate_limit: Option<NonZeroU32>,
+    /// Whose word is taken for the address of a client.
+    pub trusted_proxies: TrustedProxies,
     /// How long a key that was looked up is taken for unchanged: a revoked key still opens for this
     /// long.
     pub key_cache_ttl: Duration,
@@ -74,13 +80,15 @@ impl ProcessorSecrets {
 }
 
 impl StateSettings {
-    /// No rate limit, keys looked up anew after 2 seconds, summaries computed anew after 5 minutes,
+    /// No rate limits, no proxies, keys looked up anew after 2 seconds, summaries computed anew after 5 minutes,
     /// no messages of carriers or the processor.
     #[must_use]
-    pub const fn new(public_url: PublicUrl, secret: ServerSecret) -> Self {
+    pub fn new(public_url: PublicUrl, secret: ServerSecret) -> Self {
         Self {
             public_url,
             rate_limit: None,
+            address_rate_limit: None,
+            trusted_proxies: TrustedProxies::default(),
             key_cache_ttl: Duration::from_secs(2),
             summary_cache_ttl: Duration::from_secs(300),
             secret,
@@ -109,8 +117,10 @@ pub struct AppState {
     pub settings: Arc<StateSettings>,
     /// API keys that were looked up a moment ago.
     pub keys: KeyCache,
-    /// How many requests each key may make.
+    /// How many requests each secret key may make.
     pub limits: Option<RateLimits>,
+    /// How many requests with publishable keys each address may make.
+    pub address_limits: Option<AddressLimits>,
     /// Pricing summaries.
     pub summaries: SummaryCache,
     /// The addresses of checkout pages.
@@ -127,6 +137,9 @@ impl AppState {
             mutations,
             keys: KeyCache::new(settings.key_cache_ttl),
             limits: settings.rate_limit.map(RateLimits::per_second),
+            address_limits: settings.address_rate_limit.map(|requests| {
+                AddressLimits::per_second(requests, settings.trusted_proxies.clone())
+            }),
             summaries: SummaryCache::new(settings.summary_cache_ttl),
             pages: PageLinks::new(settings.secret.clone(), settings.public_url.clone()),
             settings: Arc::new(settings),

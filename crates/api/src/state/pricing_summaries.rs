@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::web::Bytes;
+use lessor_domain::access::KeyKind;
 use lessor_domain::ids::OrganizationId;
 use moka::future::Cache;
 use sha2::{Digest as _, Sha256};
@@ -36,6 +37,8 @@ impl Summary {
 /// What a summary is kept under.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SummaryKey {
+    /// What one kind of key is shown the other may not be.
+    pub(crate) kind: KeyKind,
     pub(crate) organization: OrganizationId,
     pub(crate) identifier: String,
 }

@@ -4,6 +4,7 @@ mod matrix;
 mod options;
 mod product;
 mod variant;
+mod window;
 
 pub use matrix::{
     ChosenValues, MAX_VARIANTS_OF_PRODUCT, Pattern, PatternError, PriceAdditions, combinations,

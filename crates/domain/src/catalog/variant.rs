@@ -1,6 +1,6 @@
 //! Variants: what customers lease.
 
-use super::{OptionSelection, Product, ProductStatus, ProductType, ReviewStatus};
+use super::{OptionSelection, Product, ProductStatus, ProductType};
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
 use crate::metadata::Metadata;
 use crate::money::Money;
@@ -165,9 +165,7 @@ pub const fn is_offered(product: &Product, variant: &ProductVariant) -> bool {
 /// The part of [`is_offered`] that the product decides.
 #[must_use]
 pub const fn is_product_offered(product: &Product) -> bool {
-    matches!(product.status, ProductStatus::Active)
-        && matches!(product.review.status, ReviewStatus::Approved)
-        && !product.is_waitlisted
+    product.is_in_window() && !product.is_waitlisted
 }
 
 /// Whether the variant can be leased now.

@@ -28,6 +28,7 @@ impl KeyHolder {
             organization_pub_id: self.organization_pub_id,
             user_id: self.key.user_id,
             user_pub_id: self.user_pub_id,
+            kind: self.key.kind,
             mode: self.key.mode,
             permissions: self.key.permissions,
         }
@@ -39,6 +40,9 @@ impl KeyHolder {
 #[async_trait]
 pub trait KeyStore: Send {
     /// Keeps a new key.
+    ///
+    /// # Errors
+    /// [`StoreError::Internal`] of a publishable key with permissions.
     async fn insert(&mut self, key: &ApiKey) -> Result<(), StoreError>;
     /// The key of this hash, whether it is valid or not.
     async fn find_by_hash(&mut self, hash: &KeyHash) -> Result<Option<KeyHolder>, StoreError>;

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::Error;
-use crate::access::{ApiKey, KeyHash, Mode, Permissions};
+use crate::access::{ApiKey, KeyHash, KeyKind, Mode, Permissions};
 use crate::customer::{Customer, Profile};
 use crate::ids::{ApiKeyPubId, CustomerPubId, OrganizationRef, UserPubId};
 use crate::ports::{IdGenerator, InsertedCustomer, KeyHolder, NewCustomer, UnitOfWork};
@@ -29,9 +29,11 @@ pub struct CreateKey {
     pub organization: OrganizationRef,
     /// The user that it acts as.
     pub user: KeyUser,
+    /// Whom it may be shown to.
+    pub kind: KeyKind,
     /// Live or sandbox.
     pub mode: Mode,
-    /// What it may do.
+    /// What it may do; nothing when it is publishable.
     pub permissions: Permissions,
     /// A name for people.
     pub name: Option<Name>,
@@ -46,13 +48,20 @@ pub struct CreateKey {
 /// Creates a key. Answers it with its user.
 ///
 /// # Errors
-/// [`Error::NotFound`] of the organization or user.
+/// [`Error::Invalid`] of a publishable key with permissions; [`Error::NotFound`] of the organization or
+/// user.
 pub async fn create_key(
     uow: &mut dyn UnitOfWork,
     ids: &dyn IdGenerator,
     now: Timestamp,
     input: CreateKey,
 ) -> Result<(KeyHolder, Customer), Error> {
+    if input.kind == KeyKind::Publishable && input.permissions != Permissions::default() {
+        return Err(Error::invalid(
+            "permissions",
+            "a publishable key has none: it reads prices, and nothing else",
+        ));
+    }
     let organization = uow
         .organizations()
         .find(input.organization)
@@ -81,6 +90,7 @@ pub async fn create_key(
         id: ApiKeyPubId::from_uuid(ids.next()),
         organization_id: organization.id,
         user_id: user.user_id,
+        kind: input.kind,
         mode: input.mode,
         permissions: input.permissions,
         name: input.name,

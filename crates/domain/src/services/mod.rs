@@ -36,6 +36,7 @@ mod slice;
 mod use_case;
 pub mod variants;
 pub mod waitlist;
+mod window;
 
 pub use error::{Error, Patch};
 pub use handled::Handled;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 
 use super::variants::{self, Otherwise};
-use super::{Context, Error, UseCase};
+use super::{Context, Error, UseCase, window};
 use crate::access::Permission;
 use crate::catalog::{Product, ProductVariant};
 use crate::ids::{LeaseTermPubId, OrganizationId, ProductPubId, ProductVariantPubId};
@@ -125,12 +125,9 @@ impl UseCase for PriceVariant {
     ) -> Result<PricedVariant, Error> {
         let organization = ctx.access.organization_id;
         let variant = variants::find(uow, organization, &self.identifier, self.otherwise).await?;
-        ctx.access.require(self.permission())?;
-        let product = uow
-            .products()
-            .get(organization, variant.product_id)
-            .await?
-            .ok_or(Error::Store(StoreError::Missing("product")))?;
+        ctx.access.require_to_look(self.permission())?;
+        let product = window::product_of(uow, ctx, &variant).await?;
+        let variant = window::variant_of(ctx, variant, &product)?;
         let priced = price_all(uow, ctx, vec![(variant, product)]).await?.pop();
         priced.ok_or(Error::not_found("product variant"))
     }
@@ -144,7 +141,8 @@ impl UseCase for PriceVariant {
 pub struct PriceSince {
     /// What to price.
     pub price: PriceVariant,
-    /// The revision of the organization's prices that the caller knows.
+    /// The revision of the organization's prices that the caller knows. What was told to a key of
+    /// another kind is not known: it may not have been shown to this one.
     pub known: Option<i64>,
 }
 
@@ -175,7 +173,7 @@ impl UseCase for PriceSince {
         // Before the prices, which are then at least as new.
         let revision = uow.organizations().pricing_revision(organization).await?;
         if self.known == Some(revision) {
-            ctx.access.require(self.permission())?;
+            ctx.access.require_to_look(self.permission())?;
             return Ok(Prices::Known);
         }
         let priced = self.price.run(uow, ctx).await?;

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::slice::unknown_start;
-use super::{Context, Error, Patch, Slice, UseCase, waitlist};
+use super::{Context, Error, Patch, Slice, UseCase, waitlist, window};
 use crate::access::Mode;
 use crate::access::Permission;
 use crate::catalog::{
@@ -336,8 +336,8 @@ impl UseCase for GetProduct {
             .get(ctx.access.organization_id, self.id)
             .await?
             .ok_or(Error::not_found("product"))?;
-        ctx.access.require(self.permission())?;
-        Ok(product)
+        ctx.access.require_to_look(self.permission())?;
+        window::product(ctx, product)
     }
 }
 

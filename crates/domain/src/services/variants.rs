@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::pricing::{PricedVariant, price_all};
 use super::products::{merge_metadata, organization_of, price_in, push, wanted_status};
 use super::slice::unknown_start;
-use super::{Context, Error, Patch, Slice, UseCase, waitlist};
+use super::{Context, Error, Patch, Slice, UseCase, waitlist, window};
 use crate::access::Permission;
 use crate::catalog::{
     Inventory, MAX_VARIANTS_OF_PRODUCT, OptionSelection, Product, ProductStatus, ProductVariant,
@@ -357,8 +357,8 @@ impl UseCase for GetVariant {
             .get(ctx.access.organization_id, self.id)
             .await?
             .ok_or(Error::not_found("product variant"))?;
-        ctx.access.require(self.permission())?;
-        Ok(variant)
+        ctx.access.require_to_look(self.permission())?;
+        window::variant(uow, ctx, variant).await
     }
 }
 
@@ -390,8 +390,8 @@ impl UseCase for GetVariantBySku {
             .find_by_sku(ctx.access.organization_id, &self.sku)
             .await?
             .ok_or(Error::not_found("product variant"))?;
-        ctx.access.require(self.permission())?;
-        Ok(variant)
+        ctx.access.require_to_look(self.permission())?;
+        window::variant(uow, ctx, variant).await
     }
 }
 

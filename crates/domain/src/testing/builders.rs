@@ -6,7 +6,7 @@
 
 use chrono::TimeDelta;
 
-use crate::access::{ApiKey, Mode, Permission};
+use crate::access::{ApiKey, KeyKind, Mode, Permission, Permissions};
 use crate::address::Address;
 use crate::catalog::{
     Inventory, OptionSelection, Product, ProductStatus, ProductType, ProductVariant,
@@ -379,6 +379,14 @@ impl ApiKeyBuilder {
     /// A live key.
     pub fn live(self) -> Self {
         self.with(|it| it.mode = Mode::Live)
+    }
+
+    /// A publishable key, which has no permissions.
+    pub fn publishable(self) -> Self {
+        self.with(|it| {
+            it.kind = KeyKind::Publishable;
+            it.permissions = Permissions::default();
+        })
     }
 
     /// With these permissions only.

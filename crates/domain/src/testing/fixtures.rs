@@ -11,7 +11,7 @@ use super::builders::{
     ProductBuilder, VariantBuilder, text,
 };
 use super::{ManualClock, SequenceIds};
-use crate::access::{ApiKey, KeyHash, Mode, Permissions};
+use crate::access::{ApiKey, KeyHash, KeyKind, Mode, Permissions};
 use crate::address::Address;
 use crate::catalog::{
     Inventory, OptionDefinition, OptionSelection, Product, ProductSource, ProductStatus,
@@ -266,6 +266,7 @@ impl Fixtures {
             id,
             organization_id: user.organization_id,
             user_id: user.user_id,
+            kind: KeyKind::Secret,
             mode: Mode::Sandbox,
             permissions: Permissions::all(),
             name: None,

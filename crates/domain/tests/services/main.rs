@@ -16,4 +16,5 @@ mod products;
 mod sandbox;
 mod shipments;
 mod waitlists;
+mod window;
 mod world;

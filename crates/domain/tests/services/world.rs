@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lessor_domain::access::{Access, Mode, Permissions};
+use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
 use lessor_domain::catalog::{Inventory, Product, ProductSource, ProductType, ProductVariant};
 use lessor_domain::checkout::{Checkout, Effect, Lifecycle};
 use lessor_domain::customer::Profile;
@@ -87,6 +87,7 @@ impl World {
             organization_pub_id: organization.pub_id,
             user_id: staff.user_id,
             user_pub_id: staff.id,
+            kind: KeyKind::Secret,
             mode: Mode::Sandbox,
             permissions: Permissions::all(),
         };

@@ -230,7 +230,7 @@ async fn the_summary_is_never_older_than_a_change() {
     });
     assert_eq!(
         first.body,
-        json!({ "productVariantId": id, "pricing": expected })
+        json!({ "productVariantId": id, "pricing": expected, "lowestTermInMonths": 36 })
     );
     let by_sku = client
         .get("/v1/product-variants/BIKE/pricing-summary")

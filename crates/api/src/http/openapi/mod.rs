@@ -18,6 +18,10 @@ use utoipa::OpenApi;
 
 use crate::http::error::Code;
 
+/// The security scheme of keys that everybody may read. The operations that name it take them, and no
+/// other does.
+pub const PUBLISHABLE_KEY: &str = "publishableKey";
+
 /// The document before its operations.
 #[derive(OpenApi)]
 #[openapi(
@@ -109,7 +113,7 @@ const ERRORS: [(&str, u16, &str); 14] = [
     (
         "Forbidden",
         403,
-        "The API key lacks the permission that the message names.",
+        "The API key lacks the permission that the message names, or is a publishable one.",
     ),
     ("NotFound", 404, "It does not exist, or not for this key."),
     ("RequestTimeout", 408, "The body did not arrive in time."),
@@ -154,11 +158,12 @@ const ERRORS: [(&str, u16, &str); 14] = [
 
 /// What browsers alone ask for. Makers of clients make nothing of these, and stumble over some: a path
 /// that ends with a slash, an icon.
-const FOR_BROWSERS: [&str; 7] = [
+const FOR_BROWSERS: [&str; 8] = [
     "/",
     "/favicon.svg",
     "/favicon.ico",
     "/docs/",
+    "/elements/{file}",
     "/docs/reference",
     "/docs/{guide}",
     "/docs/scalar/{version}/{file}",
@@ -191,6 +196,12 @@ pub fn finish(document: &utoipa::openapi::OpenApi, public_url: &str) -> Value {
             "type": "http",
             "scheme": "bearer",
             "description": "An API key: `lsk_live_…` or `lsk_sandbox_…`."
+        },
+        PUBLISHABLE_KEY: {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "A publishable key, `lpk_live_…` or `lpk_sandbox_…`, which may be in the pages of a shop: it \
+                            reads prices, and what is for everybody of one product or variant that is active."
         }
     });
     components["headers"] = json!({

@@ -37,7 +37,7 @@ enum Part {
 use Part::{File, Section};
 
 /// In the order in which somebody who begins needs them.
-pub(super) const GUIDES: [Guide; 7] = [
+pub(super) const GUIDES: [Guide; 8] = [
     Guide {
         name: "",
         title: "Start",
@@ -63,6 +63,14 @@ pub(super) const GUIDES: [Guide; 7] = [
         parts: &[
             File(repository!("docs/guides/pricing.md")),
             Section(PRICING, "A catalog quote"),
+        ],
+    },
+    Guide {
+        name: "shop",
+        title: "Prices in your shop",
+        parts: &[
+            File(repository!("docs/guides/shop.md")),
+            Section(DESIGN, "Publishable keys"),
         ],
     },
     Guide {

@@ -15,7 +15,7 @@ use crate::http::error::ApiError;
 use crate::routes::variants::names;
 
 /// To be asked for again each time, and sent when it is another.
-pub(super) const ASK_AGAIN: &str = "no-cache";
+pub(crate) const ASK_AGAIN: &str = "no-cache";
 /// What never changes under its address.
 pub(super) const FOREVER: &str = "public, max-age=31536000, immutable";
 

@@ -67,9 +67,12 @@ async fn create_product(
 
 /// Read a product.
 ///
-/// Archived products stay readable. Requires `ProductRead`.
+/// Archived products stay readable. Requires `ProductRead`, or a publishable key: to that the product
+/// is there while it is active and approved, without `externalId`, `metadata`, `productCategoryId` and
+/// what its review noted.
 #[utoipa::path(
     tag = "Products",
+    security(("apiKey" = []), ("publishableKey" = [])),
     params(("id" = inline(ProductId), Path, description = "The product, `prod_…`.")),
     responses((status = 200, body = ProductRecord, description = "The product."))
 )]

@@ -70,9 +70,12 @@ async fn create_product_variant(
 
 /// Read a product variant.
 ///
-/// Archived variants stay readable. Requires `ProductVariantRead`.
+/// Archived variants stay readable. Requires `ProductVariantRead`, or a publishable key: to that the
+/// variant is there while it and its product are active and approved, without `externalId`,
+/// `inventoryQuantity` and `metadata`.
 #[utoipa::path(
     tag = "Product variants",
+    security(("apiKey" = []), ("publishableKey" = [])),
     params(("id" = inline(VariantId), Path, description = "The variant, `pvar_…`.")),
     responses((status = 200, body = ProductVariantRecord, description = "The variant, with `organizationId` and `productId`."))
 )]
@@ -88,9 +91,10 @@ async fn get_product_variant(
 
 /// Read the product variant of a SKU.
 ///
-/// Requires `ProductVariantRead`.
+/// Requires `ProductVariantRead`, or a publishable key, which is shown what reading it by id shows.
 #[utoipa::path(
     tag = "Product variants",
+    security(("apiKey" = []), ("publishableKey" = [])),
     params(("sku" = String, Path, description = "The stock keeping unit.")),
     responses((status = 200, body = ProductVariantRecord, description = "The variant, with `organizationId` and `productId`."))
 )]

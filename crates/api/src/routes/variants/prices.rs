@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{CACHE_CONTROL, ETAG, HeaderMap, IF_NONE_MATCH};
+use actix_web::http::header::{CACHE_CONTROL, ETAG, HeaderMap, IF_NONE_MATCH, VARY};
 use actix_web::web::Json;
 use actix_web::{HttpRequest, HttpResponse, get, post};
 use lessor_domain::ids::ProductVariantPubId;
@@ -242,6 +242,11 @@ struct PricingSummary {
     /// Its prices by months.
     #[schema(value_type = BTreeMap<String, SummaryEntry>)]
     pricing: BTreeMap<u16, SummaryEntry>,
+    /// The months of the lowest total monthly payment, as `lowest` tells it; absent: it is offered for no
+    /// term.
+    #[schema(minimum = 1, maximum = 120, example = 36)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lowest_term_in_months: Option<u16>,
 }
 
 impl From<&PricedVariant> for PricingSummary {
@@ -254,11 +259,13 @@ impl From<&PricedVariant> for PricingSummary {
             currency: price.quote.currency.code(),
         };
         let prices = priced.prices.iter();
+        let lowest = pricing::lowest(&priced.prices).ok();
         Self {
             product_variant_id: priced.variant.id.to_string(),
             pricing: prices
                 .map(|(months, price)| (months.get(), entry(price)))
                 .collect(),
+            lowest_term_in_months: lowest.map(|(months, _)| months.get()),
         }
     }
 }
@@ -266,9 +273,10 @@ impl From<&PricedVariant> for PricingSummary {
 /// Read what a variant costs, in short.
 ///
 /// May be kept by the caller for five minutes. What the service keeps itself is thrown away as soon
-/// as a price, discount or term changes. Requires `ProductVariantRead`.
+/// as a price, discount or term changes. Requires `ProductVariantRead`, or a publishable key.
 #[utoipa::path(
     tag = "Product variants",
+    security(("apiKey" = []), ("publishableKey" = [])),
     params(
         ("identifier" = String, Path, description = "`pvar_…`, or the SKU of the variant."),
         ("If-None-Match" = Option<String>, Header, description = "The `ETag` of an earlier answer.")
@@ -291,6 +299,7 @@ pub(super) async fn get_pricing_summary(
 ) -> Result<HttpResponse, ApiError> {
     let identifier = identifier.map_err(|_| ApiError::not_found(VARIANT))?;
     let key = SummaryKey {
+        kind: call.access().kind,
         organization: call.access().organization_id,
         identifier: identifier.0,
     };
@@ -320,6 +329,8 @@ pub(super) async fn get_pricing_summary(
     });
     response
         .insert_header((CACHE_CONTROL, "private, max-age=300"))
+        // A sku is another variant to another organization's key.
+        .append_header((VARY, "Authorization"))
         .insert_header((ETAG, summary.etag.clone()));
     Ok(if known {
         response.finish()
@@ -349,9 +360,10 @@ pub(super) struct LowestPayment {
 /// Read the lowest total monthly payment of a variant.
 ///
 /// Over all terms that it is offered for; of several with the same payment, the shortest. Requires
-/// `ProductVariantRead`.
+/// `ProductVariantRead`, or a publishable key.
 #[utoipa::path(
     tag = "Product variants",
+    security(("apiKey" = []), ("publishableKey" = [])),
     params(("identifier" = String, Path, description = "`pvar_…`, or the external id of the variant.")),
     responses((status = 200, body = LowestPayment, description = "The payment and its term."))
 )]

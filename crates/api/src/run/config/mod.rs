@@ -13,6 +13,8 @@ use std::num::{NonZeroU16, NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ipnet::IpNet;
+
 use crate::middleware::WebOrigin;
 use crate::telemetry::LogFormat;
 
@@ -96,8 +98,12 @@ pub struct Config {
     pub job_lease: Duration,
     /// How long something may come of a request whose answer was lost.
     pub job_settled: Duration,
-    /// Requests a second for each API key; any number without it.
+    /// Requests a second for each secret API key; any number without it.
     pub rate_limit: Option<NonZeroU32>,
+    /// Requests a second with publishable keys for each address; any number without it.
+    pub address_rate_limit: Option<NonZeroU32>,
+    /// Networks of proxies that say whom they speak for.
+    pub trusted_proxies: Vec<IpNet>,
     /// How long the process may take to stop.
     pub shutdown_timeout: Duration,
     /// Days after which an untouched checkout expires.
@@ -146,6 +152,10 @@ impl Config {
             job_lease: from.needed(&s::JOB_LEASE, v::seconds_to_minutes)?,
             job_settled: from.needed(&s::JOB_SETTLED, v::seconds_to_minutes)?,
             rate_limit: from.needed(&s::RATE_LIMIT, v::rate_limit)?,
+            address_rate_limit: from.needed(&s::ADDRESS_RATE_LIMIT, v::rate_limit)?,
+            trusted_proxies: from
+                .optional(&s::TRUSTED_PROXIES, v::networks)?
+                .unwrap_or_default(),
             shutdown_timeout: from.needed(&s::SHUTDOWN_TIMEOUT, v::seconds_to_minutes)?,
             expiry_days: from.needed(&s::EXPIRY_DAYS, v::days)?,
             not_billed_after: from.needed(&s::NOT_BILLED_AFTER, v::minute_to_month)?,

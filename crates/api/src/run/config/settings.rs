@@ -83,7 +83,11 @@ settings! {
     JOB_SETTLED: "job_settled", "LESSOR_JOB_SETTLED", None, Some("10m"),
         "How long something may come of a request to a provider whose answer was lost, 2s to 10m";
     RATE_LIMIT: "rate_limit", "LESSOR_RATE_LIMIT", Some("--rate-limit"), Some("off"),
-        "Requests a second for each API key, or `off`";
+        "Requests a second for each secret API key, or `off`";
+    ADDRESS_RATE_LIMIT: "address_rate_limit", "LESSOR_ADDRESS_RATE_LIMIT", Some("--address-rate-limit"), Some("100"),
+        "Requests a second with publishable keys for each client address, five times as many at once, or `off`";
+    TRUSTED_PROXIES: "trusted_proxies", "LESSOR_TRUSTED_PROXIES", Some("--trusted-proxies"), None,
+        "Networks of the proxies in front, such as `10.0.0.0/8,::1`: the client's address is then the last in `X-Forwarded-For` that is none of theirs";
     SHUTDOWN_TIMEOUT: "shutdown_timeout", "LESSOR_SHUTDOWN_TIMEOUT", Some("--shutdown-timeout"), Some("10s"),
         "How long the process may take to stop, 2s to 10m";
     EXPIRY_DAYS: "expiry_days", "LESSOR_EXPIRY_DAYS", Some("--expiry-days"), Some("30"),

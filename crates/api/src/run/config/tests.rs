@@ -148,6 +148,8 @@ fn wrong_values_are_refused_with_their_origin_and_what_is_allowed() {
         ("LESSOR_NOT_BILLED_AFTER", "31d"),
         ("LESSOR_DELIVERY_OVERDUE_AFTER", "10"),
         ("LESSOR_DELIVERY_OVERDUE_AFTER", "366d"),
+        ("LESSOR_ADDRESS_RATE_LIMIT", "0"),
+        ("LESSOR_TRUSTED_PROXIES", "proxy.example.com"),
         ("LESSOR_JOB_SETTLED", "1s"),
         ("LESSOR_PROCESSOR_LIVE_WEBHOOK_SECRETS", ", ,"),
         ("LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS", ", ,"),
@@ -166,6 +168,7 @@ fn values_that_are_right_are_taken() {
             ("LESSOR_LISTEN", "[::1]:0"),
             ("LESSOR_PUBLIC_URL", "https://lease.example.com/a/"),
             ("LESSOR_RATE_LIMIT", "50"),
+            ("LESSOR_TRUSTED_PROXIES", "10.0.0.0/8, ::1"),
             ("LESSOR_NO_MIGRATE", "1"),
             ("LESSOR_LOG_FORMAT", "json"),
             ("LESSOR_SHUTDOWN_TIMEOUT", "1m"),
@@ -182,6 +185,13 @@ fn values_that_are_right_are_taken() {
         Some("https://lease.example.com/a")
     );
     assert_eq!(config.rate_limit.map(NonZeroU32::get), Some(50));
+    assert_eq!(config.address_rate_limit.map(NonZeroU32::get), Some(100));
+    let proxies: Vec<_> = config
+        .trusted_proxies
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(proxies, ["10.0.0.0/8", "::1/128"]);
     assert!(config.no_migrate);
     assert_eq!(config.log_format, LogFormat::Json);
     assert_eq!(config.shutdown_timeout, Duration::from_secs(60));

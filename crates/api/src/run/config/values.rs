@@ -1,10 +1,12 @@
 //! How the text of a setting is read. Each parser says what is allowed.
 
+use std::net::IpAddr;
 use std::num::{NonZeroU16, NonZeroU32, NonZeroUsize};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ipnet::IpNet;
 use url::Url;
 
 use super::Secret;
@@ -155,6 +157,18 @@ pub(super) fn origins(text: &str) -> Result<Vec<WebOrigin>, String> {
     text.split(',')
         .map(|origin| WebOrigin::parse(origin.trim()))
         .collect()
+}
+
+/// Networks or single addresses, separated by commas.
+pub(super) fn networks(text: &str) -> Result<Vec<IpNet>, String> {
+    let network = |text: &str| {
+        let single = || text.parse::<IpAddr>().ok().map(IpNet::from);
+        text.parse::<IpNet>().ok().or_else(single)
+    };
+    text.split(',')
+        .map(|text| network(text.trim()))
+        .collect::<Option<_>>()
+        .ok_or_else(|| "must be networks or addresses, such as 10.0.0.0/8,::1".to_owned())
 }
 
 /// An address that paths are put behind.

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 
 use super::shop::{Shop, must_be_missing};
 use crate::access::{KeyHash, Mode, Permission};
-use crate::ports::{Database, KeyHolder};
+use crate::ports::{Database, KeyHolder, StoreError};
 
 /// The store of API keys.
 ///
@@ -23,7 +23,7 @@ pub async fn keys(database: &dyn Database) {
             it.expires_at = it.created_at.checked_add_signed(TimeDelta::days(90));
         })
         .build();
-    let second = make.api_key(&user).build();
+    let second = make.api_key(&user).publishable().build();
     shop.done("keys.insert: keeps keys", async |uow| {
         uow.keys().insert(&first).await?;
         uow.keys().insert(&second).await
@@ -102,4 +102,11 @@ pub async fn keys(database: &dyn Database) {
         .await;
     must_be_missing(refused, "keys.close: an unknown key");
     assert_eq!(first.mode, Mode::Live, "the suite's key is a live one");
+    let mut able = make.api_key(&user).publishable().build();
+    able.permissions = [Permission::ProductRead].into_iter().collect();
+    let refused = shop.run(async |uow| uow.keys().insert(&able).await).await;
+    assert!(
+        matches!(refused, Err(StoreError::Internal(_))),
+        "keys.insert: a publishable key has no permissions, {refused:?}"
+    );
 }

@@ -1,7 +1,7 @@
 //! The count of what changes an organization's prices.
 
 use super::shop::{Shop, must};
-use crate::catalog::ProductStatus;
+use crate::catalog::{ProductStatus, ReviewStatus};
 use crate::money::Money;
 use crate::ports::{Database, StoreError, UnitOfWork};
 
@@ -72,6 +72,11 @@ async fn what_prices_are_made_of_counts(shop: &Shop<'_>) {
     assert!(
         moves(shop, async |uow| uow.products().update(&mut product).await).await,
         "{counts} a product's status"
+    );
+    product.review.status = ReviewStatus::Rejected;
+    assert!(
+        moves(shop, async |uow| uow.products().update(&mut product).await).await,
+        "{counts} what a product's review says"
     );
     let mut variant = shop.make.variant(&product).stock(3).build();
     assert!(

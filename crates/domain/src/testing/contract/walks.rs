@@ -7,7 +7,7 @@ use chrono::TimeDelta;
 
 use super::full;
 use super::shop::{Shop, must};
-use crate::access::{Access, Mode, Permissions};
+use crate::access::{Access, KeyKind, Mode, Permissions};
 use crate::catalog::StockTaken;
 use crate::checkout::{
     Actor, Checkout, Circumstances, Event, EventKind, InsuranceStatus, Lifecycle, Outcome,
@@ -91,6 +91,7 @@ pub async fn walk(database: &dyn Database, seed: u64, steps: usize) -> Vec<Strin
             organization_pub_id: shop.organization.pub_id,
             user_id: customer.user_id,
             user_pub_id: customer.id,
+            kind: KeyKind::Secret,
             mode: Mode::Sandbox,
             permissions: Permissions::all(),
         });

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::Memory;
 use super::state::State;
-use crate::access::{ApiKey, KeyHash};
+use crate::access::{ApiKey, KeyHash, KeyKind, Permissions};
 use crate::ids::{ApiKeyPubId, OrganizationId};
 use crate::ports::{KeyHolder, KeyStore, StoreError};
 use crate::time::Timestamp;
@@ -29,6 +29,9 @@ impl KeyStore for Memory {
         let state = self.change()?;
         if holder(state, key).is_none() {
             return Err(StoreError::Missing("user or organization"));
+        }
+        if key.kind == KeyKind::Publishable && key.permissions != Permissions::default() {
+            return Err(StoreError::internal("a publishable key has no permissions"));
         }
         state.keys.insert(key.id, key.clone());
         Ok(())

@@ -164,7 +164,8 @@ impl ProductStore for Memory {
         let stored = state.products.get(&product.id);
         check_version(stored, product)?;
         let reprices = stored.is_some_and(|stored| {
-            (stored.discount, stored.status) != (product.discount, product.status)
+            let sold_as = |it: &Product| (it.discount, it.status, it.review.status);
+            sold_as(stored) != sold_as(product)
         });
         check_unique(state, product)?;
         if reprices {

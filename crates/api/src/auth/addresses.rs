@@ -1,0 +1,222 @@
+//! How many requests come from one address, and whose address that is.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
+use governor::clock::{Clock as _, DefaultClock};
+use governor::middleware::StateInformationMiddleware;
+use governor::state::keyed::DefaultKeyedStateStore;
+use governor::{Quota, RateLimiter};
+use ipnet::IpNet;
+
+use crate::http::error::ApiError;
+
+/// How many seconds' worth of requests may come at once.
+const BURST: u32 = 5;
+/// After how many requests those are forgotten that asked nothing for a while.
+const TIDY_EVERY: u32 = 4_096;
+/// The part of an IPv6 address that one subscriber has.
+const SUBSCRIBER: u128 = !0 << 64;
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
+
+/// The proxies whose word is taken for whom they speak for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrustedProxies(Arc<[IpNet]>);
+
+impl TrustedProxies {
+    /// Proxies of these networks.
+    #[must_use]
+    pub fn new(networks: Vec<IpNet>) -> Self {
+        Self(networks.into())
+    }
+
+    fn trusts(&self, address: IpAddr) -> bool {
+        self.0.iter().any(|network| network.contains(&address))
+    }
+
+    /// The address of the client: of those that `X-Forwarded-For` names, the last that is no trusted
+    /// proxy. What a client writes there itself stands before what its proxy adds, and is never looked
+    /// at.
+    #[must_use]
+    pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let mut address = peer.to_canonical();
+        let named: Vec<&str> = headers
+            .get_all(FORWARDED_FOR)
+            .flat_map(|value| value.to_str().unwrap_or_default().split(','))
+            .collect();
+        for name in named.into_iter().rev() {
+            if !self.trusts(address) {
+                break;
+            }
+            let Some(before) = address_of(name.trim()) else {
+                break;
+            };
+            address = before.to_canonical();
+        }
+        address
+    }
+}
+
+/// An address, with or without a port.
+fn address_of(text: &str) -> Option<IpAddr> {
+    let with_port = || text.parse::<SocketAddr>().ok().map(|it| it.ip());
+    text.parse().ok().or_else(with_port)
+}
+
+type Limiter =
+    RateLimiter<IpAddr, DefaultKeyedStateStore<IpAddr>, DefaultClock, StateInformationMiddleware>;
+
+/// How many requests each address may make. Cloning it shares what was counted.
+#[derive(Clone)]
+pub struct AddressLimits {
+    limiter: Arc<Limiter>,
+    quota: Quota,
+    proxies: TrustedProxies,
+    counted: Arc<AtomicU32>,
+}
+
+impl AddressLimits {
+    /// So many in a second, and five times as many at once.
+    #[must_use]
+    pub fn per_second(requests: NonZeroU32, proxies: TrustedProxies) -> Self {
+        let burst = NonZeroU32::new(BURST).map_or(requests, |most| requests.saturating_mul(most));
+        let quota = Quota::per_second(requests).allow_burst(burst);
+        Self {
+            limiter: Arc::new(RateLimiter::keyed(quota).with_middleware()),
+            quota,
+            proxies,
+            counted: Arc::default(),
+        }
+    }
+
+    /// Counts a request of the peer, or of whom it speaks for.
+    ///
+    /// # Errors
+    /// 429 when it is one too many.
+    pub(crate) fn check(&self, peer: IpAddr, headers: &HeaderMap) -> Result<Standing, ApiError> {
+        // Addresses are many and come once: what is as if it had never asked is forgotten.
+        if self.counted.fetch_add(1, Ordering::Relaxed) % TIDY_EVERY == TIDY_EVERY - 1 {
+            self.limiter.retain_recent();
+            self.limiter.shrink_to_fit();
+        }
+        let subscriber = match self.proxies.client(peer, headers) {
+            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & SUBSCRIBER)),
+            address @ IpAddr::V4(_) => address,
+        };
+        match self.limiter.check_key(&subscriber) {
+            Ok(left) => Ok(self.standing(left.remaining_burst_capacity())),
+            Err(refusal) => {
+                let wait = refusal.wait_time_from(DefaultClock::default().now());
+                let mut error = ApiError::rate_limited_address(wait);
+                for (name, value) in self.standing(0).headers() {
+                    error = error.with_header(name, value);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn standing(&self, remaining: u32) -> Standing {
+        let limit = self.quota.burst_size().get();
+        let used = limit.saturating_sub(remaining);
+        let full_in = self.quota.replenish_interval().saturating_mul(used);
+        Standing {
+            limit,
+            remaining,
+            reset: full_in.as_secs() + u64::from(full_in.subsec_nanos() > 0),
+        }
+    }
+}
+
+impl fmt::Debug for AddressLimits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AddressLimits")
+            .field("proxies", &self.proxies)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How much an address may still ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    limit: u32,
+    remaining: u32,
+    /// Seconds until as much as ever.
+    reset: u64,
+}
+
+impl Standing {
+    pub(crate) fn headers(self) -> [(HeaderName, HeaderValue); 3] {
+        [
+            (LIMIT, self.limit.into()),
+            (REMAINING, self.remaining.into()),
+            (RESET, self.reset.into()),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_address_that_is_no_trusted_proxy_is_the_clients() {
+        let networks = ["10.0.0.0/8", "fd00::/8"].map(|it| it.parse().unwrap());
+        let proxies = TrustedProxies::new(networks.to_vec());
+        for (peer, forwarded, client) in [
+            ("203.0.113.9", &[] as &[&str], "203.0.113.9"),
+            // Who is no proxy is not believed.
+            ("203.0.113.9", &["198.51.100.1"], "203.0.113.9"),
+            ("10.0.0.1", &[], "10.0.0.1"),
+            ("10.0.0.1", &["198.51.100.1"], "198.51.100.1"),
+            // What the client wrote stands before what the proxy saw.
+            ("10.0.0.1", &["1.1.1.1, 198.51.100.1"], "198.51.100.1"),
+            ("10.0.0.1", &["1.1.1.1", "198.51.100.1"], "198.51.100.1"),
+            ("10.0.0.1", &["198.51.100.1, 10.2.3.4"], "198.51.100.1"),
+            ("10.0.0.1", &["10.9.9.9, 10.2.3.4"], "10.9.9.9"),
+            ("::ffff:10.0.0.1", &["2001:db8::1"], "2001:db8::1"),
+            ("fd00::1", &["[2001:db8::1]:443"], "2001:db8::1"),
+            ("10.0.0.1", &["198.51.100.1:80"], "198.51.100.1"),
+            ("10.0.0.1", &["198.51.100.1, nonsense"], "10.0.0.1"),
+        ] {
+            let mut headers = HeaderMap::new();
+            for value in forwarded {
+                headers.append(FORWARDED_FOR, HeaderValue::from_static(value));
+            }
+            let found = proxies.client(peer.parse().unwrap(), &headers);
+            assert_eq!(found.to_string(), client, "{peer} {forwarded:?}");
+        }
+        let mut headers = HeaderMap::new();
+        headers.append(FORWARDED_FOR, HeaderValue::from_static("198.51.100.1"));
+        let peer: IpAddr = "127.0.0.1".parse().unwrap();
+        assert_eq!(TrustedProxies::default().client(peer, &headers), peer);
+    }
+
+    #[test]
+    fn each_address_has_its_bucket_and_a_subscriber_one() {
+        let one = NonZeroU32::new(1).unwrap();
+        let limits = AddressLimits::per_second(one, TrustedProxies::default());
+        let none = HeaderMap::new();
+        let ask = |address: &str| limits.check(address.parse().unwrap(), &none);
+        let mut left = Vec::new();
+        while let Ok(standing) = ask("2001:db8::1") {
+            left.push((standing.limit, standing.remaining, standing.reset));
+            assert!(left.len() < 20, "nothing is refused: {left:?}");
+        }
+        assert_eq!(left.first(), Some(&(5, 4, 1)), "{left:?}");
+        assert!(left.len() >= 5, "{left:?}");
+        // Another address of the same subscriber is the same.
+        let refused = ask("2001:db8::2").unwrap_err();
+        assert_eq!(refused.status().as_u16(), 429);
+        assert!(ask("2001:db8:0:1::1").is_ok());
+        assert!(ask("192.0.2.1").is_ok());
+    }
+}
