@@ -105,15 +105,12 @@ permissions! {
     ProductRead,
     /// Create and update products and categories.
     ProductWrite,
-    /// Delete products.
     ProductDelete,
     /// Read variants and their prices.
     ProductVariantRead,
     /// Create and update variants.
     ProductVariantWrite,
-    /// Delete variants.
     ProductVariantDelete,
-    /// Read customers.
     CustomerRead,
     /// Update customers.
     CustomerWrite,
@@ -123,20 +120,12 @@ permissions! {
     CheckoutWrite,
     /// Create checkouts for other customers.
     CheckoutCreateWithCustomer,
-    /// Cancel checkouts.
     CheckoutCancel,
     /// Fulfill checkouts and give tracking.
     CheckoutFulfill,
-    /// Read lease terms.
     LeaseTermRead,
     /// Create, update and delete lease terms.
     LeaseTermWrite,
-    /// Read events.
-    EventRead,
-    /// Manage webhook endpoints.
-    WebhookWrite,
-    /// Manage API keys.
-    KeyWrite,
 }
 
 impl fmt::Display for Permission {
@@ -209,7 +198,6 @@ impl fmt::Debug for KeyHash {
 /// An API key's record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
-    /// Its id.
     pub id: ApiKeyPubId,
     /// The organization that it acts for.
     pub organization_id: OrganizationId,
@@ -248,7 +236,6 @@ impl ApiKey {
 /// Who a request acts for: what a valid key says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
-    /// The key.
     pub key_id: ApiKeyPubId,
     /// Its organization's number.
     pub organization_id: OrganizationId,

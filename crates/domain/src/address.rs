@@ -283,7 +283,6 @@ pub struct Address {
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub address2: Option<Line>,
-    /// City.
     pub city: Line,
     /// State or province, its ISO 3166-2 code where the country needs one.
     #[cfg_attr(
@@ -293,7 +292,6 @@ pub struct Address {
     pub state: Option<Line>,
     /// Postal code in the country's form.
     pub zip: Line,
-    /// Country.
     pub country: Country,
     /// Phone number, as it was given.
     #[cfg_attr(

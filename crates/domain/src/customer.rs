@@ -99,13 +99,11 @@ pub struct Profile {
     pub address1: Option<Line>,
     /// Second line.
     pub address2: Option<Line>,
-    /// City.
     pub city: Option<Line>,
     /// State or province.
     pub state: Option<Line>,
     /// Postal code.
     pub zip: Option<Line>,
-    /// Country.
     pub country: Option<Country>,
     /// Phone number.
     pub phone: Option<Line>,

@@ -3,7 +3,6 @@
 //!
 //! The crate knows no database, no HTTP and no runtime. Time, chance and ids are
 //! arguments.
-#![deny(missing_docs)]
 #![deny(
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,

@@ -257,7 +257,6 @@ impl Money {
         self.minor
     }
 
-    /// The currency.
     #[must_use]
     #[inline]
     pub const fn currency(self) -> Currency {

@@ -18,7 +18,6 @@ pub struct Organization {
     pub id: OrganizationId,
     /// Its public id.
     pub pub_id: OrganizationPubId,
-    /// Its name.
     pub name: Name,
     /// The one currency that it prices in.
     pub currency: Currency,
@@ -43,9 +42,7 @@ pub struct Organization {
 pub struct PickupLocation {
     /// Its number.
     pub id: PickupLocationId,
-    /// Its organization.
     pub organization_id: OrganizationId,
-    /// Its name.
     pub name: Name,
     /// Where it is.
     pub address: Address,

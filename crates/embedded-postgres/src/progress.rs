@@ -14,10 +14,7 @@ pub enum Progress {
     /// Installed server binaries are looked for.
     LookingForBinaries,
     /// The bundled server is unpacked and verified; only once for each data directory.
-    Unpacking {
-        /// Its version.
-        version: &'static str,
-    },
+    Unpacking { version: &'static str },
     /// A server that outlived its owner is asked to stop.
     StoppingOrphan {
         /// Its process, where known.
@@ -29,15 +26,9 @@ pub enum Progress {
         version: String,
     },
     /// The database is created in the cluster; only once.
-    CreatingDatabase {
-        /// Its name.
-        name: String,
-    },
+    CreatingDatabase { name: String },
     /// The server starts.
-    Starting {
-        /// Its version.
-        version: String,
-    },
+    Starting { version: String },
     /// The server was not stopped in order the last time, and replays its write-ahead log.
     Recovering,
     /// The server accepts connections.

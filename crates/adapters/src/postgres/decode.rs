@@ -136,7 +136,6 @@ impl<'a> Place<'a> {
         number.map(|number| self.number(column, number)).transpose()
     }
 
-    /// A count.
     pub(crate) fn count(&self, column: &'static str, number: i32) -> Result<u32, StoreError> {
         u32::try_from(number).map_err(|_| self.corrupt(column, "is negative"))
     }

@@ -24,13 +24,11 @@ pub(super) const VOID: &str = "void";
 pub struct SimulatedInvoice {
     /// Its id; the same cycle has the same one, however often it is told.
     pub id: String,
-    /// The checkout.
     pub checkout: CheckoutPubId,
     /// Which of the subscription's payments it is, from 1.
     pub cycle: u32,
     /// The day on which it was due, UTC.
     pub due_on: Day,
-    /// The invoice.
     pub invoice: Invoice,
     /// Why it was not paid.
     pub failure: Option<Refusal>,

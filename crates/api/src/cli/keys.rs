@@ -36,8 +36,7 @@ pub(crate) enum KeyCommand {
         that are active, and nothing else. It is shown once like every key: only its hash is stored.\n\n\
         Permissions: ProductRead, ProductWrite, ProductDelete, ProductVariantRead, ProductVariantWrite,\n\
         ProductVariantDelete, CustomerRead, CustomerWrite, CheckoutRead, CheckoutWrite,\n\
-        CheckoutCreateWithCustomer, CheckoutCancel, CheckoutFulfill, LeaseTermRead, LeaseTermWrite,\n\
-        EventRead, WebhookWrite, KeyWrite")]
+        CheckoutCreateWithCustomer, CheckoutCancel, CheckoutFulfill, LeaseTermRead, LeaseTermWrite")]
     Create(CreateArgs),
     /// List keys, newest first
     #[command(after_help = "Examples:\n  lessor key list\n  lessor key list --org 1 --json")]

@@ -14,7 +14,7 @@ use lessor_domain::ports::{IdempotencyKey, StoreError, UnitOfWork};
 use lessor_domain::services::{Context, Error, UseCase};
 use serde::Serialize;
 
-use super::once::{Answer, Once, Outcome, Phase, TwoPhases, key_of, request_hash};
+use super::once::{Answer, FirstPhase, Once, Outcome, TwoPhases, key_of, request_hash};
 use super::runner::{Runner, Viewer};
 use crate::http::error::ApiError;
 use crate::middleware::Caller;
@@ -140,7 +140,7 @@ impl Call {
 
     /// Like [`Call::post`], for an answer that gets better after the commit. A repetition that comes
     /// in between is told to wait, and gets the interim answer should this process have died; after
-    /// [`Phase::Begun`], which has none, it is carried out anew. A rule that the second phase meets is
+    /// [`FirstPhase::Begun`], which has none, it is carried out anew. A rule that the second phase meets is
     /// the answer too; where it fails nothing is kept.
     ///
     /// # Errors
@@ -233,9 +233,9 @@ where
         uow: &mut dyn UnitOfWork,
         ctx: &Context<'_>,
         viewer: Viewer<'_>,
-    ) -> Result<Phase<R, Infallible>, Error> {
+    ) -> Result<FirstPhase<R, Infallible>, Error> {
         let done = self.use_case.run(uow, ctx).await?;
-        Ok(Phase::Done((self.show)(done, viewer)))
+        Ok(FirstPhase::Done((self.show)(done, viewer)))
     }
 
     async fn second(_: &Runner, rest: Infallible) -> Result<Option<R>, Error> {

@@ -29,7 +29,7 @@ mod once;
 mod runner;
 
 pub use call::Call;
-pub use once::{MAX_KEY_LENGTH, Phase, TwoPhases};
+pub use once::{FirstPhase, MAX_KEY_LENGTH, TwoPhases};
 pub(crate) use runner::Tries;
 pub use runner::{Runner, Viewer};
 

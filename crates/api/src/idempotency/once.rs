@@ -105,7 +105,7 @@ pub(super) fn request_hash(method: &Method, uri: &str, body: &[u8]) -> [u8; 32] 
 
 /// What the first phase of a request in two phases comes to.
 #[derive(Debug)]
-pub enum Phase<R, T> {
+pub enum FirstPhase<R, T> {
     /// The answer; there is nothing left to do.
     Done(R),
     /// The answer is what was there before, and nothing was made: `Existing-Checkout: true`.
@@ -135,7 +135,7 @@ pub trait TwoPhases: Clone + Send + Sync + 'static {
         uow: &mut dyn UnitOfWork,
         ctx: &Context<'_>,
         viewer: Viewer<'_>,
-    ) -> Result<Phase<Self::Record, Self::Rest>, Error>;
+    ) -> Result<FirstPhase<Self::Record, Self::Rest>, Error>;
 
     /// What is done after its commit, outside of any transaction: what has to be asked of a provider.
     /// What it gives is the answer; the interim one is, when it gives nothing.
@@ -237,13 +237,13 @@ impl Runner {
         }
         let first = request.first(&mut *uow, &context, self.viewer()).await?;
         let outcome = match first {
-            Phase::Done(record) => Outcome::Answered(Answer::ok(&record)?),
-            Phase::Existing(record) => Outcome::Answered(Answer {
+            FirstPhase::Done(record) => Outcome::Answered(Answer::ok(&record)?),
+            FirstPhase::Existing(record) => Outcome::Answered(Answer {
                 is_existing: true,
                 ..Answer::ok(&record)?
             }),
-            Phase::Interim(record, rest) => Outcome::Interim(Some(Answer::ok(&record)?), rest),
-            Phase::Begun(rest) => Outcome::Interim(None, rest),
+            FirstPhase::Interim(record, rest) => Outcome::Interim(Some(Answer::ok(&record)?), rest),
+            FirstPhase::Begun(rest) => Outcome::Interim(None, rest),
         };
         if let Some(once) = once {
             let stored = match &outcome {

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use utoipa_actix_web::scope::scope;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use super::{Call, Phase, Runner, TwoPhases, Viewer};
+use super::{Call, FirstPhase, Runner, TwoPhases, Viewer};
 use crate::http::error::ApiError;
 use crate::middleware::require_key;
 use crate::request::Body;
@@ -95,13 +95,13 @@ impl TwoPhases for Play {
         _: &mut dyn UnitOfWork,
         _: &Context<'_>,
         _: Viewer<'_>,
-    ) -> Result<Phase<Value, MakeToy>, Error> {
+    ) -> Result<FirstPhase<Value, MakeToy>, Error> {
         self.0.probe.done.fetch_add(1, Ordering::SeqCst);
         let interim = json!({ "state": "interim" });
         Ok(match self.0.toy.label.as_str() {
-            "simple" => Phase::Done(interim),
-            "begun" => Phase::Begun(self.0),
-            _ => Phase::Interim(interim, self.0),
+            "simple" => FirstPhase::Done(interim),
+            "begun" => FirstPhase::Begun(self.0),
+            _ => FirstPhase::Interim(interim, self.0),
         })
     }
 

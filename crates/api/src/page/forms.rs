@@ -6,12 +6,12 @@
 use lessor_domain::access::Mode;
 use lessor_domain::address::Country;
 use lessor_domain::checkout::{EventKind, PaymentMethod};
+use lessor_domain::services::visits::Visit;
 use lessor_domain::text::Line;
 use maud::{Markup, html};
 
 use super::fields::Fields;
 use super::pieces::{Notice, Place, money, postal};
-use super::visit::Visit;
 use super::{steps, words};
 
 /// What a form is filled with: what the customer typed last, else what is known.

@@ -9,7 +9,6 @@ mod forms;
 mod pieces;
 mod steps;
 mod view;
-mod visit;
 mod words;
 
 use actix_web::http::StatusCode;
@@ -18,12 +17,12 @@ use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, get, post};
 use lessor_domain::checkout::{Checkout, Lifecycle};
 use lessor_domain::ports::UnitOfWork;
 use lessor_domain::services::Error;
+use lessor_domain::services::visits::Visit;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::fields::Fields;
 use self::pieces::{Notice, Place};
 use self::steps::Step;
-use self::visit::Visit;
 use crate::auth::links::hash_of_token;
 use crate::http::error::ApiError;
 use crate::request::FormBody;

@@ -2,12 +2,12 @@
 
 use lessor_domain::access::Mode;
 use lessor_domain::money::Money;
+use lessor_domain::services::visits::Visit;
 use maud::{DOCTYPE, Markup, html};
 
 use super::fields::Fields;
 use super::forms;
 use super::pieces::{Notice, Place, money, postal};
-use super::visit::Visit;
 use super::words;
 
 /// A page around its content.

@@ -81,7 +81,7 @@ pub use de::given;
 pub use fault::Fault;
 pub use list::{List, Table};
 pub use params::{PathId, QueryParams, Segment};
-pub use parsed::{Described, Form, Nullable, Parsed, Plain, Sought, Whole};
+pub use parsed::{Described, Form, Lookup, Nullable, Parsed, Plain, Whole};
 pub(crate) use query::{decode, from_query};
 pub use raw::RawObject;
 

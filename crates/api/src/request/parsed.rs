@@ -190,14 +190,14 @@ impl<T: ToSchema> ToSchema for Nullable<T> {
 /// The id of another record, which may exist or not. A text of the right kind that can be no id names
 /// what does not exist; only one of another kind is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sought<T> {
+pub struct Lookup<T> {
     /// The id, if there can be such a record.
     pub id: Option<T>,
     /// As it was sent.
     pub text: String,
 }
 
-impl<T: Described + FromStr<Err = IdError>> Described for Sought<T> {
+impl<T: Described + FromStr<Err = IdError>> Described for Lookup<T> {
     const FORM: Form = T::FORM;
 
     fn read(text: &str) -> Result<Self, String> {
@@ -211,7 +211,7 @@ impl<T: Described + FromStr<Err = IdError>> Described for Sought<T> {
     }
 
     fn name() -> Cow<'static, str> {
-        format!("Sought{}", T::name()).into()
+        format!("Lookup{}", T::name()).into()
     }
 
     fn schema() -> RefOr<Schema> {

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 
 use super::de::from_node;
 use super::json::Node;
-use super::{List, Plain as _, RawObject, Sought, Table, given};
+use super::{List, Lookup, Plain as _, RawObject, Table, given};
 use crate::http::error::{ApiError, Code};
 use crate::wire::{
     Amount, Description, Line, Name, OrganizationRef, Position, ProductType, Quantity, TermOrText,
@@ -104,7 +104,7 @@ fn a_full_document_is_read() {
     assert_eq!(read.site.plain().unwrap().as_str(), "https://a.example");
     assert_eq!(read.year.plain().unwrap().get(), 2026);
     assert_eq!(read.quantity.plain().unwrap().get(), -1);
-    let Sought { id, text } = read.owner.plain().unwrap();
+    let Lookup { id, text } = read.owner.plain().unwrap();
     assert!(matches!(id, Some(IdRef::Number(id)) if id.get() == 12) && text == "12");
     let serials = read.serials.plain().unwrap();
     assert_eq!(serials.values().next().unwrap().as_str(), "X");

@@ -26,7 +26,7 @@ use crate::routes::health::Readiness;
 use crate::run::app::{self, AppParts};
 use crate::run::compose::{self, Composition, Location, Use};
 use crate::run::config::{Config, ProcessorConfig, Secret};
-use crate::run::worker::Working;
+use crate::run::worker::RunningWorker;
 use crate::state::{AppState, ProcessorSecrets, StateSettings};
 use crate::telemetry::{self, Metrics};
 
@@ -202,7 +202,7 @@ pub struct Service {
     config: Config,
     server: JoinHandle<std::io::Result<()>>,
     stop_server: CancellationToken,
-    working: Option<Working>,
+    working: Option<RunningWorker>,
 }
 
 impl Service {

@@ -54,6 +54,6 @@ pub fn organization(given: &OrganizationRef) -> Result<ids::OrganizationRef, Api
 ///
 /// # Errors
 /// 404 for an id that cannot exist, as for any that does not.
-pub fn product(given: &SoughtProduct) -> Result<ids::ProductPubId, ApiError> {
+pub fn product(given: &ProductLookup) -> Result<ids::ProductPubId, ApiError> {
     given.0.id.ok_or_else(|| ApiError::not_found("product"))
 }

@@ -16,7 +16,7 @@ use lessor_domain::{catalog, checkout, customer, ids, lease_term, ports, shipmen
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, Schema, SchemaFormat};
 
-use crate::request::{Described, Form, Parsed, Sought, Whole, schemas};
+use crate::request::{Described, Form, Lookup, Parsed, Whole, schemas};
 
 /// Declares values: the name here, the type of the domain, and what the reference says of it.
 macro_rules! values {
@@ -146,15 +146,15 @@ public_ids! {
 }
 
 /// The id of a product that may exist or not.
-pub type SoughtProduct = Parsed<Sought<ids::ProductPubId>>;
+pub type ProductLookup = Parsed<Lookup<ids::ProductPubId>>;
 /// The id of a variant that may exist or not.
-pub type SoughtVariant = Parsed<Sought<ids::ProductVariantPubId>>;
+pub type VariantLookup = Parsed<Lookup<ids::ProductVariantPubId>>;
 /// The id of a checkout that may exist or not.
-pub type SoughtCheckout = Parsed<Sought<ids::CheckoutPubId>>;
+pub type CheckoutLookup = Parsed<Lookup<ids::CheckoutPubId>>;
 /// The id of a customer that may exist or not.
-pub type SoughtUser = Parsed<Sought<ids::UserPubId>>;
+pub type UserLookup = Parsed<Lookup<ids::UserPubId>>;
 /// An organization by either of its ids, which may exist or not.
-pub type OrganizationRef = Parsed<Sought<ids::OrganizationRef>>;
+pub type OrganizationRef = Parsed<Lookup<ids::OrganizationRef>>;
 /// A category by either of its ids.
 pub type CategoryRef = Parsed<ids::ProductCategoryRef>;
 /// A lease term by either of its ids.

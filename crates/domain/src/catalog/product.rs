@@ -75,11 +75,9 @@ pub struct Review {
 /// A product: a container of variants with the options that they combine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Product {
-    /// Its id.
     pub id: ProductPubId,
     /// Whose it is.
     pub organization_id: OrganizationId,
-    /// Its name.
     pub name: Name,
     /// What it is.
     pub description: Description,
@@ -93,7 +91,6 @@ pub struct Product {
     pub source: ProductSource,
     /// Whether it can be leased.
     pub product_type: ProductType,
-    /// Its review.
     pub review: Review,
     /// Whether it is offered.
     pub status: ProductStatus,
@@ -105,9 +102,7 @@ pub struct Product {
     pub external_id: Option<ExternalId>,
     /// Its stock keeping unit.
     pub sku: Option<Sku>,
-    /// Its main image.
     pub main_image: Option<Url>,
-    /// Its category.
     pub category_id: Option<ProductCategoryId>,
     /// What the caller keeps beside it.
     pub metadata: Metadata,

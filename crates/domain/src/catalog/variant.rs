@@ -70,13 +70,10 @@ named_enum! {
 /// One concrete combination of a product's option values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProductVariant {
-    /// Its id.
     pub id: ProductVariantPubId,
-    /// Its product.
     pub product_id: ProductPubId,
     /// Whose it is.
     pub organization_id: OrganizationId,
-    /// Its name.
     pub name: Name,
     /// What it is.
     pub description: Description,
@@ -86,7 +83,6 @@ pub struct ProductVariant {
     pub price: Money,
     /// Its discount; none means the product's.
     pub discount: Option<Percentage>,
-    /// Its images.
     pub images: Vec<Url>,
     /// Its stock keeping unit, unique among the organization's variants that are
     /// not archived.

@@ -27,7 +27,6 @@ use crate::time::Timestamp;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 pub struct Snapshot {
-    /// Its id.
     pub id: CheckoutPubId,
     /// The lessor.
     pub organization_id: OrganizationId,
@@ -61,7 +60,6 @@ pub struct Snapshot {
     pub pickup_location_id: Option<PickupLocationId>,
     /// Where it stands.
     pub state: State,
-    /// The insurance.
     pub insurance: InsuranceStatus,
     /// When a verification session was asked for that is not open yet.
     pub identity_requested_at: Option<Timestamp>,
@@ -69,7 +67,6 @@ pub struct Snapshot {
     pub deposit_method_id: Option<String>,
     /// When the deposit was last submitted: the processor may hold something since.
     pub deposit_submitted_at: Option<Timestamp>,
-    /// The deposit.
     pub deposit: Deposit,
     /// When the capture was asked for that is not answered yet.
     pub capture_requested_at: Option<Timestamp>,

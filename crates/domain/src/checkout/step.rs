@@ -119,7 +119,6 @@ impl Applied {
 pub struct TransitionError {
     /// The state.
     pub from: Lifecycle,
-    /// The event.
     pub event: EventKind,
     /// What is in the way.
     #[source]

@@ -31,7 +31,6 @@ pub enum Thing {
         /// When it ends unless captured.
         ends_at: Timestamp,
     },
-    /// A subscription.
     Subscription {
         /// How far it is.
         state: SubscriptionState,
@@ -53,7 +52,6 @@ pub enum Thing {
         /// How it ended for now.
         outcome: InvoiceOutcome,
     },
-    /// A refund.
     Refund {
         /// The processor's id of the payment that is paid back.
         payment_intent_id: String,

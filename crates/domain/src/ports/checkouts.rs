@@ -16,7 +16,6 @@ use crate::time::{Day, Span, Timestamp};
 /// Whose checkouts, and of which mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Scope {
-    /// The organization.
     pub organization_id: OrganizationId,
     /// Live or sandbox.
     pub mode: Mode,
@@ -75,10 +74,9 @@ named_enum! {
 
 /// A transition with its place in the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stamped {
+pub struct HistoryEntry {
     /// The number in the checkout's history, from 1.
     pub sequence: i64,
-    /// The transition.
     pub transition: Transition,
 }
 
@@ -159,7 +157,7 @@ pub trait CheckoutStore: Send {
         transitions: &[Transition],
     ) -> Result<(), StoreError>;
     /// The checkout's history, oldest first.
-    async fn history(&mut self, id: CheckoutPubId) -> Result<Vec<Stamped>, StoreError>;
+    async fn history(&mut self, id: CheckoutPubId) -> Result<Vec<HistoryEntry>, StoreError>;
     /// Up to so many of the checkouts that wait for the variant's stock, locked,
     /// those with a deposit first, then in the order in which they began to wait.
     async fn lock_waiting_for_stock(

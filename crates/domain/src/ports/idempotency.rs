@@ -10,7 +10,6 @@ use crate::time::Timestamp;
 /// What a repeated request is recognized by.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey {
-    /// The organization.
     pub organization_id: OrganizationId,
     /// Live or sandbox.
     pub mode: Mode,

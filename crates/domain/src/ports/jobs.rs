@@ -31,13 +31,9 @@ named_enum! {
 /// What a job is about. Jobs of the same subject are done in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum JobSubject {
-    /// A checkout.
     Checkout(CheckoutPubId),
-    /// A product.
     Product(ProductPubId),
-    /// A variant.
     Variant(ProductVariantPubId),
-    /// A customer.
     Customer(CustomerPubId),
     /// Those that wait for a variant.
     Waitlist(ProductVariantPubId),

@@ -10,7 +10,6 @@ use crate::time::Timestamp;
 /// A key with the public ids of its organization and user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyHolder {
-    /// The key.
     pub key: ApiKey,
     /// Its organization's public id.
     pub organization_pub_id: OrganizationPubId,

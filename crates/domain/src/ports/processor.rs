@@ -24,7 +24,6 @@ pub struct Call {
     pub idempotency_key: String,
     /// When the work was first tried; now, for the first try.
     pub first_tried_at: Timestamp,
-    /// Now.
     pub now: Timestamp,
 }
 
@@ -42,7 +41,6 @@ pub enum Answer<T> {
 pub struct ProcessorProduct {
     /// The id that we chose.
     pub id: String,
-    /// Its name.
     pub name: String,
     /// What it is.
     pub description: String,
@@ -79,7 +77,6 @@ pub struct ProcessorCustomer {
 /// A deposit to be authorized.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DepositRequest {
-    /// The checkout.
     pub checkout: CheckoutPubId,
     /// The lessor.
     pub organization: OrganizationPubId,

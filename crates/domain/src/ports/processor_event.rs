@@ -29,7 +29,6 @@ pub struct ProcessorEvent {
 /// Our ids, as far as the provider's object carries them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OurIds {
-    /// The checkout.
     pub checkout: Option<CheckoutPubId>,
     /// The lessor.
     pub organization: Option<OrganizationPubId>,

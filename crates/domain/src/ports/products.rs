@@ -13,15 +13,12 @@ use crate::time::Span;
 /// Which products a list shows; an empty list of values filters nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProductFilter {
-    /// Of these types.
     pub types: Vec<ProductType>,
     /// Of these states; without any, all but the archived ones.
     pub statuses: Vec<ProductStatus>,
     /// Waitlisted or not.
     pub is_waitlisted: Option<bool>,
-    /// Of these external ids.
     pub external_ids: Vec<ExternalId>,
-    /// Of these categories.
     pub categories: Vec<ProductCategoryId>,
     /// Of these stock keeping units.
     pub skus: Vec<Sku>,

@@ -117,7 +117,6 @@ pub trait CreditChecker: Send + Sync {
 /// A lease that is to be signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseDocument {
-    /// The checkout.
     pub checkout: CheckoutPubId,
     /// The lessee.
     pub person: Person,

@@ -49,9 +49,7 @@ pub enum StoreError {
     /// The record holds what it must not.
     #[error("{table}.{column} of {row} holds what it must not: {problem}")]
     Corrupt {
-        /// The table.
         table: &'static str,
-        /// The column.
         column: &'static str,
         /// The row's id.
         row: String,

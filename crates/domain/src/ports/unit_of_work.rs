@@ -14,23 +14,17 @@ use super::{
 /// nothing stays locked.
 #[async_trait]
 pub trait UnitOfWork: Send {
-    /// Organizations.
     fn organizations(&mut self) -> &mut dyn OrganizationStore;
-    /// Pickup locations.
     fn pickup_locations(&mut self) -> &mut dyn PickupLocationStore;
     /// API keys.
     fn keys(&mut self) -> &mut dyn KeyStore;
-    /// Customers.
     fn customers(&mut self) -> &mut dyn CustomerStore;
-    /// Lease terms.
     fn lease_terms(&mut self) -> &mut dyn LeaseTermStore;
     /// Product categories.
     fn categories(&mut self) -> &mut dyn CategoryStore;
-    /// Products.
     fn products(&mut self) -> &mut dyn ProductStore;
     /// Variants and their stock.
     fn variants(&mut self) -> &mut dyn VariantStore;
-    /// Checkouts.
     fn checkouts(&mut self) -> &mut dyn CheckoutStore;
     /// Tracking events.
     fn shipments(&mut self) -> &mut dyn ShipmentStore;

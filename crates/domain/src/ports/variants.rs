@@ -30,7 +30,6 @@ pub enum VariantSelection {
     IdsWithArchived(Vec<ProductVariantPubId>),
     /// Those of these products that are not archived, the first of them.
     OfProducts {
-        /// The products.
         products: Vec<ProductPubId>,
         /// The most variants that are read.
         most: u32,

@@ -39,7 +39,6 @@ pub enum PricingError {
     /// A figure of a quote is not what its other figures come to: one of them was changed.
     #[error("{figure} contradicts the other figures, which give {expected}")]
     Contradiction {
-        /// The figure.
         figure: &'static str,
         /// What the others come to.
         expected: Money,

@@ -16,7 +16,6 @@ use crate::text::Name;
 /// [`Error::Forbidden`]; [`Error::Taken`] when the name is in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateCategory {
-    /// Its name.
     pub name: Name,
 }
 

@@ -26,13 +26,11 @@ pub struct CustomerChanges {
     pub address1: Patch<Line>,
     /// Second line.
     pub address2: Patch<Line>,
-    /// City.
     pub city: Patch<Line>,
     /// State or province.
     pub state: Patch<Line>,
     /// Postal code.
     pub zip: Patch<Line>,
-    /// Country.
     pub country: Patch<Country>,
     /// Phone number.
     pub phone: Patch<Line>,

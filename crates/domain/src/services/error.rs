@@ -130,7 +130,6 @@ pub enum Patch<T> {
     Keep,
     /// Takes it away.
     Clear,
-    /// Sets it.
     Set(T),
 }
 

@@ -30,7 +30,6 @@ use crate::text::{Name, Sku};
 /// currency cannot express, more than [`MAX_VARIANTS_OF_PRODUCT`] variants of the product in all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GenerateVariants {
-    /// The product.
     pub product_id: ProductPubId,
     /// The values to combine; of an option that is not named, all.
     pub options: ChosenValues,

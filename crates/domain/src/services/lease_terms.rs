@@ -44,9 +44,7 @@ named_enum! {
 pub struct LeaseTermChanges {
     /// Its months.
     pub term: Option<TermMonths>,
-    /// Its method.
     pub method: Option<Method>,
-    /// Its money factor.
     pub money_factor: Option<MoneyFactor>,
     /// Its annual rate in percent.
     pub annual_rate: Option<AnnualRate>,

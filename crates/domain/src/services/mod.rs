@@ -35,6 +35,7 @@ pub mod shipments;
 mod slice;
 mod use_case;
 pub mod variants;
+pub mod visits;
 pub mod waitlist;
 mod window;
 
@@ -52,7 +53,6 @@ use crate::time::Timestamp;
 pub struct Context<'a> {
     /// Who asks.
     pub access: &'a Access,
-    /// Now.
     pub now: Timestamp,
     /// Where ids come from.
     pub ids: &'a dyn IdGenerator,

@@ -16,11 +16,8 @@ use crate::time::Timestamp;
 /// An organization to be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateOrganization {
-    /// Its name.
     pub name: Name,
-    /// Its currency.
     pub currency: Currency,
-    /// Its discount.
     pub discount: Percentage,
     /// Where it delivers.
     pub service_area: ServiceArea,
@@ -33,9 +30,7 @@ pub struct CreateOrganization {
 /// What is to change in an organization. Its currency stays: prices are in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UpdateOrganization {
-    /// Its name.
     pub name: Option<Name>,
-    /// Its discount.
     pub discount: Option<Percentage>,
     /// Where it delivers.
     pub service_area: Option<ServiceArea>,

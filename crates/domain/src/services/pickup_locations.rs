@@ -11,7 +11,6 @@ use crate::text::Name;
 /// What is to change in a pickup location.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UpdatePickupLocation {
-    /// Its name.
     pub name: Option<Name>,
     /// Where it is.
     pub address: Option<Address>,

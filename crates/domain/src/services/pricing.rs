@@ -22,7 +22,6 @@ pub const MAX_PRICED: u32 = 5_000;
 /// The price of one term.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TermPrice {
-    /// The term.
     pub lease_term_id: LeaseTermPubId,
     /// The price.
     pub quote: Quote,
@@ -34,9 +33,7 @@ pub type PriceTable = BTreeMap<TermMonths, TermPrice>;
 /// A variant with its prices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PricedVariant {
-    /// The variant.
     pub variant: ProductVariant,
-    /// Its prices.
     pub prices: PriceTable,
 }
 

@@ -26,11 +26,9 @@ use crate::text::{Description, ExternalId, Name, Notes, Sku, Url};
 pub struct OptionInput {
     /// Its id; one is made when it is left out.
     pub id: Option<String>,
-    /// Its name.
     pub name: Name,
     /// Its position; the place in the list when it is left out.
     pub position: Option<i32>,
-    /// Its values.
     pub values: Vec<Name>,
 }
 
@@ -43,7 +41,6 @@ pub struct OptionInput {
 pub struct CreateProduct {
     /// Whose it is to be.
     pub organization: OrganizationRef,
-    /// Its name.
     pub name: Name,
     /// What it is.
     pub description: Description,
@@ -55,11 +52,9 @@ pub struct CreateProduct {
     pub source: ProductSource,
     /// Whether it can be leased.
     pub product_type: ProductType,
-    /// Its discount.
     pub discount: Option<Percentage>,
     /// The caller's own id of it.
     pub external_id: Option<ExternalId>,
-    /// Its category.
     pub category: Option<ProductCategoryRef>,
     /// Its stock keeping unit.
     pub sku: Option<Sku>,
@@ -70,7 +65,6 @@ pub struct CreateProduct {
 /// What is to change in a product.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProductChanges {
-    /// Its name.
     pub name: Option<Name>,
     /// What it is.
     pub description: Option<Description>,
@@ -88,11 +82,8 @@ pub struct ProductChanges {
     pub is_waitlisted: Option<bool>,
     /// Whether updates from its source are refused.
     pub ignore_upstream_updates: Option<bool>,
-    /// Its discount.
     pub discount: Patch<Percentage>,
-    /// Its main image.
     pub main_image: Patch<Url>,
-    /// Its category.
     pub category: Patch<ProductCategoryRef>,
     /// Its stock keeping unit.
     pub sku: Patch<Sku>,

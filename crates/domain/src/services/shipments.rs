@@ -29,7 +29,6 @@ pub struct Fulfillment {
 /// The way of a checkout's goods, as callers see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrackingView {
-    /// The checkout.
     pub checkout: Checkout,
     /// What was reported, oldest first.
     pub events: Vec<TrackingEvent>,

@@ -27,21 +27,16 @@ use crate::text::{Description, ExternalId, Name, Sku, Url};
 /// use, a price that the currency cannot express.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateVariant {
-    /// Its product.
     pub product_id: ProductPubId,
-    /// Its name.
     pub name: Name,
     /// What it is.
     pub description: Description,
-    /// Its price.
     pub price: Amount,
     /// Its stock keeping unit.
     pub sku: Sku,
     /// What it chooses of each option.
     pub options: Vec<OptionSelection>,
-    /// Its images.
     pub images: Vec<Url>,
-    /// Its discount.
     pub discount: Option<Percentage>,
     /// The caller's own id of it.
     pub external_id: Option<ExternalId>,
@@ -56,19 +51,15 @@ pub struct CreateVariant {
 /// What is to change in a variant.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct VariantChanges {
-    /// Its name.
     pub name: Option<Name>,
     /// What it is.
     pub description: Option<Description>,
-    /// Its price.
     pub price: Option<Amount>,
     /// Its stock keeping unit.
     pub sku: Option<Sku>,
     /// What it chooses of each option.
     pub options: Option<Vec<OptionSelection>>,
-    /// Its images.
     pub images: Option<Vec<Url>>,
-    /// Its discount.
     pub discount: Patch<Percentage>,
     /// Whether it is offered.
     pub status: Option<ProductStatus>,
@@ -430,9 +421,7 @@ pub(super) async fn find(
 /// What an identifier of a variant can be besides its public id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Otherwise {
-    /// Its sku.
     Sku,
-    /// Its external id.
     ExternalId,
 }
 

@@ -42,7 +42,7 @@ impl Default for Policy {
 
 /// What one run did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tidied {
+pub struct HousekeepingReport {
     /// Checkouts that expired.
     pub expired: usize,
     /// Deposits whose renewal was asked for.
@@ -78,9 +78,9 @@ impl Housekeeper {
     ///
     /// # Errors
     /// [`Error::Store`].
-    pub async fn run_once(&self) -> Result<Tidied, Error> {
+    pub async fn run_once(&self) -> Result<HousekeepingReport, Error> {
         let (renewals, checks) = self.deposits().await?;
-        Ok(Tidied {
+        Ok(HousekeepingReport {
             expired: self.expire().await?,
             renewals,
             checks,

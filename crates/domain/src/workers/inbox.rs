@@ -5,18 +5,29 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 
-use crate::checkout::{Invoice, InvoiceOutcome};
+use crate::checkout::{Invoice, InvoiceOutcome, Tracking};
 use crate::ids::CheckoutPubId;
 use crate::ports::{
     Clock, Database, IdGenerator, InboxMessage, ProcessorEvent, ProcessorFact, ProviderSet,
 };
 use crate::services::payments::{self, Asked};
-use crate::services::{Error, Handled};
+use crate::services::{Error, Handled, shipments};
+use crate::shipments::{EventOrigin, Reported, TrackingEvent};
 
 /// How long a message waits for what it is about: longer than the work that makes it known is tried.
 const PATIENCE: TimeDelta = TimeDelta::days(4);
 /// The longest pause before it is looked at again.
 const LONGEST_PAUSE: TimeDelta = TimeDelta::hours(1);
+
+/// What became of a carrier's report about one checkout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckoutReport {
+    /// The checkout that has the shipment.
+    pub id: CheckoutPubId,
+    /// Why nothing came of it: its tracking has just been changed, or its state forbids what the
+    /// carrier says.
+    pub refusal: Option<String>,
+}
 
 /// Takes messages in.
 #[derive(Clone)]
@@ -41,6 +52,50 @@ impl Inbox {
         let new = uow.inbox().insert(message).await?;
         uow.commit().await?;
         Ok(new)
+    }
+
+    /// Takes in what a carrier reports of a shipment: keeps the message and does what it says, in one
+    /// unit of work. What was acknowledged is not lost, and what could not be done is told again; what
+    /// is told of a number that nobody has is kept until somebody has it. Answers the checkouts that
+    /// it was about; none, when the message was taken in before.
+    ///
+    /// # Errors
+    /// [`Error::Store`]: nothing was kept, and it has to be sent again.
+    pub async fn take_report(
+        &self,
+        message: &InboxMessage,
+        tracking: &Tracking,
+        reported: &Reported,
+    ) -> Result<Vec<CheckoutReport>, Error> {
+        let mut uow = self.database.begin().await?;
+        if !uow.inbox().insert(message).await? {
+            return Ok(Vec::new());
+        }
+        let (now, origin) = (message.received_at, EventOrigin::Webhook);
+        let known = uow.checkouts().find_by_tracking(tracking).await?;
+        if known.is_empty() {
+            let event = TrackingEvent {
+                reported: reported.clone(),
+                origin,
+                received_at: now,
+            };
+            uow.shipments().keep_unclaimed(tracking, &event).await?;
+        }
+        let mut taken = Vec::new();
+        for id in known {
+            let ids = self.ids.as_ref();
+            let report = shipments::report(uow.as_mut(), ids, now, id, reported.clone(), origin);
+            let refusal = match report.await {
+                Ok(_) => None,
+                Err(Error::Rule { message }) => Some(message),
+                Err(error) => return Err(error),
+            };
+            taken.push(CheckoutReport { id, refusal });
+        }
+        let (source, id) = (message.source.as_str(), message.id.as_str());
+        uow.inbox().mark_handled(source, id, now).await?;
+        uow.commit().await?;
+        Ok(taken)
     }
 
     /// Handles up to so many kept messages. Answers the checkouts that changed.

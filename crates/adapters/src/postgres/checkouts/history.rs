@@ -6,7 +6,7 @@ use diesel::sql_types::{BigInt, Nullable, SingleValue, SqlType};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::checkout::Transition;
 use lessor_domain::ids::CheckoutPubId;
-use lessor_domain::ports::{Stamped, StoreError};
+use lessor_domain::ports::{HistoryEntry, StoreError};
 use lessor_domain::time::Timestamp;
 use uuid::Uuid;
 
@@ -70,7 +70,7 @@ pub(super) async fn record(
 pub(super) async fn of(
     connection: &mut AsyncPgConnection,
     id: CheckoutPubId,
-) -> Result<Vec<Stamped>, StoreError> {
+) -> Result<Vec<HistoryEntry>, StoreError> {
     let of_checkout = checkout_transitions::organization_id
         .eq(checkouts::organization_id)
         .and(checkout_transitions::checkout_id.eq(checkouts::id));
@@ -86,7 +86,7 @@ pub(super) async fn of(
         .map(|row| {
             let name = format!("{id} move {}", row.sequence);
             let at = Place::new("checkout_transitions", &name);
-            Ok(Stamped {
+            Ok(HistoryEntry {
                 sequence: row.sequence,
                 transition: Transition {
                     from: at.parse("from_lifecycle", &row.from_lifecycle)?,

@@ -16,8 +16,8 @@ use lessor_domain::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
 };
 use lessor_domain::ports::{
-    CheckoutFilter, CheckoutSort, CheckoutStore, InsertedCheckout, Page, Scope, SortOrder, Stamped,
-    StoreError, UniqueField,
+    CheckoutFilter, CheckoutSort, CheckoutStore, HistoryEntry, InsertedCheckout, Page, Scope,
+    SortOrder, StoreError, UniqueField,
 };
 use lessor_domain::text::ExternalId;
 use lessor_domain::time::{Day, Timestamp};
@@ -305,7 +305,7 @@ impl CheckoutStore for PgUnitOfWork {
         .await
     }
 
-    async fn history(&mut self, id: CheckoutPubId) -> Result<Vec<Stamped>, StoreError> {
+    async fn history(&mut self, id: CheckoutPubId) -> Result<Vec<HistoryEntry>, StoreError> {
         history::of(self.connection()?, id).await
     }
 

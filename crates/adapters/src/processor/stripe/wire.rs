@@ -108,9 +108,7 @@ pub(super) struct Page<T> {
 /// An object that is there in full only when it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Expandable<T> {
-    /// Its id.
     Id(String),
-    /// The object.
     Object(Box<T>),
 }
 
@@ -153,13 +151,11 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Expandable<T> {
 /// An object of which only the id is needed.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Reference {
-    /// Its id.
     pub(super) id: String,
 }
 
 /// An object that has an id.
 pub(super) trait Identified {
-    /// The id.
     fn id(&self) -> &str;
 }
 
@@ -177,7 +173,6 @@ identified! { Price, Reference, VerificationSession }
 pub(super) use identified;
 
 impl<T: Identified> Expandable<T> {
-    /// The id.
     pub(super) fn id(&self) -> &str {
         match self {
             Self::Id(id) => id,
@@ -189,7 +184,6 @@ impl<T: Identified> Expandable<T> {
 /// A customer.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Customer {
-    /// Its id.
     pub(super) id: String,
     /// The e-mail address.
     #[serde(default)]
@@ -208,7 +202,6 @@ pub(super) struct Customer {
 /// A recurring price.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Price {
-    /// Its id.
     pub(super) id: String,
     /// In the processor's minor units.
     #[serde(default)]
@@ -239,7 +232,6 @@ pub(super) struct Recurring {
 /// An identity verification.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct VerificationSession {
-    /// Its id.
     pub(super) id: String,
     /// How far it is.
     pub(super) status: SessionStatus,

@@ -11,7 +11,6 @@ identified! { Invoice, Subscription }
 /// A subscription.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Subscription {
-    /// Its id.
     pub(super) id: String,
     /// How far it is.
     pub(super) status: SubscriptionStatus,
@@ -43,7 +42,6 @@ pub(super) struct SubscriptionItem {
 /// An invoice.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Invoice {
-    /// Its id.
     pub(super) id: String,
     /// Such as `paid`.
     #[serde(default)]
@@ -119,7 +117,6 @@ pub(super) struct Transitions {
     /// Payable.
     #[serde(default)]
     pub(super) finalized_at: Option<i64>,
-    /// Paid.
     #[serde(default)]
     pub(super) paid_at: Option<i64>,
     /// Called off.
@@ -189,7 +186,6 @@ struct SubscriptionDetails {
 pub(super) struct InvoicePayment {
     /// What pays it.
     pub(super) payment: InvoicePaymentSource,
-    /// The invoice.
     #[serde(default)]
     pub(super) invoice: Option<Expandable<Invoice>>,
     /// Such as `paid`.
@@ -200,7 +196,6 @@ pub(super) struct InvoicePayment {
 /// What pays an invoice.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct InvoicePaymentSource {
-    /// A payment.
     #[serde(default)]
     pub(super) payment_intent: Option<Expandable<PaymentIntent>>,
 }

@@ -9,7 +9,6 @@ identified! { Charge, Dispute, PaymentIntent, Refund, SetupIntent }
 /// A payment method.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct PaymentMethod {
-    /// Its id.
     pub(super) id: String,
     /// Such as `card`.
     #[serde(rename = "type")]
@@ -59,7 +58,6 @@ pub(super) struct PaymentError {
 /// A payment.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct PaymentIntent {
-    /// Its id.
     pub(super) id: String,
     /// How far it is.
     pub(super) status: IntentStatus,
@@ -92,7 +90,6 @@ pub(super) struct PaymentIntent {
 /// A charge.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Charge {
-    /// Its id.
     pub(super) id: String,
     /// What the card's network said.
     #[serde(default)]
@@ -105,7 +102,6 @@ pub(super) struct Charge {
 /// What the card's network said.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct ChargeDetails {
-    /// Of cards.
     #[serde(default)]
     pub(super) card: Option<CardDetails>,
     /// Of cards that are at a reader.
@@ -131,7 +127,6 @@ pub(super) struct BalanceTransaction {
 /// A refund.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Refund {
-    /// Its id.
     pub(super) id: String,
     /// When it was made, Unix seconds.
     pub(super) created: i64,
@@ -156,11 +151,9 @@ pub(super) struct Refund {
 /// A method that is being set up.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct SetupIntent {
-    /// Its id.
     pub(super) id: String,
     /// How far it is.
     pub(super) status: IntentStatus,
-    /// The method.
     #[serde(default)]
     pub(super) payment_method: Option<Expandable<PaymentMethod>>,
     /// Why it failed.
@@ -174,7 +167,6 @@ pub(super) struct SetupIntent {
 /// A payment that the customer's bank contests.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Dispute {
-    /// Its id.
     pub(super) id: String,
     /// How much, in the processor's minor units.
     pub(super) amount: i64,
@@ -182,7 +174,6 @@ pub(super) struct Dispute {
     pub(super) currency: String,
     /// How far it is.
     pub(super) status: String,
-    /// The payment.
     #[serde(default)]
     pub(super) payment_intent: Option<Expandable<Reference>>,
     /// Ours, if there were any: the processor copies none.

@@ -18,10 +18,10 @@ use uuid::Uuid;
 use super::CheckoutRecord;
 use super::address::{AddressInput, CheckoutCustomer};
 use crate::http::error::ApiError;
-use crate::idempotency::{Phase, Runner, TwoPhases, Viewer};
+use crate::idempotency::{FirstPhase, Runner, TwoPhases, Viewer};
 use crate::request::{List, Parsed, Plain as _, Whole};
 use crate::wire::{
-    self, Amount, ExternalId, MetadataInput, Name, Sku, SoughtVariant, TermOrText, Url, VariantId,
+    self, Amount, ExternalId, MetadataInput, Name, Sku, TermOrText, Url, VariantId, VariantLookup,
 };
 
 /// What is bought along.
@@ -35,7 +35,7 @@ type PurchaseQuantity = Parsed<Whole<u32, 1, { PurchaseItem::MAX_QUANTITY as i64
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CreateCheckoutBody {
     /// The variant, `pvar_…`. A product id is not accepted.
-    product_variant_id: Option<SoughtVariant>,
+    product_variant_id: Option<VariantLookup>,
     /// The variant's sku, where `productVariantId` is left out.
     sku: Option<Sku>,
     /// The lease term; left out, the customer chooses it.
@@ -167,7 +167,7 @@ impl TwoPhases for CreateWithPage {
         uow: &mut dyn UnitOfWork,
         ctx: &Context<'_>,
         viewer: Viewer<'_>,
-    ) -> Result<Phase<CheckoutRecord, Infallible>, Error> {
+    ) -> Result<FirstPhase<CheckoutRecord, Infallible>, Error> {
         let (checkout, is_new) = self.0.run(uow, ctx).await?;
         if is_new {
             set_page(uow, checkout.id, &viewer.links.hash(&checkout)).await?;
@@ -175,9 +175,9 @@ impl TwoPhases for CreateWithPage {
         let view = view_of(uow, ctx, checkout).await?;
         let record = CheckoutRecord::new(&view, viewer.links);
         Ok(if is_new {
-            Phase::Done(record)
+            FirstPhase::Done(record)
         } else {
-            Phase::Existing(record)
+            FirstPhase::Existing(record)
         })
     }
 

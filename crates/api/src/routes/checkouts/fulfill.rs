@@ -12,7 +12,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::{CheckoutRecord, record_now};
-use crate::idempotency::{Phase, Runner, TwoPhases, Viewer};
+use crate::idempotency::{FirstPhase, Runner, TwoPhases, Viewer};
 use crate::request::{Plain as _, Table};
 use crate::state::settle::settle;
 use crate::wire::{Carrier, CheckoutItemId, Line, TrackingNumber};
@@ -61,14 +61,14 @@ impl TwoPhases for FulfillAndBill {
         uow: &mut dyn UnitOfWork,
         ctx: &Context<'_>,
         viewer: Viewer<'_>,
-    ) -> Result<Phase<CheckoutRecord, CheckoutPubId>, Error> {
+    ) -> Result<FirstPhase<CheckoutRecord, CheckoutPubId>, Error> {
         let view = Viewed(self.0).run(uow, ctx).await?;
         let record = CheckoutRecord::new(&view, viewer.links);
         let billing = &view.checkout.recurring.billing;
         Ok(if matches!(billing, Billing::Requested { .. }) {
-            Phase::Interim(record, view.checkout.id)
+            FirstPhase::Interim(record, view.checkout.id)
         } else {
-            Phase::Done(record)
+            FirstPhase::Done(record)
         })
     }
 

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use crate::http::error::ApiError;
 use crate::request::{List, Plain as _};
 use crate::wire::{
-    self, CheckoutId, CheckoutSort, ExternalId, Lifecycle, Limit, MetadataInput, Offset,
-    OrganizationRef, SortOrder, SoughtCheckout, SoughtUser, Time, WaitlistReason, page,
+    self, CheckoutId, CheckoutLookup, CheckoutSort, ExternalId, Lifecycle, Limit, MetadataInput,
+    Offset, OrganizationRef, SortOrder, Time, UserLookup, WaitlistReason, page,
 };
 
 type Organizations = List<OrganizationRef, 100, 1>;
@@ -33,10 +33,10 @@ pub(crate) struct ListCheckoutsQuery {
     starting_after: Option<CheckoutId>,
     /// Of this customer, `usr_…`.
     #[param(inline)]
-    user_id: Option<SoughtUser>,
+    user_id: Option<UserLookup>,
     /// This one, `chk_…`.
     #[param(inline)]
-    id: Option<SoughtCheckout>,
+    id: Option<CheckoutLookup>,
     /// Of this organization, by either of its ids; a key acts for one.
     #[param(inline)]
     organization_id: Option<OrganizationRef>,

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::{CheckoutRecord, record_now};
-use crate::idempotency::{Phase, Runner, TwoPhases, Viewer};
+use crate::idempotency::{FirstPhase, Runner, TwoPhases, Viewer};
 use crate::request::Plain as _;
 use crate::state::settle::settle;
 use crate::wire::Line;
@@ -66,16 +66,16 @@ impl TwoPhases for RetryAndPay {
         uow: &mut dyn UnitOfWork,
         ctx: &Context<'_>,
         viewer: Viewer<'_>,
-    ) -> Result<Phase<CheckoutRecord, Rest>, Error> {
+    ) -> Result<FirstPhase<CheckoutRecord, Rest>, Error> {
         let retry = self.with(None);
         if let Some(named) = self.named
             && let Some(checkout) = retry.takes_a_method(uow, ctx).await?
         {
-            return Ok(Phase::Begun(Rest::Ask(Box::new(checkout), named)));
+            return Ok(FirstPhase::Begun(Rest::Ask(Box::new(checkout), named)));
         }
         let view = Viewed(retry).run(uow, ctx).await?;
         let record = CheckoutRecord::new(&view, viewer.links);
-        Ok(Phase::Interim(record, Rest::Settle(view.checkout.id)))
+        Ok(FirstPhase::Interim(record, Rest::Settle(view.checkout.id)))
     }
 
     async fn second(runner: &Runner, rest: Rest) -> Result<Option<CheckoutRecord>, Error> {

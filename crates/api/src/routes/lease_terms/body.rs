@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use crate::http::error::ApiError;
 use crate::request::{Plain as _, given};
 use crate::wire::{
-    self, AnnualRate, LeaseTermMethod, LeaseTermStatus, MoneyFactor, Percentage, SoughtProduct,
+    self, AnnualRate, LeaseTermMethod, LeaseTermStatus, MoneyFactor, Percentage, ProductLookup,
     Term,
 };
 
@@ -39,7 +39,7 @@ pub struct CreateLeaseTermBody {
     #[schema(example = "6")]
     insurance_percentage: Option<Percentage>,
     /// The product that it is for; the organization's common offer when it is left out.
-    product_id: Option<SoughtProduct>,
+    product_id: Option<ProductLookup>,
     /// Whether it is offered; `active` when it is left out.
     status: Option<LeaseTermStatus>,
 }

@@ -18,7 +18,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::checkouts::CHECKOUT;
 use crate::http::error::ApiError;
-use crate::idempotency::{Call, Phase, Runner, TwoPhases, Viewer};
+use crate::idempotency::{Call, FirstPhase, Runner, TwoPhases, Viewer};
 use crate::request::{Body, PathId, Plain as _};
 use crate::routes::checkouts::{CheckoutRecord, TrackingRecord, record_now};
 use crate::state::settle::settle;
@@ -112,9 +112,9 @@ impl TwoPhases for Advance {
         uow: &mut dyn UnitOfWork,
         ctx: &Context<'_>,
         _: Viewer<'_>,
-    ) -> Result<Phase<CheckoutRecord, PlanAdvance>, Error> {
+    ) -> Result<FirstPhase<CheckoutRecord, PlanAdvance>, Error> {
         self.0.run(uow, ctx).await?;
-        Ok(Phase::Begun(self.0))
+        Ok(FirstPhase::Begun(self.0))
     }
 
     async fn second(runner: &Runner, plan: PlanAdvance) -> Result<Option<CheckoutRecord>, Error> {
@@ -173,10 +173,10 @@ impl TwoPhases for Report {
         uow: &mut dyn UnitOfWork,
         ctx: &Context<'_>,
         _: Viewer<'_>,
-    ) -> Result<Phase<TrackingRecord, CheckoutPubId>, Error> {
+    ) -> Result<FirstPhase<TrackingRecord, CheckoutPubId>, Error> {
         let id = self.0.id;
         let view = self.0.run(uow, ctx).await?;
-        Ok(Phase::Interim(TrackingRecord::new(&view), id))
+        Ok(FirstPhase::Interim(TrackingRecord::new(&view), id))
     }
 
     async fn second(runner: &Runner, id: CheckoutPubId) -> Result<Option<TrackingRecord>, Error> {

@@ -10,7 +10,7 @@ use crate::http::error::ApiError;
 use crate::request::{List, Plain, RawObject, Whole, given};
 use crate::wire::{
     self, Amount, BulkItem, BulkUpdate, Description, ExternalId, MetadataChanges, MetadataInput,
-    Name, Percentage, ProductStatus, Quantity, Sku, SoughtProduct, Url, Year, invalid,
+    Name, Percentage, ProductLookup, ProductStatus, Quantity, Sku, Url, Year, invalid,
 };
 
 /// What a variant chooses.
@@ -62,7 +62,7 @@ pub(in crate::routes) fn inventory(quantity: Option<Quantity>) -> Result<Invento
 pub struct CreateProductVariantBody {
     /// Its product.
     #[schema(example = "prod_01JQ2m4hTzKpV7wXy8bDcE")]
-    product_id: SoughtProduct,
+    product_id: ProductLookup,
     /// What it is called.
     #[schema(example = "Road bike, M")]
     name: Name,

@@ -21,10 +21,10 @@ use super::ProductVariantRecord;
 use super::VARIANT;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
-use crate::request::{Body, List, Plain as _, QueryParams, Segment, Sought};
+use crate::request::{Body, List, Lookup, Plain as _, QueryParams, Segment};
 use crate::state::pricing_summaries::{Summary, SummaryKey};
 use crate::wire::size::fitting;
-use crate::wire::{DecimalString, JSON, MoneyText, SoughtProduct, SoughtVariant, TermId};
+use crate::wire::{DecimalString, JSON, MoneyText, ProductLookup, TermId, VariantLookup};
 
 /// The price of a variant for one term. All amounts are of `currency`.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -98,8 +98,8 @@ pub(super) fn entries(prices: &PriceTable) -> BTreeMap<u16, PricingEntry> {
     prices.iter().map(entry).collect()
 }
 
-type SoughtProducts = List<SoughtProduct, 100, 1>;
-type SoughtVariants = List<SoughtVariant, 100, 1>;
+type ProductLookups = List<ProductLookup, 100, 1>;
+type VariantLookups = List<VariantLookup, 100, 1>;
 
 /// Of which products.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -108,7 +108,7 @@ type SoughtVariants = List<SoughtVariant, 100, 1>;
 struct ListVariantsOfProductsQuery {
     /// Public ids of products.
     #[param(inline)]
-    product_ids: SoughtProducts,
+    product_ids: ProductLookups,
 }
 
 /// Read the variants of several products with their prices.
@@ -146,7 +146,7 @@ pub(super) async fn list_variants_of_products(
 #[schema(as = FetchProductVariants)]
 pub(super) struct FetchProductVariantsBody {
     /// Public ids of variants.
-    ids: SoughtVariants,
+    ids: VariantLookups,
 }
 
 /// Variants that were asked for.
@@ -198,7 +198,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn add(&mut self, Sought { id, text }: Sought<ProductVariantPubId>) {
+    fn add(&mut self, Lookup { id, text }: Lookup<ProductVariantPubId>) {
         if !self.texts.contains(&text) {
             self.texts.push(text);
             self.ids.extend(id);

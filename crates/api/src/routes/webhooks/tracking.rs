@@ -7,11 +7,11 @@ use lessor_adapters::processor::standard_webhooks::{
 };
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::Tracking;
-use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{InboxMessage, JobSubject};
-use lessor_domain::services::{Error, shipments};
-use lessor_domain::shipments::{EventOrigin, Reported, TrackingEvent};
+use lessor_domain::services::Error;
+use lessor_domain::shipments::Reported;
 use lessor_domain::time::to_millis;
+use lessor_domain::workers::inbox::CheckoutReport;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -100,13 +100,29 @@ pub(super) async fn take_tracking_message(
             };
             let mut tries = Tries::default();
             let taken = loop {
-                match take_in(&state, &message, &tracking, &reported).await {
+                match state
+                    .engine
+                    .inbox()
+                    .take_report(&message, &tracking, &reported)
+                    .await
+                {
                     Err(error) if tries.again(&error) => {}
                     result => break result?,
                 }
             };
-            for id in taken {
-                settle(&state, JobSubject::Checkout(id)).await;
+            if taken.is_empty() {
+                tracing::info!(
+                    id = message.id,
+                    "no checkout has the shipment of a tracking message"
+                );
+            }
+            for CheckoutReport { id, refusal } in taken {
+                match refusal {
+                    None => settle(&state, JobSubject::Checkout(id)).await,
+                    Some(why) => {
+                        tracing::info!(checkout = %id, why, "a tracking message came to nothing");
+                    }
+                }
             }
             Ok::<_, Error>(())
         })
@@ -140,59 +156,4 @@ fn authenticated(request: &HttpRequest, state: &AppState, body: &[u8]) -> Result
     verify(body, headers, secrets, state.engine.clock.now())
         .map_err(|error| refuse(&error.to_string()))?;
     Ok(id.to_owned())
-}
-
-/// Keeps the message and does what it says, in one unit of work: what was acknowledged is not lost,
-/// and what could not be done is told again. Answers the checkouts that it was about.
-async fn take_in(
-    state: &AppState,
-    message: &InboxMessage,
-    tracking: &Tracking,
-    reported: &Reported,
-) -> Result<Vec<CheckoutPubId>, Error> {
-    let mut work = state.engine.database.begin().await?;
-    if !work.inbox().insert(message).await? {
-        return Ok(Vec::new());
-    }
-    let mut taken = Vec::new();
-    let known = work.checkouts().find_by_tracking(tracking).await?;
-    if known.is_empty() {
-        // The number may be given later: what was said of it counts then.
-        let event = TrackingEvent {
-            reported: reported.clone(),
-            origin: EventOrigin::Webhook,
-            received_at: message.received_at,
-        };
-        work.shipments().keep_unclaimed(tracking, &event).await?;
-    }
-    for id in known {
-        let outcome = shipments::report(
-            &mut *work,
-            &*state.engine.ids,
-            message.received_at,
-            id,
-            reported.clone(),
-            EventOrigin::Webhook,
-        )
-        .await;
-        match outcome {
-            Ok(_) => taken.push(id),
-            // Its tracking has just been changed, or its state forbids what the carrier says.
-            Err(Error::Rule { message }) => {
-                tracing::info!(checkout = %id, why = message, "a tracking message came to nothing");
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    if taken.is_empty() {
-        tracing::info!(
-            id = message.id,
-            "no checkout has the shipment of a tracking message"
-        );
-    }
-    work.inbox()
-        .mark_handled(&message.source, &message.id, message.received_at)
-        .await?;
-    work.commit().await?;
-    Ok(taken)
 }

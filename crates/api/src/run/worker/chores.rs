@@ -12,7 +12,7 @@ use lessor_domain::checkout::AttentionReason;
 use lessor_domain::ports::{Clock, Database, Doubt, IdGenerator, StoreError};
 use lessor_domain::services::payments::{self, Asked};
 use lessor_domain::services::{Error, Handled};
-use lessor_domain::workers::housekeeping::{Housekeeper, Tidied};
+use lessor_domain::workers::housekeeping::{Housekeeper, HousekeepingReport};
 use lessor_domain::workers::inbox::Inbox;
 use lessor_domain::workers::reconcile::{Reconciler, Report};
 
@@ -143,7 +143,7 @@ impl Chore for Housekeeping {
 
     async fn run(&self) -> Result<Done, ChoreError> {
         let tidied = self.0.run_once().await?;
-        if tidied != Tidied::default() {
+        if tidied != HousekeepingReport::default() {
             tracing::info!(
                 expired = tidied.expired,
                 renewals = tidied.renewals,

@@ -45,7 +45,7 @@ pub struct Worker {
 }
 
 /// A worker at work. It goes on when this is dropped; [`stop`](Self::stop) ends it.
-pub struct Working {
+pub struct RunningWorker {
     /// No more jobs are taken.
     stop: CancellationToken,
     /// Jobs under way are handed back.
@@ -56,9 +56,9 @@ pub struct Working {
 impl Worker {
     /// Goes to work on the current runtime.
     #[must_use]
-    pub fn start(self) -> Working {
+    pub fn start(self) -> RunningWorker {
         chores::describe();
-        let working = Working {
+        let working = RunningWorker {
             stop: CancellationToken::new(),
             cut: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -83,7 +83,7 @@ impl Worker {
     }
 }
 
-impl Working {
+impl RunningWorker {
     /// Takes no more jobs, waits for those under way until the deadline, and then hands the rest back.
     pub async fn stop(self, deadline: Instant) {
         self.stop.cancel();

@@ -30,7 +30,6 @@ pub struct ChosenTerm {
     pub id: LeaseTermPubId,
     /// Its number.
     pub lease_term_id: LeaseTermId,
-    /// Its months.
     pub months: TermMonths,
 }
 
@@ -49,9 +48,7 @@ impl From<&LeaseTerm> for ChosenTerm {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 pub struct CheckoutItem {
-    /// Its id.
     pub id: CheckoutItemPubId,
-    /// Which variant.
     pub variant_id: ProductVariantPubId,
     /// The variant's stock keeping unit when it was ordered.
     pub sku: Sku,

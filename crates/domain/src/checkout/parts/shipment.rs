@@ -10,7 +10,6 @@ use crate::time::Timestamp;
 pub struct Tracking {
     /// The number, normalized.
     pub number: TrackingNumber,
-    /// The carrier.
     pub carrier: Carrier,
 }
 

@@ -88,7 +88,6 @@ rules! {
 /// A checkout that is to begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewCheckout {
-    /// Its id.
     pub id: CheckoutPubId,
     /// The lessor.
     pub organization_id: OrganizationId,

@@ -31,7 +31,6 @@ pub struct DisclosureHeader {
 pub struct NamedAmount {
     /// What the amount is for.
     pub name: String,
-    /// The amount.
     pub amount: Money,
 }
 

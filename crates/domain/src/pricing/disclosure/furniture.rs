@@ -20,7 +20,6 @@ pub struct LeasedItem {
     pub color: Option<String>,
     /// The lessor's stock number.
     pub stock_number: Option<String>,
-    /// Its manufacturer.
     pub manufacturer: Option<String>,
     /// How many.
     pub quantity: u32,
@@ -70,11 +69,9 @@ pub struct FurnitureAmountDue {
     pub first_monthly_payment: Money,
     /// Payments in advance after the first.
     pub further_payments_in_advance: Money,
-    /// Refundable security deposit.
     pub refundable_security_deposit: Money,
     /// Delivery and installation.
     pub delivery_fee: Money,
-    /// Capitalized cost reduction.
     pub capitalized_cost_reduction: Money,
     /// Lines that the lessor names.
     pub other: Vec<NamedAmount>,
@@ -93,7 +90,6 @@ pub struct FurnitureLeaseDisclosure {
     pub property: Vec<LeasedItem>,
     /// Amount due at lease signing or delivery, itemized. Its total heads the form.
     pub amount_due: FurnitureAmountDue,
-    /// Monthly payments.
     pub monthly_payments: MonthlyPayments,
     /// Other charges, with the pick-up fee as the charge at the end.
     pub other_charges: OtherCharges,

@@ -49,7 +49,6 @@ pub struct NonsegregatedTerms {
     /// those among the further amounts at signing and among the other charges. Title and
     /// registration fees and the tax on each payment are counted without being named here.
     pub further_official_fees_and_taxes: Money,
-    /// Insurance.
     pub insurance: InsuranceDisclosure,
     /// Charge for a late payment, if there is one.
     pub late_payment_charge: Option<Money>,

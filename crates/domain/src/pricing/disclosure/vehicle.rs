@@ -71,17 +71,13 @@ pub struct MileageLimit {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 pub struct VehicleAmountDue {
-    /// Capitalized cost reduction.
     pub capitalized_cost_reduction: Money,
     /// First monthly payment; zero when payments are at the end of each month.
     pub first_monthly_payment: Money,
     /// Payments in advance after the first.
     pub further_payments_in_advance: Money,
-    /// Refundable security deposit.
     pub refundable_security_deposit: Money,
-    /// Title fees.
     pub title_fees: Money,
-    /// Registration fees.
     pub registration_fees: Money,
     /// Lines that the lessor names.
     pub other: Vec<NamedAmount>,
@@ -94,9 +90,7 @@ pub struct VehicleAmountDue {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
 pub struct HowAmountDueIsPaid {
-    /// Net trade-in allowance.
     pub net_trade_in_allowance: Money,
-    /// Rebates and noncash credits.
     pub rebates_and_noncash_credits: Money,
     /// Amount to be paid in cash.
     pub cash: Money,
@@ -113,15 +107,11 @@ pub struct PaymentDetermination {
     pub agreed_value: Money,
     /// Gross capitalized cost: the agreed value and items paid over the lease term.
     pub gross_capitalized_cost: Money,
-    /// − Capitalized cost reduction.
     pub capitalized_cost_reduction: Money,
-    /// = Adjusted capitalized cost.
     pub adjusted_capitalized_cost: Money,
-    /// − Residual value.
     pub residual_value: Money,
     /// = Depreciation and any amortized amounts.
     pub depreciation: Money,
-    /// + Rent charge.
     pub rent_charge: Money,
     /// = Total of base monthly payments.
     pub total_of_base_payments: Money,
@@ -133,7 +123,6 @@ pub struct PaymentDetermination {
     pub tax: Money,
     /// + Further parts of each payment, which the lessor names.
     pub other: Vec<NamedAmount>,
-    /// = Total monthly payment.
     pub total_monthly_payment: Money,
 }
 
@@ -178,7 +167,6 @@ pub struct VehicleLeaseDisclosure {
     pub header: DisclosureHeader,
     /// Amount due at lease signing or delivery, itemized. Its total heads the form.
     pub amount_due: VehicleAmountDue,
-    /// Monthly payments.
     pub monthly_payments: MonthlyPayments,
     /// Other charges, with the disposition fee as the charge at the end.
     pub other_charges: OtherCharges,

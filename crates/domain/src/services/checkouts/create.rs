@@ -68,9 +68,7 @@ pub struct CreateCheckout {
     pub term: Option<TermMonths>,
     /// For whom; the key's own user when there is none.
     pub customer: Option<CustomerInput>,
-    /// The billing address.
     pub billing_address: Option<Address>,
-    /// The shipping address.
     pub shipping_address: Option<Address>,
     /// What is bought along.
     pub purchase_items: Vec<PurchaseItemInput>,

@@ -177,7 +177,6 @@ async fn quotes_of(
 /// A checkout as callers see it: with its organization and what its lease costs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckoutView {
-    /// The checkout.
     pub checkout: Checkout,
     /// Whose it is.
     pub organization: Organization,

@@ -17,7 +17,7 @@ pub async fn keys(database: &dyn Database) {
     let first = make
         .api_key(&user)
         .live()
-        .permissions(&[Permission::ProductRead, Permission::KeyWrite])
+        .permissions(&[Permission::ProductRead, Permission::LeaseTermRead])
         .with(|it| {
             it.name = "Backoffice".parse().ok();
             it.expires_at = it.created_at.checked_add_signed(TimeDelta::days(90));

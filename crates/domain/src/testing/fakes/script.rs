@@ -22,9 +22,7 @@ pub enum Reply<T> {
 /// A call that a provider got.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded {
-    /// The method.
     pub method: &'static str,
-    /// The idempotency key.
     pub idempotency_key: String,
 }
 

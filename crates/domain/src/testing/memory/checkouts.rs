@@ -15,8 +15,8 @@ use crate::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
 };
 use crate::ports::{
-    CheckoutFilter, CheckoutSort, CheckoutStore, InsertedCheckout, Page, Scope, SortOrder, Stamped,
-    StoreError, UniqueField,
+    CheckoutFilter, CheckoutSort, CheckoutStore, HistoryEntry, InsertedCheckout, Page, Scope,
+    SortOrder, StoreError, UniqueField,
 };
 use crate::text::ExternalId;
 use crate::time::{Day, Timestamp};
@@ -327,7 +327,7 @@ impl CheckoutStore for Memory {
         let row = self.change()?.checkouts.get_mut(&id).ok_or(MISSING)?;
         for transition in transitions {
             let last = row.history.last().map_or(0, |stamped| stamped.sequence);
-            row.history.push(Stamped {
+            row.history.push(HistoryEntry {
                 sequence: last.saturating_add(1),
                 transition: transition.clone(),
             });
@@ -335,7 +335,7 @@ impl CheckoutStore for Memory {
         Ok(())
     }
 
-    async fn history(&mut self, id: CheckoutPubId) -> Result<Vec<Stamped>, StoreError> {
+    async fn history(&mut self, id: CheckoutPubId) -> Result<Vec<HistoryEntry>, StoreError> {
         let state = self.state();
         let row = state.checkouts.get(&id);
         Ok(row.map(|row| row.history.clone()).unwrap_or_default())

@@ -14,7 +14,7 @@ use crate::lease_term::LeaseTerm;
 use crate::ledger::Entry;
 use crate::organization::{Organization, PickupLocation};
 use crate::ports::{
-    IdempotencyKey, InboxMessage, InboxState, Job, Stamped, StoreError, StoredAnswer,
+    HistoryEntry, IdempotencyKey, InboxMessage, InboxState, Job, StoreError, StoredAnswer,
 };
 use crate::shipments::TrackingEvent;
 use crate::time::Timestamp;
@@ -24,7 +24,7 @@ use crate::time::Timestamp;
 pub(super) struct CheckoutRow {
     pub(super) checkout: Checkout,
     pub(super) page_token: Option<[u8; 32]>,
-    pub(super) history: Vec<Stamped>,
+    pub(super) history: Vec<HistoryEntry>,
     /// When it began to wait; kept afterwards, as its place in the line.
     pub(super) waiting_since: Timestamp,
 }

@@ -26,15 +26,11 @@ pub enum Difference {
         subscription_id: String,
     },
     /// The checkout has ended, its subscription has not.
-    StillBilled {
-        /// The subscription.
-        subscription_id: String,
-    },
+    StillBilled { subscription_id: String },
     /// The subscription was asked for and neither is there nor on its way.
     NotBilled,
     /// The subscription stands otherwise than the lease knows.
     Status {
-        /// The subscription.
         subscription_id: String,
         /// What the lease knows.
         ours: SubscriptionState,
@@ -43,7 +39,6 @@ pub enum Difference {
     },
     /// The subscription takes another amount each month than was agreed.
     Price {
-        /// The subscription.
         subscription_id: String,
         /// What was agreed.
         ours: Money,
@@ -52,7 +47,6 @@ pub enum Difference {
     },
     /// The subscription ends at another time than after its last payment, or never.
     End {
-        /// The subscription.
         subscription_id: String,
         /// When it is to end.
         ours: Timestamp,
@@ -60,22 +54,15 @@ pub enum Difference {
         theirs: Option<Timestamp>,
     },
     /// An invoice was paid, failed or called off, and the lease does not know.
-    Invoice {
-        /// The invoice.
-        invoice_id: String,
-    },
+    Invoice { invoice_id: String },
     /// A deposit is held, taken or let go of, and the checkout does not know.
     Deposit {
-        /// The payment.
         payment_intent_id: String,
         /// How far it is.
         theirs: HoldState,
     },
     /// A deposit that the checkout has no use for is held, or was taken and not paid back.
-    StillHeld {
-        /// The payment.
-        payment_intent_id: String,
-    },
+    StillHeld { payment_intent_id: String },
     /// Months of the term were paid at another sum than was agreed, or more of them.
     Paid {
         /// What was agreed for them.
@@ -84,20 +71,11 @@ pub enum Difference {
         theirs: Money,
     },
     /// Money was paid back, or came back, and the checkout does not know.
-    Repaid {
-        /// The refund.
-        refund_id: String,
-    },
+    Repaid { refund_id: String },
     /// The customer's bank contests a payment, or that is settled, and the checkout does not know.
-    Dispute {
-        /// The dispute.
-        dispute_id: String,
-    },
+    Dispute { dispute_id: String },
     /// A refund failed: the customer has not got the money.
-    Refund {
-        /// The refund.
-        refund_id: String,
-    },
+    Refund { refund_id: String },
 }
 
 impl fmt::Display for Difference {
@@ -244,7 +222,6 @@ impl Difference {
 /// A difference, where it is, since when it is known, and whether it was mended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The checkout.
     pub checkout: CheckoutPubId,
     /// What differs.
     pub difference: Difference,

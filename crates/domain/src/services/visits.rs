@@ -1,34 +1,42 @@
-//! What the page shows of a checkout.
+//! What a customer's page shows of a checkout.
 
-use lessor_domain::checkout::{Checkout, Lifecycle};
-use lessor_domain::customer::Customer;
-use lessor_domain::ids::LeaseTermPubId;
-use lessor_domain::organization::{Organization, PickupLocation};
-use lessor_domain::ports::{StoreError, UnitOfWork, VariantSelection};
-use lessor_domain::pricing::Quote;
-use lessor_domain::services::checkouts::quote_of;
-use lessor_domain::services::{Error, pricing};
-use lessor_domain::shipments::TrackingEvent;
+use super::checkouts::quote_of;
+use super::{Error, pricing};
+use crate::checkout::{Checkout, Lifecycle};
+use crate::customer::Customer;
+use crate::ids::LeaseTermPubId;
+use crate::organization::{Organization, PickupLocation};
+use crate::ports::{StoreError, UnitOfWork, VariantSelection};
+use crate::pricing::Quote;
+use crate::shipments::TrackingEvent;
 
 /// A checkout with all that its page shows.
-pub(super) struct Visit {
-    pub(super) checkout: Checkout,
-    pub(super) customer: Customer,
-    pub(super) organization: Organization,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Visit {
+    /// Where it stands.
+    pub checkout: Checkout,
+    /// The lessee.
+    pub customer: Customer,
+    /// The lessor.
+    pub organization: Organization,
     /// What the lease costs, once a term is chosen.
-    pub(super) quote: Option<Quote>,
+    pub quote: Option<Quote>,
     /// The terms that the customer can choose from, while there is none.
-    pub(super) terms: Vec<(LeaseTermPubId, Quote)>,
+    pub terms: Vec<(LeaseTermPubId, Quote)>,
     /// Where the goods can be picked up, while that is asked.
-    pub(super) locations: Vec<PickupLocation>,
+    pub locations: Vec<PickupLocation>,
     /// Where the goods are picked up, once that is known.
-    pub(super) location: Option<PickupLocation>,
+    pub location: Option<PickupLocation>,
     /// The way of the goods, oldest first.
-    pub(super) events: Vec<TrackingEvent>,
+    pub events: Vec<TrackingEvent>,
 }
 
 impl Visit {
-    pub(super) async fn load(work: &mut dyn UnitOfWork, checkout: Checkout) -> Result<Self, Error> {
+    /// All that the page of this checkout shows.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Pricing`].
+    pub async fn load(work: &mut dyn UnitOfWork, checkout: Checkout) -> Result<Self, Error> {
         let customer = work
             .customers()
             .get(checkout.customer_id)
