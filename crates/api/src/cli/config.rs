@@ -3,9 +3,8 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::args::ServiceArgs;
 use super::output::Reply;
-use crate::run::config::{self, Config, SETTINGS};
+use crate::run::config::{self, Config};
 
 /// Show which settings are in force, and where each comes from.
 #[derive(Debug, Args)]
@@ -18,49 +17,35 @@ pub(crate) struct ConfigArgs {
     /// Describe every setting instead
     #[arg(long)]
     describe: bool,
-    #[command(flatten)]
-    pub(crate) service: ServiceArgs,
 }
 
 /// Runs the command.
 pub(crate) fn run(config: &Config, args: &ConfigArgs) -> anyhow::Result<Reply> {
     if args.describe {
-        let settings: Vec<Value> = SETTINGS
-            .iter()
-            .filter(|setting| !setting.hidden)
-            .map(|setting| {
-                json!({
-                    "key": setting.key,
-                    "environment": setting.variable,
-                    "flag": setting.flag,
-                    "default": setting.default,
-                    "secret": setting.secret,
-                    "about": setting.about,
-                })
-            })
-            .collect();
+        let mut settings = config::settings();
+        settings.retain(|setting| !setting.hidden);
         return Ok(Reply::text(
             json!({ "results": settings, "total": settings.len() }),
             config::markdown(),
         ));
     }
-    let rows = config.entries().iter().map(|entry| {
+    let rows = config.entries.iter().map(|entry| {
         [
-            entry.key.to_owned(),
+            entry.key.clone(),
             entry.value.clone().unwrap_or_else(|| "-".to_owned()),
-            entry.origin.to_string(),
+            entry.origin.clone(),
         ]
     });
-    let reply = Reply::list(config.entries(), ["setting", "value", "from"], rows)?;
+    let reply = Reply::list(&config.entries, ["setting", "value", "from"], rows)?;
     let members: Map<String, Value> = config
-        .entries()
+        .entries
         .iter()
         .map(|entry| {
             let shown = json!({ "value": entry.value, "origin": entry.origin });
-            (entry.key.to_owned(), shown)
+            (entry.key.clone(), shown)
         })
         .collect();
-    let unknown = config.unknown_environment();
+    let unknown = &config.unknown_environment;
     let reply = if unknown.is_empty() {
         reply
     } else {
@@ -69,5 +54,5 @@ pub(crate) fn run(config: &Config, args: &ConfigArgs) -> anyhow::Result<Reply> {
     };
     Ok(reply
         .with_member("settings", members.into())
-        .with_member("unknownEnvironment", unknown.into()))
+        .with_member("unknownEnvironment", unknown.as_slice().into()))
 }

@@ -3,12 +3,11 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::args::ServiceArgs;
 use super::output::{Output, Reply};
 use crate::demo::{self, Listener, Report, Step};
 use crate::middleware::WebOrigin;
 use crate::run::compose;
-use crate::run::config::{Config, Origin};
+use crate::run::config::Config;
 use crate::run::service::{self, Service};
 
 /// Where `python3 -m http.server` serves a shop's page: the demo lets it read prices.
@@ -26,8 +25,6 @@ pub(crate) struct DemoArgs {
     /// Stop after the journey
     #[arg(long)]
     exit: bool,
-    #[command(flatten)]
-    pub(crate) service: ServiceArgs,
 }
 
 /// Runs the command until it is told to stop, or with `--exit` to the end of the journey.
@@ -49,7 +46,7 @@ pub(crate) fn run(config: &Config, output: Output, args: &DemoArgs) -> anyhow::R
         let stop = service::stop_token()?;
         let listener = match service::bind(&config.listen) {
             // Nobody asked for this very port.
-            Err(_) if is_default(&config, "listen") => service::bind("127.0.0.1:0")?,
+            Err(_) if config.is_default("listen") => service::bind("127.0.0.1:0")?,
             bound => bound?,
         };
         let progress = move |step: &str| output.progress(&format!("{step} …"));
@@ -82,13 +79,6 @@ pub(crate) fn run(config: &Config, output: Output, args: &DemoArgs) -> anyhow::R
     runtime.shutdown_background();
     drop(location?);
     Ok(())
-}
-
-fn is_default(config: &Config, key: &str) -> bool {
-    config
-        .entries()
-        .iter()
-        .any(|entry| entry.key == key && entry.origin == Origin::Default)
 }
 
 /// Tells people of the steps as they are made.

@@ -14,10 +14,10 @@ use lessor_domain::text::{Email, Name};
 use lessor_domain::time::Timestamp;
 use serde::Serialize;
 
-use super::args;
 use super::output::{Reply, time};
 use super::session::{self, Session};
 use crate::auth::keys::KeyText;
+use crate::run::config::parse_duration;
 
 /// The user of keys for which nobody names one. It receives no mail: the domain is reserved.
 const DEFAULT_USER: &str = "api@lessor.invalid";
@@ -60,7 +60,7 @@ pub(crate) enum KeyCommand {
         #[arg(value_name = "KEY_ID")]
         id: ApiKeyPubId,
         /// How long the old key still opens
-        #[arg(long, value_name = "TIME", default_value = "24h", value_parser = args::overlap)]
+        #[arg(long, value_name = "TIME", default_value = "24h", value_parser = overlap)]
         overlap: Duration,
     },
 }
@@ -80,7 +80,7 @@ pub(crate) struct CreateArgs {
     #[arg(long, conflicts_with = "permissions")]
     publishable: bool,
     /// When it ends, from now: 30s, 15m, 12h or 90d; never if not given
-    #[arg(long, value_name = "TIME", value_parser = args::duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     expires_in: Option<Duration>,
     /// Whose it is: a usr_ id, or an e-mail address (its user is made when there is none)
     #[arg(long, value_name = "USER", value_parser = user)]
@@ -212,6 +212,14 @@ pub(crate) async fn run(session: Session, command: KeyCommand) -> anyhow::Result
             View::new(&holder, now).reply(None)
         }
         KeyCommand::Roll { id, overlap } => roll(&session, id, overlap).await,
+    }
+}
+
+/// A time such as `24h`, or none at all.
+fn overlap(text: &str) -> Result<Duration, String> {
+    match text {
+        "0" | "0s" => Ok(Duration::ZERO),
+        _ => parse_duration(text),
     }
 }
 

@@ -4,7 +4,6 @@
 //! JSON object on standard output. What goes wrong is one line (or one JSON object) on standard error
 //! and a status that is not zero: 2 when the command line is at fault, else 1.
 
-mod args;
 mod config;
 mod demo;
 mod inbox;
@@ -22,15 +21,14 @@ mod serve;
 mod session;
 mod worker;
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::run::config::{Config, Sources};
+use crate::run::config::{self as settings, Config, EVERYWHERE, SERVING};
 use output::Output;
 
 /// An open-source leasing engine: catalog, pricing, checkouts, fulfillment and billing over HTTP.
@@ -55,37 +53,15 @@ struct Cli {
     command: Command,
 }
 
-/// What every command takes.
+/// What every command takes, beside the settings that it shares.
 #[derive(Debug, Args)]
 struct GlobalArgs {
-    /// Folder of the embedded database [env: LESSOR_DATA_DIR] [default: ./lessor-data]
-    #[arg(long, global = true, value_name = "DIR", help_heading = "Everywhere")]
-    data_dir: Option<String>,
     /// Configuration file in TOML [env: LESSOR_CONFIG]
-    #[arg(long, global = true, value_name = "FILE", help_heading = "Everywhere")]
+    #[arg(long, global = true, value_name = "FILE", help_heading = EVERYWHERE)]
     config: Option<PathBuf>,
     /// Answer with one JSON object
-    #[arg(long, global = true, help_heading = "Everywhere")]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     json: bool,
-    /// Which log lines are written, such as info,lessor=debug [env: LESSOR_LOG]
-    #[arg(
-        long,
-        global = true,
-        value_name = "FILTER",
-        help_heading = "Everywhere"
-    )]
-    log: Option<String>,
-    /// How log lines are written, human or json [env: LESSOR_LOG_FORMAT]
-    #[arg(
-        long,
-        global = true,
-        value_name = "FORMAT",
-        help_heading = "Everywhere"
-    )]
-    log_format: Option<String>,
-    /// Folder of the PostgreSQL binaries for the embedded database [env: LESSOR_PG_BIN_DIR]
-    #[arg(long, global = true, value_name = "DIR", help_heading = "Everywhere")]
-    pg_bin_dir: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -127,18 +103,31 @@ enum Command {
     Openapi(openapi::OpenapiArgs),
 }
 
+/// The command line, with the settings that commands have as flags.
+fn command() -> clap::Command {
+    let works = |command: clap::Command| command.args(settings::flags(None));
+    let serves = |command| works(command).args(settings::flags(Some(SERVING)));
+    Cli::command()
+        .args(settings::flags(Some(EVERYWHERE)).map(|flag| flag.global(true)))
+        .mut_subcommand("demo", serves)
+        .mut_subcommand("serve", serves)
+        .mut_subcommand("config", serves)
+        .mut_subcommand("worker", works)
+}
+
 /// Runs the command line of this process.
 #[must_use]
 pub fn run() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
     // Before the arguments are understood this is all there is to know how to complain.
     let wants_json = args.iter().any(|arg| arg == "--json");
-    let cli = match Cli::try_parse_from(args) {
-        Ok(cli) => cli,
+    let read = |given: ArgMatches| Ok((Cli::from_arg_matches(&given)?, given));
+    let (cli, given) = match command().try_get_matches_from(args).and_then(read) {
+        Ok(read) => read,
         Err(error) => return usage(&error, wants_json),
     };
     let output = Output::new(cli.global.json);
-    match dispatch(cli, output) {
+    match dispatch(cli, &given, output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             output.fail(&error);
@@ -161,39 +150,16 @@ fn usage(error: &clap::Error, wants_json: bool) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-fn dispatch(cli: Cli, output: Output) -> anyhow::Result<()> {
+fn dispatch(cli: Cli, given: &ArgMatches, output: Output) -> anyhow::Result<()> {
     let Cli { global, command } = cli;
-    let mut flags = BTreeMap::new();
-    let mut give = |key: &'static str, value: Option<String>| {
-        if let Some(value) = value {
-            flags.insert(key, value);
-        }
-    };
-    give("data_dir", global.data_dir);
-    give("log", global.log);
-    give("log_format", global.log_format);
-    give("pg_bin_dir", global.pg_bin_dir);
-    match &command {
-        Command::Demo(args) => args.service.give(&mut give),
-        Command::Serve(args) => args.service.give(&mut give),
-        Command::Worker(args) => args.process.give(&mut give),
-        Command::Config(args) => args.service.give(&mut give),
-        Command::Migrate(_)
-        | Command::Openapi(_)
-        | Command::Org(_)
-        | Command::Key(_)
-        | Command::Terms(_)
-        | Command::Product(_)
-        | Command::PickupLocation(_)
-        | Command::Jobs(_)
-        | Command::Inbox(_)
-        | Command::Reconcile(_) => {}
-    }
     // A variable that is no text cannot be one of ours.
     let environment = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let sources = Sources::load(flags, environment, global.config.as_deref())?;
-    let config = Config::resolve(&sources)?;
+    let config = Config::load(
+        settings::given(given),
+        environment,
+        global.config.as_deref(),
+    )?;
     match command {
         Command::Demo(args) => demo::run(&config, output, &args),
         Command::Serve(_) => serve::run(&config, output),
@@ -228,13 +194,11 @@ fn dispatch(cli: Cli, output: Output) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]
     fn the_command_line_is_well_formed() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 
     /// Every command that does something shows how it is used.
@@ -257,7 +221,63 @@ mod tests {
             }
         }
         let mut without = Vec::new();
-        check(&Cli::command(), "lessor", &mut without);
+        check(&command(), "lessor", &mut without);
         assert_eq!(without, Vec::<String>::new());
+    }
+
+    /// Each flag that a setting names is one, where it is wanted, and no other argument bears its name.
+    #[test]
+    fn settings_are_flags_where_they_are_wanted() {
+        fn check(command: &clap::Command, path: &str) {
+            let has = |key: &str| command.get_arguments().any(|arg| arg.get_id() == key);
+            for setting in settings::settings() {
+                let under =
+                    |heading| settings::flags(heading).any(|it| it.get_id() == &setting.key);
+                let wanted = match path {
+                    "lessor" => under(Some(EVERYWHERE)),
+                    "lessor worker" => under(None),
+                    "lessor demo" | "lessor serve" | "lessor config" => {
+                        under(None) || under(Some(SERVING))
+                    }
+                    _ => false,
+                };
+                assert_eq!(has(&setting.key), wanted, "{path}: {}", setting.key);
+            }
+            for inner in command.get_subcommands() {
+                check(inner, &format!("{path} {}", inner.get_name()));
+            }
+        }
+        check(&command(), "lessor");
+    }
+
+    /// What a command is given as flags reaches the configuration, and nothing else does.
+    #[test]
+    fn every_setting_that_has_a_flag_can_be_given() {
+        let flags: Vec<settings::Setting> = (settings::settings().into_iter())
+            .filter(|setting| setting.flag.is_some())
+            .collect();
+        let texts = flags
+            .iter()
+            .filter_map(|setting| match setting.flag.as_deref()? {
+                flag @ ("--no-worker" | "--no-migrate") => Some(flag.to_owned()),
+                flag => Some(format!("{flag}=7")),
+            });
+        let line: Vec<String> = ["lessor".to_owned(), "serve".to_owned()]
+            .into_iter()
+            .chain(texts)
+            .collect();
+        let given = settings::given(&command().try_get_matches_from(line).unwrap());
+        let mut keys: Vec<&str> = flags.iter().map(|setting| setting.key.as_str()).collect();
+        keys.sort_unstable();
+        assert_eq!(given.keys().collect::<Vec<_>>(), keys);
+        assert_eq!((&*given["no_worker"], &*given["listen"]), ("true", "7"));
+        let line = ["lessor", "--log", "debug", "org", "list"];
+        let given = settings::given(&command().try_get_matches_from(line).unwrap());
+        assert_eq!(
+            given.into_iter().collect::<Vec<_>>(),
+            [("log".to_owned(), "debug".to_owned())]
+        );
+        let line = ["lessor", "worker", "--listen", "127.0.0.1:1"];
+        assert!(command().try_get_matches_from(line).is_err());
     }
 }

@@ -216,11 +216,8 @@ fn with_causes(error: &anyhow::Error) -> String {
 
 /// The code that programs tell errors apart by, those of the HTTP interface where there is one.
 fn classify(error: &anyhow::Error) -> (&'static str, Option<String>) {
-    if let Some(crate::run::config::ConfigError::Invalid { key, .. }) = error.downcast_ref() {
-        return ("configuration", Some((*key).to_owned()));
-    }
-    if error.is::<crate::run::config::ConfigError>() {
-        return ("configuration", None);
+    if let Some(error) = error.downcast_ref::<crate::run::config::ConfigError>() {
+        return ("configuration", error.key.clone());
     }
     match error.downcast_ref::<Error>() {
         Some(Error::Missing { param }) => ("parameter_missing", Some(param.clone())),

@@ -3,7 +3,6 @@
 use clap::Args;
 use serde_json::json;
 
-use super::args::ServiceArgs;
 use super::output::{Output, Reply};
 use crate::run::compose::{self, Location};
 use crate::run::config::Config;
@@ -19,10 +18,7 @@ use crate::run::service::{self, Service};
     SIGTERM and Ctrl-C stop it in order: no new connections, requests answered, jobs finished or handed back,\n\
     then the embedded database. All settings: lessor config --describe"
 )]
-pub(crate) struct ServeArgs {
-    #[command(flatten)]
-    pub(crate) service: ServiceArgs,
-}
+pub(crate) struct ServeArgs {}
 
 /// Runs the command until it is told to stop.
 pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {

@@ -3,7 +3,6 @@
 use clap::Args;
 use serde_json::json;
 
-use super::args::ProcessArgs;
 use super::output::{Output, Reply};
 use crate::run::compose;
 use crate::run::config::Config;
@@ -15,10 +14,7 @@ use crate::run::service;
     after_help = "Example:\n  DATABASE_URL='postgres://lessor:…@db/lessor' lessor worker\n\n\
     Any number of workers may run. SIGTERM and Ctrl-C stop it: jobs are finished or handed back."
 )]
-pub(crate) struct WorkerArgs {
-    #[command(flatten)]
-    pub(crate) process: ProcessArgs,
-}
+pub(crate) struct WorkerArgs {}
 
 /// Runs the command until it is told to stop.
 pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {

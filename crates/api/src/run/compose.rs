@@ -20,9 +20,10 @@ use lessor_domain::workers::housekeeping::Policy;
 use lessor_domain::workers::jobs::{NoProbe, Probe};
 use lessor_embedded_postgres as embedded;
 use lessor_embedded_postgres::Progress;
+use secrecy::{ExposeSecret as _, SecretString};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::run::config::{Config, Secret};
+use crate::run::config::Config;
 use crate::run::worker::{
     Chore, Gauges, Housekeeping, KeptMessages, Purge, Reconciliation, SimulatedInvoices, WakeUp,
     WakingDatabase, Worker,
@@ -94,7 +95,7 @@ fn embedded_settings(config: &Config) -> embedded::Settings {
 /// The embedded database cannot be had.
 pub fn locate(config: &Config, progress: impl FnMut(Progress)) -> anyhow::Result<Location> {
     match &config.database_url {
-        Some(url) => Ok(Location::Given(url.expose().to_owned())),
+        Some(url) => Ok(Location::Given(url.expose_secret().to_owned())),
         None => {
             let database = embedded::open(&embedded_settings(config), progress)?;
             Ok(Location::Embedded(database))
@@ -109,7 +110,7 @@ pub fn locate(config: &Config, progress: impl FnMut(Progress)) -> anyhow::Result
 /// The embedded database cannot be had.
 pub fn host(config: &Config, mut progress: impl FnMut(Progress)) -> anyhow::Result<Location> {
     if let Some(url) = &config.database_url {
-        return Ok(Location::Given(url.expose().to_owned()));
+        return Ok(Location::Given(url.expose_secret().to_owned()));
     }
     loop {
         if let Some(attached) = embedded::attach(&config.data_dir)? {
@@ -288,7 +289,10 @@ pub fn compose(config: &Config, database: &PgDatabase) -> anyhow::Result<Composi
 /// providers in sandbox mode and none in live mode.
 fn providers(config: &Config, simulated: &Providers) -> anyhow::Result<ProviderSet> {
     let keys = &config.processor;
-    let secret = |key: &Option<Secret>| key.as_ref().and_then(|key| ApiSecret::new(key.expose()));
+    let secret = |key: &Option<SecretString>| {
+        key.as_ref()
+            .and_then(|key| ApiSecret::new(key.expose_secret()))
+    };
     let settings = processor::Settings {
         base_url: keys
             .url

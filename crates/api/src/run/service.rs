@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use lessor_adapters::postgres::PgDatabase;
 use lessor_adapters::processor::signature::WebhookSecret;
 use lessor_domain::workers::Engine;
+use secrecy::{ExposeSecret as _, SecretString};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval};
@@ -25,7 +26,7 @@ use crate::routes;
 use crate::routes::health::Readiness;
 use crate::run::app::{self, AppParts};
 use crate::run::compose::{self, Composition, Location, Use};
-use crate::run::config::{Config, ProcessorConfig, Secret};
+use crate::run::config::{Config, ProcessorConfig};
 use crate::run::worker::RunningWorker;
 use crate::state::{AppState, ProcessorSecrets, StateSettings};
 use crate::telemetry::{self, Metrics};
@@ -44,7 +45,7 @@ const SANDBOX_SECRETS: &str = "LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS";
 /// The filter is not one.
 pub fn init_logs(config: &Config) -> anyhow::Result<()> {
     telemetry::init_logs(config.log_format, config.log.as_deref().unwrap_or("info"))?;
-    for name in config.unknown_environment() {
+    for name in &config.unknown_environment {
         tracing::warn!("{name} is set and means nothing: see `lessor config --describe`");
     }
     Ok(())
@@ -145,7 +146,7 @@ async fn server_secret(
     engine: &Engine,
 ) -> anyhow::Result<ServerSecret> {
     let kept = match &config.server_secret {
-        Some(secret) => secret.expose().as_bytes().to_vec(),
+        Some(secret) => secret.expose_secret().as_bytes().to_vec(),
         None => {
             database
                 .server_secret("pages", engine.entropy.as_ref())
@@ -158,10 +159,10 @@ async fn server_secret(
 /// What the processor's messages are signed with, by mode. A key without a secret of its mode is told
 /// of: its messages are refused.
 fn processor_secrets(config: &ProcessorConfig) -> anyhow::Result<ProcessorSecrets> {
-    let read = |secrets: &[Secret], variable: &'static str| {
+    let read = |secrets: &[SecretString], variable: &'static str| {
         let read = secrets
             .iter()
-            .map(|secret| WebhookSecret::new(secret.expose()));
+            .map(|secret| WebhookSecret::new(secret.expose_secret()));
         read.collect::<Result<Vec<_>, _>>().context(variable)
     };
     let secrets = ProcessorSecrets {
@@ -248,7 +249,7 @@ impl Service {
         settings.tracking_secrets = config
             .tracking_webhook_secrets
             .iter()
-            .map(|secret| secret.expose().parse())
+            .map(|secret| secret.expose_secret().parse())
             .collect::<Result<_, _>>()
             .context("LESSOR_TRACKING_WEBHOOK_SECRETS")?;
         settings.processor_secrets = processor_secrets(&config.processor)?;
@@ -402,8 +403,8 @@ mod tests {
 
     #[test]
     fn a_secret_is_of_one_mode() {
-        let secrets = |texts: &[&str]| -> Vec<Secret> {
-            texts.iter().map(|text| (*text).to_owned().into()).collect()
+        let secrets = |texts: &[&str]| -> Vec<SecretString> {
+            texts.iter().map(|text| (*text).into()).collect()
         };
         let config = |live: &[&str], sandbox: &[&str]| ProcessorConfig {
             url: None,

@@ -1,190 +1,215 @@
 //! Configuration: flags first, then the environment, then a TOML file, then the defaults.
 //!
-//! Every setting is declared once, in [`SETTINGS`], and has one text form whichever way it is given;
-//! the same parser reads all of them, and an error says where the value came from. Secrets have no
-//! flag: everybody on a machine can read the command lines of its processes.
+//! Every setting is declared once, as a member of [`Config`], and has one text form whichever way it is
+//! given; the same parser reads all of them, and an error says where the value came from. Secrets have
+//! no flag: everybody on a machine can read the command lines of its processes.
 
 mod resolve;
 mod settings;
 mod values;
 
-use std::fmt;
 use std::num::{NonZeroU16, NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::{ArgAction, Args};
 use ipnet::IpNet;
+use secrecy::SecretString;
 
 use crate::middleware::WebOrigin;
 use crate::telemetry::LogFormat;
 
-pub use resolve::{ConfigError, Entry, Origin, Sources};
-pub use settings::{SETTINGS, Setting, markdown};
+pub use resolve::{ConfigError, Entry};
+pub use settings::{EVERYWHERE, SERVING, Setting, flags, given, markdown, settings};
 pub use values::parse_duration;
 
-use resolve::Resolver;
+use values::{
+    base_url, flag, listen, log_format, networks, origins, rate_limit, secrets, server_secret,
+    up_to, within,
+};
 
-/// A value that is not to be shown.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+/// What one text says, and not as many arguments as it has parts, which `Vec` is to clap.
+type List<T> = Vec<T>;
+/// What the text `off` says as well, and not what may be left out, which `Option` is to clap.
+type Limit<T> = Option<T>;
 
-impl Secret {
-    /// The value itself.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl From<String> for Secret {
-    fn from(text: String) -> Self {
-        Self(text)
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
+/// Everything that can be set.
+///
+/// The name of a member is its key in the file. `hide_env_values` marks secrets, and `hide` what is for
+/// tests and nothing that an operator reads about: neither is a flag of any command, although `long` is
+/// needed for clap to know them by their names. The heading says which commands have a flag:
+/// [`EVERYWHERE`] all of them, [`SERVING`] those that serve, none those that serve or work.
+#[derive(Debug, Clone, Args)]
+pub struct Config {
+    /// Folder of the embedded database
+    #[arg(long, env = "LESSOR_DATA_DIR", default_value = "./lessor-data")]
+    #[arg(value_name = "DIR", help_heading = EVERYWHERE)]
+    pub data_dir: PathBuf,
+    /// The database, `postgres://user:password@host/name?sslmode=verify-full`; without it the embedded
+    /// one runs
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
+    pub database_url: Option<SecretString>,
+    /// Folder of `postgres` and `initdb` for the embedded database; looked for when not given
+    #[arg(long, env = "LESSOR_PG_BIN_DIR")]
+    #[arg(value_name = "DIR", help_heading = EVERYWHERE)]
+    pub pg_bin_dir: Option<PathBuf>,
+    /// Database connections of the process in all
+    #[arg(long, env = "LESSOR_POOL_SIZE", default_value = "20")]
+    #[arg(value_name = "N", value_parser = up_to::<NonZeroUsize>(1_000))]
+    pub pool_size: NonZeroUsize,
+    /// How long a request waits for one of them to be free before it is answered 503, 1s to 1m
+    #[arg(long, env = "LESSOR_DATABASE_WAIT", default_value = "1s")]
+    #[arg(value_name = "TIME", value_parser = within("1s", "1m"), help_heading = SERVING)]
+    pub database_wait: Duration,
+    /// Which log lines are written, such as `info,lessor=debug`; `info` for serve, worker and demo, else
+    /// `warn`
+    #[arg(long, env = "LESSOR_LOG")]
+    #[arg(value_name = "FILTER", help_heading = EVERYWHERE)]
+    pub log: Option<String>,
+    /// `human` or `json`
+    #[arg(long, env = "LESSOR_LOG_FORMAT", default_value = "human")]
+    #[arg(value_name = "FORMAT", value_parser = log_format, help_heading = EVERYWHERE)]
+    pub log_format: LogFormat,
+    /// Where requests are taken; port 0 takes a free one
+    #[arg(long, env = "LESSOR_LISTEN", default_value = "127.0.0.1:8080")]
+    #[arg(value_name = "HOST:PORT", value_parser = listen, help_heading = SERVING)]
+    pub listen: String,
+    /// Where clients reach the service, for the links in answers; the address listened on when not given
+    #[arg(long, env = "LESSOR_PUBLIC_URL")]
+    #[arg(value_name = "URL", value_parser = base_url, help_heading = SERVING)]
+    pub public_url: Option<String>,
+    /// Origins whose pages may call `/v1` and read its answers, such as
+    /// `https://shop.example.com,http://localhost:3000`; none when not given
+    #[arg(
+        long,
+        env = "LESSOR_CORS_ORIGINS",
+        default_value = "",
+        hide_default_value = true
+    )]
+    #[arg(value_name = "ORIGINS", value_parser = origins, help_heading = SERVING)]
+    pub cors_origins: List<WebOrigin>,
+    /// Threads that serve requests; one for each processor when not given
+    #[arg(long, env = "LESSOR_HTTP_THREADS", value_parser = up_to::<NonZeroUsize>(1_000))]
+    #[arg(value_name = "N", help_heading = SERVING)]
+    pub http_threads: Option<NonZeroUsize>,
+    /// Leave the database's tables as they are at the start; refuse to start when they are too old
+    #[arg(long, env = "LESSOR_NO_MIGRATE", default_value = "false", value_parser = flag)]
+    #[arg(action = ArgAction::Set, num_args = ..=1, require_equals = true)]
+    #[arg(value_name = "true|false", default_missing_value = "true")]
+    pub no_migrate: bool,
+    /// Serve without the worker, which then runs as `lessor worker`
+    #[arg(long, env = "LESSOR_NO_WORKER", default_value = "false", value_parser = flag)]
+    #[arg(action = ArgAction::Set, num_args = ..=1, require_equals = true)]
+    #[arg(value_name = "true|false", default_missing_value = "true", help_heading = SERVING)]
+    pub no_worker: bool,
+    /// Jobs that a worker has under way at a time
+    #[arg(long, env = "LESSOR_WORKER_JOBS", default_value = "4")]
+    #[arg(value_name = "N", value_parser = up_to::<NonZeroUsize>(1_000))]
+    pub worker_jobs: NonZeroUsize,
+    /// How long a job of a worker that died is kept from others, 2s to 10m; a worker that is at one keeps
+    /// it for longer
+    #[arg(long, env = "LESSOR_JOB_LEASE", default_value = "45s")]
+    #[arg(value_name = "TIME", value_parser = within("2s", "10m"))]
+    pub job_lease: Duration,
+    /// How long something may come of a request to a provider whose answer was lost, 2s to 10m
+    #[arg(long, env = "LESSOR_JOB_SETTLED", default_value = "10m", hide = true)]
+    #[arg(value_parser = within("2s", "10m"))]
+    pub job_settled: Duration,
+    /// Requests a second for each secret API key, or `off`
+    #[arg(long, env = "LESSOR_RATE_LIMIT", default_value = "off")]
+    #[arg(value_name = "N", value_parser = rate_limit, help_heading = SERVING)]
+    pub rate_limit: Limit<NonZeroU32>,
+    /// Requests a second with publishable keys for each client address, five times as many at once, or
+    /// `off`
+    #[arg(long, env = "LESSOR_ADDRESS_RATE_LIMIT", default_value = "100")]
+    #[arg(value_name = "N", value_parser = rate_limit, help_heading = SERVING)]
+    pub address_rate_limit: Limit<NonZeroU32>,
+    /// Networks of the proxies in front, such as `10.0.0.0/8,::1`: the client's address is then the last
+    /// in `X-Forwarded-For` that is none of theirs
+    #[arg(
+        long,
+        env = "LESSOR_TRUSTED_PROXIES",
+        default_value = "",
+        hide_default_value = true
+    )]
+    #[arg(value_name = "NETWORKS", value_parser = networks, help_heading = SERVING)]
+    pub trusted_proxies: List<IpNet>,
+    /// How long the process may take to stop, 2s to 10m
+    // Less would cut requests off that are on their way.
+    #[arg(long, env = "LESSOR_SHUTDOWN_TIMEOUT", default_value = "10s")]
+    #[arg(value_name = "TIME", value_parser = within("2s", "10m"))]
+    pub shutdown_timeout: Duration,
+    /// Days after which a checkout that nobody touched expires
+    #[arg(long, env = "LESSOR_EXPIRY_DAYS", default_value = "30")]
+    #[arg(value_name = "DAYS", value_parser = up_to::<NonZeroU16>(3_650))]
+    pub expiry_days: NonZeroU16,
+    /// How long a lease that is to be billed may have no subscription before it needs attention, 1m to
+    /// 30d
+    #[arg(long, env = "LESSOR_NOT_BILLED_AFTER", default_value = "1h")]
+    #[arg(value_name = "TIME", value_parser = within("1m", "30d"))]
+    pub not_billed_after: Duration,
+    /// How long a carrier may say nothing of goods on their way before they need attention, 1h to 365d
+    #[arg(long, env = "LESSOR_DELIVERY_OVERDUE_AFTER", default_value = "10d")]
+    #[arg(value_name = "TIME", value_parser = within("1h", "365d"))]
+    pub delivery_overdue_after: Duration,
+    /// What the tokens of checkout pages are derived with, 32 characters or more, the same for all
+    /// processes of a service; made and kept in the database when not given
+    #[arg(long, env = "LESSOR_SERVER_SECRET", hide_env_values = true)]
+    #[arg(value_parser = server_secret)]
+    pub server_secret: Option<SecretString>,
+    /// The payment processor.
+    #[command(flatten)]
+    pub processor: ProcessorConfig,
+    /// What carriers' messages are signed with (Standard Webhooks); several during a rotation
+    #[arg(long, env = "LESSOR_TRACKING_WEBHOOK_SECRETS", hide_env_values = true)]
+    #[arg(default_value = "", value_parser = secrets)]
+    pub tracking_webhook_secrets: List<SecretString>,
+    /// Every setting as it is in force, secrets masked, in the order of [`settings`].
+    #[arg(skip)]
+    pub entries: Vec<Entry>,
+    /// Variables that begin with `LESSOR_` and mean nothing: most likely misspelled.
+    #[arg(skip)]
+    pub unknown_environment: Vec<String>,
 }
 
 /// The payment processor.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Args)]
 pub struct ProcessorConfig {
-    /// Where its API is; its own address when none is given.
+    /// Where the payment processor's API is; its own address when not given
+    #[arg(
+        id = "processor_url",
+        long = "processor-url",
+        env = "LESSOR_PROCESSOR_URL"
+    )]
+    #[arg(value_name = "URL", value_parser = base_url)]
     pub url: Option<String>,
-    /// The key of live mode.
-    pub live_key: Option<Secret>,
-    /// The key of sandbox mode.
-    pub sandbox_key: Option<Secret>,
-    /// What its messages of live mode are signed with: any of these.
-    pub live_webhook_secrets: Vec<Secret>,
-    /// What its messages of sandbox mode are signed with: any of these.
-    pub sandbox_webhook_secrets: Vec<Secret>,
-}
-
-/// Everything that can be set.
-#[derive(Debug, Clone)]
-pub struct Config {
-    /// Where the embedded database is.
-    pub data_dir: PathBuf,
-    /// The database; the embedded one without it.
-    pub database_url: Option<Secret>,
-    /// The folder of the PostgreSQL binaries that the embedded database runs.
-    pub pg_bin_dir: Option<PathBuf>,
-    /// Connections to the database in all.
-    pub pool_size: NonZeroUsize,
-    /// How long a request waits for one of them.
-    pub database_wait: Duration,
-    /// Which log lines are written, when anybody says.
-    pub log: Option<String>,
-    /// How they are written.
-    pub log_format: LogFormat,
-    /// Where requests are taken, `host:port`.
-    pub listen: String,
-    /// Where clients reach the service, when that is another address.
-    pub public_url: Option<String>,
-    /// The origins whose pages may read answers.
-    pub cors_origins: Vec<WebOrigin>,
-    /// Threads that serve; one for each processor without it.
-    pub http_threads: Option<NonZeroUsize>,
-    /// Whether the database is left as it is at the start.
-    pub no_migrate: bool,
-    /// Whether the worker runs elsewhere.
-    pub no_worker: bool,
-    /// Jobs that one worker has under way at a time.
-    pub worker_jobs: NonZeroUsize,
-    /// How long a job of a worker that died is kept from others.
-    pub job_lease: Duration,
-    /// How long something may come of a request whose answer was lost.
-    pub job_settled: Duration,
-    /// Requests a second for each secret API key; any number without it.
-    pub rate_limit: Option<NonZeroU32>,
-    /// Requests a second with publishable keys for each address; any number without it.
-    pub address_rate_limit: Option<NonZeroU32>,
-    /// Networks of proxies that say whom they speak for.
-    pub trusted_proxies: Vec<IpNet>,
-    /// How long the process may take to stop.
-    pub shutdown_timeout: Duration,
-    /// Days after which an untouched checkout expires.
-    pub expiry_days: NonZeroU16,
-    /// How long a lease that is to be billed may have no subscription before somebody is told.
-    pub not_billed_after: Duration,
-    /// How long a carrier may be silent before somebody is told.
-    pub delivery_overdue_after: Duration,
-    /// What the tokens of checkout pages are derived with.
-    pub server_secret: Option<Secret>,
-    /// The payment processor.
-    pub processor: ProcessorConfig,
-    /// What carriers' messages are signed with: any of these.
-    pub tracking_webhook_secrets: Vec<Secret>,
-    entries: Vec<Entry>,
-    unknown_environment: Vec<String>,
-}
-
-impl Config {
-    /// Reads every setting.
-    ///
-    /// # Errors
-    /// The first value that cannot be used, with where it came from.
-    pub fn resolve(sources: &Sources) -> Result<Self, ConfigError> {
-        use settings as s;
-        use values as v;
-
-        let mut from = Resolver::new(sources);
-        Ok(Self {
-            data_dir: from.needed(&s::DATA_DIR, v::path)?,
-            database_url: from.optional(&s::DATABASE_URL, v::secret)?,
-            pg_bin_dir: from.optional(&s::PG_BIN_DIR, v::path)?,
-            pool_size: from.needed(&s::POOL_SIZE, v::count)?,
-            database_wait: from.needed(&s::DATABASE_WAIT, v::second_to_minute)?,
-            log: from.optional(&s::LOG, v::text)?,
-            log_format: from.needed(&s::LOG_FORMAT, v::log_format)?,
-            listen: from.needed(&s::LISTEN, v::listen)?,
-            public_url: from.optional(&s::PUBLIC_URL, v::base_url)?,
-            cors_origins: from
-                .optional(&s::CORS_ORIGINS, v::origins)?
-                .unwrap_or_default(),
-            http_threads: from.optional(&s::HTTP_THREADS, v::count)?,
-            no_migrate: from.needed(&s::NO_MIGRATE, v::flag)?,
-            no_worker: from.needed(&s::NO_WORKER, v::flag)?,
-            worker_jobs: from.needed(&s::WORKER_JOBS, v::count)?,
-            job_lease: from.needed(&s::JOB_LEASE, v::seconds_to_minutes)?,
-            job_settled: from.needed(&s::JOB_SETTLED, v::seconds_to_minutes)?,
-            rate_limit: from.needed(&s::RATE_LIMIT, v::rate_limit)?,
-            address_rate_limit: from.needed(&s::ADDRESS_RATE_LIMIT, v::rate_limit)?,
-            trusted_proxies: from
-                .optional(&s::TRUSTED_PROXIES, v::networks)?
-                .unwrap_or_default(),
-            shutdown_timeout: from.needed(&s::SHUTDOWN_TIMEOUT, v::seconds_to_minutes)?,
-            expiry_days: from.needed(&s::EXPIRY_DAYS, v::days)?,
-            not_billed_after: from.needed(&s::NOT_BILLED_AFTER, v::minute_to_month)?,
-            delivery_overdue_after: from.needed(&s::DELIVERY_OVERDUE_AFTER, v::hour_to_year)?,
-            server_secret: from.optional(&s::SERVER_SECRET, v::server_secret)?,
-            processor: ProcessorConfig {
-                url: from.optional(&s::PROCESSOR_URL, v::base_url)?,
-                live_key: from.optional(&s::PROCESSOR_LIVE_KEY, v::secret)?,
-                sandbox_key: from.optional(&s::PROCESSOR_SANDBOX_KEY, v::secret)?,
-                live_webhook_secrets: from.list(&s::PROCESSOR_LIVE_WEBHOOK_SECRETS)?,
-                sandbox_webhook_secrets: from.list(&s::PROCESSOR_SANDBOX_WEBHOOK_SECRETS)?,
-            },
-            tracking_webhook_secrets: from.list(&s::TRACKING_WEBHOOK_SECRETS)?,
-            entries: from.into_entries(),
-            unknown_environment: sources.unknown_environment(),
-        })
-    }
-
-    /// Every setting as it is in force, secrets masked, in the order of [`SETTINGS`].
-    #[must_use]
-    pub fn entries(&self) -> &[Entry] {
-        &self.entries
-    }
-
-    /// Variables that begin with `LESSOR_` and mean nothing: most likely misspelled.
-    #[must_use]
-    pub fn unknown_environment(&self) -> &[String] {
-        &self.unknown_environment
-    }
+    /// The payment processor's key for live mode; without it live mode refuses payment steps
+    #[arg(id = "processor_live_key", long = "processor-live-key")]
+    #[arg(env = "LESSOR_PROCESSOR_LIVE_KEY", hide_env_values = true)]
+    pub live_key: Option<SecretString>,
+    /// The payment processor's key for sandbox mode; without it simulated providers serve sandbox mode
+    #[arg(id = "processor_sandbox_key", long = "processor-sandbox-key")]
+    #[arg(env = "LESSOR_PROCESSOR_SANDBOX_KEY", hide_env_values = true)]
+    pub sandbox_key: Option<SecretString>,
+    /// What the payment processor signs its messages of live mode with; several during a rotation
+    #[arg(
+        id = "processor_live_webhook_secrets",
+        long = "processor-live-webhook-secrets"
+    )]
+    #[arg(env = "LESSOR_PROCESSOR_LIVE_WEBHOOK_SECRETS", hide_env_values = true)]
+    #[arg(default_value = "", value_parser = secrets)]
+    pub live_webhook_secrets: List<SecretString>,
+    /// What the payment processor signs its messages of sandbox mode with; several during a rotation
+    #[arg(
+        id = "processor_sandbox_webhook_secrets",
+        long = "processor-sandbox-webhook-secrets"
+    )]
+    #[arg(
+        env = "LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS",
+        hide_env_values = true
+    )]
+    #[arg(default_value = "", value_parser = secrets)]
+    pub sandbox_webhook_secrets: List<SecretString>,
 }
 
 #[cfg(test)]

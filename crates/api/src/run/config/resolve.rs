@@ -1,242 +1,167 @@
-//! Where the value of a setting comes from.
+//! Which value of a setting is in force.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::error::Error as _;
 use std::path::{Path, PathBuf};
 
-use serde::{Serialize, Serializer};
+use clap::builder::Resettable;
+use clap::error::{ContextKind, ContextValue};
+use clap::{Args as _, Command, FromArgMatches as _};
+use serde::Serialize;
 use toml::{Table, Value};
 use url::Url;
 
-use super::Secret;
-use super::settings::{SETTINGS, Setting};
+use super::Config;
+use super::settings::settings;
 
 /// The variable that names the file.
 const FILE_VARIABLE: &str = "LESSOR_CONFIG";
 /// What begins so is meant for us.
 const OURS: &str = "LESSOR_";
 const MASK: &str = "***";
+/// Where a value comes from that nobody gave.
+const DEFAULT: &str = "default";
 
 /// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// The file cannot be read.
-    #[error("the configuration file {} cannot be read: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The file is no TOML.
-    #[error("the configuration file {} is not valid TOML: {problem}", path.display())]
-    Syntax {
-        /// The file.
-        path: PathBuf,
-        /// Where and what.
-        problem: String,
-    },
-    /// The file has a key that means nothing.
-    #[error("the configuration file {}: there is no setting {key:?}{}", path.display(), nearest.map(|near| format!(", did you mean {near:?}?")).unwrap_or_default())]
-    UnknownKey {
-        /// The file.
-        path: PathBuf,
-        /// The key.
-        key: String,
-        /// The setting with the most similar name.
-        nearest: Option<&'static str>,
-    },
-    /// A value cannot be used.
-    #[error("{origin}: {problem}")]
-    Invalid {
-        /// The setting's key.
-        key: &'static str,
-        /// Where the value came from.
-        origin: Origin,
-        /// What is allowed.
-        problem: String,
-    },
-}
-
-/// Where a value came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
-    /// This flag.
-    Flag(&'static str),
-    /// This environment variable.
-    Environment(&'static str),
-    /// This key of the file.
-    File(PathBuf, &'static str),
-    /// Nobody gave one.
-    Default,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Flag(flag) => f.write_str(flag),
-            Self::Environment(variable) => f.write_str(variable),
-            Self::File(path, key) => write!(f, "{} ({key})", path.display()),
-            Self::Default => f.write_str("default"),
-        }
-    }
-}
-
-impl Serialize for Origin {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
+#[error("{origin}: {problem}")]
+pub struct ConfigError {
+    /// The key of the setting whose value cannot be used; none when it is the file.
+    pub key: Option<String>,
+    /// Where the value came from, as in [`Entry`], or the file.
+    pub origin: String,
+    /// What is wrong, or allowed. It shows no value: that may be a secret.
+    pub problem: String,
 }
 
 /// A setting as it is in force.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Entry {
     /// Its key.
-    pub key: &'static str,
+    pub key: String,
     /// Its value, masked when it is a secret; none when it is unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// Where the value came from.
-    pub origin: Origin,
+    /// Where the value came from: the flag, the variable, the file and its key, or `default`.
+    pub origin: String,
 }
 
-/// What was given, before anybody looked at the values.
-#[derive(Debug, Clone, Default)]
-pub struct Sources {
-    flags: BTreeMap<&'static str, String>,
-    environment: BTreeMap<String, String>,
-    file: Option<(PathBuf, Table)>,
-}
-
-impl Sources {
-    /// `flags` by the settings' keys. An empty variable counts as unset, and so does one that is no
-    /// UTF-8 text. The file is the one given, else the one that `LESSOR_CONFIG` names.
+impl Config {
+    /// Reads every setting. `flags` are by the settings' keys. An empty variable counts as unset. The
+    /// file is the one given, else the one that `LESSOR_CONFIG` names.
+    ///
+    /// Clap reads the texts; which text it reads is decided here. Its own layer for the environment
+    /// shows values that are wrong, secrets too, says that they came from a flag, and takes an empty
+    /// variable for a value.
     ///
     /// # Errors
-    /// A file that cannot be read, or has a key that means nothing.
+    /// A file that cannot be read or has a key that means nothing; else the first value that cannot be
+    /// used.
     pub fn load(
-        flags: BTreeMap<&'static str, String>,
+        mut flags: BTreeMap<String, String>,
         environment: impl IntoIterator<Item = (String, String)>,
         file: Option<&Path>,
     ) -> Result<Self, ConfigError> {
-        let environment: BTreeMap<String, String> = environment
-            .into_iter()
-            .filter(|(_, value)| !value.is_empty())
-            .collect();
-        let path = file
-            .map(Path::to_owned)
-            .or_else(|| environment.get(FILE_VARIABLE).map(PathBuf::from));
-        let file = match path {
-            Some(path) => {
-                let table = read_file(&path)?;
-                Some((path, table))
-            }
-            None => None,
-        };
+        let environment = environment.into_iter();
+        let mut environment: BTreeMap<_, _> =
+            environment.filter(|(_, value)| !value.is_empty()).collect();
+        let named = environment.remove(FILE_VARIABLE).map(PathBuf::from);
+        let path = file.map(Path::to_owned).or(named);
+        let in_file = path.as_deref().map(read_file).transpose()?;
+        let mut in_file = in_file.unwrap_or_default();
+        let path = path.unwrap_or_default();
+
+        let (mut texts, mut entries) = (Vec::new(), Vec::new());
+        for it in settings() {
+            let key = it.key;
+            let long = format!("--{}", key.replace('_', "-"));
+            let place = format!("{} ({key})", path.display());
+            let given = [
+                (flags.remove(&key), &*long),
+                (environment.remove(&it.variable), &*it.variable),
+                (in_file.remove(&key), &*place),
+                (it.default, DEFAULT),
+            ];
+            let found = given.into_iter().find_map(|(text, it)| Some((text?, it)));
+            let (value, origin) = found.unzip();
+            let origin = origin.unwrap_or(DEFAULT).to_owned();
+            texts.extend(value.iter().map(|text| format!("{long}={text}")));
+            let value = value.map(|text| if it.secret { masked(&text) } else { text });
+            entries.push(Entry { key, value, origin });
+        }
+        let config = Self::augment_args(Command::new("lessor").no_binary_name(true))
+            .mut_args(|arg| arg.env(Resettable::Reset))
+            .try_get_matches_from(texts)
+            .and_then(|read| Self::from_arg_matches(&read))
+            .map_err(|error| refused(&error, &entries))?;
+        environment.retain(|name, _| name.starts_with(OURS));
         Ok(Self {
-            flags,
-            environment,
-            file,
+            entries,
+            unknown_environment: environment.into_keys().collect(),
+            ..config
         })
     }
 
-    pub(super) fn unknown_environment(&self) -> Vec<String> {
-        self.environment
-            .keys()
-            .filter(|name| {
-                name.starts_with(OURS)
-                    && *name != FILE_VARIABLE
-                    && SETTINGS.iter().all(|setting| setting.variable != *name)
-            })
-            .cloned()
-            .collect()
-    }
-
-    fn find(&self, setting: &Setting) -> Result<Option<(String, Origin)>, ConfigError> {
-        if let (Some(value), Some(flag)) = (self.flags.get(setting.key), setting.flag) {
-            return Ok(Some((value.clone(), Origin::Flag(flag))));
-        }
-        if let Some(value) = self.environment.get(setting.variable) {
-            let origin = Origin::Environment(setting.variable);
-            return Ok(Some((value.clone(), origin)));
-        }
-        let Some((path, table)) = &self.file else {
-            return Ok(None);
-        };
-        let Some(value) = table.get(setting.key) else {
-            return Ok(None);
-        };
-        let origin = Origin::File(path.clone(), setting.key);
-        match plain_text(value) {
-            Some(text) => Ok(Some((text, origin))),
-            None => Err(ConfigError::Invalid {
-                key: setting.key,
-                origin,
-                problem: "must be a text, a number, true or false, or a list of texts".to_owned(),
-            }),
-        }
+    /// Whether nobody gave this setting a value.
+    #[must_use]
+    pub fn is_default(&self, key: &str) -> bool {
+        let mut entries = self.entries.iter();
+        entries.any(|entry| entry.key == key && entry.origin == DEFAULT)
     }
 }
 
-fn read_file(path: &Path) -> Result<Table, ConfigError> {
-    let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
-        path: path.to_owned(),
-        source,
-    })?;
+/// What the parser of a setting said. Clap names the argument as its help does, `--pool-size <N>`.
+fn refused(error: &clap::Error, entries: &[Entry]) -> ConfigError {
+    let named = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(argument)) => argument.trim_start_matches('-'),
+        _ => "",
+    };
+    let key: String = named.split([' ', '[']).take(1).collect();
+    let key = key.replace('-', "_");
+    let mut entries = entries.iter();
+    let entry = entries.find(|entry| entry.key == key);
+    let problem = error.source().map(ToString::to_string);
+    ConfigError {
+        key: Some(key),
+        origin: entry.map_or(named, |entry| &entry.origin).to_owned(),
+        problem: problem.unwrap_or_else(|| "must not be empty".to_owned()),
+    }
+}
+
+/// The texts of the file, by their keys.
+fn read_file(path: &Path) -> Result<BTreeMap<String, String>, ConfigError> {
+    let wrong = |problem: String| ConfigError {
+        key: None,
+        origin: format!("the configuration file {}", path.display()),
+        problem,
+    };
+    let text =
+        std::fs::read_to_string(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
         // The library's own text quotes the line, which may hold a secret.
-        let line = error.span().map(|span| {
-            let before = text.get(..span.start).unwrap_or_default();
-            before.matches('\n').count().saturating_add(1)
-        });
-        ConfigError::Syntax {
-            path: path.to_owned(),
-            problem: match line {
-                Some(line) => format!("line {line}: {}", error.message()),
-                None => error.message().to_owned(),
-            },
-        }
+        let before = text.get(..error.span().unwrap_or_default().start);
+        let line = before.unwrap_or_default().split('\n').count();
+        wrong(format!("line {line}: {}", error.message()))
     })?;
-    for key in table.keys() {
-        if SETTINGS.iter().all(|setting| setting.key != key) {
-            return Err(ConfigError::UnknownKey {
-                path: path.to_owned(),
-                key: key.clone(),
-                nearest: nearest(key),
-            });
+    let keys: Vec<String> = settings().into_iter().map(|it| it.key).collect();
+    let read = |(key, value): (String, Value)| {
+        if !keys.contains(&key) {
+            let distances = keys.iter().map(|it| (strsim::levenshtein(&key, it), it));
+            let near = distances.min().filter(|(edits, _)| *edits <= 3);
+            let hint = near.map(|(_, near)| format!(", did you mean {near:?}?"));
+            let hint = hint.unwrap_or_default();
+            return Err(wrong(format!("there is no setting {key:?}{hint}")));
         }
-    }
-    Ok(table)
-}
-
-/// The setting whose key needs the fewest edits, if they are few.
-fn nearest(key: &str) -> Option<&'static str> {
-    SETTINGS
-        .iter()
-        .map(|setting| (edits(key, setting.key), setting.key))
-        .min()
-        .filter(|(edits, _)| *edits <= 3)
-        .map(|(_, key)| key)
-}
-
-/// How many characters have to be inserted, deleted or replaced to make one text of the other.
-fn edits(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (index, left) in from.chars().enumerate() {
-        let mut diagonal = index;
-        let mut before = index.saturating_add(1);
-        let mut next = vec![before];
-        for (right, above) in to.iter().zip(row.iter().skip(1)) {
-            let replaced = diagonal.saturating_add(usize::from(left != *right));
-            let shifted = before.min(*above).saturating_add(1);
-            diagonal = *above;
-            before = replaced.min(shifted);
-            next.push(before);
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
+        let problem = "must be a text, a number, true or false, or a list of texts, none empty";
+        let text = plain_text(&value).filter(|text| !text.is_empty());
+        text.map(|text| (key.clone(), text))
+            .ok_or_else(|| ConfigError {
+                origin: format!("{} ({key})", path.display()),
+                problem: problem.to_owned(),
+                key: Some(key),
+            })
+    };
+    table.into_iter().map(read).collect()
 }
 
 /// The one text form of a value; lists are separated by commas, as in the environment.
@@ -246,119 +171,25 @@ fn plain_text(value: &Value) -> Option<String> {
         Value::Integer(number) => Some(number.to_string()),
         Value::Float(number) => Some(number.to_string()),
         Value::Boolean(flag) => Some(flag.to_string()),
-        Value::Array(values) => values
-            .iter()
-            .map(Value::as_str)
-            .collect::<Option<Vec<_>>>()
-            .map(|texts| texts.join(",")),
+        Value::Array(values) => {
+            let texts: Option<Vec<_>> = values.iter().map(Value::as_str).collect();
+            Some(texts?.join(","))
+        }
         Value::Datetime(_) | Value::Table(_) => None,
-    }
-}
-
-/// Reads settings one by one, and notes what is in force.
-pub(super) struct Resolver<'a> {
-    sources: &'a Sources,
-    entries: Vec<Entry>,
-}
-
-impl<'a> Resolver<'a> {
-    pub(super) const fn new(sources: &'a Sources) -> Self {
-        Self {
-            sources,
-            entries: Vec::new(),
-        }
-    }
-
-    pub(super) fn optional<T>(
-        &mut self,
-        setting: &Setting,
-        parse: impl Fn(&str) -> Result<T, String>,
-    ) -> Result<Option<T>, ConfigError> {
-        let found = match self.sources.find(setting)? {
-            Some(found) => Some(found),
-            None => setting
-                .default
-                .map(|default| (default.to_owned(), Origin::Default)),
-        };
-        let Some((text, origin)) = found else {
-            self.note(setting, None, Origin::Default);
-            return Ok(None);
-        };
-        match parse(&text) {
-            Ok(value) => {
-                self.note(setting, Some(&text), origin);
-                Ok(Some(value))
-            }
-            Err(problem) => Err(ConfigError::Invalid {
-                key: setting.key,
-                origin,
-                problem,
-            }),
-        }
-    }
-
-    /// A setting that has a default.
-    pub(super) fn needed<T>(
-        &mut self,
-        setting: &Setting,
-        parse: impl Fn(&str) -> Result<T, String>,
-    ) -> Result<T, ConfigError> {
-        self.optional(setting, parse)?
-            .ok_or_else(|| ConfigError::Invalid {
-                key: setting.key,
-                origin: Origin::Default,
-                problem: format!("{} has to be set", setting.variable),
-            })
-    }
-
-    /// A list of secrets, separated by commas.
-    pub(super) fn list(&mut self, setting: &Setting) -> Result<Vec<Secret>, ConfigError> {
-        let secrets = self.optional(setting, |text| {
-            let secrets: Vec<Secret> = text
-                .split(',')
-                .map(str::trim)
-                .filter(|secret| !secret.is_empty())
-                .map(|secret| Secret(secret.to_owned()))
-                .collect();
-            if secrets.is_empty() {
-                return Err("must name at least one secret".to_owned());
-            }
-            Ok(secrets)
-        })?;
-        Ok(secrets.unwrap_or_default())
-    }
-
-    fn note(&mut self, setting: &Setting, text: Option<&str>, origin: Origin) {
-        let value = text.map(|text| {
-            if setting.secret {
-                masked(text)
-            } else {
-                text.to_owned()
-            }
-        });
-        self.entries.push(Entry {
-            key: setting.key,
-            value,
-            origin,
-        });
-    }
-
-    pub(super) fn into_entries(self) -> Vec<Entry> {
-        self.entries
     }
 }
 
 /// A secret as it may be shown: of an address with a password, all but that.
 fn masked(text: &str) -> String {
-    let Ok(mut url) = Url::parse(text) else {
-        return MASK.to_owned();
+    let shown = |mut url: Url| {
+        // Only an address has a host; a parameter may hold a password as well.
+        if !url.has_host() || url.query().is_some_and(|query| query.contains("password")) {
+            return None;
+        }
+        if url.password().is_some() {
+            url.set_password(Some(MASK)).ok()?;
+        }
+        Some(url.to_string())
     };
-    // Only an address has a host; a parameter may hold a password as well.
-    if !url.has_host() || url.query().is_some_and(|query| query.contains("password")) {
-        return MASK.to_owned();
-    }
-    if url.password().is_some() && url.set_password(Some(MASK)).is_err() {
-        return MASK.to_owned();
-    }
-    url.to_string()
+    (Url::parse(text).ok().and_then(shown)).unwrap_or_else(|| MASK.to_owned())
 }

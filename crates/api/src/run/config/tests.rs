@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use secrecy::ExposeSecret as _;
+
 use super::*;
 
 /// A file in the system's temporary folder that goes with the value.
@@ -34,18 +36,17 @@ fn config(
 ) -> Result<Config, ConfigError> {
     let flags: BTreeMap<_, _> = flags
         .iter()
-        .map(|(key, value)| (*key, (*value).to_owned()))
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
         .collect();
     let environment = environment
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    let sources = Sources::load(flags, environment, file.map(|file| file.0.as_path()))?;
-    Config::resolve(&sources)
+    Config::load(flags, environment, file.map(|file| file.0.as_path()))
 }
 
 fn entry<'a>(config: &'a Config, key: &str) -> &'a Entry {
     config
-        .entries()
+        .entries
         .iter()
         .find(|entry| entry.key == key)
         .unwrap()
@@ -69,7 +70,7 @@ fn flags_beat_the_environment_which_beats_the_file_which_beats_the_default() {
     assert_eq!(config.shutdown_timeout, Duration::from_secs(10));
     let origins: Vec<String> = ["listen", "expiry_days", "pool_size", "shutdown_timeout"]
         .iter()
-        .map(|key| entry(&config, key).origin.to_string())
+        .map(|key| entry(&config, key).origin.clone())
         .collect();
     let in_file = format!("{} (pool_size)", file.0.display());
     assert_eq!(
@@ -89,10 +90,10 @@ fn the_file_may_be_named_by_the_environment() {
         .processor
         .live_webhook_secrets
         .iter()
-        .map(Secret::expose)
+        .map(SecretString::expose_secret)
         .collect();
     assert_eq!(secrets, ["whsec_a", "whsec_b"]);
-    assert!(config.unknown_environment().is_empty());
+    assert!(config.unknown_environment.is_empty());
 }
 
 #[test]
@@ -115,7 +116,7 @@ fn a_file_that_is_no_toml_is_refused_with_the_line_and_without_its_content() {
     assert!(error.contains("line 2"), "{error}");
     assert!(!error.contains("hunter2"), "{error}");
 
-    let missing = Sources::load(
+    let missing = Config::load(
         BTreeMap::new(),
         [],
         Some("/nonexistent/lessor.toml".as_ref()),
@@ -160,6 +161,29 @@ fn wrong_values_are_refused_with_their_origin_and_what_is_allowed() {
     }
 }
 
+/// An error names the setting and its origin, and shows no value: it may be a secret.
+#[test]
+fn wrong_values_are_told_of_and_not_shown() {
+    let file = File::new("server_secret = 'hunter2'\n");
+    let error = config(&[], &[], Some(&file)).unwrap_err();
+    let place = format!("{} (server_secret): must have ", file.0.display());
+    assert!(error.to_string().starts_with(&place), "{error}");
+    assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
+    assert_eq!(error.key.as_deref(), Some("server_secret"));
+    for (flag, value) in [("no_worker", "hunter2"), ("data_dir", "")] {
+        let error = config(&[(flag, value)], &[], None).unwrap_err();
+        let place = format!("--{}: must ", flag.replace('_', "-"));
+        assert!(error.to_string().starts_with(&place), "{error}");
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+    }
+    for value in ["{ a = 1 }", "2026-01-01", "[1]", "[]", "''"] {
+        let file = File::new(&format!("tracking_webhook_secrets = {value}\n"));
+        let error = config(&[], &[], Some(&file)).unwrap_err();
+        let place = format!("{} (tracking_webhook_secrets): must ", file.0.display());
+        assert!(error.to_string().starts_with(&place), "{error}");
+    }
+}
+
 #[test]
 fn values_that_are_right_are_taken() {
     let config = config(
@@ -170,6 +194,11 @@ fn values_that_are_right_are_taken() {
             ("LESSOR_RATE_LIMIT", "50"),
             ("LESSOR_TRUSTED_PROXIES", "10.0.0.0/8, ::1"),
             ("LESSOR_NO_MIGRATE", "1"),
+            ("LESSOR_PG_BIN_DIR", "/usr/lib/postgresql/18/bin"),
+            ("LESSOR_HTTP_THREADS", "3"),
+            ("LESSOR_LOG", "-"),
+            ("LESSOR_PROCESSOR_URL", "http://localhost:1"),
+            ("LESSOR_PROCESSOR_SANDBOX_KEY", "007"),
             ("LESSOR_LOG_FORMAT", "json"),
             ("LESSOR_SHUTDOWN_TIMEOUT", "1m"),
             ("LESSOR_DELIVERY_OVERDUE_AFTER", "4d"),
@@ -194,6 +223,12 @@ fn values_that_are_right_are_taken() {
     assert_eq!(proxies, ["10.0.0.0/8", "::1/128"]);
     assert!(config.no_migrate);
     assert_eq!(config.log_format, LogFormat::Json);
+    assert!(config.pg_bin_dir.is_some_and(|dir| dir.ends_with("bin")));
+    assert_eq!(config.http_threads.map(NonZeroUsize::get), Some(3));
+    assert_eq!(config.log.as_deref(), Some("-"));
+    assert_eq!(config.processor.url.as_deref(), Some("http://localhost:1"));
+    let key = config.processor.sandbox_key.unwrap();
+    assert_eq!(key.expose_secret(), "007");
     assert_eq!(config.shutdown_timeout, Duration::from_secs(60));
     assert_eq!(config.pool_size.get(), 20);
     assert_eq!(config.delivery_overdue_after.as_secs(), 4 * 86_400);
@@ -203,15 +238,18 @@ fn values_that_are_right_are_taken() {
 /// What is for tests alone can be set as all else, and is described to nobody.
 #[test]
 fn hidden_settings_are_not_described() {
-    let hidden: Vec<&Setting> = SETTINGS.iter().filter(|setting| setting.hidden).collect();
+    let hidden: Vec<Setting> = settings()
+        .into_iter()
+        .filter(|setting| setting.hidden)
+        .collect();
     assert!(!hidden.is_empty());
     for setting in hidden {
         assert!(setting.flag.is_none(), "{}", setting.key);
-        assert!(!markdown().contains(setting.key), "{}", setting.key);
+        assert!(!markdown().contains(&setting.key), "{}", setting.key);
     }
     let config = config(&[], &[("LESSOR_JOB_SETTLED", "2s")], None).unwrap();
     assert_eq!(config.job_settled, Duration::from_secs(2));
-    assert!(config.unknown_environment().is_empty());
+    assert!(config.unknown_environment.is_empty());
 }
 
 #[test]
@@ -255,16 +293,17 @@ fn secrets_are_shown_nowhere() {
 #[test]
 fn every_setting_is_read_and_shown_in_its_order() {
     let config = config(&[], &[], None).unwrap();
-    let shown: Vec<&str> = config.entries().iter().map(|entry| entry.key).collect();
-    let declared: Vec<&str> = SETTINGS.iter().map(|setting| setting.key).collect();
+    let shown: Vec<&String> = config.entries.iter().map(|entry| &entry.key).collect();
+    let declared = settings();
+    let declared: Vec<&String> = declared.iter().map(|setting| &setting.key).collect();
     assert_eq!(shown, declared);
 }
 
 #[test]
 fn names_follow_from_the_key() {
-    for setting in SETTINGS {
+    for setting in settings() {
         let upper = setting.key.to_uppercase();
-        let expected = match setting.key {
+        let expected = match setting.key.as_str() {
             "database_url" => upper,
             _ => format!("LESSOR_{upper}"),
         };
@@ -284,7 +323,7 @@ fn misspelled_variables_are_found() {
         None,
     )
     .unwrap();
-    assert_eq!(config.unknown_environment(), ["LESSOR_LISTN"]);
+    assert_eq!(config.unknown_environment, ["LESSOR_LISTN"]);
 }
 
 #[test]
