@@ -290,7 +290,7 @@ pub(crate) async fn send(
     }
 }
 
-const PERMISSIONS: [&str; 18] = [
+const PERMISSIONS: [&str; 15] = [
     "ProductRead",
     "ProductWrite",
     "ProductDelete",

@@ -7,7 +7,7 @@ use crate::money::Money;
 use crate::names::named_enum;
 use crate::percentage::Percentage;
 use crate::text::{self, Description, ExternalId, Name, Sku, Url};
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// Why a number is no inventory quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -107,7 +107,49 @@ pub struct ProductVariant {
     pub version: i64,
 }
 
+/// What every new variant says for itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewVariant {
+    /// Its id.
+    pub id: ProductVariantPubId,
+    /// Its name.
+    pub name: Name,
+    /// What it chose of each option of its product.
+    pub options: Vec<OptionSelection>,
+    /// Its price.
+    pub price: Money,
+    /// Its stock keeping unit.
+    pub sku: Sku,
+}
+
 impl ProductVariant {
+    /// An active variant of the product, made now: described as the product is, with untracked
+    /// stock and without anything that a variant may do without.
+    #[must_use]
+    pub fn new(product: &Product, new: NewVariant, now: Timestamp) -> Self {
+        Self {
+            id: new.id,
+            product_id: product.id,
+            organization_id: product.organization_id,
+            name: new.name,
+            description: product.description.clone(),
+            options: new.options,
+            price: new.price,
+            discount: None,
+            images: Vec::new(),
+            sku: new.sku,
+            external_id: None,
+            status: ProductStatus::Active,
+            is_waitlisted: false,
+            inventory: Inventory::Untracked,
+            product_year: None,
+            metadata: Metadata::default(),
+            created_at: now,
+            updated_at: now,
+            version: 1,
+        }
+    }
+
     /// The id of the variant at the payment processor: chosen by us, so that it
     /// is known before the processor is.
     #[must_use]
@@ -126,6 +168,28 @@ impl ProductVariant {
     #[must_use]
     pub fn effective_discount(&self, product: &Product, organization: Percentage) -> Percentage {
         self.discount.or(product.discount).unwrap_or(organization)
+    }
+}
+
+/// Which of a product's variants a list shows, of those that are not archived.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct VariantFilter {
+    /// Made within.
+    pub created: Span,
+    /// Last changed within.
+    pub updated: Span,
+    /// With all of these metadata.
+    pub metadata: Metadata,
+}
+
+impl VariantFilter {
+    /// Whether a list shows the variant.
+    #[must_use]
+    pub fn shows(&self, variant: &ProductVariant) -> bool {
+        variant.status != ProductStatus::Archived
+            && self.created.holds(variant.created_at)
+            && self.updated.holds(variant.updated_at)
+            && variant.metadata.has_all(&self.metadata)
     }
 }
 

@@ -3,22 +3,9 @@
 use async_trait::async_trait;
 
 use super::{Page, StoreError};
-use crate::catalog::{Product, ProductVariant, StockTaken};
+use crate::catalog::{Product, ProductVariant, StockTaken, VariantFilter};
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
-use crate::metadata::Metadata;
 use crate::text::{ExternalId, Sku};
-use crate::time::Span;
-
-/// Which of a product's variants a list shows, of those that are not archived.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct VariantFilter {
-    /// Made within.
-    pub created: Span,
-    /// Last changed within.
-    pub updated: Span,
-    /// With all of these metadata.
-    pub metadata: Metadata,
-}
 
 /// Which variants are read together with their products.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use super::variants::explain;
 use super::{Context, Error, UseCase};
 use crate::access::Permission;
 use crate::catalog::{
-    ChosenValues, Inventory, MAX_VARIANTS_OF_PRODUCT, OptionSelection, Pattern, PriceAdditions,
-    Product, ProductStatus, ProductVariant, combinations, folded_combination,
+    ChosenValues, Inventory, MAX_VARIANTS_OF_PRODUCT, NewVariant, OptionSelection, Pattern,
+    PriceAdditions, Product, ProductStatus, ProductVariant, combinations, folded_combination,
 };
 use crate::checkout::Effect;
 use crate::ids::{ProductPubId, ProductVariantPubId};
@@ -143,26 +143,19 @@ impl<'a> Plan<'a> {
         ctx: &Context<'_>,
         options: Vec<OptionSelection>,
     ) -> Result<ProductVariant, Error> {
-        Ok(ProductVariant {
+        let new = NewVariant {
             id: ProductVariantPubId::from_uuid(ctx.ids.next()),
-            product_id: self.product.id,
-            organization_id: self.product.organization_id,
             name: self.name(&options)?,
-            description: self.product.description.clone(),
             price: self.price(&options)?,
             sku: self.sku(&options)?,
             options,
+        };
+        Ok(ProductVariant {
             discount: self.input.discount,
-            images: Vec::new(),
-            external_id: None,
-            status: ProductStatus::Active,
-            is_waitlisted: false,
             inventory: self.input.inventory,
             product_year: self.input.product_year,
             metadata: self.input.metadata.clone(),
-            created_at: ctx.now,
-            updated_at: ctx.now,
-            version: 1,
+            ..ProductVariant::new(self.product, new, ctx.now)
         })
     }
 }

@@ -8,15 +8,15 @@ use super::slice::unknown_start;
 use super::{Context, Error, Patch, Slice, UseCase, waitlist, window};
 use crate::access::Permission;
 use crate::catalog::{
-    Inventory, MAX_VARIANTS_OF_PRODUCT, OptionSelection, Product, ProductStatus, ProductVariant,
-    check_selection,
+    Inventory, MAX_VARIANTS_OF_PRODUCT, NewVariant, OptionSelection, Product, ProductStatus,
+    ProductVariant, VariantFilter, check_selection,
 };
 use crate::checkout::Effect;
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
 use crate::metadata::{Metadata, MetadataPatch};
 use crate::money::Amount;
 use crate::percentage::Percentage;
-use crate::ports::{JobSubject, Page, Start, StoreError, UniqueField, UnitOfWork, VariantFilter};
+use crate::ports::{JobSubject, Page, Start, StoreError, UniqueField, UnitOfWork};
 use crate::text::{Description, ExternalId, Name, Sku, Url};
 
 /// Creates a variant.
@@ -46,6 +46,33 @@ pub struct CreateVariant {
     pub product_year: Option<i32>,
     /// What the caller keeps beside it.
     pub metadata: Metadata,
+}
+
+impl CreateVariant {
+    /// A variant of the product without anything that a variant may do without.
+    #[must_use]
+    pub fn new(
+        product_id: ProductPubId,
+        name: Name,
+        description: Description,
+        price: Amount,
+        sku: Sku,
+    ) -> Self {
+        Self {
+            product_id,
+            name,
+            description,
+            price,
+            sku,
+            options: Vec::new(),
+            images: Vec::new(),
+            discount: None,
+            external_id: None,
+            inventory: Inventory::Untracked,
+            product_year: None,
+            metadata: Metadata::default(),
+        }
+    }
 }
 
 /// What is to change in a variant.
@@ -152,26 +179,22 @@ impl UseCase for CreateVariant {
         }
         check_room(uow, &product).await?;
         let organization = organization_of(uow, ctx).await?;
-        let variant = ProductVariant {
+        let new = NewVariant {
             id: ProductVariantPubId::from_uuid(ctx.ids.next()),
-            product_id: product.id,
-            organization_id: organization.id,
             name: self.name,
-            description: self.description,
             options: chosen(&product, &self.options)?,
             price: price_in(self.price, &organization, "price")?,
+            sku: self.sku,
+        };
+        let variant = ProductVariant {
+            description: self.description,
             discount: self.discount,
             images: self.images,
-            sku: self.sku,
             external_id: self.external_id,
-            status: ProductStatus::Active,
-            is_waitlisted: false,
             inventory: self.inventory,
             product_year: self.product_year,
             metadata: self.metadata,
-            created_at: ctx.now,
-            updated_at: ctx.now,
-            version: 1,
+            ..ProductVariant::new(&product, new, ctx.now)
         };
         uow.variants().insert(&variant).await.map_err(explain)?;
         push(

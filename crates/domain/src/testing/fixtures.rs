@@ -14,7 +14,7 @@ use super::{ManualClock, SequenceIds};
 use crate::access::{ApiKey, KeyHash, KeyKind, Mode, Permissions};
 use crate::address::Address;
 use crate::catalog::{
-    Inventory, OptionDefinition, OptionSelection, Product, ProductSource, ProductStatus,
+    NewVariant, OptionDefinition, OptionSelection, Product, ProductSource, ProductStatus,
     ProductType, ProductVariant, Review, ReviewStatus,
 };
 use crate::checkout::{Checkout, NewCheckout, Opening};
@@ -183,12 +183,9 @@ impl Fixtures {
     pub fn variant(&self, product: &Product) -> VariantBuilder {
         let at = self.tick();
         let id = self.id::<ProductVariantPubId>();
-        VariantBuilder(ProductVariant {
+        let new = NewVariant {
             id,
-            product_id: product.id,
-            organization_id: product.organization_id,
             name: product.name.clone(),
-            description: product.description.clone(),
             options: product
                 .options
                 .iter()
@@ -200,19 +197,9 @@ impl Fixtures {
                 })
                 .collect(),
             price: product.price,
-            discount: None,
-            images: Vec::new(),
             sku: text(&format!("SKU-{}", id.as_uuid().simple())),
-            external_id: None,
-            status: ProductStatus::Active,
-            is_waitlisted: false,
-            inventory: Inventory::Untracked,
-            product_year: None,
-            metadata: Metadata::default(),
-            created_at: at,
-            updated_at: at,
-            version: 1,
-        })
+        };
+        VariantBuilder(ProductVariant::new(product, new, at))
     }
 
     /// The organization's active term of 12 months: money factor 0.0025, residual

@@ -1,6 +1,6 @@
 //! Rules of the catalog that need its stores.
 
-use lessor_domain::catalog::{Inventory, MAX_VARIANTS_OF_PRODUCT, OptionSelection, ProductStatus};
+use lessor_domain::catalog::{MAX_VARIANTS_OF_PRODUCT, OptionSelection, ProductStatus};
 use lessor_domain::ids::LeaseTermRef;
 use lessor_domain::lease_term::{LeaseTermStatus, MAX_ACTIVE};
 use lessor_domain::pricing::{Rate, RateCard};
@@ -25,25 +25,19 @@ fn sizes(values: &[&str]) -> Vec<OptionInput> {
 }
 
 fn variant(world: &World, sku: &str, size: Option<&str>) -> CreateVariant {
+    let options = size.into_iter().map(|size| OptionSelection {
+        name: "Size".parse().unwrap(),
+        value: size.parse().unwrap(),
+    });
     CreateVariant {
-        product_id: world.product.id,
-        name: "Bike".parse().unwrap(),
-        description: "A bike".parse().unwrap(),
-        price: "100".parse().unwrap(),
-        sku: sku.parse().unwrap(),
-        options: size
-            .into_iter()
-            .map(|size| OptionSelection {
-                name: "Size".parse().unwrap(),
-                value: size.parse().unwrap(),
-            })
-            .collect(),
-        images: Vec::new(),
-        discount: None,
-        external_id: None,
-        inventory: Inventory::Untracked,
-        product_year: None,
-        metadata: lessor_domain::metadata::Metadata::default(),
+        options: options.collect(),
+        ..CreateVariant::new(
+            world.product.id,
+            "Bike".parse().unwrap(),
+            "A bike".parse().unwrap(),
+            "100".parse().unwrap(),
+            sku.parse().unwrap(),
+        )
     }
 }
 

@@ -117,20 +117,13 @@ impl World {
         .run(uow.as_mut(), &ctx)
         .await
         .unwrap();
-        let variant = variants::CreateVariant {
-            product_id: product.id,
-            name: "Road bike".parse().unwrap(),
-            description: "A bicycle.".parse().unwrap(),
-            price: "1299".parse().unwrap(),
-            sku: "BIKE".parse().unwrap(),
-            options: Vec::new(),
-            images: Vec::new(),
-            discount: None,
-            external_id: None,
-            inventory: Inventory::Untracked,
-            product_year: None,
-            metadata: Metadata::default(),
-        }
+        let variant = variants::CreateVariant::new(
+            product.id,
+            "Road bike".parse().unwrap(),
+            "A bicycle.".parse().unwrap(),
+            "1299".parse().unwrap(),
+            "BIKE".parse().unwrap(),
+        )
         .run(uow.as_mut(), &ctx)
         .await
         .unwrap();

@@ -9,18 +9,13 @@ use actix_web::web::Json;
 use actix_web::{HttpResponse, delete, get, post, put};
 use lessor_domain::access::Permission;
 use lessor_domain::ids::ProductPubId;
-use lessor_domain::ports::{Page, Start, VariantFilter};
 use lessor_domain::services::products::{DeleteProduct, GetProduct, UpdateProduct};
-use lessor_domain::services::variants::ListVariants;
-use serde::Deserialize;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
-use crate::request::{Body, Parsed, PathId, Plain as _, QueryParams, Whole};
-use crate::routes::variants::ProductVariantRecord;
-use crate::wire::size::fitting;
-use crate::wire::{self, BulkItem, JSON, MetadataInput, ProductId, Time, VariantId, bulk, listed};
+use crate::request::{Body, PathId};
+use crate::wire::{BulkItem, ProductId, bulk};
 
 pub use body::{
     BulkUpdateProductsBody, CreateProductBody, OptionDefinitionInput, UpdateProductBody,
@@ -38,7 +33,6 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
         .service(get_product)
         .service(update_product)
         .service(delete_product)
-        .service(list_variants_of_product)
         .service(generate::generate_product_variants);
 }
 
@@ -152,79 +146,4 @@ async fn bulk_update_products(
         ProductRecord::from(&product)
     });
     Ok(Json(done.await?.into()))
-}
-
-/// How many variants a page has.
-type VariantLimit = Parsed<Whole<u32, 1, 250>>;
-
-/// Which variants of a product to list.
-#[derive(Debug, Deserialize, utoipa::IntoParams)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct ListVariantsOfProductQuery {
-    /// How many to answer; 250 when nothing is said.
-    #[param(inline)]
-    limit: Option<VariantLimit>,
-    /// The id of the variant that the page comes after.
-    #[param(inline)]
-    starting_after: Option<VariantId>,
-    /// Made after this time, which does not belong to it.
-    #[param(inline)]
-    created_after: Option<Time>,
-    /// Made before this time, which does not belong to it.
-    #[param(inline)]
-    created_before: Option<Time>,
-    /// Last changed after this time, which does not belong to it.
-    #[param(inline)]
-    updated_after: Option<Time>,
-    /// Last changed before this time, which does not belong to it.
-    #[param(inline)]
-    updated_before: Option<Time>,
-    /// With this value of a key of metadata, `metadata[key]=value`; with all of several.
-    #[param(inline, style = DeepObject, explode)]
-    metadata: Option<MetadataInput>,
-}
-
-/// List the variants of a product with their prices.
-///
-/// Newest first, without archived ones. Requires `ProductVariantRead`.
-#[utoipa::path(
-    tag = "Products",
-    params(("id" = inline(ProductId), Path, description = "The product, `prod_…`."), ListVariantsOfProductQuery),
-    responses((
-        status = 200,
-        body = [ProductVariantRecord],
-        description = "The variants, each with `pricing`. A page that would be larger than 8 MiB has fewer.",
-        headers(("Link" = String, description = "`rel=\"next\"`: the next page, if there is one."))
-    ))
-)]
-#[get("/products/{id}/variants")]
-async fn list_variants_of_product(
-    call: Call,
-    id: PathId<ProductPubId>,
-    QueryParams(query): QueryParams<ListVariantsOfProductQuery>,
-) -> Result<HttpResponse, ApiError> {
-    const MOST: u32 = 250;
-    let after = query.starting_after.plain();
-    let page = Page {
-        start: after.map_or(Start::Offset(0), |id| Start::After(id.as_uuid())),
-        limit: query.limit.plain().map_or(MOST, Whole::get),
-    };
-    let filter = VariantFilter {
-        created: wire::span(query.created_after, query.created_before),
-        updated: wire::span(query.updated_after, query.updated_before),
-        metadata: wire::metadata(query.metadata)?,
-    };
-    let product = id.of(PRODUCT)?;
-    let list = ListVariants {
-        product,
-        filter,
-        page,
-    };
-    let mut slice = call.read(list).await?;
-    let fitting = fitting(slice.items.iter().map(ProductVariantRecord::priced))?;
-    // Where there is room for fewer, the next page begins earlier.
-    slice.shorten(fitting.count);
-    let mut response = listed(&call, &slice, |priced| priced.variant.id);
-    Ok(response.content_type(JSON).body(fitting.body))
 }

@@ -3,9 +3,7 @@
 use chrono::TimeDelta;
 
 use super::shop::Shop;
-use crate::catalog::{
-    Category, OptionDefinition, Product, ProductSource, ProductVariant, ReviewStatus,
-};
+use crate::catalog::{Category, OptionDefinition, Product, ProductSource, ReviewStatus};
 use crate::checkout::{
     Attention, AttentionReason, Billing, Checkout, Deposit, Hold, InsuranceStatus, LeaseDates,
     Lifecycle, MilestoneTimes, PaymentFailure, PaymentMethod, PurchaseItem, Recurring, Redirects,
@@ -90,26 +88,6 @@ pub(super) async fn product(shop: &Shop<'_>) -> Product {
         it.metadata = metadata(&[("größe", "„M“ 100 %"), ("a.b", "{}")]);
     });
     shop.product(builder).await
-}
-
-pub(super) async fn variant(shop: &Shop<'_>, product: &Product) -> ProductVariant {
-    let builder = shop
-        .make
-        .variant(product)
-        .price("999999999.99")
-        .external_id("gid://shop/Variant/1")
-        .stock(2_147_483_647)
-        .with(|it| {
-            it.discount = Some(parsed("100"));
-            it.images = vec![
-                parsed("https://img.example.com/b.jpg"),
-                parsed("https://img.example.com/a.jpg"),
-            ];
-            it.is_waitlisted = true;
-            it.product_year = Some(2026);
-            it.metadata = metadata(&[("shelf", "12")]);
-        });
-    shop.variant(builder).await
 }
 
 /// A checkout whose every member says something, whether or not one checkout could

@@ -2,10 +2,12 @@
 
 use super::full;
 use super::shop::{Shop, after, first, must, must_be_missing, must_be_stale, must_conflict};
-use crate::catalog::{Inventory, Product, ProductStatus, ProductVariant, StockTaken};
+use crate::catalog::{
+    Inventory, Product, ProductStatus, ProductVariant, StockTaken, VariantFilter,
+};
 use crate::checkout::PurchaseItem;
 use crate::ids::ProductVariantPubId;
-use crate::ports::{Database, StoreError, UniqueField, VariantFilter, VariantSelection};
+use crate::ports::{Database, StoreError, UniqueField, VariantSelection};
 use crate::testing::metadata;
 use crate::time::Span;
 
@@ -25,11 +27,32 @@ pub async fn variants(database: &dyn Database) {
     variants_are_deleted(&shop).await;
 }
 
+/// A variant whose every member says something.
+async fn full_variant(shop: &Shop<'_>, product: &Product) -> ProductVariant {
+    let builder = shop
+        .make
+        .variant(product)
+        .price("999999999.99")
+        .external_id("gid://shop/Variant/1")
+        .stock(2_147_483_647)
+        .with(|it| {
+            it.discount = Some(full::parsed("100"));
+            it.images = vec![
+                full::parsed("https://img.example.com/b.jpg"),
+                full::parsed("https://img.example.com/a.jpg"),
+            ];
+            it.is_waitlisted = true;
+            it.product_year = Some(2026);
+            it.metadata = metadata(&[("shelf", "12")]);
+        });
+    shop.variant(builder).await
+}
+
 async fn variants_are_kept_as_they_are(shop: &Shop<'_>) {
     let neighbour = shop.neighbour().await;
     let product = full::product(shop).await;
     let plain = shop.any_variant().await;
-    let mut full = full::variant(shop, &product).await;
+    let mut full = full_variant(shop, &product).await;
     for variant in [&plain, &full] {
         let (found, foreign) = shop
             .seen("variants.get: reads", async |view| {

@@ -8,14 +8,12 @@ use super::Memory;
 use super::paging::{directed, page};
 use super::state::{State, check_version, count_up};
 use crate::catalog::{
-    Inventory, Product, ProductStatus, ProductVariant, StockTaken, folded_combination,
-    is_same_combination,
+    Inventory, Product, ProductStatus, ProductVariant, StockTaken, VariantFilter,
+    folded_combination, is_same_combination,
 };
 use crate::checkout::Checkout;
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
-use crate::ports::{
-    Page, SortOrder, StoreError, UniqueField, VariantFilter, VariantSelection, VariantStore,
-};
+use crate::ports::{Page, SortOrder, StoreError, UniqueField, VariantSelection, VariantStore};
 use crate::text::{ExternalId, Sku};
 
 /// What the checkout leases and what was bought along with it.
@@ -27,13 +25,6 @@ pub(super) fn sold_in(checkout: &Checkout) -> impl Iterator<Item = ProductVarian
 
 fn is_live(variant: &ProductVariant) -> bool {
     variant.status != ProductStatus::Archived
-}
-
-fn shows(filter: &VariantFilter, variant: &ProductVariant) -> bool {
-    is_live(variant)
-        && filter.created.holds(variant.created_at)
-        && filter.updated.holds(variant.updated_at)
-        && variant.metadata.has_all(&filter.metadata)
 }
 
 /// Refuses what another live variant has: its sku or external id within the
@@ -264,7 +255,7 @@ impl VariantStore for Memory {
             |variant| {
                 variant.organization_id == organization
                     && variant.product_id == product
-                    && shows(filter, variant)
+                    && filter.shows(variant)
             },
             |a, b| directed(&key(a), &key(b), SortOrder::Descending),
             wanted,

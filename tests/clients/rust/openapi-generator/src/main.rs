@@ -8,9 +8,13 @@ use std::time::Duration;
 use lessor_client::apis::checkouts_api::{create_checkout, fulfill_checkout, get_checkout};
 use lessor_client::apis::configuration::Configuration;
 use lessor_client::apis::lease_terms_api::create_lease_term;
-use lessor_client::apis::product_categories_api::create_product_category;
-use lessor_client::apis::product_variants_api::create_product_variant;
-use lessor_client::apis::products_api::{create_product, list_products, list_variants_of_product};
+use lessor_client::apis::product_categories_api::{
+    create_product_category, list_product_categories,
+};
+use lessor_client::apis::product_variants_api::{
+    create_product_variant, list_variants_of_products,
+};
+use lessor_client::apis::products_api::{create_product, list_products};
 use lessor_client::apis::sandbox_api::advance_sandbox_checkout;
 use lessor_client::apis::{Error, checkouts_api::CreateCheckoutError};
 use lessor_client::models::error_record::Code;
@@ -44,6 +48,8 @@ async fn main() -> Result<(), Box<dyn StdError>> {
 
     let category = CreateProductCategory::new("Rust bikes".to_owned());
     let category = create_product_category(&shop, category, None).await?;
+    let spare = CreateProductCategory::new("Rust wheels".to_owned());
+    create_product_category(&shop, spare, None).await?;
     let mut term = CreateLeaseTerm::new(LeaseTermMethod::MoneyFactor, 18);
     term.money_factor = Some(Some(decimal("0.0025")));
     term.residual_percentage = Some(Some(Box::new(Decimal::Number(45.0))));
@@ -85,35 +91,16 @@ async fn main() -> Result<(), Box<dyn StdError>> {
         create_product_variant(&shop, variant, None).await?;
     }
 
-    // A page, and the one after it.
-    let newest = list_variants_of_product(
-        &shop,
-        &product.id,
-        Some(1),
-        None,
-        None,
-        None,
-        None,
-        None,
-        None,
-    )
-    .await?;
+    // A page, and the one after it, of a list that takes little else: this client takes each
+    // parameter by its place, and its calls change with every filter.
+    let newest = list_product_categories(&shop, Some(1), None, None).await?;
     let after = Some(newest[0].id.as_str());
-    let older = list_variants_of_product(
-        &shop,
-        &product.id,
-        Some(1),
-        after,
-        None,
-        None,
-        None,
-        None,
-        None,
-    )
-    .await?;
+    let older = list_product_categories(&shop, Some(1), None, after).await?;
     assert_eq!((newest.len(), older.len()), (1, 1));
-    assert_ne!(newest[0].sku, older[0].sku);
-    let pricing = newest[0].pricing.as_ref().ok_or("there is no pricing")?;
+    assert_ne!(newest[0].name, older[0].name);
+    let variants = list_variants_of_products(&shop, vec![product.id.clone()]).await?;
+    assert_eq!(variants.len(), 2);
+    let pricing = variants[0].pricing.as_ref().ok_or("there is no pricing")?;
     assert!(pricing["18"].total_due_at_signing.contains('.'));
     let active = Some(vec![ProductStatus::Active]);
     let listed = list_products(
@@ -143,7 +130,7 @@ async fn main() -> Result<(), Box<dyn StdError>> {
 
     // What is refused says why, to programs too.
     let mut refused = CreateCheckout::new();
-    refused.sku = some(&newest[0].sku);
+    refused.sku = some(&variants[0].sku);
     refused.selected_term_in_months = months(7);
     refused.customer = Some(Some(Box::new(CheckoutCustomer::new(
         "ada@example.com".to_owned(),
@@ -176,7 +163,7 @@ async fn main() -> Result<(), Box<dyn StdError>> {
     address.last_name = some("Lovelace");
     address.state = some("CA");
     let mut wanted = CreateCheckout::new();
-    wanted.product_variant_id = some(&newest[0].id);
+    wanted.product_variant_id = some(&variants[0].id);
     wanted.selected_term_in_months = months(18);
     wanted.customer = Some(Some(Box::new(customer)));
     wanted.shipping_address = Some(Some(Box::new(address)));

@@ -143,23 +143,18 @@ async fn main() -> Result<(), Anything> {
     let product = first.into_inner();
 
     for size in ["M", "L"] {
-        let variant = CreateProductVariant {
-            metadata: None,
-            product_id: text(&product.id)?,
-            name: text(&format!("Trail bike {size}"))?,
-            description: text("Hydraulic brakes, 11 gears.")?,
-            price: Decimal::Number(1299.5),
-            sku: text(&format!("PROGENITOR-{size}"))?,
-            options: vec![OptionSelectionInput {
+        let variant = CreateProductVariant::builder()
+            .product_id(product.id.as_str())
+            .name(format!("Trail bike {size}"))
+            .description("Hydraulic brakes, 11 gears.")
+            .price(Decimal::Number(1299.5))
+            .sku(format!("PROGENITOR-{size}"))
+            .options(vec![OptionSelectionInput {
                 name: text("Size")?,
                 value: text(size)?,
-            }],
-            product_images: vec![text("https://images.example.com/trail-bike.jpg")?],
-            inventory_quantity: Some(5),
-            discount_percentage: None,
-            external_id: None,
-            product_year: None,
-        };
+            }])
+            .product_images(vec![text("https://images.example.com/trail-bike.jpg")?])
+            .inventory_quantity(Some(5));
         shop.create_product_variant().body(variant).send().await?;
     }
 
