@@ -7,8 +7,8 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, ready};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
@@ -68,8 +68,14 @@ impl Drop for Entered {
 }
 
 /// A connection.
-pub(crate) struct Connection<S> {
+pub(crate) struct Connection<S: AsyncWrite + Unpin> {
     stream: S,
+    /// Whether the server stops: what it cuts off is nobody's fault.
+    is_stopping: Arc<AtomicBool>,
+    /// Whether something came that nothing was answered to yet.
+    is_unanswered: bool,
+    /// Whether the client has said that nothing more comes.
+    is_over: bool,
     public_url: Arc<str>,
     head_timeout: Duration,
     under_way: UnderWay,
@@ -85,10 +91,18 @@ pub(crate) struct Connection<S> {
     linger: Option<(Pin<Box<Sleep>>, usize)>,
 }
 
-impl<S> Connection<S> {
-    pub(crate) fn new(stream: S, public_url: Arc<str>, head_timeout: Duration) -> Self {
+impl<S: AsyncWrite + Unpin> Connection<S> {
+    pub(crate) fn new(
+        stream: S,
+        public_url: Arc<str>,
+        head_timeout: Duration,
+        is_stopping: Arc<AtomicBool>,
+    ) -> Self {
         Self {
             stream,
+            is_stopping,
+            is_unanswered: false,
+            is_over: false,
             public_url,
             head_timeout,
             under_way: UnderWay::default(),
@@ -175,7 +189,7 @@ impl<S: AsyncWrite + Unpin> Connection<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> Connection<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Reads what a refused client still sends, until it has heard that it is.
     fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let (until, left) = self.linger.get_or_insert_with(|| {
@@ -204,6 +218,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Connection<S> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        if read.is_ready() {
+            let has_come = buffer.filled().len() > before;
+            self.is_unanswered |= has_come;
+            self.is_over |= !has_come;
+        }
         let ever = self.under_way.ever();
         if self.seen != ever {
             // The head that was begun is there.
@@ -241,6 +260,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         ready!(self.poll_out(cx))?;
+        self.is_unanswered = false;
         match bare(bytes) {
             None => Pin::new(&mut self.stream).poll_write(cx, bytes),
             Some((0, status, head)) => {
@@ -273,6 +293,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<S> {
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_out(cx))?;
         Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+/// actix takes chunks that are none for a client that is gone, and drops the connection without a word.
+/// The word is said here, as far as it finds room.
+impl<S: AsyncWrite + Unpin> Drop for Connection<S> {
+    fn drop(&mut self) {
+        let is_cut_off = self.is_stopping.load(Ordering::Relaxed);
+        if !self.is_unanswered || self.is_over || self.is_refused || is_cut_off {
+            return;
+        }
+        let head = format!("HTTP/1.1 400 Bad Request\r\n{EMPTY}\r\n");
+        self.out = self.answer(StatusCode::BAD_REQUEST, &head);
+        let _ = self.poll_out(&mut Context::from_waker(Waker::noop()));
     }
 }
 

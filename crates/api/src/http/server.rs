@@ -4,6 +4,7 @@ use std::future::Future;
 use std::io;
 use std::net::TcpListener;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use actix_http::error::DispatchError;
@@ -125,14 +126,19 @@ where
     let stopping = server.graceful_shutdown_signal();
     let (keep_alive, head_timeout) = (settings.keep_alive, settings.head_timeout);
     let public_url = settings.public_url.shared();
+    let is_stopping = Arc::new(AtomicBool::new(false));
     // What `actix_web::HttpServer` does, around connections of our own.
     let server = server.listen("http", listener, move || {
         let stopping = stopping.clone();
         let app = app().into_factory();
+        let told = Arc::clone(&is_stopping);
         let http = HttpService::build()
             .graceful_shutdown_signal(move || {
-                let stopping = stopping.clone();
-                async move { stopping.notified().await }
+                let (stopping, told) = (stopping.clone(), Arc::clone(&told));
+                async move {
+                    stopping.notified().await;
+                    told.store(true, Ordering::Relaxed);
+                }
             })
             .keep_alive(keep_alive)
             .client_request_timeout(head_timeout)
@@ -145,14 +151,14 @@ where
                 app.map_err(|error: Error| error.error_response()),
                 |()| AppConfig::default(),
             ));
-        let public_url = Arc::clone(&public_url);
+        let (public_url, is_stopping) = (Arc::clone(&public_url), Arc::clone(&is_stopping));
         fn_service(move |stream: TcpStream| {
-            let public_url = Arc::clone(&public_url);
+            let (public_url, is_stopping) = (Arc::clone(&public_url), Arc::clone(&is_stopping));
             async move {
                 let peer = stream.peer_addr().ok();
                 // Answers are written whole: nothing is gained by waiting for more.
                 let _ = stream.set_nodelay(true);
-                let connection = Connection::new(stream, public_url, head_timeout);
+                let connection = Connection::new(stream, public_url, head_timeout, is_stopping);
                 Ok::<_, DispatchError>((connection, Protocol::Http1, peer))
             }
         })

@@ -164,3 +164,24 @@ async fn every_head_of_a_connection_has_its_time() {
         assert!(second.contains(part), "{part} in {second}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn chunks_that_are_none_are_answered_like_any_other_error() {
+    let server = Server::start().await;
+    // With the head, or when the request is already worked on.
+    for parts in [vec!["zz\r\n"], vec!["2\r\n{}\r\n", "zz\r\n"]] {
+        for _ in 0..50 {
+            let mut stream = TcpStream::connect(server.address).await.unwrap();
+            let mut request = "POST /v1/things HTTP/1.1\r\nhost: x\r\nauthorization: Bearer k\r\n\
+                 content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+                .to_owned();
+            for part in &parts {
+                request.push_str(part);
+                drop(stream.write_all(request.as_bytes()).await);
+                request.clear();
+            }
+            let answer = read_answer(&mut stream).await;
+            answer.assert_error(400, "invalid_request", None);
+        }
+    }
+}
