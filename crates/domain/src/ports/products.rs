@@ -27,7 +27,7 @@ pub struct ProductFilter {
     /// Last changed within.
     pub updated: Span,
     /// Found by this in their [name, sku or external id](Product::searchable), or in the
-    /// [sku](ProductVariant::searchable) of a variant that is not archived.
+    /// [sku](crate::catalog::ProductVariant::searchable) of a variant that is not archived.
     pub search: Option<SearchTerm>,
     /// With all of these metadata.
     pub metadata: Metadata,

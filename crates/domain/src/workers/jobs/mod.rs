@@ -204,7 +204,7 @@ impl JobRunner {
     }
 
     /// Takes up to so many due jobs, each of another subject. Whoever takes one
-    /// [delivers](Self::deliver) it or [hands it back](Self::hand_back) within the
+    /// [carries it out](Self::carry_out) or [hands it back](Self::hand_back) within the
     /// [lease](Self::lease); after that others may take it.
     ///
     /// # Errors
