@@ -72,8 +72,10 @@ pub(crate) struct Connection<S: AsyncWrite + Unpin> {
     stream: S,
     /// Whether the server stops: what it cuts off is nobody's fault.
     is_stopping: Arc<AtomicBool>,
-    /// Whether something came that nothing was answered to yet.
+    /// Whether something came after what was written last.
     is_unanswered: bool,
+    /// The requests that there were when something was written last; none before anything was.
+    written_at: Option<usize>,
     /// Whether the client has said that nothing more comes.
     is_over: bool,
     public_url: Arc<str>,
@@ -102,6 +104,7 @@ impl<S: AsyncWrite + Unpin> Connection<S> {
             stream,
             is_stopping,
             is_unanswered: false,
+            written_at: None,
             is_over: false,
             public_url,
             head_timeout,
@@ -261,6 +264,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<S> {
     ) -> Poll<io::Result<usize>> {
         ready!(self.poll_out(cx))?;
         self.is_unanswered = false;
+        self.written_at = Some(self.under_way.ever());
         match bare(bytes) {
             None => Pin::new(&mut self.stream).poll_write(cx, bytes),
             Some((0, status, head)) => {
@@ -297,11 +301,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<S> {
 }
 
 /// actix takes chunks that are none for a client that is gone, and drops the connection without a word.
-/// The word is said here, as far as it finds room.
+/// The word is said here, as far as it finds room, and only where it cannot land within an answer: nothing
+/// was written yet, or a request was begun since, which is not before the answer to the one before is out.
 impl<S: AsyncWrite + Unpin> Drop for Connection<S> {
     fn drop(&mut self) {
         let is_cut_off = self.is_stopping.load(Ordering::Relaxed);
-        if !self.is_unanswered || self.is_over || self.is_refused || is_cut_off {
+        let begun = self.under_way.ever();
+        let is_between = self.written_at.is_none_or(|written| begun > written);
+        if !self.is_unanswered || !is_between || self.is_over || self.is_refused || is_cut_off {
             return;
         }
         let head = format!("HTTP/1.1 400 Bad Request\r\n{EMPTY}\r\n");
