@@ -48,16 +48,9 @@ impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
     type Future = Pin<Box<dyn Future<Output = Result<Self, ApiError>>>>;
 
     fn from_request(request: &HttpRequest, payload: &mut dev::Payload) -> Self::Future {
-        let request = request.clone();
-        let payload = payload.take();
+        let body = json(request.clone(), payload.take(), None);
         Box::pin(async move {
-            let raw = read(&request, payload, Media::Json).await?;
-            if raw.is_empty() {
-                return Err(ApiError::invalid_request(
-                    "a request body is required: a JSON object",
-                ));
-            }
-            let value = parse(&raw)?;
+            let (value, raw) = body.await?;
             Ok(Self { value, raw })
         })
     }
@@ -77,15 +70,30 @@ impl<T: DeserializeOwned + 'static> FromRequest for OptionalBody<T> {
     type Future = Pin<Box<dyn Future<Output = Result<Self, ApiError>>>>;
 
     fn from_request(request: &HttpRequest, payload: &mut dev::Payload) -> Self::Future {
-        let request = request.clone();
-        let payload = payload.take();
+        let body = json(request.clone(), payload.take(), Some(b"{}"));
         Box::pin(async move {
-            let raw = read(&request, payload, Media::Json).await?;
-            let text: &[u8] = if raw.is_empty() { b"{}" } else { &raw };
-            let value = parse(text)?;
+            let (value, raw) = body.await?;
             Ok(Self { value, raw })
         })
     }
+}
+
+/// The JSON body with what it says, or what it says when it is left out; none: it is required.
+async fn json<T: DeserializeOwned>(
+    request: HttpRequest,
+    payload: dev::Payload,
+    left_out: Option<&'static [u8]>,
+) -> Result<(T, Bytes), ApiError> {
+    let raw = read(&request, payload, Media::Json).await?;
+    let text = match (raw.is_empty(), left_out) {
+        (false, _) => &raw,
+        (true, Some(text)) => text,
+        (true, None) => {
+            let message = "a request body is required: a JSON object";
+            return Err(ApiError::invalid_request(message));
+        }
+    };
+    Ok((parse(text)?, raw))
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
