@@ -66,7 +66,6 @@ pub(in crate::routes) fn inventory(quantity: Option<Quantity>) -> Result<Invento
 #[schema(as = CreateProductVariant)]
 pub struct CreateProductVariantBody {
     /// Its product.
-    #[schema(example = "prod_01JQ2m4hTzKpV7wXy8bDcE")]
     product_id: ProductLookup,
     /// What it is called.
     #[schema(example = "Road bike, M")]
