@@ -181,26 +181,13 @@ impl UseCase for PriceSince {
     }
 }
 
-/// Prices the selected variants, in the order of their places.
-async fn price_selected(
+/// Prices the variants in the order of their places.
+async fn price_in_order(
     uow: &mut dyn UnitOfWork,
     ctx: &Context<'_>,
-    wanted: &VariantSelection,
+    mut variants: Vec<(ProductVariant, Product)>,
     place: impl Fn(&ProductVariant) -> Option<usize> + Send,
 ) -> Result<Vec<PricedVariant>, Error> {
-    let mut variants = uow
-        .variants()
-        .with_products(ctx.access.organization_id, wanted)
-        .await?;
-    if variants.len() > MAX_PRICED as usize {
-        return Err(Error::invalid(
-            "productIds",
-            format!(
-                "have more than {MAX_PRICED} variants together; ask for fewer products at once, or \
-                 page through the variants of one"
-            ),
-        ));
-    }
     variants.sort_by_key(|(variant, _)| place(variant));
     price_all(uow, ctx, variants).await
 }
@@ -209,7 +196,8 @@ async fn price_selected(
 /// repeated ones answered once. Two queries.
 ///
 /// # Errors
-/// [`Error::Forbidden`], [`Error::Pricing`].
+/// [`Error::Forbidden`], [`Error::Pricing`]; [`Error::Invalid`] of products that have more than
+/// [`MAX_PRICED`] variants together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PriceProducts {
     /// The products.
@@ -235,8 +223,21 @@ impl UseCase for PriceProducts {
             // One more tells that there are too many.
             most: MAX_PRICED.saturating_add(1),
         };
+        let variants = uow
+            .variants()
+            .with_products(ctx.access.organization_id, &wanted)
+            .await?;
+        if variants.len() > MAX_PRICED as usize {
+            return Err(Error::invalid(
+                "productIds",
+                format!(
+                    "have more than {MAX_PRICED} variants together; ask for fewer products at once, or \
+                     page through the variants of one"
+                ),
+            ));
+        }
         let place = |of: &ProductVariant| self.ids.iter().position(|id| *id == of.product_id);
-        price_selected(uow, ctx, &wanted, place).await
+        price_in_order(uow, ctx, variants, place).await
     }
 }
 
@@ -266,8 +267,12 @@ impl UseCase for PriceVariants {
     ) -> Result<Vec<PricedVariant>, Error> {
         ctx.access.require(self.permission())?;
         let wanted = VariantSelection::IdsWithArchived(self.ids.clone());
+        let variants = uow
+            .variants()
+            .with_products(ctx.access.organization_id, &wanted)
+            .await?;
         let place = |of: &ProductVariant| self.ids.iter().position(|id| *id == of.id);
-        price_selected(uow, ctx, &wanted, place).await
+        price_in_order(uow, ctx, variants, place).await
     }
 }
 

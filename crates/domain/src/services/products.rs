@@ -1,11 +1,10 @@
-//! Products and categories.
+//! Products.
 
 use async_trait::async_trait;
 
 use super::slice::unknown_start;
 use super::{Context, Error, Patch, Slice, UseCase, waitlist, window};
-use crate::access::Mode;
-use crate::access::Permission;
+use crate::access::{Mode, Permission};
 use crate::catalog::{
     Category, OptionDefinition, Product, ProductSource, ProductStatus, ProductType, Review,
     ReviewStatus, check_definitions, check_selection, is_product_offered,
