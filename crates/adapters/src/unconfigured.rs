@@ -9,9 +9,9 @@ use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ledger::{Authorization, Refund, Subscription};
 use lessor_domain::money::Money;
 use lessor_domain::ports::{
-    Answer, Call, Capture, CreditChecker, DepositRequest, DocumentSigner, Doubt, IdentityResult,
+    Attempt, Capture, CreditChecker, DepositRequest, DocumentSigner, Doubt, IdentityResult,
     IdentitySession, IdentityVerifier, LeaseDocument, PaymentProcessor, Person, ProcessorCustomer,
-    ProcessorProduct, ProcessorVariant, Providers, SubscriptionRequest, Voided,
+    ProcessorProduct, ProcessorVariant, Providers, SubscriptionRequest, Verdict, VoidResult,
 };
 use lessor_domain::pricing::Quote;
 use lessor_domain::time::Timestamp;
@@ -20,11 +20,11 @@ use lessor_domain::time::Timestamp;
 /// [`Doubt::Unconfigured`] with what there is to set, so that the work waits in the
 /// jobs until somebody sets it.
 #[derive(Debug, Clone, Copy)]
-pub struct Unconfigured {
+pub struct MissingProvider {
     variable: &'static str,
 }
 
-impl Unconfigured {
+impl MissingProvider {
     /// Providers that are missing until the environment variable is set.
     #[must_use]
     pub const fn new(variable: &'static str) -> Self {
@@ -55,36 +55,36 @@ impl Unconfigured {
 }
 
 #[async_trait]
-impl PaymentProcessor for Unconfigured {
-    async fn push_product(&self, _: &Call, _: &ProcessorProduct) -> Result<Answer<()>, Doubt> {
+impl PaymentProcessor for MissingProvider {
+    async fn push_product(&self, _: &Attempt, _: &ProcessorProduct) -> Result<Verdict<()>, Doubt> {
         self.processor()
     }
 
-    async fn push_variant(&self, _: &Call, _: &ProcessorVariant) -> Result<Answer<()>, Doubt> {
+    async fn push_variant(&self, _: &Attempt, _: &ProcessorVariant) -> Result<Verdict<()>, Doubt> {
         self.processor()
     }
 
     async fn push_customer(
         &self,
-        _: &Call,
+        _: &Attempt,
         _: &ProcessorCustomer,
-    ) -> Result<Answer<String>, Doubt> {
+    ) -> Result<Verdict<String>, Doubt> {
         self.processor()
     }
 
     async fn authorize_deposit(
         &self,
-        _: &Call,
+        _: &Attempt,
         _: &DepositRequest,
-    ) -> Result<Answer<Authorization>, Doubt> {
+    ) -> Result<Verdict<Authorization>, Doubt> {
         self.processor()
     }
 
-    async fn capture_deposit(&self, _: &Call, _: &str) -> Result<Answer<Capture>, Doubt> {
+    async fn capture_deposit(&self, _: &Attempt, _: &str) -> Result<Verdict<Capture>, Doubt> {
         self.processor()
     }
 
-    async fn void_deposit(&self, _: &Call, _: &str) -> Result<Answer<Voided>, Doubt> {
+    async fn void_deposit(&self, _: &Attempt, _: &str) -> Result<Verdict<VoidResult>, Doubt> {
         self.processor()
     }
 
@@ -101,24 +101,29 @@ impl PaymentProcessor for Unconfigured {
         self.processor()
     }
 
-    async fn refund(&self, _: &Call, _: &str, _: Money) -> Result<Answer<Option<Refund>>, Doubt> {
+    async fn refund(
+        &self,
+        _: &Attempt,
+        _: &str,
+        _: Money,
+    ) -> Result<Verdict<Option<Refund>>, Doubt> {
         self.processor()
     }
 
     async fn payment_method(
         &self,
-        _: &Call,
+        _: &Attempt,
         _: &ProcessorCustomer,
         _: Option<String>,
-    ) -> Result<Answer<PaymentMethod>, Doubt> {
+    ) -> Result<Verdict<PaymentMethod>, Doubt> {
         self.processor()
     }
 
     async fn create_subscription(
         &self,
-        _: &Call,
+        _: &Attempt,
         _: &SubscriptionRequest,
-    ) -> Result<Answer<Subscription>, Doubt> {
+    ) -> Result<Verdict<Subscription>, Doubt> {
         self.processor()
     }
 
@@ -135,32 +140,32 @@ impl PaymentProcessor for Unconfigured {
         self.processor()
     }
 
-    async fn set_end(&self, _: &Call, _: &str, _: Timestamp) -> Result<Answer<()>, Doubt> {
+    async fn set_end(&self, _: &Attempt, _: &str, _: Timestamp) -> Result<Verdict<()>, Doubt> {
         self.processor()
     }
 
     async fn pay_invoices(
         &self,
-        _: &Call,
+        _: &Attempt,
         _: &str,
         _: &str,
-    ) -> Result<Answer<Subscription>, Doubt> {
+    ) -> Result<Verdict<Subscription>, Doubt> {
         self.processor()
     }
 
-    async fn cancel_subscription(&self, _: &Call, _: &str) -> Result<Answer<()>, Doubt> {
+    async fn cancel_subscription(&self, _: &Attempt, _: &str) -> Result<Verdict<()>, Doubt> {
         self.processor()
     }
 }
 
 #[async_trait]
-impl IdentityVerifier for Unconfigured {
+impl IdentityVerifier for MissingProvider {
     async fn start(
         &self,
-        _: &Call,
+        _: &Attempt,
         _: CheckoutPubId,
         _: &Person,
-    ) -> Result<Answer<IdentitySession>, Doubt> {
+    ) -> Result<Verdict<IdentitySession>, Doubt> {
         self.doubt("identity verifier")
     }
 
@@ -170,15 +175,15 @@ impl IdentityVerifier for Unconfigured {
 }
 
 #[async_trait]
-impl CreditChecker for Unconfigured {
-    async fn check(&self, _: &Call, _: &Person, _: Option<Quote>) -> Result<Answer<()>, Doubt> {
+impl CreditChecker for MissingProvider {
+    async fn check(&self, _: &Attempt, _: &Person, _: Option<Quote>) -> Result<Verdict<()>, Doubt> {
         self.doubt("credit checker")
     }
 }
 
 #[async_trait]
-impl DocumentSigner for Unconfigured {
-    async fn prepare(&self, _: &Call, _: &LeaseDocument) -> Result<Answer<String>, Doubt> {
+impl DocumentSigner for MissingProvider {
+    async fn prepare(&self, _: &Attempt, _: &LeaseDocument) -> Result<Verdict<String>, Doubt> {
         self.doubt("document signer")
     }
 }
@@ -189,15 +194,15 @@ mod tests {
 
     #[tokio::test]
     async fn says_what_to_set() {
-        let providers = Unconfigured::new("LESSOR_PROCESSOR_LIVE_KEY").providers();
-        let call = Call {
+        let providers = MissingProvider::new("LESSOR_PROCESSOR_LIVE_KEY").providers();
+        let attempt = Attempt {
             mode: Mode::Live,
             idempotency_key: "captureDeposit-1".to_owned(),
             first_tried_at: chrono::DateTime::UNIX_EPOCH,
             now: chrono::DateTime::UNIX_EPOCH,
         };
         assert_eq!(
-            providers.processor.capture_deposit(&call, "pi_1").await,
+            providers.processor.capture_deposit(&attempt, "pi_1").await,
             Err(Doubt::unconfigured(
                 "there is no payment processor: set LESSOR_PROCESSOR_LIVE_KEY"
             ))

@@ -1,12 +1,12 @@
 //! The HTTP surface.
 
 pub mod auth;
+pub mod checkout_page;
 pub mod cli;
 pub mod demo;
 pub mod http;
 pub mod idempotency;
 pub mod middleware;
-pub mod page;
 pub mod request;
 pub mod routes;
 pub mod run;

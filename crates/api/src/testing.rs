@@ -43,7 +43,7 @@ type Failure = fn() -> StoreError;
 
 /// A database that counts what is asked of it, and whose commits fail when they are told to.
 #[derive(Clone, Default)]
-pub(crate) struct Watched {
+pub(crate) struct CountingDatabase {
     inner: MemoryDatabase,
     counts: Arc<Counts>,
 }
@@ -55,7 +55,7 @@ struct Counts {
     failures: Mutex<Vec<Failure>>,
 }
 
-impl Watched {
+impl CountingDatabase {
     /// Lets the next commits fail.
     pub(crate) fn fail_commits(&self, times: usize, failure: Failure) {
         self.counts
@@ -77,7 +77,7 @@ impl Watched {
 }
 
 #[async_trait]
-impl Database for Watched {
+impl Database for CountingDatabase {
     async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
         Ok(Box::new(Work {
             inner: self.inner.begin().await?,
@@ -121,7 +121,7 @@ lessor_domain::for_each_store!(stores);
 /// An organization in memory, with a key.
 pub(crate) struct Bench {
     pub(crate) state: AppState,
-    pub(crate) database: Watched,
+    pub(crate) database: CountingDatabase,
     pub(crate) clock: Arc<ManualClock>,
     organization: OrganizationRef,
     key: KeyText,
@@ -131,7 +131,7 @@ pub(crate) struct Bench {
 impl Bench {
     pub(crate) async fn new() -> Self {
         let memory = MemoryDatabase::new();
-        let database = Watched {
+        let database = CountingDatabase {
             inner: memory.clone(),
             counts: Arc::default(),
         };

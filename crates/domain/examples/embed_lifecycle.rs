@@ -15,11 +15,11 @@ use lessor_domain::checkout::{Checkout, Lifecycle, Redirects};
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId};
 use lessor_domain::ports::{Clock, Database, InsertedCustomer, JobSubject, StoreError, UnitOfWork};
 use lessor_domain::services::checkouts::{CreateCheckout, CustomerInput, VariantRef};
-use lessor_domain::services::journey::Page;
+use lessor_domain::services::journey::Journey;
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
 use lessor_domain::services::shipments::Fulfillment;
 use lessor_domain::services::{Context, UseCase as _, shipments};
-use lessor_domain::shipments::{EventOrigin, Reported, TrackingNumber, TrackingStatus};
+use lessor_domain::shipments::{CarrierReport, EventOrigin, TrackingNumber, TrackingStatus};
 use lessor_domain::testing::{
     FakeCarrierDetector, FakeDialingPlan, FakeProviders, FixedEntropy, Fixtures, ManualClock,
     MemoryDatabase, NeverTimer, SequenceIds,
@@ -110,17 +110,17 @@ impl Shop {
         id: CheckoutPubId,
         work: impl AsyncFnOnce(
             &mut dyn UnitOfWork,
-            Page<'_>,
+            Journey<'_>,
             &mut Checkout,
         ) -> Result<(), lessor_domain::services::Error>,
     ) -> Result<Checkout, Box<dyn Error>> {
         self.clock.advance(TimeDelta::minutes(1));
-        let page = Page::new(self.clock.now(), self.ids.as_ref());
+        let journey = Journey::new(self.clock.now(), self.ids.as_ref());
         let mut uow = self.database.begin().await?;
         let missing = StoreError::Missing("checkout");
         let mut checkout = uow.checkouts().lock(id).await?.ok_or(missing)?;
         let before = checkout.lifecycle();
-        work(uow.as_mut(), page, &mut checkout).await?;
+        work(uow.as_mut(), journey, &mut checkout).await?;
         uow.commit().await?;
         self.engine.jobs().drain(JobSubject::Checkout(id)).await?;
         let checkout = self.now(id).await?;
@@ -171,35 +171,37 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     // The customer, on the checkout page. Name and address came with the order: the
     // steps that ask for them are passed through.
-    shop.step(id, async |uow, page, it| page.open(uow, it).await.map(drop))
-        .await?;
-    shop.step(id, async |uow, page, it| {
-        page.request_identity(uow, it).await.map(drop)
+    shop.step(id, async |uow, journey, it| {
+        journey.open(uow, it).await.map(drop)
     })
     .await?;
-    shop.step(id, async |uow, page, it| {
-        page.submit_identity(uow, it).await.map(drop)
+    shop.step(id, async |uow, journey, it| {
+        journey.request_identity(uow, it).await.map(drop)
     })
     .await?;
-    shop.step(id, async |uow, page, it| {
-        page.accept_lease(uow, it).await.map(drop)
+    shop.step(id, async |uow, journey, it| {
+        journey.submit_identity(uow, it).await.map(drop)
+    })
+    .await?;
+    shop.step(id, async |uow, journey, it| {
+        journey.accept_lease(uow, it).await.map(drop)
     })
     .await?;
     let checkout = shop
-        .step(id, async |uow, page, it| {
-            page.submit_deposit(uow, it, None).await.map(drop)
+        .step(id, async |uow, journey, it| {
+            journey.submit_deposit(uow, it, None).await.map(drop)
         })
         .await?;
     if let (Lifecycle::RecurringPaymentMethodPending, Some(method)) =
         (checkout.lifecycle(), checkout.recurring.method.clone())
     {
-        shop.step(id, async |uow, page, it| {
-            page.save_payment_method(uow, it, method).await.map(drop)
+        shop.step(id, async |uow, journey, it| {
+            journey.save_payment_method(uow, it, method).await.map(drop)
         })
         .await?;
     }
-    shop.step(id, async |uow, page, it| {
-        page.sign_documents(uow, it).await.map(drop)
+    shop.step(id, async |uow, journey, it| {
+        journey.sign_documents(uow, it).await.map(drop)
     })
     .await?;
 
@@ -222,7 +224,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let leased = shop
         .step(id, async |uow, _, _| {
             let now = shop.clock.now();
-            let delivered = Reported {
+            let delivered = CarrierReport {
                 at: now,
                 status: TrackingStatus::Delivered,
                 description: None,

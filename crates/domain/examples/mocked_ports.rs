@@ -11,7 +11,7 @@ use lessor_domain::checkout::Tracking;
 use lessor_domain::ids::ApiKeyPubId;
 use lessor_domain::ports::{CarrierDetector, Database, Doubt, ShipmentTracker, StoreError};
 use lessor_domain::services::{Error, keys::revoke_key};
-use lessor_domain::shipments::{CarrierError, Reported, TrackingNumber, TrackingStatus};
+use lessor_domain::shipments::{CarrierError, CarrierReport, TrackingNumber, TrackingStatus};
 use lessor_domain::time::Timestamp;
 
 /// What there is to tell of a shipment.
@@ -54,7 +54,7 @@ async fn where_is(
 }
 
 /// Carriers report in any order.
-fn newest(reports: &[Reported]) -> Option<TrackingStatus> {
+fn newest(reports: &[CarrierReport]) -> Option<TrackingStatus> {
     reports
         .iter()
         .max_by_key(|reported| reported.at)
@@ -120,8 +120,8 @@ mod tests {
         TrackingNumber::parse("1Z410E7W0392751591").unwrap()
     }
 
-    fn reported(hours: i64, status: TrackingStatus) -> Reported {
-        Reported {
+    fn reported(hours: i64, status: TrackingStatus) -> CarrierReport {
+        CarrierReport {
             at: Timestamp::UNIX_EPOCH + TimeDelta::hours(hours),
             status,
             description: None,

@@ -19,7 +19,7 @@ const MOST: usize = 9;
 /// The files that tell of every state beside `checkout/state.rs`, each for a reason of its own.
 const TELLS: [&str; 2] = [
     // What the page says to people in each of them.
-    "crates/api/src/page/words.rs",
+    "crates/api/src/checkout_page/words.rs",
     // The look-up table of the database, compared with the rows by a test.
     "migrations/2026-11-20-000950_create_lifecycle_states/up.sql",
 ];

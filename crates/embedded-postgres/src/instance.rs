@@ -196,12 +196,12 @@ impl Drop for Instance {
 
 /// A server that another process owns, and stops when it likes.
 #[derive(Debug, Clone)]
-pub struct Attached {
+pub struct ForeignServer {
     pub(crate) url: String,
     pub(crate) owner_pid: u32,
 }
 
-impl Attached {
+impl ForeignServer {
     /// The URL of the owner's database, password included.
     #[must_use]
     pub fn url(&self) -> &str {
@@ -221,7 +221,7 @@ pub enum Database {
     /// Started by this process, and stopped when this is dropped.
     Owned(Box<Instance>),
     /// Of another process, which goes on running it.
-    Attached(Attached),
+    Attached(ForeignServer),
 }
 
 impl Database {

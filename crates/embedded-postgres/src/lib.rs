@@ -61,7 +61,7 @@ use std::thread;
 use std::time::Instant;
 
 pub use error::Error;
-pub use instance::{Attached, Database, Instance};
+pub use instance::{Database, ForeignServer, Instance};
 pub use progress::Progress;
 pub use settings::{Durability, Settings};
 pub use throwaway::throwaway;
@@ -94,14 +94,14 @@ pub fn start(
 ///
 /// [`Error::InUse`] when the owner is not ready after five minutes; [`Error::Io`] when the files that tell about it
 /// cannot be read, which are its owner's alone.
-pub fn attach(data_dir: &Path) -> Result<Option<Attached>, Error> {
+pub fn attach(data_dir: &Path) -> Result<Option<ForeignServer>, Error> {
     attach_reporting(data_dir, &mut |_| {})
 }
 
 fn attach_reporting(
     data_dir: &Path,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Option<Attached>, Error> {
+) -> Result<Option<ForeignServer>, Error> {
     if !data_dir.exists() {
         return Ok(None);
     }
@@ -119,7 +119,7 @@ fn attach_reporting(
                 role: Role::Service,
                 url: Some(url),
             }) => {
-                return Ok(Some(Attached {
+                return Ok(Some(ForeignServer {
                     url,
                     owner_pid: pid,
                 }));

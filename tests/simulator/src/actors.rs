@@ -9,11 +9,11 @@ use lessor_domain::ports::{InboxMessage, JobSubject, StoreError};
 use lessor_domain::services::checkouts::{
     CreateCheckout, CustomerInput, PurchaseItemInput, VariantRef,
 };
-use lessor_domain::services::journey::Page;
+use lessor_domain::services::journey::Journey;
 use lessor_domain::services::shipments::{self, Fulfillment};
 use lessor_domain::services::variants::{UpdateVariant, VariantChanges};
 use lessor_domain::services::{Error, UseCase as _, checkouts};
-use lessor_domain::shipments::{EventOrigin, Reported, TrackingStatus};
+use lessor_domain::shipments::{CarrierReport, EventOrigin, TrackingStatus};
 use lessor_domain::testing::Fixtures;
 use lessor_processor_double::Event;
 
@@ -123,30 +123,30 @@ impl Crew {
             .lock(id)
             .await?
             .ok_or(Error::not_found("checkout"))?;
-        let page = Page::new(self.now(), self.ids.as_ref());
+        let journey = Journey::new(self.now(), self.ids.as_ref());
         let (uow_ref, it) = (uow.as_mut(), &mut checkout);
         match it.lifecycle() {
-            Lifecycle::ProfilePending => page.complete_profile(uow_ref, it).await?,
-            Lifecycle::IdentityRequired => page.request_identity(uow_ref, it).await?,
-            Lifecycle::IdentityVerifying => page.submit_identity(uow_ref, it).await?,
+            Lifecycle::ProfilePending => journey.complete_profile(uow_ref, it).await?,
+            Lifecycle::IdentityRequired => journey.request_identity(uow_ref, it).await?,
+            Lifecycle::IdentityVerifying => journey.submit_identity(uow_ref, it).await?,
             Lifecycle::ShippingAddressPending => {
                 let address = it.shipping.address.clone();
                 let address = address.unwrap_or_else(|| Fixtures::default().address());
-                page.give_shipping_address(uow_ref, it, address).await?
+                journey.give_shipping_address(uow_ref, it, address).await?
             }
-            Lifecycle::PickupLocationPending => page.choose_shipping(uow_ref, it).await?,
-            Lifecycle::LeaseReviewPending => page.accept_lease(uow_ref, it).await?,
+            Lifecycle::PickupLocationPending => journey.choose_shipping(uow_ref, it).await?,
+            Lifecycle::LeaseReviewPending => journey.accept_lease(uow_ref, it).await?,
             Lifecycle::DepositPending | Lifecycle::DepositFailed => {
                 let card = card.map(str::to_owned);
-                page.submit_deposit(uow_ref, it, card).await?
+                journey.submit_deposit(uow_ref, it, card).await?
             }
             Lifecycle::RecurringPaymentMethodPending => {
                 let method = method.ok_or_else(|| Error::rule("no method was named"))?;
-                page.save_payment_method(uow_ref, it, method).await?
+                journey.save_payment_method(uow_ref, it, method).await?
             }
-            Lifecycle::DocumentsPending => page.sign_documents(uow_ref, it).await?,
-            Lifecycle::CaptureFailed => page.retry_capture(uow_ref, it).await?,
-            _ => page.open(uow_ref, it).await?,
+            Lifecycle::DocumentsPending => journey.sign_documents(uow_ref, it).await?,
+            Lifecycle::CaptureFailed => journey.retry_capture(uow_ref, it).await?,
+            _ => journey.open(uow_ref, it).await?,
         };
         uow.commit().await?;
         self.runner().drain(JobSubject::Checkout(id)).await?;
@@ -161,11 +161,11 @@ impl Crew {
                 .lock(id)
                 .await?
                 .ok_or(Error::not_found("checkout"))?;
-            let page = Page::new(self.now(), self.ids.as_ref());
+            let journey = Journey::new(self.now(), self.ids.as_ref());
             if cancel {
-                page.cancel(uow.as_mut(), &mut checkout).await?;
+                journey.cancel(uow.as_mut(), &mut checkout).await?;
             } else {
-                page.go_back(uow.as_mut(), &mut checkout).await?;
+                journey.go_back(uow.as_mut(), &mut checkout).await?;
             }
             uow.commit().await?;
             self.state_of(id).await
@@ -196,7 +196,7 @@ impl Crew {
                 .await?;
             }
             Order::Delivered => {
-                let reported = Reported {
+                let reported = CarrierReport {
                     at: self.now(),
                     status: TrackingStatus::Delivered,
                     description: None,

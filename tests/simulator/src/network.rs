@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
-use lessor_adapters::processor::{Pacing, Received, Sent, Transport};
+use lessor_adapters::processor::{Pacing, RawResponse, Sent, Transport};
 use lessor_domain::cause::Cause;
 use lessor_domain::ports::Clock as _;
 use lessor_domain::testing::ManualClock;
@@ -87,7 +87,7 @@ fn short(key: &str) -> String {
 
 #[async_trait]
 impl Transport for Network {
-    async fn send(&self, request: Sent) -> Result<Received, Cause> {
+    async fn send(&self, request: Sent) -> Result<RawResponse, Cause> {
         self.stage.pause("before it asks the processor").await;
         if self.stage.scene().down {
             self.tell(&request, "the processor is down");
@@ -137,7 +137,7 @@ impl Transport for Network {
             return Err(Cause::new("operation timed out"));
         }
         match answered {
-            Some(answered) if fate != Fate::AnswerLost => Ok(Received {
+            Some(answered) if fate != Fate::AnswerLost => Ok(RawResponse {
                 status: answered.status,
                 headers: answered.headers,
                 body: answered.body,

@@ -13,7 +13,9 @@ use std::task::{Context as Polled, Poll, Waker};
 use chrono::TimeDelta;
 use lessor_adapters::carriers::FormatDetector;
 use lessor_adapters::dialing::PublishedPlans;
-use lessor_adapters::processor::{ApiSecret, EventReader, HttpProcessor, RetryPolicy, Settings};
+use lessor_adapters::processor::{
+    ApiSecret, EventReader, HttpProcessor, ProcessorSettings, RetryPolicy,
+};
 use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
 use lessor_domain::ids::{ApiKeyPubId, ProductVariantPubId};
 use lessor_domain::ports::{Clock as _, Database, InsertedCustomer, ProviderSet};
@@ -174,13 +176,13 @@ impl Crew {
             stage: Arc::clone(&stage),
             clock: Arc::clone(&clock),
         };
-        let settings = Settings {
+        let settings = ProcessorSettings {
             sandbox_key: ApiSecret::new(KEY),
             retry: RetryPolicy {
                 attempts: 2,
                 ..RetryPolicy::default()
             },
-            ..Settings::default()
+            ..ProcessorSettings::default()
         };
         let moments = Arc::new(Moments(Arc::clone(&stage)));
         let processor = HttpProcessor::over(Arc::new(network), &settings, moments)

@@ -11,7 +11,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use lessor::run::compose::{Watch, watch};
-use lessor_adapters::processor::{Received, Sent, Transport};
+use lessor_adapters::processor::{RawResponse, Sent, Transport};
 use lessor_domain::cause::Cause;
 use lessor_domain::checkout::Effect;
 use lessor_domain::workers::jobs::{CrashPoint, Probe};
@@ -93,7 +93,7 @@ struct Requests(Arc<dyn Transport>);
 
 #[async_trait]
 impl Transport for Requests {
-    async fn send(&self, request: Sent) -> Result<Received, Cause> {
+    async fn send(&self, request: Sent) -> Result<RawResponse, Cause> {
         let answer = self.0.send(request).await;
         if let Some(switch) = &*ABORT
             && let Some((effect, number)) = switch.answered()

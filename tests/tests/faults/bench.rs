@@ -10,7 +10,7 @@ use lessor_adapters::ambient::SystemEntropy;
 use lessor_adapters::carriers::FormatDetector;
 use lessor_adapters::dialing::PublishedPlans;
 use lessor_adapters::processor::{
-    ApiSecret, EventReader, HttpProcessor, Pacing, RetryPolicy, Settings, Timeouts,
+    ApiSecret, EventReader, HttpProcessor, Pacing, ProcessorSettings, RetryPolicy, Timeouts,
     parse_event_head,
 };
 use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
@@ -22,11 +22,11 @@ use lessor_domain::ports::{
     NewJob, ProviderSet, Timer,
 };
 use lessor_domain::services::checkouts::{CreateCheckout, CustomerInput, VariantRef};
-use lessor_domain::services::journey::Page;
+use lessor_domain::services::journey::Journey;
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
 use lessor_domain::services::shipments::{self, Fulfillment};
 use lessor_domain::services::{Context, Error, UseCase as _, billing, checkouts, variants};
-use lessor_domain::shipments::{Reported, TrackingStatus};
+use lessor_domain::shipments::{CarrierReport, TrackingStatus};
 use lessor_domain::testing::{
     FakeProviders, FixedEntropy, Fixtures, ManualClock, MemoryDatabase, NeverTimer, SequenceIds,
 };
@@ -81,7 +81,7 @@ impl Bench {
         let clock = Arc::new(ManualClock::default());
         let double = Arc::new(Double::start_at(clock.now()).unwrap());
         let processor = HttpProcessor::paced(
-            &Settings {
+            &ProcessorSettings {
                 base_url: double.url(),
                 sandbox_key: ApiSecret::new("sk_test_bench"),
                 live_key: None,
@@ -250,7 +250,7 @@ impl Bench {
 
     /// The carrier delivers. The processor is not told yet.
     pub(crate) async fn report_delivery(&self, id: CheckoutPubId) {
-        let delivered = Reported {
+        let delivered = CarrierReport {
             at: self.clock.now(),
             status: TrackingStatus::Delivered,
             description: None,
@@ -488,8 +488,9 @@ impl Bench {
     pub(crate) async fn sign(&self, id: CheckoutPubId) {
         let mut uow = self.database.begin().await.unwrap();
         let mut checkout = uow.checkouts().lock(id).await.unwrap().unwrap();
-        let page = Page::new(self.clock.now(), self.ids.as_ref());
-        page.sign_documents(uow.as_mut(), &mut checkout)
+        let journey = Journey::new(self.clock.now(), self.ids.as_ref());
+        journey
+            .sign_documents(uow.as_mut(), &mut checkout)
             .await
             .unwrap();
         uow.commit().await.unwrap();

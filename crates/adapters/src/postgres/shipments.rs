@@ -6,7 +6,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::checkout::Tracking;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{ShipmentStore, StoreError};
-use lessor_domain::shipments::{Reported, TrackingEvent};
+use lessor_domain::shipments::{CarrierReport, TrackingEvent};
 use lessor_domain::time::Timestamp;
 
 use super::PgUnitOfWork;
@@ -34,7 +34,7 @@ impl EventRow {
     fn into_event(self) -> Result<TrackingEvent, StoreError> {
         let at = Place::new("tracking_events", &self.id);
         Ok(TrackingEvent {
-            reported: Reported {
+            reported: CarrierReport {
                 at: self.at,
                 status: at.parse("status", &self.status)?,
                 description: at.parse_if("description", self.description)?,
@@ -65,7 +65,7 @@ impl UnclaimedRow {
     fn into_event(self, tracking: &Tracking) -> Result<TrackingEvent, StoreError> {
         let at = Place::new("unclaimed_tracking_events", &tracking.number);
         Ok(TrackingEvent {
-            reported: Reported {
+            reported: CarrierReport {
                 at: self.at,
                 status: at.parse("status", &self.status)?,
                 description: at.parse_if("description", self.description)?,
@@ -80,7 +80,11 @@ impl UnclaimedRow {
 }
 
 /// What two reports of the same thing have in common; those of no checkout have no id.
-fn dedupe_key(id: Option<CheckoutPubId>, tracking: &Tracking, reported: &Reported) -> [u8; 32] {
+fn dedupe_key(
+    id: Option<CheckoutPubId>,
+    tracking: &Tracking,
+    reported: &CarrierReport,
+) -> [u8; 32] {
     // No text that is there is empty.
     let description = reported
         .description

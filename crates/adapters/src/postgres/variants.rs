@@ -10,10 +10,10 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, Bool, Jsonb};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::catalog::{
-    Inventory, OptionSelection, Product, ProductVariant, StockTaken, VariantFilter,
-    folded_combination,
+    Inventory, OptionSelection, Product, ProductVariant, StockTaken, folded_combination,
 };
 use lessor_domain::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
+use lessor_domain::ports::VariantFilter;
 use lessor_domain::ports::{Page, SortOrder, Start, StoreError, VariantSelection, VariantStore};
 use lessor_domain::text::{ExternalId, Sku};
 use serde_json::json;

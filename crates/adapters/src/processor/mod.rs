@@ -11,6 +11,6 @@ mod stripe;
 
 pub use stripe::{
     API_VERSION, ApiSecret, DEFAULT_URL, EventError, EventHead, EventReader, HttpProcessor, Pacing,
-    Received, RetryPolicy, SIGNATURE_HEADER, Sent, Settings, SetupError, SystemPacing, Timeouts,
-    Transport, over_http, parse_event, parse_event_head,
+    ProcessorSettings, RawResponse, RetryPolicy, SIGNATURE_HEADER, Sent, SetupError, SystemPacing,
+    Timeouts, Transport, over_http, parse_event, parse_event_head,
 };

@@ -8,8 +8,8 @@ use lessor_domain::ports::Doubt;
 use lessor_domain::time::{Day, Timestamp};
 
 use super::desk::{Desk, close, connection, query_doubt};
+use super::email_tags::{EmailTags, declined};
 use super::invoices::{Cycle, OPEN, Row, SimulatedInvoice, VOID, bill};
-use super::outcomes::{Outcomes, declined};
 use super::subscriptions::{ACTIVE, COMPLETED, EXPIRED, INCOMPLETE, PAST_DUE, day_of, end};
 use crate::postgres::schema::simulated_invoices as invoices;
 use crate::postgres::schema::simulated_subscriptions as subscriptions;
@@ -92,7 +92,7 @@ async fn bill_due(desk: &Desk, now: Timestamp) -> Result<(), Doubt> {
             let ends_on = running.ends_at.date_naive();
             while running.next_on <= today && running.next_on < ends_on {
                 let number = running.billed_cycles.saturating_add(1);
-                let fails = Outcomes::of(&running.email).payment_fails(number);
+                let fails = EmailTags::of(&running.email).payment_fails(number);
                 let cycle = Cycle {
                     subscription: &running.id,
                     number,

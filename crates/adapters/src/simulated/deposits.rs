@@ -6,13 +6,13 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::checkout::Refusal;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ledger::{Authorization, HoldState};
-use lessor_domain::ports::{Answer, Call, Capture, DepositRequest, Doubt, Voided};
+use lessor_domain::ports::{Attempt, Capture, DepositRequest, Doubt, Verdict, VoidResult};
 use lessor_domain::time::Timestamp;
 use uuid::Uuid;
 
-use super::desk::{Desk, Entry, Opened, close, connection, money, query_doubt};
+use super::desk::{Desk, Entry, Opening, close, connection, money, query_doubt};
+use super::email_tags::{EmailTags, declined, refusal, unknown};
 use super::methods;
-use super::outcomes::{Outcomes, declined, refusal, unknown};
 use crate::postgres::schema::simulated_payment_intents as intents;
 
 /// How long an authorization lasts.
@@ -153,9 +153,9 @@ pub(super) async fn lapse(desk: &Desk, now: Timestamp) -> Result<(), Doubt> {
 /// Authorizes a deposit.
 pub(super) async fn authorize(
     desk: &Desk,
-    call: &Call,
+    attempt: &Attempt,
     request: &DepositRequest,
-) -> Result<Answer<Authorization>, Doubt> {
+) -> Result<Verdict<Authorization>, Doubt> {
     let method = request.payment_method.as_deref();
     let parameters = [
         request.checkout.to_string(),
@@ -163,16 +163,16 @@ pub(super) async fn authorize(
         request.amount.currency().to_string(),
         method.unwrap_or_default().to_owned(),
     ];
-    let answer = match desk.open(call, "authorizeDeposit", &parameters).await? {
-        Opened::Answered(answer) => answer,
-        Opened::New(entry) => new_intent(desk, entry, call, request).await?,
+    let answer = match desk.open(attempt, "authorizeDeposit", &parameters).await? {
+        Opening::Answered(answer) => answer,
+        Opening::New(entry) => new_intent(desk, entry, attempt, request).await?,
     };
     let id = match answer {
-        Answer::Done(id) => id,
-        Answer::Refused(refusal) => return Ok(Answer::Refused(refusal)),
+        Verdict::Done(id) => id,
+        Verdict::Refused(refusal) => return Ok(Verdict::Refused(refusal)),
     };
     match deposit(desk, &id).await? {
-        Some(known) => Ok(Answer::Done(known)),
+        Some(known) => Ok(Verdict::Done(known)),
         None => Err(Doubt::failed(format!("the payment {id} is lost"))),
     }
 }
@@ -180,26 +180,27 @@ pub(super) async fn authorize(
 async fn new_intent(
     desk: &Desk,
     mut entry: Entry,
-    call: &Call,
+    attempt: &Attempt,
     request: &DepositRequest,
-) -> Result<Answer<String>, Doubt> {
+) -> Result<Verdict<String>, Doubt> {
     let customer = &request.customer;
-    let attempt = entry.attempt(request.checkout).await?;
-    methods::push_customer(entry.connection()?, desk, customer, call.now).await?;
+    let nth = entry.nth_try(request.checkout).await?;
+    methods::push_customer(entry.connection()?, desk, customer, attempt.now).await?;
     let wanted = request.payment_method.as_deref();
     let method =
-        match methods::of_customer(entry.connection()?, desk, customer.id, wanted, call.now).await?
+        match methods::of_customer(entry.connection()?, desk, customer.id, wanted, attempt.now)
+            .await?
         {
             Ok(method) => method,
-            Err(refusal) => return entry.close(Answer::Refused(refusal)).await,
+            Err(refusal) => return entry.close(Verdict::Refused(refusal)).await,
         };
-    if Outcomes::of(&customer.email).deposit_fails(attempt)
+    if EmailTags::of(&customer.email).deposit_fails(nth)
         || methods::is_declined(entry.connection()?, &method.id).await?
     {
-        return entry.close(Answer::Refused(declined())).await;
+        return entry.close(Verdict::Refused(declined())).await;
     }
     let id = desk.id("pi");
-    let expires_at = call.now.checked_add_signed(LASTS).unwrap_or(call.now);
+    let expires_at = attempt.now.checked_add_signed(LASTS).unwrap_or(attempt.now);
     diesel::insert_into(intents::table)
         .values((
             intents::id.eq(&id),
@@ -211,24 +212,31 @@ async fn new_intent(
             intents::payment_method_id.eq(&method.id),
             intents::status.eq(REQUIRES_CAPTURE),
             intents::expires_at.eq(expires_at),
-            intents::created_at.eq(call.now),
+            intents::created_at.eq(attempt.now),
         ))
         .execute(entry.connection()?)
         .await
         .map_err(query_doubt)?;
-    entry.close(Answer::Done(id)).await
+    entry.close(Verdict::Done(id)).await
 }
 
 /// Captures an authorized deposit; one that is captured stays as it is.
-pub(super) async fn capture(desk: &Desk, call: &Call, id: &str) -> Result<Answer<Capture>, Doubt> {
-    let answer = match desk.open(call, "captureDeposit", &[id.to_owned()]).await? {
-        Opened::Answered(answer) => answer,
-        Opened::New(entry) => try_capture(desk, entry, call, id).await?,
+pub(super) async fn capture(
+    desk: &Desk,
+    attempt: &Attempt,
+    id: &str,
+) -> Result<Verdict<Capture>, Doubt> {
+    let answer = match desk
+        .open(attempt, "captureDeposit", &[id.to_owned()])
+        .await?
+    {
+        Opening::Answered(answer) => answer,
+        Opening::New(entry) => try_capture(desk, entry, attempt, id).await?,
     };
     match answer {
-        Answer::Refused(refusal) => Ok(Answer::Refused(refusal)),
-        Answer::Done(_) => match known(desk, id).await?.capture() {
-            Some(capture) => Ok(Answer::Done(capture)),
+        Verdict::Refused(refusal) => Ok(Verdict::Refused(refusal)),
+        Verdict::Done(_) => match known(desk, id).await?.capture() {
+            Some(capture) => Ok(Verdict::Done(capture)),
             None => Err(Doubt::failed(format!("the capture of {id} is lost"))),
         },
     }
@@ -237,42 +245,42 @@ pub(super) async fn capture(desk: &Desk, call: &Call, id: &str) -> Result<Answer
 async fn try_capture(
     desk: &Desk,
     mut entry: Entry,
-    call: &Call,
+    attempt: &Attempt,
     id: &str,
-) -> Result<Answer<String>, Doubt> {
+) -> Result<Verdict<String>, Doubt> {
     let Some(intent) = locked(entry.connection()?, id).await? else {
-        return entry.close(Answer::Refused(unknown("payment", id))).await;
+        return entry.close(Verdict::Refused(unknown("payment", id))).await;
     };
     if intent.captured_at.is_some() {
-        return entry.close(Answer::Done(id.to_owned())).await;
+        return entry.close(Verdict::Done(id.to_owned())).await;
     }
     if intent.status != REQUIRES_CAPTURE {
         let refusal = unexpected_state(id, &intent.status, CAPTURED);
-        return entry.close(Answer::Refused(refusal)).await;
+        return entry.close(Verdict::Refused(refusal)).await;
     }
-    if intent.expires_at <= call.now {
+    if intent.expires_at <= attempt.now {
         set_status(entry.connection()?, id, VOIDED).await?;
         let refusal = refusal(
             "charge_expired_for_capture",
             "The authorization expired before the capture.",
         );
-        return entry.close(Answer::Refused(refusal)).await;
+        return entry.close(Verdict::Refused(refusal)).await;
     }
     let checkout = CheckoutPubId::from_uuid(intent.checkout_id);
-    let attempt = entry.attempt(checkout).await?;
-    if Outcomes::of(&intent.email).capture_fails(attempt) {
-        return entry.close(Answer::Refused(declined())).await;
+    let nth = entry.nth_try(checkout).await?;
+    if EmailTags::of(&intent.email).capture_fails(nth) {
+        return entry.close(Verdict::Refused(declined())).await;
     }
     diesel::update(intents::table.find(id))
         .set((
             intents::status.eq(CAPTURED),
             intents::invoice_id.eq(desk.id("in")),
-            intents::captured_at.eq(call.now),
+            intents::captured_at.eq(attempt.now),
         ))
         .execute(entry.connection()?)
         .await
         .map_err(query_doubt)?;
-    entry.close(Answer::Done(id.to_owned())).await
+    entry.close(Verdict::Done(id.to_owned())).await
 }
 
 async fn set_status(
@@ -289,25 +297,33 @@ async fn set_status(
 }
 
 /// Lets an authorized deposit go.
-pub(super) async fn void(desk: &Desk, call: &Call, id: &str) -> Result<Answer<Voided>, Doubt> {
-    let answer = match desk.open(call, "voidDeposit", &[id.to_owned()]).await? {
-        Opened::Answered(answer) => answer,
-        Opened::New(mut entry) => match locked(entry.connection()?, id).await? {
-            None => entry.close(Answer::Refused(unknown("payment", id))).await?,
+pub(super) async fn void(
+    desk: &Desk,
+    attempt: &Attempt,
+    id: &str,
+) -> Result<Verdict<VoidResult>, Doubt> {
+    let answer = match desk.open(attempt, "voidDeposit", &[id.to_owned()]).await? {
+        Opening::Answered(answer) => answer,
+        Opening::New(mut entry) => match locked(entry.connection()?, id).await? {
+            None => {
+                entry
+                    .close(Verdict::Refused(unknown("payment", id)))
+                    .await?
+            }
             Some(intent) => {
                 if intent.status == REQUIRES_CAPTURE {
                     set_status(entry.connection()?, id, VOIDED).await?;
                 }
-                entry.close(Answer::Done(id.to_owned())).await?
+                entry.close(Verdict::Done(id.to_owned())).await?
             }
         },
     };
     match answer {
-        Answer::Refused(refusal) => Ok(Answer::Refused(refusal)),
-        Answer::Done(_) => {
+        Verdict::Refused(refusal) => Ok(Verdict::Refused(refusal)),
+        Verdict::Done(_) => {
             let capture = known(desk, id).await?.capture();
-            Ok(Answer::Done(
-                capture.map_or(Voided::Voided, Voided::AlreadyCaptured),
+            Ok(Verdict::Done(
+                capture.map_or(VoidResult::Voided, VoidResult::AlreadyCaptured),
             ))
         }
     }

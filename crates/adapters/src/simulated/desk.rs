@@ -11,7 +11,7 @@ use lessor_domain::cause::tried;
 use lessor_domain::checkout::Refusal;
 use lessor_domain::ids::{BASE62, CheckoutPubId};
 use lessor_domain::money::{Currency, CurrencyError, Money};
-use lessor_domain::ports::{Answer, Call, Doubt, Entropy, StoreError};
+use lessor_domain::ports::{Attempt, Doubt, Entropy, StoreError, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -33,9 +33,9 @@ pub(super) struct Desk {
     clippy::large_enum_variant,
     reason = "held for the length of one call, never in a collection"
 )]
-pub(super) enum Opened {
+pub(super) enum Opening {
     /// It was answered before; the answer names what came of it.
-    Answered(Answer<String>),
+    Answered(Verdict<String>),
     /// It is new: work on it, and close it with the answer.
     New(Entry),
 }
@@ -123,34 +123,34 @@ impl Desk {
     /// [`Doubt::Failed`] when the key came before with other parameters.
     pub(super) async fn open(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         operation: &'static str,
         parameters: &[String],
-    ) -> Result<Opened, Doubt> {
-        sandbox_only(call.mode)?;
+    ) -> Result<Opening, Doubt> {
+        sandbox_only(attempt.mode)?;
         let parameters: Vec<&[u8]> = parameters.iter().map(String::as_bytes).collect();
         let request = hash::of_parts(operation, &parameters);
         let mut work = self.begin().await?;
         let new = diesel::insert_into(simulated_calls::table)
             .values((
                 simulated_calls::operation.eq(operation),
-                simulated_calls::idempotency_key.eq(&call.idempotency_key),
+                simulated_calls::idempotency_key.eq(&attempt.idempotency_key),
                 simulated_calls::request_hash.eq(request.as_slice()),
-                simulated_calls::created_at.eq(call.now),
+                simulated_calls::created_at.eq(attempt.now),
             ))
             .on_conflict_do_nothing()
             .execute(connection(&mut work)?)
             .await
             .map_err(query_doubt)?;
         if new == 1 {
-            return Ok(Opened::New(Entry {
+            return Ok(Opening::New(Entry {
                 work,
                 operation,
-                key: call.idempotency_key.clone(),
+                key: attempt.idempotency_key.clone(),
             }));
         }
         let (known, answer): (Vec<u8>, Option<Value>) = simulated_calls::table
-            .find((operation, &call.idempotency_key))
+            .find((operation, &attempt.idempotency_key))
             .select((simulated_calls::request_hash, simulated_calls::answer))
             .first(connection(&mut work)?)
             .await
@@ -159,19 +159,22 @@ impl Desk {
         if known != request {
             return Err(Doubt::failed(format!(
                 "the idempotency key {} came before with other parameters",
-                call.idempotency_key
+                attempt.idempotency_key
             )));
         }
         let kept = answer.map(serde_json::from_value::<Kept>).transpose();
         match kept {
-            Ok(Some(Kept::Done(id))) => Ok(Opened::Answered(Answer::Done(id))),
+            Ok(Some(Kept::Done(id))) => Ok(Opening::Answered(Verdict::Done(id))),
             Ok(Some(Kept::Refused { code, message })) => {
-                Ok(Opened::Answered(Answer::Refused(Refusal { code, message })))
+                Ok(Opening::Answered(Verdict::Refused(Refusal {
+                    code,
+                    message,
+                })))
             }
             unreadable => {
                 let what = format!(
                     "what was answered to {} cannot be read",
-                    call.idempotency_key
+                    attempt.idempotency_key
                 );
                 Err(match unreadable.err() {
                     Some(error) => Doubt::failed(tried(what, error)),
@@ -198,10 +201,10 @@ impl Entry {
     }
 
     /// Keeps the answer with the work, and hands it on.
-    pub(super) async fn close(mut self, answer: Answer<String>) -> Result<Answer<String>, Doubt> {
+    pub(super) async fn close(mut self, answer: Verdict<String>) -> Result<Verdict<String>, Doubt> {
         let kept = match &answer {
-            Answer::Done(id) => Kept::Done(id.clone()),
-            Answer::Refused(Refusal { code, message }) => Kept::Refused {
+            Verdict::Done(id) => Kept::Done(id.clone()),
+            Verdict::Refused(Refusal { code, message }) => Kept::Refused {
                 code: code.clone(),
                 message: message.clone(),
             },
@@ -217,7 +220,7 @@ impl Entry {
     }
 
     /// Counts this attempt of the operation for the checkout, from 1.
-    pub(super) async fn attempt(&mut self, checkout: CheckoutPubId) -> Result<i32, Doubt> {
+    pub(super) async fn nth_try(&mut self, checkout: CheckoutPubId) -> Result<i32, Doubt> {
         let operation = self.operation;
         diesel::insert_into(simulated_attempts::table)
             .values((

@@ -11,7 +11,7 @@ use lessor_domain::time::{Day, Timestamp};
 use uuid::Uuid;
 
 use super::desk::{Desk, close, connection, money, query_doubt};
-use super::outcomes::declined;
+use super::email_tags::declined;
 use crate::postgres::schema::simulated_invoices as invoices;
 use crate::postgres::schema::simulated_subscriptions as subscriptions;
 

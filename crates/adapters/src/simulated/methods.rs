@@ -13,7 +13,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::desk::{Desk, query_doubt};
-use super::outcomes::unknown;
+use super::email_tags::unknown;
 use crate::postgres::schema::{simulated_customers, simulated_payment_methods};
 
 /// The test cards: the name by which each is asked for, its brand, its last digits.

@@ -24,9 +24,9 @@
 mod billing;
 mod deposits;
 mod desk;
+mod email_tags;
 mod invoices;
 mod methods;
-mod outcomes;
 mod processor;
 mod refunds;
 mod screening;

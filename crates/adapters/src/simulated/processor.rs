@@ -12,8 +12,8 @@ use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ledger::{Authorization, Refund, Subscription};
 use lessor_domain::money::Money;
 use lessor_domain::ports::{
-    Answer, Call, Capture, DepositRequest, Doubt, Entropy, PaymentProcessor, ProcessorCustomer,
-    ProcessorProduct, ProcessorVariant, SubscriptionRequest, Voided,
+    Attempt, Capture, DepositRequest, Doubt, Entropy, PaymentProcessor, ProcessorCustomer,
+    ProcessorProduct, ProcessorVariant, SubscriptionRequest, Verdict, VoidResult,
 };
 use lessor_domain::time::Timestamp;
 use serde_json::Value;
@@ -67,11 +67,11 @@ impl SimulatedProcessor {
     /// no part, since a repeated call may well bring newer contents.
     async fn push(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         product: &ProcessorProduct,
         prices: Value,
-    ) -> Result<Answer<()>, Doubt> {
-        sandbox_only(call.mode)?;
+    ) -> Result<Verdict<()>, Doubt> {
+        sandbox_only(attempt.mode)?;
         let mut work = self.desk.begin().await?;
         diesel::insert_into(products::table)
             .values((
@@ -81,7 +81,7 @@ impl SimulatedProcessor {
                 products::active.eq(product.active),
                 products::organization_id.eq(product.organization.as_uuid()),
                 products::monthly_prices.eq(prices),
-                products::updated_at.eq(call.now),
+                products::updated_at.eq(attempt.now),
             ))
             .on_conflict(products::id)
             .do_update()
@@ -96,7 +96,7 @@ impl SimulatedProcessor {
             .await
             .map_err(query_doubt)?;
         close(work).await?;
-        Ok(Answer::Done(()))
+        Ok(Verdict::Done(()))
     }
 }
 
@@ -104,56 +104,56 @@ impl SimulatedProcessor {
 impl PaymentProcessor for SimulatedProcessor {
     async fn push_product(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         product: &ProcessorProduct,
-    ) -> Result<Answer<()>, Doubt> {
-        self.push(call, product, Value::Array(Vec::new())).await
+    ) -> Result<Verdict<()>, Doubt> {
+        self.push(attempt, product, Value::Array(Vec::new())).await
     }
 
     async fn push_variant(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         variant: &ProcessorVariant,
-    ) -> Result<Answer<()>, Doubt> {
+    ) -> Result<Verdict<()>, Doubt> {
         let prices = serde_json::to_value(&variant.monthly).map_err(Doubt::failed)?;
-        self.push(call, &variant.product, prices).await
+        self.push(attempt, &variant.product, prices).await
     }
 
     async fn push_customer(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         customer: &ProcessorCustomer,
-    ) -> Result<Answer<String>, Doubt> {
-        sandbox_only(call.mode)?;
+    ) -> Result<Verdict<String>, Doubt> {
+        sandbox_only(attempt.mode)?;
         let mut work = self.desk.begin().await?;
-        let id =
-            methods::push_customer(connection(&mut work)?, &self.desk, customer, call.now).await?;
+        let id = methods::push_customer(connection(&mut work)?, &self.desk, customer, attempt.now)
+            .await?;
         close(work).await?;
-        Ok(Answer::Done(id))
+        Ok(Verdict::Done(id))
     }
 
     async fn authorize_deposit(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         request: &DepositRequest,
-    ) -> Result<Answer<Authorization>, Doubt> {
-        deposits::authorize(&self.desk, call, request).await
+    ) -> Result<Verdict<Authorization>, Doubt> {
+        deposits::authorize(&self.desk, attempt, request).await
     }
 
     async fn capture_deposit(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         payment_intent_id: &str,
-    ) -> Result<Answer<Capture>, Doubt> {
-        deposits::capture(&self.desk, call, payment_intent_id).await
+    ) -> Result<Verdict<Capture>, Doubt> {
+        deposits::capture(&self.desk, attempt, payment_intent_id).await
     }
 
     async fn void_deposit(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         payment_intent_id: &str,
-    ) -> Result<Answer<Voided>, Doubt> {
-        deposits::void(&self.desk, call, payment_intent_id).await
+    ) -> Result<Verdict<VoidResult>, Doubt> {
+        deposits::void(&self.desk, attempt, payment_intent_id).await
     }
 
     async fn deposit(
@@ -177,43 +177,43 @@ impl PaymentProcessor for SimulatedProcessor {
 
     async fn refund(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         payment_intent_id: &str,
         at_most: Money,
-    ) -> Result<Answer<Option<Refund>>, Doubt> {
-        refunds::refund(&self.desk, call, payment_intent_id, at_most).await
+    ) -> Result<Verdict<Option<Refund>>, Doubt> {
+        refunds::refund(&self.desk, attempt, payment_intent_id, at_most).await
     }
 
     /// The same customer and id give the same method, whatever the key.
     async fn payment_method(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         customer: &ProcessorCustomer,
         id: Option<String>,
-    ) -> Result<Answer<PaymentMethod>, Doubt> {
-        sandbox_only(call.mode)?;
+    ) -> Result<Verdict<PaymentMethod>, Doubt> {
+        sandbox_only(attempt.mode)?;
         let mut work = self.desk.begin().await?;
         let found = methods::of_customer(
             connection(&mut work)?,
             &self.desk,
             customer.id,
             id.as_deref(),
-            call.now,
+            attempt.now,
         )
         .await?;
         close(work).await?;
         Ok(match found {
-            Ok(method) => Answer::Done(method),
-            Err(refusal) => Answer::Refused(refusal),
+            Ok(method) => Verdict::Done(method),
+            Err(refusal) => Verdict::Refused(refusal),
         })
     }
 
     async fn create_subscription(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         request: &SubscriptionRequest,
-    ) -> Result<Answer<Subscription>, Doubt> {
-        subscriptions::create(&self.desk, call, request).await
+    ) -> Result<Verdict<Subscription>, Doubt> {
+        subscriptions::create(&self.desk, attempt, request).await
     }
 
     async fn subscription(
@@ -237,28 +237,28 @@ impl PaymentProcessor for SimulatedProcessor {
 
     async fn set_end(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         subscription_id: &str,
         ends_at: Timestamp,
-    ) -> Result<Answer<()>, Doubt> {
-        subscriptions::set_end(&self.desk, call, subscription_id, ends_at).await
+    ) -> Result<Verdict<()>, Doubt> {
+        subscriptions::set_end(&self.desk, attempt, subscription_id, ends_at).await
     }
 
     async fn pay_invoices(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         subscription_id: &str,
         method_id: &str,
-    ) -> Result<Answer<Subscription>, Doubt> {
-        subscriptions::pay(&self.desk, call, subscription_id, method_id).await
+    ) -> Result<Verdict<Subscription>, Doubt> {
+        subscriptions::pay(&self.desk, attempt, subscription_id, method_id).await
     }
 
     async fn cancel_subscription(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         subscription_id: &str,
-    ) -> Result<Answer<()>, Doubt> {
-        subscriptions::cancel(&self.desk, call, subscription_id).await
+    ) -> Result<Verdict<()>, Doubt> {
+        subscriptions::cancel(&self.desk, attempt, subscription_id).await
     }
 
     async fn payment_failure(

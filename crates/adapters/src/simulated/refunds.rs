@@ -4,12 +4,12 @@ use diesel::prelude::*;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::ledger::{Refund, RefundState};
 use lessor_domain::money::Money;
-use lessor_domain::ports::{Answer, Call, Doubt};
+use lessor_domain::ports::{Attempt, Doubt, Verdict};
 use lessor_domain::time::Timestamp;
 
 use super::deposits::unexpected_state;
-use super::desk::{Desk, Entry, Opened, close, connection, money, query_doubt};
-use super::outcomes::{refusal, unknown};
+use super::desk::{Desk, Entry, Opening, close, connection, money, query_doubt};
+use super::email_tags::{refusal, unknown};
 use crate::postgres::schema::simulated_invoices as invoices;
 use crate::postgres::schema::simulated_payment_intents as intents;
 use crate::postgres::schema::simulated_refunds as refunds;
@@ -24,40 +24,40 @@ type Paid = (String, i64, String);
 /// Pays back so much of a payment, or what is left of it.
 pub(super) async fn refund(
     desk: &Desk,
-    call: &Call,
+    attempt: &Attempt,
     payment: &str,
     at_most: Money,
-) -> Result<Answer<Option<Refund>>, Doubt> {
+) -> Result<Verdict<Option<Refund>>, Doubt> {
     // What is owed by now may be less than at the first try: the work is the same.
-    let answer = match desk.open(call, "refund", &[payment.to_owned()]).await? {
-        Opened::Answered(answer) => answer,
-        Opened::New(entry) => try_refund(desk, entry, call, payment, at_most).await?,
+    let answer = match desk.open(attempt, "refund", &[payment.to_owned()]).await? {
+        Opening::Answered(answer) => answer,
+        Opening::New(entry) => try_refund(desk, entry, attempt, payment, at_most).await?,
     };
     match answer {
-        Answer::Refused(refusal) => Ok(Answer::Refused(refusal)),
-        Answer::Done(id) if id == NOTHING => Ok(Answer::Done(None)),
-        Answer::Done(id) => Ok(Answer::Done(Some(known(desk, id).await?))),
+        Verdict::Refused(refusal) => Ok(Verdict::Refused(refusal)),
+        Verdict::Done(id) if id == NOTHING => Ok(Verdict::Done(None)),
+        Verdict::Done(id) => Ok(Verdict::Done(Some(known(desk, id).await?))),
     }
 }
 
 async fn try_refund(
     desk: &Desk,
     mut entry: Entry,
-    call: &Call,
+    attempt: &Attempt,
     payment: &str,
     at_most: Money,
-) -> Result<Answer<String>, Doubt> {
+) -> Result<Verdict<String>, Doubt> {
     let Some((status, amount, currency)) = locked(entry.connection()?, payment).await? else {
         let refusal = unknown("payment", payment);
-        return entry.close(Answer::Refused(refusal)).await;
+        return entry.close(Verdict::Refused(refusal)).await;
     };
     if !matches!(status.as_str(), "captured" | "paid") {
         let refusal = unexpected_state(payment, &status, "refunded");
-        return entry.close(Answer::Refused(refusal)).await;
+        return entry.close(Verdict::Refused(refusal)).await;
     }
     if at_most.currency().code() != currency {
         let refusal = refusal("invalid_amount", "The payment is of another currency.");
-        return entry.close(Answer::Refused(refusal)).await;
+        return entry.close(Verdict::Refused(refusal)).await;
     }
     let refunded: Vec<i64> = refunds::table
         .filter(refunds::payment_intent_id.eq(payment))
@@ -68,7 +68,7 @@ async fn try_refund(
     let left = refunded.into_iter().fold(amount, i64::saturating_sub);
     let paid_back = at_most.minor().min(left);
     if paid_back < 1 {
-        return entry.close(Answer::Done(NOTHING.to_owned())).await;
+        return entry.close(Verdict::Done(NOTHING.to_owned())).await;
     }
     let id = desk.id("re");
     diesel::insert_into(refunds::table)
@@ -77,12 +77,12 @@ async fn try_refund(
             refunds::payment_intent_id.eq(payment),
             refunds::amount_minor.eq(paid_back),
             refunds::currency.eq(currency),
-            refunds::created_at.eq(call.now),
+            refunds::created_at.eq(attempt.now),
         ))
         .execute(entry.connection()?)
         .await
         .map_err(query_doubt)?;
-    entry.close(Answer::Done(id)).await
+    entry.close(Verdict::Done(id)).await
 }
 
 /// The payment, locked, so that two refunds of it come one after the other.

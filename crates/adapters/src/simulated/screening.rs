@@ -8,13 +8,13 @@ use diesel_async::RunQueryDsl;
 use lessor_domain::access::Mode;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{
-    Answer, Call, CreditChecker, DocumentSigner, Doubt, Entropy, IdentityResult, IdentitySession,
-    IdentityVerifier, LeaseDocument, Person,
+    Attempt, CreditChecker, DocumentSigner, Doubt, Entropy, IdentityResult, IdentitySession,
+    IdentityVerifier, LeaseDocument, Person, Verdict,
 };
 use lessor_domain::pricing::Quote;
 
-use super::desk::{Desk, Opened, close, connection, query_doubt, sandbox_only};
-use super::outcomes::{Outcomes, refusal};
+use super::desk::{Desk, Opening, close, connection, query_doubt, sandbox_only};
+use super::email_tags::{EmailTags, refusal};
 use crate::postgres::PgDatabase;
 use crate::postgres::schema::{
     simulated_documents as documents, simulated_identity_sessions as sessions,
@@ -57,14 +57,18 @@ of_a_database!(SimulatedIdentity, SimulatedCredit, SimulatedSigner);
 impl IdentityVerifier for SimulatedIdentity {
     async fn start(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         checkout: CheckoutPubId,
         person: &Person,
-    ) -> Result<Answer<IdentitySession>, Doubt> {
+    ) -> Result<Verdict<IdentitySession>, Doubt> {
         let parameters = [checkout.to_string(), person.id.to_string()];
-        let answer = match self.desk.open(call, "startIdentity", &parameters).await? {
-            Opened::Answered(answer) => answer,
-            Opened::New(mut entry) => {
+        let answer = match self
+            .desk
+            .open(attempt, "startIdentity", &parameters)
+            .await?
+        {
+            Opening::Answered(answer) => answer,
+            Opening::New(mut entry) => {
                 let id = self.desk.id("vs");
                 diesel::insert_into(sessions::table)
                     .values((
@@ -72,17 +76,17 @@ impl IdentityVerifier for SimulatedIdentity {
                         sessions::checkout_id.eq(checkout.as_uuid()),
                         sessions::customer_id.eq(person.id.as_uuid()),
                         sessions::email.eq(&person.email),
-                        sessions::created_at.eq(call.now),
+                        sessions::created_at.eq(attempt.now),
                     ))
                     .execute(entry.connection()?)
                     .await
                     .map_err(query_doubt)?;
-                entry.close(Answer::Done(id)).await?
+                entry.close(Verdict::Done(id)).await?
             }
         };
         Ok(match answer {
-            Answer::Done(id) => Answer::Done(IdentitySession { id, url: None }),
-            Answer::Refused(refusal) => Answer::Refused(refusal),
+            Verdict::Done(id) => Verdict::Done(IdentitySession { id, url: None }),
+            Verdict::Refused(refusal) => Verdict::Refused(refusal),
         })
     }
 
@@ -100,7 +104,7 @@ impl IdentityVerifier for SimulatedIdentity {
         close(work).await?;
         Ok(match email {
             None => IdentityResult::Abandoned,
-            Some(email) if Outcomes::of(&email).identity_fails() => IdentityResult::Refused,
+            Some(email) if EmailTags::of(&email).identity_fails() => IdentityResult::Refused,
             Some(_) => IdentityResult::Verified,
         })
     }
@@ -112,25 +116,25 @@ impl CreditChecker for SimulatedCredit {
     /// may change between two tries of the same check.
     async fn check(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         person: &Person,
         _quote: Option<Quote>,
-    ) -> Result<Answer<()>, Doubt> {
+    ) -> Result<Verdict<()>, Doubt> {
         let parameters = [person.id.to_string()];
-        let answer = match self.desk.open(call, "checkCredit", &parameters).await? {
-            Opened::Answered(answer) => answer,
-            Opened::New(entry) => {
-                let answer = if Outcomes::of(&person.email).credit_fails() {
-                    Answer::Refused(refusal("credit_declined", "The credit check failed."))
+        let answer = match self.desk.open(attempt, "checkCredit", &parameters).await? {
+            Opening::Answered(answer) => answer,
+            Opening::New(entry) => {
+                let answer = if EmailTags::of(&person.email).credit_fails() {
+                    Verdict::Refused(refusal("credit_declined", "The credit check failed."))
                 } else {
-                    Answer::Done("passed".to_owned())
+                    Verdict::Done("passed".to_owned())
                 };
                 entry.close(answer).await?
             }
         };
         Ok(match answer {
-            Answer::Done(_) => Answer::Done(()),
-            Answer::Refused(refusal) => Answer::Refused(refusal),
+            Verdict::Done(_) => Verdict::Done(()),
+            Verdict::Refused(refusal) => Verdict::Refused(refusal),
         })
     }
 }
@@ -139,30 +143,30 @@ impl CreditChecker for SimulatedCredit {
 impl DocumentSigner for SimulatedSigner {
     async fn prepare(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         document: &LeaseDocument,
-    ) -> Result<Answer<String>, Doubt> {
+    ) -> Result<Verdict<String>, Doubt> {
         let quote = serde_json::to_value(document.quote).map_err(Doubt::failed)?;
         let parameters = [document.checkout.to_string(), quote.to_string()];
         match self
             .desk
-            .open(call, "prepareDocuments", &parameters)
+            .open(attempt, "prepareDocuments", &parameters)
             .await?
         {
-            Opened::Answered(answer) => Ok(answer),
-            Opened::New(mut entry) => {
+            Opening::Answered(answer) => Ok(answer),
+            Opening::New(mut entry) => {
                 let id = self.desk.id("doc");
                 diesel::insert_into(documents::table)
                     .values((
                         documents::id.eq(&id),
                         documents::checkout_id.eq(document.checkout.as_uuid()),
                         documents::quote.eq(&quote),
-                        documents::created_at.eq(call.now),
+                        documents::created_at.eq(attempt.now),
                     ))
                     .execute(entry.connection()?)
                     .await
                     .map_err(query_doubt)?;
-                entry.close(Answer::Done(id)).await
+                entry.close(Verdict::Done(id)).await
             }
         }
     }

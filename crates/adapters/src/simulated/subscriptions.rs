@@ -4,14 +4,14 @@ use diesel::prelude::*;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ledger::{Subscription, SubscriptionState};
-use lessor_domain::ports::{Answer, Call, Doubt, SubscriptionRequest};
+use lessor_domain::ports::{Attempt, Doubt, SubscriptionRequest, Verdict};
 use lessor_domain::time::{Day, Timestamp, add_months, add_months_at};
 use uuid::Uuid;
 
-use super::desk::{Desk, Entry, Opened, close, connection, money, query_doubt};
+use super::desk::{Desk, Entry, Opening, close, connection, money, query_doubt};
+use super::email_tags::{EmailTags, declined, refusal, unknown};
 use super::invoices::{self, Cycle};
 use super::methods;
-use super::outcomes::{Outcomes, declined, refusal, unknown};
 use crate::postgres::schema::simulated_subscriptions as subscriptions;
 
 pub(super) const INCOMPLETE: &str = "incomplete";
@@ -72,29 +72,32 @@ pub(super) fn day_of(anchor: Day, cycle: i32) -> Result<Day, Doubt> {
 /// Starts a subscription of the checkout, or answers the one that runs.
 pub(super) async fn create(
     desk: &Desk,
-    call: &Call,
+    attempt: &Attempt,
     request: &SubscriptionRequest,
-) -> Result<Answer<Subscription>, Doubt> {
+) -> Result<Verdict<Subscription>, Doubt> {
     // How many payments are left may be another number at a later try of the same work.
     let parameters = [
         request.checkout.to_string(),
         request.monthly.minor().to_string(),
         request.monthly.currency().to_string(),
     ];
-    let answer = match desk.open(call, "createSubscription", &parameters).await? {
-        Opened::Answered(answer) => answer,
-        Opened::New(entry) => start(desk, entry, call, request).await?,
+    let answer = match desk
+        .open(attempt, "createSubscription", &parameters)
+        .await?
+    {
+        Opening::Answered(answer) => answer,
+        Opening::New(entry) => start(desk, entry, attempt, request).await?,
     };
     answered(desk, answer).await
 }
 
-async fn answered(desk: &Desk, answer: Answer<String>) -> Result<Answer<Subscription>, Doubt> {
+async fn answered(desk: &Desk, answer: Verdict<String>) -> Result<Verdict<Subscription>, Doubt> {
     let id = match answer {
-        Answer::Done(id) => id,
-        Answer::Refused(refusal) => return Ok(Answer::Refused(refusal)),
+        Verdict::Done(id) => id,
+        Verdict::Refused(refusal) => return Ok(Verdict::Refused(refusal)),
     };
     match read(desk, &id).await? {
-        Some(known) => Ok(Answer::Done(known)),
+        Some(known) => Ok(Verdict::Done(known)),
         None => Err(Doubt::failed(format!("the subscription {id} is lost"))),
     }
 }
@@ -102,21 +105,22 @@ async fn answered(desk: &Desk, answer: Answer<String>) -> Result<Answer<Subscrip
 async fn start(
     desk: &Desk,
     mut entry: Entry,
-    call: &Call,
+    attempt: &Attempt,
     request: &SubscriptionRequest,
-) -> Result<Answer<String>, Doubt> {
+) -> Result<Verdict<String>, Doubt> {
     let customer = &request.customer;
-    methods::push_customer(entry.connection()?, desk, customer, call.now).await?;
+    methods::push_customer(entry.connection()?, desk, customer, attempt.now).await?;
     let wanted = request.payment_method.as_deref();
     let method =
-        match methods::of_customer(entry.connection()?, desk, customer.id, wanted, call.now).await?
+        match methods::of_customer(entry.connection()?, desk, customer.id, wanted, attempt.now)
+            .await?
         {
             Ok(method) => method,
-            Err(refusal) => return entry.close(Answer::Refused(refusal)).await,
+            Err(refusal) => return entry.close(Verdict::Refused(refusal)).await,
         };
     let id = desk.id("sub");
-    let anchor = call.now.date_naive();
-    let ends_at = add_months_at(call.now, u32::from(request.payments))
+    let anchor = attempt.now.date_naive();
+    let ends_at = add_months_at(attempt.now, u32::from(request.payments))
         .ok_or_else(|| Doubt::failed("the subscription runs beyond the calendar"))?;
     let started = diesel::insert_into(subscriptions::table)
         .values((
@@ -131,7 +135,7 @@ async fn start(
             subscriptions::next_on.eq(day_of(anchor, 2)?),
             subscriptions::ends_at.eq(ends_at),
             subscriptions::status.eq(INCOMPLETE),
-            subscriptions::created_at.eq(call.now),
+            subscriptions::created_at.eq(attempt.now),
         ))
         .on_conflict_do_nothing()
         .execute(entry.connection()?)
@@ -146,10 +150,10 @@ async fn start(
             .first(entry.connection()?)
             .await
             .map_err(query_doubt)?;
-        return entry.close(Answer::Done(running)).await;
+        return entry.close(Verdict::Done(running)).await;
     }
-    let attempt = entry.attempt(request.checkout).await?;
-    let fails = Outcomes::of(&customer.email).first_payment_fails(attempt)
+    let nth = entry.nth_try(request.checkout).await?;
+    let fails = EmailTags::of(&customer.email).first_payment_fails(nth)
         || methods::is_declined(entry.connection()?, &method.id).await?;
     // The first payment is told with the answer.
     let first = Cycle {
@@ -157,14 +161,14 @@ async fn start(
         number: 1,
         due_on: anchor,
         failure: fails.then(declined),
-        at: call.now,
-        told_at: Some(call.now),
+        at: attempt.now,
+        told_at: Some(attempt.now),
     };
     invoices::bill(entry.connection()?, desk, first).await?;
     if !fails {
         set_status(entry.connection()?, &id, ACTIVE).await?;
     }
-    entry.close(Answer::Done(id)).await
+    entry.close(Verdict::Done(id)).await
 }
 
 /// The subscription with all its invoices.
@@ -210,14 +214,14 @@ pub(super) async fn of_checkout(
 /// payment is not made, and of one that has ended.
 pub(super) async fn set_end(
     desk: &Desk,
-    call: &Call,
+    attempt: &Attempt,
     id: &str,
     ends_at: Timestamp,
-) -> Result<Answer<()>, Doubt> {
+) -> Result<Verdict<()>, Doubt> {
     let parameters = [id.to_owned(), ends_at.to_rfc3339()];
-    let answer = match desk.open(call, "setEnd", &parameters).await? {
-        Opened::Answered(answer) => answer,
-        Opened::New(mut entry) => {
+    let answer = match desk.open(attempt, "setEnd", &parameters).await? {
+        Opening::Answered(answer) => answer,
+        Opening::New(mut entry) => {
             let known = locked(entry.connection()?, id).await?;
             let refused = match known.as_ref().map(|known| known.status.as_str()) {
                 None => Some(unknown("subscription", id)),
@@ -228,14 +232,14 @@ pub(super) async fn set_end(
                 )),
             };
             if let Some(refusal) = refused {
-                entry.close(Answer::Refused(refusal)).await?
+                entry.close(Verdict::Refused(refusal)).await?
             } else {
                 diesel::update(subscriptions::table.find(id))
                     .set(subscriptions::ends_at.eq(ends_at))
                     .execute(entry.connection()?)
                     .await
                     .map_err(query_doubt)?;
-                entry.close(Answer::Done(id.to_owned())).await?
+                entry.close(Verdict::Done(id.to_owned())).await?
             }
         }
     };
@@ -245,36 +249,36 @@ pub(super) async fn set_end(
 /// Has the subscription pay with the method from now on, and pays what is open with it.
 pub(super) async fn pay(
     desk: &Desk,
-    call: &Call,
+    attempt: &Attempt,
     id: &str,
     method: &str,
-) -> Result<Answer<Subscription>, Doubt> {
+) -> Result<Verdict<Subscription>, Doubt> {
     let parameters = [id.to_owned(), method.to_owned()];
-    let answer = match desk.open(call, "payInvoices", &parameters).await? {
-        Opened::Answered(answer) => answer,
-        Opened::New(entry) => try_pay(entry, call, id, method).await?,
+    let answer = match desk.open(attempt, "payInvoices", &parameters).await? {
+        Opening::Answered(answer) => answer,
+        Opening::New(entry) => try_pay(entry, attempt, id, method).await?,
     };
     answered(desk, answer).await
 }
 
 async fn try_pay(
     mut entry: Entry,
-    call: &Call,
+    attempt: &Attempt,
     id: &str,
     method: &str,
-) -> Result<Answer<String>, Doubt> {
+) -> Result<Verdict<String>, Doubt> {
     let Some(known) = locked(entry.connection()?, id).await? else {
         let refusal = unknown("subscription", id);
-        return entry.close(Answer::Refused(refusal)).await;
+        return entry.close(Verdict::Refused(refusal)).await;
     };
     let before = &known.payment_method_id;
     if !methods::are_of_one(entry.connection()?, before, method).await? {
         let refusal = unknown("PaymentMethod", method);
-        return entry.close(Answer::Refused(refusal)).await;
+        return entry.close(Verdict::Refused(refusal)).await;
     }
     let is_declined = methods::is_declined(entry.connection()?, method).await?;
-    if is_declined && invoices::fail(entry.connection()?, id, &declined(), call.now).await? {
-        return entry.close(Answer::Refused(declined())).await;
+    if is_declined && invoices::fail(entry.connection()?, id, &declined(), attempt.now).await? {
+        return entry.close(Verdict::Refused(declined())).await;
     }
     if known.ended_at.is_none() {
         diesel::update(subscriptions::table.find(id))
@@ -286,37 +290,37 @@ async fn try_pay(
             .await
             .map_err(query_doubt)?;
     }
-    invoices::settle(entry.connection()?, id, call.now).await?;
-    entry.close(Answer::Done(id.to_owned())).await
+    invoices::settle(entry.connection()?, id, attempt.now).await?;
+    entry.close(Verdict::Done(id.to_owned())).await
 }
 
 /// Ends a subscription at once; one that has ended stays as it is.
-pub(super) async fn cancel(desk: &Desk, call: &Call, id: &str) -> Result<Answer<()>, Doubt> {
+pub(super) async fn cancel(desk: &Desk, attempt: &Attempt, id: &str) -> Result<Verdict<()>, Doubt> {
     let answer = match desk
-        .open(call, "cancelSubscription", &[id.to_owned()])
+        .open(attempt, "cancelSubscription", &[id.to_owned()])
         .await?
     {
-        Opened::Answered(answer) => answer,
-        Opened::New(mut entry) => match locked(entry.connection()?, id).await? {
+        Opening::Answered(answer) => answer,
+        Opening::New(mut entry) => match locked(entry.connection()?, id).await? {
             None => {
                 let refusal = unknown("subscription", id);
-                entry.close(Answer::Refused(refusal)).await?
+                entry.close(Verdict::Refused(refusal)).await?
             }
             Some(known) => {
                 if known.ended_at.is_none() {
-                    end(entry.connection()?, id, CANCELLED, call.now).await?;
+                    end(entry.connection()?, id, CANCELLED, attempt.now).await?;
                 }
-                entry.close(Answer::Done(id.to_owned())).await?
+                entry.close(Verdict::Done(id.to_owned())).await?
             }
         },
     };
     Ok(without_id(answer))
 }
 
-fn without_id(answer: Answer<String>) -> Answer<()> {
+fn without_id(answer: Verdict<String>) -> Verdict<()> {
     match answer {
-        Answer::Done(_) => Answer::Done(()),
-        Answer::Refused(refusal) => Answer::Refused(refusal),
+        Verdict::Done(_) => Verdict::Done(()),
+        Verdict::Refused(refusal) => Verdict::Refused(refusal),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use lessor_domain::access::Mode;
 use lessor_domain::cause::chain;
-use lessor_domain::ports::{Answer, Doubt, PaymentProcessor as _};
+use lessor_domain::ports::{Doubt, PaymentProcessor as _, Verdict};
 use lessor_processor_double::{Fault, Rule};
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn answer(status: u16, error: &Value) -> Fault {
 
 /// Does the work, which has to fail, and answers why, with all causes.
 async fn failure(op: Op, rig: &Rig) -> String {
-    match op.run(rig, &rig.call("work")).await {
+    match op.run(rig, &rig.attempt("work")).await {
         Err(doubt @ Doubt::Failed(_)) => chain(&doubt).to_string(),
         other => panic!("{op:?} has not failed: {other:?}"),
     }
@@ -70,7 +70,7 @@ async fn declines_are_values() {
         let fault = answer(status, &error);
         rig.double
             .fault(Rule::always("POST", "/v1/payment_intents", fault));
-        let call = rig.call("work");
+        let call = rig.attempt("work");
         assert_eq!(
             refused(Op::Authorize.run(&rig, &call).await),
             code,
@@ -129,7 +129,7 @@ async fn an_answer_that_cannot_be_read_names_the_place() {
         assert!(text.contains("req_"), "{text}");
         // What cannot be read was done all the same: it is in doubt, and not undone.
         rig.double.clear_faults();
-        done(op.run(&rig, &rig.call("work")).await);
+        done(op.run(&rig, &rig.attempt("work")).await);
         assert_eq!(op.effects(&rig), op.once());
     }
     let rig = Rig::new();
@@ -139,7 +139,7 @@ async fn an_answer_that_cannot_be_read_names_the_place() {
         body: "{\"id\":".to_owned(),
     };
     rig.double.fault(Rule::always("POST", "/v1/**", cut));
-    let doubt = Op::PushCustomer.run(&rig, &rig.call("work")).await;
+    let doubt = Op::PushCustomer.run(&rig, &rig.attempt("work")).await;
     assert!(matches!(doubt, Err(Doubt::Failed(_))), "{doubt:?}");
 }
 
@@ -152,7 +152,7 @@ async fn members_that_nobody_knows_are_ignored() {
             json!({ "brand_new": { "deep": [1, "two", null] }, "object": 5, "livemode": "?" });
         rig.double
             .fault(Rule::always("*", "/v1/**", Fault::Merge { members }));
-        done(op.run(&rig, &rig.call("work")).await);
+        done(op.run(&rig, &rig.attempt("work")).await);
         assert_eq!(op.effects(&rig), op.once());
     })
     .await;
@@ -191,7 +191,7 @@ async fn values_that_nobody_knows_are_kept() {
 async fn what_is_not_there_is_refused() {
     let rig = Op::Capture.prepare(Rig::new()).await;
     let processor = &rig.processor;
-    let call = rig.call("work");
+    let call = rig.attempt("work");
     assert_eq!(
         refused(processor.capture_deposit(&call, "pi_none").await),
         "resource_missing"
@@ -206,7 +206,7 @@ async fn what_is_not_there_is_refused() {
         .payment_method(&call, &rig.customer, Some("pm_none".to_owned()))
         .await;
     assert_eq!(refused(method), "resource_missing");
-    let (call, request) = (rig.call("deposit"), rig.deposit("pm_none", true));
+    let (call, request) = (rig.attempt("deposit"), rig.deposit("pm_none", true));
     let deposit = processor.authorize_deposit(&call, &request).await;
     assert_eq!(refused(deposit), "resource_missing");
     let ended = processor.cancel_subscription(&call, "sub_none").await;
@@ -228,7 +228,7 @@ async fn what_is_not_there_is_refused() {
 #[tokio::test]
 async fn what_is_no_id_is_not_asked_for() {
     let rig = Rig::new();
-    let call = rig.call("work");
+    let call = rig.attempt("work");
     for id in ["", "..", "pi_1/capture", "pi_1?x=1", "pi 1", "pi_1%2f"] {
         let answer = rig.processor.capture_deposit(&call, id).await;
         assert!(matches!(answer, Err(Doubt::Failed(_))), "{id}: {answer:?}");
@@ -253,7 +253,7 @@ async fn amounts_that_cannot_be_charged_are_refused() {
         let key = format!("{amount:?}");
         let answer = rig
             .processor
-            .authorize_deposit(&rig.call(&key), &request)
+            .authorize_deposit(&rig.attempt(&key), &request)
             .await;
         let asked = rig.double.requests("POST", "/v1/payment_intents");
         let units = asked
@@ -261,7 +261,7 @@ async fn amounts_that_cannot_be_charged_are_refused() {
             .and_then(|entry| entry.params["amount"].as_i64());
         assert_eq!(units, sent, "{amount:?}");
         assert_eq!(
-            matches!(answer, Ok(Answer::Done(_))),
+            matches!(answer, Ok(Verdict::Done(_))),
             sent.is_some(),
             "{answer:?}"
         );

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use lessor_domain::access::Mode;
 use lessor_domain::ledger::HoldState;
-use lessor_domain::ports::{Call, PaymentProcessor as _, Voided};
+use lessor_domain::ports::{Attempt, PaymentProcessor as _, VoidResult};
 use lessor_processor_double::{Decline, Fault, Rule, Settings};
 use serde_json::json;
 
@@ -22,15 +22,19 @@ async fn cards_that_decline_are_refused_with_their_reason() {
         ("pm_card_authenticationRequired", "authentication_required"),
     ] {
         let rig = Rig::new().with_customer().await;
-        let call = rig.call("work");
+        let attempt = rig.attempt("work");
         let request = rig.deposit(method, false);
         for _ in 0..2 {
-            let answer = rig.processor.authorize_deposit(&call, &request).await;
+            let answer = rig.processor.authorize_deposit(&attempt, &request).await;
             assert_eq!(refused(answer), code, "{method}");
         }
         let set_up = rig
             .processor
-            .payment_method(&rig.call("method"), &rig.customer, Some(method.to_owned()))
+            .payment_method(
+                &rig.attempt("method"),
+                &rig.customer,
+                Some(method.to_owned()),
+            )
             .await;
         assert_eq!(refused(set_up), code, "{method}");
         assert!(rig.double.held_by("lessor_checkout").is_empty());
@@ -41,13 +45,13 @@ async fn cards_that_decline_are_refused_with_their_reason() {
 #[tokio::test]
 async fn a_decline_is_found_again() {
     let rig = Rig::new().with_customer().await;
-    let call = rig.call("work");
+    let attempt = rig.attempt("work");
     let request = rig.deposit("pm_card_chargeDeclined", false);
-    refused(rig.processor.authorize_deposit(&call, &request).await);
+    refused(rig.processor.authorize_deposit(&attempt, &request).await);
     rig.double.advance(TimeDelta::hours(25));
     let later = rig
         .processor
-        .authorize_deposit(&rig.later(&call), &request)
+        .authorize_deposit(&rig.later(&attempt), &request)
         .await;
     assert_eq!(refused(later), "card_declined");
     assert_eq!(rig.double.objects("payment_intent").len(), 1);
@@ -57,13 +61,13 @@ async fn a_decline_is_found_again() {
 async fn an_authorization_ends_when_the_processor_says_so() {
     let rig = Rig::new().with_method().await;
     let method = rig.method.clone().unwrap();
-    let on = |off_session, key: &str| (rig.call(key), rig.deposit(&method, off_session));
-    let (call, request) = on(false, "here");
-    let held = done(rig.processor.authorize_deposit(&call, &request).await);
+    let on = |off_session, key: &str| (rig.attempt(key), rig.deposit(&method, off_session));
+    let (attempt, request) = on(false, "here");
+    let held = done(rig.processor.authorize_deposit(&attempt, &request).await);
     assert_eq!(held.expires_at, time(NOON) + TimeDelta::days(7));
     assert_eq!(held.method.unwrap().last4.as_deref(), Some("4242"));
-    let (call, request) = on(true, "away");
-    let held = done(rig.processor.authorize_deposit(&call, &request).await);
+    let (attempt, request) = on(true, "away");
+    let held = done(rig.processor.authorize_deposit(&attempt, &request).await);
     assert_eq!(held.expires_at, time(NOON) + TimeDelta::hours(4 * 24 + 18));
     // It does not say: seven days.
     let members = json!({ "latest_charge": { "payment_method_details": null } });
@@ -72,8 +76,8 @@ async fn an_authorization_ends_when_the_processor_says_so() {
         "/v1/payment_intents",
         Fault::Merge { members },
     ));
-    let (call, request) = on(true, "unsaid");
-    let held = done(rig.processor.authorize_deposit(&call, &request).await);
+    let (attempt, request) = on(true, "unsaid");
+    let held = done(rig.processor.authorize_deposit(&attempt, &request).await);
     assert_eq!(held.expires_at, time(NOON) + TimeDelta::days(7));
 }
 
@@ -88,11 +92,15 @@ async fn a_lapsed_authorization_cannot_be_captured_but_let_go() {
     rig.double.advance(TimeDelta::hours(1));
     let processor = &rig.processor;
     let answer = processor
-        .capture_deposit(&rig.call("capture"), &rig.intent)
+        .capture_deposit(&rig.attempt("capture"), &rig.intent)
         .await;
     assert_eq!(refused(answer), "authorization_ended");
-    let voided = done(processor.void_deposit(&rig.call("void"), &rig.intent).await);
-    assert_eq!(voided, Voided::Voided);
+    let voided = done(
+        processor
+            .void_deposit(&rig.attempt("void"), &rig.intent)
+            .await,
+    );
+    assert_eq!(voided, VoidResult::Voided);
 }
 
 #[tokio::test]
@@ -101,17 +109,21 @@ async fn what_was_captured_cannot_be_let_go_but_is_told_of() {
     let processor = &rig.processor;
     let captured = done(
         processor
-            .capture_deposit(&rig.call("capture"), &rig.intent)
+            .capture_deposit(&rig.attempt("capture"), &rig.intent)
             .await,
     );
     assert_eq!(captured.at, time(NOON));
     rig.double.advance(TimeDelta::hours(3));
-    let voided = done(processor.void_deposit(&rig.call("void"), &rig.intent).await);
-    assert_eq!(voided, Voided::AlreadyCaptured(captured.clone()));
+    let voided = done(
+        processor
+            .void_deposit(&rig.attempt("void"), &rig.intent)
+            .await,
+    );
+    assert_eq!(voided, VoidResult::AlreadyCaptured(captured.clone()));
     // Another try to capture, under another key, finds it captured, at its own time.
     let again = done(
         processor
-            .capture_deposit(&rig.call("again"), &rig.intent)
+            .capture_deposit(&rig.attempt("again"), &rig.intent)
             .await,
     );
     assert_eq!(again, captured);
@@ -123,7 +135,7 @@ async fn the_deposits_method_is_kept_for_later() {
     let rig = Rig::new().with_hold().await;
     let method = done(
         rig.processor
-            .payment_method(&rig.call("method"), &rig.customer, None)
+            .payment_method(&rig.attempt("method"), &rig.customer, None)
             .await,
     );
     assert_eq!(method.brand.as_deref(), Some("visa"));
@@ -132,7 +144,7 @@ async fn the_deposits_method_is_kept_for_later() {
         .unwrap();
     let renewed = rig
         .processor
-        .authorize_deposit(&rig.call("renew"), &rig.deposit(&method.id, true))
+        .authorize_deposit(&rig.attempt("renew"), &rig.deposit(&method.id, true))
         .await;
     assert_eq!(refused(renewed), "insufficient_funds");
 }
@@ -155,13 +167,13 @@ async fn a_renewal_that_is_declined_says_whether_to_ask_again() {
         let method = rig.method.clone().unwrap();
         rig.double.decline(&method, Some(decline)).unwrap();
         for (off_session, code) in [(false, here), (true, away)] {
-            let call = rig.call(&format!("work {off_session}"));
+            let attempt = rig.attempt(&format!("work {off_session}"));
             let request = rig.deposit(&method, off_session);
-            let answer = rig.processor.authorize_deposit(&call, &request).await;
+            let answer = rig.processor.authorize_deposit(&attempt, &request).await;
             assert_eq!(refused(answer), code, "{decline:?}");
             // The same when the key is forgotten, and the payment found.
             rig.double.forget_keys();
-            let mut late = call;
+            let mut late = attempt;
             late.first_tried_at -= TimeDelta::hours(25);
             let answer = rig.processor.authorize_deposit(&late, &request).await;
             assert_eq!(refused(answer), code, "{decline:?}");
@@ -191,7 +203,7 @@ async fn a_deposit_is_told_of_as_it_stands() {
     assert_eq!(held.charge_id, None);
     done(
         processor
-            .capture_deposit(&rig.call("capture"), &rig.intent)
+            .capture_deposit(&rig.attempt("capture"), &rig.intent)
             .await,
     );
     let captured = of().await;
@@ -244,7 +256,7 @@ async fn what_never_held_anything_is_no_deposit() {
     let request = rig.deposit("pm_card_chargeDeclined", false);
     refused(
         rig.processor
-            .authorize_deposit(&rig.call("work"), &request)
+            .authorize_deposit(&rig.attempt("work"), &request)
             .await,
     );
     let intent = rig.double.objects("payment_intent")[0]["id"].clone();
@@ -257,23 +269,23 @@ async fn what_never_held_anything_is_no_deposit() {
     let known = processor.deposit(Mode::Sandbox, intent).await;
     assert_eq!(known.unwrap().unwrap().state, HoldState::Released);
     let answer = processor
-        .capture_deposit(&rig.call("capture"), intent)
+        .capture_deposit(&rig.attempt("capture"), intent)
         .await;
     assert_eq!(refused(answer), "payment_intent_unexpected_state");
-    let voided = processor.void_deposit(&rig.call("void"), intent).await;
-    assert_eq!(done(voided), Voided::Voided);
+    let voided = processor.void_deposit(&rig.attempt("void"), intent).await;
+    assert_eq!(done(voided), VoidResult::Voided);
 }
 
 /// A hold that was let go meanwhile is told of as such, not as a refusal.
 #[tokio::test]
 async fn an_authorization_that_has_ended_is_found() {
     let rig = Op::Authorize.prepare(Rig::new()).await;
-    let (call, request) = (rig.call("work"), rig.deposit("pm_card_visa", false));
-    let made = done(rig.processor.authorize_deposit(&call, &request).await);
+    let (attempt, request) = (rig.attempt("work"), rig.deposit("pm_card_visa", false));
+    let made = done(rig.processor.authorize_deposit(&attempt, &request).await);
     assert_eq!(made.state, HoldState::Held);
     rig.double.lapse(&made.payment_intent_id).unwrap();
     rig.double.advance(TimeDelta::hours(25));
-    let later = rig.later(&call);
+    let later = rig.later(&attempt);
     let found = done(rig.processor.authorize_deposit(&later, &request).await);
     assert_eq!(found.state, HoldState::Released);
     assert_eq!(found.payment_intent_id, made.payment_intent_id);
@@ -283,11 +295,11 @@ async fn an_authorization_that_has_ended_is_found() {
 async fn a_method_of_somebody_else_is_refused() {
     let theirs = Rig::new().with_method().await;
     let mut ours = crate::support::customer(10);
-    let call = theirs.call("other");
-    ours.processor_id = Some(done(theirs.processor.push_customer(&call, &ours).await));
+    let attempt = theirs.attempt("other");
+    ours.processor_id = Some(done(theirs.processor.push_customer(&attempt, &ours).await));
     let answer = theirs
         .processor
-        .payment_method(&theirs.call("method"), &ours, theirs.method.clone())
+        .payment_method(&theirs.attempt("method"), &ours, theirs.method.clone())
         .await;
     assert_eq!(refused(answer), "payment_method_of_another_customer");
 }
@@ -296,9 +308,9 @@ async fn a_method_of_somebody_else_is_refused() {
 #[tokio::test]
 async fn live_deposits_need_a_card_of_the_customers() {
     let rig = Rig::new();
-    let live = |key: &str| Call {
+    let live = |key: &str| Attempt {
         mode: Mode::Live,
-        ..rig.call(key)
+        ..rig.attempt(key)
     };
     let mut request = rig.deposit("pm_card_visa", false);
     let named = rig

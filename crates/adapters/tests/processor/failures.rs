@@ -1,7 +1,7 @@
 //! Every failure at every request of every operation, and what is tried later.
 
 use chrono::TimeDelta;
-use lessor_domain::ports::{Answer, Doubt};
+use lessor_domain::ports::{Doubt, Verdict};
 use lessor_processor_double::{Fault, Rule, When};
 use serde_json::json;
 
@@ -49,7 +49,7 @@ async fn requests() -> Vec<(Op, u32)> {
     let mut all = Vec::new();
     for op in Op::ALL {
         let rig = op.prepare(Rig::new()).await;
-        done(op.run(&rig, &rig.call("work")).await);
+        done(op.run(&rig, &rig.attempt("work")).await);
         let made = u32::try_from(rig.double.journal().len()).unwrap();
         assert!(made > 0, "{op:?}");
         all.extend((0..made).map(|number| (op, number)));
@@ -80,7 +80,7 @@ async fn a_passing_failure_is_asked_again_and_done_once() {
         |(op, number, fault)| async move {
             let rig = op.prepare(Rig::new()).await;
             rig.double.fault(at(number, fault));
-            done(op.run(&rig, &rig.call("work")).await);
+            done(op.run(&rig, &rig.attempt("work")).await);
             assert_eq!(op.effects(&rig), op.once());
             rig.assert_same_bytes("retried");
             assert_eq!(rig.pacing.pauses().len(), 1);
@@ -95,7 +95,7 @@ async fn an_answer_that_never_comes_is_not_waited_for() {
     each(cases(&requests, &HANGS), |(op, number, fault)| async move {
         let rig = op.prepare(Rig::impatient()).await;
         rig.double.fault(at(number, fault));
-        done(op.run(&rig, &rig.call("work")).await);
+        done(op.run(&rig, &rig.attempt("work")).await);
         assert_eq!(op.effects(&rig), op.once());
         rig.assert_same_bytes("retried");
     })
@@ -112,7 +112,7 @@ async fn a_stored_failure_is_not_asked_for_ever() {
         |(op, number, fault)| async move {
             let rig = op.prepare(Rig::new()).await;
             rig.double.fault(at(number, fault));
-            let call = rig.call("work");
+            let call = rig.attempt("work");
             let result = op.run(&rig, &call).await;
             let asked = rig.double.journal().len();
             assert!(asked <= 16, "{asked} requests");
@@ -148,14 +148,14 @@ async fn what_keeps_failing_is_in_doubt_and_done_once_later() {
             rig.double
                 .fault(Rule::always(method, "/v1/**", fault.clone()));
         }
-        let call = rig.call("work");
+        let call = rig.attempt("work");
         let first = op.run(&rig, &call).await;
         let (asked, effects) = (rig.double.journal().len(), op.effects(&rig));
         assert!(asked <= 40, "{asked} requests");
         for (effect, once) in effects.iter().zip(op.once()) {
             assert!(*effect <= once, "{effects:?}");
         }
-        assert!(!matches!(first, Ok(Answer::Refused(_))), "{first:?}");
+        assert!(!matches!(first, Ok(Verdict::Refused(_))), "{first:?}");
 
         rig.double.clear_faults();
         rig.double.advance(pause);
@@ -181,7 +181,7 @@ async fn a_processor_that_is_down_is_unreachable() {
     each(Op::ALL.to_vec(), |op| async move {
         let rig = op.prepare(Rig::new()).await;
         rig.double.down(true);
-        let call = rig.call("work");
+        let call = rig.attempt("work");
         let doubt = op.run(&rig, &call).await;
         assert!(matches!(doubt, Err(Doubt::Unreachable(_))), "{doubt:?}");
         rig.double.down(false);
@@ -197,7 +197,7 @@ async fn nobody_there_is_unreachable() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let rig = Rig::with(|settings| settings.base_url = url);
-    let doubt = Op::PushCustomer.run(&rig, &rig.call("work")).await;
+    let doubt = Op::PushCustomer.run(&rig, &rig.attempt("work")).await;
     assert!(matches!(doubt, Err(Doubt::Unreachable(_))), "{doubt:?}");
     assert_eq!(rig.pacing.pauses().len(), 3);
 }

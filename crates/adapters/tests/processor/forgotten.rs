@@ -9,7 +9,7 @@ use crate::support::{Op, Rig, done, each};
 async fn what_was_done_a_day_ago_is_found() {
     each(Op::ALL.to_vec(), |op| async move {
         let rig = op.prepare(Rig::new()).await;
-        let call = rig.call("work");
+        let call = rig.attempt("work");
         done(op.run(&rig, &call).await);
         rig.double.advance(TimeDelta::hours(25));
         rig.double.clear_journal();
@@ -33,7 +33,7 @@ async fn what_was_done_a_day_ago_is_found() {
 async fn what_was_not_done_is_done_a_day_later() {
     each(Op::ALL.to_vec(), |op| async move {
         let rig = op.prepare(Rig::new()).await;
-        let mut call = rig.call("work");
+        let mut call = rig.attempt("work");
         rig.double.advance(TimeDelta::hours(25));
         call = rig.later(&call);
         done(op.run(&rig, &call).await);
@@ -51,7 +51,7 @@ async fn search_may_lag() {
             search_lag_seconds: Some(60),
             ..Default::default()
         });
-        let mut call = rig.call("work");
+        let mut call = rig.attempt("work");
         call.first_tried_at -= TimeDelta::hours(25);
         done(op.run(&rig, &call).await);
         rig.double.forget_keys();

@@ -26,7 +26,7 @@ fn facts(rig: &Rig) -> Vec<ProcessorEvent> {
 #[tokio::test]
 async fn a_deposits_life_is_told() {
     let rig = Op::Refund.prepare(Rig::new()).await;
-    done(Op::RefundPart.run(&rig, &rig.call("part")).await);
+    done(Op::RefundPart.run(&rig, &rig.attempt("part")).await);
     let dispute_id = rig.double.dispute(&rig.intent).unwrap();
     rig.double.close_dispute(&dispute_id, "won").unwrap();
     let events = facts(&rig);
@@ -86,7 +86,7 @@ fn deposit(rig: &Rig, state: HoldState, lasts: TimeDelta, charge_id: Option<Stri
 #[tokio::test]
 async fn a_refund_that_fails_later_is_told() {
     let rig = Op::Refund.prepare(Rig::new()).await;
-    let call = rig.call("work");
+    let call = rig.attempt("work");
     let made = rig.processor.refund(&call, &rig.intent, usd(2_345)).await;
     let made = done(made).unwrap();
     rig.double.advance(TimeDelta::days(3));
@@ -118,7 +118,7 @@ async fn a_refund_that_fails_later_is_told() {
 #[tokio::test]
 async fn a_hold_that_is_let_go_is_no_refund() {
     let rig = Op::Void.prepare(Rig::new()).await;
-    done(Op::Void.run(&rig, &rig.call("work")).await);
+    done(Op::Void.run(&rig, &rig.attempt("work")).await);
     let kinds: Vec<_> = rig
         .double
         .events()
@@ -156,7 +156,7 @@ async fn a_decline_is_told() {
     let request = rig.deposit("pm_card_chargeDeclinedExpiredCard", false);
     let _refused = rig
         .processor
-        .authorize_deposit(&rig.call("work"), &request)
+        .authorize_deposit(&rig.attempt("work"), &request)
         .await;
     let told = facts(&rig);
     let [event] = told.as_slice() else {
@@ -175,7 +175,7 @@ async fn a_subscriptions_life_is_told() {
     let request = rig.subscription_of(1, 2);
     done(
         rig.processor
-            .create_subscription(&rig.call("work"), &request)
+            .create_subscription(&rig.attempt("work"), &request)
             .await,
     );
     let method = rig.method.clone().unwrap();
@@ -348,7 +348,7 @@ async fn invoices_of_older_versions_are_read() {
 #[tokio::test]
 async fn identity_is_told() {
     let rig = Op::StartIdentity.prepare(Rig::new()).await;
-    done(Op::StartIdentity.run(&rig, &rig.call("work")).await);
+    done(Op::StartIdentity.run(&rig, &rig.attempt("work")).await);
     let session = rig.double.objects("identity.verification_session")[0]["id"].clone();
     let session = session.as_str().unwrap();
     rig.double

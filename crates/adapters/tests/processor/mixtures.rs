@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use lessor_domain::ports::Answer;
+use lessor_domain::ports::Verdict;
 use lessor_processor_double::{Fault, Rule, When};
 use serde_json::json;
 
@@ -69,7 +69,7 @@ async fn whatever_fails_in_whatever_order_it_is_done_once() {
             let rule = Rule::once("*", "/v1/**", chance.fault()).after(chance.below(4));
             rig.double.fault(rule);
         }
-        let first = rig.call("work");
+        let first = rig.attempt("work");
         let workers = 1 + chance.below(3);
         let mut finished = false;
         for _ in 0..60 {
@@ -82,8 +82,8 @@ async fn whatever_fails_in_whatever_order_it_is_done_once() {
                 .collect();
             for one in tries {
                 match one.await.unwrap() {
-                    Ok(Answer::Done(_)) => finished = true,
-                    Ok(Answer::Refused(refusal)) => panic!("refused: {refusal:?}"),
+                    Ok(Verdict::Done(_)) => finished = true,
+                    Ok(Verdict::Refused(refusal)) => panic!("refused: {refusal:?}"),
                     Err(_) => {}
                 }
             }
@@ -97,7 +97,7 @@ async fn whatever_fails_in_whatever_order_it_is_done_once() {
         rig.double.clear_faults();
         rig.double.advance(TimeDelta::hours(25));
         let late = op.run(&rig, &rig.later(&first)).await;
-        assert!(matches!(late, Ok(Answer::Done(_))), "{late:?}");
+        assert!(matches!(late, Ok(Verdict::Done(_))), "{late:?}");
         assert_eq!(op.effects(&rig), op.once());
     })
     .await;

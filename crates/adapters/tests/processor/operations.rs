@@ -2,7 +2,7 @@
 
 use lessor_domain::access::Mode;
 use lessor_domain::ports::{
-    Call, Doubt, IdentityResult, IdentityVerifier as _, PaymentProcessor as _,
+    Attempt, Doubt, IdentityResult, IdentityVerifier as _, PaymentProcessor as _,
 };
 
 use crate::support::{Op, Rig, done, each, usd, variant};
@@ -11,10 +11,10 @@ use crate::support::{Op, Rig, done, each, usd, variant};
 async fn everything_is_done_once_however_often_it_is_asked_for() {
     each(Op::ALL.to_vec(), |op| async move {
         let rig = op.prepare(Rig::new()).await;
-        let call = rig.call("work");
-        let first = done(op.run(&rig, &call).await);
+        let attempt = rig.attempt("work");
+        let first = done(op.run(&rig, &attempt).await);
         assert_eq!(op.effects(&rig), op.once());
-        let again = done(op.run(&rig, &call).await);
+        let again = done(op.run(&rig, &attempt).await);
         assert_eq!(first, again);
         assert_eq!(op.effects(&rig), op.once());
         rig.assert_same_bytes("again");
@@ -26,7 +26,7 @@ async fn everything_is_done_once_however_often_it_is_asked_for() {
 async fn requests_bear_a_key_the_version_and_our_ids() {
     each(Op::ALL.to_vec(), |op| async move {
         let rig = op.prepare(Rig::new()).await;
-        done(op.run(&rig, &rig.call("work")).await);
+        done(op.run(&rig, &rig.attempt("work")).await);
         let connections: Vec<_> = rig.double.journal().iter().map(|e| e.connection).collect();
         assert!(
             connections.windows(2).all(|pair| pair[0] == pair[1]),
@@ -62,13 +62,13 @@ async fn requests_bear_a_key_the_version_and_our_ids() {
 #[tokio::test]
 async fn each_mode_has_its_own_key_and_objects() {
     let rig = Rig::new();
-    let live = Call {
+    let live = Attempt {
         mode: Mode::Live,
-        ..rig.call("work")
+        ..rig.attempt("work")
     };
     let ours = done(
         rig.processor
-            .push_customer(&rig.call("work"), &rig.customer)
+            .push_customer(&rig.attempt("work"), &rig.customer)
             .await,
     );
     let theirs = done(rig.processor.push_customer(&live, &rig.customer).await);
@@ -88,7 +88,7 @@ async fn a_changed_customer_is_brought_up_to_date() {
     rig.customer.email = "new@example.com".to_owned();
     let id = done(
         rig.processor
-            .push_customer(&rig.call("update"), &rig.customer)
+            .push_customer(&rig.attempt("update"), &rig.customer)
             .await,
     );
     let known = rig.double.object(&id).unwrap();
@@ -97,10 +97,10 @@ async fn a_changed_customer_is_brought_up_to_date() {
     rig.customer.processor_id = None;
     rig.customer.name = Some("Ada Lovelace".to_owned());
     rig.double.forget_keys();
-    let mut call = rig.call("again");
-    call.first_tried_at -= chrono::TimeDelta::hours(25);
+    let mut attempt = rig.attempt("again");
+    attempt.first_tried_at -= chrono::TimeDelta::hours(25);
     assert_eq!(
-        done(rig.processor.push_customer(&call, &rig.customer).await),
+        done(rig.processor.push_customer(&attempt, &rig.customer).await),
         id
     );
     assert_eq!(rig.double.object(&id).unwrap()["name"], "Ada Lovelace");
@@ -110,11 +110,19 @@ async fn a_changed_customer_is_brought_up_to_date() {
 async fn a_variant_has_one_price_for_each_term() {
     let rig = Rig::new();
     let mut wanted = variant();
-    done(rig.processor.push_variant(&rig.call("one"), &wanted).await);
+    done(
+        rig.processor
+            .push_variant(&rig.attempt("one"), &wanted)
+            .await,
+    );
     wanted.monthly[0].1 = usd(5_999);
     wanted.monthly.remove(1);
     wanted.product.description = String::new();
-    done(rig.processor.push_variant(&rig.call("two"), &wanted).await);
+    done(
+        rig.processor
+            .push_variant(&rig.attempt("two"), &wanted)
+            .await,
+    );
     let prices = rig.double.objects("price");
     let mut offered: Vec<_> = prices
         .iter()
@@ -138,7 +146,7 @@ async fn a_variant_has_one_price_for_each_term() {
 async fn an_identity_check_ends_as_it_is_decided() {
     let op = Op::StartIdentity;
     let rig = op.prepare(Rig::new()).await;
-    done(op.run(&rig, &rig.call("work")).await);
+    done(op.run(&rig, &rig.attempt("work")).await);
     let session = rig.double.objects("identity.verification_session")[0]["id"].clone();
     let session = session.as_str().unwrap();
     for (status, error, expected) in [

@@ -17,7 +17,7 @@ fn millis(pauses: &[Duration]) -> Vec<u128> {
 async fn pauses(fault: Fault) -> Vec<u128> {
     let rig = Rig::new();
     rig.double.fault(Rule::always("POST", PATH, fault));
-    let _result = Op::PushCustomer.run(&rig, &rig.call("work")).await;
+    let _result = Op::PushCustomer.run(&rig, &rig.attempt("work")).await;
     millis(&rig.pacing.pauses())
 }
 
@@ -38,7 +38,7 @@ async fn pauses_double_and_are_spread_over_their_upper_half() {
         double.fault(Rule::always("POST", PATH, Fault::status(503, When::Before)));
         let rig = Rig::new();
         let answer = processor
-            .push_customer(&rig.call("work"), &customer(1))
+            .push_customer(&rig.attempt("work"), &customer(1))
             .await;
         assert!(answer.is_err());
         assert_eq!(millis(&pacing.pauses()), expected);
@@ -95,7 +95,7 @@ async fn the_processors_word_on_repeating_counts() {
         let fault = told(status, advice);
         rig.double
             .fault(Rule::always("POST", "/v1/payment_intents", fault));
-        let answer = Op::Authorize.run(&rig, &rig.call("work")).await;
+        let answer = Op::Authorize.run(&rig, &rig.attempt("work")).await;
         assert!(answer.is_err(), "{status}");
         let asked_for = rig.double.requests("POST", "/v1/payment_intents").len();
         assert_eq!(asked_for, asked, "{status} {advice:?}");

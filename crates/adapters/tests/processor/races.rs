@@ -11,7 +11,7 @@ use crate::support::{Op, Rig, done, each};
 async fn many_at_once_do_it_once() {
     each(Op::ALL.to_vec(), |op| async move {
         let rig = Arc::new(op.prepare(Rig::new()).await);
-        let call = rig.call("work");
+        let call = rig.attempt("work");
         let tasks = (0..12).map(|_| {
             let (rig, call) = (Arc::clone(&rig), call.clone());
             tokio::spawn(async move { op.run(&rig, &call).await })
@@ -36,7 +36,7 @@ async fn a_key_in_use_is_waited_for() {
         .fault(Rule::once("POST", "/v1/payment_intents", Fault::Hold));
     let double = Arc::clone(&rig.double);
     rig.pacing.meanwhile(move || double.release());
-    let call = rig.call("work");
+    let call = rig.attempt("work");
     let first = {
         let (rig, call) = (Arc::clone(&rig), call.clone());
         tokio::spawn(async move { op.run(&rig, &call).await })

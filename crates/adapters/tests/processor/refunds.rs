@@ -3,15 +3,15 @@
 use lessor_domain::access::Mode;
 use lessor_domain::ledger::{Refund, RefundState};
 use lessor_domain::money::Money;
-use lessor_domain::ports::{Answer, Doubt, PaymentProcessor as _};
+use lessor_domain::ports::{Doubt, PaymentProcessor as _, Verdict};
 use lessor_processor_double::{Decline, Fault, Rule, Settings};
 use serde_json::json;
 
 use crate::support::{NOON, Op, Rig, checkout, done, refused, time, usd};
 
 impl Rig {
-    async fn refund(&self, key: &str, at_most: Money) -> Result<Answer<Option<Refund>>, Doubt> {
-        let call = self.call(key);
+    async fn refund(&self, key: &str, at_most: Money) -> Result<Verdict<Option<Refund>>, Doubt> {
+        let call = self.attempt(key);
         self.processor.refund(&call, &self.intent, at_most).await
     }
 }
@@ -156,7 +156,7 @@ async fn what_was_never_taken_is_not_paid_back() {
     let mut rig = Rig::new().with_method().await;
     let card = rig.method.clone().unwrap();
     rig.double.decline(&card, Some(Decline::GENERIC)).unwrap();
-    let (call, request) = (rig.call("work"), rig.subscription_of(1, 12));
+    let (call, request) = (rig.attempt("work"), rig.subscription_of(1, 12));
     let made = done(rig.processor.create_subscription(&call, &request).await);
     rig.intent = made.invoices[0].payment_intent_id.clone().unwrap();
     assert_eq!(done(rig.refund("work", usd(4_999)).await), None);

@@ -25,7 +25,7 @@ async fn every_term_from_every_day_is_whole_months() {
             let rig = Op::Subscribe.prepare(rig).await;
             let request = rig.subscription_of(1, term);
             // It was asked for at noon, and is made now: the exact end is another.
-            let mut call = rig.call("work");
+            let mut call = rig.attempt("work");
             call.first_tried_at -= TimeDelta::minutes(719);
             let made = rig.processor.create_subscription(&call, &request).await;
             let made = done(made);
@@ -60,7 +60,7 @@ async fn every_term_from_every_day_is_whole_months() {
 #[tokio::test]
 async fn the_end_is_given_with_the_making() {
     let rig = Op::Subscribe.prepare(Rig::new()).await;
-    done(Op::Subscribe.run(&rig, &rig.call("work")).await);
+    done(Op::Subscribe.run(&rig, &rig.attempt("work")).await);
     let asked = rig.double.requests("POST", "/v1/subscriptions");
     let end = time("2027-01-31T12:00:00Z");
     assert_eq!(asked[0].params["cancel_at"], end.timestamp());
@@ -72,7 +72,7 @@ async fn the_end_is_given_with_the_making() {
     );
     // Half a second later the processor's clock shows another second.
     let rig = Op::Subscribe.prepare(Rig::new()).await;
-    let mut call = rig.call("work");
+    let mut call = rig.attempt("work");
     call.now -= TimeDelta::milliseconds(1_500);
     call.first_tried_at = call.now;
     let request = rig.subscription_of(1, 12);
@@ -94,7 +94,7 @@ async fn an_end_that_was_lost_is_set_when_the_subscription_is_found() {
         let down = Fault::Reset { when: When::Before };
         rig.double
             .fault(Rule::always("POST", "/v1/subscriptions/*", down));
-        let (mut call, request) = (rig.call("work"), rig.subscription_of(1, 12));
+        let (mut call, request) = (rig.attempt("work"), rig.subscription_of(1, 12));
         call.first_tried_at -= TimeDelta::minutes(1);
         let doubt = rig.processor.create_subscription(&call, &request).await;
         assert!(doubt.is_err(), "{doubt:?}");
@@ -123,7 +123,7 @@ async fn an_end_that_is_refused_shows_in_the_answer() {
     };
     rig.double
         .fault(Rule::always("POST", "/v1/subscriptions/*", refusal));
-    let (mut call, request) = (rig.call("work"), rig.subscription_of(1, 12));
+    let (mut call, request) = (rig.attempt("work"), rig.subscription_of(1, 12));
     call.first_tried_at -= TimeDelta::minutes(1);
     let made = done(rig.processor.create_subscription(&call, &request).await);
     assert_eq!(made.ends_at, Some(time("2027-01-31T11:59:00Z")));
@@ -135,7 +135,7 @@ async fn tries_ask_for_the_same() {
     let rig = Op::Subscribe.prepare(Rig::new()).await;
     rig.double
         .fault(Rule::always("POST", "/v1/subscriptions", Fault::FAILED));
-    let (call, request) = (rig.call("work"), rig.subscription_of(1, 12));
+    let (call, request) = (rig.attempt("work"), rig.subscription_of(1, 12));
     for minutes in [0, 1, 58] {
         rig.double.advance(TimeDelta::minutes(minutes));
         let later = rig.later(&call);
@@ -159,17 +159,17 @@ async fn nothing_that_is_archived_keeps_a_lease_from_being_billed() {
     let rig = Op::Subscribe.prepare(Rig::new()).await;
     let mut archived = product();
     archived.active = false;
-    let call = rig.call("archive");
+    let call = rig.attempt("archive");
     done(rig.processor.push_product(&call, &archived).await);
     let id = format!("lease_{}", checkout(1).as_uuid().simple());
     let mut own = product();
     own.id.clone_from(&id);
     own.active = false;
-    done(rig.processor.push_product(&rig.call("own"), &own).await);
+    done(rig.processor.push_product(&rig.attempt("own"), &own).await);
     let request = rig.subscription_of(1, 12);
     let made = done(
         rig.processor
-            .create_subscription(&rig.call("work"), &request)
+            .create_subscription(&rig.attempt("work"), &request)
             .await,
     );
     assert_eq!(made.state, SubscriptionState::Active);
@@ -178,7 +178,7 @@ async fn nothing_that_is_archived_keeps_a_lease_from_being_billed() {
     let request = rig.subscription_of(2, 12);
     done(
         rig.processor
-            .create_subscription(&rig.call("other"), &request)
+            .create_subscription(&rig.attempt("other"), &request)
             .await,
     );
     let id = format!("lease_{}", checkout(2).as_uuid().simple());
@@ -235,7 +235,7 @@ async fn how_it_stands_is_told() {
     let end = time("2027-01-31T12:00:00Z");
     done(
         rig.processor
-            .set_end(&rig.call("end"), &rig.subscription, end)
+            .set_end(&rig.attempt("end"), &rig.subscription, end)
             .await,
     );
     by_hand(Deed::Cancel);
@@ -249,7 +249,7 @@ async fn without_a_method_there_is_no_subscription() {
     let request = rig.subscription_of(1, 12);
     let answer = rig
         .processor
-        .create_subscription(&rig.call("work"), &request)
+        .create_subscription(&rig.attempt("work"), &request)
         .await;
     assert_eq!(refused(answer), "payment_method_missing");
     assert!(rig.double.objects("subscription").is_empty());
@@ -260,12 +260,12 @@ async fn without_a_method_there_is_no_subscription() {
 async fn lists_are_read_to_their_end() {
     let rig = Op::Subscribe.prepare(Rig::new()).await;
     for number in 1..=105 {
-        let call = rig.call(&format!("work-{number}"));
+        let call = rig.attempt(&format!("work-{number}"));
         let request = rig.subscription_of(number, 12);
         done(rig.processor.create_subscription(&call, &request).await);
     }
     rig.double.forget_keys();
-    let again = done(Op::Subscribe.run(&rig, &rig.call("anew")).await);
+    let again = done(Op::Subscribe.run(&rig, &rig.attempt("anew")).await);
     let first = rig.double.objects("subscription")[0]["id"].clone();
     assert!(again.contains(first.as_str().unwrap()), "{again}");
     assert_eq!(rig.double.objects("subscription").len(), 105);

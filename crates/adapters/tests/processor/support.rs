@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
-use lessor_adapters::processor::{ApiSecret, HttpProcessor, Pacing, Settings, Timeouts};
+use lessor_adapters::processor::{ApiSecret, HttpProcessor, Pacing, ProcessorSettings, Timeouts};
 use lessor_domain::access::Mode;
 use lessor_domain::ids::{CheckoutPubId, CustomerPubId, OrganizationPubId};
 use lessor_domain::money::Money;
 use lessor_domain::percentage::TermMonths;
 use lessor_domain::ports::{
-    Answer, Call, DepositRequest, Doubt, IdentityVerifier as _, PaymentProcessor as _, Person,
-    ProcessorCustomer, ProcessorProduct, ProcessorVariant, SubscriptionRequest,
+    Attempt, DepositRequest, Doubt, IdentityVerifier as _, PaymentProcessor as _, Person,
+    ProcessorCustomer, ProcessorProduct, ProcessorVariant, SubscriptionRequest, Verdict,
 };
 use lessor_domain::time::Timestamp;
 use lessor_processor_double::{Decline, Double, Recorded};
@@ -100,12 +100,12 @@ pub(crate) struct Rig {
     pub(crate) subscription: String,
 }
 
-pub(crate) fn settings(url: &str) -> Settings {
-    Settings {
+pub(crate) fn settings(url: &str) -> ProcessorSettings {
+    ProcessorSettings {
         base_url: url.to_owned(),
         live_key: ApiSecret::new("sk_live_1"),
         sandbox_key: ApiSecret::new("sk_test_1"),
-        ..Settings::default()
+        ..ProcessorSettings::default()
     }
 }
 
@@ -134,7 +134,7 @@ impl Rig {
         })
     }
 
-    pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> Self {
+    pub(crate) fn with(change: impl FnOnce(&mut ProcessorSettings)) -> Self {
         let double = Arc::new(Double::start_at(time(NOON)).unwrap());
         let pacing = ManualPacing::of(1.0);
         let mut settings = settings(&double.url());
@@ -152,8 +152,8 @@ impl Rig {
     }
 
     /// A first try of some work, now.
-    pub(crate) fn call(&self, key: &str) -> Call {
-        Call {
+    pub(crate) fn attempt(&self, key: &str) -> Attempt {
+        Attempt {
             mode: Mode::Sandbox,
             idempotency_key: key.to_owned(),
             first_tried_at: self.double.now(),
@@ -162,17 +162,17 @@ impl Rig {
     }
 
     /// A later try of the same work.
-    pub(crate) fn later(&self, call: &Call) -> Call {
-        Call {
+    pub(crate) fn later(&self, attempt: &Attempt) -> Attempt {
+        Attempt {
             now: self.double.now(),
-            ..call.clone()
+            ..attempt.clone()
         }
     }
 
     pub(crate) async fn with_customer(mut self) -> Self {
         let made = self
             .processor
-            .push_customer(&self.call("prepare-customer"), &self.customer)
+            .push_customer(&self.attempt("prepare-customer"), &self.customer)
             .await;
         self.customer.processor_id = Some(done(made));
         self
@@ -180,11 +180,11 @@ impl Rig {
 
     pub(crate) async fn with_method(self) -> Self {
         let mut rig = self.with_customer().await;
-        let call = rig.call("prepare-method");
+        let attempt = rig.attempt("prepare-method");
         let name = Some("pm_card_visa".to_owned());
         let made = rig
             .processor
-            .payment_method(&call, &rig.customer, name)
+            .payment_method(&attempt, &rig.customer, name)
             .await;
         rig.method = Some(done(made).id);
         rig
@@ -192,17 +192,17 @@ impl Rig {
 
     pub(crate) async fn with_hold(self) -> Self {
         let mut rig = self.with_customer().await;
-        let call = rig.call("prepare-hold");
+        let attempt = rig.attempt("prepare-hold");
         let request = rig.deposit("pm_card_visa", false);
-        let held = rig.processor.authorize_deposit(&call, &request).await;
+        let held = rig.processor.authorize_deposit(&attempt, &request).await;
         rig.intent = done(held).payment_intent_id;
         rig
     }
 
     pub(crate) async fn with_subscription(self) -> Self {
         let mut rig = self.with_method().await;
-        let (call, request) = (rig.call("prepare-sub"), rig.subscription_of(1, 12));
-        let made = rig.processor.create_subscription(&call, &request).await;
+        let (attempt, request) = (rig.attempt("prepare-sub"), rig.subscription_of(1, 12));
+        let made = rig.processor.create_subscription(&attempt, &request).await;
         rig.subscription = done(made).id;
         rig
     }
@@ -268,18 +268,18 @@ pub(crate) fn variant() -> ProcessorVariant {
 
 /// What is done.
 #[track_caller]
-pub(crate) fn done<T: std::fmt::Debug>(result: Result<Answer<T>, Doubt>) -> T {
+pub(crate) fn done<T: std::fmt::Debug>(result: Result<Verdict<T>, Doubt>) -> T {
     match result {
-        Ok(Answer::Done(value)) => value,
+        Ok(Verdict::Done(value)) => value,
         other => panic!("not done: {other:?}"),
     }
 }
 
 /// The code of a refusal.
 #[track_caller]
-pub(crate) fn refused<T: std::fmt::Debug>(result: Result<Answer<T>, Doubt>) -> String {
+pub(crate) fn refused<T: std::fmt::Debug>(result: Result<Verdict<T>, Doubt>) -> String {
     match result {
-        Ok(Answer::Refused(refusal)) => refusal.code,
+        Ok(Verdict::Refused(refusal)) => refusal.code,
         other => panic!("not refused: {other:?}"),
     }
 }
@@ -341,8 +341,8 @@ impl Op {
             Self::Capture | Self::Void => rig.with_hold().await,
             Self::Refund | Self::RefundPart => {
                 let rig = rig.with_hold().await;
-                let call = rig.call("prepare-capture");
-                done(rig.processor.capture_deposit(&call, &rig.intent).await);
+                let attempt = rig.attempt("prepare-capture");
+                done(rig.processor.capture_deposit(&attempt, &rig.intent).await);
                 rig
             }
             Self::EndSubscription | Self::SetEnd => rig.with_subscription().await,
@@ -352,11 +352,11 @@ impl Op {
                 let card = rig.method.clone().unwrap();
                 rig.double.decline(&card, Some(Decline::GENERIC)).unwrap();
                 rig.double.advance(TimeDelta::days(29));
-                let call = rig.call("prepare-card");
+                let attempt = rig.attempt("prepare-card");
                 let name = Some("pm_card_mastercard".to_owned());
                 let made = rig
                     .processor
-                    .payment_method(&call, &rig.customer, name)
+                    .payment_method(&attempt, &rig.customer, name)
                     .await;
                 rig.method = Some(done(made).id);
                 rig
@@ -367,52 +367,56 @@ impl Op {
     }
 
     /// Asks for it; answers what came of it, in a form that can be compared.
-    pub(crate) async fn run(self, rig: &Rig, call: &Call) -> Result<Answer<String>, Doubt> {
+    pub(crate) async fn run(self, rig: &Rig, attempt: &Attempt) -> Result<Verdict<String>, Doubt> {
         let processor = &rig.processor;
-        fn seen<T: std::fmt::Debug>(answer: Answer<T>) -> Answer<String> {
+        fn seen<T: std::fmt::Debug>(answer: Verdict<T>) -> Verdict<String> {
             match answer {
-                Answer::Done(value) => Answer::Done(format!("{value:?}")),
-                Answer::Refused(refusal) => Answer::Refused(refusal),
+                Verdict::Done(value) => Verdict::Done(format!("{value:?}")),
+                Verdict::Refused(refusal) => Verdict::Refused(refusal),
             }
         }
         Ok(match self {
-            Self::PushProduct => seen(processor.push_product(call, &product()).await?),
-            Self::PushVariant => seen(processor.push_variant(call, &variant()).await?),
+            Self::PushProduct => seen(processor.push_product(attempt, &product()).await?),
+            Self::PushVariant => seen(processor.push_variant(attempt, &variant()).await?),
             Self::PushCustomer | Self::UpdateCustomer => {
-                seen(processor.push_customer(call, &rig.customer).await?)
+                seen(processor.push_customer(attempt, &rig.customer).await?)
             }
             Self::Authorize | Self::AuthorizeForNewCustomer => {
                 let request = rig.deposit("pm_card_visa", false);
-                seen(processor.authorize_deposit(call, &request).await?)
+                seen(processor.authorize_deposit(attempt, &request).await?)
             }
             Self::Renew => {
                 let request = rig.deposit(rig.method.as_deref().unwrap(), true);
-                seen(processor.authorize_deposit(call, &request).await?)
+                seen(processor.authorize_deposit(attempt, &request).await?)
             }
             // When it was captured is told in different ways, to the second.
-            Self::Capture => seen(processor.capture_deposit(call, &rig.intent).await?),
-            Self::Void => seen(processor.void_deposit(call, &rig.intent).await?),
-            Self::Refund => seen(processor.refund(call, &rig.intent, usd(12_345)).await?),
-            Self::RefundPart => seen(processor.refund(call, &rig.intent, usd(2_345)).await?),
+            Self::Capture => seen(processor.capture_deposit(attempt, &rig.intent).await?),
+            Self::Void => seen(processor.void_deposit(attempt, &rig.intent).await?),
+            Self::Refund => seen(processor.refund(attempt, &rig.intent, usd(12_345)).await?),
+            Self::RefundPart => seen(processor.refund(attempt, &rig.intent, usd(2_345)).await?),
             Self::SetUpMethod => {
                 let name = Some("pm_card_mastercard".to_owned());
-                seen(processor.payment_method(call, &rig.customer, name).await?)
+                seen(
+                    processor
+                        .payment_method(attempt, &rig.customer, name)
+                        .await?,
+                )
             }
             Self::Subscribe => {
                 let request = rig.subscription_of(1, 12);
-                seen(processor.create_subscription(call, &request).await?)
+                seen(processor.create_subscription(attempt, &request).await?)
             }
             Self::SetEnd => {
                 let id = &rig.subscription;
-                seen(processor.set_end(call, id, time(EARLIER)).await?)
+                seen(processor.set_end(attempt, id, time(EARLIER)).await?)
             }
             Self::PayInvoices => {
                 let (id, card) = (&rig.subscription, rig.method.as_deref().unwrap());
-                seen(processor.pay_invoices(call, id, card).await?)
+                seen(processor.pay_invoices(attempt, id, card).await?)
             }
             Self::EndSubscription => {
                 let id = &rig.subscription;
-                seen(processor.cancel_subscription(call, id).await?)
+                seen(processor.cancel_subscription(attempt, id).await?)
             }
             Self::StartIdentity => {
                 let person = Person {
@@ -422,7 +426,7 @@ impl Op {
                     last_name: None,
                     address: None,
                 };
-                seen(processor.start(call, checkout(1), &person).await?)
+                seen(processor.start(attempt, checkout(1), &person).await?)
             }
         })
     }

@@ -16,7 +16,7 @@ async fn incomplete() -> (Rig, Subscription) {
     rig.double
         .decline(&card, Some(Decline::INSUFFICIENT_FUNDS))
         .unwrap();
-    let (mut call, request) = (rig.call("work"), rig.subscription_of(1, 12));
+    let (mut call, request) = (rig.attempt("work"), rig.subscription_of(1, 12));
     call.first_tried_at -= TimeDelta::minutes(1);
     let made = done(rig.processor.create_subscription(&call, &request).await);
     rig.subscription.clone_from(&made.id);
@@ -25,7 +25,7 @@ async fn incomplete() -> (Rig, Subscription) {
 
 async fn another_card(rig: &Rig) -> String {
     let name = Some("pm_card_mastercard".to_owned());
-    let call = rig.call("another card");
+    let call = rig.attempt("another card");
     let made = rig.processor.payment_method(&call, &rig.customer, name);
     done(made.await).id
 }
@@ -49,13 +49,13 @@ async fn a_first_payment_that_fails_leaves_what_ends_by_itself() {
             .is_empty()
     );
     // Asked for again, it is answered as it stands.
-    let (call, request) = (rig.call("anew"), rig.subscription_of(1, 12));
+    let (call, request) = (rig.attempt("anew"), rig.subscription_of(1, 12));
     let again = done(rig.processor.create_subscription(&call, &request).await);
     assert_eq!(again, made);
     let end = time("2027-01-31T12:00:00Z");
     let answer = rig
         .processor
-        .set_end(&rig.call("end"), &rig.subscription, end)
+        .set_end(&rig.attempt("end"), &rig.subscription, end)
         .await;
     assert_eq!(refused(answer), "invalid_request_error");
 }
@@ -63,12 +63,12 @@ async fn a_first_payment_that_fails_leaves_what_ends_by_itself() {
 #[tokio::test]
 async fn a_first_payment_is_made_with_another_card() {
     let (rig, made) = incomplete().await;
-    let call = rig.call("same card");
+    let call = rig.attempt("same card");
     let same = rig.method.clone().unwrap();
     let answer = rig.processor.pay_invoices(&call, &made.id, &same).await;
     assert_eq!(refused(answer), "card_declined");
     let card = another_card(&rig).await;
-    let call = rig.call("pay");
+    let call = rig.attempt("pay");
     let paid = done(rig.processor.pay_invoices(&call, &made.id, &card).await);
     assert_eq!(paid.state, SubscriptionState::Active);
     assert_eq!(paid.invoices[0].outcome, InvoiceOutcome::Paid);
@@ -76,7 +76,11 @@ async fn a_first_payment_is_made_with_another_card() {
     assert_eq!(known["default_payment_method"], card.as_str());
     // Its end can be set by now, and the months go on.
     let end = time("2027-01-31T12:00:00Z");
-    done(rig.processor.set_end(&rig.call("end"), &made.id, end).await);
+    done(
+        rig.processor
+            .set_end(&rig.attempt("end"), &made.id, end)
+            .await,
+    );
     rig.double.advance(TimeDelta::days(400));
     assert!(rig.double.prorations().is_empty());
     let account = rig.double.account_of(&checkout(1).to_string());
@@ -93,7 +97,7 @@ async fn a_second_subscription_comes_only_after_the_first() {
     let mut request = rig.subscription_of(1, 12);
     request.payment_method = Some(card);
     // A late try of the first work finds what it made.
-    let late = rig.later(&rig.call("work"));
+    let late = rig.later(&rig.attempt("work"));
     let found = done(rig.processor.create_subscription(&late, &request).await);
     assert_eq!(
         (found.id, found.state),
@@ -101,14 +105,14 @@ async fn a_second_subscription_comes_only_after_the_first() {
     );
     assert_eq!(found.invoices[0].outcome, InvoiceOutcome::Void);
     assert_eq!(rig.double.objects("subscription").len(), 1);
-    let call = rig.call("second");
+    let call = rig.attempt("second");
     let second = done(rig.processor.create_subscription(&call, &request).await);
     assert_ne!(second.id, made.id);
     assert_eq!(second.state, SubscriptionState::Active);
     // While that one runs there is no third.
     let third = rig
         .processor
-        .create_subscription(&rig.call("third"), &request)
+        .create_subscription(&rig.attempt("third"), &request)
         .await;
     assert_eq!(done(third).id, second.id);
     let all = rig
@@ -129,7 +133,7 @@ async fn a_second_subscription_comes_only_after_the_first() {
 async fn one_that_was_ended_is_not_replaced_by_its_own_work() {
     let rig = Op::EndSubscription.prepare(Rig::new()).await;
     for key in ["end", "again"] {
-        let call = rig.call(key);
+        let call = rig.attempt(key);
         done(
             rig.processor
                 .cancel_subscription(&call, &rig.subscription)
@@ -138,7 +142,7 @@ async fn one_that_was_ended_is_not_replaced_by_its_own_work() {
     }
     rig.double.advance(TimeDelta::days(2));
     let request = rig.subscription_of(1, 12);
-    let late = rig.later(&rig.call("prepare-sub"));
+    let late = rig.later(&rig.attempt("prepare-sub"));
     let found = done(rig.processor.create_subscription(&late, &request).await);
     assert_eq!((&found.id, found.has_ended()), (&rig.subscription, true));
     assert_eq!(rig.double.objects("subscription").len(), 1);
@@ -153,7 +157,7 @@ async fn later_payments_are_made_with_another_card() {
     rig.double.decline(&card, Some(Decline::LOST)).unwrap();
     rig.double.advance(TimeDelta::days(61));
     rig.double.clear_journal();
-    let call = rig.call("lost");
+    let call = rig.attempt("lost");
     let answer = rig
         .processor
         .pay_invoices(&call, &rig.subscription, &card)
@@ -161,7 +165,7 @@ async fn later_payments_are_made_with_another_card() {
     assert_eq!(refused(answer), "card_declined");
     assert_eq!(rig.double.requests("POST", "/v1/invoices/*/pay").len(), 1);
     let fresh = another_card(&rig).await;
-    let call = rig.call("pay");
+    let call = rig.attempt("pay");
     let paid = done(
         rig.processor
             .pay_invoices(&call, &rig.subscription, &fresh)
@@ -175,7 +179,7 @@ async fn later_payments_are_made_with_another_card() {
             .all(|invoice| invoice.outcome == InvoiceOutcome::Paid)
     );
     // Nothing is open: nothing is paid twice.
-    let call = rig.call("once more");
+    let call = rig.attempt("once more");
     done(
         rig.processor
             .pay_invoices(&call, &rig.subscription, &fresh)
@@ -185,7 +189,7 @@ async fn later_payments_are_made_with_another_card() {
     assert_eq!(account.invoiced(), 3 * 4_999);
     let stranger = rig
         .processor
-        .pay_invoices(&rig.call("stranger"), &rig.subscription, "pm_none")
+        .pay_invoices(&rig.attempt("stranger"), &rig.subscription, "pm_none")
         .await;
     assert_eq!(refused(stranger), "resource_missing");
 }

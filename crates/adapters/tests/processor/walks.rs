@@ -18,7 +18,7 @@ use crate::support::{NOON, Op, Rig, checkout, done, time};
 async fn many() -> Rig {
     let rig = Op::Subscribe.prepare(Rig::new()).await;
     for number in 1..=103 {
-        let call = rig.call(&format!("work-{number}"));
+        let call = rig.attempt(&format!("work-{number}"));
         let request = rig.subscription_of(number, 12);
         done(rig.processor.create_subscription(&call, &request).await);
     }
@@ -126,12 +126,12 @@ async fn what_cannot_be_read_is_passed_over() {
 async fn deposits_are_walked_and_payments_of_invoices_are_none() {
     let rig = Op::Capture.prepare(Rig::new()).await;
     let refused = rig.deposit("pm_card_chargeDeclined", false);
-    let call = rig.call("declined");
+    let call = rig.attempt("declined");
     let _declined = rig.processor.authorize_deposit(&call, &refused).await;
     let request = rig.subscription_of(1, 12);
     done(
         rig.processor
-            .create_subscription(&rig.call("sub"), &request)
+            .create_subscription(&rig.attempt("sub"), &request)
             .await,
     );
     assert_eq!(rig.double.objects("payment_intent").len(), 3);

@@ -61,12 +61,12 @@ impl fmt::Debug for ServerSecret {
 
 /// Makes the addresses of checkout pages, and knows tokens again. Cloning it shares the secret.
 #[derive(Clone, Debug)]
-pub struct PageLinks {
+pub struct CheckoutPageLinks {
     secret: ServerSecret,
     public_url: PublicUrl,
 }
 
-impl PageLinks {
+impl CheckoutPageLinks {
     /// Pages under this address.
     #[must_use]
     pub const fn new(secret: ServerSecret, public_url: PublicUrl) -> Self {

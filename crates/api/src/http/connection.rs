@@ -43,10 +43,10 @@ struct Counts {
 
 impl UnderWay {
     /// Counts a request until what is returned is dropped.
-    pub(crate) fn enter(&self) -> Entered {
+    pub(crate) fn enter(&self) -> RequestGuard {
         self.0.now.fetch_add(1, Ordering::Relaxed);
         self.0.ever.fetch_add(1, Ordering::Relaxed);
-        Entered(self.clone())
+        RequestGuard(self.clone())
     }
 
     fn is_any(&self) -> bool {
@@ -59,9 +59,9 @@ impl UnderWay {
 }
 
 /// A request that is worked on.
-pub(crate) struct Entered(UnderWay);
+pub(crate) struct RequestGuard(UnderWay);
 
-impl Drop for Entered {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         self.0.0.now.fetch_sub(1, Ordering::Relaxed);
     }

@@ -14,7 +14,7 @@ use lessor_domain::ports::{IdempotencyKey, StoreError, UnitOfWork};
 use lessor_domain::services::{Context, Error, UseCase};
 use serde::Serialize;
 
-use super::once::{Answer, FirstPhase, Once, Outcome, TwoPhases, key_of, request_hash};
+use super::once::{Answer, Conclusion, FirstPhase, Once, TwoPhases, key_of, request_hash};
 use super::runner::{Runner, Viewer};
 use crate::http::error::ApiError;
 use crate::middleware::Caller;
@@ -153,9 +153,9 @@ impl Call {
         let once = self.once(request.permission(), body);
         let answered = self.run(|runner| async move {
             let (interim, rest) = match runner.answer(once.as_ref(), request).await? {
-                Outcome::Answered(answer) => return Ok(answer),
-                Outcome::Interim(answer, rest) => (answer, rest),
-                Outcome::Refused(error) => return Err(error),
+                Conclusion::Answered(answer) => return Ok(answer),
+                Conclusion::Interim(answer, rest) => (answer, rest),
+                Conclusion::Refused(error) => return Err(error),
             };
             let finished = match P::second(&runner, rest).await {
                 Ok(Some(record)) => Answer::ok(&record),

@@ -152,7 +152,7 @@ pub(super) struct Once {
 }
 
 /// What became of a request.
-pub(super) enum Outcome<T> {
+pub(super) enum Conclusion<T> {
     /// This answer.
     Answered(Answer),
     /// This answer, if there is one, unless the second phase finds a better one.
@@ -174,22 +174,22 @@ impl Once {
     }
 
     /// What to say to a request whose key has an answer; nothing when it is to be carried out anew.
-    fn replay<T>(&self, stored: StoredAnswer, by: &Context<'_>) -> Option<Outcome<T>> {
+    fn replay<T>(&self, stored: StoredAnswer, by: &Context<'_>) -> Option<Conclusion<T>> {
         if stored.request_hash != self.request_hash {
-            return Some(Outcome::Refused(ApiError::invalid_request(format!(
+            return Some(Conclusion::Refused(ApiError::invalid_request(format!(
                 "another request was made with this {HEADER}"
             ))));
         }
         if let Err(missing) = by.access.require(self.permission) {
-            return Some(Outcome::Refused(Error::from(missing).into()));
+            return Some(Conclusion::Refused(Error::from(missing).into()));
         }
         if !stored.is_final && by.now - stored.created_at < SECOND_PHASE {
-            return Some(Outcome::Refused(ApiError::idempotency_in_progress()));
+            return Some(Conclusion::Refused(ApiError::idempotency_in_progress()));
         }
         if !stored.is_final && stored.body.is_empty() {
             return None;
         }
-        Some(Outcome::Answered(Answer {
+        Some(Conclusion::Answered(Answer {
             status: stored.status,
             body: stored.body,
             is_existing: stored.is_existing,
@@ -204,7 +204,7 @@ impl Runner {
         &self,
         once: Option<&Once>,
         request: P,
-    ) -> Result<Outcome<P::Rest>, Error> {
+    ) -> Result<Conclusion<P::Rest>, Error> {
         let mut tries = Tries::default();
         loop {
             let attempt = self.answer_once(once, request.clone()).await;
@@ -222,13 +222,13 @@ impl Runner {
         &self,
         once: Option<&Once>,
         request: P,
-    ) -> Result<Outcome<P::Rest>, Error> {
+    ) -> Result<Conclusion<P::Rest>, Error> {
         let now = self.state.engine.clock.now();
         let context = self.context(now);
         let mut uow = self.state.engine.database.begin().await?;
         if let Some(once) = once {
             if !uow.idempotency().try_lock(&once.key).await? {
-                return Ok(Outcome::Refused(ApiError::idempotency_in_progress()));
+                return Ok(Conclusion::Refused(ApiError::idempotency_in_progress()));
             }
             let kept = uow.idempotency().find(&once.key, now - KEPT_FOR).await?;
             if let Some(outcome) = kept.and_then(|stored| once.replay(stored, &context)) {
@@ -237,19 +237,21 @@ impl Runner {
         }
         let first = request.first(&mut *uow, &context, self.viewer()).await?;
         let outcome = match first {
-            FirstPhase::Done(record) => Outcome::Answered(Answer::ok(&record)?),
-            FirstPhase::Existing(record) => Outcome::Answered(Answer {
+            FirstPhase::Done(record) => Conclusion::Answered(Answer::ok(&record)?),
+            FirstPhase::Existing(record) => Conclusion::Answered(Answer {
                 is_existing: true,
                 ..Answer::ok(&record)?
             }),
-            FirstPhase::Interim(record, rest) => Outcome::Interim(Some(Answer::ok(&record)?), rest),
-            FirstPhase::Begun(rest) => Outcome::Interim(None, rest),
+            FirstPhase::Interim(record, rest) => {
+                Conclusion::Interim(Some(Answer::ok(&record)?), rest)
+            }
+            FirstPhase::Begun(rest) => Conclusion::Interim(None, rest),
         };
         if let Some(once) = once {
             let stored = match &outcome {
-                Outcome::Answered(answer) => once.stored(answer, true, now),
-                Outcome::Interim(Some(answer), _) => once.stored(answer, false, now),
-                Outcome::Interim(None, _) | Outcome::Refused(_) => {
+                Conclusion::Answered(answer) => once.stored(answer, true, now),
+                Conclusion::Interim(Some(answer), _) => once.stored(answer, false, now),
+                Conclusion::Interim(None, _) | Conclusion::Refused(_) => {
                     once.stored(&Answer::NONE, false, now)
                 }
             };
@@ -260,7 +262,7 @@ impl Runner {
     }
 
     /// Keeps that a rule refused the request. What was done of it is gone with its transaction.
-    async fn keep_refusal<T>(&self, once: &Once, error: Error) -> Result<Outcome<T>, Error> {
+    async fn keep_refusal<T>(&self, once: &Once, error: Error) -> Result<Conclusion<T>, Error> {
         let answer = self.refusal(error);
         let now = self.state.engine.clock.now();
         for _ in 0..LOOKS {
@@ -279,7 +281,7 @@ impl Runner {
             // Most likely by the refused transaction itself, which ends when its connection is closed.
             tokio::time::sleep(BETWEEN_LOOKS).await;
         }
-        Ok(Outcome::Answered(answer))
+        Ok(Conclusion::Answered(answer))
     }
 
     /// The answer to a request that a rule forbids.

@@ -7,7 +7,7 @@ use lessor_domain::ports::StoreError;
 use lessor_domain::services::{Context, Error, UseCase};
 use lessor_domain::time::Timestamp;
 
-use crate::auth::links::PageLinks;
+use crate::auth::links::CheckoutPageLinks;
 use crate::state::AppState;
 
 /// Runs units of work for somebody.
@@ -72,7 +72,7 @@ pub struct Viewer<'a> {
     /// Who asked.
     pub access: &'a Access,
     /// The addresses of checkout pages.
-    pub links: &'a PageLinks,
+    pub links: &'a CheckoutPageLinks,
 }
 
 /// Counts how often work was tried.

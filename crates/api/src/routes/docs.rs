@@ -20,7 +20,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::guides::{GUIDES, Heading};
 use self::served::FOREVER;
-pub(crate) use self::served::{ASK_AGAIN, Served};
+pub(crate) use self::served::{ASK_AGAIN, StaticText};
 use self::vendored::SCALAR;
 use crate::http::error::ApiError;
 use crate::http::openapi::v3_0;
@@ -56,11 +56,11 @@ pub(crate) fn configure(config: &mut ServiceConfig<'_>) {
 pub struct Document {
     whole: Value,
     server: String,
-    text: Served,
+    text: StaticText,
     /// The same in OpenAPI 3.0.
-    older: Served,
-    reference: OnceLock<Served>,
-    index: OnceLock<Served>,
+    older: StaticText,
+    reference: OnceLock<StaticText>,
+    index: OnceLock<StaticText>,
 }
 
 impl Document {
@@ -71,8 +71,8 @@ impl Document {
         Self {
             whole: document.clone(),
             server: server.trim_end_matches('/').to_owned(),
-            text: Served::new("application/json", document.to_string()),
-            older: Served::new("application/json", v3_0(document).to_string()),
+            text: StaticText::new("application/json", document.to_string()),
+            older: StaticText::new("application/json", v3_0(document).to_string()),
             reference: OnceLock::new(),
             index: OnceLock::new(),
         }
@@ -83,16 +83,16 @@ impl Document {
     }
 
     /// What the reference shows.
-    fn reference(&self) -> &Served {
+    fn reference(&self) -> &StaticText {
         self.reference
-            .get_or_init(|| Served::new("application/json", self.for_callers().to_string()))
+            .get_or_init(|| StaticText::new("application/json", self.for_callers().to_string()))
     }
 
     /// What the search finds.
-    fn index(&self) -> &Served {
+    fn index(&self) -> &StaticText {
         self.index.get_or_init(|| {
             let found = reference::index(&self.for_callers(), &SITE.headings);
-            Served::new("application/json", found.to_string())
+            StaticText::new("application/json", found.to_string())
         })
     }
 }
@@ -100,27 +100,27 @@ impl Document {
 /// The pages and files that are the same for every server.
 struct Site {
     /// In the order of the guides.
-    guides: Vec<Served>,
+    guides: Vec<StaticText>,
     headings: Vec<(&'static guides::Guide, Vec<Heading>)>,
-    reference: Served,
-    files: Vec<(&'static str, Served)>,
+    reference: StaticText,
+    files: Vec<(&'static str, StaticText)>,
 }
 
 static SITE: LazyLock<Site> = LazyLock::new(|| {
     let mut headings = Vec::new();
     let guides = GUIDES.iter().map(|guide| {
         let rendered = guide.rendered();
-        let page = Served::new(HTML, pages::guide(guide, &rendered));
+        let page = StaticText::new(HTML, pages::guide(guide, &rendered));
         headings.push((guide, rendered.headings));
         page
     });
     let file = |content_type, text: &'static str| {
-        Served::new(content_type, Bytes::from_static(text.as_bytes()))
+        StaticText::new(content_type, Bytes::from_static(text.as_bytes()))
     };
     Site {
         guides: guides.collect(),
         headings,
-        reference: Served::new(HTML, pages::reference()),
+        reference: StaticText::new(HTML, pages::reference()),
         files: vec![
             (
                 "site.css",
@@ -317,7 +317,7 @@ fn guide_page(request: &HttpRequest, name: &str) -> Result<HttpResponse, ApiErro
 
 fn page(
     request: &HttpRequest,
-    served: &Served,
+    served: &StaticText,
     policy: &'static str,
 ) -> Result<HttpResponse, ApiError> {
     let mut response = served.answer(request, ASK_AGAIN)?;

@@ -38,5 +38,5 @@ pub fn configure(config: &mut ServiceConfig<'_>) {
                 .wrap(from_fn(require_key)),
         )
         .configure(webhooks::configure)
-        .configure(crate::page::configure);
+        .configure(crate::checkout_page::configure);
 }

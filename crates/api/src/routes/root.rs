@@ -9,7 +9,7 @@ use maud::{DOCTYPE, html};
 use serde::Serialize;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use super::docs::{POLICY, Served};
+use super::docs::{POLICY, StaticText};
 use crate::http::error::ApiError;
 use crate::http::public_url::PublicUrl;
 
@@ -135,13 +135,13 @@ fn page(service: &Service) -> String {
     .into_string()
 }
 
-static ICON: LazyLock<Served> = LazyLock::new(|| {
+static ICON: LazyLock<StaticText> = LazyLock::new(|| {
     let icon = include_str!("docs/assets/favicon.svg");
-    Served::new("image/svg+xml", Bytes::from_static(icon.as_bytes()))
+    StaticText::new("image/svg+xml", Bytes::from_static(icon.as_bytes()))
 });
-static ICON_OF_OLD: LazyLock<Served> = LazyLock::new(|| {
+static ICON_OF_OLD: LazyLock<StaticText> = LazyLock::new(|| {
     let icon: &[u8] = include_bytes!("docs/assets/favicon.ico");
-    Served::new("image/x-icon", Bytes::from_static(icon))
+    StaticText::new("image/x-icon", Bytes::from_static(icon))
 });
 
 /// The icon.

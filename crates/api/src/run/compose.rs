@@ -13,7 +13,7 @@ use lessor_adapters::processor::{
     self, ApiSecret, EventReader, HttpProcessor, SetupError, SystemPacing, Transport,
 };
 use lessor_adapters::simulated::{self, SimulatedProcessor};
-use lessor_adapters::unconfigured::Unconfigured;
+use lessor_adapters::unconfigured::MissingProvider;
 use lessor_domain::ports::{Entropy, ProviderSet, Providers};
 use lessor_domain::workers::Engine;
 use lessor_domain::workers::housekeeping::Policy;
@@ -232,7 +232,7 @@ fn probe() -> Arc<dyn Probe> {
 }
 
 /// The processor, over HTTP.
-fn over_the_wire(settings: &processor::Settings) -> Result<HttpProcessor, SetupError> {
+fn over_the_wire(settings: &processor::ProcessorSettings) -> Result<HttpProcessor, SetupError> {
     let mut way = processor::over_http(settings)?;
     if let Some(watch) = WATCH.get() {
         way = (watch.requests)(way);
@@ -293,19 +293,19 @@ fn providers(config: &Config, simulated: &Providers) -> anyhow::Result<ProviderS
         key.as_ref()
             .and_then(|key| ApiSecret::new(key.expose_secret()))
     };
-    let settings = processor::Settings {
+    let settings = processor::ProcessorSettings {
         base_url: keys
             .url
             .clone()
             .unwrap_or_else(|| processor::DEFAULT_URL.to_owned()),
         live_key: secret(&keys.live_key),
         sandbox_key: secret(&keys.sandbox_key),
-        ..processor::Settings::default()
+        ..processor::ProcessorSettings::default()
     };
     let real = Arc::new(over_the_wire(&settings).context("the payment processor")?);
     let live = match settings.live_key {
         Some(_) => {
-            let missing = Unconfigured::new(NOT_IN_LIVE_MODE);
+            let missing = MissingProvider::new(NOT_IN_LIVE_MODE);
             Providers {
                 processor: real.clone(),
                 identity: real.clone(),
@@ -318,7 +318,7 @@ fn providers(config: &Config, simulated: &Providers) -> anyhow::Result<ProviderS
                 "live mode has no payment processor: its payment steps are refused until \
                  LESSOR_PROCESSOR_LIVE_KEY is set"
             );
-            Unconfigured::new("LESSOR_PROCESSOR_LIVE_KEY").providers()
+            MissingProvider::new("LESSOR_PROCESSOR_LIVE_KEY").providers()
         }
     };
     let sandbox = match settings.sandbox_key {

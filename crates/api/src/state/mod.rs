@@ -18,7 +18,7 @@ use lessor_domain::workers::Engine;
 
 use crate::auth::addresses::{AddressLimits, TrustedProxies};
 use crate::auth::cache::{KeyCache, RateLimits};
-use crate::auth::links::{PageLinks, ServerSecret};
+use crate::auth::links::{CheckoutPageLinks, ServerSecret};
 use crate::http::error::ApiError;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
@@ -124,7 +124,7 @@ pub struct AppState {
     /// Pricing summaries.
     pub summaries: SummaryCache,
     /// The addresses of checkout pages.
-    pub pages: PageLinks,
+    pub pages: CheckoutPageLinks,
 }
 
 impl AppState {
@@ -141,7 +141,7 @@ impl AppState {
                 AddressLimits::per_second(requests, settings.trusted_proxies.clone())
             }),
             summaries: SummaryCache::new(settings.summary_cache_ttl),
-            pages: PageLinks::new(settings.secret.clone(), settings.public_url.clone()),
+            pages: CheckoutPageLinks::new(settings.secret.clone(), settings.public_url.clone()),
             settings: Arc::new(settings),
         }
     }

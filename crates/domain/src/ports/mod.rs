@@ -48,8 +48,8 @@ pub use organizations::{
 };
 pub use paging::{Page, SortOrder, Start};
 pub use processor::{
-    Answer, Call, Capture, DepositRequest, PaymentProcessor, ProcessorCustomer, ProcessorProduct,
-    ProcessorVariant, SubscriptionRequest, Voided, Walked,
+    Attempt, Capture, DepositRequest, PaymentProcessor, ProcessorCustomer, ProcessorProduct,
+    ProcessorVariant, SubscriptionRequest, Verdict, VoidResult, WalkPage,
 };
 pub use processor_event::{OurIds, ProcessorEvent, ProcessorFact};
 pub use products::{ProductFilter, ProductSort, ProductStore};
@@ -60,7 +60,7 @@ pub use providers::{
 pub use shipments::ShipmentStore;
 pub use store_error::{StoreError, UniqueField};
 pub use unit_of_work::{Database, UnitOfWork};
-pub use variants::{VariantSelection, VariantStore};
+pub use variants::{VariantFilter, VariantSelection, VariantStore};
 
 #[cfg(feature = "mock")]
 pub use {

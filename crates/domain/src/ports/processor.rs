@@ -17,7 +17,7 @@ use crate::time::Timestamp;
 /// keeps keys for a day at least: when `first_tried_at` is older, the adapter looks
 /// the work up by our ids before it does it anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
+pub struct Attempt {
     /// Live or sandbox.
     pub mode: Mode,
     /// Up to 255 characters.
@@ -29,7 +29,7 @@ pub struct Call {
 
 /// What a provider answers: a refusal is a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer<T> {
+pub enum Verdict<T> {
     /// It is done.
     Done(T),
     /// It will not be done, however often it is asked for.
@@ -101,7 +101,7 @@ pub struct Capture {
 
 /// What became of an authorization that was to be let go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Voided {
+pub enum VoidResult {
     /// It is gone.
     Voided,
     /// It had been captured: a refund is needed.
@@ -129,14 +129,14 @@ pub struct SubscriptionRequest {
 
 /// A page of what a walk through the processor's records finds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Walked<T> {
+pub struct WalkPage<T> {
     /// What is on it.
     pub items: Vec<T>,
     /// Where to go on; none at the end.
     pub next: Option<String>,
 }
 
-impl<T> Walked<T> {
+impl<T> WalkPage<T> {
     /// Nothing, and nothing more.
     #[must_use]
     pub const fn nothing() -> Self {
@@ -150,7 +150,7 @@ impl<T> Walked<T> {
 /// The payment processor.
 ///
 /// Contract, for every call that changes something: the same key is the same work,
-/// done once; [`Answer::Refused`] is final; [`Doubt`] means that nobody knows, and
+/// done once; [`Verdict::Refused`] is final; [`Doubt`] means that nobody knows, and
 /// the same call has to be made again.
 #[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
@@ -158,39 +158,39 @@ pub trait PaymentProcessor: Send + Sync {
     /// Makes the product known under its id, or brings what is known up to date.
     async fn push_product(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         product: &ProcessorProduct,
-    ) -> Result<Answer<()>, Doubt>;
+    ) -> Result<Verdict<()>, Doubt>;
     /// Makes the variant and its monthly prices known.
     async fn push_variant(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         variant: &ProcessorVariant,
-    ) -> Result<Answer<()>, Doubt>;
+    ) -> Result<Verdict<()>, Doubt>;
     /// Makes the customer known; answers the processor's id.
     async fn push_customer(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         customer: &ProcessorCustomer,
-    ) -> Result<Answer<String>, Doubt>;
+    ) -> Result<Verdict<String>, Doubt>;
     /// Authorizes a deposit for a later capture.
     async fn authorize_deposit(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         request: &DepositRequest,
-    ) -> Result<Answer<Authorization>, Doubt>;
+    ) -> Result<Verdict<Authorization>, Doubt>;
     /// Captures an authorized deposit.
     async fn capture_deposit(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         payment_intent_id: &str,
-    ) -> Result<Answer<Capture>, Doubt>;
+    ) -> Result<Verdict<Capture>, Doubt>;
     /// Lets an authorized deposit go.
     async fn void_deposit(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         payment_intent_id: &str,
-    ) -> Result<Answer<Voided>, Doubt>;
+    ) -> Result<Verdict<VoidResult>, Doubt>;
     /// What became of this authorization; none when the processor does not know it.
     async fn deposit(
         &self,
@@ -209,25 +209,25 @@ pub trait PaymentProcessor: Send + Sync {
     /// nothing is left. A refund under the same key that is there already is answered again.
     async fn refund(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         payment_intent_id: &str,
         at_most: Money,
-    ) -> Result<Answer<Option<Refund>>, Doubt>;
+    ) -> Result<Verdict<Option<Refund>>, Doubt>;
     /// The payment method of this id, set up for payments while the customer is away.
     async fn payment_method(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         customer: &ProcessorCustomer,
         id: Option<String>,
-    ) -> Result<Answer<PaymentMethod>, Doubt>;
+    ) -> Result<Verdict<PaymentMethod>, Doubt>;
     /// Starts a subscription of so many payments for the checkout, or answers the one that it has
     /// and that has not ended, or the one that this call made. The end is given with it: nothing
     /// bills for ever.
     async fn create_subscription(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         request: &SubscriptionRequest,
-    ) -> Result<Answer<Subscription>, Doubt>;
+    ) -> Result<Verdict<Subscription>, Doubt>;
     /// The subscription with all its invoices; none when the processor does not know it.
     async fn subscription(
         &self,
@@ -245,24 +245,24 @@ pub trait PaymentProcessor: Send + Sync {
     /// Has the subscription end by itself at that instant, without a part of a month.
     async fn set_end(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         subscription_id: &str,
         ends_at: Timestamp,
-    ) -> Result<Answer<()>, Doubt>;
+    ) -> Result<Verdict<()>, Doubt>;
     /// Has the subscription pay with this method from now on, and pays its open invoices with it.
     /// Refused when the bank declines one. Answers the subscription with all its invoices.
     async fn pay_invoices(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         subscription_id: &str,
         method_id: &str,
-    ) -> Result<Answer<Subscription>, Doubt>;
+    ) -> Result<Verdict<Subscription>, Doubt>;
     /// Ends a subscription at once, without a further payment. One that has ended is done.
     async fn cancel_subscription(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         subscription_id: &str,
-    ) -> Result<Answer<()>, Doubt>;
+    ) -> Result<Verdict<()>, Doubt>;
     /// Why the payment of this invoice failed the last time; nothing when it did not.
     ///
     /// A message that a recurring payment failed does not say why: this does.
@@ -287,8 +287,8 @@ pub trait PaymentProcessor: Send + Sync {
         &self,
         _mode: Mode,
         _after: Option<String>,
-    ) -> Result<Walked<Subscription>, Doubt> {
-        Ok(Walked::nothing())
+    ) -> Result<WalkPage<Subscription>, Doubt> {
+        Ok(WalkPage::nothing())
     }
     /// A page of the account's invoices of subscriptions that were made since.
     async fn walk_invoices(
@@ -296,8 +296,8 @@ pub trait PaymentProcessor: Send + Sync {
         _mode: Mode,
         _since: Timestamp,
         _after: Option<String>,
-    ) -> Result<Walked<(CheckoutPubId, Invoice)>, Doubt> {
-        Ok(Walked::nothing())
+    ) -> Result<WalkPage<(CheckoutPubId, Invoice)>, Doubt> {
+        Ok(WalkPage::nothing())
     }
     /// A page of the account's authorizations of checkouts that were made since.
     async fn walk_deposits(
@@ -305,8 +305,8 @@ pub trait PaymentProcessor: Send + Sync {
         _mode: Mode,
         _since: Timestamp,
         _after: Option<String>,
-    ) -> Result<Walked<Authorization>, Doubt> {
-        Ok(Walked::nothing())
+    ) -> Result<WalkPage<Authorization>, Doubt> {
+        Ok(WalkPage::nothing())
     }
     /// A page of the account's refunds that were made since.
     async fn walk_refunds(
@@ -314,8 +314,8 @@ pub trait PaymentProcessor: Send + Sync {
         _mode: Mode,
         _since: Timestamp,
         _after: Option<String>,
-    ) -> Result<Walked<Refund>, Doubt> {
-        Ok(Walked::nothing())
+    ) -> Result<WalkPage<Refund>, Doubt> {
+        Ok(WalkPage::nothing())
     }
     /// A page of the account's disputes that began since.
     async fn walk_disputes(
@@ -323,8 +323,8 @@ pub trait PaymentProcessor: Send + Sync {
         _mode: Mode,
         _since: Timestamp,
         _after: Option<String>,
-    ) -> Result<Walked<Dispute>, Doubt> {
-        Ok(Walked::nothing())
+    ) -> Result<WalkPage<Dispute>, Doubt> {
+        Ok(WalkPage::nothing())
     }
     /// A page of the messages that the processor sent, or tried to send, after the one that is
     /// named, oldest first; without one, those since. It keeps them for 30 days.
@@ -333,7 +333,7 @@ pub trait PaymentProcessor: Send + Sync {
         _mode: Mode,
         _since: Timestamp,
         _after: Option<String>,
-    ) -> Result<Walked<InboxMessage>, Doubt> {
-        Ok(Walked::nothing())
+    ) -> Result<WalkPage<InboxMessage>, Doubt> {
+        Ok(WalkPage::nothing())
     }
 }

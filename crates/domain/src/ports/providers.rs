@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{Answer, Call, DialingPlan, MessageReader, PaymentProcessor};
+use super::{Attempt, DialingPlan, MessageReader, PaymentProcessor, Verdict};
 use crate::access::Mode;
 use crate::address::Address;
 use crate::cause::Cause;
 use crate::checkout::Tracking;
 use crate::ids::{CheckoutPubId, CustomerPubId};
 use crate::pricing::Quote;
-use crate::shipments::{Carrier, CarrierError, Reported, TrackingNumber};
+use crate::shipments::{Carrier, CarrierError, CarrierReport, TrackingNumber};
 
 /// Nobody knows whether the work was done: ask again with the same key. What the
 /// provider said, or the way to it, is the error's source;
@@ -93,10 +93,10 @@ pub trait IdentityVerifier: Send + Sync {
     /// Opens a session.
     async fn start(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         checkout: CheckoutPubId,
         person: &Person,
-    ) -> Result<Answer<IdentitySession>, Doubt>;
+    ) -> Result<Verdict<IdentitySession>, Doubt>;
     /// What was decided.
     async fn result(&self, mode: Mode, session_id: &str) -> Result<IdentityResult, Doubt>;
 }
@@ -108,10 +108,10 @@ pub trait CreditChecker: Send + Sync {
     /// Checks the person's credit for a lease of this size.
     async fn check(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         person: &Person,
         quote: Option<Quote>,
-    ) -> Result<Answer<()>, Doubt>;
+    ) -> Result<Verdict<()>, Doubt>;
 }
 
 /// A lease that is to be signed.
@@ -129,8 +129,11 @@ pub struct LeaseDocument {
 #[async_trait]
 pub trait DocumentSigner: Send + Sync {
     /// Prepares the lease for signature; answers the document's id.
-    async fn prepare(&self, call: &Call, document: &LeaseDocument)
-    -> Result<Answer<String>, Doubt>;
+    async fn prepare(
+        &self,
+        attempt: &Attempt,
+        document: &LeaseDocument,
+    ) -> Result<Verdict<String>, Doubt>;
 }
 
 /// Asks carriers where shipments are.
@@ -138,7 +141,7 @@ pub trait DocumentSigner: Send + Sync {
 #[async_trait]
 pub trait ShipmentTracker: Send + Sync {
     /// Everything the carrier reported of the shipment.
-    async fn reports(&self, tracking: &Tracking) -> Result<Vec<Reported>, Doubt>;
+    async fn reports(&self, tracking: &Tracking) -> Result<Vec<CarrierReport>, Doubt>;
 }
 
 /// Tells carriers by their numbers.

@@ -1,7 +1,7 @@
 //! What the identity verifier decides.
 
 use super::Error;
-use super::handled::Handled;
+use super::concern::Concern;
 use super::moving::{self, Due};
 use crate::checkout::{Actor, Checkout, Circumstances, Effect, Event, Lifecycle, Outcome};
 use crate::customer::IdentityStatus;
@@ -11,14 +11,14 @@ use crate::time::Timestamp;
 /// What a message about something unknown comes to. One about a checkout of ours came
 /// before the answer that makes it known; others tell of what somebody else does with the
 /// same account of the processor.
-async fn later(uow: &mut dyn UnitOfWork, event: &ProcessorEvent) -> Result<Handled, Error> {
+async fn later(uow: &mut dyn UnitOfWork, event: &ProcessorEvent) -> Result<Concern, Error> {
     let ours = match event.about.checkout {
         Some(id) => uow.checkouts().get(id).await?,
         None => None,
     };
     Ok(match ours {
-        Some(checkout) if checkout.mode == event.mode => Handled::NotYet,
-        _ => Handled::Nothing,
+        Some(checkout) if checkout.mode == event.mode => Concern::NotYet,
+        _ => Concern::Nothing,
     })
 }
 
@@ -31,7 +31,7 @@ pub(crate) async fn told(
     event: &ProcessorEvent,
     session_id: &str,
     result: IdentityResult,
-) -> Result<Handled, Error> {
+) -> Result<Concern, Error> {
     let Some(customer) = uow
         .customers()
         .find_by_verification_session(event.mode, session_id)
@@ -44,11 +44,11 @@ pub(crate) async fn told(
         .checkouts()
         .of_customer(event.mode, customer.id, &states)
         .await?;
-    let mut handled = Handled::Nothing;
+    let mut handled = Concern::Nothing;
     for id in waiting {
         let mut checkout = moving::lock(uow, id).await?;
         if decide(uow, ids, now, &mut checkout, session_id, result, Due::Now).await? {
-            handled = Handled::Checkout(id);
+            handled = Concern::Checkout(id);
         }
     }
     Ok(handled)

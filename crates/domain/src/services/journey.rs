@@ -17,13 +17,13 @@ use crate::time::Timestamp;
 
 /// Who acts on the page, and when.
 #[derive(Clone, Copy)]
-pub struct Page<'a> {
+pub struct Journey<'a> {
     now: Timestamp,
     ids: &'a dyn IdGenerator,
     due: Due,
 }
 
-impl<'a> Page<'a> {
+impl<'a> Journey<'a> {
     /// The page at this time. What the customer's steps ask of providers is due at once.
     #[must_use]
     pub const fn new(now: Timestamp, ids: &'a dyn IdGenerator) -> Self {
@@ -44,7 +44,7 @@ impl<'a> Page<'a> {
     }
 }
 
-impl Page<'_> {
+impl Journey<'_> {
     async fn apply(
         &self,
         uow: &mut dyn UnitOfWork,

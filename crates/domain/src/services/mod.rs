@@ -16,10 +16,10 @@ pub mod addresses;
 pub mod billing;
 pub mod categories;
 pub mod checkouts;
+mod concern;
 pub mod customers;
 mod error;
 pub mod generation;
-mod handled;
 pub(crate) mod identity;
 pub mod journey;
 pub mod keys;
@@ -39,8 +39,8 @@ pub mod visits;
 pub mod waitlist;
 mod window;
 
+pub use concern::Concern;
 pub use error::{Error, Patch};
-pub use handled::Handled;
 pub use slice::Slice;
 pub use use_case::UseCase;
 

@@ -3,7 +3,7 @@
 //! Messages come late, repeated and in any order; each of these ends in the same
 //! state whichever way they come.
 
-use super::handled::Handled;
+use super::concern::Concern;
 use super::{Error, identity, ledger, moving};
 use crate::checkout::{
     Actor, AttentionReason, Billing, Checkout, Circumstances, Effect, Event, Invoice,
@@ -18,7 +18,7 @@ use crate::time::Timestamp;
 
 /// What was asked of the processor because a message does not say it.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct Findings {
     /// Why a payment failed.
     pub refusal: Option<Refusal>,
     /// The invoice that a contested payment pays.
@@ -34,8 +34,8 @@ pub async fn handle(
     ids: &dyn IdGenerator,
     now: Timestamp,
     event: &ProcessorEvent,
-    asked: Asked,
-) -> Result<Handled, Error> {
+    asked: Findings,
+) -> Result<Concern, Error> {
     match &event.fact {
         ProcessorFact::Identity { session_id, result } => {
             identity::told(uow, ids, now, event, session_id, *result).await
@@ -65,24 +65,24 @@ pub async fn handle(
                 found = row.map(|row| row.checkout);
             }
             let Some(mut checkout) = ours(uow, event, found).await? else {
-                return Ok(Handled::Nothing);
+                return Ok(Concern::Nothing);
             };
             if let Some(invoice) = &asked.invoice {
                 let row = Entry::of_invoice(checkout.id, invoice);
                 ledger::note(uow, event.mode, &row).await?;
             }
             if !checkout.contest(dispute_id, *closed, now) {
-                return Ok(Handled::Nothing);
+                return Ok(Concern::Nothing);
             }
             uow.checkouts().update(&mut checkout).await?;
-            Ok(Handled::Checkout(checkout.id))
+            Ok(Concern::Checkout(checkout.id))
         }
         // The job that authorizes asks for the answer itself: this only hastens what is on its way.
         ProcessorFact::PaymentRefused { .. } => Ok(event
             .about
             .checkout
-            .map_or(Handled::Nothing, Handled::Checkout)),
-        ProcessorFact::Unknown { .. } => Ok(Handled::Nothing),
+            .map_or(Concern::Nothing, Concern::Checkout)),
+        ProcessorFact::Unknown { .. } => Ok(Concern::Nothing),
     }
 }
 
@@ -105,18 +105,18 @@ async fn deposit(
     now: Timestamp,
     event: &ProcessorEvent,
     told: &Authorization,
-) -> Result<Handled, Error> {
+) -> Result<Concern, Error> {
     let intent = told.payment_intent_id.as_str();
     let known = uow.ledger().find(event.mode, intent).await?;
     let id = known.as_ref().map(|row| row.checkout);
     let id = id.or(told.checkout).or(event.about.checkout);
     let Some(mut checkout) = ours(uow, event, id).await? else {
-        return Ok(Handled::Nothing);
+        return Ok(Concern::Nothing);
     };
     let is_known = known.is_some();
     let row = match known {
         // Of a hold that is known a message knows no better when it ends.
-        Some(_) if told.state == HoldState::Held => return Ok(Handled::Nothing),
+        Some(_) if told.state == HoldState::Held => return Ok(Concern::Nothing),
         Some(known) => Entry {
             at: event.at,
             thing: match known.thing {
@@ -158,9 +158,9 @@ async fn deposit(
         ledger::let_go(uow, ids, now, &checkout).await?;
     }
     Ok(if is_news {
-        Handled::Checkout(checkout.id)
+        Concern::Checkout(checkout.id)
     } else {
-        Handled::Nothing
+        Concern::Nothing
     })
 }
 
@@ -172,11 +172,11 @@ async fn invoice(
     event: &ProcessorEvent,
     told: &Invoice,
     refusal: Option<Refusal>,
-) -> Result<Handled, Error> {
+) -> Result<Concern, Error> {
     let row = uow.ledger().find(event.mode, &told.subscription_id).await?;
     let id = row.map(|row| row.checkout).or(event.about.checkout);
     let Some(mut checkout) = ours(uow, event, id).await? else {
-        return Ok(Handled::Nothing);
+        return Ok(Concern::Nothing);
     };
     let mut told = told.clone();
     if let (InvoiceOutcome::Failed { refusal: known, .. }, Some(refusal)) =
@@ -186,7 +186,7 @@ async fn invoice(
     }
     let is_paid = told.outcome == InvoiceOutcome::Paid;
     if !ledger::take_in_invoices(uow, now, &mut checkout, &[told]).await? {
-        return Ok(Handled::Nothing);
+        return Ok(Concern::Nothing);
     }
     // A first payment that is made after all lets the lease begin; one that a lease which never was
     // has made is paid back.
@@ -200,7 +200,7 @@ async fn invoice(
         }
         _ => {}
     }
-    Ok(Handled::Checkout(checkout.id))
+    Ok(Concern::Checkout(checkout.id))
 }
 
 /// A subscription started, changed or ended. Messages come in any order: how it stands by now its
@@ -213,7 +213,7 @@ async fn subscription(
     subscription_id: &str,
     state: SubscriptionState,
     ends_at: Option<Timestamp>,
-) -> Result<Handled, Error> {
+) -> Result<Concern, Error> {
     let Some(row) = uow.ledger().find(event.mode, subscription_id).await? else {
         // One that is not known yet is in the answer that is on its way; by then the answer is old.
         let is_old = !matches!(
@@ -221,13 +221,13 @@ async fn subscription(
             SubscriptionState::Active | SubscriptionState::Incomplete
         );
         let Some(checkout) = ours(uow, event, event.about.checkout).await? else {
-            return Ok(Handled::Nothing);
+            return Ok(Concern::Nothing);
         };
         if is_old && matches!(checkout.recurring.billing, Billing::Requested { .. }) {
             ledger::ask_once(uow, ids, now, &checkout, Effect::CheckSubscription).await?;
-            return Ok(Handled::Checkout(checkout.id));
+            return Ok(Concern::Checkout(checkout.id));
         }
-        return Ok(Handled::Nothing);
+        return Ok(Concern::Nothing);
     };
     if let Thing::Subscription {
         state: known_state,
@@ -237,16 +237,16 @@ async fn subscription(
         && known_state == state
         && (known_end == ends_at || state == SubscriptionState::Ended)
     {
-        return Ok(Handled::Nothing);
+        return Ok(Concern::Nothing);
     }
     let Some(checkout) = ours(uow, event, Some(row.checkout)).await? else {
-        return Ok(Handled::Nothing);
+        return Ok(Concern::Nothing);
     };
     if checkout.recurring.billing.subscription_id() == Some(subscription_id) {
         ledger::ask_once(uow, ids, now, &checkout, Effect::CheckSubscription).await?;
-        return Ok(Handled::Checkout(checkout.id));
+        return Ok(Concern::Checkout(checkout.id));
     }
-    Ok(Handled::Nothing)
+    Ok(Concern::Nothing)
 }
 
 /// A payment is paid back, or that failed.
@@ -255,17 +255,17 @@ async fn refund(
     now: Timestamp,
     event: &ProcessorEvent,
     told: &Refund,
-) -> Result<Handled, Error> {
+) -> Result<Concern, Error> {
     let payment = &told.payment_intent_id;
     let row = uow.ledger().find_payment(event.mode, payment).await?;
     let id = row.map(|row| row.checkout).or(event.about.checkout);
     let Some(mut checkout) = ours(uow, event, id).await? else {
-        return Ok(Handled::Nothing);
+        return Ok(Concern::Nothing);
     };
     if take_in_refund(uow, now, &mut checkout, told).await? {
-        Ok(Handled::Checkout(checkout.id))
+        Ok(Concern::Checkout(checkout.id))
     } else {
-        Ok(Handled::Nothing)
+        Ok(Concern::Nothing)
     }
 }
 

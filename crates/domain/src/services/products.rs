@@ -450,12 +450,17 @@ pub struct UpdateProduct {
     pub changes: ProductChanges,
 }
 
+impl UpdateProduct {
+    /// Who may ask, whatever is to be updated.
+    pub const PERMISSION: Permission = Permission::ProductWrite;
+}
+
 #[async_trait]
 impl UseCase for UpdateProduct {
     type Output = Product;
 
     fn permission(&self) -> Permission {
-        Permission::ProductWrite
+        Self::PERMISSION
     }
 
     async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Product, Error> {

@@ -10,7 +10,7 @@ use crate::checkout::{Actor, Checkout, Circumstances, Event, Lifecycle, MissingS
 use crate::ids::{CheckoutItemPubId, CheckoutPubId};
 use crate::ports::{CarrierDetector, IdGenerator, UnitOfWork};
 use crate::shipments::{
-    Carrier, EventOrigin, Reported, TrackingEvent, TrackingNumber, TrackingStatus,
+    Carrier, CarrierReport, EventOrigin, TrackingEvent, TrackingNumber, TrackingStatus,
 };
 use crate::text::Line;
 use crate::time::Timestamp;
@@ -142,7 +142,7 @@ impl UseCase for FulfillCheckout {
         )
         .await?;
         if let Some(tracking) = tracking {
-            let reported = Reported {
+            let reported = CarrierReport {
                 at: ctx.now,
                 status: TrackingStatus::PreTransit,
                 description: None,
@@ -321,7 +321,7 @@ pub async fn report(
     ids: &dyn IdGenerator,
     now: Timestamp,
     id: CheckoutPubId,
-    reported: Reported,
+    reported: CarrierReport,
     origin: EventOrigin,
 ) -> Result<Checkout, Error> {
     let mut checkout = moving::lock(uow, id).await?;

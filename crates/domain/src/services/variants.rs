@@ -9,13 +9,14 @@ use super::{Context, Error, Patch, Slice, UseCase, waitlist, window};
 use crate::access::Permission;
 use crate::catalog::{
     Inventory, MAX_VARIANTS_OF_PRODUCT, NewVariant, OptionSelection, Product, ProductStatus,
-    ProductVariant, VariantFilter, check_selection,
+    ProductVariant, check_selection,
 };
 use crate::checkout::Effect;
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
 use crate::metadata::{Metadata, MetadataPatch};
 use crate::money::Amount;
 use crate::percentage::Percentage;
+use crate::ports::VariantFilter;
 use crate::ports::{JobSubject, Page, Start, StoreError, UniqueField, UnitOfWork};
 use crate::text::{Description, ExternalId, Name, Sku, Url};
 
@@ -220,12 +221,17 @@ pub struct UpdateVariant {
     pub changes: VariantChanges,
 }
 
+impl UpdateVariant {
+    /// Who may ask, whatever is to be updated.
+    pub const PERMISSION: Permission = Permission::ProductVariantWrite;
+}
+
 #[async_trait]
 impl UseCase for UpdateVariant {
     type Output = ProductVariant;
 
     fn permission(&self) -> Permission {
-        Permission::ProductVariantWrite
+        Self::PERMISSION
     }
 
     async fn run(

@@ -10,6 +10,9 @@ use crate::ports::{StoreError, UnitOfWork, VariantSelection};
 use crate::pricing::Quote;
 use crate::shipments::TrackingEvent;
 
+/// What is not found where a token opens nothing.
+const NO_PAGE: Error = Error::not_found("page");
+
 /// A checkout with all that its page shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Visit {
@@ -31,12 +34,39 @@ pub struct Visit {
     pub events: Vec<TrackingEvent>,
 }
 
+/// The checkout of whoever has this token, by its hash.
+///
+/// # Errors
+/// [`Error::NotFound`], [`Error::Store`].
+pub async fn checkout_of(work: &mut dyn UnitOfWork, hash: &[u8; 32]) -> Result<Checkout, Error> {
+    let found = work.checkouts().find_by_page_token(hash).await?;
+    found.ok_or(NO_PAGE)
+}
+
+/// [`checkout_of`], locked: what the customer does is done to it.
+///
+/// # Errors
+/// [`Error::NotFound`], [`Error::Store`].
+pub async fn lock(work: &mut dyn UnitOfWork, hash: &[u8; 32]) -> Result<Checkout, Error> {
+    let id = checkout_of(work, hash).await?.id;
+    work.checkouts().lock(id).await?.ok_or(NO_PAGE)
+}
+
 impl Visit {
+    /// All that the page of this token shows.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Store`], [`Error::Pricing`].
+    pub async fn of(work: &mut dyn UnitOfWork, hash: &[u8; 32]) -> Result<Self, Error> {
+        let checkout = checkout_of(work, hash).await?;
+        Self::load(work, checkout).await
+    }
+
     /// All that the page of this checkout shows.
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::Pricing`].
-    pub async fn load(work: &mut dyn UnitOfWork, checkout: Checkout) -> Result<Self, Error> {
+    async fn load(work: &mut dyn UnitOfWork, checkout: Checkout) -> Result<Self, Error> {
         let customer = work
             .customers()
             .get(checkout.customer_id)

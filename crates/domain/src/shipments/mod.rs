@@ -4,4 +4,4 @@ mod carrier;
 mod tracking;
 
 pub use carrier::{Carrier, CarrierError, TrackingNumber, TrackingNumberError};
-pub use tracking::{EventOrigin, Reported, TrackingEvent, TrackingStatus};
+pub use tracking::{CarrierReport, EventOrigin, TrackingEvent, TrackingStatus};

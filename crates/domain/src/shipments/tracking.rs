@@ -80,7 +80,7 @@ named_enum! {
 
 /// What a carrier reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reported {
+pub struct CarrierReport {
     /// When it happened, by the carrier's word.
     pub at: Timestamp,
     /// Where the shipment is.
@@ -99,7 +99,7 @@ pub struct Reported {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrackingEvent {
     /// What was reported.
-    pub reported: Reported,
+    pub reported: CarrierReport,
     /// Who told.
     pub origin: EventOrigin,
     /// When it was taken in.

@@ -17,8 +17,8 @@ pub use builders::{
 };
 pub use events::{Details, card, event};
 pub use fakes::{
-    FakeCarrierDetector, FakeCreditChecker, FakeDialingPlan, FakeIdentityVerifier, FakeProcessor,
-    FakeProviders, FakeShipmentTracker, FakeSigner, NoMessages, Recorded, Reply, Script,
+    CallRecord, FakeCarrierDetector, FakeCreditChecker, FakeDialingPlan, FakeIdentityVerifier,
+    FakeProcessor, FakeProviders, FakeShipmentTracker, FakeSigner, NoMessages, Reply, Script,
 };
 pub use fixtures::Fixtures;
 pub use memory::MemoryDatabase;

@@ -10,9 +10,9 @@ use crate::ids::CheckoutPubId;
 use crate::ports::{
     Clock, Database, IdGenerator, InboxMessage, ProcessorEvent, ProcessorFact, ProviderSet,
 };
-use crate::services::payments::{self, Asked};
-use crate::services::{Error, Handled, shipments};
-use crate::shipments::{EventOrigin, Reported, TrackingEvent};
+use crate::services::payments::{self, Findings};
+use crate::services::{Concern, Error, shipments};
+use crate::shipments::{CarrierReport, EventOrigin, TrackingEvent};
 
 /// How long a message waits for what it is about: longer than the work that makes it known is tried.
 const PATIENCE: TimeDelta = TimeDelta::days(4);
@@ -65,7 +65,7 @@ impl Inbox {
         &self,
         message: &InboxMessage,
         tracking: &Tracking,
-        reported: &Reported,
+        reported: &CarrierReport,
     ) -> Result<Vec<CheckoutReport>, Error> {
         let mut uow = self.database.begin().await?;
         if !uow.inbox().insert(message).await? {
@@ -128,7 +128,7 @@ impl Inbox {
                 Err(Error::Provider(_)) => return self.put_off(message).await,
                 Err(other) => return Err(other),
             },
-            Err(_) => Asked::default(),
+            Err(_) => Findings::default(),
         };
         let mut uow = self.database.begin().await?;
         let (source, id) = (message.source.as_str(), message.id.as_str());
@@ -140,9 +140,9 @@ impl Inbox {
         let handled = match read {
             Err(problem) => Err(problem),
             Ok(event) => match payments::handle(uow.as_mut(), ids, now, &event, asked).await? {
-                Handled::Checkout(id) => Ok(Some(id)),
-                Handled::Nothing => Ok(None),
-                Handled::NotYet => {
+                Concern::Checkout(id) => Ok(Some(id)),
+                Concern::Nothing => Ok(None),
+                Concern::NotYet => {
                     let age = now.signed_duration_since(message.received_at);
                     if age < PATIENCE {
                         drop(uow);
@@ -183,9 +183,9 @@ impl Inbox {
     }
 
     /// Asks what the message does not say. Without an answer a failure counts all the same.
-    async fn ask(&self, event: &ProcessorEvent) -> Result<Asked, Error> {
+    async fn ask(&self, event: &ProcessorEvent) -> Result<Findings, Error> {
         let processor = &self.providers.of(event.mode).processor;
-        let mut asked = Asked::default();
+        let mut asked = Findings::default();
         match &event.fact {
             ProcessorFact::Invoice(Invoice {
                 id,

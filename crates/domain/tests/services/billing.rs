@@ -12,9 +12,9 @@ use lessor_domain::ledger::{
 };
 use lessor_domain::money::{Currency, Money};
 use lessor_domain::ports::{Clock, Database, OurIds, ProcessorEvent, ProcessorFact};
-use lessor_domain::services::payments::{self, Asked};
+use lessor_domain::services::payments::{self, Findings};
 use lessor_domain::services::shipments::{FulfillCheckout, Fulfillment};
-use lessor_domain::services::{Handled, UseCase as _, billing, checkouts};
+use lessor_domain::services::{Concern, UseCase as _, billing, checkouts};
 use lessor_domain::testing::Reply;
 use lessor_domain::time::add_months_at;
 use lessor_domain::workers::reconcile::{Difference, Reconciler};
@@ -96,8 +96,8 @@ async fn tell(
     about: Option<CheckoutPubId>,
     mode: Mode,
     fact: ProcessorFact,
-) -> Handled {
-    asked(world, about, mode, fact, Asked::default()).await
+) -> Concern {
+    asked(world, about, mode, fact, Findings::default()).await
 }
 
 async fn asked(
@@ -105,8 +105,8 @@ async fn asked(
     about: Option<CheckoutPubId>,
     mode: Mode,
     fact: ProcessorFact,
-    asked: Asked,
-) -> Handled {
+    asked: Findings,
+) -> Concern {
     let event = ProcessorEvent {
         id: "evt_1".to_owned(),
         at: world.clock.now(),
@@ -405,21 +405,21 @@ async fn a_dispute_of_a_monthly_payment_finds_its_lease() {
     let known = disputed(&intent, "dp_1");
     assert_eq!(
         tell(&world, None, Mode::Live, known.clone()).await,
-        Handled::Nothing,
+        Concern::Nothing,
         "a message of another mode touches nothing"
     );
     assert_eq!(
         tell(&world, None, Mode::Sandbox, known).await,
-        Handled::Checkout(lease.id)
+        Concern::Checkout(lease.id)
     );
     // Of another the processor is asked which invoice it pays.
-    let told = Asked {
+    let told = Findings {
         invoice: Some(invoice(&world, &lease, "in_7", InvoiceOutcome::Paid)),
-        ..Asked::default()
+        ..Findings::default()
     };
     let other = disputed("pi_unknown", "dp_2");
     let handled = asked(&world, None, Mode::Sandbox, other, told).await;
-    assert_eq!(handled, Handled::Checkout(lease.id));
+    assert_eq!(handled, Concern::Checkout(lease.id));
     assert!(world.read(lease.id).await.needs(AttentionReason::Disputed));
 }
 

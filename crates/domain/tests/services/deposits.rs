@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use lessor_domain::checkout::{AttentionReason, Lifecycle};
 use lessor_domain::ledger::{Authorization, HoldState, Thing};
 use lessor_domain::money::{Currency, Money};
-use lessor_domain::ports::{Clock, JobFilter, Voided};
+use lessor_domain::ports::{Clock, JobFilter, VoidResult};
 use lessor_domain::services::UseCase as _;
 use lessor_domain::services::checkouts::CancelCheckout;
 use lessor_domain::testing::Reply;
@@ -143,7 +143,7 @@ async fn a_capture_that_overtook_the_cancel_is_refunded() {
         .providers
         .processor
         .voids
-        .then(Reply::Done(Voided::AlreadyCaptured(capture)));
+        .then(Reply::Done(VoidResult::AlreadyCaptured(capture)));
     cancel(&world, order.id).await;
     world.work().await;
     assert_eq!(world.calls("refund"), 1);

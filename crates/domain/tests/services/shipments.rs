@@ -6,7 +6,7 @@ use lessor_domain::ports::Clock;
 use lessor_domain::services::shipments::{FulfillCheckout, Fulfillment, report};
 use lessor_domain::services::{Error, UseCase as _};
 use lessor_domain::shipments::{
-    Carrier, EventOrigin, Reported, TrackingEvent, TrackingNumber, TrackingStatus,
+    Carrier, CarrierReport, EventOrigin, TrackingEvent, TrackingNumber, TrackingStatus,
 };
 
 use crate::world::World;
@@ -41,7 +41,7 @@ async fn tell(
     status: TrackingStatus,
     minutes: i64,
 ) -> Checkout {
-    let reported = Reported {
+    let reported = CarrierReport {
         at: checkout.shipment.shipped_at.unwrap() + TimeDelta::minutes(minutes),
         status,
         description: None,
@@ -109,7 +109,7 @@ async fn what_was_reported_before_the_number_was_given_counts() {
     let order = world.order("ada@example.com").await;
     let order = world.advance(&order, Lifecycle::OrderConfirmed).await;
     let event = TrackingEvent {
-        reported: Reported {
+        reported: CarrierReport {
             at: world.clock.now() - TimeDelta::hours(1),
             status: TrackingStatus::OutForDelivery,
             description: None,

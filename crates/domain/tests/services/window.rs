@@ -3,11 +3,10 @@
 use std::fmt::Debug;
 
 use lessor_domain::access::{Access, KeyHash, KeyKind, Mode, Permission, Permissions};
-use lessor_domain::catalog::{
-    Inventory, Product, ProductStatus, ProductVariant, ReviewStatus, VariantFilter,
-};
+use lessor_domain::catalog::{Inventory, Product, ProductStatus, ProductVariant, ReviewStatus};
 use lessor_domain::ids::IdRef;
 use lessor_domain::metadata::Metadata;
+use lessor_domain::ports::VariantFilter;
 use lessor_domain::ports::{CustomerFilter, Page, Start};
 use lessor_domain::services::checkouts::{CancelCheckout, GetCheckout};
 use lessor_domain::services::customers::{GetCustomer, ListCustomers};

@@ -3,7 +3,7 @@
 use lessor_domain::checkout::Refusal;
 use lessor_domain::money::Money;
 use lessor_domain::percentage::TermMonths;
-use lessor_domain::ports::{Answer, Call, Doubt, ProcessorProduct, ProcessorVariant};
+use lessor_domain::ports::{Attempt, Doubt, ProcessorProduct, ProcessorVariant, Verdict};
 use serde::Serialize;
 
 use super::amount;
@@ -60,9 +60,9 @@ struct Activity {
 /// Makes the product known under its id, or brings what is known up to date.
 pub(super) async fn push_product(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     product: &ProcessorProduct,
-) -> Result<Answer<()>, Doubt> {
+) -> Result<Verdict<()>, Doubt> {
     let metadata = || Ids::default().organization(product.organization).metadata();
     let description = Some(product.description.as_str()).filter(|text| !text.is_empty());
     let params = ProductParams {
@@ -79,29 +79,29 @@ pub(super) async fn push_product(
         metadata: metadata(),
         ..params
     };
-    make_product(client, call, &params, &update).await
+    make_product(client, attempt, &params, &update).await
 }
 
 /// Makes a product, whose id is ours, so that there is never a second one. One that is
 /// found instead of made gets `update`.
 async fn make_product<U: Serialize + Sync>(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     params: &ProductParams<'_>,
     update: &U,
-) -> Result<Answer<()>, Doubt> {
+) -> Result<Verdict<()>, Doubt> {
     let id = params.id.unwrap_or_default();
     let find = || async {
         let updated: Result<Reference, _> =
-            once::set(client, call, &["products", id], update).await;
+            once::set(client, attempt, &["products", id], update).await;
         match updated {
             Err(CallError::Api(error)) if error.is_missing() => Ok(None),
             other => other.map(Some),
         }
     };
     let work = Work {
-        call,
-        key: &subkey(&call.idempotency_key, "product"),
+        attempt,
+        key: &subkey(&attempt.idempotency_key, "product"),
         path: &["products"],
         params,
     };
@@ -119,7 +119,7 @@ async fn make_product<U: Serialize + Sync>(
         other => other,
     };
     done!(settle(made)?);
-    Ok(Answer::Done(()))
+    Ok(Verdict::Done(()))
 }
 
 /// Makes the variant known as a product, with one active price for each term.
@@ -128,11 +128,11 @@ async fn make_product<U: Serialize + Sync>(
 /// over, and the one before is retired. What runs on it is not touched.
 pub(super) async fn push_variant(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     variant: &ProcessorVariant,
-) -> Result<Answer<()>, Doubt> {
-    done!(push_product(client, call, &variant.product).await?);
-    let known = prices_of(client, call, &variant.product.id).await?;
+) -> Result<Verdict<()>, Doubt> {
+    done!(push_product(client, attempt, &variant.product).await?);
+    let known = prices_of(client, attempt, &variant.product.id).await?;
     let mut kept = Vec::with_capacity(variant.monthly.len());
     for (months, monthly) in &variant.monthly {
         let name = lookup_key(&variant.product.id, *months);
@@ -141,9 +141,9 @@ pub(super) async fn push_variant(
             Some(price) if is_monthly(price, *monthly) => price.id.clone(),
             _ => {
                 let part = format!("price:{months}:{}", monthly.minor());
-                let key = subkey(&call.idempotency_key, &part);
+                let key = subkey(&attempt.idempotency_key, &part);
                 let Some(units) = amount::to_processor(*monthly) else {
-                    return Ok(Answer::Refused(unchargeable(*monthly)));
+                    return Ok(Verdict::Refused(unchargeable(*monthly)));
                 };
                 let wanted = NewPrice {
                     product: &variant.product.id,
@@ -154,7 +154,7 @@ pub(super) async fn push_variant(
                         .organization(variant.product.organization)
                         .variant(&variant.product.id),
                 };
-                done!(settle(create_price(client, call, &key, &wanted).await)?).id
+                done!(settle(create_price(client, attempt, &key, &wanted).await)?).id
             }
         };
         kept.push(price);
@@ -166,10 +166,10 @@ pub(super) async fn push_variant(
     for price in retired {
         let off = Activity { active: false };
         let retired: Result<Reference, _> =
-            once::set(client, call, &["prices", &price.id], &off).await;
+            once::set(client, attempt, &["prices", &price.id], &off).await;
         done!(settle(retired)?);
     }
-    Ok(Answer::Done(()))
+    Ok(Verdict::Done(()))
 }
 
 /// Makes the product that a lease is billed on, or offers the one that is there again.
@@ -178,11 +178,11 @@ pub(super) async fn push_variant(
 /// archived, and what is leased may well leave the catalog before it is billed.
 pub(super) async fn make_lease_product(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     id: &str,
     name: &str,
     ids: Ids,
-) -> Result<Answer<()>, Doubt> {
+) -> Result<Verdict<()>, Doubt> {
     let params = ProductParams {
         id: Some(id),
         name,
@@ -190,7 +190,7 @@ pub(super) async fn make_lease_product(
         active: true,
         metadata: ids.metadata(),
     };
-    make_product(client, call, &params, &Activity { active: true }).await
+    make_product(client, attempt, &params, &Activity { active: true }).await
 }
 
 struct NewPrice<'a> {
@@ -203,7 +203,7 @@ struct NewPrice<'a> {
 
 async fn create_price(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     key: &str,
     wanted: &NewPrice<'_>,
 ) -> Result<Price, CallError> {
@@ -217,13 +217,13 @@ async fn create_price(
         metadata: wanted.ids.clone().work(key).metadata(),
     };
     let work = Work {
-        call,
+        attempt,
         key,
         path: &["prices"],
         params: &params,
     };
     let find = || async {
-        let known = prices_of(client, call, wanted.product).await?;
+        let known = prices_of(client, attempt, wanted.product).await?;
         Ok(known.into_iter().find(|price| {
             ids::is_of_work(&price.metadata, key) && is_monthly(price, wanted.monthly)
         }))
@@ -232,13 +232,17 @@ async fn create_price(
 }
 
 /// The product's active recurring prices.
-async fn prices_of(client: &Client, call: &Call, product: &str) -> Result<Vec<Price>, CallError> {
+async fn prices_of(
+    client: &Client,
+    attempt: &Attempt,
+    product: &str,
+) -> Result<Vec<Price>, CallError> {
     let query = PricesOf {
         product,
         active: true,
         kind: "recurring",
     };
-    lists::all(client, call.mode, &["prices"], &query).await
+    lists::all(client, attempt.mode, &["prices"], &query).await
 }
 
 fn is_monthly(price: &Price, amount: Money) -> bool {

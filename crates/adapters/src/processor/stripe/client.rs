@@ -16,9 +16,9 @@ use sha2::{Digest, Sha256};
 
 use super::error::{ApiError, CallError};
 use super::form;
-use super::retry::{Outcome, Pacing, RetryPolicy};
-use super::settings::{ApiSecret, Settings, SetupError, base};
-use super::transport::{REPLAYED, REQUEST_ID, Received, SHOULD_RETRY, Sent, Transport};
+use super::retry::{Pacing, RetryHints, RetryPolicy};
+use super::settings::{ApiSecret, ProcessorSettings, SetupError, base};
+use super::transport::{REPLAYED, REQUEST_ID, RawResponse, SHOULD_RETRY, Sent, Transport};
 
 /// The longest idempotency key that the processor takes.
 const LONGEST_KEY: usize = 255;
@@ -51,7 +51,7 @@ struct Request<'a> {
 }
 
 struct Reply {
-    outcome: Outcome,
+    hints: RetryHints,
     status: u16,
     request_id: Option<String>,
     body: Vec<u8>,
@@ -64,7 +64,7 @@ impl Client {
     /// [`SetupError`] when the settings cannot be.
     pub(super) fn new(
         transport: Arc<dyn Transport>,
-        settings: &Settings,
+        settings: &ProcessorSettings,
         pacing: Arc<dyn Pacing>,
     ) -> Result<Self, SetupError> {
         Ok(Self {
@@ -170,21 +170,18 @@ impl Client {
         let result = loop {
             let result = self.once(&request).await;
             made += 1;
-            let outcome = match &result {
+            let hints = match &result {
                 Ok(reply) if reply.is_success() => break result,
-                Ok(reply) => reply.outcome,
-                Err(CallError::Transport(_)) => Outcome::default(),
+                Ok(reply) => reply.hints,
+                Err(CallError::Transport(_)) => RetryHints::default(),
                 Err(_) => break result,
             };
-            let Some(pause) = self
-                .retry
-                .pause_after(made, &outcome, self.pacing.fraction())
-            else {
+            let Some(pause) = self.retry.pause_after(made, &hints, self.pacing.fraction()) else {
                 break result;
             };
             tracing::debug!(
                 method = %request.method, path = request.url.path(), made,
-                status = outcome.status, ?pause, "the processor is asked again"
+                status = hints.status, ?pause, "the processor is asked again"
             );
             self.pacing.pause(pause).await;
         };
@@ -200,7 +197,7 @@ impl Client {
         let error = ApiError::read(
             reply.status,
             reply.request_id,
-            reply.outcome.replayed,
+            reply.hints.replayed,
             &reply.body,
         );
         tracing::info!(
@@ -232,7 +229,7 @@ impl Client {
             .await
             .map_err(CallError::Transport)?;
         Ok(Reply {
-            outcome: Outcome {
+            hints: RetryHints {
                 status: Some(received.status),
                 should_retry: flag(&received, SHOULD_RETRY),
                 retry_after: retry_after(&received),
@@ -299,12 +296,12 @@ fn header_key(key: &str) -> String {
     }
 }
 
-fn flag(received: &Received, name: &str) -> Option<bool> {
+fn flag(received: &RawResponse, name: &str) -> Option<bool> {
     received.header(name).and_then(|value| value.parse().ok())
 }
 
 /// Seconds, or a date, which counts from the answer's own.
-fn retry_after(received: &Received) -> Option<Duration> {
+fn retry_after(received: &RawResponse) -> Option<Duration> {
     let value = received.header(RETRY_AFTER.as_str())?;
     if let Ok(seconds) = value.parse() {
         return Some(Duration::from_secs(seconds));

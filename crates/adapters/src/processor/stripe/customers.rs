@@ -1,6 +1,6 @@
 //! Customers.
 
-use lessor_domain::ports::{Answer, Call, Doubt, ProcessorCustomer};
+use lessor_domain::ports::{Attempt, Doubt, ProcessorCustomer, Verdict};
 use serde::Serialize;
 
 use super::client::Client;
@@ -34,73 +34,73 @@ struct Search {
 /// Makes the customer known, or brings what is known up to date; answers its id.
 pub(super) async fn push(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     customer: &ProcessorCustomer,
-) -> Result<Answer<String>, Doubt> {
+) -> Result<Verdict<String>, Doubt> {
     if let Some(id) = &customer.processor_id {
-        return update(client, call, id, customer).await;
+        return update(client, attempt, id, customer).await;
     }
-    let made = done!(settle(create(client, call, customer).await)?);
+    let made = done!(settle(create(client, attempt, customer).await)?);
     if made.is_outdated(customer) {
-        return update(client, call, &made.id, customer).await;
+        return update(client, attempt, &made.id, customer).await;
     }
-    Ok(Answer::Done(made.id))
+    Ok(Verdict::Done(made.id))
 }
 
 /// The customer's id; makes the customer when there is none yet.
 pub(super) async fn id_of(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     customer: &ProcessorCustomer,
-) -> Result<Answer<String>, Doubt> {
+) -> Result<Verdict<String>, Doubt> {
     if let Some(id) = &customer.processor_id {
-        return Ok(Answer::Done(id.clone()));
+        return Ok(Verdict::Done(id.clone()));
     }
-    let made = done!(settle(create(client, call, customer).await)?);
-    Ok(Answer::Done(made.id))
+    let made = done!(settle(create(client, attempt, customer).await)?);
+    Ok(Verdict::Done(made.id))
 }
 
 /// The key is the customer's, not the call's, so that a deposit and a subscription
 /// which need the customer at the same time as it is made known get the same one.
 async fn create(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     customer: &ProcessorCustomer,
 ) -> Result<Customer, CallError> {
     let params = params(customer);
     let work = Work {
-        call,
+        attempt,
         key: &format!("customer-{}", customer.id),
         path: &["customers"],
         params: &params,
     };
-    once::make(client, work, || find(client, call, customer)).await
+    once::make(client, work, || find(client, attempt, customer)).await
 }
 
 async fn update(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     id: &str,
     customer: &ProcessorCustomer,
-) -> Result<Answer<String>, Doubt> {
+) -> Result<Verdict<String>, Doubt> {
     let path = ["customers", id];
-    let updated: Result<Customer, _> = once::set(client, call, &path, &params(customer)).await;
+    let updated: Result<Customer, _> = once::set(client, attempt, &path, &params(customer)).await;
     let updated = done!(settle(updated)?);
-    Ok(Answer::Done(updated.id))
+    Ok(Verdict::Done(updated.id))
 }
 
 /// By e-mail address in the list, which is up to date; then by our id in the search,
 /// which lags, for a customer whose address changed.
 async fn find(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     customer: &ProcessorCustomer,
 ) -> Result<Option<Customer>, CallError> {
     let query = ByEmail {
         email: &customer.email,
         limit: 100,
     };
-    let page: Page<Customer> = client.get(call.mode, &["customers"], &query).await?;
+    let page: Page<Customer> = client.get(attempt.mode, &["customers"], &query).await?;
     let of_ours = |known: &Customer| ids::is_of_customer(&known.metadata, customer.id);
     if let Some(found) = page.data.into_iter().find(of_ours) {
         return Ok(Some(found));
@@ -110,7 +110,7 @@ async fn find(
         limit: 1,
     };
     let page: Page<Customer> = client
-        .get(call.mode, &["customers", "search"], &query)
+        .get(attempt.mode, &["customers", "search"], &query)
         .await?;
     Ok(page.data.into_iter().find(of_ours))
 }

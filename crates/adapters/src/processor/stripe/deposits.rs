@@ -6,7 +6,7 @@ use lessor_domain::checkout::Refusal;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ledger::{Authorization, HoldState};
 use lessor_domain::ports::{
-    Answer, Call, Capture, DepositRequest, Doubt, ProcessorCustomer, Voided,
+    Attempt, Capture, DepositRequest, Doubt, ProcessorCustomer, Verdict, VoidResult,
 };
 use lessor_domain::time::Timestamp;
 use serde::Serialize;
@@ -79,16 +79,16 @@ impl<'a> IntentsOf<'a> {
 /// asked again hangs on it. To customers who are there the processor's general code is enough.
 pub(super) async fn authorize(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     request: &DepositRequest,
-) -> Result<Answer<Authorization>, Doubt> {
+) -> Result<Verdict<Authorization>, Doubt> {
     let Some(units) = amount::to_processor(request.amount) else {
-        return Ok(Answer::Refused(catalog::unchargeable(request.amount)));
+        return Ok(Verdict::Refused(catalog::unchargeable(request.amount)));
     };
-    let Some(method) = method_of(call.mode, request) else {
-        return Ok(Answer::Refused(payment_methods::none_named()));
+    let Some(method) = method_of(attempt.mode, request) else {
+        return Ok(Verdict::Refused(payment_methods::none_named()));
     };
-    let customer = done!(customers::id_of(client, call, &request.customer).await?);
+    let customer = done!(customers::id_of(client, attempt, &request.customer).await?);
     let params = IntentParams {
         amount: units,
         currency: amount::code(request.amount.currency()),
@@ -102,28 +102,28 @@ pub(super) async fn authorize(
         off_session: request.off_session.then_some(true),
         expand: WITH_CHARGE,
         metadata: Ids::default()
-            .work(&call.idempotency_key)
+            .work(&attempt.idempotency_key)
             .checkout(request.checkout)
             .organization(request.organization)
             .customer(request.customer.id)
             .metadata(),
     };
     let work = Work {
-        call,
-        key: &call.idempotency_key,
+        attempt,
+        key: &attempt.idempotency_key,
         path: &["payment_intents"],
         params: &params,
     };
     let query = IntentsOf::new(&customer);
     let find = || {
         let is_ours =
-            |intent: &PaymentIntent| ids::is_of_work(&intent.metadata, &call.idempotency_key);
-        lists::first(client, call.mode, &["payment_intents"], &query, is_ours)
+            |intent: &PaymentIntent| ids::is_of_work(&intent.metadata, &attempt.idempotency_key);
+        lists::first(client, attempt.mode, &["payment_intents"], &query, is_ours)
     };
     match once::make(client, work, find).await {
         Ok(intent) => authorization(&intent, request.off_session),
         Err(CallError::Api(error)) if request.off_session && error.refusal().is_some() => {
-            Ok(Answer::Refused(error.as_precise_refusal()))
+            Ok(Verdict::Refused(error.as_precise_refusal()))
         }
         Err(error) => settle(Err(error)),
     }
@@ -169,24 +169,28 @@ pub(super) async fn of_checkout(
 /// Captures the deposit in full.
 pub(super) async fn capture(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     id: &str,
-) -> Result<Answer<Capture>, Doubt> {
-    let intent = done!(finish(client, call, id, "capture").await?);
+) -> Result<Verdict<Capture>, Doubt> {
+    let intent = done!(finish(client, attempt, id, "capture").await?);
     match &intent.status {
-        IntentStatus::Succeeded => Ok(Answer::Done(captured(call, &intent))),
-        IntentStatus::Canceled => Ok(Answer::Refused(gone(&intent))),
+        IntentStatus::Succeeded => Ok(Verdict::Done(captured(attempt, &intent))),
+        IntentStatus::Canceled => Ok(Verdict::Refused(gone(&intent))),
         other => Err(unexpected(&intent.id, other)),
     }
 }
 
 /// Lets the deposit go.
-pub(super) async fn void(client: &Client, call: &Call, id: &str) -> Result<Answer<Voided>, Doubt> {
-    let intent = done!(finish(client, call, id, "cancel").await?);
+pub(super) async fn void(
+    client: &Client,
+    attempt: &Attempt,
+    id: &str,
+) -> Result<Verdict<VoidResult>, Doubt> {
+    let intent = done!(finish(client, attempt, id, "cancel").await?);
     match &intent.status {
-        IntentStatus::Canceled => Ok(Answer::Done(Voided::Voided)),
-        IntentStatus::Succeeded => Ok(Answer::Done(Voided::AlreadyCaptured(captured(
-            call, &intent,
+        IntentStatus::Canceled => Ok(Verdict::Done(VoidResult::Voided)),
+        IntentStatus::Succeeded => Ok(Verdict::Done(VoidResult::AlreadyCaptured(captured(
+            attempt, &intent,
         )))),
         other => Err(unexpected(&intent.id, other)),
     }
@@ -207,27 +211,29 @@ pub(super) async fn read(
 /// then; whatever goes wrong, its state tells whether it happened.
 async fn finish(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     id: &str,
     action: &str,
-) -> Result<Answer<PaymentIntent>, Doubt> {
+) -> Result<Verdict<PaymentIntent>, Doubt> {
     let find = || async {
-        let intent = read(client, call.mode, id).await?;
+        let intent = read(client, attempt.mode, id).await?;
         Ok(is_over(&intent).then_some(intent))
     };
     let work = Work {
-        call,
-        key: &call.idempotency_key,
+        attempt,
+        key: &attempt.idempotency_key,
         path: &["payment_intents", id, action],
         params: &WITH_CAPTURE,
     };
     match once::make(client, work, find).await {
-        Err(CallError::Api(error)) if error.is_missing() => Ok(Answer::Refused(error.as_refusal())),
+        Err(CallError::Api(error)) if error.is_missing() => {
+            Ok(Verdict::Refused(error.as_refusal()))
+        }
         // The state does not allow it: something else may have been first.
         Err(CallError::Api(error)) if error.status == 400 => {
-            let intent = read(client, call.mode, id).await?;
+            let intent = read(client, attempt.mode, id).await?;
             match &intent.status {
-                IntentStatus::Succeeded | IntentStatus::Canceled => Ok(Answer::Done(intent)),
+                IntentStatus::Succeeded | IntentStatus::Canceled => Ok(Verdict::Done(intent)),
                 // It is becoming something else.
                 IntentStatus::Processing => Err(unexpected(&intent.id, &intent.status)),
                 _ => settle(Err(CallError::Api(error))),
@@ -248,23 +254,23 @@ fn method_of(mode: Mode, request: &DepositRequest) -> Option<&str> {
 fn authorization(
     intent: &PaymentIntent,
     off_session: bool,
-) -> Result<Answer<Authorization>, Doubt> {
+) -> Result<Verdict<Authorization>, Doubt> {
     match &intent.status {
         IntentStatus::RequiresPaymentMethod => {
             let error = intent.last_payment_error.as_ref();
-            Ok(Answer::Refused(if off_session {
+            Ok(Verdict::Refused(if off_session {
                 precise_refusal(error)
             } else {
                 refusal(error)
             }))
         }
-        IntentStatus::RequiresAction => Ok(Answer::Refused(Refusal {
+        IntentStatus::RequiresAction => Ok(Verdict::Refused(Refusal {
             code: "authentication_required".to_owned(),
             message: "The bank asks the customer to authenticate, which this payment cannot do."
                 .to_owned(),
         })),
         other => match state_of(intent)? {
-            Some(state) => Ok(Answer::Done(known(intent, state).map_err(Doubt::failed)?)),
+            Some(state) => Ok(Verdict::Done(known(intent, state).map_err(Doubt::failed)?)),
             None => Err(unexpected(&intent.id, other)),
         },
     }
@@ -336,7 +342,7 @@ fn expiry(intent: &PaymentIntent) -> Result<Timestamp, Doubt> {
     }
 }
 
-fn captured(call: &Call, intent: &PaymentIntent) -> Capture {
+fn captured(attempt: &Attempt, intent: &PaymentIntent) -> Capture {
     let charge = intent.latest_charge.as_ref();
     // The movement of money has the time; without one it was just now.
     let at = charge
@@ -344,7 +350,7 @@ fn captured(call: &Call, intent: &PaymentIntent) -> Capture {
         .and_then(|charge| charge.balance_transaction.as_ref())
         .and_then(Expandable::object)
         .and_then(|transaction| Timestamp::from_timestamp(transaction.created, 0))
-        .unwrap_or(call.now);
+        .unwrap_or(attempt.now);
     Capture {
         invoice_id: charge.map_or_else(|| intent.id.clone(), |charge| charge.id().to_owned()),
         at,

@@ -5,7 +5,7 @@ use std::fmt;
 use lessor_domain::access::Mode;
 use lessor_domain::cause::Cause;
 use lessor_domain::checkout::Refusal;
-use lessor_domain::ports::{Answer, Doubt};
+use lessor_domain::ports::{Doubt, Verdict};
 use serde::Deserialize;
 
 use super::wire_payments::PaymentError;
@@ -272,11 +272,11 @@ impl From<CallError> for Doubt {
 }
 
 /// Tells refusals from doubts.
-pub(super) fn settle<T>(result: Result<T, CallError>) -> Result<Answer<T>, Doubt> {
+pub(super) fn settle<T>(result: Result<T, CallError>) -> Result<Verdict<T>, Doubt> {
     match result {
-        Ok(value) => Ok(Answer::Done(value)),
+        Ok(value) => Ok(Verdict::Done(value)),
         Err(error) => match error.api().and_then(ApiError::refusal) {
-            Some(refusal) => Ok(Answer::Refused(refusal)),
+            Some(refusal) => Ok(Verdict::Refused(refusal)),
             None => Err(error.into()),
         },
     }
@@ -320,9 +320,9 @@ fn precise(refusal: Refusal, decline_code: Option<&str>, advice_code: Option<&st
 macro_rules! done {
     ($answer:expr) => {
         match $answer {
-            lessor_domain::ports::Answer::Done(value) => value,
-            lessor_domain::ports::Answer::Refused(refusal) => {
-                return Ok(lessor_domain::ports::Answer::Refused(refusal));
+            lessor_domain::ports::Verdict::Done(value) => value,
+            lessor_domain::ports::Verdict::Refused(refusal) => {
+                return Ok(lessor_domain::ports::Verdict::Refused(refusal));
             }
         }
     };

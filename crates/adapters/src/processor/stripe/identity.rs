@@ -2,7 +2,7 @@
 
 use lessor_domain::access::Mode;
 use lessor_domain::ids::CheckoutPubId;
-use lessor_domain::ports::{Answer, Call, Doubt, IdentityResult, IdentitySession, Person};
+use lessor_domain::ports::{Attempt, Doubt, IdentityResult, IdentitySession, Person, Verdict};
 use serde::Serialize;
 
 use super::client::Client;
@@ -34,10 +34,10 @@ struct SessionsOf<'a> {
 /// Opens a session.
 pub(super) async fn start(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     checkout: CheckoutPubId,
     person: &Person,
-) -> Result<Answer<IdentitySession>, Doubt> {
+) -> Result<Verdict<IdentitySession>, Doubt> {
     let reference = checkout.to_string();
     let params = SessionParams {
         kind: "document",
@@ -46,14 +46,14 @@ pub(super) async fn start(
             email: &person.email,
         },
         metadata: Ids::default()
-            .work(&call.idempotency_key)
+            .work(&attempt.idempotency_key)
             .checkout(checkout)
             .customer(person.id)
             .metadata(),
     };
     let work = Work {
-        call,
-        key: &call.idempotency_key,
+        attempt,
+        key: &attempt.idempotency_key,
         path: &["identity", "verification_sessions"],
         params: &params,
     };
@@ -63,14 +63,14 @@ pub(super) async fn start(
             limit: 100,
         };
         let path = ["identity", "verification_sessions"];
-        let page: Page<VerificationSession> = client.get(call.mode, &path, &query).await?;
+        let page: Page<VerificationSession> = client.get(attempt.mode, &path, &query).await?;
         Ok(page
             .data
             .into_iter()
-            .find(|session| ids::is_of_work(&session.metadata, &call.idempotency_key)))
+            .find(|session| ids::is_of_work(&session.metadata, &attempt.idempotency_key)))
     };
     let session = done!(settle(once::make(client, work, find).await)?);
-    Ok(Answer::Done(IdentitySession {
+    Ok(Verdict::Done(IdentitySession {
         id: session.id,
         url: session.url,
     }))

@@ -33,8 +33,8 @@ mod wire_payments;
 pub use events::{EventError, EventHead, EventReader, parse_event, parse_event_head};
 pub use port::HttpProcessor;
 pub use retry::{Pacing, RetryPolicy, SystemPacing};
-pub use settings::{API_VERSION, ApiSecret, DEFAULT_URL, Settings, SetupError, Timeouts};
-pub use transport::{Received, Sent, Transport, over_http};
+pub use settings::{API_VERSION, ApiSecret, DEFAULT_URL, ProcessorSettings, SetupError, Timeouts};
+pub use transport::{RawResponse, Sent, Transport, over_http};
 
 /// The header that carries the signature of a message.
 pub const SIGNATURE_HEADER: &str = "Stripe-Signature";

@@ -28,7 +28,7 @@
 use std::future::Future;
 
 use chrono::TimeDelta;
-use lessor_domain::ports::Call;
+use lessor_domain::ports::Attempt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -44,7 +44,7 @@ const MOST_KEYS: u32 = 3;
 
 /// Work to be done once.
 pub(super) struct Work<'a, P: ?Sized> {
-    pub(super) call: &'a Call,
+    pub(super) attempt: &'a Attempt,
     /// The first key of the row.
     pub(super) key: &'a str,
     pub(super) path: &'a [&'a str],
@@ -52,8 +52,8 @@ pub(super) struct Work<'a, P: ?Sized> {
 }
 
 /// Whether the processor may have forgotten the keys of the call.
-pub(super) fn may_be_forgotten(call: &Call) -> bool {
-    call.now - call.first_tried_at >= KEY_LIFETIME
+pub(super) fn may_be_forgotten(attempt: &Attempt) -> bool {
+    attempt.now - attempt.first_tried_at >= KEY_LIFETIME
 }
 
 /// The key of a part of the work.
@@ -65,7 +65,7 @@ pub(super) fn subkey(key: &str, part: &str) -> String {
 /// the try and not the work: a later try may carry newer values.
 pub(super) async fn set<T, P>(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     path: &[&str],
     params: &P,
 ) -> Result<T, CallError>
@@ -73,9 +73,9 @@ where
     T: DeserializeOwned,
     P: Serialize + Sync + ?Sized,
 {
-    let part = format!("set:{}:{}", path.join("/"), call.now.timestamp_millis());
-    let key = subkey(&call.idempotency_key, &part);
-    client.post(call.mode, path, params, &key).await
+    let part = format!("set:{}:{}", path.join("/"), attempt.now.timestamp_millis());
+    let key = subkey(&attempt.idempotency_key, &part);
+    client.post(attempt.mode, path, params, &key).await
 }
 
 /// Makes the object, or answers the one that the work made before.
@@ -92,8 +92,8 @@ where
     F: Fn() -> L,
     L: Future<Output = Result<Option<T>, CallError>>,
 {
-    let call = work.call;
-    if may_be_forgotten(call)
+    let attempt = work.attempt;
+    if may_be_forgotten(attempt)
         && let Some(found) = find().await?
     {
         return Ok(found);
@@ -104,7 +104,9 @@ where
             1 => work.key.to_owned(),
             _ => format!("{}-{number}", work.key),
         };
-        let result = client.post(call.mode, work.path, work.params, &key).await;
+        let result = client
+            .post(attempt.mode, work.path, work.params, &key)
+            .await;
         let Some(spent) = result.as_ref().err().and_then(Spent::by) else {
             return result;
         };
@@ -113,7 +115,7 @@ where
         }
         let may_go_on = match spent {
             Spent::Failed => true,
-            Spent::OtherRequest => call.now - call.first_tried_at >= SETTLED,
+            Spent::OtherRequest => attempt.now - attempt.first_tried_at >= SETTLED,
         };
         if !may_go_on || number == MOST_KEYS {
             return result;

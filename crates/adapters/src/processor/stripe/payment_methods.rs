@@ -2,7 +2,7 @@
 
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{self, Refusal};
-use lessor_domain::ports::{Answer, Call, Doubt, ProcessorCustomer};
+use lessor_domain::ports::{Attempt, Doubt, ProcessorCustomer, Verdict};
 use serde::Serialize;
 
 use super::client::Client;
@@ -58,32 +58,33 @@ struct First {
 /// The method, set up for the customer; without an id the one that they used last.
 pub(super) async fn set_up(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     customer: &ProcessorCustomer,
     id: Option<&str>,
-) -> Result<Answer<checkout::PaymentMethod>, Doubt> {
-    let owner = done!(customers::id_of(client, call, customer).await?);
+) -> Result<Verdict<checkout::PaymentMethod>, Doubt> {
+    let owner = done!(customers::id_of(client, attempt, customer).await?);
     let id = match id {
         Some(id) => id,
-        None => match (last_used(client, call.mode, &owner).await?, call.mode) {
-            (Some(method), _) => return Ok(Answer::Done(seen(&method))),
+        None => match (last_used(client, attempt.mode, &owner).await?, attempt.mode) {
+            (Some(method), _) => return Ok(Verdict::Done(seen(&method))),
             (None, Mode::Sandbox) => TEST_METHOD,
-            (None, Mode::Live) => return Ok(Answer::Refused(none_named())),
+            (None, Mode::Live) => return Ok(Verdict::Refused(none_named())),
         },
     };
     if !is_test_name(id) {
-        let known: Result<PaymentMethod, _> =
-            client.get(call.mode, &["payment_methods", id], &()).await;
+        let known: Result<PaymentMethod, _> = client
+            .get(attempt.mode, &["payment_methods", id], &())
+            .await;
         let method = match known {
             Err(CallError::Api(error)) if error.is_missing() => {
-                return Ok(Answer::Refused(error.as_refusal()));
+                return Ok(Verdict::Refused(error.as_refusal()));
             }
             other => done!(settle(other)?),
         };
         match &method.customer {
-            Some(holder) if holder.id() == owner => return Ok(Answer::Done(seen(&method))),
+            Some(holder) if holder.id() == owner => return Ok(Verdict::Done(seen(&method))),
             Some(_) => {
-                return Ok(Answer::Refused(Refusal {
+                return Ok(Verdict::Refused(Refusal {
                     code: "payment_method_of_another_customer".to_owned(),
                     message: "The payment method belongs to another customer.".to_owned(),
                 }));
@@ -91,7 +92,7 @@ pub(super) async fn set_up(
             None => {}
         }
     }
-    attach(client, call, customer, &owner, id).await
+    attach(client, attempt, customer, &owner, id).await
 }
 
 /// The method that the customer had set up last.
@@ -112,11 +113,11 @@ pub(super) fn is_test_name(id: &str) -> bool {
 
 async fn attach(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     customer: &ProcessorCustomer,
     owner: &str,
     id: &str,
-) -> Result<Answer<checkout::PaymentMethod>, Doubt> {
+) -> Result<Verdict<checkout::PaymentMethod>, Doubt> {
     let params = SetupParams {
         customer: owner,
         payment_method: id,
@@ -125,13 +126,13 @@ async fn attach(
         automatic_payment_methods: AutomaticMethods::WITHOUT_REDIRECT,
         expand: ["payment_method"],
         metadata: Ids::default()
-            .work(&call.idempotency_key)
+            .work(&attempt.idempotency_key)
             .customer(customer.id)
             .metadata(),
     };
     let work = Work {
-        call,
-        key: &call.idempotency_key,
+        attempt,
+        key: &attempt.idempotency_key,
         path: &["setup_intents"],
         params: &params,
     };
@@ -141,21 +142,21 @@ async fn attach(
             limit: 100,
             expand: ["data.payment_method"],
         };
-        let page: Page<SetupIntent> = client.get(call.mode, &["setup_intents"], &query).await?;
+        let page: Page<SetupIntent> = client.get(attempt.mode, &["setup_intents"], &query).await?;
         Ok(page
             .data
             .into_iter()
-            .find(|setup| ids::is_of_work(&setup.metadata, &call.idempotency_key)))
+            .find(|setup| ids::is_of_work(&setup.metadata, &attempt.idempotency_key)))
     };
     let setup = done!(settle(once::make(client, work, find).await)?);
     match (&setup.status, &setup.payment_method) {
-        (IntentStatus::Succeeded, Some(method)) => Ok(Answer::Done(from_expandable(method))),
-        (IntentStatus::RequiresAction, _) => Ok(Answer::Refused(Refusal {
+        (IntentStatus::Succeeded, Some(method)) => Ok(Verdict::Done(from_expandable(method))),
+        (IntentStatus::RequiresAction, _) => Ok(Verdict::Refused(Refusal {
             code: "authentication_required".to_owned(),
             message: "The bank asks the customer to authenticate.".to_owned(),
         })),
         (IntentStatus::RequiresPaymentMethod | IntentStatus::Canceled, _) => {
-            Ok(Answer::Refused(refusal(setup.last_setup_error.as_ref())))
+            Ok(Verdict::Refused(refusal(setup.last_setup_error.as_ref())))
         }
         (other, _) => Err(Doubt::failed(format!("{} is {}", setup.id, other.as_str()))),
     }

@@ -9,15 +9,15 @@ use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ledger::{Authorization, Dispute, Refund, Subscription};
 use lessor_domain::money::Money;
 use lessor_domain::ports::{
-    Answer, Call, Capture, DepositRequest, Doubt, IdentityResult, IdentitySession,
-    IdentityVerifier, InboxMessage, PaymentProcessor, Person, ProcessorCustomer, ProcessorProduct,
-    ProcessorVariant, SubscriptionRequest, Voided, Walked,
+    Attempt, Capture, DepositRequest, Doubt, IdentityResult, IdentitySession, IdentityVerifier,
+    InboxMessage, PaymentProcessor, Person, ProcessorCustomer, ProcessorProduct, ProcessorVariant,
+    SubscriptionRequest, Verdict, VoidResult, WalkPage,
 };
 use lessor_domain::time::Timestamp;
 
 use super::client::Client;
 use super::retry::{Pacing, SystemPacing};
-use super::settings::{Settings, SetupError};
+use super::settings::{ProcessorSettings, SetupError};
 use super::transport::{Transport, over_http};
 use super::{
     catalog, customers, deposits, identity, invoices, payment_methods, payments, refunds,
@@ -38,7 +38,7 @@ impl HttpProcessor {
     ///
     /// # Errors
     /// [`SetupError`] when the settings cannot be.
-    pub fn new(settings: &Settings) -> Result<Self, SetupError> {
+    pub fn new(settings: &ProcessorSettings) -> Result<Self, SetupError> {
         Self::paced(settings, Arc::new(SystemPacing))
     }
 
@@ -46,7 +46,10 @@ impl HttpProcessor {
     ///
     /// # Errors
     /// [`SetupError`] when the settings cannot be.
-    pub fn paced(settings: &Settings, pacing: Arc<dyn Pacing>) -> Result<Self, SetupError> {
+    pub fn paced(
+        settings: &ProcessorSettings,
+        pacing: Arc<dyn Pacing>,
+    ) -> Result<Self, SetupError> {
         Self::over(over_http(settings)?, settings, pacing)
     }
 
@@ -57,7 +60,7 @@ impl HttpProcessor {
     /// [`SetupError`] when the settings cannot be.
     pub fn over(
         transport: Arc<dyn Transport>,
-        settings: &Settings,
+        settings: &ProcessorSettings,
         pacing: Arc<dyn Pacing>,
     ) -> Result<Self, SetupError> {
         let client = Client::new(transport, settings, pacing)?;
@@ -69,50 +72,50 @@ impl HttpProcessor {
 impl PaymentProcessor for HttpProcessor {
     async fn push_product(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         product: &ProcessorProduct,
-    ) -> Result<Answer<()>, Doubt> {
-        catalog::push_product(&self.client, call, product).await
+    ) -> Result<Verdict<()>, Doubt> {
+        catalog::push_product(&self.client, attempt, product).await
     }
 
     async fn push_variant(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         variant: &ProcessorVariant,
-    ) -> Result<Answer<()>, Doubt> {
-        catalog::push_variant(&self.client, call, variant).await
+    ) -> Result<Verdict<()>, Doubt> {
+        catalog::push_variant(&self.client, attempt, variant).await
     }
 
     async fn push_customer(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         customer: &ProcessorCustomer,
-    ) -> Result<Answer<String>, Doubt> {
-        customers::push(&self.client, call, customer).await
+    ) -> Result<Verdict<String>, Doubt> {
+        customers::push(&self.client, attempt, customer).await
     }
 
     async fn authorize_deposit(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         request: &DepositRequest,
-    ) -> Result<Answer<Authorization>, Doubt> {
-        deposits::authorize(&self.client, call, request).await
+    ) -> Result<Verdict<Authorization>, Doubt> {
+        deposits::authorize(&self.client, attempt, request).await
     }
 
     async fn capture_deposit(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         payment_intent_id: &str,
-    ) -> Result<Answer<Capture>, Doubt> {
-        deposits::capture(&self.client, call, payment_intent_id).await
+    ) -> Result<Verdict<Capture>, Doubt> {
+        deposits::capture(&self.client, attempt, payment_intent_id).await
     }
 
     async fn void_deposit(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         payment_intent_id: &str,
-    ) -> Result<Answer<Voided>, Doubt> {
-        deposits::void(&self.client, call, payment_intent_id).await
+    ) -> Result<Verdict<VoidResult>, Doubt> {
+        deposits::void(&self.client, attempt, payment_intent_id).await
     }
 
     async fn deposit(
@@ -134,28 +137,28 @@ impl PaymentProcessor for HttpProcessor {
 
     async fn refund(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         payment_intent_id: &str,
         at_most: Money,
-    ) -> Result<Answer<Option<Refund>>, Doubt> {
-        refunds::refund(&self.client, call, payment_intent_id, at_most).await
+    ) -> Result<Verdict<Option<Refund>>, Doubt> {
+        refunds::refund(&self.client, attempt, payment_intent_id, at_most).await
     }
 
     async fn payment_method(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         customer: &ProcessorCustomer,
         id: Option<String>,
-    ) -> Result<Answer<PaymentMethod>, Doubt> {
-        payment_methods::set_up(&self.client, call, customer, id.as_deref()).await
+    ) -> Result<Verdict<PaymentMethod>, Doubt> {
+        payment_methods::set_up(&self.client, attempt, customer, id.as_deref()).await
     }
 
     async fn create_subscription(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         request: &SubscriptionRequest,
-    ) -> Result<Answer<Subscription>, Doubt> {
-        subscriptions::create(&self.client, call, request).await
+    ) -> Result<Verdict<Subscription>, Doubt> {
+        subscriptions::create(&self.client, attempt, request).await
     }
 
     async fn subscription(
@@ -177,28 +180,28 @@ impl PaymentProcessor for HttpProcessor {
 
     async fn set_end(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         subscription_id: &str,
         ends_at: Timestamp,
-    ) -> Result<Answer<()>, Doubt> {
-        subscriptions::set_end(&self.client, call, subscription_id, ends_at).await
+    ) -> Result<Verdict<()>, Doubt> {
+        subscriptions::set_end(&self.client, attempt, subscription_id, ends_at).await
     }
 
     async fn pay_invoices(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         subscription_id: &str,
         method_id: &str,
-    ) -> Result<Answer<Subscription>, Doubt> {
-        payments::pay(&self.client, call, subscription_id, method_id).await
+    ) -> Result<Verdict<Subscription>, Doubt> {
+        payments::pay(&self.client, attempt, subscription_id, method_id).await
     }
 
     async fn cancel_subscription(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         subscription_id: &str,
-    ) -> Result<Answer<()>, Doubt> {
-        subscriptions::cancel(&self.client, call, subscription_id).await
+    ) -> Result<Verdict<()>, Doubt> {
+        subscriptions::cancel(&self.client, attempt, subscription_id).await
     }
 
     async fn payment_failure(
@@ -221,7 +224,7 @@ impl PaymentProcessor for HttpProcessor {
         &self,
         mode: Mode,
         after: Option<String>,
-    ) -> Result<Walked<Subscription>, Doubt> {
+    ) -> Result<WalkPage<Subscription>, Doubt> {
         walks::subscriptions(&self.client, mode, after).await
     }
 
@@ -230,7 +233,7 @@ impl PaymentProcessor for HttpProcessor {
         mode: Mode,
         since: Timestamp,
         after: Option<String>,
-    ) -> Result<Walked<(CheckoutPubId, Invoice)>, Doubt> {
+    ) -> Result<WalkPage<(CheckoutPubId, Invoice)>, Doubt> {
         walks::invoices(&self.client, mode, since, after).await
     }
 
@@ -239,7 +242,7 @@ impl PaymentProcessor for HttpProcessor {
         mode: Mode,
         since: Timestamp,
         after: Option<String>,
-    ) -> Result<Walked<Authorization>, Doubt> {
+    ) -> Result<WalkPage<Authorization>, Doubt> {
         walks::deposits(&self.client, mode, since, after).await
     }
 
@@ -248,7 +251,7 @@ impl PaymentProcessor for HttpProcessor {
         mode: Mode,
         since: Timestamp,
         after: Option<String>,
-    ) -> Result<Walked<Refund>, Doubt> {
+    ) -> Result<WalkPage<Refund>, Doubt> {
         walks::refunds(&self.client, mode, since, after).await
     }
 
@@ -257,7 +260,7 @@ impl PaymentProcessor for HttpProcessor {
         mode: Mode,
         since: Timestamp,
         after: Option<String>,
-    ) -> Result<Walked<Dispute>, Doubt> {
+    ) -> Result<WalkPage<Dispute>, Doubt> {
         walks::disputes(&self.client, mode, since, after).await
     }
 
@@ -266,7 +269,7 @@ impl PaymentProcessor for HttpProcessor {
         mode: Mode,
         since: Timestamp,
         after: Option<String>,
-    ) -> Result<Walked<InboxMessage>, Doubt> {
+    ) -> Result<WalkPage<InboxMessage>, Doubt> {
         walks::messages(&self.client, mode, since, after).await
     }
 }
@@ -275,11 +278,11 @@ impl PaymentProcessor for HttpProcessor {
 impl IdentityVerifier for HttpProcessor {
     async fn start(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         checkout: CheckoutPubId,
         person: &Person,
-    ) -> Result<Answer<IdentitySession>, Doubt> {
-        identity::start(&self.client, call, checkout, person).await
+    ) -> Result<Verdict<IdentitySession>, Doubt> {
+        identity::start(&self.client, attempt, checkout, person).await
     }
 
     async fn result(&self, mode: Mode, session_id: &str) -> Result<IdentityResult, Doubt> {

@@ -3,7 +3,7 @@
 use lessor_domain::checkout::Refusal;
 use lessor_domain::ledger::{self, RefundState};
 use lessor_domain::money::Money;
-use lessor_domain::ports::{Answer, Call, Doubt};
+use lessor_domain::ports::{Attempt, Doubt, Verdict};
 use lessor_domain::time::Timestamp;
 use serde::Serialize;
 
@@ -35,20 +35,20 @@ struct Paid {
 }
 
 impl Paid {
-    async fn read(client: &Client, call: &Call, intent: &str) -> Result<Self, CallError> {
+    async fn read(client: &Client, attempt: &Attempt, intent: &str) -> Result<Self, CallError> {
         let query = RefundsOf {
             payment_intent: intent,
         };
         Ok(Self {
-            intent: deposits::read(client, call.mode, intent).await?,
-            refunds: lists::all(client, call.mode, &["refunds"], &query).await?,
+            intent: deposits::read(client, attempt.mode, intent).await?,
+            refunds: lists::all(client, attempt.mode, &["refunds"], &query).await?,
         })
     }
 
     /// The refund that this work made.
-    fn of_work(self, call: &Call) -> Option<Refund> {
+    fn of_work(self, attempt: &Attempt) -> Option<Refund> {
         let mut refunds = self.refunds.into_iter();
-        refunds.find(|refund| is_of(refund, call))
+        refunds.find(|refund| is_of(refund, attempt))
     }
 
     /// What was taken and not paid back, in the processor's units. A refund that is under way
@@ -72,33 +72,33 @@ impl Paid {
 /// nothing, and more than is left.
 pub(super) async fn refund(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     payment_intent: &str,
     at_most: Money,
-) -> Result<Answer<Option<ledger::Refund>>, Doubt> {
+) -> Result<Verdict<Option<ledger::Refund>>, Doubt> {
     let Some(wanted) = amount::to_processor(at_most) else {
-        return Ok(Answer::Refused(catalog::unchargeable(at_most)));
+        return Ok(Verdict::Refused(catalog::unchargeable(at_most)));
     };
-    let paid = match Paid::read(client, call, payment_intent).await {
+    let paid = match Paid::read(client, attempt, payment_intent).await {
         Ok(paid) => paid,
         Err(CallError::Api(error)) if error.is_missing() => {
-            return Ok(Answer::Refused(error.as_refusal()));
+            return Ok(Verdict::Refused(error.as_refusal()));
         }
         Err(error) => return Err(error.into()),
     };
     if amount::code(at_most.currency()) != paid.intent.currency {
-        return Ok(Answer::Refused(other_currency(at_most, &paid.intent)));
+        return Ok(Verdict::Refused(other_currency(at_most, &paid.intent)));
     }
     let left = paid.left();
     let ids = Ids::default()
-        .work(&call.idempotency_key)
+        .work(&attempt.idempotency_key)
         .and_those_of(&paid.intent.metadata);
-    if let Some(made) = paid.of_work(call) {
-        return Ok(Answer::Done(Some(doubtless(&made)?)));
+    if let Some(made) = paid.of_work(attempt) {
+        return Ok(Verdict::Done(Some(doubtless(&made)?)));
     }
     let amount = wanted.min(left);
     if amount < 1 {
-        return Ok(Answer::Done(None));
+        return Ok(Verdict::Done(None));
     }
     let params = RefundParams {
         payment_intent,
@@ -106,24 +106,26 @@ pub(super) async fn refund(
         metadata: ids.metadata(),
     };
     let work = Work {
-        call,
-        key: &call.idempotency_key,
+        attempt,
+        key: &attempt.idempotency_key,
         path: &["refunds"],
         params: &params,
     };
     let query = RefundsOf { payment_intent };
     let find = || {
-        let is_ours = |refund: &Refund| is_of(refund, call);
-        lists::first(client, call.mode, &["refunds"], &query, is_ours)
+        let is_ours = |refund: &Refund| is_of(refund, attempt);
+        lists::first(client, attempt.mode, &["refunds"], &query, is_ours)
     };
     match once::make(client, work, find).await {
-        Ok(made) => Ok(Answer::Done(Some(doubtless(&made)?))),
-        Err(CallError::Api(error)) if error.is("charge_already_refunded") => Ok(Answer::Done(None)),
+        Ok(made) => Ok(Verdict::Done(Some(doubtless(&made)?))),
+        Err(CallError::Api(error)) if error.is("charge_already_refunded") => {
+            Ok(Verdict::Done(None))
+        }
         // Somebody else was faster: what is left is another sum the next time.
         Err(CallError::Api(error)) if error.refusal().is_some() => {
-            let now = Paid::read(client, call, payment_intent).await?;
+            let now = Paid::read(client, attempt, payment_intent).await?;
             if now.left() == left {
-                return Ok(Answer::Refused(error.as_refusal()));
+                return Ok(Verdict::Refused(error.as_refusal()));
             }
             Err(CallError::Api(error).into())
         }
@@ -131,9 +133,9 @@ pub(super) async fn refund(
     }
 }
 
-fn is_of(refund: &Refund, call: &Call) -> bool {
+fn is_of(refund: &Refund, attempt: &Attempt) -> bool {
     let metadata = refund.metadata.as_ref();
-    metadata.is_some_and(|metadata| ids::is_of_work(metadata, &call.idempotency_key))
+    metadata.is_some_and(|metadata| ids::is_of_work(metadata, &attempt.idempotency_key))
 }
 
 fn doubtless(refund: &Refund) -> Result<ledger::Refund, Doubt> {

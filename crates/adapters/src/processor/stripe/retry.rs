@@ -56,7 +56,7 @@ impl Default for RetryPolicy {
 
 /// What came of one request, as far as a retry depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Outcome {
+pub(super) struct RetryHints {
     /// The HTTP status; none when there was no answer.
     pub(super) status: Option<u16>,
     /// What the processor says of a retry (`Stripe-Should-Retry`).
@@ -67,7 +67,7 @@ pub(super) struct Outcome {
     pub(super) replayed: bool,
 }
 
-impl Outcome {
+impl RetryHints {
     fn is_worth_repeating(&self) -> bool {
         if self.replayed {
             // The same key brings the same answer again.
@@ -91,10 +91,10 @@ impl RetryPolicy {
     pub(super) fn pause_after(
         &self,
         made: u32,
-        outcome: &Outcome,
+        hints: &RetryHints,
         fraction: f64,
     ) -> Option<Duration> {
-        if made >= self.attempts || !outcome.is_worth_repeating() {
+        if made >= self.attempts || !hints.is_worth_repeating() {
             return None;
         }
         let doubled = self
@@ -102,7 +102,7 @@ impl RetryPolicy {
             .saturating_mul(2_u32.saturating_pow(made.saturating_sub(1)))
             .min(self.longest_pause);
         let spread = doubled.mul_f64(0.5 + 0.5 * fraction.clamp(0.0, 1.0));
-        match outcome.retry_after {
+        match hints.retry_after {
             Some(asked) if asked > self.longest_wait => None,
             Some(asked) => Some(asked.max(spread)),
             None => Some(spread),

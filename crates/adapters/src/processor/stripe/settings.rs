@@ -57,7 +57,7 @@ impl Default for Timeouts {
 
 /// How the processor is reached.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct ProcessorSettings {
     /// Base URL of the API.
     pub base_url: String,
     /// The key for real money.
@@ -70,7 +70,7 @@ pub struct Settings {
     pub retry: RetryPolicy,
 }
 
-impl Default for Settings {
+impl Default for ProcessorSettings {
     fn default() -> Self {
         Self {
             base_url: DEFAULT_URL.to_owned(),
@@ -97,7 +97,7 @@ pub enum SetupError {
 }
 
 /// The base URL, which is one of HTTP.
-pub(super) fn base(settings: &Settings) -> Result<Url, SetupError> {
+pub(super) fn base(settings: &ProcessorSettings) -> Result<Url, SetupError> {
     Url::parse(&settings.base_url)
         .ok()
         .filter(|url| matches!(url.scheme(), "http" | "https") && !url.cannot_be_a_base())

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use lessor_domain::access::Mode;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ledger::{self, SubscriptionState};
-use lessor_domain::ports::{Answer, Call, Doubt, ProcessorCustomer, SubscriptionRequest};
+use lessor_domain::ports::{Attempt, Doubt, ProcessorCustomer, SubscriptionRequest, Verdict};
 use lessor_domain::time::{Timestamp, add_months_at};
 use serde::Serialize;
 
@@ -83,16 +83,16 @@ struct CancelParams {
 /// differs.
 pub(super) async fn create(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     request: &SubscriptionRequest,
-) -> Result<Answer<ledger::Subscription>, Doubt> {
-    let customer = done!(customers::id_of(client, call, &request.customer).await?);
-    let find = || find(client, call, &customer, request.checkout);
+) -> Result<Verdict<ledger::Subscription>, Doubt> {
+    let customer = done!(customers::id_of(client, attempt, &request.customer).await?);
+    let find = || find(client, attempt, &customer, request.checkout);
     let subscription = match find().await? {
         Some(found) => found,
         None => {
             let Some(units) = amount::to_processor(request.monthly) else {
-                return Ok(Answer::Refused(catalog::unchargeable(request.monthly)));
+                return Ok(Verdict::Refused(catalog::unchargeable(request.monthly)));
             };
             let name = Some(request.description.as_str()).filter(|name| !name.is_empty());
             let name = name.unwrap_or(NAMELESS);
@@ -101,8 +101,8 @@ pub(super) async fn create(
                 .organization(request.organization)
                 .customer(request.customer.id);
             let product = format!("lease_{}", request.checkout.as_uuid().simple());
-            done!(catalog::make_lease_product(client, call, &product, name, ids.clone()).await?);
-            let method = method_of(client, call.mode, &customer, request).await?;
+            done!(catalog::make_lease_product(client, attempt, &product, name, ids.clone()).await?);
+            let method = method_of(client, attempt.mode, &customer, request).await?;
             let short: String = name.chars().take(LONGEST_DESCRIPTION).collect();
             let params = SubscriptionParams {
                 customer: &customer,
@@ -117,18 +117,18 @@ pub(super) async fn create(
                     quantity: 1,
                 }],
                 description: &short,
-                cancel_at: end_of(beginning(call), request.payments)?.timestamp(),
+                cancel_at: end_of(beginning(attempt), request.payments)?.timestamp(),
                 proration_behavior: "none",
                 off_session: true,
                 payment_behavior: "allow_incomplete",
                 metadata: ids
-                    .work(&call.idempotency_key)
+                    .work(&attempt.idempotency_key)
                     .payments(request.payments)
                     .metadata(),
             };
             let work = Work {
-                call,
-                key: &call.idempotency_key,
+                attempt,
+                key: &attempt.idempotency_key,
                 path: &["subscriptions"],
                 params: &params,
             };
@@ -137,15 +137,15 @@ pub(super) async fn create(
                 Err(CallError::Api(error))
                     if method.is_none() && error.is_missing() && error.param.is_none() =>
                 {
-                    return Ok(Answer::Refused(payment_methods::none_named()));
+                    return Ok(Verdict::Refused(payment_methods::none_named()));
                 }
                 other => done!(settle(other)?),
             }
         }
     };
-    let subscription = with_exact_end(client, call, subscription, request.payments).await?;
-    let invoices = invoices::of(client, call.mode, &subscription.id).await?;
-    Ok(Answer::Done(known(&subscription, invoices)?))
+    let subscription = with_exact_end(client, attempt, subscription, request.payments).await?;
+    let invoices = invoices::of(client, attempt.mode, &subscription.id).await?;
+    Ok(Verdict::Done(known(&subscription, invoices)?))
 }
 
 /// The subscription as it stands, with all its invoices; none when there is no such.
@@ -190,37 +190,41 @@ pub(super) async fn of_checkout(
 /// Has the subscription end at that instant, without a part of a month.
 pub(super) async fn set_end(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     id: &str,
     ends_at: Timestamp,
-) -> Result<Answer<()>, Doubt> {
-    done!(settle(put_end(client, call, id, ends_at).await)?);
-    Ok(Answer::Done(()))
+) -> Result<Verdict<()>, Doubt> {
+    done!(settle(put_end(client, attempt, id, ends_at).await)?);
+    Ok(Verdict::Done(()))
 }
 
 /// Ends the subscription at once, without a further payment.
-pub(super) async fn cancel(client: &Client, call: &Call, id: &str) -> Result<Answer<()>, Doubt> {
+pub(super) async fn cancel(
+    client: &Client,
+    attempt: &Attempt,
+    id: &str,
+) -> Result<Verdict<()>, Doubt> {
     let params = CancelParams {
         invoice_now: false,
         prorate: false,
     };
     let path = ["subscriptions", id];
-    let ended: Result<Subscription, _> = client.delete(call.mode, &path, &params).await;
+    let ended: Result<Subscription, _> = client.delete(attempt.mode, &path, &params).await;
     match ended {
         // One that has ended cannot be ended: the processor says that it is missing.
         Err(CallError::Api(error)) if matches!(error.status, 400 | 404) => {
-            match get(client, call.mode, id).await {
-                Ok(subscription) if has_ended(&subscription) => Ok(Answer::Done(())),
+            match get(client, attempt.mode, id).await {
+                Ok(subscription) if has_ended(&subscription) => Ok(Verdict::Done(())),
                 Ok(_) => settle(Err(CallError::Api(error))),
                 Err(CallError::Api(error)) if error.is_missing() => {
-                    Ok(Answer::Refused(error.as_refusal()))
+                    Ok(Verdict::Refused(error.as_refusal()))
                 }
                 Err(error) => Err(error.into()),
             }
         }
         other => {
             done!(settle(other)?);
-            Ok(Answer::Done(()))
+            Ok(Verdict::Done(()))
         }
     }
 }
@@ -286,8 +290,8 @@ pub(super) fn has_ended(subscription: &Subscription) -> bool {
 }
 
 /// When the work takes the subscription to begin, before the processor says it.
-fn beginning(call: &Call) -> Timestamp {
-    let (first, now) = (call.first_tried_at, call.now);
+fn beginning(attempt: &Attempt) -> Timestamp {
+    let (first, now) = (attempt.first_tried_at, attempt.now);
     let steps = (now - first).num_seconds() / SAME_END.num_seconds();
     let shift = TimeDelta::seconds(steps.saturating_mul(SAME_END.num_seconds()));
     first.checked_add_signed(shift).unwrap_or(now)
@@ -306,7 +310,7 @@ fn end_of(anchor: Timestamp, payments: u16) -> Result<Timestamp, Doubt> {
 /// The subscription with its exact end, which is set where another one stands.
 async fn with_exact_end(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     subscription: Subscription,
     payments: u16,
 ) -> Result<Subscription, Doubt> {
@@ -321,10 +325,10 @@ async fn with_exact_end(
     if is_fixed || subscription.cancel_at == Some(end.timestamp()) {
         return Ok(subscription);
     }
-    match settle(put_end(client, call, &subscription.id, end).await)? {
-        Answer::Done(changed) => Ok(changed),
+    match settle(put_end(client, attempt, &subscription.id, end).await)? {
+        Verdict::Done(changed) => Ok(changed),
         // It is there and bills: that its end is not the right one shows in the answer.
-        Answer::Refused(refusal) => {
+        Verdict::Refused(refusal) => {
             tracing::warn!(
                 id = subscription.id,
                 code = refusal.code,
@@ -338,7 +342,7 @@ async fn with_exact_end(
 
 async fn put_end(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     id: &str,
     ends_at: Timestamp,
 ) -> Result<Subscription, CallError> {
@@ -346,19 +350,20 @@ async fn put_end(
         cancel_at: ends_at.timestamp(),
         proration_behavior: "none",
     };
-    once::set(client, call, &["subscriptions", id], &params).await
+    once::set(client, attempt, &["subscriptions", id], &params).await
 }
 
 /// The subscription that the work is to answer instead of making one: the checkout's that has not
 /// ended, or the one that this very work made, whatever became of it.
 async fn find(
     client: &Client,
-    call: &Call,
+    attempt: &Attempt,
     customer: &str,
     checkout: CheckoutPubId,
 ) -> Result<Option<Subscription>, CallError> {
-    let all = all_of(client, call.mode, customer, checkout).await?;
-    let is_of_work = |known: &Subscription| ids::is_of_work(&known.metadata, &call.idempotency_key);
+    let all = all_of(client, attempt.mode, customer, checkout).await?;
+    let is_of_work =
+        |known: &Subscription| ids::is_of_work(&known.metadata, &attempt.idempotency_key);
     let running = all.iter().position(|known| !has_ended(known));
     let found = running.or_else(|| all.iter().position(is_of_work));
     Ok(found.and_then(|at| all.into_iter().nth(at)))

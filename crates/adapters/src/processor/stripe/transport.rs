@@ -10,7 +10,7 @@ use reqwest::header::{
 };
 use reqwest::{Method, Url, redirect};
 
-use super::settings::{API_VERSION, Settings, SetupError, Timeouts, base};
+use super::settings::{API_VERSION, ProcessorSettings, SetupError, Timeouts, base};
 
 /// The headers of an answer that somebody reads.
 pub(super) const SHOULD_RETRY: &str = "stripe-should-retry";
@@ -32,7 +32,7 @@ pub trait Transport: Send + Sync {
     ///
     /// # Errors
     /// Why no answer came. Whether the request had its effect is then unknown.
-    async fn send(&self, request: Sent) -> Result<Received, Cause>;
+    async fn send(&self, request: Sent) -> Result<RawResponse, Cause>;
 }
 
 /// A request.
@@ -61,7 +61,7 @@ impl fmt::Debug for Sent {
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Received {
+pub struct RawResponse {
     /// The HTTP status.
     pub status: u16,
     /// Headers by their names in lower case; those that nobody reads may be left out.
@@ -70,7 +70,7 @@ pub struct Received {
     pub body: Vec<u8>,
 }
 
-impl Received {
+impl RawResponse {
     /// The header of this name, which is in lower case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -84,7 +84,7 @@ impl Received {
 ///
 /// # Errors
 /// [`SetupError`] when the settings cannot be.
-pub fn over_http(settings: &Settings) -> Result<Arc<dyn Transport>, SetupError> {
+pub fn over_http(settings: &ProcessorSettings) -> Result<Arc<dyn Transport>, SetupError> {
     Ok(Arc::new(Http::new(base(settings)?, settings.timeouts)?))
 }
 
@@ -119,7 +119,7 @@ impl Http {
 
 #[async_trait]
 impl Transport for Http {
-    async fn send(&self, request: Sent) -> Result<Received, Cause> {
+    async fn send(&self, request: Sent) -> Result<RawResponse, Cause> {
         let method = Method::from_bytes(request.method.as_bytes()).map_err(Cause::new)?;
         let url = self.base.join(&request.target).map_err(Cause::new)?;
         let mut secret = HeaderValue::from_str(&request.authorization).map_err(Cause::new)?;
@@ -141,7 +141,7 @@ impl Transport for Http {
                 Some((name.as_str().to_owned(), value.to_owned()))
             })
             .collect();
-        Ok(Received {
+        Ok(RawResponse {
             status: response.status().as_u16(),
             headers,
             body: response.bytes().await.map_err(lost)?.to_vec(),

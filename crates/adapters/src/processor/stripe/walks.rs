@@ -7,7 +7,7 @@ use lessor_domain::access::Mode;
 use lessor_domain::checkout::Invoice;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ledger::{self, Authorization, Subscription};
-use lessor_domain::ports::{Doubt, InboxMessage, Walked};
+use lessor_domain::ports::{Doubt, InboxMessage, WalkPage};
 use lessor_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -92,7 +92,7 @@ pub(super) async fn subscriptions(
     client: &Client,
     mode: Mode,
     after: Option<String>,
-) -> Result<Walked<Subscription>, Doubt> {
+) -> Result<WalkPage<Subscription>, Doubt> {
     let query = AllSubscriptions { status: "all" };
     let path = ["subscriptions"];
     let page: Page<wire_billing::Subscription> =
@@ -112,7 +112,7 @@ pub(super) async fn invoices(
     mode: Mode,
     since: Timestamp,
     after: Option<String>,
-) -> Result<Walked<(CheckoutPubId, Invoice)>, Doubt> {
+) -> Result<WalkPage<(CheckoutPubId, Invoice)>, Doubt> {
     let query = MadeSince {
         created: Since {
             gte: since.timestamp(),
@@ -136,7 +136,7 @@ pub(super) async fn deposits(
     mode: Mode,
     since: Timestamp,
     after: Option<String>,
-) -> Result<Walked<Authorization>, Doubt> {
+) -> Result<WalkPage<Authorization>, Doubt> {
     let query = MadeSince {
         created: Since {
             gte: since.timestamp(),
@@ -161,7 +161,7 @@ pub(super) async fn refunds(
     mode: Mode,
     since: Timestamp,
     after: Option<String>,
-) -> Result<Walked<ledger::Refund>, Doubt> {
+) -> Result<WalkPage<ledger::Refund>, Doubt> {
     let query = MadeSince {
         created: Since {
             gte: since.timestamp(),
@@ -187,7 +187,7 @@ pub(super) async fn disputes(
     mode: Mode,
     since: Timestamp,
     after: Option<String>,
-) -> Result<Walked<ledger::Dispute>, Doubt> {
+) -> Result<WalkPage<ledger::Dispute>, Doubt> {
     let query = MadeSince {
         created: Since {
             gte: since.timestamp(),
@@ -212,7 +212,7 @@ pub(super) async fn messages(
     mode: Mode,
     since: Timestamp,
     after: Option<String>,
-) -> Result<Walked<InboxMessage>, Doubt> {
+) -> Result<WalkPage<InboxMessage>, Doubt> {
     let page = match &after {
         None => oldest(client, mode, since).await?,
         Some(after) => {
@@ -245,7 +245,7 @@ pub(super) async fn messages(
         });
     }
     let last = items.last().map(|message| message.id.clone());
-    Ok(Walked {
+    Ok(WalkPage {
         next: last.filter(|_| page.has_more),
         items,
     })
@@ -276,9 +276,9 @@ async fn oldest(client: &Client, mode: Mode, since: Timestamp) -> Result<Page<Ev
     }
 }
 
-fn walked<T: Identified, U>(page: &Page<T>, pick: impl Fn(&T) -> Option<U>) -> Walked<U> {
+fn walked<T: Identified, U>(page: &Page<T>, pick: impl Fn(&T) -> Option<U>) -> WalkPage<U> {
     let last = page.data.last().filter(|_| page.has_more);
-    Walked {
+    WalkPage {
         items: page.data.iter().filter_map(pick).collect(),
         next: last.map(|last| last.id().to_owned()),
     }

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use lessor_domain::access::Mode;
 use lessor_domain::ledger::{HoldState, RefundState};
 use lessor_domain::money::Money;
-use lessor_domain::ports::{DepositRequest, Doubt, PaymentProcessor, Voided};
+use lessor_domain::ports::{DepositRequest, Doubt, PaymentProcessor, VoidResult};
 
 use super::{Scene, done, has_form, refused, usd};
 
@@ -16,7 +16,7 @@ async fn a_deposit_is_authorized_captured_and_paid_back() {
     let authorization = done(
         scene
             .processor
-            .authorize_deposit(&scene.call("1"), &request)
+            .authorize_deposit(&scene.attempt("1"), &request)
             .await,
     );
     assert!(has_form(&authorization.payment_intent_id, "pi_"));
@@ -26,7 +26,12 @@ async fn a_deposit_is_authorized_captured_and_paid_back() {
     assert_eq!(method.last4.as_deref(), Some("4242"));
 
     let id = authorization.payment_intent_id.as_str();
-    let capture = done(scene.processor.capture_deposit(&scene.call("2"), id).await);
+    let capture = done(
+        scene
+            .processor
+            .capture_deposit(&scene.attempt("2"), id)
+            .await,
+    );
     assert!(has_form(&capture.invoice_id, "in_"));
     assert_eq!(capture.at, scene.now);
     // Another key, and another day: what is captured stays as it was.
@@ -36,11 +41,14 @@ async fn a_deposit_is_authorized_captured_and_paid_back() {
         capture
     );
     assert_eq!(
-        done(scene.processor.void_deposit(&scene.call("4"), id).await),
-        Voided::AlreadyCaptured(capture)
+        done(scene.processor.void_deposit(&scene.attempt("4"), id).await),
+        VoidResult::AlreadyCaptured(capture)
     );
     let back = async |key: &str, at_most: Money| {
-        scene.processor.refund(&scene.call(key), id, at_most).await
+        scene
+            .processor
+            .refund(&scene.attempt(key), id, at_most)
+            .await
     };
     let part = done(back("5", usd(10_000)).await).unwrap();
     assert!(has_form(&part.id, "re_"));
@@ -80,7 +88,7 @@ async fn a_deposit_is_authorized_captured_and_paid_back() {
     // A key of before gets the answer of then, after a restart too.
     let again = scene
         .restarted()
-        .authorize_deposit(&scene.call("1"), &request)
+        .authorize_deposit(&scene.attempt("1"), &request)
         .await;
     assert_eq!(
         done(again).payment_intent_id,
@@ -95,10 +103,15 @@ async fn a_deposit_is_authorized_captured_and_paid_back() {
 async fn refunds_at_the_same_time_add_up() {
     let scene = Scene::of("ada@example.com").await;
     let (_, id) = scene.authorized("1").await;
-    done(scene.processor.capture_deposit(&scene.call("2"), &id).await);
+    done(
+        scene
+            .processor
+            .capture_deposit(&scene.attempt("2"), &id)
+            .await,
+    );
     let tries = (0..8).map(|index| {
         let (processor, id) = (scene.processor.clone(), id.clone());
-        let call = scene.call(&format!("key {index}"));
+        let call = scene.attempt(&format!("key {index}"));
         tokio::spawn(async move { done(processor.refund(&call, &id, usd(5_000)).await) })
     });
     let mut back = 0;
@@ -115,16 +128,20 @@ async fn an_authorization_is_let_go_or_lapses() {
     let processor = &scene.processor;
     for key in ["2", "3"] {
         assert_eq!(
-            done(processor.void_deposit(&scene.call(key), &voided).await),
-            Voided::Voided
+            done(processor.void_deposit(&scene.attempt(key), &voided).await),
+            VoidResult::Voided
         );
     }
     assert_eq!(
-        refused(processor.capture_deposit(&scene.call("4"), &voided).await),
+        refused(
+            processor
+                .capture_deposit(&scene.attempt("4"), &voided)
+                .await
+        ),
         "payment_intent_unexpected_state"
     );
     assert_eq!(
-        refused(processor.refund(&scene.call("5"), &voided, usd(1)).await),
+        refused(processor.refund(&scene.attempt("5"), &voided, usd(1)).await),
         "payment_intent_unexpected_state"
     );
     let state = async |id: &str| {
@@ -146,22 +163,26 @@ async fn an_authorization_is_let_go_or_lapses() {
     );
     done(processor.capture_deposit(&in_time_call, &in_time).await);
     for answer in [
-        refused(processor.capture_deposit(&scene.call("10"), "pi_x").await),
-        refused(processor.void_deposit(&scene.call("11"), "pi_x").await),
-        refused(processor.refund(&scene.call("12"), "pi_x", usd(1)).await),
         refused(
             processor
-                .cancel_subscription(&scene.call("13"), "sub_x")
+                .capture_deposit(&scene.attempt("10"), "pi_x")
+                .await,
+        ),
+        refused(processor.void_deposit(&scene.attempt("11"), "pi_x").await),
+        refused(processor.refund(&scene.attempt("12"), "pi_x", usd(1)).await),
+        refused(
+            processor
+                .cancel_subscription(&scene.attempt("13"), "sub_x")
                 .await,
         ),
         refused(
             processor
-                .pay_invoices(&scene.call("14"), "sub_x", "pm_x")
+                .pay_invoices(&scene.attempt("14"), "sub_x", "pm_x")
                 .await,
         ),
         refused(
             processor
-                .set_end(&scene.call("15"), "sub_x", scene.now)
+                .set_end(&scene.attempt("15"), "sub_x", scene.now)
                 .await,
         ),
     ] {
@@ -183,8 +204,11 @@ async fn a_key_is_one_work() {
     let checkout = scene.make.id();
     let request = scene.deposit(checkout);
     let calls = (0..16).map(|_| {
-        let (processor, call, request) =
-            (scene.processor.clone(), scene.call("same"), request.clone());
+        let (processor, call, request) = (
+            scene.processor.clone(),
+            scene.attempt("same"),
+            request.clone(),
+        );
         tokio::spawn(async move { done(processor.authorize_deposit(&call, &request).await) })
     });
     let mut ids = Vec::new();
@@ -201,14 +225,14 @@ async fn a_key_is_one_work() {
     };
     let answer = scene
         .processor
-        .authorize_deposit(&scene.call("same"), &other)
+        .authorize_deposit(&scene.attempt("same"), &other)
         .await;
     assert!(matches!(answer, Err(Doubt::Failed(_))), "{answer:?}");
     // Another operation of the same key is other work.
     done(
         scene
             .processor
-            .capture_deposit(&scene.call("same"), &ids[0])
+            .capture_deposit(&scene.attempt("same"), &ids[0])
             .await,
     );
 }
@@ -221,20 +245,22 @@ async fn deposits_and_captures_fail_as_the_address_asks() {
     let processor = &scene.processor;
     let authorize = async |key: &str| {
         processor
-            .authorize_deposit(&scene.call(key), &request)
+            .authorize_deposit(&scene.attempt(key), &request)
             .await
     };
     assert_eq!(refused(authorize("1").await), "card_declined");
     // The same try again is the same refusal; the next try is another.
     assert_eq!(refused(authorize("1").await), "card_declined");
     let id = done(authorize("2").await).payment_intent_id;
-    let capture = async |key: &str| processor.capture_deposit(&scene.call(key), &id).await;
+    let capture = async |key: &str| processor.capture_deposit(&scene.attempt(key), &id).await;
     assert_eq!(refused(capture("3").await), "card_declined");
     assert_eq!(refused(capture("3").await), "card_declined");
     done(capture("4").await);
     // Each checkout fails once.
     let second = scene.deposit(scene.make.id());
-    let answer = processor.authorize_deposit(&scene.call("5"), &second).await;
+    let answer = processor
+        .authorize_deposit(&scene.attempt("5"), &second)
+        .await;
     assert_eq!(refused(answer), "card_declined");
 
     let never = Scene::of("ada+depositdecline@example.com").await;
@@ -242,14 +268,17 @@ async fn deposits_and_captures_fail_as_the_address_asks() {
     for key in ["1", "2", "3"] {
         let answer = never
             .processor
-            .authorize_deposit(&never.call(key), &request)
+            .authorize_deposit(&never.attempt(key), &request)
             .await;
         assert_eq!(refused(answer), "card_declined");
     }
     let never = Scene::of("ada+capturedecline@example.com").await;
     let (_, id) = never.authorized("1").await;
     for key in ["2", "3", "4"] {
-        let answer = never.processor.capture_deposit(&never.call(key), &id).await;
+        let answer = never
+            .processor
+            .capture_deposit(&never.attempt(key), &id)
+            .await;
         assert_eq!(refused(answer), "card_declined");
     }
 }

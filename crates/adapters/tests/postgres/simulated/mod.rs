@@ -16,9 +16,9 @@ use lessor_domain::ids::{CheckoutPubId, CustomerPubId, OrganizationPubId};
 use lessor_domain::money::{Currency, Money};
 use lessor_domain::percentage::{Percentage, TermMonths};
 use lessor_domain::ports::{
-    Answer, Call, CreditChecker, DepositRequest, DocumentSigner, Doubt, IdentityResult,
+    Attempt, CreditChecker, DepositRequest, DocumentSigner, Doubt, IdentityResult,
     IdentityVerifier, LeaseDocument, PaymentProcessor, Person, ProcessorCustomer, ProcessorProduct,
-    ProcessorVariant, SubscriptionRequest,
+    ProcessorVariant, SubscriptionRequest, Verdict,
 };
 use lessor_domain::pricing::{Quote, Rate, RateCard, quote};
 use lessor_domain::testing::Fixtures;
@@ -65,12 +65,12 @@ impl Scene {
         SimulatedProcessor::new(self.test.database().clone(), Arc::new(SystemEntropy))
     }
 
-    fn call(&self, key: &str) -> Call {
+    fn attempt(&self, key: &str) -> Attempt {
         self.call_at(key, self.now)
     }
 
-    fn call_at(&self, key: &str, now: Timestamp) -> Call {
-        Call {
+    fn call_at(&self, key: &str, now: Timestamp) -> Attempt {
+        Attempt {
             mode: Mode::Sandbox,
             idempotency_key: key.to_owned(),
             first_tried_at: self.now,
@@ -127,23 +127,23 @@ impl Scene {
         let request = self.deposit(checkout);
         let answer = self
             .processor
-            .authorize_deposit(&self.call(key), &request)
+            .authorize_deposit(&self.attempt(key), &request)
             .await;
         (checkout, done(answer).payment_intent_id)
     }
 }
 
-fn done<T>(answer: Result<Answer<T>, Doubt>) -> T {
+fn done<T>(answer: Result<Verdict<T>, Doubt>) -> T {
     match answer.unwrap() {
-        Answer::Done(value) => value,
-        Answer::Refused(refusal) => panic!("refused: {refusal:?}"),
+        Verdict::Done(value) => value,
+        Verdict::Refused(refusal) => panic!("refused: {refusal:?}"),
     }
 }
 
-fn refused<T>(answer: Result<Answer<T>, Doubt>) -> String {
+fn refused<T>(answer: Result<Verdict<T>, Doubt>) -> String {
     match answer.unwrap() {
-        Answer::Done(_) => panic!("done"),
-        Answer::Refused(Refusal { code, .. }) => code,
+        Verdict::Done(_) => panic!("done"),
+        Verdict::Refused(Refusal { code, .. }) => code,
     }
 }
 
@@ -159,7 +159,7 @@ async fn methods_and_customers_stay_the_same() {
     let method = async |key: &str, id: Option<&str>| {
         scene
             .processor
-            .payment_method(&scene.call(key), &scene.payer(), id.map(str::to_owned))
+            .payment_method(&scene.attempt(key), &scene.payer(), id.map(str::to_owned))
             .await
     };
     let first = done(method("1", None).await);
@@ -176,7 +176,7 @@ async fn methods_and_customers_stay_the_same() {
     };
     let answer = scene
         .processor
-        .payment_method(&scene.call("5"), &stranger, Some(first.id.clone()))
+        .payment_method(&scene.attempt("5"), &stranger, Some(first.id.clone()))
         .await;
     assert_eq!(refused(answer), "resource_missing");
 
@@ -184,7 +184,7 @@ async fn methods_and_customers_stay_the_same() {
         done(
             scene
                 .processor
-                .push_customer(&scene.call("6"), customer)
+                .push_customer(&scene.attempt("6"), customer)
                 .await,
         )
     };
@@ -215,16 +215,16 @@ async fn the_catalog_is_what_came_last() {
         active: true,
         organization: scene.make.id(),
     };
-    let call = scene.call("1");
-    done(scene.processor.push_product(&call, &product).await);
+    let attempt = scene.attempt("1");
+    done(scene.processor.push_product(&attempt, &product).await);
     product.name = "Gravel bike".to_owned();
-    done(scene.processor.push_product(&call, &product).await);
+    done(scene.processor.push_product(&attempt, &product).await);
     product.id = "pvar_1".to_owned();
     let variant = ProcessorVariant {
         product,
         monthly: vec![(TermMonths::new(12).unwrap(), usd(4_098))],
     };
-    done(scene.processor.push_variant(&call, &variant).await);
+    done(scene.processor.push_variant(&attempt, &variant).await);
     let kept = "select id || ' ' || name from simulated_products order by id";
     assert_eq!(
         scene.test.query(kept).await,
@@ -264,7 +264,7 @@ async fn screening_goes_as_the_address_asks() {
             done(
                 scene
                     .identity
-                    .start(&scene.call(key), checkout, &scene.person())
+                    .start(&scene.attempt(key), checkout, &scene.person())
                     .await,
             )
         };
@@ -278,10 +278,10 @@ async fn screening_goes_as_the_address_asks() {
         for quote in [None, Some(a_quote())] {
             let answer = scene
                 .credit
-                .check(&scene.call("3"), &scene.person(), quote)
+                .check(&scene.attempt("3"), &scene.person(), quote)
                 .await
                 .unwrap();
-            assert_eq!(matches!(answer, Answer::Done(())), credit, "{email}");
+            assert_eq!(matches!(answer, Verdict::Done(())), credit, "{email}");
         }
     }
     let scene = Scene::of("ada@example.com").await;
@@ -297,7 +297,8 @@ async fn documents_are_prepared_once() {
         person: scene.person(),
         quote: a_quote(),
     };
-    let prepare = async |key: &str| done(scene.signer.prepare(&scene.call(key), &document).await);
+    let prepare =
+        async |key: &str| done(scene.signer.prepare(&scene.attempt(key), &document).await);
     let id = prepare("1").await;
     assert!(has_form(&id, "doc_"));
     assert_eq!(prepare("1").await, id);
@@ -308,9 +309,9 @@ async fn documents_are_prepared_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn live_mode_is_refused() {
     let scene = Scene::of("ada@example.com").await;
-    let live = Call {
+    let live = Attempt {
         mode: Mode::Live,
-        ..scene.call("1")
+        ..scene.attempt("1")
     };
     let refused = |doubt: Option<Doubt>| matches!(doubt, Some(Doubt::Unconfigured(_)));
     let processor = &scene.processor;

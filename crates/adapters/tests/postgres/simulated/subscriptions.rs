@@ -18,7 +18,7 @@ async fn a_checkout_has_one_subscription_at_a_time() {
     let request = scene.subscription(checkout, 12);
     let calls = (0..16).map(|index| {
         let (processor, request) = (scene.processor.clone(), request.clone());
-        let call = scene.call(&format!("key {index}"));
+        let call = scene.attempt(&format!("key {index}"));
         tokio::spawn(async move { done(processor.create_subscription(&call, &request).await) })
     });
     let mut started = Vec::new();
@@ -63,7 +63,7 @@ async fn a_checkout_has_one_subscription_at_a_time() {
     for key in ["c1", "c2"] {
         done(
             processor
-                .cancel_subscription(&scene.call(key), &subscription.id)
+                .cancel_subscription(&scene.attempt(key), &subscription.id)
                 .await,
         );
     }
@@ -72,7 +72,7 @@ async fn a_checkout_has_one_subscription_at_a_time() {
     left.payments = 11;
     let again = done(
         processor
-            .create_subscription(&scene.call("key 0"), &left)
+            .create_subscription(&scene.attempt("key 0"), &left)
             .await,
     );
     assert!(again.has_ended());
@@ -264,7 +264,7 @@ async fn recurring_payments_fail_as_the_address_asks() {
     let card = scene
         .processor
         .payment_method(
-            &scene.call("card"),
+            &scene.attempt("card"),
             &scene.payer(),
             Some("pm_card_amex".to_owned()),
         )
@@ -288,7 +288,7 @@ async fn recurring_payments_fail_as_the_address_asks() {
     done(
         scene
             .processor
-            .cancel_subscription(&scene.call("2"), &subscription.id)
+            .cancel_subscription(&scene.attempt("2"), &subscription.id)
             .await,
     );
     assert_eq!(told(&scene, noon(2028, 1, 1)).await, []);
@@ -307,7 +307,7 @@ async fn first_payments_fail_as_the_address_and_the_card_ask() {
         let checkout: CheckoutPubId = scene.make.id();
         let mut request = scene.subscription(checkout, 12);
         let named = async |name: &str| {
-            let call = scene.call("card");
+            let call = scene.attempt("card");
             let name = Some(name.to_owned());
             done(processor.payment_method(&call, &scene.payer(), name).await).id
         };
@@ -390,12 +390,12 @@ async fn a_month_is_paid_back() {
     let request = scene.subscription(scene.make.id(), 12);
     let made = scene
         .processor
-        .create_subscription(&scene.call("1"), &request)
+        .create_subscription(&scene.attempt("1"), &request)
         .await;
     let payment = done(made).invoices[0].payment_intent_id.clone().unwrap();
     let back = scene
         .processor
-        .refund(&scene.call("2"), &payment, usd(4_098))
+        .refund(&scene.attempt("2"), &payment, usd(4_098))
         .await;
     assert_eq!(done(back).unwrap().amount, usd(4_098));
 }

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use lessor_adapters::processor::HttpProcessor;
 use lessor_domain::access::Mode;
 use lessor_domain::ports::{
-    Call, DepositRequest, PaymentProcessor as _, ProcessorCustomer, Voided,
+    Attempt, DepositRequest, PaymentProcessor as _, ProcessorCustomer, VoidResult,
 };
 use serde_json::Value;
 
@@ -86,8 +86,8 @@ impl Peer {
     }
 }
 
-fn call(key: &str) -> Call {
-    Call {
+fn attempt(key: &str) -> Attempt {
+    Attempt {
         mode: Mode::Sandbox,
         idempotency_key: key.to_owned(),
         first_tried_at: time(NOON),
@@ -115,11 +115,11 @@ async fn customers_and_deposits_pass_against_localstripe() {
 
     // Customers: made, brought up to date, missing.
     let mut lessee = customer(9);
-    let id = done(processor.push_customer(&call("make"), &lessee).await);
+    let id = done(processor.push_customer(&attempt("make"), &lessee).await);
     lessee.processor_id = Some(id.clone());
     lessee.name = Some("Ada & Søn".to_owned());
     assert_eq!(
-        done(processor.push_customer(&call("change"), &lessee).await),
+        done(processor.push_customer(&attempt("change"), &lessee).await),
         id
     );
     let known = peer
@@ -130,14 +130,14 @@ async fn customers_and_deposits_pass_against_localstripe() {
     assert_eq!(known["metadata"]["lessor_customer"], lessee.id.to_string());
     let mut nobody = customer(10);
     nobody.processor_id = Some("cus_none".to_owned());
-    let missing = processor.push_customer(&call("missing"), &nobody).await;
+    let missing = processor.push_customer(&attempt("missing"), &nobody).await;
     assert_eq!(refused(missing), "invalid_request_error");
 
     // Deposits: paid, declined, to be authenticated.
     let card = peer.card(&id, "4242424242424242").await;
     let paid = done(
         processor
-            .authorize_deposit(&call("pay"), &deposit(&lessee, &card))
+            .authorize_deposit(&attempt("pay"), &deposit(&lessee, &card))
             .await,
     );
     let intent = format!("/v1/payment_intents/{}", paid.payment_intent_id);
@@ -159,34 +159,34 @@ async fn customers_and_deposits_pass_against_localstripe() {
     // It charged at once, so what is let go was captured.
     let voided = done(
         processor
-            .void_deposit(&call("void"), &paid.payment_intent_id)
+            .void_deposit(&attempt("void"), &paid.payment_intent_id)
             .await,
     );
-    let Voided::AlreadyCaptured(capture) = voided else {
+    let VoidResult::AlreadyCaptured(capture) = voided else {
         panic!("{voided:?}");
     };
     assert!(capture.invoice_id.starts_with("ch_"), "{capture:?}");
     let card = peer.card(&id, "4000000000000341").await;
     let declined = processor
-        .authorize_deposit(&call("decline"), &deposit(&lessee, &card))
+        .authorize_deposit(&attempt("decline"), &deposit(&lessee, &card))
         .await;
     assert_eq!(refused(declined), "card_declined");
     let card = peer.card(&id, "4000002760003184").await;
     let waiting = processor
-        .authorize_deposit(&call("ask"), &deposit(&lessee, &card))
+        .authorize_deposit(&attempt("ask"), &deposit(&lessee, &card))
         .await;
     assert_eq!(refused(waiting), "authentication_required");
     let missing = processor
-        .authorize_deposit(&call("none"), &deposit(&lessee, "pm_none"))
+        .authorize_deposit(&attempt("none"), &deposit(&lessee, "pm_none"))
         .await;
     assert_eq!(refused(missing), "invalid_request_error");
-    let missing = processor.void_deposit(&call("none"), "pi_none").await;
+    let missing = processor.void_deposit(&attempt("none"), "pi_none").await;
     assert_eq!(refused(missing), "invalid_request_error");
 
     // A method that the customer has.
     let card = peer.card(&id, "4242424242424242").await;
     let seen = processor
-        .payment_method(&call("method"), &lessee, Some(card.clone()))
+        .payment_method(&attempt("method"), &lessee, Some(card.clone()))
         .await;
     assert_eq!(done(seen).id, card);
 }

@@ -83,7 +83,7 @@ async fn recorded() -> Vec<Recorded> {
     let mut all = Vec::new();
     for op in Op::ALL {
         let rig = op.prepare(Rig::new()).await;
-        let mut call = rig.call("work");
+        let mut call = rig.attempt("work");
         done(op.run(&rig, &call).await);
         // The look-ups, when the key may be forgotten.
         rig.double.advance(TimeDelta::hours(25));
@@ -94,7 +94,7 @@ async fn recorded() -> Vec<Recorded> {
     let rig = Op::Subscribe.prepare(Rig::new()).await;
     let card = rig.method.clone().unwrap();
     rig.double.decline(&card, Some(Decline::GENERIC)).unwrap();
-    let (call, request) = (rig.call("work"), rig.subscription_of(1, 12));
+    let (call, request) = (rig.attempt("work"), rig.subscription_of(1, 12));
     let made = done(rig.processor.create_subscription(&call, &request).await);
     let (mode, id) = (Mode::Sandbox, &made.id);
     rig.double.decline(&card, None).unwrap();
@@ -104,7 +104,7 @@ async fn recorded() -> Vec<Recorded> {
         "/v1/invoices/*/pay",
         Fault::FAILED_AFTER,
     ));
-    let call = rig.call("pay");
+    let call = rig.attempt("pay");
     done(rig.processor.pay_invoices(&call, id, &card).await);
     let payment = made.invoices[0].payment_intent_id.clone().unwrap();
     let paid = rig.processor.invoice_of_payment(mode, &payment).await;
@@ -131,10 +131,10 @@ async fn recorded() -> Vec<Recorded> {
     let walked = rig.processor.walk_messages(mode, since, last).await;
     assert!(walked.unwrap().items.is_empty());
     for key in ["end", "again"] {
-        let call = rig.call(key);
+        let call = rig.attempt(key);
         done(rig.processor.cancel_subscription(&call, id).await);
     }
-    let call = rig.call("known");
+    let call = rig.attempt("known");
     done(
         rig.processor
             .payment_method(&call, &rig.customer, Some(card))
@@ -144,17 +144,17 @@ async fn recorded() -> Vec<Recorded> {
     changed.product.description = String::new();
     done(
         rig.processor
-            .push_variant(&rig.call("variant"), &changed)
+            .push_variant(&rig.attempt("variant"), &changed)
             .await,
     );
     changed.monthly[0].1 = usd(1);
     done(
         rig.processor
-            .push_variant(&rig.call("changed"), &changed)
+            .push_variant(&rig.attempt("changed"), &changed)
             .await,
     );
     let identity = Op::StartIdentity;
-    done(identity.run(&rig, &rig.call("identity")).await);
+    done(identity.run(&rig, &rig.attempt("identity")).await);
     let session = rig.double.objects("identity.verification_session")[0]["id"].clone();
     let result = rig
         .processor

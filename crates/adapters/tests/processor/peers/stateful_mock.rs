@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use lessor_adapters::processor::HttpProcessor;
 use lessor_domain::access::Mode;
-use lessor_domain::ports::{Call, PaymentProcessor as _};
+use lessor_domain::ports::{Attempt, PaymentProcessor as _};
 use lessor_processor_double::Double;
 use serde_json::Value;
 
@@ -119,26 +119,32 @@ async fn the_client_makes_a_customer_once_at_the_mock() {
         return;
     };
     let processor = HttpProcessor::paced(&settings(&url), ManualPacing::of(1.0)).unwrap();
-    let call = Call {
+    let attempt = Attempt {
         mode: Mode::Sandbox,
         idempotency_key: "work".to_owned(),
         first_tried_at: time(NOON),
         now: time(NOON),
     };
     let lessee = customer(9);
-    let first = done(processor.push_customer(&call, &lessee).await);
+    let first = done(processor.push_customer(&attempt, &lessee).await);
     for _ in 0..3 {
-        assert_eq!(done(processor.push_customer(&call, &lessee).await), first);
+        assert_eq!(
+            done(processor.push_customer(&attempt, &lessee).await),
+            first
+        );
     }
     // The name changed between two tries: the key is another request's, the customer is
     // found by address, and brought up to date.
     let mut renamed = lessee.clone();
     renamed.name = Some("Ada Lovelace".to_owned());
-    let call = Call {
-        now: call.now + chrono::TimeDelta::minutes(1),
-        ..call
+    let attempt = Attempt {
+        now: attempt.now + chrono::TimeDelta::minutes(1),
+        ..attempt
     };
-    assert_eq!(done(processor.push_customer(&call, &renamed).await), first);
+    assert_eq!(
+        done(processor.push_customer(&attempt, &renamed).await),
+        first
+    );
     let answer = reqwest::Client::new()
         .get(format!("{url}/v1/customers"))
         .bearer_auth("sk_test_1")

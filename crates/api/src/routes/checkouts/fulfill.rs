@@ -5,7 +5,7 @@ use lessor_domain::access::Permission;
 use lessor_domain::checkout::Billing;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{JobSubject, UnitOfWork};
-use lessor_domain::services::checkouts::Viewed;
+use lessor_domain::services::checkouts::WithView;
 use lessor_domain::services::shipments::{FulfillCheckout, Fulfillment};
 use lessor_domain::services::{Context, Error, UseCase as _};
 use serde::Deserialize;
@@ -62,7 +62,7 @@ impl TwoPhases for FulfillAndBill {
         ctx: &Context<'_>,
         viewer: Viewer<'_>,
     ) -> Result<FirstPhase<CheckoutRecord, CheckoutPubId>, Error> {
-        let view = Viewed(self.0).run(uow, ctx).await?;
+        let view = WithView(self.0).run(uow, ctx).await?;
         let record = CheckoutRecord::new(&view, viewer.links);
         let billing = &view.checkout.recurring.billing;
         Ok(if matches!(billing, Billing::Requested { .. }) {

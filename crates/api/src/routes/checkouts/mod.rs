@@ -13,7 +13,7 @@ use actix_web::web::Json;
 use actix_web::{HttpResponse, get, post, put};
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::services::Error;
-use lessor_domain::services::checkouts::{CancelCheckout, GetCheckout, Viewed, view_now};
+use lessor_domain::services::checkouts::{CancelCheckout, GetCheckout, WithView, view_now};
 use lessor_domain::services::shipments::{FulfillCheckout, GetTracking, SetTracking};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -133,7 +133,7 @@ async fn get_checkout(
     id: PathId<CheckoutPubId>,
 ) -> Result<Json<CheckoutRecord>, ApiError> {
     let id = id.of(CHECKOUT)?;
-    let view = call.read(Viewed(GetCheckout { id })).await?;
+    let view = call.read(WithView(GetCheckout { id })).await?;
     Ok(Json(CheckoutRecord::new(&view, call.viewer().links)))
 }
 
@@ -192,7 +192,7 @@ async fn cancel_checkout(
 ) -> Result<HttpResponse, ApiError> {
     let reason = body.value.reason.plain();
     let id = id.of(CHECKOUT)?;
-    let cancel = Viewed(CancelCheckout { id, reason });
+    let cancel = WithView(CancelCheckout { id, reason });
     call.post(cancel, &body.raw, |view, viewer| {
         CheckoutRecord::new(&view, viewer.links)
     })

@@ -6,7 +6,7 @@ use lessor_domain::checkout::{Checkout, PaymentMethod};
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{JobSubject, UnitOfWork};
 use lessor_domain::services::billing::RetryPayments;
-use lessor_domain::services::checkouts::Viewed;
+use lessor_domain::services::checkouts::WithView;
 use lessor_domain::services::{Context, Error, UseCase as _};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -73,7 +73,7 @@ impl TwoPhases for RetryAndPay {
         {
             return Ok(FirstPhase::Begun(Rest::Ask(Box::new(checkout), named)));
         }
-        let view = Viewed(retry).run(uow, ctx).await?;
+        let view = WithView(retry).run(uow, ctx).await?;
         let record = CheckoutRecord::new(&view, viewer.links);
         Ok(FirstPhase::Interim(record, Rest::Settle(view.checkout.id)))
     }

@@ -9,7 +9,7 @@ use lessor_domain::services::checkouts::{CheckoutView, Cost};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::auth::links::PageLinks;
+use crate::auth::links::CheckoutPageLinks;
 use crate::routes::variants::PricingEntry;
 use crate::wire::records::AddressRecord;
 use crate::wire::{
@@ -316,7 +316,7 @@ fn text<T: ToString + ?Sized>(value: Option<&T>) -> Option<String> {
 
 impl CheckoutRecord {
     /// The record of the checkout, with the address of its page.
-    pub(crate) fn new(view: &CheckoutView, links: &PageLinks) -> Self {
+    pub(crate) fn new(view: &CheckoutView, links: &CheckoutPageLinks) -> Self {
         let CheckoutView {
             checkout,
             organization,

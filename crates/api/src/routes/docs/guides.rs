@@ -128,7 +128,7 @@ impl Guide {
     }
 
     /// The guide as HTML, with what can be found in it.
-    pub(super) fn rendered(&self) -> Rendered {
+    pub(super) fn rendered(&self) -> GuideHtml {
         let mut text = String::new();
         for part in self.parts {
             text.push_str(match part {
@@ -158,7 +158,7 @@ fn section<'d>(document: &'d str, heading: &str) -> Option<&'d str> {
 
 /// A text as HTML.
 #[derive(Debug, Default)]
-pub(super) struct Rendered {
+pub(super) struct GuideHtml {
     pub(super) html: String,
     /// Its headings below the title, in their order.
     pub(super) headings: Vec<Heading>,
@@ -173,7 +173,7 @@ pub(super) struct Heading {
     pub(super) words: String,
 }
 
-fn render(text: &str) -> Rendered {
+fn render(text: &str) -> GuideHtml {
     let mut events: Vec<Event<'_>> = Vec::new();
     let mut headings: Vec<Heading> = Vec::new();
     // The title, and what comes before the first heading.
@@ -261,7 +261,7 @@ fn render(text: &str) -> Rendered {
     headings.push(now);
     let mut html = String::new();
     pulldown_cmark::html::push_html(&mut html, events.into_iter());
-    Rendered { html, headings }
+    GuideHtml { html, headings }
 }
 
 /// Where a link of a document leads on the site. `None`: to a file that is not on it.

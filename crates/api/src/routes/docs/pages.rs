@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::guides::{GUIDES, Guide, Rendered};
+use super::guides::{GUIDES, Guide, GuideHtml};
 use super::vendored::SCALAR;
 use crate::http::error::Code;
 
@@ -59,7 +59,7 @@ fn contents(current: &Guide) -> Markup {
 }
 
 /// The page of a guide.
-pub(super) fn guide(guide: &Guide, rendered: &Rendered) -> String {
+pub(super) fn guide(guide: &Guide, rendered: &GuideHtml) -> String {
     let place = GUIDES.iter().position(|other| other.name == guide.name);
     let beside = |step: usize, forward: bool| {
         let place = if forward {

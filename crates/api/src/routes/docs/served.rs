@@ -26,7 +26,7 @@ const BROTLI_QUALITY: i32 = 9;
 
 /// One text, in each form in which it is sent. A form is made when it is first asked for.
 #[derive(Debug)]
-pub(crate) struct Served {
+pub(crate) struct StaticText {
     content_type: &'static str,
     tag: String,
     plain: OnceLock<Bytes>,
@@ -34,7 +34,7 @@ pub(crate) struct Served {
     brotli: OnceLock<Bytes>,
 }
 
-impl Served {
+impl StaticText {
     /// A text of the content type.
     pub(crate) fn new(content_type: &'static str, text: impl Into<Bytes>) -> Self {
         let text = text.into();
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn each_form_holds_the_text() {
         let text = "a lease ".repeat(1_000);
-        let served = Served::new("text/plain", text.clone());
+        let served = StaticText::new("text/plain", text.clone());
         let gzip = served.body(Form::Gzip).unwrap();
         let mut read = String::new();
         flate2::read::GzDecoder::new(gzip.as_ref())
@@ -231,7 +231,7 @@ mod tests {
         assert!(brotli.len() < gzip.len() && gzip.len() < text.len() / 10);
         assert_eq!(decompressed(&brotli).unwrap(), text.as_bytes());
 
-        let packed = Served::packed("text/plain", brotli.to_vec().leak());
+        let packed = StaticText::packed("text/plain", brotli.to_vec().leak());
         assert_eq!(packed.body(Form::Plain).unwrap(), text);
         assert_eq!(packed.body(Form::Gzip).unwrap(), gzip);
     }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::served::Served;
+use super::served::StaticText;
 
 const PACK: &[u8] = include_bytes!("vendor/scalar.pack");
 
@@ -18,28 +18,28 @@ struct Index {
 }
 
 /// The modules, and the version that is in their addresses.
-pub(super) struct Vendored {
+pub(super) struct VendorModules {
     pub(super) version: String,
-    files: HashMap<String, Served>,
+    files: HashMap<String, StaticText>,
 }
 
-impl Vendored {
+impl VendorModules {
     /// The module of the name.
-    pub(super) fn module(&self, version: &str, name: &str) -> Option<&Served> {
+    pub(super) fn module(&self, version: &str, name: &str) -> Option<&StaticText> {
         self.files.get(name).filter(|_| version == self.version)
     }
 }
 
 /// The pack, read once.
-pub(super) static SCALAR: LazyLock<Vendored> = LazyLock::new(|| {
-    read(PACK).unwrap_or_else(|| Vendored {
+pub(super) static SCALAR: LazyLock<VendorModules> = LazyLock::new(|| {
+    read(PACK).unwrap_or_else(|| VendorModules {
         version: String::new(),
         files: HashMap::new(),
     })
 });
 
 /// Reads a pack: a line of JSON, then the files. `None` for what is none.
-fn read(pack: &'static [u8]) -> Option<Vendored> {
+fn read(pack: &'static [u8]) -> Option<VendorModules> {
     let end = pack.iter().position(|&byte| byte == b'\n')?;
     let (index, rest) = pack.split_at(end);
     let index: Index = serde_json::from_slice(index).ok()?;
@@ -48,9 +48,12 @@ fn read(pack: &'static [u8]) -> Option<Vendored> {
     for (name, length) in index.files {
         let (file, others) = rest.split_at_checked(length)?;
         rest = others;
-        files.insert(name, Served::packed("text/javascript; charset=utf-8", file));
+        files.insert(
+            name,
+            StaticText::packed("text/javascript; charset=utf-8", file),
+        );
     }
-    rest.is_empty().then_some(Vendored {
+    rest.is_empty().then_some(VendorModules {
         version: index.version,
         files,
     })

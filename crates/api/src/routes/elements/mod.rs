@@ -7,13 +7,13 @@ use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse, get};
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use super::docs::{ASK_AGAIN, SCRIPT, Served, sniffed_by_nobody};
+use super::docs::{ASK_AGAIN, SCRIPT, StaticText, sniffed_by_nobody};
 use crate::http::error::ApiError;
 use crate::request::Segment;
 
-static PRICE: LazyLock<Served> = LazyLock::new(|| {
+static PRICE: LazyLock<StaticText> = LazyLock::new(|| {
     let script = include_str!("lessor-price.js");
-    Served::new(SCRIPT, Bytes::from_static(script.as_bytes()))
+    StaticText::new(SCRIPT, Bytes::from_static(script.as_bytes()))
 });
 
 pub(crate) fn configure(config: &mut ServiceConfig<'_>) {

@@ -7,7 +7,6 @@ mod record;
 
 use actix_web::web::Json;
 use actix_web::{HttpResponse, delete, get, post, put};
-use lessor_domain::access::Permission;
 use lessor_domain::ids::ProductPubId;
 use lessor_domain::services::products::{DeleteProduct, GetProduct, UpdateProduct};
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -135,7 +134,7 @@ async fn bulk_update_products(
     call: Call,
     body: Body<BulkUpdateProductsBody>,
 ) -> Result<Json<BulkUpdatedProducts>, ApiError> {
-    call.require(Permission::ProductWrite)?;
+    call.require(UpdateProduct::PERMISSION)?;
     let command = |item: BulkItem<UpdateProductBody>| {
         Ok(UpdateProduct {
             id: item.id(PRODUCT)?,

@@ -9,7 +9,7 @@ use lessor_domain::access::Permission;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{JobSubject, UnitOfWork};
 use lessor_domain::services::{Context, Error, UseCase as _};
-use lessor_domain::shipments::Reported;
+use lessor_domain::shipments::CarrierReport;
 use lessor_domain::time::Timestamp;
 use lessor_domain::workers::sandbox::{PlanAdvance, PlayTrackingEvent};
 use serde::Deserialize;
@@ -55,8 +55,8 @@ struct PlayTrackingEventBody {
 }
 
 impl PlayTrackingEventBody {
-    fn reported(self, at: Timestamp) -> Reported {
-        Reported {
+    fn reported(self, at: Timestamp) -> CarrierReport {
+        CarrierReport {
             at,
             status: self.status.plain(),
             description: self.description.plain(),

@@ -9,7 +9,7 @@ use lessor_domain::access::Mode;
 use lessor_domain::checkout::Tracking;
 use lessor_domain::ports::{InboxMessage, JobSubject};
 use lessor_domain::services::Error;
-use lessor_domain::shipments::Reported;
+use lessor_domain::shipments::CarrierReport;
 use lessor_domain::time::to_millis;
 use lessor_domain::workers::inbox::CheckoutReport;
 use serde::Deserialize;
@@ -48,12 +48,12 @@ pub(super) struct TrackingMessage {
 
 impl TrackingMessage {
     /// Which shipment, and what is told of it.
-    fn told(self) -> (Tracking, Reported) {
+    fn told(self) -> (Tracking, CarrierReport) {
         let tracking = Tracking {
             number: self.tracking_number.plain(),
             carrier: self.carrier.plain(),
         };
-        let reported = Reported {
+        let reported = CarrierReport {
             at: to_millis(self.timestamp.plain()),
             status: self.status.plain(),
             description: self.description.plain(),

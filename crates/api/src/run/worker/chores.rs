@@ -10,8 +10,8 @@ use lessor_adapters::simulated::SimulatedProcessor;
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::AttentionReason;
 use lessor_domain::ports::{Clock, Database, Doubt, IdGenerator, StoreError};
-use lessor_domain::services::payments::{self, Asked};
-use lessor_domain::services::{Error, Handled};
+use lessor_domain::services::payments::{self, Findings};
+use lessor_domain::services::{Concern, Error};
 use lessor_domain::workers::housekeeping::{Housekeeper, HousekeepingReport};
 use lessor_domain::workers::inbox::Inbox;
 use lessor_domain::workers::reconcile::{Reconciler, Report};
@@ -405,13 +405,13 @@ impl Chore for SimulatedInvoices {
         for invoice in self.processor.due_invoices(now).await? {
             let mut uow = self.database.begin().await?;
             let event = invoice.event();
-            let asked = Asked {
+            let asked = Findings {
                 refusal: invoice.failure.clone(),
                 invoice: None,
             };
             let handled =
                 payments::handle(uow.as_mut(), self.ids.as_ref(), now, &event, asked).await?;
-            if handled == Handled::NotYet {
+            if handled == Concern::NotYet {
                 // The lease does not know its subscription yet: it is told at the next round.
                 continue;
             }

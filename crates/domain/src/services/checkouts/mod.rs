@@ -8,7 +8,7 @@ pub(crate) use change::set_term;
 pub use change::{Annotate, CancelCheckout, ChooseTerm, MoveCheckout, SetInsurance};
 pub use create::{CreateCheckout, CustomerInput, PurchaseItemInput, VariantRef};
 pub use view::{
-    CheckoutView, Cost, GetCheckout, ListCheckouts, Viewed, quote_of, view_now, view_of,
+    CheckoutView, Cost, GetCheckout, ListCheckouts, WithView, quote_of, view_now, view_of,
 };
 
 use crate::access::Access;

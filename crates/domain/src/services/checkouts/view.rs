@@ -275,10 +275,10 @@ pub async fn view_now(
 
 /// What comes of a use case, as callers see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Viewed<U>(pub U);
+pub struct WithView<U>(pub U);
 
 #[async_trait]
-impl<U: UseCase<Output = Checkout>> UseCase for Viewed<U> {
+impl<U: UseCase<Output = Checkout>> UseCase for WithView<U> {
     type Output = CheckoutView;
 
     fn permission(&self) -> Permission {

@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use super::full;
 use super::shop::Shop;
 use crate::ports::{Database, IdGenerator as _};
-use crate::shipments::{EventOrigin, Reported, TrackingEvent, TrackingStatus};
+use crate::shipments::{CarrierReport, EventOrigin, TrackingEvent, TrackingStatus};
 
 /// The store of tracking events.
 ///
@@ -20,7 +20,7 @@ pub async fn shipments(database: &dyn Database) {
             .unwrap_or(start)
     };
     let event = |hours, status, description: Option<&str>, location: Option<&str>| TrackingEvent {
-        reported: Reported {
+        reported: CarrierReport {
             at: at(hours),
             status,
             description: description.map(full::parsed),

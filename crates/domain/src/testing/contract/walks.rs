@@ -16,11 +16,11 @@ use crate::checkout::{
 use crate::ids::{CheckoutPubId, PickupLocationId, ProductVariantPubId};
 use crate::ports::{Clock, Database, JobFilter, JobSubject, UnitOfWork};
 use crate::services::checkouts::{CancelCheckout, MoveCheckout, SetInsurance};
-use crate::services::journey::Page;
+use crate::services::journey::Journey;
 use crate::services::moving::{self, Due};
 use crate::services::shipments::{self, FulfillCheckout, Fulfillment};
 use crate::services::{Context, Error, UseCase as _, waitlist};
-use crate::shipments::{EventOrigin, Reported, TrackingStatus};
+use crate::shipments::{CarrierReport, EventOrigin, TrackingStatus};
 use crate::testing::{Details, card, context, event};
 use crate::time::Timestamp;
 
@@ -218,35 +218,39 @@ async fn perform(
         ..
     } = doing;
     let mut checkout = moving::lock(uow, id).await?;
-    let page = Page::new(at, ctx.ids);
+    let journey = Journey::new(at, ctx.ids);
     if actor == Actor::Customer {
         let applied = match kind {
-            EventKind::Opened => page.open(uow, &mut checkout).await,
-            EventKind::ProfileCompleted => page.complete_profile(uow, &mut checkout).await,
-            EventKind::IdentityRequested => page.request_identity(uow, &mut checkout).await,
-            EventKind::IdentitySubmitted => page.submit_identity(uow, &mut checkout).await,
-            EventKind::PickupChosen => page.choose_pickup(uow, &mut checkout).await,
-            EventKind::ShippingChosen => page.choose_shipping(uow, &mut checkout).await,
+            EventKind::Opened => journey.open(uow, &mut checkout).await,
+            EventKind::ProfileCompleted => journey.complete_profile(uow, &mut checkout).await,
+            EventKind::IdentityRequested => journey.request_identity(uow, &mut checkout).await,
+            EventKind::IdentitySubmitted => journey.submit_identity(uow, &mut checkout).await,
+            EventKind::PickupChosen => journey.choose_pickup(uow, &mut checkout).await,
+            EventKind::ShippingChosen => journey.choose_shipping(uow, &mut checkout).await,
             EventKind::ShippingAddressGiven => {
                 let address = shop.make.address();
-                page.give_shipping_address(uow, &mut checkout, address)
+                journey
+                    .give_shipping_address(uow, &mut checkout, address)
                     .await
             }
             EventKind::PickupLocationGiven => {
-                page.give_pickup_location(uow, &mut checkout, doing.pickup)
+                journey
+                    .give_pickup_location(uow, &mut checkout, doing.pickup)
                     .await
             }
-            EventKind::LeaseAccepted => page.accept_lease(uow, &mut checkout).await,
-            EventKind::DepositSubmitted => page.submit_deposit(uow, &mut checkout, None).await,
+            EventKind::LeaseAccepted => journey.accept_lease(uow, &mut checkout).await,
+            EventKind::DepositSubmitted => journey.submit_deposit(uow, &mut checkout, None).await,
             EventKind::PaymentMethodSaved => {
-                page.save_payment_method(uow, &mut checkout, card()).await
+                journey
+                    .save_payment_method(uow, &mut checkout, card())
+                    .await
             }
-            EventKind::CaptureRetried => page.retry_capture(uow, &mut checkout).await,
+            EventKind::CaptureRetried => journey.retry_capture(uow, &mut checkout).await,
             EventKind::SteppedBackToProfile
             | EventKind::SteppedBackToAddress
             | EventKind::SteppedBackToPickup
-            | EventKind::SteppedBackToReview => page.go_back(uow, &mut checkout).await,
-            EventKind::Cancelled => page.cancel(uow, &mut checkout).await,
+            | EventKind::SteppedBackToReview => journey.go_back(uow, &mut checkout).await,
+            EventKind::Cancelled => journey.cancel(uow, &mut checkout).await,
             _ => return told(uow, shop, &mut checkout, doing).await,
         };
         return applied.map(|applied| shown(&applied.outcome));
@@ -283,7 +287,7 @@ async fn perform(
         EventKind::Delivered | EventKind::FulfillmentFailed | EventKind::ShipmentResumed
     );
     if is_carriers && details.tracked {
-        let reported = Reported {
+        let reported = CarrierReport {
             at,
             status: doing.status,
             description: None,

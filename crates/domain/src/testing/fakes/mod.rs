@@ -15,7 +15,7 @@ pub use others::{
     FakeShipmentTracker, FakeSigner, NoMessages,
 };
 pub use processor::FakeProcessor;
-pub use script::{Recorded, Reply, Script};
+pub use script::{CallRecord, Reply, Script};
 
 use crate::ports::{ProviderSet, Providers};
 

@@ -11,12 +11,12 @@ use crate::address::{Country, PhoneNumber};
 use crate::checkout::Tracking;
 use crate::ids::CheckoutPubId;
 use crate::ports::{
-    Answer, Call, CarrierDetector, CreditChecker, DialingPlan, DocumentSigner, Doubt,
-    IdentityResult, IdentitySession, IdentityVerifier, InboxMessage, LeaseDocument, MessageReader,
-    Person, ProcessorEvent, ShipmentTracker,
+    Attempt, CarrierDetector, CreditChecker, DialingPlan, DocumentSigner, Doubt, IdentityResult,
+    IdentitySession, IdentityVerifier, InboxMessage, LeaseDocument, MessageReader, Person,
+    ProcessorEvent, ShipmentTracker, Verdict,
 };
 use crate::pricing::Quote;
-use crate::shipments::{Carrier, CarrierError, Reported, TrackingNumber};
+use crate::shipments::{Carrier, CarrierError, CarrierReport, TrackingNumber};
 use crate::text::Line;
 
 /// An identity verifier.
@@ -41,11 +41,11 @@ impl FakeIdentityVerifier {
 impl IdentityVerifier for FakeIdentityVerifier {
     async fn start(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         checkout: CheckoutPubId,
         _person: &Person,
-    ) -> Result<Answer<IdentitySession>, Doubt> {
-        self.sessions.answer(call, || IdentitySession {
+    ) -> Result<Verdict<IdentitySession>, Doubt> {
+        self.sessions.answer(attempt, || IdentitySession {
             id: format!("vs_{}", checkout.as_uuid().simple()),
             url: None,
         })
@@ -71,11 +71,11 @@ pub struct FakeCreditChecker {
 impl CreditChecker for FakeCreditChecker {
     async fn check(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         _person: &Person,
         _quote: Option<Quote>,
-    ) -> Result<Answer<()>, Doubt> {
-        self.checks.answer(call, || ())
+    ) -> Result<Verdict<()>, Doubt> {
+        self.checks.answer(attempt, || ())
     }
 }
 
@@ -90,10 +90,10 @@ pub struct FakeSigner {
 impl DocumentSigner for FakeSigner {
     async fn prepare(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         document: &LeaseDocument,
-    ) -> Result<Answer<String>, Doubt> {
-        self.documents.answer(call, || {
+    ) -> Result<Verdict<String>, Doubt> {
+        self.documents.answer(attempt, || {
             format!("doc_{}", document.checkout.as_uuid().simple())
         })
     }
@@ -102,12 +102,12 @@ impl DocumentSigner for FakeSigner {
 /// Carriers that are asked where shipments are.
 #[derive(Debug, Default)]
 pub struct FakeShipmentTracker {
-    reports: Mutex<HashMap<String, Vec<Reported>>>,
+    reports: Mutex<HashMap<String, Vec<CarrierReport>>>,
 }
 
 impl FakeShipmentTracker {
     /// Adds what the carrier reports of the shipment.
-    pub fn report(&self, tracking: &Tracking, reported: Reported) {
+    pub fn report(&self, tracking: &Tracking, reported: CarrierReport) {
         self.reports
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -119,7 +119,7 @@ impl FakeShipmentTracker {
 
 #[async_trait]
 impl ShipmentTracker for FakeShipmentTracker {
-    async fn reports(&self, tracking: &Tracking) -> Result<Vec<Reported>, Doubt> {
+    async fn reports(&self, tracking: &Tracking) -> Result<Vec<CarrierReport>, Doubt> {
         let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(reports
             .get(tracking.number.as_str())

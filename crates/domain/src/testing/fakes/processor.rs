@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use async_trait::async_trait;
 use chrono::TimeDelta;
 
-use super::script::{Recorded, Script};
+use super::script::{CallRecord, Script};
 use crate::access::Mode;
 use crate::checkout::{Invoice, InvoiceOutcome, PaymentMethod};
 use crate::ids::CheckoutPubId;
@@ -15,8 +15,8 @@ use crate::ledger::{
 };
 use crate::money::Money;
 use crate::ports::{
-    Answer, Call, Capture, DepositRequest, Doubt, PaymentProcessor, ProcessorCustomer,
-    ProcessorProduct, ProcessorVariant, SubscriptionRequest, Voided, Walked,
+    Attempt, Capture, DepositRequest, Doubt, PaymentProcessor, ProcessorCustomer, ProcessorProduct,
+    ProcessorVariant, SubscriptionRequest, Verdict, VoidResult, WalkPage,
 };
 use crate::time::{Timestamp, add_months_at};
 
@@ -28,7 +28,7 @@ pub struct FakeProcessor {
     /// Answers of [`PaymentProcessor::capture_deposit`].
     pub captures: Script<Capture>,
     /// Answers of [`PaymentProcessor::void_deposit`].
-    pub voids: Script<Voided>,
+    pub voids: Script<VoidResult>,
     /// Answers of [`PaymentProcessor::refund`].
     pub refunds: Script<Option<Refund>>,
     /// Answers of [`PaymentProcessor::payment_method`].
@@ -43,7 +43,7 @@ pub struct FakeProcessor {
     pub customers: Script<String>,
     /// Answers of [`PaymentProcessor::push_product`] and [`PaymentProcessor::push_variant`].
     pub catalog: Script<()>,
-    calls: Mutex<Vec<Recorded>>,
+    calls: Mutex<Vec<CallRecord>>,
     started: Mutex<HashMap<CheckoutPubId, Subscription>>,
     held: Mutex<HashMap<String, Authorization>>,
 }
@@ -63,7 +63,7 @@ fn card() -> PaymentMethod {
 impl FakeProcessor {
     /// The calls it got, in order.
     #[must_use]
-    pub fn calls(&self) -> Vec<Recorded> {
+    pub fn calls(&self) -> Vec<CallRecord> {
         self.calls
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -89,16 +89,19 @@ impl FakeProcessor {
     /// How often the method was called.
     fn made(&self, method: &str) -> usize {
         let calls = self.calls();
-        calls.iter().filter(|call| call.method == method).count()
+        calls
+            .iter()
+            .filter(|attempt| attempt.method == method)
+            .count()
     }
 
-    fn note(&self, method: &'static str, call: &Call) {
+    fn note(&self, method: &'static str, attempt: &Attempt) {
         self.calls
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .push(Recorded {
+            .push(CallRecord {
                 method,
-                idempotency_key: call.idempotency_key.clone(),
+                idempotency_key: attempt.idempotency_key.clone(),
             });
     }
 }
@@ -107,40 +110,41 @@ impl FakeProcessor {
 impl PaymentProcessor for FakeProcessor {
     async fn push_product(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         _product: &ProcessorProduct,
-    ) -> Result<Answer<()>, Doubt> {
-        self.note("push_product", call);
-        self.catalog.answer(call, || ())
+    ) -> Result<Verdict<()>, Doubt> {
+        self.note("push_product", attempt);
+        self.catalog.answer(attempt, || ())
     }
 
     async fn push_variant(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         _variant: &ProcessorVariant,
-    ) -> Result<Answer<()>, Doubt> {
-        self.note("push_variant", call);
-        self.catalog.answer(call, || ())
+    ) -> Result<Verdict<()>, Doubt> {
+        self.note("push_variant", attempt);
+        self.catalog.answer(attempt, || ())
     }
 
     async fn push_customer(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         customer: &ProcessorCustomer,
-    ) -> Result<Answer<String>, Doubt> {
-        self.note("push_customer", call);
-        self.customers
-            .answer(call, || format!("cus_{}", customer.id.as_uuid().simple()))
+    ) -> Result<Verdict<String>, Doubt> {
+        self.note("push_customer", attempt);
+        self.customers.answer(attempt, || {
+            format!("cus_{}", customer.id.as_uuid().simple())
+        })
     }
 
     async fn authorize_deposit(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         request: &DepositRequest,
-    ) -> Result<Answer<Authorization>, Doubt> {
-        self.note("authorize_deposit", call);
+    ) -> Result<Verdict<Authorization>, Doubt> {
+        self.note("authorize_deposit", attempt);
         let is_renewal = request.off_session;
-        let answer = self.deposits.answer(call, || {
+        let answer = self.deposits.answer(attempt, || {
             let id = request.checkout.as_uuid().simple();
             let count = self.made("authorize_deposit");
             Authorization {
@@ -152,16 +156,16 @@ impl PaymentProcessor for FakeProcessor {
                 checkout: Some(request.checkout),
                 amount: request.amount,
                 state: HoldState::Held,
-                expires_at: call
+                expires_at: attempt
                     .now
                     .checked_add_signed(TimeDelta::days(7))
-                    .unwrap_or(call.now),
+                    .unwrap_or(attempt.now),
                 charge_id: None,
                 method: Some(card()),
             }
         });
         // It is held even when the answer was lost.
-        if let Some(Answer::Done(authorization)) = self.deposits.kept(call) {
+        if let Some(Verdict::Done(authorization)) = self.deposits.kept(attempt) {
             let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
             held.entry(authorization.payment_intent_id.clone())
                 .or_insert(authorization);
@@ -171,15 +175,15 @@ impl PaymentProcessor for FakeProcessor {
 
     async fn capture_deposit(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         payment_intent_id: &str,
-    ) -> Result<Answer<Capture>, Doubt> {
-        self.note("capture_deposit", call);
-        let answer = self.captures.answer(call, || Capture {
+    ) -> Result<Verdict<Capture>, Doubt> {
+        self.note("capture_deposit", attempt);
+        let answer = self.captures.answer(attempt, || Capture {
             invoice_id: format!("in_{payment_intent_id}"),
-            at: call.now,
+            at: attempt.now,
         });
-        if let Some(Answer::Done(_)) = self.captures.kept(call) {
+        if let Some(Verdict::Done(_)) = self.captures.kept(attempt) {
             self.becomes(payment_intent_id, HoldState::Captured);
         }
         answer
@@ -187,12 +191,12 @@ impl PaymentProcessor for FakeProcessor {
 
     async fn void_deposit(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         payment_intent_id: &str,
-    ) -> Result<Answer<Voided>, Doubt> {
-        self.note("void_deposit", call);
-        let answer = self.voids.answer(call, || Voided::Voided);
-        if let Some(Answer::Done(Voided::Voided)) = self.voids.kept(call) {
+    ) -> Result<Verdict<VoidResult>, Doubt> {
+        self.note("void_deposit", attempt);
+        let answer = self.voids.answer(attempt, || VoidResult::Voided);
+        if let Some(Verdict::Done(VoidResult::Voided)) = self.voids.kept(attempt) {
             self.becomes(payment_intent_id, HoldState::Released);
         }
         answer
@@ -222,31 +226,31 @@ impl PaymentProcessor for FakeProcessor {
 
     async fn refund(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         payment_intent_id: &str,
         at_most: Money,
-    ) -> Result<Answer<Option<Refund>>, Doubt> {
-        self.note("refund", call);
-        self.refunds.answer(call, || {
+    ) -> Result<Verdict<Option<Refund>>, Doubt> {
+        self.note("refund", attempt);
+        self.refunds.answer(attempt, || {
             Some(Refund {
                 id: format!("re_{payment_intent_id}_{}", at_most.minor()),
                 payment_intent_id: payment_intent_id.to_owned(),
                 amount: at_most,
                 state: RefundState::Succeeded,
                 failure: None,
-                at: call.now,
+                at: attempt.now,
             })
         })
     }
 
     async fn payment_method(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         _customer: &ProcessorCustomer,
         id: Option<String>,
-    ) -> Result<Answer<PaymentMethod>, Doubt> {
-        self.note("payment_method", call);
-        self.methods.answer(call, || {
+    ) -> Result<Verdict<PaymentMethod>, Doubt> {
+        self.note("payment_method", attempt);
+        self.methods.answer(attempt, || {
             let card = card();
             PaymentMethod {
                 id: id.unwrap_or(card.id),
@@ -257,25 +261,25 @@ impl PaymentProcessor for FakeProcessor {
 
     async fn create_subscription(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         request: &SubscriptionRequest,
-    ) -> Result<Answer<Subscription>, Doubt> {
-        self.note("create_subscription", call);
+    ) -> Result<Verdict<Subscription>, Doubt> {
+        self.note("create_subscription", attempt);
         let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
         // One at a time: whatever the key.
         if let Some(subscription) = started.get(&request.checkout)
             && !subscription.has_ended()
         {
-            return Ok(Answer::Done(subscription.clone()));
+            return Ok(Verdict::Done(subscription.clone()));
         }
         let id = request.checkout.as_uuid().simple();
-        let answer = self.subscriptions.answer(call, || Subscription {
+        let answer = self.subscriptions.answer(attempt, || Subscription {
             id: format!("sub_{id}"),
             checkout: Some(request.checkout),
             state: SubscriptionState::Active,
             monthly: request.monthly,
-            anchor: call.now,
-            ends_at: add_months_at(call.now, u32::from(request.payments)),
+            anchor: attempt.now,
+            ends_at: add_months_at(attempt.now, u32::from(request.payments)),
             invoices: vec![Invoice {
                 id: format!("in_{id}"),
                 subscription_id: format!("sub_{id}"),
@@ -283,11 +287,11 @@ impl PaymentProcessor for FakeProcessor {
                 amount: request.monthly,
                 is_cycle: true,
                 outcome: InvoiceOutcome::Paid,
-                at: call.now,
+                at: attempt.now,
             }],
         });
         // It runs even when the answer was lost.
-        if let Some(Answer::Done(subscription)) = self.subscriptions.kept(call) {
+        if let Some(Verdict::Done(subscription)) = self.subscriptions.kept(attempt) {
             started.insert(request.checkout, subscription);
         }
         answer
@@ -315,27 +319,27 @@ impl PaymentProcessor for FakeProcessor {
 
     async fn set_end(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         subscription_id: &str,
         ends_at: Timestamp,
-    ) -> Result<Answer<()>, Doubt> {
-        self.note("set_end", call);
+    ) -> Result<Verdict<()>, Doubt> {
+        self.note("set_end", attempt);
         let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
         for known in started.values_mut() {
             if known.id == subscription_id {
                 known.ends_at = Some(ends_at);
             }
         }
-        Ok(Answer::Done(()))
+        Ok(Verdict::Done(()))
     }
 
     async fn pay_invoices(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         subscription_id: &str,
         _method_id: &str,
-    ) -> Result<Answer<Subscription>, Doubt> {
-        self.note("pay_invoices", call);
+    ) -> Result<Verdict<Subscription>, Doubt> {
+        self.note("pay_invoices", attempt);
         let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(known) = started
             .values_mut()
@@ -343,7 +347,7 @@ impl PaymentProcessor for FakeProcessor {
         else {
             return Err(Doubt::unreachable("no such subscription was made"));
         };
-        let answer = self.payments.answer(call, || {
+        let answer = self.payments.answer(attempt, || {
             let mut paid = known.clone();
             paid.state = SubscriptionState::Active;
             for invoice in &mut paid.invoices {
@@ -351,7 +355,7 @@ impl PaymentProcessor for FakeProcessor {
             }
             paid
         });
-        if let Some(Answer::Done(paid)) = self.payments.kept(call) {
+        if let Some(Verdict::Done(paid)) = self.payments.kept(attempt) {
             *known = paid;
         }
         answer
@@ -359,12 +363,12 @@ impl PaymentProcessor for FakeProcessor {
 
     async fn cancel_subscription(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         subscription_id: &str,
-    ) -> Result<Answer<()>, Doubt> {
-        self.note("cancel_subscription", call);
-        let answer = self.cancellations.answer(call, || ());
-        if matches!(self.cancellations.kept(call), Some(Answer::Done(()))) {
+    ) -> Result<Verdict<()>, Doubt> {
+        self.note("cancel_subscription", attempt);
+        let answer = self.cancellations.answer(attempt, || ());
+        if matches!(self.cancellations.kept(attempt), Some(Verdict::Done(()))) {
             let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
             for subscription in started.values_mut() {
                 if subscription.id == subscription_id {
@@ -379,9 +383,9 @@ impl PaymentProcessor for FakeProcessor {
         &self,
         _mode: Mode,
         _after: Option<String>,
-    ) -> Result<Walked<Subscription>, Doubt> {
+    ) -> Result<WalkPage<Subscription>, Doubt> {
         let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Walked {
+        Ok(WalkPage {
             items: started.values().cloned().collect(),
             next: None,
         })
@@ -395,9 +399,9 @@ mod tests {
     use crate::testing::fakes::Reply;
     use crate::testing::{Fixtures, ManualClock};
 
-    fn call(key: &str) -> Call {
+    fn attempt(key: &str) -> Attempt {
         let now = ManualClock::default().now();
-        Call {
+        Attempt {
             mode: Mode::Sandbox,
             idempotency_key: key.to_owned(),
             first_tried_at: now,
@@ -412,13 +416,15 @@ mod tests {
             .voids
             .then(Reply::Refused("charge_expired"))
             .then(Reply::Unreachable);
-        let first = processor.void_deposit(&call("a"), "pi_1").await;
-        assert!(matches!(&first, Ok(Answer::Refused(refusal)) if refusal.code == "charge_expired"));
-        assert_eq!(processor.void_deposit(&call("a"), "pi_1").await, first);
-        let lost = processor.void_deposit(&call("b"), "pi_1").await;
+        let first = processor.void_deposit(&attempt("a"), "pi_1").await;
+        assert!(
+            matches!(&first, Ok(Verdict::Refused(refusal)) if refusal.code == "charge_expired")
+        );
+        assert_eq!(processor.void_deposit(&attempt("a"), "pi_1").await, first);
+        let lost = processor.void_deposit(&attempt("b"), "pi_1").await;
         assert!(matches!(lost, Err(Doubt::Unreachable(_))));
-        let done = processor.void_deposit(&call("b"), "pi_1").await;
-        assert_eq!(done, Ok(Answer::Done(Voided::Voided)));
+        let done = processor.void_deposit(&attempt("b"), "pi_1").await;
+        assert_eq!(done, Ok(Verdict::Done(VoidResult::Voided)));
         assert_eq!(processor.calls().len(), 4);
     }
 
@@ -448,7 +454,7 @@ mod tests {
             checkout: Some(checkout),
             state: SubscriptionState::Active,
             monthly: request.monthly,
-            anchor: call("a").now,
+            anchor: attempt("a").now,
             ends_at: None,
             invoices: Vec::new(),
         };
@@ -456,10 +462,10 @@ mod tests {
         processor
             .subscriptions
             .then(Reply::Lost(subscription.clone()));
-        let lost = processor.create_subscription(&call("a"), &request).await;
+        let lost = processor.create_subscription(&attempt("a"), &request).await;
         assert!(matches!(lost, Err(Doubt::Unreachable(_))));
-        let again = processor.create_subscription(&call("b"), &request).await;
-        assert_eq!(again, Ok(Answer::Done(subscription.clone())));
+        let again = processor.create_subscription(&attempt("b"), &request).await;
+        assert_eq!(again, Ok(Verdict::Done(subscription.clone())));
         let customer = &request.customer;
         let found = processor
             .subscriptions_of(Mode::Sandbox, customer, checkout)

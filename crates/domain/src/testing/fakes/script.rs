@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use crate::checkout::Refusal;
-use crate::ports::{Answer, Call, Doubt};
+use crate::ports::{Attempt, Doubt, Verdict};
 
 /// What a provider does when it is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum Reply<T> {
 
 /// A call that a provider got.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recorded {
+pub struct CallRecord {
     pub method: &'static str,
     pub idempotency_key: String,
 }
@@ -29,7 +29,7 @@ pub struct Recorded {
 #[derive(Debug)]
 struct Inner<T> {
     replies: VecDeque<Reply<T>>,
-    kept: HashMap<String, Answer<T>>,
+    kept: HashMap<String, Verdict<T>>,
 }
 
 /// The answers of one method.
@@ -61,32 +61,32 @@ impl<T: Clone> Script<T> {
     }
 
     /// What was answered to the call, whether the answer arrived or not.
-    pub(super) fn kept(&self, call: &Call) -> Option<Answer<T>> {
+    pub(super) fn kept(&self, attempt: &Attempt) -> Option<Verdict<T>> {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.kept.get(&call.idempotency_key).cloned()
+        inner.kept.get(&attempt.idempotency_key).cloned()
     }
 
     pub(super) fn answer(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         succeed: impl FnOnce() -> T,
-    ) -> Result<Answer<T>, Doubt> {
+    ) -> Result<Verdict<T>, Doubt> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kept) = inner.kept.get(&call.idempotency_key) {
+        if let Some(kept) = inner.kept.get(&attempt.idempotency_key) {
             return Ok(kept.clone());
         }
         let (answer, doubt) = match inner.replies.pop_front() {
-            None => (Answer::Done(succeed()), None),
-            Some(Reply::Done(value)) => (Answer::Done(value), None),
+            None => (Verdict::Done(succeed()), None),
+            Some(Reply::Done(value)) => (Verdict::Done(value), None),
             Some(Reply::Refused(code)) => (
-                Answer::Refused(Refusal {
+                Verdict::Refused(Refusal {
                     code: code.to_owned(),
                     message: format!("refused: {code}"),
                 }),
                 None,
             ),
             Some(Reply::Lost(value)) => (
-                Answer::Done(value),
+                Verdict::Done(value),
                 Some(Doubt::unreachable("the answer was lost")),
             ),
             Some(Reply::Unreachable) => {
@@ -95,7 +95,7 @@ impl<T: Clone> Script<T> {
         };
         inner
             .kept
-            .insert(call.idempotency_key.clone(), answer.clone());
+            .insert(attempt.idempotency_key.clone(), answer.clone());
         doubt.map_or(Ok(answer), Err)
     }
 }

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 
 use super::Memory;
 use super::paging::{directed, directed_nulls_last, page};
-use super::state::{CheckoutRow, State, check_version, count_up};
+use super::tables::{CheckoutRow, Tables, check_version, count_up};
 use crate::access::Mode;
 use crate::checkout::{AttentionReason, Billing, Checkout, Lifecycle, Tracking, Transition};
 use crate::ids::{
@@ -44,11 +44,11 @@ fn is_of(checkout: &Checkout, scope: Scope) -> bool {
     checkout.organization_id == scope.organization_id && checkout.mode == scope.mode
 }
 
-fn all(state: &State) -> impl Iterator<Item = &Checkout> {
+fn all(state: &Tables) -> impl Iterator<Item = &Checkout> {
     state.checkouts.values().map(|row| &row.checkout)
 }
 
-fn open(state: &State, wanted: Intent) -> Option<&Checkout> {
+fn open(state: &Tables, wanted: Intent) -> Option<&Checkout> {
     all(state)
         .filter(|checkout| !checkout.lifecycle().is_ended() && intent(checkout) == wanted)
         .max_by_key(|checkout| {
@@ -58,17 +58,17 @@ fn open(state: &State, wanted: Intent) -> Option<&Checkout> {
 }
 
 /// The one that keeps others of its intent out.
-fn begun(state: &State, wanted: Intent) -> Option<&Checkout> {
+fn begun(state: &Tables, wanted: Intent) -> Option<&Checkout> {
     open(state, wanted).filter(|checkout| !checkout.lifecycle().is_leased())
 }
 
-fn of_order<'s>(state: &'s State, scope: Scope, order: &ExternalId) -> Option<&'s Checkout> {
+fn of_order<'s>(state: &'s Tables, scope: Scope, order: &ExternalId) -> Option<&'s Checkout> {
     all(state).find(|checkout| {
         is_of(checkout, scope) && checkout.external_order_id.as_ref() == Some(order)
     })
 }
 
-fn check_order(state: &State, checkout: &Checkout) -> Result<(), StoreError> {
+fn check_order(state: &Tables, checkout: &Checkout) -> Result<(), StoreError> {
     let taken = checkout.external_order_id.is_some()
         && all(state).any(|other| {
             other.id != checkout.id

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::Memory;
 use super::paging::{directed, page};
-use super::state::{State, check_version, count_up};
+use super::tables::{Tables, check_version, count_up};
 use crate::access::Mode;
 use crate::customer::{Customer, Screening};
 use crate::ids::{CustomerPubId, OrganizationId, UserId};
@@ -16,7 +16,7 @@ use crate::ports::{
 use crate::text::Email;
 
 fn by_email<'a>(
-    state: &'a State,
+    state: &'a Tables,
     organization: OrganizationId,
     email: &Email,
 ) -> Option<&'a Customer> {
@@ -25,7 +25,7 @@ fn by_email<'a>(
     })
 }
 
-fn is_known(state: &State, id: UserId, organization: OrganizationId) -> bool {
+fn is_known(state: &Tables, id: UserId, organization: OrganizationId) -> bool {
     let has_checkout = state
         .checkouts
         .values()
@@ -38,7 +38,7 @@ fn is_known(state: &State, id: UserId, organization: OrganizationId) -> bool {
 }
 
 fn shows(
-    state: &State,
+    state: &Tables,
     organization: OrganizationId,
     filter: &CustomerFilter,
     customer: &Customer,

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::Memory;
-use super::state::{InboxRow, State};
+use super::tables::{InboxRow, Tables};
 use crate::ports::{InboxMessage, InboxRecord, InboxState, InboxStore, StoreError};
 use crate::time::Timestamp;
 
@@ -11,12 +11,12 @@ fn is_of(row: &InboxRow, source: &str, id: &str) -> bool {
     row.message.source == source && row.message.id == id
 }
 
-fn waiting(state: &State) -> impl Iterator<Item = &InboxRow> {
+fn waiting(state: &Tables) -> impl Iterator<Item = &InboxRow> {
     let rows = state.inbox.iter();
     rows.filter(|row| row.state == InboxState::Waiting)
 }
 
-fn row<'a>(state: &'a mut State, source: &str, id: &str) -> Result<&'a mut InboxRow, StoreError> {
+fn row<'a>(state: &'a mut Tables, source: &str, id: &str) -> Result<&'a mut InboxRow, StoreError> {
     let mut rows = state.inbox.iter_mut();
     rows.find(|row| is_of(row, source, id))
         .ok_or(StoreError::Missing("message"))

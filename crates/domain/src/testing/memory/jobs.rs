@@ -7,7 +7,7 @@ use chrono::TimeDelta;
 use uuid::Uuid;
 
 use super::Memory;
-use super::state::{JobRow, State};
+use super::tables::{JobRow, Tables};
 use crate::ports::{Backlog, Job, JobFilter, JobState, JobStore, JobSubject, NewJob, StoreError};
 use crate::time::Timestamp;
 
@@ -63,7 +63,7 @@ fn is_first(jobs: &[JobRow], place: usize) -> bool {
 }
 
 /// The stored job if this attempt of it is still the last one.
-fn attempt<'a>(state: &'a mut State, job: &Job) -> Option<&'a mut JobRow> {
+fn attempt<'a>(state: &'a mut Tables, job: &Job) -> Option<&'a mut JobRow> {
     state.jobs.iter_mut().find(|row| {
         row.job.new.id == job.new.id
             && row.waits()

@@ -5,13 +5,13 @@ use std::cmp::Reverse;
 use async_trait::async_trait;
 
 use super::Memory;
-use super::state::State;
+use super::tables::Tables;
 use crate::access::{ApiKey, KeyHash, KeyKind, Permissions};
 use crate::ids::{ApiKeyPubId, OrganizationId};
 use crate::ports::{KeyHolder, KeyStore, StoreError};
 use crate::time::Timestamp;
 
-fn holder(state: &State, key: &ApiKey) -> Option<KeyHolder> {
+fn holder(state: &Tables, key: &ApiKey) -> Option<KeyHolder> {
     Some(KeyHolder {
         organization_pub_id: state.organizations.get(&key.organization_id)?.pub_id,
         user_pub_id: state

@@ -3,14 +3,14 @@
 use async_trait::async_trait;
 
 use super::Memory;
-use super::state::{State, check_version, count_up};
+use super::tables::{Tables, check_version, count_up};
 use crate::ids::{IdRef, LeaseTermId, LeaseTermPubId, LeaseTermRef, OrganizationId};
 use crate::lease_term::{LeaseTerm, LeaseTermStatus};
 use crate::organization::Organization;
 use crate::ports::{DeletedTerm, LeaseTermStore, NewLeaseTerm, StoreError, UniqueField};
 
 /// Refuses a second active term of an owner for the same months.
-fn check_unique(state: &State, term: &LeaseTerm) -> Result<(), StoreError> {
+fn check_unique(state: &Tables, term: &LeaseTerm) -> Result<(), StoreError> {
     let taken = term.status == LeaseTermStatus::Active
         && state.lease_terms.values().any(|other| {
             other.id != term.id

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::Memory;
-use super::state::LedgerRow;
+use super::tables::LedgerRow;
 use crate::access::Mode;
 use crate::ids::CheckoutPubId;
 use crate::ledger::{Entry, HoldState, Thing};

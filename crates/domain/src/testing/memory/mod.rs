@@ -22,7 +22,7 @@ mod organizations;
 mod paging;
 mod products;
 mod shipments;
-mod state;
+mod tables;
 mod variants;
 
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use async_trait::async_trait;
 use futures_util::lock::{Mutex, OwnedMutexGuard};
 
-use self::state::State;
+use self::tables::Tables;
 use crate::ids::CheckoutPubId;
 use crate::ports::{
     CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, IdempotencyStore,
@@ -41,7 +41,7 @@ use crate::ports::{
 
 #[derive(Debug, Default)]
 struct Shared {
-    committed: RwLock<Arc<State>>,
+    committed: RwLock<Arc<Tables>>,
     writer: Arc<Mutex<()>>,
     /// Whose carrier was asked when, as a place in the round: no part of any unit
     /// of work, because asking has happened whatever becomes of the work.
@@ -55,7 +55,7 @@ struct Turns {
 }
 
 impl Shared {
-    fn committed(&self) -> Arc<State> {
+    fn committed(&self) -> Arc<Tables> {
         let state = self
             .committed
             .read()
@@ -112,7 +112,7 @@ impl Database for MemoryDatabase {
 /// A unit of work, or a view for reading.
 enum Memory {
     Work {
-        state: Arc<State>,
+        state: Arc<Tables>,
         shared: Arc<Shared>,
         _turn: OwnedMutexGuard<()>,
     },
@@ -121,7 +121,7 @@ enum Memory {
 
 impl Memory {
     /// The state to read.
-    fn state(&self) -> Arc<State> {
+    fn state(&self) -> Arc<Tables> {
         match self {
             Self::Work { state, .. } => Arc::clone(state),
             Self::View(shared) => shared.committed(),
@@ -135,7 +135,7 @@ impl Memory {
     }
 
     /// The state to change.
-    fn change(&mut self) -> Result<&mut State, StoreError> {
+    fn change(&mut self) -> Result<&mut Tables, StoreError> {
         match self {
             // The first change makes the unit's own copy.
             Self::Work { state, .. } => Ok(Arc::make_mut(state)),
@@ -144,7 +144,7 @@ impl Memory {
     }
 
     /// The state to read with a lock, which the unit of work as a whole is.
-    fn locked(&self) -> Result<Arc<State>, StoreError> {
+    fn locked(&self) -> Result<Arc<Tables>, StoreError> {
         match self {
             Self::Work { state, .. } => Ok(Arc::clone(state)),
             Self::View(_) => Err(needs_unit("locks")),

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::Memory;
-use super::state::{check_version, count_up};
+use super::tables::{check_version, count_up};
 use crate::ids::{IdRef, OrganizationId, OrganizationRef, PickupLocationId};
 use crate::organization::{Organization, PickupLocation};
 use crate::ports::{

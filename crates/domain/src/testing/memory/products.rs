@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::Memory;
 use super::paging::{directed, page};
-use super::state::{State, check_version, count_up};
+use super::tables::{Tables, check_version, count_up};
 use super::variants::sold_in;
 use crate::catalog::{Product, ProductStatus};
 use crate::ids::{OrganizationId, ProductPubId};
@@ -16,7 +16,7 @@ use crate::ports::{
 use crate::text::SearchTerm;
 
 /// Refuses an external id that another of the organization's live products has.
-fn check_unique(state: &State, product: &Product) -> Result<(), StoreError> {
+fn check_unique(state: &Tables, product: &Product) -> Result<(), StoreError> {
     let live = |product: &Product| product.status != ProductStatus::Archived;
     let taken = live(product)
         && product.external_id.is_some()
@@ -38,7 +38,7 @@ fn one_of<T: PartialEq>(wanted: &[T], value: Option<&T>) -> bool {
 }
 
 /// Whether the term is in the product's own texts or in a live variant's.
-fn is_found(state: &State, term: &SearchTerm, product: &Product) -> bool {
+fn is_found(state: &Tables, term: &SearchTerm, product: &Product) -> bool {
     let term = term.folded();
     product.searchable().contains(&term)
         || state.variants.values().any(|variant| {
@@ -48,7 +48,7 @@ fn is_found(state: &State, term: &SearchTerm, product: &Product) -> bool {
         })
 }
 
-fn shows(state: &State, filter: &ProductFilter, product: &Product) -> bool {
+fn shows(state: &Tables, filter: &ProductFilter, product: &Product) -> bool {
     let status = if filter.statuses.is_empty() {
         product.status != ProductStatus::Archived
     } else {
@@ -80,7 +80,7 @@ fn compare(a: &Product, b: &Product, sort: ProductSort, order: SortOrder) -> Ord
     }
 }
 
-fn find(state: &State, organization: OrganizationId, id: ProductPubId) -> Option<Product> {
+fn find(state: &Tables, organization: OrganizationId, id: ProductPubId) -> Option<Product> {
     state
         .products
         .get(&id)

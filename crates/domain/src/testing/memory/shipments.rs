@@ -3,15 +3,15 @@
 use async_trait::async_trait;
 
 use super::Memory;
-use super::state::TrackingRow;
+use super::tables::TrackingRow;
 use crate::checkout::Tracking;
 use crate::ids::CheckoutPubId;
 use crate::ports::{ShipmentStore, StoreError};
-use crate::shipments::{Reported, TrackingEvent};
+use crate::shipments::{CarrierReport, TrackingEvent};
 use crate::time::Timestamp;
 
 /// Whether two reports are of the same thing.
-fn is_same(old: &Reported, new: &Reported) -> bool {
+fn is_same(old: &CarrierReport, new: &CarrierReport) -> bool {
     (old.at, old.status) == (new.at, new.status)
         && (&old.description, &old.location) == (&new.description, &new.location)
 }

@@ -6,13 +6,14 @@ use async_trait::async_trait;
 
 use super::Memory;
 use super::paging::{directed, page};
-use super::state::{State, check_version, count_up};
+use super::tables::{Tables, check_version, count_up};
 use crate::catalog::{
-    Inventory, Product, ProductStatus, ProductVariant, StockTaken, VariantFilter,
-    folded_combination, is_same_combination,
+    Inventory, Product, ProductStatus, ProductVariant, StockTaken, folded_combination,
+    is_same_combination,
 };
 use crate::checkout::Checkout;
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
+use crate::ports::VariantFilter;
 use crate::ports::{Page, SortOrder, StoreError, UniqueField, VariantSelection, VariantStore};
 use crate::text::{ExternalId, Sku};
 
@@ -29,7 +30,7 @@ fn is_live(variant: &ProductVariant) -> bool {
 
 /// Refuses what another live variant has: its sku or external id within the
 /// organization, its combination and year within the product.
-fn check_unique(state: &State, variant: &ProductVariant) -> Result<(), StoreError> {
+fn check_unique(state: &Tables, variant: &ProductVariant) -> Result<(), StoreError> {
     if !is_live(variant) {
         return Ok(());
     }
@@ -74,7 +75,7 @@ fn sold_as(variant: &ProductVariant) -> impl PartialEq {
 }
 
 fn find(
-    state: &State,
+    state: &Tables,
     organization: OrganizationId,
     id: ProductVariantPubId,
 ) -> Option<ProductVariant> {
@@ -120,7 +121,7 @@ impl Taken {
     }
 }
 
-fn insert(state: &mut State, variant: &ProductVariant) -> Result<(), StoreError> {
+fn insert(state: &mut Tables, variant: &ProductVariant) -> Result<(), StoreError> {
     state.require_organization(variant.organization_id)?;
     if !state.products.contains_key(&variant.product_id) {
         return Err(StoreError::Missing("product"));

@@ -2,14 +2,14 @@
 
 use chrono::TimeDelta;
 
-use super::call::{must, part, processor_customer};
+use super::attempt::{must, part, processor_customer};
 use super::deposits::{put, refused_or, sum};
 use super::{Change, JobRunner, Setback};
 use crate::checkout::{Checkout, InvoiceOutcome};
 use crate::customer::Customer;
 use crate::ledger::{Entry, Subscription, SubscriptionState, refunded_of};
 use crate::money::Money;
-use crate::ports::{Answer, Call, SubscriptionRequest};
+use crate::ports::{Attempt, SubscriptionRequest, Verdict};
 use crate::services::Error;
 use crate::time::Timestamp;
 
@@ -20,7 +20,7 @@ const ROUGHLY: TimeDelta = TimeDelta::days(1);
 impl JobRunner {
     pub(super) async fn subscribe(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         checkout: &Checkout,
         customer: &Customer,
     ) -> Result<Change, Setback> {
@@ -38,14 +38,16 @@ impl JobRunner {
         let request = SubscriptionRequest {
             checkout: checkout.id,
             organization: self.organization_pub_id(checkout).await?,
-            customer: self.known_customer(call, customer, checkout.mode).await?,
+            customer: self
+                .known_customer(attempt, customer, checkout.mode)
+                .await?,
             payment_method: method.map(|method| method.id.clone()),
             description: name,
             monthly: quote.total_monthly_payment,
             payments: checkout.payments_left(),
         };
         let processor = &self.providers.of(checkout.mode).processor;
-        let made = must(processor.create_subscription(call, &request).await?)?;
+        let made = must(processor.create_subscription(attempt, &request).await?)?;
         Ok(Change::Subscribed(Box::new(made)))
     }
 
@@ -53,16 +55,16 @@ impl JobRunner {
     /// never made. Something may still come of a request whose answer was lost.
     pub(super) async fn find_subscription(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         checkout: &Checkout,
         customer: &Customer,
     ) -> Result<Change, Setback> {
         let found = self.subscriptions(checkout, customer).await?;
         let rows: Vec<Entry> = found
             .iter()
-            .flat_map(|found| rows_of(checkout, found, checkout.payments_left(), call))
+            .flat_map(|found| rows_of(checkout, found, checkout.payments_left(), attempt))
             .collect();
-        let since = call.now.signed_duration_since(checkout.updated_at);
+        let since = attempt.now.signed_duration_since(checkout.updated_at);
         if rows.is_empty() && since < self.settled {
             return Err(Setback::NotYet(self.settled));
         }
@@ -92,7 +94,7 @@ impl JobRunner {
     /// as the processor takes it.
     pub(super) async fn check_subscription(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         checkout: &Checkout,
     ) -> Result<Change, Setback> {
         let Some(id) = checkout.recurring.billing.subscription_id() else {
@@ -117,11 +119,11 @@ impl JobRunner {
                 .ends_at
                 .is_none_or(|end| exact != end && exact.signed_duration_since(end).abs() < ROUGHLY)
         };
-        if let Some(exact) = exact.filter(|exact| *exact > call.now)
+        if let Some(exact) = exact.filter(|exact| *exact > attempt.now)
             && is_open
             && is_rough(exact)
         {
-            must(processor.set_end(&part(call, "end"), id, exact).await?)?;
+            must(processor.set_end(&part(attempt, "end"), id, exact).await?)?;
             known.ends_at = Some(exact);
         }
         Ok(Change::Subscribed(Box::new(known)))
@@ -130,7 +132,7 @@ impl JobRunner {
     /// Pays what is open with the method that the customer named last. A decline is an answer.
     pub(super) async fn pay_invoices(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         checkout: &Checkout,
     ) -> Result<Change, Setback> {
         let billing = &checkout.recurring.billing;
@@ -139,15 +141,17 @@ impl JobRunner {
             return Ok(Change::Nothing);
         };
         let processor = &self.providers.of(checkout.mode).processor;
-        match processor.pay_invoices(call, id, &method.id).await? {
-            Answer::Done(_) | Answer::Refused(_) => self.check_subscription(call, checkout).await,
+        match processor.pay_invoices(attempt, id, &method.id).await? {
+            Verdict::Done(_) | Verdict::Refused(_) => {
+                self.check_subscription(attempt, checkout).await
+            }
         }
     }
 
     /// Ends every subscription of the checkout that has not ended.
     pub(super) async fn unsubscribe(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         checkout: &Checkout,
         customer: &Customer,
     ) -> Result<Change, Setback> {
@@ -157,9 +161,9 @@ impl JobRunner {
         let found = self.subscriptions(checkout, customer).await?;
         for mut subscription in found {
             if !subscription.has_ended() {
-                let call = part(call, &subscription.id);
+                let attempt = part(attempt, &subscription.id);
                 let answer = processor
-                    .cancel_subscription(&call, &subscription.id)
+                    .cancel_subscription(&attempt, &subscription.id)
                     .await?;
                 if refused_or(answer, &mut refused).is_some() {
                     subscription.state = SubscriptionState::Ended;
@@ -169,7 +173,7 @@ impl JobRunner {
                 checkout,
                 &subscription,
                 checkout.payments_left(),
-                call,
+                attempt,
             ));
         }
         Ok(Change::Settled { rows, refused })
@@ -178,7 +182,7 @@ impl JobRunner {
     /// Pays back what was taken for a lease that never was.
     pub(super) async fn refund_payments(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         checkout: &Checkout,
         customer: &Customer,
     ) -> Result<Change, Setback> {
@@ -205,8 +209,8 @@ impl JobRunner {
             if owed.is_zero() || owed.is_negative() {
                 continue;
             }
-            let call = part(call, intent);
-            let answer = processor.refund(&call, intent, owed).await?;
+            let attempt = part(attempt, intent);
+            let answer = processor.refund(&attempt, intent, owed).await?;
             if let Some(Some(refund)) = refused_or(answer, &mut refused) {
                 put(&mut rows, Entry::refund(checkout.id, &refund));
             }
@@ -220,9 +224,9 @@ fn rows_of(
     checkout: &Checkout,
     subscription: &Subscription,
     payments: u16,
-    call: &Call,
+    attempt: &Attempt,
 ) -> Vec<Entry> {
-    let own = Entry::subscription(checkout.id, subscription, payments, call.now);
+    let own = Entry::subscription(checkout.id, subscription, payments, attempt.now);
     let invoices = subscription.invoices.iter();
     let invoices = invoices.map(|invoice| Entry::of_invoice(checkout.id, invoice));
     std::iter::once(own).chain(invoices).collect()

@@ -2,13 +2,13 @@
 
 use chrono::TimeDelta;
 
-use super::call::{part, processor_customer};
+use super::attempt::{part, processor_customer};
 use super::{Change, JobRunner, Setback};
 use crate::checkout::{Checkout, Deposit, Event, Lifecycle, Refusal};
 use crate::customer::Customer;
 use crate::ledger::{Authorization, Entry, HoldState, Thing, refunded_of};
 use crate::money::{Money, MoneyError};
-use crate::ports::{Answer, Call, Capture, DepositRequest, Voided};
+use crate::ports::{Attempt, Capture, DepositRequest, Verdict, VoidResult};
 use crate::services::Error;
 use crate::services::ledger::is_to_be_let_go;
 use crate::time::Timestamp;
@@ -24,23 +24,23 @@ pub(super) fn sum(result: Result<Money, MoneyError>) -> Result<Money, Setback> {
 impl JobRunner {
     pub(super) async fn authorize(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         checkout: &Checkout,
         customer: &Customer,
     ) -> Result<Change, Setback> {
-        let Some(request) = self.deposit_of(call, checkout, customer).await? else {
+        let Some(request) = self.deposit_of(attempt, checkout, customer).await? else {
             return Ok(Change::Authorized {
                 authorization: None,
                 is_sold_out: false,
             });
         };
         let processor = &self.providers.of(checkout.mode).processor;
-        match processor.authorize_deposit(call, &request).await? {
-            Answer::Done(authorization) => Ok(Change::Authorized {
+        match processor.authorize_deposit(attempt, &request).await? {
+            Verdict::Done(authorization) => Ok(Change::Authorized {
                 authorization: Some(authorization),
                 is_sold_out: false,
             }),
-            Answer::Refused(refusal) => Ok(Change::Happened(Event::DepositRefused { refusal })),
+            Verdict::Refused(refusal) => Ok(Change::Happened(Event::DepositRefused { refusal })),
         }
     }
 
@@ -48,11 +48,11 @@ impl JobRunner {
     /// new one is written down.
     pub(super) async fn renew_deposit(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         checkout: &Checkout,
         customer: &Customer,
     ) -> Result<Change, Setback> {
-        let Some(request) = self.deposit_of(call, checkout, customer).await? else {
+        let Some(request) = self.deposit_of(attempt, checkout, customer).await? else {
             return Ok(Change::Nothing);
         };
         let method = checkout.recurring.method.as_ref();
@@ -64,16 +64,18 @@ impl JobRunner {
             ..request
         };
         let processor = &self.providers.of(checkout.mode).processor;
-        Ok(match processor.authorize_deposit(call, &request).await? {
-            Answer::Done(authorization) => Change::Renewed(authorization),
-            Answer::Refused(refusal) => Change::RenewalRefused(refusal),
-        })
+        Ok(
+            match processor.authorize_deposit(attempt, &request).await? {
+                Verdict::Done(authorization) => Change::Renewed(authorization),
+                Verdict::Refused(refusal) => Change::RenewalRefused(refusal),
+            },
+        )
     }
 
     /// What is to be authorized; none when nothing is due.
     async fn deposit_of(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         checkout: &Checkout,
         customer: &Customer,
     ) -> Result<Option<DepositRequest>, Setback> {
@@ -89,7 +91,9 @@ impl JobRunner {
         Ok(Some(DepositRequest {
             checkout: checkout.id,
             organization: self.organization_pub_id(checkout).await?,
-            customer: self.known_customer(call, customer, checkout.mode).await?,
+            customer: self
+                .known_customer(attempt, customer, checkout.mode)
+                .await?,
             amount,
             payment_method: checkout.deposit_method_id.clone(),
             off_session: false,
@@ -99,7 +103,7 @@ impl JobRunner {
     /// Asks the processor, not the clock, what became of a hold whose time is over.
     pub(super) async fn check_deposit(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         checkout: &Checkout,
     ) -> Result<Change, Setback> {
         let Some(hold) = checkout.deposit.open_hold() else {
@@ -114,8 +118,8 @@ impl JobRunner {
         };
         match known.state {
             HoldState::Released => Ok(Change::Lapsed),
-            HoldState::Captured => Ok(Change::Captured(Some(captured(&known, call)))),
-            HoldState::Held if known.expires_at > call.now => {
+            HoldState::Captured => Ok(Change::Captured(Some(captured(&known, attempt)))),
+            HoldState::Held if known.expires_at > attempt.now => {
                 Ok(Change::HoldEnds(known.expires_at))
             }
             HoldState::Held => Err(Setback::NotYet(ASK_AGAIN)),
@@ -124,7 +128,7 @@ impl JobRunner {
 
     pub(super) async fn capture(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         checkout: &Checkout,
     ) -> Result<Change, Setback> {
         let hold = match &checkout.deposit {
@@ -134,15 +138,15 @@ impl JobRunner {
         };
         let intent = &hold.payment_intent_id;
         let processor = &self.providers.of(checkout.mode).processor;
-        let refusal = match processor.capture_deposit(call, intent).await? {
-            Answer::Done(capture) => return Ok(Change::Captured(Some(capture))),
-            Answer::Refused(refusal) => refusal,
+        let refusal = match processor.capture_deposit(attempt, intent).await? {
+            Verdict::Done(capture) => return Ok(Change::Captured(Some(capture))),
+            Verdict::Refused(refusal) => refusal,
         };
         // Why it was refused says nothing of whether the money is taken, held or gone.
         let known = processor.deposit(checkout.mode, intent).await?;
         Ok(match known {
             Some(known) if known.state == HoldState::Captured => {
-                Change::Captured(Some(captured(&known, call)))
+                Change::Captured(Some(captured(&known, attempt)))
             }
             Some(known) if known.state == HoldState::Held => {
                 Change::Happened(Event::CaptureRefused { refusal })
@@ -156,7 +160,7 @@ impl JobRunner {
     /// have been made by a call whose answer was lost.
     pub(super) async fn settle_deposits(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         checkout: &Checkout,
         customer: &Customer,
     ) -> Result<Change, Setback> {
@@ -169,7 +173,7 @@ impl JobRunner {
         let customer = processor_customer(customer, mode);
         if checkout.lifecycle().is_ended() && customer.processor_id.is_some() {
             for made in processor.deposits_of(mode, &customer, checkout.id).await? {
-                put(&mut rows, Entry::hold(checkout.id, &made, call.now));
+                put(&mut rows, Entry::hold(checkout.id, &made, attempt.now));
             }
         }
         let mut refused = None;
@@ -177,21 +181,21 @@ impl JobRunner {
         for hold in holds.iter().filter(|row| row.hold_state().is_some()) {
             let mut state = hold.hold_state();
             if state == Some(HoldState::Held) && is_to_be_let_go(checkout, hold, &rows) {
-                let call = part(call, &format!("void-{}", hold.id));
-                let answer = processor.void_deposit(&call, &hold.id).await?;
+                let attempt = part(attempt, &format!("void-{}", hold.id));
+                let answer = processor.void_deposit(&attempt, &hold.id).await?;
                 state = match refused_or(answer, &mut refused) {
-                    Some(Voided::Voided) => Some(HoldState::Released),
-                    Some(Voided::AlreadyCaptured(_)) => Some(HoldState::Captured),
+                    Some(VoidResult::Voided) => Some(HoldState::Released),
+                    Some(VoidResult::AlreadyCaptured(_)) => Some(HoldState::Captured),
                     None => continue,
                 };
-                put(&mut rows, with_state(hold, state, call.now));
+                put(&mut rows, with_state(hold, state, attempt.now));
             }
             let owed = owed_back(checkout, &hold.id, hold.amount, &rows)?;
             if state != Some(HoldState::Captured) || owed.is_zero() || owed.is_negative() {
                 continue;
             }
-            let call = part(call, &format!("refund-{}", hold.id));
-            let answer = processor.refund(&call, &hold.id, owed).await?;
+            let attempt = part(attempt, &format!("refund-{}", hold.id));
+            let answer = processor.refund(&attempt, &hold.id, owed).await?;
             if let Some(Some(refund)) = refused_or(answer, &mut refused) {
                 put(&mut rows, Entry::refund(checkout.id, &refund));
             }
@@ -223,11 +227,11 @@ fn owed_back(
         .and_then(|left| left.checked_max(zero)))
 }
 
-fn captured(known: &Authorization, call: &Call) -> Capture {
+fn captured(known: &Authorization, attempt: &Attempt) -> Capture {
     let id = known.charge_id.as_ref().unwrap_or(&known.payment_intent_id);
     Capture {
         invoice_id: id.clone(),
-        at: call.now,
+        at: attempt.now,
     }
 }
 
@@ -249,10 +253,10 @@ pub(super) fn put(rows: &mut Vec<Entry>, row: Entry) {
 }
 
 /// What was done. A refusal is kept for the end: it keeps nothing else from being let go.
-pub(super) fn refused_or<T>(answer: Answer<T>, refused: &mut Option<Refusal>) -> Option<T> {
+pub(super) fn refused_or<T>(answer: Verdict<T>, refused: &mut Option<Refusal>) -> Option<T> {
     match answer {
-        Answer::Done(value) => Some(value),
-        Answer::Refused(refusal) => {
+        Verdict::Done(value) => Some(value),
+        Verdict::Refused(refusal) => {
             *refused = Some(refusal);
             None
         }

@@ -5,8 +5,8 @@
 //! that the job is done. Dying anywhere in between repeats the call under the same
 //! key. Doubt is retried with a growing pause; a refusal is an answer.
 
+mod attempt;
 mod billing;
-mod call;
 mod deposits;
 mod push;
 mod record;
@@ -24,8 +24,8 @@ use crate::ids::{CheckoutPubId, ProductVariantPubId};
 use crate::ledger::{Authorization, Entry, Subscription};
 use crate::names::named_enum;
 use crate::ports::{
-    Call, Capture, Clock, Database, Doubt, Entropy, IdGenerator, IdentityResult, Job, JobSubject,
-    ProviderSet, StoreError, Timer, UnitOfWork,
+    Attempt, Capture, Clock, Database, Doubt, Entropy, IdGenerator, IdentityResult, Job,
+    JobSubject, ProviderSet, StoreError, Timer, UnitOfWork,
 };
 use crate::services::{Error, moving};
 use crate::time::Timestamp;
@@ -321,7 +321,7 @@ impl JobRunner {
     /// # Errors
     /// [`Error::Store`] when what became of it cannot be written down.
     pub async fn carry_out(&self, job: &Job) -> Result<JobResult, Error> {
-        let work = std::pin::pin!(self.attempt(job));
+        let work = std::pin::pin!(self.try_once(job));
         let keep = std::pin::pin!(self.keep(job));
         match select(work, keep).await {
             Either::Left((delivered, _)) => delivered,
@@ -349,7 +349,7 @@ impl JobRunner {
         Ok(is_ours)
     }
 
-    async fn attempt(&self, job: &Job) -> Result<JobResult, Error> {
+    async fn try_once(&self, job: &Job) -> Result<JobResult, Error> {
         self.probe.reached(CrashPoint::Taken, job.new.effect);
         let tried = match self.perform(job).await {
             Ok(change) => {
@@ -464,9 +464,9 @@ impl JobRunner {
             .unwrap_or(pause)
     }
 
-    fn call(&self, job: &Job) -> Call {
+    fn attempt_of(&self, job: &Job) -> Attempt {
         let now = self.clock.now();
-        Call {
+        Attempt {
             mode: job.new.mode,
             idempotency_key: job.idempotency_key(),
             // Not when it was first tried: a database that was restored does not know of tries.

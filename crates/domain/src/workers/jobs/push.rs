@@ -1,22 +1,24 @@
 //! Telling the processor of the catalog.
 
-use super::call::{must, part};
+use super::attempt::{must, part};
 use super::{Change, JobRunner, Setback};
 use crate::access::Mode;
-use crate::ports::{Call, Doubt, Job, JobSubject, ProcessorProduct, ProcessorVariant, StoreError};
+use crate::ports::{
+    Attempt, Doubt, Job, JobSubject, ProcessorProduct, ProcessorVariant, StoreError,
+};
 
 impl JobRunner {
     /// Tells the processor of the catalog or of a customer, in each mode that has a
     /// processor of its own.
     pub(super) async fn push(&self, job: &Job) -> Result<Change, Setback> {
         for mode in Mode::ALL {
-            let call = Call {
+            let attempt = Attempt {
                 mode,
-                ..part(&self.call(job), mode.as_str())
+                ..part(&self.attempt_of(job), mode.as_str())
             };
             let answered = match job.new.subject {
-                JobSubject::Product(id) => self.push_product(&call, job, id).await,
-                JobSubject::Variant(id) => self.push_variant(&call, job, id).await,
+                JobSubject::Product(id) => self.push_product(&attempt, job, id).await,
+                JobSubject::Variant(id) => self.push_variant(&attempt, job, id).await,
                 JobSubject::Customer(_) | JobSubject::Checkout(_) | JobSubject::Waitlist(_) => {
                     Ok(())
                 }
@@ -32,7 +34,7 @@ impl JobRunner {
 
     async fn push_product(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         job: &Job,
         id: crate::ids::ProductPubId,
     ) -> Result<(), Setback> {
@@ -55,16 +57,16 @@ impl JobRunner {
         };
         must(
             self.providers
-                .of(call.mode)
+                .of(attempt.mode)
                 .processor
-                .push_product(call, &product)
+                .push_product(attempt, &product)
                 .await?,
         )
     }
 
     async fn push_variant(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         job: &Job,
         id: crate::ids::ProductVariantPubId,
     ) -> Result<(), Setback> {
@@ -103,9 +105,9 @@ impl JobRunner {
         };
         must(
             self.providers
-                .of(call.mode)
+                .of(attempt.mode)
                 .processor
-                .push_variant(call, &pushed)
+                .push_variant(attempt, &pushed)
                 .await?,
         )
     }

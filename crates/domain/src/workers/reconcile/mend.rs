@@ -5,7 +5,7 @@ use super::{Difference, Reconciler};
 use crate::access::Mode;
 use crate::checkout::{Effect, InvoiceOutcome};
 use crate::ledger::{Entry, Thing};
-use crate::ports::{Answer, Call};
+use crate::ports::{Attempt, Verdict};
 use crate::services::{Error, ledger, moving};
 use crate::time::Timestamp;
 
@@ -46,9 +46,9 @@ impl Reconciler {
         Ok(true)
     }
 
-    fn call(&self, mode: Mode, key: String) -> Call {
+    fn attempt(&self, mode: Mode, key: String) -> Attempt {
         let now = self.clock.now();
-        Call {
+        Attempt {
             mode,
             idempotency_key: key,
             first_tried_at: now,
@@ -59,9 +59,9 @@ impl Reconciler {
     async fn set_end(&self, lease: &Lease, id: &str, ends_at: Timestamp) -> Result<bool, Error> {
         let mode = lease.checkout.mode;
         let key = format!("reconcile-end-{id}-{}", self.clock.now().timestamp());
-        let call = self.call(mode, key);
-        let answer = self.processor(mode).set_end(&call, id, ends_at).await?;
-        if matches!(answer, Answer::Refused(_)) {
+        let attempt = self.attempt(mode, key);
+        let answer = self.processor(mode).set_end(&attempt, id, ends_at).await?;
+        if matches!(answer, Verdict::Refused(_)) {
             return Ok(false);
         }
         let mut uow = self.database.begin().await?;
@@ -76,8 +76,8 @@ impl Reconciler {
     async fn undo(&self, lease: &Lease, id: &str) -> Result<bool, Error> {
         let (mode, checkout) = (lease.checkout.mode, lease.checkout.id);
         let processor = self.processor(mode);
-        let call = self.call(mode, format!("reconcile-cancel-{id}"));
-        if let Answer::Refused(_) = processor.cancel_subscription(&call, id).await? {
+        let attempt = self.attempt(mode, format!("reconcile-cancel-{id}"));
+        if let Verdict::Refused(_) = processor.cancel_subscription(&attempt, id).await? {
             return Ok(false);
         }
         let Some(known) = processor.subscription(mode, id).await? else {
@@ -92,11 +92,11 @@ impl Reconciler {
             else {
                 continue;
             };
-            let call = self.call(mode, format!("reconcile-refund-{intent}"));
-            match processor.refund(&call, intent, invoice.amount).await? {
-                Answer::Done(Some(refund)) => rows.push(Entry::refund(checkout, &refund)),
-                Answer::Done(None) => {}
-                Answer::Refused(_) => is_whole = false,
+            let attempt = self.attempt(mode, format!("reconcile-refund-{intent}"));
+            match processor.refund(&attempt, intent, invoice.amount).await? {
+                Verdict::Done(Some(refund)) => rows.push(Entry::refund(checkout, &refund)),
+                Verdict::Done(None) => {}
+                Verdict::Refused(_) => is_whole = false,
             }
         }
         let mut uow = self.database.begin().await?;

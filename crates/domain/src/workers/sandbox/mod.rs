@@ -25,7 +25,7 @@ use crate::ports::{Doubt, IdentityResult, JobFilter, JobSubject, Timer, UnitOfWo
 use crate::services::moving::Due;
 use crate::services::shipments::TrackingView;
 use crate::services::{Context, Error, UseCase, checkouts, identity, moving, shipments};
-use crate::shipments::{EventOrigin, Reported, TrackingStatus};
+use crate::shipments::{CarrierReport, EventOrigin, TrackingStatus};
 
 /// More steps than any way has.
 const MOST_STEPS: usize = 60;
@@ -82,7 +82,7 @@ pub struct PlayTrackingEvent {
     /// Which checkout.
     pub id: CheckoutPubId,
     /// What the carrier says.
-    pub reported: Reported,
+    pub reported: CarrierReport,
 }
 
 #[async_trait]
@@ -338,8 +338,8 @@ impl Sandbox {
         Ok(view.jobs().list(&filter, 1).await?.is_empty())
     }
 
-    fn report_of(&self, ctx: &Context<'_>, status: TrackingStatus) -> Reported {
-        Reported {
+    fn report_of(&self, ctx: &Context<'_>, status: TrackingStatus) -> CarrierReport {
+        CarrierReport {
             at: ctx.now,
             status,
             description: None,
@@ -353,7 +353,7 @@ impl Sandbox {
         &self,
         ctx: &Context<'_>,
         id: CheckoutPubId,
-        reported: Reported,
+        reported: CarrierReport,
     ) -> Result<(), Error> {
         let mut uow = self.runner.database.begin().await?;
         shipments::report(

@@ -2,13 +2,13 @@
 
 use super::WAIT;
 use super::samples::{sample_address, sample_tracking, with_profile};
-use super::ways::Played;
+use super::ways::Act;
 use crate::catalog::StockTaken;
 use crate::checkout::{
     Actor, Applied, Checkout, Circumstances, Effect, Event, EventKind, Lifecycle, PaymentMethod,
 };
 use crate::ports::{JobSubject, UnitOfWork};
-use crate::services::journey::Page;
+use crate::services::journey::Journey;
 use crate::services::moving::Due;
 use crate::services::{Context, Error, customers, identity, moving};
 use std::collections::BTreeMap;
@@ -42,21 +42,21 @@ pub(super) async fn play(
     target: Lifecycle,
     method: Option<PaymentMethod>,
 ) -> Result<(), Error> {
-    let page = Page::played(ctx.now, ctx.ids);
+    let journey = Journey::played(ctx.now, ctx.ids);
     let (event, actor) = match kind {
-        EventKind::Opened => return done(page.open(uow, checkout).await),
+        EventKind::Opened => return done(journey.open(uow, checkout).await),
         EventKind::ProfileCompleted => {
             let customer = moving::customer_of(uow, checkout).await?;
             if customer.profile.is_complete() {
-                return done(page.complete_profile(uow, checkout).await);
+                return done(journey.complete_profile(uow, checkout).await);
             }
             let profile = with_profile(uow, checkout, &customer).await?.profile;
-            return done(page.take_profile(uow, checkout, profile).await);
+            return done(journey.take_profile(uow, checkout, profile).await);
         }
-        EventKind::IdentityRequested => return done(page.request_identity(uow, checkout).await),
-        EventKind::IdentitySubmitted => return done(page.submit_identity(uow, checkout).await),
+        EventKind::IdentityRequested => return done(journey.request_identity(uow, checkout).await),
+        EventKind::IdentitySubmitted => return done(journey.submit_identity(uow, checkout).await),
         EventKind::ShippingAddressGiven if target == Lifecycle::PickupLocationPending => {
-            return done(page.choose_pickup(uow, checkout).await);
+            return done(journey.choose_pickup(uow, checkout).await);
         }
         EventKind::ShippingAddressGiven => {
             let profile = moving::customer_of(uow, checkout).await?.profile.address();
@@ -64,7 +64,7 @@ pub(super) async fn play(
                 Some(address) => address.clone(),
                 None => sample_address(uow, checkout, None).await?,
             };
-            return done(page.give_shipping_address(uow, checkout, address).await);
+            return done(journey.give_shipping_address(uow, checkout, address).await);
         }
         EventKind::PickupLocationGiven => {
             let locations = uow
@@ -72,18 +72,20 @@ pub(super) async fn play(
                 .list(checkout.organization_id)
                 .await?;
             return done(match locations.iter().find(|location| location.active) {
-                Some(open) => page.give_pickup_location(uow, checkout, open.id).await,
-                None => page.choose_shipping(uow, checkout).await,
+                Some(open) => journey.give_pickup_location(uow, checkout, open.id).await,
+                None => journey.choose_shipping(uow, checkout).await,
             });
         }
-        EventKind::LeaseAccepted => return done(page.accept_lease(uow, checkout).await),
-        EventKind::DepositSubmitted => return done(page.submit_deposit(uow, checkout, None).await),
+        EventKind::LeaseAccepted => return done(journey.accept_lease(uow, checkout).await),
+        EventKind::DepositSubmitted => {
+            return done(journey.submit_deposit(uow, checkout, None).await);
+        }
         EventKind::PaymentMethodSaved => {
             let method = method.ok_or_else(|| stuck(checkout))?;
-            return done(page.save_payment_method(uow, checkout, method).await);
+            return done(journey.save_payment_method(uow, checkout, method).await);
         }
-        EventKind::DocumentsSigned => return done(page.sign_documents(uow, checkout).await),
-        EventKind::CaptureRetried => return done(page.retry_capture(uow, checkout).await),
+        EventKind::DocumentsSigned => return done(journey.sign_documents(uow, checkout).await),
+        EventKind::CaptureRetried => return done(journey.retry_capture(uow, checkout).await),
         EventKind::Fulfilled => {
             // Goods without tracking are billed at once and would not stay shipped.
             let tracking = (target == Lifecycle::Shipped).then(sample_tracking);
@@ -114,10 +116,10 @@ pub(super) async fn tell(
     uow: &mut dyn UnitOfWork,
     ctx: &Context<'_>,
     checkout: &mut Checkout,
-    played: Played,
+    played: Act,
     target: Lifecycle,
 ) -> Result<(), Error> {
-    let Played {
+    let Act {
         mut event,
         actor,
         customer,

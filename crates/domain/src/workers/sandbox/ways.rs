@@ -62,14 +62,14 @@ pub(super) fn check_way(checkout: &Checkout, target: Lifecycle) -> Result<(), Er
 }
 
 /// One event that somebody brings about, with what is known of the customer then.
-pub(super) struct Played {
+pub(super) struct Act {
     pub(super) event: Event,
     pub(super) actor: Actor,
     /// The customer as the event leaves them, where it says something of them.
     pub(super) customer: Option<Customer>,
 }
 
-impl Played {
+impl Act {
     const fn new(event: Event, actor: Actor) -> Self {
         Self {
             event,
@@ -112,7 +112,7 @@ impl Played {
 /// How a checkout is moved to a state that follows.
 pub(super) enum Way {
     /// By one event.
-    Event(Box<Played>),
+    Event(Box<Act>),
     /// A provider takes part: what it answers says where the checkout goes.
     Provider,
 }
@@ -161,23 +161,22 @@ async fn played(
     checkout: &Checkout,
     customer: &Customer,
     kind: EventKind,
-) -> Result<Option<Played>, Error> {
+) -> Result<Option<Act>, Error> {
     let refusal = || Refusal {
         code: "card_declined".to_owned(),
         message: "Declined, as a sandbox key asked for.".to_owned(),
     };
-    let found =
-        |event, find: fn(&mut Screening)| Played::found(event, customer, checkout.mode, find);
-    let by_customer = |event| Played::new(event, Actor::Customer);
-    let by_provider = |event| Played::new(event, Actor::Provider);
-    let by_system = |event| Played::new(event, Actor::System);
+    let found = |event, find: fn(&mut Screening)| Act::found(event, customer, checkout.mode, find);
+    let by_customer = |event| Act::new(event, Actor::Customer);
+    let by_provider = |event| Act::new(event, Actor::Provider);
+    let by_system = |event| Act::new(event, Actor::System);
     Ok(Some(match kind {
         EventKind::Opened => by_customer(Event::Opened),
-        EventKind::ProfileCompleted => Played {
+        EventKind::ProfileCompleted => Act {
             customer: Some(with_profile(uow, checkout, customer).await?),
             ..by_customer(Event::ProfileCompleted)
         },
-        EventKind::IdentitySubmitted => Played {
+        EventKind::IdentitySubmitted => Act {
             actor: Actor::Customer,
             ..found(Event::IdentitySubmitted, |it| {
                 it.identity = IdentityStatus::Processing;
@@ -231,7 +230,7 @@ async fn played(
         EventKind::CaptureRefused if checkout.lease_document_id.is_none() => return Ok(None),
         EventKind::CaptureRefused => by_provider(Event::CaptureRefused { refusal: refusal() }),
         EventKind::AuthorizationLapsed => by_provider(Event::AuthorizationLapsed),
-        EventKind::Fulfilled => Played::new(
+        EventKind::Fulfilled => Act::new(
             Event::Fulfilled {
                 tracking: Some(sample_tracking()?),
                 serial_numbers: BTreeMap::new(),
@@ -251,7 +250,7 @@ async fn played(
             stock: StockTaken::Untracked,
         }),
         kind => match kind.said_by_hand(ctx.now) {
-            Some(event) => Played::new(event, Actor::Operator),
+            Some(event) => Act::new(event, Actor::Operator),
             None => return Ok(None),
         },
     }))

@@ -60,7 +60,7 @@ pub(super) struct TrackingRow {
 }
 
 #[derive(Debug, Clone, Default)]
-pub(super) struct State {
+pub(super) struct Tables {
     /// The number that was given last.
     last_number: i64,
     /// How often an organization's prices changed.
@@ -88,7 +88,7 @@ pub(super) struct State {
     pub(super) latest: Timestamp,
 }
 
-impl State {
+impl Tables {
     /// The next number, as a sequence of a database gives it.
     pub(super) const fn next_number(&mut self) -> i64 {
         self.last_number = self.last_number.saturating_add(1);

@@ -4,8 +4,8 @@ use lessor_domain::access::Mode;
 use lessor_domain::checkout::{Checkout, Lifecycle, PaymentMethod};
 use lessor_domain::ids::{CheckoutPubId, IdError};
 use lessor_domain::ports::{JobSubject, UnitOfWork};
-use lessor_domain::services::journey::Page;
-use lessor_domain::services::{Error, billing};
+use lessor_domain::services::journey::Journey;
+use lessor_domain::services::{Error, billing, visits};
 
 use super::fields::Fields;
 use super::words;
@@ -86,17 +86,11 @@ impl Step {
     ) -> Result<CheckoutPubId, Error> {
         let method = self.payment_method(state, hash, entered).await?;
         let mut work = state.engine.database.begin().await?;
-        let found = work.checkouts().find_by_page_token(&hash).await?;
-        let id = found.ok_or(Error::not_found("page"))?.id;
-        let mut checkout = work
-            .checkouts()
-            .lock(id)
-            .await?
-            .ok_or(Error::not_found("page"))?;
+        let mut checkout = visits::lock(&mut *work, &hash).await?;
         self.apply(state, &mut *work, &mut checkout, entered, method)
             .await?;
         work.commit().await?;
-        Ok(id)
+        Ok(checkout.id)
     }
 
     async fn apply(
@@ -107,20 +101,22 @@ impl Step {
         entered: &Fields,
         method: Option<PaymentMethod>,
     ) -> Result<(), Error> {
-        let page = Page::new(state.engine.clock.now(), &*state.engine.ids);
+        let journey = Journey::new(state.engine.clock.now(), &*state.engine.ids);
         let phones = &*state.engine.providers.phones;
         let refused = |param: &'static str| move |error: IdError| Error::invalid(param, error);
         match self {
-            Self::Open => page.open(work, checkout).await?,
+            Self::Open => journey.open(work, checkout).await?,
             Self::Profile => {
                 let profile = entered.profile()?;
-                page.give_profile(work, phones, checkout, profile).await?
+                journey
+                    .give_profile(work, phones, checkout, profile)
+                    .await?
             }
             Self::Identity => {
                 in_sandbox(checkout, "the verification")?;
-                page.request_identity(work, checkout).await?
+                journey.request_identity(work, checkout).await?
             }
-            Self::SubmitIdentity => page.submit_identity(work, checkout).await?,
+            Self::SubmitIdentity => journey.submit_identity(work, checkout).await?,
             Self::Shipping => {
                 let locked = checkout.shipping.locked;
                 let given = checkout.shipping.address.clone().filter(|_| locked);
@@ -128,27 +124,31 @@ impl Step {
                     Some(address) => address,
                     None => entered.address(phones)?,
                 };
-                page.give_shipping_address(work, checkout, address).await?
+                journey
+                    .give_shipping_address(work, checkout, address)
+                    .await?
             }
-            Self::ChoosePickup => page.choose_pickup(work, checkout).await?,
-            Self::ChooseShipping => page.choose_shipping(work, checkout).await?,
+            Self::ChoosePickup => journey.choose_pickup(work, checkout).await?,
+            Self::ChooseShipping => journey.choose_shipping(work, checkout).await?,
             Self::Pickup => {
                 let param = "pickupLocationId";
                 let location = entered.required(param)?.parse().map_err(refused(param))?;
-                page.give_pickup_location(work, checkout, location).await?
+                journey
+                    .give_pickup_location(work, checkout, location)
+                    .await?
             }
             Self::Term => {
                 let param = "leaseTermId";
                 let term = entered.required(param)?.parse().map_err(refused(param))?;
                 if checkout.term.is_none() {
-                    page.choose_term(work, checkout, term).await?;
+                    journey.choose_term(work, checkout, term).await?;
                 }
                 return Ok(());
             }
-            Self::Accept => page.accept_lease(work, checkout).await?,
+            Self::Accept => journey.accept_lease(work, checkout).await?,
             Self::Deposit => {
                 in_sandbox(checkout, "the deposit")?;
-                page.submit_deposit(work, checkout, None).await?
+                journey.submit_deposit(work, checkout, None).await?
             }
             Self::PaymentMethod => {
                 in_sandbox(checkout, "the payment method")?;
@@ -158,17 +158,17 @@ impl Step {
                         checkout.lifecycle()
                     ))
                 })?;
-                page.save_payment_method(work, checkout, method).await?
+                journey.save_payment_method(work, checkout, method).await?
             }
-            Self::Sign => page.sign_documents(work, checkout).await?,
-            Self::RetryCapture => page.retry_capture(work, checkout).await?,
+            Self::Sign => journey.sign_documents(work, checkout).await?,
+            Self::RetryCapture => journey.retry_capture(work, checkout).await?,
             Self::RetryPayment => {
                 let (ids, now) = (&*state.engine.ids, state.engine.clock.now());
                 billing::try_again(work, ids, now, checkout, method).await?;
                 return Ok(());
             }
-            Self::Back => page.go_back(work, checkout).await?,
-            Self::Cancel => page.cancel(work, checkout).await?,
+            Self::Back => journey.go_back(work, checkout).await?,
+            Self::Cancel => journey.cancel(work, checkout).await?,
         };
         Ok(())
     }
@@ -186,8 +186,7 @@ impl Step {
             return Ok(None);
         }
         let mut view = state.engine.database.read().await?;
-        let found = view.checkouts().find_by_page_token(&hash).await?;
-        let checkout = found.ok_or(Error::not_found("page"))?;
+        let checkout = visits::checkout_of(&mut *view, &hash).await?;
         if self == Self::RetryPayment {
             drop(view);
             let Some(named) = entered.get(CARD) else {

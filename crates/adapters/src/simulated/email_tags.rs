@@ -4,11 +4,11 @@ use lessor_domain::checkout::Refusal;
 
 /// The outcomes that the tags of an e-mail address ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Outcomes<'a> {
+pub(super) struct EmailTags<'a> {
     tags: &'a str,
 }
 
-impl<'a> Outcomes<'a> {
+impl<'a> EmailTags<'a> {
     /// Those of the address: tags stand behind a `+` of its local part, several of
     /// them behind one each, in any case.
     pub(super) fn of(email: &'a str) -> Self {
@@ -75,23 +75,23 @@ mod tests {
 
     #[test]
     fn tags_stand_behind_a_plus_of_the_local_part() {
-        assert!(Outcomes::of("jo+creditfail@example.com").credit_fails());
-        assert!(Outcomes::of("jo+42+CreditFail@example.com").credit_fails());
-        assert!(Outcomes::of("jo+creditfail+identityfail@example.com").identity_fails());
+        assert!(EmailTags::of("jo+creditfail@example.com").credit_fails());
+        assert!(EmailTags::of("jo+42+CreditFail@example.com").credit_fails());
+        assert!(EmailTags::of("jo+creditfail+identityfail@example.com").identity_fails());
         for other in [
             "creditfail@example.com",
             "jo@creditfail+creditfail.example.com",
             "jo+creditfailure@example.com",
             "jo+nocreditfail@example.com",
         ] {
-            assert!(!Outcomes::of(other).credit_fails(), "{other}");
+            assert!(!EmailTags::of(other).credit_fails(), "{other}");
         }
     }
 
     #[test]
     fn some_fail_once_and_some_always() {
-        let once = Outcomes::of("jo+depositfail+capturefail+paymentfail@example.com");
-        let always = Outcomes::of("jo+depositdecline+capturedecline@example.com");
+        let once = EmailTags::of("jo+depositfail+capturefail+paymentfail@example.com");
+        let always = EmailTags::of("jo+depositdecline+capturedecline@example.com");
         assert_eq!([1, 2].map(|n| once.deposit_fails(n)), [true, false]);
         assert_eq!([1, 2].map(|n| once.capture_fails(n)), [true, false]);
         assert_eq!(
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!([1, 2].map(|n| always.deposit_fails(n)), [true, true]);
         assert_eq!([1, 2].map(|n| always.capture_fails(n)), [true, true]);
         assert!(!always.payment_fails(2));
-        let first = Outcomes::of("jo+firstpaymentfail@example.com");
+        let first = EmailTags::of("jo+firstpaymentfail@example.com");
         assert_eq!([1, 2].map(|n| first.first_payment_fails(n)), [true, false]);
         assert!(!first.payment_fails(2) && !once.first_payment_fails(1));
     }

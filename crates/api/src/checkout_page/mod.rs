@@ -14,8 +14,7 @@ mod words;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderName, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, get, post};
-use lessor_domain::checkout::{Checkout, Lifecycle};
-use lessor_domain::ports::UnitOfWork;
+use lessor_domain::checkout::Lifecycle;
 use lessor_domain::services::Error;
 use lessor_domain::services::visits::Visit;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -162,19 +161,16 @@ impl Visitor {
         }
     }
 
-    async fn find(&self, work: &mut dyn UnitOfWork) -> Result<Option<Checkout>, Error> {
-        match hash_of_token(&self.token) {
-            Some(hash) => Ok(work.checkouts().find_by_page_token(&hash).await?),
-            None => Ok(None),
-        }
-    }
-
-    /// The checkout as it is now.
+    /// The checkout as it is now; none where the token opens nothing.
     async fn look(&self) -> Result<Option<Visit>, ApiError> {
+        let Some(hash) = hash_of_token(&self.token) else {
+            return Ok(None);
+        };
         let mut work = self.state.reads.read().await?;
-        match self.find(&mut *work).await? {
-            Some(checkout) => Ok(Some(Visit::load(&mut *work, checkout).await?)),
-            None => Ok(None),
+        match Visit::of(&mut *work, &hash).await {
+            Ok(visit) => Ok(Some(visit)),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
         }
     }
 

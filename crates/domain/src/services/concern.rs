@@ -4,7 +4,7 @@ use crate::ids::CheckoutPubId;
 
 /// What became of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Handled {
+pub enum Concern {
     /// It concerned this checkout.
     Checkout(CheckoutPubId),
     /// It concerned nothing that Lessor keeps, or changed nothing.

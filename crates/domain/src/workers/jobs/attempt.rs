@@ -4,8 +4,8 @@ use crate::access::Mode;
 use crate::checkout::{Billing, Checkout, Effect, Lifecycle, PaymentMethod};
 use crate::customer::{Customer, IdentityStatus};
 use crate::ports::{
-    Answer, Call, IdentityResult, Job, JobSubject, LeaseDocument, Person, ProcessorCustomer,
-    StoreError,
+    Attempt, IdentityResult, Job, JobSubject, LeaseDocument, Person, ProcessorCustomer, StoreError,
+    Verdict,
 };
 use crate::services::Error;
 use crate::services::moving;
@@ -50,17 +50,17 @@ fn person(customer: &Customer) -> Person {
 }
 
 /// The call of a part of the job's work: a key of its own, the same for every try.
-pub(super) fn part(call: &Call, name: &str) -> Call {
-    Call {
-        idempotency_key: format!("{}:{name}", call.idempotency_key),
-        ..call.clone()
+pub(super) fn part(attempt: &Attempt, name: &str) -> Attempt {
+    Attempt {
+        idempotency_key: format!("{}:{name}", attempt.idempotency_key),
+        ..attempt.clone()
     }
 }
 
-pub(super) fn must<T>(answer: Answer<T>) -> Result<T, Setback> {
+pub(super) fn must<T>(answer: Verdict<T>) -> Result<T, Setback> {
     match answer {
-        Answer::Done(value) => Ok(value),
-        Answer::Refused(refusal) => Err(Setback::Refused(refusal)),
+        Verdict::Done(value) => Ok(value),
+        Verdict::Refused(refusal) => Err(Setback::Refused(refusal)),
     }
 }
 
@@ -101,7 +101,7 @@ impl JobRunner {
         drop(view);
         let card = known.as_deref().unwrap_or("new");
         let now = self.clock.now();
-        let call = Call {
+        let attempt = Attempt {
             mode: checkout.mode,
             idempotency_key: format!("paymentMethod-{}-{card}", checkout.id),
             first_tried_at: now,
@@ -109,9 +109,9 @@ impl JobRunner {
         };
         let processor = &self.providers.of(checkout.mode).processor;
         let customer = processor_customer(&customer, checkout.mode);
-        match processor.payment_method(&call, &customer, known).await? {
-            Answer::Done(method) => Ok(method),
-            Answer::Refused(refusal) => Err(Error::rule(refusal.message)),
+        match processor.payment_method(&attempt, &customer, known).await? {
+            Verdict::Done(method) => Ok(method),
+            Verdict::Refused(refusal) => Err(Error::rule(refusal.message)),
         }
     }
 
@@ -141,7 +141,7 @@ impl JobRunner {
         checkout: &Checkout,
         customer: &Customer,
     ) -> Result<Change, Setback> {
-        let call = self.call(job);
+        let attempt = self.attempt_of(job);
         let providers = self.providers.of(checkout.mode);
         let state = checkout.lifecycle();
         let screening = customer.screening(checkout.mode);
@@ -151,7 +151,7 @@ impl JobRunner {
                 let session = must(
                     providers
                         .identity
-                        .start(&call, checkout.id, &person(customer))
+                        .start(&attempt, checkout.id, &person(customer))
                         .await?,
                 )?;
                 Ok(Change::IdentityStarted(session.id))
@@ -174,26 +174,28 @@ impl JobRunner {
                 let quote = self.quote(checkout).await?;
                 let answer = providers
                     .credit
-                    .check(&call, &person(customer), quote)
+                    .check(&attempt, &person(customer), quote)
                     .await?;
-                Ok(Change::Credit(matches!(answer, Answer::Done(()))))
+                Ok(Change::Credit(matches!(answer, Verdict::Done(()))))
             }
             // One that was called off while it was authorized is asked for once more under its
             // key, which tells what was made, so that the void that follows lets it go.
             Effect::AuthorizeDeposit
                 if at(&[Lifecycle::DepositProcessing]) || state.is_ended() && job.attempts > 1 =>
             {
-                self.authorize(&call, checkout, customer).await
+                self.authorize(&attempt, checkout, customer).await
             }
             Effect::RenewDeposit
                 if checkout.deposit.open_hold().is_some() && !state.is_ended()
                     || job.attempts > 1 =>
             {
-                self.renew_deposit(&call, checkout, customer).await
+                self.renew_deposit(&attempt, checkout, customer).await
             }
-            Effect::CheckDeposit if !state.is_ended() => self.check_deposit(&call, checkout).await,
+            Effect::CheckDeposit if !state.is_ended() => {
+                self.check_deposit(&attempt, checkout).await
+            }
             Effect::VoidDeposit | Effect::RefundDeposit => {
-                self.settle_deposits(&call, checkout, customer).await
+                self.settle_deposits(&attempt, checkout, customer).await
             }
             Effect::PrepareDocuments
                 if at(&[Lifecycle::DocumentsPending]) && checkout.lease_document_id.is_none() =>
@@ -207,32 +209,32 @@ impl JobRunner {
                     quote,
                 };
                 Ok(Change::Document(must(
-                    providers.signer.prepare(&call, &document).await?,
+                    providers.signer.prepare(&attempt, &document).await?,
                 )?))
             }
             Effect::CaptureDeposit
                 if at(&[Lifecycle::DocumentsPending, Lifecycle::CaptureFailed]) =>
             {
-                self.capture(&call, checkout).await
+                self.capture(&attempt, checkout).await
             }
             Effect::CreateSubscription
                 if matches!(checkout.recurring.billing, Billing::Requested { .. }) =>
             {
                 if !state.is_ended() {
-                    self.subscribe(&call, checkout, customer).await
+                    self.subscribe(&attempt, checkout, customer).await
                 } else if job.attempts > 1 {
-                    self.find_subscription(&call, checkout, customer).await
+                    self.find_subscription(&attempt, checkout, customer).await
                 } else {
                     Ok(Change::Nothing)
                 }
             }
-            Effect::CheckSubscription => self.check_subscription(&call, checkout).await,
-            Effect::PayInvoices if !state.is_ended() => self.pay_invoices(&call, checkout).await,
+            Effect::CheckSubscription => self.check_subscription(&attempt, checkout).await,
+            Effect::PayInvoices if !state.is_ended() => self.pay_invoices(&attempt, checkout).await,
             Effect::CancelSubscription if state.is_ended() => {
-                self.unsubscribe(&call, checkout, customer).await
+                self.unsubscribe(&attempt, checkout, customer).await
             }
             Effect::RefundPayments if state.is_ended() && !state.is_leased() => {
-                self.refund_payments(&call, checkout, customer).await
+                self.refund_payments(&attempt, checkout, customer).await
             }
             // The state has moved on, or the work is another subject's.
             Effect::StartIdentityVerification
@@ -276,7 +278,7 @@ impl JobRunner {
     /// The customer with the processor's id, which is asked for when it is not known.
     pub(super) async fn known_customer(
         &self,
-        call: &Call,
+        attempt: &Attempt,
         customer: &Customer,
         mode: Mode,
     ) -> Result<ProcessorCustomer, Setback> {
@@ -286,7 +288,7 @@ impl JobRunner {
                 self.providers
                     .of(mode)
                     .processor
-                    .push_customer(&part(call, "customer"), &known)
+                    .push_customer(&part(attempt, "customer"), &known)
                     .await?,
             )?;
             let mut uow = self.database.begin().await?;
