@@ -1,5 +1,6 @@
 //! Requests with a key, each answer compared with the contract.
 
+use std::fmt;
 use std::sync::Arc;
 
 use reqwest::Method;
@@ -26,7 +27,9 @@ pub struct Client {
 
 /// An answer of the server.
 #[derive(Clone, Debug)]
-pub struct Answered {
+pub struct Reply {
+    /// What was asked: method, path and the body as far as it is shown.
+    pub asked: String,
     /// Its status.
     pub status: u16,
     /// Its headers.
@@ -37,7 +40,7 @@ pub struct Answered {
     pub body: Value,
 }
 
-impl Answered {
+impl Reply {
     /// A header; empty when there is none.
     #[must_use]
     pub fn header(&self, name: &str) -> &str {
@@ -49,15 +52,27 @@ impl Answered {
     ///
     /// # Panics
     /// When it is none.
+    #[track_caller]
     pub fn ok(self) -> Value {
-        assert_eq!(self.status, 200, "{}", self.body);
+        self.has(200);
         self.body
+    }
+
+    /// The same answer, which has this status.
+    ///
+    /// # Panics
+    /// When it has another: with what was asked, and what was answered.
+    #[track_caller]
+    pub fn has(&self, status: u16) -> &Self {
+        assert_eq!(self.status, status, "{self}");
+        self
     }
 
     /// The message of a refusal with this status, code and param (empty: none).
     ///
     /// # Panics
     /// When it is another answer.
+    #[track_caller]
     pub fn refused(&self, status: u16, code: &str, param: &str) -> String {
         let error = &self.body["error"];
         let told = (
@@ -65,18 +80,19 @@ impl Answered {
             error["code"].as_str().unwrap_or_default(),
             error["param"].as_str().unwrap_or_default(),
         );
-        assert_eq!(told, (status, code, param), "{}", self.body);
+        assert_eq!(told, (status, code, param), "{self}");
         crate::text(&error["message"])
     }
 
-    /// Like [`Answered::refused`], and the message holds these words.
+    /// Like [`Reply::refused`], and the message holds these words.
     ///
     /// # Panics
     /// When it is another answer.
+    #[track_caller]
     pub fn refused_with(&self, status: u16, code: &str, param: &str, words: &[&str]) {
         let message = self.refused(status, code, param);
         for word in words {
-            assert!(message.contains(word), "{word:?} in {message:?}");
+            assert!(message.contains(word), "{word:?} in {message:?} of {self}");
         }
     }
 
@@ -88,6 +104,25 @@ impl Answered {
         assert_eq!(relation, "\"next\"", "{link}");
         address.strip_prefix('<').map(str::to_owned)
     }
+}
+
+impl fmt::Display for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let answer = String::from_utf8_lossy(&self.bytes);
+        write!(
+            f,
+            "{} was answered with {}: {}",
+            self.asked,
+            self.status,
+            shown(&answer)
+        )
+    }
+}
+
+/// As much of a text as a person reads.
+fn shown(text: &str) -> String {
+    const MOST: usize = 2_000;
+    text.chars().take(MOST).collect()
 }
 
 impl Client {
@@ -140,7 +175,7 @@ impl Client {
         path: &str,
         headers: &[(&str, &str)],
         body: Option<Vec<u8>>,
-    ) -> Answered {
+    ) -> Reply {
         let parsed = method.parse().unwrap_or(Method::GET);
         let mut request = self.http.request(parsed, format!("{}{path}", self.url));
         if !self.key.is_empty() {
@@ -149,7 +184,9 @@ impl Client {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
+        let mut asked = format!("{method} {path}");
         if let Some(body) = body {
+            asked = format!("{asked} {}", shown(&String::from_utf8_lossy(&body)));
             request = request.body(body);
         }
         let response = match request.send().await {
@@ -165,31 +202,32 @@ impl Client {
             true => serde_json::from_slice(&bytes).unwrap_or(Value::Null),
             false => Value::Null,
         };
-        let answered = Answered {
+        let reply = Reply {
+            asked,
             status,
             headers,
             bytes,
             body,
         };
-        if let Err(why) = self.contract.check(method, path, &answered) {
-            refuse(&format!("{method} {path}: {why}"));
+        if let Err(why) = self.contract.check(method, path, &reply) {
+            refuse(&format!("{reply}: {why}"));
         }
-        answered
+        reply
     }
 
     /// A request with a JSON body as it is.
-    pub async fn send_json(&self, method: &str, path: &str, body: impl Into<Vec<u8>>) -> Answered {
+    pub async fn send_json(&self, method: &str, path: &str, body: impl Into<Vec<u8>>) -> Reply {
         let headers = [("content-type", "application/json")];
         self.send(method, path, &headers, Some(body.into())).await
     }
 
     /// Posts JSON.
-    pub async fn post(&self, path: &str, body: Value) -> Answered {
+    pub async fn post(&self, path: &str, body: Value) -> Reply {
         self.send_json("POST", path, body.to_string()).await
     }
 
     /// Posts JSON under an idempotency key.
-    pub async fn post_once(&self, path: &str, key: &str, body: &Value) -> Answered {
+    pub async fn post_once(&self, path: &str, key: &str, body: &Value) -> Reply {
         let headers = [
             ("content-type", "application/json"),
             ("idempotency-key", key),
@@ -199,17 +237,17 @@ impl Client {
     }
 
     /// Puts JSON.
-    pub async fn put(&self, path: &str, body: Value) -> Answered {
+    pub async fn put(&self, path: &str, body: Value) -> Reply {
         self.send_json("PUT", path, body.to_string()).await
     }
 
     /// Gets.
-    pub async fn get(&self, path: &str) -> Answered {
+    pub async fn get(&self, path: &str) -> Reply {
         self.send("GET", path, &[], None).await
     }
 
     /// Deletes.
-    pub async fn delete(&self, path: &str) -> Answered {
+    pub async fn delete(&self, path: &str) -> Reply {
         self.send("DELETE", path, &[], None).await
     }
 }

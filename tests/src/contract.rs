@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use crate::client::Answered;
+use crate::client::Reply;
 use crate::refuse;
 
 /// The statuses that each error code may have, and the type of the error.
@@ -196,7 +196,7 @@ impl Contract {
     ///
     /// # Errors
     /// What is not as documented.
-    pub fn check(&self, method: &str, path: &str, answered: &Answered) -> Result<(), String> {
+    pub fn check(&self, method: &str, path: &str, answered: &Reply) -> Result<(), String> {
         let status = answered.status;
         let said = || String::from_utf8_lossy(&answered.bytes).into_owned();
         if status >= 500 {
@@ -280,7 +280,7 @@ impl Contract {
 }
 
 /// The one shape of errors.
-fn check_error(answered: &Answered) -> Result<(), String> {
+fn check_error(answered: &Reply) -> Result<(), String> {
     let said = || String::from_utf8_lossy(&answered.bytes).into_owned();
     let status = answered.status;
     if answered.header("content-type") != "application/json" {

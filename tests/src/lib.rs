@@ -14,7 +14,7 @@ pub mod server;
 pub mod shop;
 pub mod tap;
 
-pub use client::{Answered, Client};
+pub use client::{Client, Reply};
 pub use process::{Folder, answer, lessor, run};
 pub use server::Server;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::client::{Answered, Client};
+use crate::client::{Client, Reply};
 use crate::text;
 
 /// An address in the United States.
@@ -58,7 +58,7 @@ impl Client {
     }
 
     /// A customer's checkout of the sku for a year.
-    pub async fn try_checkout(&self, sku: &str, email: &str, members: Value) -> Answered {
+    pub async fn try_checkout(&self, sku: &str, email: &str, members: Value) -> Reply {
         let body =
             json!({ "sku": sku, "selectedTermInMonths": 12, "customer": { "email": email } });
         self.post("/v1/checkouts", merged(body, members)).await
@@ -70,7 +70,7 @@ impl Client {
     }
 
     /// Plays a checkout forward.
-    pub async fn advance(&self, checkout: &Value, to: &str) -> Answered {
+    pub async fn advance(&self, checkout: &Value, to: &str) -> Reply {
         let path = format!("/v1/sandbox/checkouts/{}/advance", text(&checkout["id"]));
         self.post(&path, json!({ "to": to })).await
     }
@@ -108,7 +108,7 @@ impl Client {
     }
 
     /// A step of the checkout's own resource, such as `fulfill`.
-    pub async fn act(&self, checkout: &Value, action: &str, body: Value) -> Answered {
+    pub async fn act(&self, checkout: &Value, action: &str, body: Value) -> Reply {
         self.post(
             &format!("/v1/checkouts/{}/{action}", text(&checkout["id"])),
             body,
@@ -117,7 +117,7 @@ impl Client {
     }
 
     /// Asks for a state of the checkout.
-    pub async fn move_to(&self, checkout: &Value, lifecycle: &str) -> Answered {
+    pub async fn move_to(&self, checkout: &Value, lifecycle: &str) -> Reply {
         let path = format!("/v1/checkouts/{}", text(&checkout["id"]));
         self.put(&path, json!({ "lifecycle": lifecycle })).await
     }

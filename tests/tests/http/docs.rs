@@ -10,7 +10,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use lessor_tests::client::{Answered, Client};
+use lessor_tests::client::{Client, Reply};
 use lessor_tests::process::bare;
 use lessor_tests::{Folder, Server, run, text};
 use serde_json::Value;
@@ -76,7 +76,7 @@ fn values<'p>(page: &'p str, attribute: &str) -> Vec<&'p str> {
     parts.filter_map(|rest| rest.split('"').next()).collect()
 }
 
-fn text_of(answer: &Answered) -> String {
+fn text_of(answer: &Reply) -> String {
     String::from_utf8(answer.bytes.clone()).unwrap()
 }
 
@@ -102,7 +102,7 @@ async fn everything_is_sent_small_and_told_by_its_form() {
     let client = nobody().await;
     for path in PAGES.iter().chain(&FILES) {
         let plain = client.get(path).await;
-        assert_eq!(plain.status, 200, "{path}");
+        plain.has(200);
         assert_eq!(plain.header("content-encoding"), "", "{path}");
         let mut tags = BTreeSet::from([plain.header("etag").to_owned()]);
         for (asked, expected) in [("gzip, deflate, br, zstd", "br"), ("gzip", "gzip")] {
@@ -361,7 +361,7 @@ async fn the_root_leads_on() {
     ] {
         let address = told[link].as_str().unwrap();
         let path = address.strip_prefix(&client.url).unwrap();
-        assert_eq!(client.get(path).await.status, 200, "{link}");
+        client.get(path).await.has(200);
     }
     let accept = [("accept", "text/html,application/xhtml+xml,*/*;q=0.8")];
     let page = client.send("GET", "/", &accept, None).await;

@@ -32,7 +32,7 @@ async fn followed(client: &Client, first: &str) -> Vec<Vec<String>> {
     while let Some(path) = next.take() {
         assert!(pages.len() < 100, "the list never ends");
         let page = client.get(&path).await;
-        assert_eq!(page.status, 200, "{path}: {}", page.body);
+        page.has(200);
         next = page.next_page().map(|address| {
             let path = address.strip_prefix(&client.url).map(str::to_owned);
             path.unwrap_or_else(|| address.clone())

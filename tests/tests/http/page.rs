@@ -1,7 +1,7 @@
 //! `/c/{token}`: the customer's page, walked by its forms as a browser without scripts would.
 
 use lessor_tests::server::PATIENCE;
-use lessor_tests::{Answered, Client, Server, text};
+use lessor_tests::{Client, Reply, Server, text};
 use serde_json::{Value, json};
 
 use crate::BINARY;
@@ -45,7 +45,7 @@ impl Browser {
     }
 
     /// Sends a form of the page to where it leads.
-    async fn send(&self, step: &str, fields: &[(&str, &str)]) -> Answered {
+    async fn send(&self, step: &str, fields: &[(&str, &str)]) -> Reply {
         let body: Vec<String> = fields
             .iter()
             .map(|(name, value)| format!("{name}={}", escaped(value)))
@@ -223,8 +223,8 @@ async fn wrong_entries_are_shown_with_what_was_typed() {
     let long = "x".repeat(300);
     let mut fields = PROFILE.to_vec();
     fields[0].1 = &long;
-    assert_eq!(browser.send("profile", &fields).await.status, 400);
-    assert_eq!(browser.send("profile", &[]).await.status, 400);
+    browser.send("profile", &fields).await.has(400);
+    browser.send("profile", &[]).await.has(400);
     assert_eq!(client.reread(&made).await["lifecycle"], "profilePending");
     let customer = client
         .get(&format!("/v1/customers/{}", text(&made["customerId"])))
@@ -245,10 +245,10 @@ async fn wrong_entries_are_shown_with_what_was_typed() {
         "retry-capture",
     ] {
         let refused = browser.send(step, &[]).await;
-        assert_eq!(refused.status, 400, "{step}");
+        refused.has(400);
     }
     let wrong_term = browser.send("term", &[("leaseTermId", "nonsense")]).await;
-    assert_eq!(wrong_term.status, 400);
+    wrong_term.has(400);
     assert_eq!(client.reread(&made).await["lifecycle"], "profilePending");
 }
 
@@ -283,7 +283,7 @@ async fn a_token_is_guessed_by_nobody_and_forms_are_forms() {
             path: format!("/c/{wrong}"),
         };
         let page = nobody.client.get(&nobody.path).await;
-        assert_eq!(page.status, 404, "{wrong}");
+        page.has(404);
         let html = String::from_utf8_lossy(&page.bytes).into_owned();
         assert!(
             page.header("content-type").starts_with("text/html")
@@ -291,9 +291,9 @@ async fn a_token_is_guessed_by_nobody_and_forms_are_forms() {
             "{wrong}: {html}"
         );
         assert!(!html.contains("BIKE") && !html.contains("grace"), "{html}");
-        assert_eq!(nobody.send("cancel", &[]).await.status, 404, "{wrong}");
+        nobody.send("cancel", &[]).await.has(404);
     }
-    assert_eq!(browser.send("nonsense", &[]).await.status, 404);
+    browser.send("nonsense", &[]).await.has(404);
     // What is no form of a browser is not taken, so that no other site's script can send one in disguise.
     for declared in [
         "application/json",
@@ -310,16 +310,16 @@ async fn a_token_is_guessed_by_nobody_and_forms_are_forms() {
                 Some(b"{}".to_vec()),
             )
             .await;
-        assert_eq!(refused.status, 415, "{declared}");
+        refused.has(415);
     }
     // Looking is no step but opening: no address that is only looked at does anything.
     for step in ["cancel", "accept", "deposit", "profile"] {
         let path = format!("{}/{step}", browser.path);
-        assert_eq!(browser.client.get(&path).await.status, 405, "{step}");
+        browser.client.get(&path).await.has(405);
     }
     assert_eq!(client.reread(&made).await, before);
     browser.look().await;
-    assert_eq!(browser.send("cancel", &[]).await.status, 303);
+    browser.send("cancel", &[]).await.has(303);
     assert_eq!(client.reread(&made).await["lifecycle"], "cancelled");
     let ended = browser.look().await;
     assert!(!ended.contains("<form"), "nothing is left to do: {ended}");
@@ -406,7 +406,7 @@ async fn a_locked_address_cannot_be_changed_by_the_customer() {
     let mut elsewhere = PROFILE.to_vec();
     elsewhere[2].1 = "2 Other St";
     let sent = browser.send("shipping", &elsewhere).await;
-    assert_eq!(sent.status, 303);
+    sent.has(303);
     let now = until(&client, &made, "leaseReviewPending").await;
     assert_eq!(now["shippingAddress"]["address1"], "1 Market St");
 }
@@ -438,7 +438,7 @@ async fn a_payment_that_failed_is_told_and_can_be_tried_again() {
     for wrong in ["pm_card_nonsense", "pm_1", "<script>"] {
         let refused = browser.send("retry-payment", &[("card", wrong)]).await;
         let html = String::from_utf8_lossy(&refused.bytes).into_owned();
-        assert_eq!(refused.status, 400, "{wrong}");
+        refused.has(400);
         assert!(
             html.contains("Card is none of those that are offered"),
             "{html}"

@@ -56,7 +56,7 @@ async fn a_publishable_key_reads_prices_and_nothing_else() {
         assert_eq!(says_so, is_public, "{method} {pattern}");
         let answered = send(&key, method, path, body.as_ref()).await;
         if is_public {
-            assert_eq!(answered.status, 200, "{method} {path}: {}", answered.body);
+            answered.has(200);
             let head = key.send("HEAD", path, &[], None).await;
             assert_eq!((head.status, head.bytes.len()), (200, 0), "{path}");
         } else {
@@ -65,7 +65,7 @@ async fn a_publishable_key_reads_prices_and_nothing_else() {
     }
     // What there is not is no exception, and nothing was done.
     key.get("/v1/nope").await.refused(403, "forbidden", "");
-    assert_eq!(key.delete("/v1/products").await.status, 405);
+    key.delete("/v1/products").await.has(405);
     let product = format!("/v1/products/{}", shop.product);
     assert_eq!(shop.client.get(&product).await.ok()["name"], "Road bike");
     // What is no use of a key at all is none of this one.
@@ -80,7 +80,7 @@ async fn a_publishable_key_reads_prices_and_nothing_else() {
     assert_eq!(opened.bytes, key.get(path).await.bytes);
     let token = path.rsplit('/').next().unwrap();
     let other = path.replace(token, &"0".repeat(token.len()));
-    assert_eq!(key.get(&other).await.status, 404);
+    key.get(&other).await.has(404);
     for path in ["/webhooks/processor", "/webhooks/tracking"] {
         key.post(path, json!({}))
             .await
@@ -287,7 +287,7 @@ async fn a_page_may_ask_and_an_address_not_too_often() {
     let allowed = allowed.to_str().unwrap();
     assert!(allowed.contains("Authorization"), "{allowed}");
     let first = window.send("GET", path, &[origin], None).await;
-    assert_eq!(first.status, 200, "{}", first.body);
+    first.has(200);
     let readable = |name: &str| {
         let exposed = first.header("access-control-expose-headers").to_lowercase();
         exposed.split(", ").any(|it| it == name) && !first.header(name).is_empty()

@@ -224,7 +224,7 @@ async fn a_subscription_is_made_once_however_often_it_is_fulfilled() {
         join_all((0..CLIENTS).map(|_| client.act(&ready, "fulfill", json!({}))))
             .await
             .into_iter()
-            .map(lessor_tests::Answered::ok)
+            .map(lessor_tests::Reply::ok)
             .collect();
     let lease = client.act(&ready, "fulfill", json!({})).await.ok();
     assert_eq!(lease["lifecycle"], "leaseActive");

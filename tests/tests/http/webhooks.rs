@@ -1,14 +1,14 @@
 //! `POST /webhooks/processor`: whose messages are taken, and what becomes of those that mean nothing.
 
 use lessor_processor_double::{SIGNATURE_HEADER, sign};
-use lessor_tests::client::Answered;
+use lessor_tests::client::Reply;
 use lessor_tests::server::{PROCESSOR_SANDBOX_SECRET, PROCESSOR_SECRET};
 use lessor_tests::{Client, Server, text};
 use serde_json::{Value, json};
 
 use crate::BINARY;
 
-async fn send(client: &Client, secret: &str, body: &str) -> Answered {
+async fn send(client: &Client, secret: &str, body: &str) -> Reply {
     let signature = sign(body.as_bytes(), &[secret], lessor_tests::now().timestamp());
     let headers = [
         ("content-type", "application/json"),

@@ -32,6 +32,7 @@ mod paging;
 mod pickup_locations;
 mod pool;
 mod products;
+mod sales;
 pub(crate) mod schema;
 mod search;
 mod server_secret;

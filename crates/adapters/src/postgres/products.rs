@@ -373,6 +373,6 @@ impl ProductStore for PgUnitOfWork {
         let connection = self.connection()?;
         let variants =
             product_variants::table.filter(product_variants::product_id.eq(id.as_uuid()));
-        super::variants::sold(connection, variants.into_boxed()).await
+        super::sales::sold(connection, variants.into_boxed()).await
     }
 }

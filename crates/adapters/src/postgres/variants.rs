@@ -7,16 +7,15 @@ use diesel::dsl::{exists, select, sql};
 use diesel::expression::SqlLiteral;
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::{Array, Bool, Jsonb};
+use diesel::sql_types::Bool;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::catalog::{
-    Inventory, OptionSelection, Product, ProductVariant, StockTaken, folded_combination,
+    Inventory, OptionSelection, Product, ProductVariant, StockTaken, VariantFilter,
+    folded_combination,
 };
 use lessor_domain::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
-use lessor_domain::ports::VariantFilter;
 use lessor_domain::ports::{Page, SortOrder, Start, StoreError, VariantSelection, VariantStore};
 use lessor_domain::text::{ExternalId, Sku};
-use serde_json::json;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
@@ -26,7 +25,7 @@ use super::encode::{percentage, text, text_if, texts};
 use super::error::store_error;
 use super::metadata::has_all;
 use super::paging::{Mark, after, within};
-use super::schema::{checkout_applications, checkout_items, product_variants, products};
+use super::schema::{product_variants, products};
 use super::search;
 use super::version::{self, compare_and_set};
 
@@ -167,48 +166,6 @@ fn is_live() -> SqlLiteral<Bool> {
 }
 
 type Query = product_variants::BoxedQuery<'static, Pg>;
-
-/// Whether any checkout leases one of the variants or bought it along.
-pub(super) async fn sold(
-    connection: &mut AsyncPgConnection,
-    variants: Query,
-) -> Result<bool, StoreError> {
-    let of_one: Vec<(i64, Uuid)> = variants
-        .select((product_variants::organization_id, product_variants::id))
-        .load(connection)
-        .await
-        .map_err(store_error)?;
-    let [(organization, _), ..] = *of_one.as_slice() else {
-        return Ok(false);
-    };
-    let ids: Vec<Uuid> = of_one.iter().map(|(_, id)| *id).collect();
-    let leased = checkout_items::table
-        .filter(checkout_items::organization_id.eq(organization))
-        .filter(checkout_items::variant_id.eq_any(ids.clone()));
-    let is_leased: bool = select(exists(leased))
-        .get_result(connection)
-        .await
-        .map_err(store_error)?;
-    if is_leased {
-        return Ok(true);
-    }
-    let purchases: Vec<serde_json::Value> = ids
-        .into_iter()
-        .map(|id| json!([{ "variantId": ProductVariantPubId::from_uuid(id).to_string() }]))
-        .collect();
-    // Written out, as the partial index has it.
-    let bought = checkout_applications::table
-        .filter(checkout_applications::organization_id.eq(organization))
-        .filter(
-            sql::<Bool>("checkout_applications.purchase_items <> '[]' and checkout_applications.purchase_items @> any(")
-                .bind::<Array<Jsonb>, _>(purchases)
-                .sql(")"),
-        );
-    select(exists(bought))
-        .get_result(connection)
-        .await
-        .map_err(store_error)
-}
 
 /// The variants of the organization, archived ones too.
 fn all_of(organization: OrganizationId) -> Query {
@@ -468,7 +425,7 @@ impl VariantStore for PgUnitOfWork {
     async fn has_checkout_items(&mut self, id: ProductVariantPubId) -> Result<bool, StoreError> {
         let connection = self.connection()?;
         let variant = product_variants::table.filter(product_variants::id.eq(id.as_uuid()));
-        sold(connection, variant.into_boxed()).await
+        super::sales::sold(connection, variant.into_boxed()).await
     }
 
     async fn take_stock(&mut self, id: ProductVariantPubId) -> Result<StockTaken, StoreError> {

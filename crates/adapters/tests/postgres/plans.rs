@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 use lessor_domain::access::Mode;
+use lessor_domain::catalog::VariantFilter;
 use lessor_domain::checkout::{
     Attention, AttentionReason, Billing, Checkout, Effect, Lifecycle, Tracking,
 };
@@ -12,7 +13,6 @@ use lessor_domain::ids::ProductVariantPubId;
 use lessor_domain::ledger::{Entry, HoldState, Thing};
 use lessor_domain::metadata::Metadata;
 use lessor_domain::money::{Currency, Money};
-use lessor_domain::ports::VariantFilter;
 use lessor_domain::ports::{
     CheckoutFilter, CheckoutSort, CustomerFilter, Database, IdGenerator, InboxMessage, JobSubject,
     NewJob, Page, ProductFilter, ProductSort, SortOrder, Start, StoreError, UnitOfWork,

@@ -17,7 +17,7 @@ use crate::http::error::ApiError;
 
 /// The most keys that are remembered.
 const KEYS_MAX: u64 = 100_000;
-/// How exactly it is known when a key was last used.
+/// How exactly it is known when a key was last used: to the minute.
 const TOUCH_EVERY: Duration = Duration::from_secs(60);
 
 /// A key that was found.
@@ -31,8 +31,8 @@ pub(crate) struct Found {
 #[derive(Clone)]
 pub struct KeyCache {
     found: Cache<KeyHash, Arc<Found>>,
-    /// The keys whose use was noted within [`TOUCH_EVERY`].
-    noted: Cache<ApiKeyPubId, ()>,
+    /// Lets the use of a key be noted once within [`TOUCH_EVERY`].
+    notes: Arc<DefaultKeyedRateLimiter<ApiKeyPubId>>,
 }
 
 impl KeyCache {
@@ -44,10 +44,7 @@ impl KeyCache {
                 .max_capacity(KEYS_MAX)
                 .time_to_live(ttl)
                 .build(),
-            noted: Cache::builder()
-                .max_capacity(KEYS_MAX)
-                .time_to_live(TOUCH_EVERY)
-                .build(),
+            notes: Arc::new(RateLimiter::keyed(Quota::per_minute(NonZeroU32::MIN))),
         }
     }
 
@@ -94,9 +91,9 @@ impl KeyCache {
     /// Whether the caller is to note the use of the key in the database: nobody has within
     /// [`TOUCH_EVERY`], neither here nor, by what the database says, elsewhere. Of those who ask
     /// together one is told so.
-    pub(crate) async fn claim_note(&self, holder: &KeyHolder, now: Timestamp) -> bool {
+    pub(crate) fn claim_note(&self, holder: &KeyHolder, now: Timestamp) -> bool {
         let key = &holder.key;
-        if !self.noted.entry(key.id).or_insert(()).await.is_fresh() {
+        if self.notes.check_key(&key.id).is_err() {
             return false;
         }
         let noted_elsewhere = key

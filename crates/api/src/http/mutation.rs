@@ -5,10 +5,13 @@
 //! handler is gone the task still ends. A shutdown waits for these tasks.
 
 use std::future::{Future, Ready, ready};
+use std::pin::Pin;
 use std::time::Duration;
 
 use actix_web::{FromRequest, HttpRequest, dev};
 use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tokio::task::{JoinError, JoinHandle};
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
@@ -52,14 +55,26 @@ impl Mutations {
         T: Send + 'static,
         E: Into<ApiError> + Send + 'static,
     {
-        let task = self.tracker.spawn_on(work.in_current_span(), &self.runtime);
-        match task.await {
-            Ok(result) => result.map_err(Into::into),
-            Err(error) => Err(match error.try_into_panic() {
-                Ok(panic) => ApiError::panicked(&*panic),
-                Err(_) => ApiError::unavailable(Duration::from_secs(1), "the service is stopping"),
+        let (tell, told) = oneshot::channel();
+        let task = self.spawn(Box::pin(async move {
+            // Where nobody waits any more, nobody is told.
+            let _ = tell.send(work.await.map_err(Into::into));
+        }));
+        let ended = task.await;
+        match told.await {
+            Ok(result) => result,
+            Err(_) => Err(match ended.map_err(JoinError::try_into_panic) {
+                Err(Ok(panic)) => ApiError::panicked(&*panic),
+                Ok(()) | Err(Err(_)) => {
+                    ApiError::unavailable(Duration::from_secs(1), "the service is stopping")
+                }
             }),
         }
+    }
+
+    /// One kind of task for all work: the runtime's machinery is compiled once, not for each use case.
+    fn spawn(&self, work: Pin<Box<dyn Future<Output = ()> + Send>>) -> JoinHandle<()> {
+        self.tracker.spawn_on(work.in_current_span(), &self.runtime)
     }
 
     /// Runs `work` to its end without anybody waiting for it but a shutdown.
@@ -67,7 +82,7 @@ impl Mutations {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        self.tracker.spawn_on(work.in_current_span(), &self.runtime);
+        self.spawn(Box::pin(work));
     }
 
     /// How many tasks are under way.

@@ -128,13 +128,13 @@ async fn authenticate(state: &AppState, key: &KeyText) -> Result<Arc<Access>, Ap
     if let (Some(limits), KeyKind::Secret) = (&state.limits, key.kind()) {
         limits.check(found.holder.key.id)?;
     }
-    note_use(state, &found.holder, now).await;
+    note_use(state, &found.holder, now);
     Ok(Arc::clone(&found.access))
 }
 
 /// Notes that the key was used, now and then; the request does not wait for it.
-async fn note_use(state: &AppState, holder: &KeyHolder, now: Timestamp) {
-    if !state.keys.claim_note(holder, now).await {
+fn note_use(state: &AppState, holder: &KeyHolder, now: Timestamp) {
+    if !state.keys.claim_note(holder, now) {
         return;
     }
     let id = holder.key.id;

@@ -18,7 +18,7 @@ pub use product::{
 };
 pub use variant::{
     Availability, Inventory, InventoryError, NewVariant, ProductVariant, StockTaken, Unavailable,
-    availability, is_offered, is_product_offered,
+    VariantFilter, availability, is_offered, is_product_offered,
 };
 
 /// Most options of a product.

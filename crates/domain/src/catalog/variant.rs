@@ -7,7 +7,7 @@ use crate::money::Money;
 use crate::names::named_enum;
 use crate::percentage::Percentage;
 use crate::text::{self, Description, ExternalId, Name, Sku, Url};
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// Why a number is no inventory quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -168,6 +168,28 @@ impl ProductVariant {
     #[must_use]
     pub fn effective_discount(&self, product: &Product, organization: Percentage) -> Percentage {
         self.discount.or(product.discount).unwrap_or(organization)
+    }
+}
+
+/// Which of a product's variants a list shows, of those that are not archived.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct VariantFilter {
+    /// Made within.
+    pub created: Span,
+    /// Last changed within.
+    pub updated: Span,
+    /// With all of these metadata.
+    pub metadata: Metadata,
+}
+
+impl VariantFilter {
+    /// Whether a list shows the variant.
+    #[must_use]
+    pub fn shows(&self, variant: &ProductVariant) -> bool {
+        variant.status != ProductStatus::Archived
+            && self.created.holds(variant.created_at)
+            && self.updated.holds(variant.updated_at)
+            && variant.metadata.has_all(&self.metadata)
     }
 }
 

@@ -60,7 +60,7 @@ pub use providers::{
 pub use shipments::ShipmentStore;
 pub use store_error::{StoreError, UniqueField};
 pub use unit_of_work::{Database, UnitOfWork};
-pub use variants::{VariantFilter, VariantSelection, VariantStore};
+pub use variants::{VariantSelection, VariantStore};
 
 #[cfg(feature = "mock")]
 pub use {

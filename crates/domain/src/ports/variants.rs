@@ -3,11 +3,9 @@
 use async_trait::async_trait;
 
 use super::{Page, StoreError};
-use crate::catalog::{Product, ProductStatus, ProductVariant, StockTaken};
+use crate::catalog::{Product, ProductVariant, StockTaken, VariantFilter};
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
-use crate::metadata::Metadata;
 use crate::text::{ExternalId, Sku};
-use crate::time::Span;
 
 /// Which variants are read together with their products.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,28 +21,6 @@ pub enum VariantSelection {
         /// The most variants that are read.
         most: u32,
     },
-}
-
-/// Which of a product's variants a list shows, of those that are not archived.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct VariantFilter {
-    /// Made within.
-    pub created: Span,
-    /// Last changed within.
-    pub updated: Span,
-    /// With all of these metadata.
-    pub metadata: Metadata,
-}
-
-impl VariantFilter {
-    /// Whether a list shows the variant.
-    #[must_use]
-    pub fn shows(&self, variant: &ProductVariant) -> bool {
-        variant.status != ProductStatus::Archived
-            && self.created.holds(variant.created_at)
-            && self.updated.holds(variant.updated_at)
-            && variant.metadata.has_all(&self.metadata)
-    }
 }
 
 /// Variants and their stock.

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 
-use super::variants::{self, Otherwise};
 use super::{Context, Error, UseCase, window};
 use crate::access::Permission;
 use crate::catalog::{Product, ProductVariant};
@@ -15,6 +14,7 @@ use crate::organization::Organization;
 use crate::percentage::TermMonths;
 use crate::ports::{StoreError, UnitOfWork, VariantSelection};
 use crate::pricing::{Quote, quote};
+use crate::text::{ExternalId, Sku};
 
 /// The most variants that are priced at once.
 pub const MAX_PRICED: u32 = 5_000;
@@ -121,7 +121,7 @@ impl UseCase for PriceVariant {
         ctx: &Context<'_>,
     ) -> Result<PricedVariant, Error> {
         let organization = ctx.access.organization_id;
-        let variant = variants::find(uow, organization, &self.identifier, self.otherwise).await?;
+        let variant = find(uow, organization, &self.identifier, self.otherwise).await?;
         ctx.access.require_to_look(self.permission())?;
         let product = window::product_of(uow, ctx, &variant).await?;
         let variant = window::variant_of(ctx, variant, &product)?;
@@ -286,4 +286,43 @@ pub fn lowest(prices: &PriceTable) -> Result<(TermMonths, &TermPrice), Error> {
         .min_by_key(|(months, price)| (price.quote.total_monthly_payment.minor(), **months))
         .map(|(months, price)| (*months, price))
         .ok_or(Error::not_found("lease term for this product variant"))
+}
+
+/// What an identifier of a variant can be besides its public id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Otherwise {
+    Sku,
+    ExternalId,
+}
+
+/// The variant that the text names: a public id, else what `otherwise` says.
+///
+/// # Errors
+/// [`Error::NotFound`].
+async fn find(
+    uow: &mut dyn UnitOfWork,
+    organization: OrganizationId,
+    identifier: &str,
+    otherwise: Otherwise,
+) -> Result<ProductVariant, Error> {
+    let by_id = match identifier.parse::<ProductVariantPubId>() {
+        Ok(id) => uow.variants().get(organization, id).await?,
+        Err(_) => None,
+    };
+    let found = match (by_id, otherwise) {
+        (Some(variant), _) => Some(variant),
+        (None, Otherwise::Sku) => match Sku::parse(identifier) {
+            Ok(sku) => uow.variants().find_by_sku(organization, &sku).await?,
+            Err(_) => None,
+        },
+        (None, Otherwise::ExternalId) => match ExternalId::parse(identifier) {
+            Ok(id) => {
+                uow.variants()
+                    .find_by_external_id(organization, &id)
+                    .await?
+            }
+            Err(_) => None,
+        },
+    };
+    found.ok_or(Error::not_found("product variant"))
 }

@@ -9,14 +9,13 @@ use super::{Context, Error, Patch, Slice, UseCase, waitlist, window};
 use crate::access::Permission;
 use crate::catalog::{
     Inventory, MAX_VARIANTS_OF_PRODUCT, NewVariant, OptionSelection, Product, ProductStatus,
-    ProductVariant, check_selection,
+    ProductVariant, VariantFilter, check_selection,
 };
 use crate::checkout::Effect;
-use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
+use crate::ids::{ProductPubId, ProductVariantPubId};
 use crate::metadata::{Metadata, MetadataPatch};
 use crate::money::Amount;
 use crate::percentage::Percentage;
-use crate::ports::VariantFilter;
 use crate::ports::{JobSubject, Page, Start, StoreError, UniqueField, UnitOfWork};
 use crate::text::{Description, ExternalId, Name, Sku, Url};
 
@@ -413,45 +412,6 @@ impl UseCase for GetVariantBySku {
         ctx.access.require_to_look(self.permission())?;
         window::variant(uow, ctx, variant).await
     }
-}
-
-/// The variant that the text names: a public id, else what `otherwise` says.
-///
-/// # Errors
-/// [`Error::NotFound`].
-pub(super) async fn find(
-    uow: &mut dyn UnitOfWork,
-    organization: OrganizationId,
-    identifier: &str,
-    otherwise: Otherwise,
-) -> Result<ProductVariant, Error> {
-    let by_id = match identifier.parse::<ProductVariantPubId>() {
-        Ok(id) => uow.variants().get(organization, id).await?,
-        Err(_) => None,
-    };
-    let found = match (by_id, otherwise) {
-        (Some(variant), _) => Some(variant),
-        (None, Otherwise::Sku) => match Sku::parse(identifier) {
-            Ok(sku) => uow.variants().find_by_sku(organization, &sku).await?,
-            Err(_) => None,
-        },
-        (None, Otherwise::ExternalId) => match ExternalId::parse(identifier) {
-            Ok(id) => {
-                uow.variants()
-                    .find_by_external_id(organization, &id)
-                    .await?
-            }
-            Err(_) => None,
-        },
-    };
-    found.ok_or(Error::not_found("product variant"))
-}
-
-/// What an identifier of a variant can be besides its public id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Otherwise {
-    Sku,
-    ExternalId,
 }
 
 /// A page of the product's variants that the filter shows, with their prices, newest first.

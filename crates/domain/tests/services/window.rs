@@ -3,22 +3,22 @@
 use std::fmt::Debug;
 
 use lessor_domain::access::{Access, KeyHash, KeyKind, Mode, Permission, Permissions};
-use lessor_domain::catalog::{Inventory, Product, ProductStatus, ProductVariant, ReviewStatus};
+use lessor_domain::catalog::{
+    Inventory, Product, ProductStatus, ProductVariant, ReviewStatus, VariantFilter,
+};
 use lessor_domain::ids::IdRef;
 use lessor_domain::metadata::Metadata;
-use lessor_domain::ports::VariantFilter;
 use lessor_domain::ports::{CustomerFilter, Page, Start};
 use lessor_domain::services::checkouts::{CancelCheckout, GetCheckout};
 use lessor_domain::services::customers::{GetCustomer, ListCustomers};
 use lessor_domain::services::keys::{CreateKey, KeyUser, create_key};
 use lessor_domain::services::lease_terms::ListLeaseTerms;
 use lessor_domain::services::pricing::{
-    PriceProducts, PriceSince, PriceVariant, PriceVariants, Prices,
+    Otherwise, PriceProducts, PriceSince, PriceVariant, PriceVariants, Prices,
 };
 use lessor_domain::services::products::{DeleteProduct, GetProduct, ProductChanges, UpdateProduct};
 use lessor_domain::services::variants::{
-    DeleteVariant, GetVariant, GetVariantBySku, ListVariants, Otherwise, UpdateVariant,
-    VariantChanges,
+    DeleteVariant, GetVariant, GetVariantBySku, ListVariants, UpdateVariant, VariantChanges,
 };
 use lessor_domain::services::{Context, Error, UseCase};
 

@@ -273,7 +273,7 @@ async fn another_order_of_what_is_leased_is_a_second_unit() {
     };
     let numbered = async |number: &str| order(json!({ "externalOrderId": number })).await;
     let is_existing =
-        |answered: &lessor_tests::client::Answered| answered.header("existing-checkout") == "true";
+        |answered: &lessor_tests::client::Reply| answered.header("existing-checkout") == "true";
     let first = numbered("A1").await;
     assert!(
         !is_existing(&first),

@@ -1,6 +1,6 @@
 //! Where shipments are: as the organization, the carriers and the sandbox tell it.
 
-use lessor_tests::client::{Answered, Client};
+use lessor_tests::client::{Client, Reply};
 use lessor_tests::{Server, text};
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ async fn shipped(client: &Client, email: &str, number: &str) -> Value {
 }
 
 /// A carrier's message under an id.
-async fn tell(client: &Client, id: &str, message: &Value) -> Answered {
+async fn tell(client: &Client, id: &str, message: &Value) -> Reply {
     let body = message.to_string();
     let signed = signed_headers(id, &body);
     let headers: Vec<(&str, &str)> = signed

@@ -8,7 +8,7 @@ mod sockets;
 
 use lessor_adapters::processor::standard_webhooks::{SharedSecret, sign};
 use lessor_processor_double::SIGNATURE_HEADER;
-use lessor_tests::client::{Answered, Client};
+use lessor_tests::client::{Client, Reply};
 use lessor_tests::server::{PROCESSOR_SECRET, TRACKING_SECRET};
 use lessor_tests::{Server, text};
 use serde_json::{Value, json};
@@ -125,7 +125,7 @@ impl World {
     }
 
     /// Sends a body of an operation, signed where it must be.
-    pub(crate) async fn send(&self, operation: &Operation, body: &str) -> Answered {
+    pub(crate) async fn send(&self, operation: &Operation, body: &str) -> Reply {
         let signed = signature(operation, body);
         let mut headers: Vec<(&str, &str)> = vec![("content-type", "application/json")];
         headers.extend(signed.iter().map(|(name, value)| (*name, value.as_str())));

@@ -96,7 +96,7 @@ async fn unknown_paths_are_not_found_in_the_one_shape() {
                 assert!(is_known, "{method} {path}");
                 continue;
             }
-            assert_eq!(answered.status, 404, "{method} {path}: {}", answered.body);
+            answered.has(404);
         }
     }
     let long = format!("/v1/products/{}", "x".repeat(60_000));

@@ -1,17 +1,22 @@
-//! Variants as bodies have them.
+//! Variants as requests have them, in bodies and in the query of their list.
 
-use lessor_domain::catalog::{self, Inventory, MAX_IMAGES};
-use lessor_domain::ids::ProductVariantPubId;
-use lessor_domain::services::variants::{CreateVariant, VariantChanges};
+use lessor_domain::catalog::{self, Inventory, MAX_IMAGES, VariantFilter};
+use lessor_domain::ids::{ProductPubId, ProductVariantPubId};
+use lessor_domain::ports::{Page, Start};
+use lessor_domain::services::variants::{CreateVariant, ListVariants, VariantChanges};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::http::error::ApiError;
-use crate::request::{List, Plain, RawObject, Whole, given};
+use crate::request::{List, Parsed, PathId, Plain, RawObject, Whole, given};
 use crate::wire::{
     self, Amount, BulkItem, BulkUpdate, Description, ExternalId, MetadataChanges, MetadataInput,
-    Name, Percentage, ProductLookup, ProductStatus, Quantity, Sku, Url, Year, invalid,
+    Name, Percentage, ProductLookup, ProductStatus, Quantity, Sku, Time, Url, VariantId, Year,
+    invalid,
 };
+
+/// What is not found where a product is named.
+const PRODUCT: &str = "product";
 
 /// What a variant chooses.
 type Selections = List<OptionSelectionInput, 10>;
@@ -200,4 +205,58 @@ pub struct BulkUpdateProductVariantsBody {
     /// The updates, each the `id` of a variant and what is to change in it.
     #[schema(value_type = Vec<BulkUpdateProductVariant>, min_items = 1, max_items = 100)]
     pub(super) updates: BulkUpdates,
+}
+
+/// How many variants a page has.
+type VariantLimit = Parsed<Whole<u32, 1, 250>>;
+
+/// Which variants of a product to list.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ListVariantsOfProductQuery {
+    /// How many to answer; 250 when nothing is said.
+    #[param(inline)]
+    limit: Option<VariantLimit>,
+    /// The id of the variant that the page comes after.
+    #[param(inline)]
+    starting_after: Option<VariantId>,
+    /// Made after this time, which does not belong to it.
+    #[param(inline)]
+    created_after: Option<Time>,
+    /// Made before this time, which does not belong to it.
+    #[param(inline)]
+    created_before: Option<Time>,
+    /// Last changed after this time, which does not belong to it.
+    #[param(inline)]
+    updated_after: Option<Time>,
+    /// Last changed before this time, which does not belong to it.
+    #[param(inline)]
+    updated_before: Option<Time>,
+    /// With this value of a key of metadata, `metadata[key]=value`; with all of several.
+    #[param(inline, style = DeepObject, explode)]
+    metadata: Option<MetadataInput>,
+}
+
+impl ListVariantsOfProductQuery {
+    /// The list that the query asks for of the product.
+    ///
+    /// # Errors
+    /// 400 for metadata that cannot be, 404 for a product that cannot exist.
+    pub(super) fn command(self, product: PathId<ProductPubId>) -> Result<ListVariants, ApiError> {
+        const MOST: u32 = 250;
+        let after = self.starting_after.plain();
+        Ok(ListVariants {
+            filter: VariantFilter {
+                created: wire::span(self.created_after, self.created_before),
+                updated: wire::span(self.updated_after, self.updated_before),
+                metadata: wire::metadata(self.metadata)?,
+            },
+            page: Page {
+                start: after.map_or(Start::Offset(0), |id| Start::After(id.as_uuid())),
+                limit: self.limit.plain().map_or(MOST, Whole::get),
+            },
+            product: product.of(PRODUCT)?,
+        })
+    }
 }

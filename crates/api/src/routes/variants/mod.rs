@@ -1,13 +1,12 @@
 //! `/v1/product-variants`, and the variants of a product.
 
 mod body;
-mod list;
 mod prices;
 mod record;
 
 use actix_web::web::Json;
 use actix_web::{HttpResponse, delete, get, post, put};
-use lessor_domain::ids::ProductVariantPubId;
+use lessor_domain::ids::{ProductPubId, ProductVariantPubId};
 use lessor_domain::services::variants::{
     DeleteVariant, GetVariant, GetVariantBySku, UpdateVariant,
 };
@@ -16,9 +15,11 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
-use crate::request::{Body, PathId, Segment};
-use crate::wire::{BulkItem, VariantId, bulk};
+use crate::request::{Body, PathId, QueryParams, Segment};
+use crate::wire::size::fitting;
+use crate::wire::{BulkItem, JSON, ProductId, VariantId, bulk, listed};
 
+use body::ListVariantsOfProductQuery;
 pub(super) use body::inventory;
 pub use body::{
     BulkUpdateProductVariantsBody, CreateProductVariantBody, OptionSelectionInput,
@@ -35,7 +36,7 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
     // `bulk` and `by-sku` before `{id}`, which would take them for ids.
     config
         .service(create_product_variant)
-        .service(list::list_variants_of_product)
+        .service(list_variants_of_product)
         .service(prices::list_variants_of_products)
         .service(bulk_update_product_variants)
         .service(prices::fetch_product_variants)
@@ -175,4 +176,31 @@ async fn bulk_update_product_variants(
         ProductVariantRecord::new(&variant)
     });
     Ok(Json(done.await?.into()))
+}
+
+/// List the variants of a product with their prices.
+///
+/// Newest first, without archived ones. Requires `ProductVariantRead`.
+#[utoipa::path(
+    tag = "Products",
+    params(("id" = inline(ProductId), Path, description = "The product, `prod_…`."), ListVariantsOfProductQuery),
+    responses((
+        status = 200,
+        body = [ProductVariantRecord],
+        description = "The variants, each with `pricing`. A page that would be larger than 8 MiB has fewer.",
+        headers(("Link" = String, description = "`rel=\"next\"`: the next page, if there is one."))
+    ))
+)]
+#[get("/products/{id}/variants")]
+async fn list_variants_of_product(
+    call: Call,
+    id: PathId<ProductPubId>,
+    QueryParams(query): QueryParams<ListVariantsOfProductQuery>,
+) -> Result<HttpResponse, ApiError> {
+    let mut slice = call.read(query.command(id)?).await?;
+    let fitting = fitting(slice.items.iter().map(ProductVariantRecord::priced))?;
+    // Where there is room for fewer, the next page begins earlier.
+    slice.shorten(fitting.count);
+    let mut response = listed(&call, &slice, |priced| priced.variant.id);
+    Ok(response.content_type(JSON).body(fitting.body))
 }

@@ -9,10 +9,9 @@ use actix_web::web::Json;
 use actix_web::{HttpRequest, HttpResponse, get, post};
 use lessor_domain::ids::ProductVariantPubId;
 use lessor_domain::services::pricing::{
-    self, PriceProducts, PriceSince, PriceTable, PriceVariant, PriceVariants, PricedVariant,
-    Prices, TermPrice,
+    self, Otherwise, PriceProducts, PriceSince, PriceTable, PriceVariant, PriceVariants,
+    PricedVariant, Prices, TermPrice,
 };
-use lessor_domain::services::variants::Otherwise;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;

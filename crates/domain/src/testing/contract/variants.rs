@@ -2,10 +2,11 @@
 
 use super::full;
 use super::shop::{Shop, after, first, must, must_be_missing, must_be_stale, must_conflict};
-use crate::catalog::{Inventory, Product, ProductStatus, ProductVariant, StockTaken};
+use crate::catalog::{
+    Inventory, Product, ProductStatus, ProductVariant, StockTaken, VariantFilter,
+};
 use crate::checkout::PurchaseItem;
 use crate::ids::ProductVariantPubId;
-use crate::ports::VariantFilter;
 use crate::ports::{Database, StoreError, UniqueField, VariantSelection};
 use crate::testing::metadata;
 use crate::time::Span;

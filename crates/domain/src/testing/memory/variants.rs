@@ -8,12 +8,11 @@ use super::Memory;
 use super::paging::{directed, page};
 use super::tables::{Tables, check_version, count_up};
 use crate::catalog::{
-    Inventory, Product, ProductStatus, ProductVariant, StockTaken, folded_combination,
-    is_same_combination,
+    Inventory, Product, ProductStatus, ProductVariant, StockTaken, VariantFilter,
+    folded_combination, is_same_combination,
 };
 use crate::checkout::Checkout;
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
-use crate::ports::VariantFilter;
 use crate::ports::{Page, SortOrder, StoreError, UniqueField, VariantSelection, VariantStore};
 use crate::text::{ExternalId, Sku};
 
