@@ -3,7 +3,7 @@
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
@@ -11,12 +11,12 @@ use lessor_domain::access::{Access, KeyHash};
 use lessor_domain::ids::ApiKeyPubId;
 use lessor_domain::ports::{Database, KeyHolder, StoreError};
 use lessor_domain::time::Timestamp;
-use moka::future::Cache;
+use quick_cache::sync::Cache;
 
 use crate::http::error::ApiError;
 
 /// The most keys that are remembered.
-const KEYS_MAX: u64 = 100_000;
+const KEYS_MAX: usize = 100_000;
 /// How exactly it is known when a key was last used: to the minute.
 const TOUCH_EVERY: Duration = Duration::from_secs(60);
 
@@ -24,13 +24,17 @@ const TOUCH_EVERY: Duration = Duration::from_secs(60);
 pub(crate) struct Found {
     pub(crate) holder: KeyHolder,
     pub(crate) access: Arc<Access>,
+    /// When it is looked up anew.
+    until: Instant,
 }
 
 /// Keys that were looked up a moment ago. Only keys that there are: one that is made a moment after
 /// it was tried works at once.
 #[derive(Clone)]
 pub struct KeyCache {
-    found: Cache<KeyHash, Arc<Found>>,
+    found: Arc<Cache<KeyHash, Arc<Found>>>,
+    /// How long a key is remembered.
+    ttl: Duration,
     /// Lets the use of a key be noted once within [`TOUCH_EVERY`].
     notes: Arc<DefaultKeyedRateLimiter<ApiKeyPubId>>,
 }
@@ -40,52 +44,40 @@ impl KeyCache {
     #[must_use]
     pub fn new(ttl: Duration) -> Self {
         Self {
-            found: Cache::builder()
-                .max_capacity(KEYS_MAX)
-                .time_to_live(ttl)
-                .build(),
+            found: Arc::new(Cache::new(KEYS_MAX)),
+            ttl,
             notes: Arc::new(RateLimiter::keyed(Quota::per_minute(NonZeroU32::MIN))),
         }
     }
 
     /// Forgets what was looked up, so that a change made through this process holds at once.
     pub fn forget(&self) {
-        self.found.invalidate_all();
+        self.found.clear();
     }
 
-    /// The key of this hash. Requests that come together look it up once.
+    /// The key of this hash.
     pub(crate) async fn find(
         &self,
         database: &dyn Database,
         hash: KeyHash,
-    ) -> Result<Option<Arc<Found>>, Arc<StoreError>> {
-        let look_up = async {
-            let holder = database.read().await?.keys().find_by_hash(&hash).await?;
-            Ok::<_, StoreError>(holder.map(|holder| {
-                Arc::new(Found {
-                    access: Arc::new(holder.access()),
-                    holder,
-                })
-            }))
-        };
-        if let Some(found) = self.found.get(&hash).await {
+    ) -> Result<Option<Arc<Found>>, StoreError> {
+        if let Some(found) = self.found.get(&hash)
+            && Instant::now() < found.until
+        {
             return Ok(Some(found));
         }
-        let looked_up = self
-            .found
-            .try_get_with(hash, async {
-                match look_up.await {
-                    Ok(Some(found)) => Ok(found),
-                    Ok(None) => Err(Absent::Unknown),
-                    Err(error) => Err(Absent::Failed(Arc::new(error))),
-                }
-            })
-            .await;
-        match looked_up.as_ref().map_err(Arc::as_ref) {
-            Ok(found) => Ok(Some(Arc::clone(found))),
-            Err(Absent::Unknown) => Ok(None),
-            Err(Absent::Failed(error)) => Err(Arc::clone(error)),
-        }
+        let asked = Instant::now();
+        let Some(holder) = database.read().await?.keys().find_by_hash(&hash).await? else {
+            self.found.remove(&hash);
+            return Ok(None);
+        };
+        let found = Arc::new(Found {
+            access: Arc::new(holder.access()),
+            holder,
+            until: asked + self.ttl,
+        });
+        self.found.insert(hash, Arc::clone(&found));
+        Ok(Some(found))
     }
 
     /// Whether the caller is to note the use of the key in the database: nobody has within
@@ -101,12 +93,6 @@ impl KeyCache {
             .is_some_and(|at| (now - at).to_std().is_ok_and(|since| since < TOUCH_EVERY));
         !noted_elsewhere
     }
-}
-
-/// Why nothing is remembered of a look-up.
-enum Absent {
-    Unknown,
-    Failed(Arc<StoreError>),
 }
 
 impl fmt::Debug for KeyCache {

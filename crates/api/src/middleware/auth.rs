@@ -115,7 +115,7 @@ async fn authenticate(state: &AppState, key: &KeyText) -> Result<Arc<Access>, Ap
         .keys
         .find(&*state.reads, key.hash())
         .await
-        .map_err(|error| match &*error {
+        .map_err(|error| match &error {
             StoreError::Unavailable(_) => ApiError::unavailable(Duration::from_secs(1), error),
             _ => ApiError::internal(error),
         })?

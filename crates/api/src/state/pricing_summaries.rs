@@ -2,16 +2,19 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix_web::web::Bytes;
 use lessor_domain::access::KeyKind;
 use lessor_domain::ids::OrganizationId;
-use moka::future::Cache;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 use sha2::{Digest as _, Sha256};
 
 /// Most memory that kept summaries take, in bytes.
 const MEMORY_MAX: u64 = 64 * 1024 * 1024;
+/// About how many of them that is.
+const SUMMARIES: usize = 16 * 1024;
 
 /// A summary as it is answered.
 #[derive(Debug)]
@@ -45,31 +48,47 @@ pub(crate) struct SummaryKey {
 
 /// Pricing summaries that were asked for lately.
 #[derive(Clone)]
-pub struct SummaryCache(Cache<SummaryKey, Arc<Summary>>);
+pub struct SummaryCache {
+    kept: Arc<Cache<SummaryKey, Kept, Memory>>,
+    ttl: Duration,
+}
+
+#[derive(Clone)]
+struct Kept {
+    summary: Arc<Summary>,
+    /// When it is made anew.
+    until: Instant,
+}
+
+/// What a summary takes of [`MEMORY_MAX`], in bytes.
+#[derive(Clone)]
+struct Memory;
+
+impl Weighter<SummaryKey, Kept> for Memory {
+    fn weight(&self, key: &SummaryKey, kept: &Kept) -> u64 {
+        let bytes = key.identifier.len() + kept.summary.body.len() + kept.summary.etag.len();
+        (bytes + 128) as u64
+    }
+}
 
 impl SummaryCache {
     /// Keeps summaries for so long.
     #[must_use]
     pub fn new(ttl: Duration) -> Self {
-        let weight = |key: &SummaryKey, summary: &Arc<Summary>| {
-            let bytes = key.identifier.len() + summary.body.len() + summary.etag.len() + 128;
-            u32::try_from(bytes).unwrap_or(u32::MAX)
-        };
-        Self(
-            Cache::builder()
-                .weigher(weight)
-                .max_capacity(MEMORY_MAX)
-                .time_to_live(ttl)
-                .build(),
-        )
+        Self {
+            kept: Arc::new(Cache::with_weighter(SUMMARIES, MEMORY_MAX, Memory)),
+            ttl,
+        }
     }
 
-    pub(crate) async fn get(&self, key: &SummaryKey) -> Option<Arc<Summary>> {
-        self.0.get(key).await
+    pub(crate) fn get(&self, key: &SummaryKey) -> Option<Arc<Summary>> {
+        let kept = self.kept.get(key)?;
+        (Instant::now() < kept.until).then_some(kept.summary)
     }
 
-    pub(crate) async fn insert(&self, key: SummaryKey, summary: Arc<Summary>) {
-        self.0.insert(key, summary).await;
+    pub(crate) fn insert(&self, key: SummaryKey, summary: Arc<Summary>) {
+        let until = Instant::now() + self.ttl;
+        self.kept.insert(key, Kept { summary, until });
     }
 }
 

@@ -303,7 +303,7 @@ pub(super) async fn get_pricing_summary(
         identifier: identifier.0,
     };
     let cache = &call.state().summaries;
-    let kept = cache.get(&key).await;
+    let kept = cache.get(&key);
     let price = PriceVariant {
         identifier: key.identifier.clone(),
         otherwise: Otherwise::Sku,
@@ -316,7 +316,7 @@ pub(super) async fn get_pricing_summary(
             let body = serde_json::to_vec(&PricingSummary::from(&*priced));
             let summary = Summary::new(revision, body.map_err(ApiError::internal)?);
             let summary = Arc::new(summary);
-            cache.insert(key, Arc::clone(&summary)).await;
+            cache.insert(key, Arc::clone(&summary));
             summary
         }
     };
