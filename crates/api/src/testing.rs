@@ -112,6 +112,10 @@ macro_rules! stores {
                 self.counts.commits.fetch_add(1, Ordering::SeqCst);
                 self.inner.commit().await
             }
+
+            async fn roll_back(self: Box<Self>) -> Result<(), StoreError> {
+                self.inner.roll_back().await
+            }
         }
     };
 }

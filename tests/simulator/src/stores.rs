@@ -104,4 +104,8 @@ impl UnitOfWork for Work {
         }
         Ok(())
     }
+
+    async fn roll_back(self: Box<Self>) -> Result<(), StoreError> {
+        self.inner.roll_back().await
+    }
 }

@@ -208,4 +208,12 @@ impl UnitOfWork for PgUnitOfWork {
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {
         (*self).finish().await
     }
+
+    async fn roll_back(mut self: Box<Self>) -> Result<(), StoreError> {
+        if self.in_transaction {
+            self.execute("ROLLBACK").await?;
+            self.in_transaction = false;
+        }
+        Ok(())
+    }
 }

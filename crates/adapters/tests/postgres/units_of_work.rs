@@ -49,6 +49,23 @@ async fn a_dropped_unit_leaves_no_lock() {
 }
 
 #[tokio::test]
+async fn a_unit_that_is_rolled_back_keeps_its_connection_and_no_lock() {
+    let shop = Shop::open().await;
+    let database = pool(&shop.test, |settings| settings.max_connections = 1);
+    let mut uow = database.begin().await.unwrap();
+    lock(&mut uow, shop.organization.id).await.unwrap();
+    uow.roll_back().await.unwrap();
+    // Nobody has to wait until the server notices something.
+    let at_once = pool(&shop.test, |settings| {
+        settings.lock_timeout = Duration::from_millis(1);
+    });
+    let mut other = at_once.begin().await.unwrap();
+    lock(&mut other, shop.organization.id).await.unwrap();
+    let pool = database.pool_status();
+    assert_eq!((pool.open, pool.idle), (1, 1));
+}
+
+#[tokio::test]
 async fn a_request_that_is_cancelled_in_a_transaction_leaves_no_lock() {
     let shop = Shop::open().await;
     let (locked, is_locked) = oneshot::channel();

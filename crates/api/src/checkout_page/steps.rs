@@ -9,7 +9,7 @@ use lessor_domain::services::{Error, billing, visits};
 
 use super::fields::Fields;
 use super::words;
-use crate::idempotency::Tries;
+use crate::idempotency::{Tries, close};
 use crate::state::AppState;
 use crate::state::settle::settle;
 
@@ -86,10 +86,23 @@ impl Step {
     ) -> Result<CheckoutPubId, Error> {
         let method = self.payment_method(state, hash, entered).await?;
         let mut work = state.engine.database.begin().await?;
-        let mut checkout = visits::lock(&mut *work, &hash).await?;
-        self.apply(state, &mut *work, &mut checkout, entered, method)
+        let done = self
+            .take_in(state, &mut *work, &hash, entered, method)
+            .await;
+        close(work, done).await
+    }
+
+    async fn take_in(
+        self,
+        state: &AppState,
+        work: &mut dyn UnitOfWork,
+        hash: &[u8; 32],
+        entered: &Fields,
+        method: Option<PaymentMethod>,
+    ) -> Result<CheckoutPubId, Error> {
+        let mut checkout = visits::lock(work, hash).await?;
+        self.apply(state, work, &mut checkout, entered, method)
             .await?;
-        work.commit().await?;
         Ok(checkout.id)
     }
 

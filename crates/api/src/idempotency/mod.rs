@@ -30,8 +30,8 @@ mod runner;
 
 pub use call::Call;
 pub use once::{FirstPhase, MAX_KEY_LENGTH, TwoPhases};
-pub(crate) use runner::Tries;
 pub use runner::{Runner, Viewer};
+pub(crate) use runner::{Tries, close};
 
 #[cfg(test)]
 mod tests;

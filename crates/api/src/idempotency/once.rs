@@ -22,7 +22,7 @@ use lessor_domain::time::Timestamp;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::runner::{Runner, Tries, Viewer};
+use super::runner::{Runner, Tries, Viewer, close};
 use crate::http::error::ApiError;
 
 /// The longest key, in characters.
@@ -226,16 +226,31 @@ impl Runner {
         let now = self.state.engine.clock.now();
         let context = self.context(now);
         let mut uow = self.state.engine.database.begin().await?;
+        let concluded = self.conclude(&mut *uow, once, request, &context).await;
+        close(uow, concluded).await
+    }
+
+    /// What becomes of the request in this unit of work, which is committed where it is no error.
+    async fn conclude<P: TwoPhases>(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        once: Option<&Once>,
+        request: P,
+        context: &Context<'_>,
+    ) -> Result<Conclusion<P::Rest>, Error> {
         if let Some(once) = once {
             if !uow.idempotency().try_lock(&once.key).await? {
                 return Ok(Conclusion::Refused(ApiError::idempotency_in_progress()));
             }
-            let kept = uow.idempotency().find(&once.key, now - KEPT_FOR).await?;
-            if let Some(outcome) = kept.and_then(|stored| once.replay(stored, &context)) {
+            let kept = uow
+                .idempotency()
+                .find(&once.key, context.now - KEPT_FOR)
+                .await?;
+            if let Some(outcome) = kept.and_then(|stored| once.replay(stored, context)) {
                 return Ok(outcome);
             }
         }
-        let first = request.first(&mut *uow, &context, self.viewer()).await?;
+        let first = request.first(uow, context, self.viewer()).await?;
         let outcome = match first {
             FirstPhase::Done(record) => Conclusion::Answered(Answer::ok(&record)?),
             FirstPhase::Existing(record) => Conclusion::Answered(Answer {
@@ -249,15 +264,14 @@ impl Runner {
         };
         if let Some(once) = once {
             let stored = match &outcome {
-                Conclusion::Answered(answer) => once.stored(answer, true, now),
-                Conclusion::Interim(Some(answer), _) => once.stored(answer, false, now),
+                Conclusion::Answered(answer) => once.stored(answer, true, context.now),
+                Conclusion::Interim(Some(answer), _) => once.stored(answer, false, context.now),
                 Conclusion::Interim(None, _) | Conclusion::Refused(_) => {
-                    once.stored(&Answer::NONE, false, now)
+                    once.stored(&Answer::NONE, false, context.now)
                 }
             };
             uow.idempotency().put(&once.key, &stored).await?;
         }
-        uow.commit().await?;
         Ok(outcome)
     }
 
@@ -278,7 +292,8 @@ impl Runner {
             if is_locked {
                 break;
             }
-            // Most likely by the refused transaction itself, which ends when its connection is closed.
+            // By somebody else, or by the refused transaction where it could not be rolled back: it ends when
+            // its connection is closed.
             tokio::time::sleep(BETWEEN_LOOKS).await;
         }
         Ok(Conclusion::Answered(answer))

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use lessor_domain::access::Access;
-use lessor_domain::ports::StoreError;
+use lessor_domain::cause::chain;
+use lessor_domain::ports::{StoreError, UnitOfWork};
 use lessor_domain::services::{Context, Error, UseCase};
 use lessor_domain::time::Timestamp;
 
@@ -51,9 +52,8 @@ impl Runner {
     async fn attempt<U: UseCase>(&self, use_case: U) -> Result<U::Output, Error> {
         let mut uow = self.state.engine.database.begin().await?;
         let ctx = self.context(self.state.engine.clock.now());
-        let done = use_case.run(&mut *uow, &ctx).await?;
-        uow.commit().await?;
-        Ok(done)
+        let done = use_case.run(&mut *uow, &ctx).await;
+        close(uow, done).await
     }
 
     /// Who sees what comes of it.
@@ -73,6 +73,29 @@ pub struct Viewer<'a> {
     pub access: &'a Access,
     /// The addresses of checkout pages.
     pub links: &'a CheckoutPageLinks,
+}
+
+/// Ends a unit of work: what was done is committed. What was refused is rolled back, and the connection
+/// stands ready for the next; what failed is dropped, since nobody knows how its connection is.
+///
+/// # Errors
+/// What there was; the commit's own.
+pub(crate) async fn close<T>(uow: Box<dyn UnitOfWork>, done: Result<T, Error>) -> Result<T, Error> {
+    match done {
+        Ok(done) => {
+            uow.commit().await?;
+            Ok(done)
+        }
+        Err(error) => {
+            if !matches!(error, Error::Store(_))
+                && let Err(failure) = uow.roll_back().await
+            {
+                // Then its connection was closed, which ends the transaction too.
+                tracing::debug!(error = %chain(&failure), "a refused unit of work was not rolled back");
+            }
+            Err(error)
+        }
+    }
 }
 
 /// Counts how often work was tried.

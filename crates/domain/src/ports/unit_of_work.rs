@@ -11,7 +11,7 @@ use super::{
 /// Work on the stores that is done as a whole or not at all.
 ///
 /// Dropped without [`commit`](UnitOfWork::commit), nothing of it has happened, and
-/// nothing stays locked.
+/// nothing stays locked; how soon is the store's affair, see [`roll_back`](UnitOfWork::roll_back).
 #[async_trait]
 pub trait UnitOfWork: Send {
     fn organizations(&mut self) -> &mut dyn OrganizationStore;
@@ -45,6 +45,17 @@ pub trait UnitOfWork: Send {
     /// [`StoreError`]; whether the work was done is then unknown for
     /// [`StoreError::Unavailable`], and it was not for the others.
     async fn commit(self: Box<Self>) -> Result<(), StoreError>;
+
+    /// Ends the work, of which nothing has happened, as dropping it does; when this returns nothing is
+    /// locked any more, and what the work stood on is at hand for the next. For work that a rule
+    /// refused: it is as usual as work that is done.
+    ///
+    /// # Errors
+    /// [`StoreError`]; nothing of the work has happened all the same.
+    async fn roll_back(self: Box<Self>) -> Result<(), StoreError> {
+        drop(self);
+        Ok(())
+    }
 }
 
 /// Gives a macro every store of a [`UnitOfWork`] as `accessor: Trait`: for whoever puts something

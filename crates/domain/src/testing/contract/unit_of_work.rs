@@ -9,7 +9,7 @@ use crate::checkout::Effect;
 use crate::ids::OrganizationId;
 use crate::organization::Organization;
 use crate::ports::{
-    Database, IdGenerator, IdempotencyKey, InboxMessage, JobSubject, NewJob, StoreError,
+    Database, IdGenerator, IdempotencyKey, InboxMessage, JobSubject, NewJob, StoreError, UnitOfWork,
 };
 
 /// How many race.
@@ -33,14 +33,22 @@ async fn renamed(shop: &Shop<'_>, id: OrganizationId) -> Organization {
 /// With the clause that is broken.
 pub async fn unit_of_work(database: &dyn Database) {
     let shop = Shop::open(database).await;
-    dropped_units_leave_nothing(&shop).await;
+    units_that_are_not_committed_leave_nothing(&shop, "a dropped one", async |uow| drop(uow)).await;
+    units_that_are_not_committed_leave_nothing(&shop, "one that is rolled back", async |uow| {
+        must(uow.roll_back().await, "roll_back: ends a unit of work");
+    })
+    .await;
     work_is_seen_within_and_from_the_commit_on(&shop).await;
     stale_copies_are_refused(&shop).await;
     locked_work_is_done_one_after_another(&shop).await;
     racing_copies_lose_no_update(&shop).await;
 }
 
-async fn dropped_units_leave_nothing(shop: &Shop<'_>) {
+async fn units_that_are_not_committed_leave_nothing(
+    shop: &Shop<'_>,
+    which: &str,
+    end: impl AsyncFnOnce(Box<dyn UnitOfWork>),
+) {
     let before = renamed(shop, shop.organization.id).await;
     let customer = shop.make.customer(&shop.organization).new_record();
     let mut uow = must(shop.database.begin().await, "begin: opens a unit of work");
@@ -54,12 +62,12 @@ async fn dropped_units_leave_nothing(shop: &Shop<'_>) {
         uow.customers().insert(&customer).await,
         "customers.insert: keeps a customer",
     );
-    drop(uow);
+    end(uow).await;
 
     assert_eq!(
         renamed(shop, shop.organization.id).await,
         before,
-        "unit of work: a write of a dropped one has not happened"
+        "unit of work: a write of {which} has not happened"
     );
     let found = shop
         .seen("customers.get: reads", async |view| {
@@ -68,11 +76,11 @@ async fn dropped_units_leave_nothing(shop: &Shop<'_>) {
         .await;
     assert_eq!(
         found, None,
-        "unit of work: an insert of a dropped one has not happened"
+        "unit of work: an insert of {which} has not happened"
     );
     let mut again = before.clone();
     shop.done(
-        "unit of work: a dropped one has left nothing locked",
+        &format!("unit of work: {which} has left nothing locked"),
         async |uow| {
             uow.organizations().lock(again.id).await?;
             uow.organizations().update(&mut again).await
