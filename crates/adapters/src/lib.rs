@@ -3,9 +3,9 @@
 pub mod ambient;
 pub mod carriers;
 pub mod dialing;
+pub mod missing_provider;
 pub mod postgres;
 pub mod processor;
 pub mod simulated;
 #[cfg(feature = "testing")]
 pub mod testing;
-pub mod unconfigured;

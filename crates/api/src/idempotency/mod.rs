@@ -15,7 +15,8 @@
 //! ```
 //!
 //! What changes something runs in a task that outlives its client, in a transaction that is committed
-//! when it succeeds. When it met another's work it is run again from the beginning, from another copy.
+//! when it succeeds and rolled back when it is refused. When it met another's work it is run again from
+//! the beginning, from another copy.
 //!
 //! - [`Call::read`] for GET.
 //! - [`Call::mutate`] for PUT and DELETE: once or again, the end is the same.

@@ -5,8 +5,8 @@ mod guides;
 mod pages;
 mod reference;
 mod samples;
-mod served;
-mod vendored;
+mod static_text;
+mod vendor_modules;
 
 use std::sync::{LazyLock, OnceLock};
 
@@ -19,9 +19,9 @@ use serde_json::Value;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::guides::{GUIDES, Heading};
-use self::served::FOREVER;
-pub(crate) use self::served::{ASK_AGAIN, StaticText};
-use self::vendored::SCALAR;
+use self::static_text::FOREVER;
+pub(crate) use self::static_text::{ASK_AGAIN, StaticText};
+use self::vendor_modules::SCALAR;
 use crate::http::error::ApiError;
 use crate::http::openapi::v3_0;
 use crate::request::Segment;

@@ -8,12 +8,12 @@ use chrono::TimeDelta;
 use lessor_adapters::ambient::{SystemClock, SystemEntropy, SystemTimer, UuidV7Generator};
 use lessor_adapters::carriers::FormatDetector;
 use lessor_adapters::dialing::PublishedPlans;
+use lessor_adapters::missing_provider::MissingProvider;
 use lessor_adapters::postgres::{PgDatabase, PgSettings};
 use lessor_adapters::processor::{
     self, ApiSecret, EventReader, HttpProcessor, SetupError, SystemPacing, Transport,
 };
 use lessor_adapters::simulated::{self, SimulatedProcessor};
-use lessor_adapters::unconfigured::MissingProvider;
 use lessor_domain::ports::{Entropy, ProviderSet, Providers};
 use lessor_domain::workers::Engine;
 use lessor_domain::workers::housekeeping::Policy;

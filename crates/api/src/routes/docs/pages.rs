@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::guides::{GUIDES, Guide, GuideHtml};
-use super::vendored::SCALAR;
+use super::vendor_modules::SCALAR;
 use crate::http::error::Code;
 
 /// A page around its content.

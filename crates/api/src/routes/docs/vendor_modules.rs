@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::served::StaticText;
+use super::static_text::StaticText;
 
 const PACK: &[u8] = include_bytes!("vendor/scalar.pack");
 
