@@ -17,22 +17,21 @@ create table checkout_applications (
     quote jsonb,
     lease_document_id text,
     signed_at timestamptz,
+    -- What the address of its page names, and what was given out of such addresses: hashes of tokens that open the page
+    -- even when the server's key that they were derived under is gone.
     page_nonce bytea not null,
-    page_token_hash bytea,
+    page_token_hashes bytea[] not null default '{}',
     constraint checkout_applications_pkey primary key (organization_id, checkout_id),
     constraint checkout_applications_checkout_id_fkey
         foreign key (organization_id, checkout_id) references checkouts (organization_id, id) on delete cascade,
     constraint checkout_applications_pickup_location_id_fkey
         foreign key (organization_id, pickup_location_id) references pickup_locations (organization_id, id),
-    constraint checkout_applications_page_nonce_check check (octet_length(page_nonce) = 16),
-    constraint checkout_applications_page_token_hash_check check (octet_length(page_token_hash) = 32)
+    constraint checkout_applications_page_nonce_check check (octet_length(page_nonce) = 16)
 );
 
-create unique index checkout_applications_page_token_hash_key
-    on checkout_applications (organization_id, page_token_hash) where page_token_hash is not null;
--- A page is asked for by its token, whose organization nobody says: a door that works across organizations.
-create index checkout_applications_page_token_hash_idx on checkout_applications (page_token_hash)
-    where page_token_hash is not null;
+-- A page is asked for by its token, whose organization nobody says: a door that works across organizations. A nonce is
+-- 128 random bits, so that no two are the same.
+create index checkout_applications_page_nonce_idx on checkout_applications (page_nonce);
 create index checkout_applications_pickup_location_id_idx on checkout_applications (organization_id, pickup_location_id)
     where pickup_location_id is not null;
 
@@ -181,7 +180,7 @@ create table checkout_returns (
 
 -- What the state of a checkout asks of its parts. A check sees one row of one table; so this looks at the commit, when
 -- all of them are written, at each checkout whose own row was: parts are never written without it, except for the
--- page's token and a shipment's turn. Whatever else is done by hand the domain refuses when it reads it.
+-- page's tokens and a shipment's turn. Whatever else is done by hand the domain refuses when it reads it.
 create function require_fitting_parts() returns trigger language plpgsql as $$
 declare
     unfit text;

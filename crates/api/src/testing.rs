@@ -29,7 +29,6 @@ use tokio::runtime::Handle;
 use crate::auth::addresses::{AddressLimits, TrustedProxies};
 use crate::auth::cache::RateLimits;
 use crate::auth::keys::KeyText;
-use crate::auth::links::ServerSecret;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
 use crate::middleware::{Cors, Deadline};
@@ -169,7 +168,7 @@ impl Bench {
             Mutations::new(Handle::current()),
             StateSettings::new(
                 PublicUrl::new("https://lease.example"),
-                ServerSecret::new(&[7; 32]).unwrap(),
+                "the key of every server in memory".parse().unwrap(),
             ),
         );
         let mut bench = Self {

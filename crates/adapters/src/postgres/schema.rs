@@ -255,7 +255,7 @@ diesel::table! {
         lease_document_id -> Nullable<Text>,
         signed_at -> Nullable<Timestamptz>,
         page_nonce -> Bytea,
-        page_token_hash -> Nullable<Bytea>,
+        page_token_hashes -> Array<Bytea>,
         metadata -> Jsonb,
     }
 }

@@ -15,7 +15,7 @@ use lessor_domain::metadata::Metadata;
 use lessor_domain::money::{Currency, Money};
 use lessor_domain::ports::{
     CheckoutFilter, CheckoutSort, CustomerFilter, Database, IdGenerator, InboxMessage, JobSubject,
-    NewJob, Page, ProductFilter, ProductSort, SortOrder, Start, StoreError, UnitOfWork,
+    NewJob, Page, PageToken, ProductFilter, ProductSort, SortOrder, Start, StoreError, UnitOfWork,
 };
 use lessor_domain::shipments::Carrier;
 use lessor_domain::testing::metadata;
@@ -40,10 +40,8 @@ const YEARS: &str = "
             is_ended, expires, waits_for, may_hold_stock, is_leased, 'pending', false, at, at, at, 1
         from old;
     insert into checkout_applications (organization_id, checkout_id, purchase_items, redirects,
-            billing, shipping, page_nonce, page_token_hash)
-        select organization_id, id, '[]', '{}', '{}', '{}', '0123456789abcdef',
-            sha256(id::text::bytea)
-        from old;
+            billing, shipping, page_nonce)
+        select organization_id, id, '[]', '{}', '{}', '{}', uuid_send(id) from old;
     insert into checkout_deposits (organization_id, checkout_id, mode, state, payment_intent_id,
             hold_expires_at, renewals_made, renewals_refused, renewal_is_barred, lapses)
         select organization_id, id, mode, 'authorized', 'pi_' || id, at, 0, 0, false, false from old;
@@ -96,7 +94,7 @@ const INDEXES: &[&str] = &[
     "checkouts_whose_lease_ends_idx",
     "checkouts_waiting_for_stock_idx",
     "checkouts_waiting_for_location_idx",
-    "checkout_applications_page_token_hash_idx",
+    "checkout_applications_page_nonce_idx",
     "checkout_applications_purchases_idx",
     "checkout_applications_metadata_idx",
     "customers_created_at_idx",
@@ -227,7 +225,9 @@ async fn look_for_checkouts(
     store
         .waiting_for_location(leasing.shop.organization.id, None, 10)
         .await?;
-    store.find_by_page_token(&[0; 32]).await?;
+    store
+        .find_by_page_token(&PageToken::Proven { nonce: [0; 16] })
+        .await?;
     store.lapsing_before(now, None, 10).await?;
     store.unbilled_since(now, 10).await?;
     store.silent_since(now, 10).await?;

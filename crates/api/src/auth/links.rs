@@ -1,86 +1,43 @@
 //! The addresses of checkout pages.
 //!
-//! A page's token is HMAC-SHA256 of the checkout's id and its nonce under the server's secret, so
-//! that every read can show the address again although only the token's hash is stored. Nobody can
-//! guess a token (160 bits) or derive one from what the API shows; a new nonce revokes the old one.
+//! A page's token is the checkout's nonce, and HMAC-SHA256 of it under the server's key: every read
+//! can show the address again, and nobody can guess one (160 bits) or derive it from what the API
+//! or the database shows. A new nonce revokes the old one.
 //!
-//! The secret is the same in every process of an installation. Under another secret the addresses
-//! that were given out lead nowhere, and those that are shown do not either until their tokens are
-//! stored anew: it is chosen once.
+//! A token that was derived under a key at hand proves itself. Of those that are given out with a new
+//! checkout the hashes are kept too, under each key at hand: they open the page for good, also when
+//! their key was replaced.
 
-use std::fmt;
-use std::sync::Arc;
-
-use hmac::{Hmac, Mac as _};
+use hmac::Mac as _;
 use lessor_domain::checkout::Checkout;
+use lessor_domain::ports::PageToken;
 use sha2::{Digest as _, Sha256};
 
+use crate::auth::server_key::{ServerKey, ServerKeys};
 use crate::http::public_url::PublicUrl;
 
-/// Bytes of a token.
-const LENGTH: usize = 20;
-/// What else is derived from the secret one day has another text here.
+/// Bytes of a nonce.
+const NONCE: usize = 16;
+/// Bytes of what proves it.
+const PROOF: usize = 20;
+/// What else is derived from the key one day has another text here.
 const PURPOSE: &[u8] = b"lessor checkout page\0";
-/// Bytes of a key of HMAC-SHA256; a shorter one is filled up with zeros.
-const BLOCK: usize = 64;
-/// The fewest bytes of a secret.
-const SECRET_MIN: usize = 32;
 
 /// The path under which the pages are.
 pub(crate) const PATH: &str = "/c";
 
-/// What tokens are derived under. `Debug` does not show it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ServerSecret(Arc<[u8; BLOCK]>);
-
-/// The text or bytes are too short for a secret.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the server's secret must be at least {SECRET_MIN} bytes long")]
-pub struct SecretTooShort;
-
-impl ServerSecret {
-    /// Takes at least 32 bytes that nobody can guess.
-    ///
-    /// # Errors
-    /// [`SecretTooShort`].
-    pub fn new(secret: &[u8]) -> Result<Self, SecretTooShort> {
-        if secret.len() < SECRET_MIN {
-            return Err(SecretTooShort);
-        }
-        let mut block = [0; BLOCK];
-        block[..SECRET_MIN].copy_from_slice(&Sha256::digest(secret));
-        Ok(Self(Arc::new(block)))
-    }
-}
-
-impl fmt::Debug for ServerSecret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ServerSecret(…)")
-    }
-}
-
-/// Makes the addresses of checkout pages, and knows tokens again. Cloning it shares the secret.
+/// Makes the addresses of checkout pages, and knows tokens again. Cloning it shares the keys.
 #[derive(Clone, Debug)]
 pub struct CheckoutPageLinks {
-    secret: ServerSecret,
+    keys: ServerKeys,
     public_url: PublicUrl,
 }
 
 impl CheckoutPageLinks {
     /// Pages under this address.
     #[must_use]
-    pub const fn new(secret: ServerSecret, public_url: PublicUrl) -> Self {
-        Self { secret, public_url }
-    }
-
-    /// The token of the checkout's page: 40 hexadecimal digits.
-    fn token(&self, checkout: &Checkout) -> String {
-        let mut mac = <Hmac<Sha256> as hmac::Mac>::new(self.secret.0.as_ref().into());
-        mac.update(PURPOSE);
-        mac.update(checkout.id.as_uuid().as_bytes());
-        mac.update(&checkout.page_nonce);
-        let digest = mac.finalize().into_bytes();
-        hex::encode(&digest[..LENGTH])
+    pub const fn new(keys: ServerKeys, public_url: PublicUrl) -> Self {
+        Self { keys, public_url }
     }
 
     /// The address of the checkout's page.
@@ -89,53 +46,130 @@ impl CheckoutPageLinks {
         format!(
             "{}{PATH}/{}",
             self.public_url.as_str(),
-            self.token(checkout)
+            token(self.keys.first(), &checkout.page_nonce)
         )
     }
 
-    /// What is stored of the checkout's token.
+    /// What is stored of the tokens of the checkout's page, one for each key: during a rotation a process
+    /// that prefers the other key shows an address that lasts as well.
     #[must_use]
-    pub fn hash(&self, checkout: &Checkout) -> [u8; 32] {
-        hash_of(&self.token(checkout))
+    pub fn hashes(&self, checkout: &Checkout) -> Vec<[u8; 32]> {
+        self.keys
+            .all()
+            .map(|key| hash(&token(key, &checkout.page_nonce)))
+            .collect()
+    }
+
+    /// What a token says. `None` for what cannot be one.
+    #[must_use]
+    pub fn read(&self, token: &str) -> Option<PageToken> {
+        let is_lower = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        if !token.bytes().all(is_lower) {
+            return None;
+        }
+        let mut bytes = [0; NONCE + PROOF];
+        hex::decode_to_slice(token, &mut bytes).ok()?;
+        let (nonce, proof) = bytes.split_first_chunk::<NONCE>()?;
+        let proves = |key| prove(key, nonce).verify_truncated_left(proof).is_ok();
+        Some(if self.keys.all().any(proves) {
+            PageToken::Proven { nonce: *nonce }
+        } else {
+            PageToken::Unproven {
+                nonce: *nonce,
+                hash: hash(token),
+            }
+        })
     }
 }
 
-/// The SHA-256 of a token, by which its checkout is found. `None` for what cannot be a token.
-#[must_use]
-pub fn hash_of_token(token: &str) -> Option<[u8; 32]> {
-    let fits = token.len() == LENGTH * 2
-        && token
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
-    fits.then(|| hash_of(token))
+/// 72 hexadecimal digits.
+fn token(key: &ServerKey, nonce: &[u8; NONCE]) -> String {
+    let proof = prove(key, nonce).finalize().into_bytes();
+    format!("{}{}", hex::encode(nonce), hex::encode(&proof[..PROOF]))
 }
 
-fn hash_of(token: &str) -> [u8; 32] {
-    Sha256::digest(token.as_bytes()).into()
+fn prove(key: &ServerKey, nonce: &[u8; NONCE]) -> hmac::Hmac<Sha256> {
+    let mut mac = key.derive(PURPOSE);
+    mac.update(nonce);
+    mac
+}
+
+fn hash(token: &str) -> [u8; 32] {
+    Sha256::digest(token).into()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const OLD: &str = "an old key of thirty-two letters";
+    const NEW: &str = "a new key of more than thirty-two letters";
+    const MINE: [u8; NONCE] = [7; NONCE];
+
+    fn links(keys: &str) -> CheckoutPageLinks {
+        let keys = keys.parse().unwrap();
+        CheckoutPageLinks::new(keys, PublicUrl::new("https://lease.example"))
+    }
+
+    fn token_of(links: &CheckoutPageLinks) -> String {
+        token(links.keys.first(), &MINE)
+    }
+
     #[test]
     fn only_what_can_be_a_token_is_looked_up() {
-        assert!(hash_of_token(&"0a".repeat(LENGTH)).is_some());
+        let links = links(OLD);
+        let unknown = "0a".repeat(NONCE + PROOF);
+        let read = links.read(&unknown);
+        assert_eq!(
+            read,
+            Some(PageToken::Unproven {
+                nonce: [0x0a; NONCE],
+                hash: hash(&unknown)
+            })
+        );
         for bad in [
             "",
             "0a",
-            &"0A".repeat(LENGTH),
-            &"0g".repeat(LENGTH),
-            &"0a".repeat(LENGTH + 1),
+            &"0A".repeat(NONCE + PROOF),
+            &"0g".repeat(NONCE + PROOF),
+            &"0a".repeat(NONCE + PROOF + 1),
+            &"0".repeat(2 * (NONCE + PROOF) - 1),
         ] {
-            assert_eq!(hash_of_token(bad), None, "{bad}");
+            assert_eq!(links.read(bad), None, "{bad}");
         }
     }
 
     #[test]
-    fn secrets_are_long_and_not_shown() {
-        assert_eq!(ServerSecret::new(b"short"), Err(SecretTooShort));
-        let secret = ServerSecret::new(&[b'x'; 32]).unwrap();
-        assert!(!format!("{secret:?}").contains('x'), "{secret:?}");
+    fn a_token_proves_itself_under_each_key_at_hand() {
+        let (old, both, new) = (links(OLD), links(&format!("{NEW},{OLD}")), links(NEW));
+        let (before, after) = (token_of(&old), token_of(&both));
+        assert_eq!(
+            after,
+            token_of(&new),
+            "the first key is the one that derives"
+        );
+        assert_ne!(before, after);
+        let proven = Some(PageToken::Proven { nonce: MINE });
+        let unproven = |token: &str| {
+            let hash = hash(token);
+            Some(PageToken::Unproven { nonce: MINE, hash })
+        };
+        assert_eq!(both.read(&before), proven);
+        assert_eq!(both.read(&after), proven);
+        assert_eq!(new.read(&after), proven);
+        assert_eq!(new.read(&before), unproven(&before));
+        assert_eq!(old.read(&after), unproven(&after));
+    }
+
+    /// Nobody makes a token for another nonce of one that they have.
+    #[test]
+    fn a_proof_is_of_its_nonce() {
+        let links = links(OLD);
+        let mut token = token_of(&links);
+        token.replace_range(..2, "08");
+        assert!(matches!(
+            links.read(&token),
+            Some(PageToken::Unproven { .. })
+        ));
     }
 }

@@ -1,7 +1,8 @@
-//! Secrets that open something: API keys, what is remembered of them, whose requests are too many, and the
-//! addresses of pages.
+//! Secrets that open something: API keys, what is remembered of them, whose requests are too many, the
+//! addresses of pages, and the key that those are derived under.
 
 pub mod addresses;
 pub mod cache;
 pub mod keys;
 pub mod links;
+pub mod server_key;

@@ -22,7 +22,6 @@ use utoipa_actix_web::service_config::ServiceConfig;
 use self::fields::Fields;
 use self::pieces::{Notice, Place};
 use self::steps::Step;
-use crate::auth::links::hash_of_token;
 use crate::http::error::ApiError;
 use crate::request::FormBody;
 use crate::state::AppState;
@@ -163,11 +162,11 @@ impl Visitor {
 
     /// The checkout as it is now; none where the token opens nothing.
     async fn look(&self) -> Result<Option<Visit>, ApiError> {
-        let Some(hash) = hash_of_token(&self.token) else {
+        let Some(token) = self.state.pages.read(&self.token) else {
             return Ok(None);
         };
         let mut work = self.state.reads.read().await?;
-        match Visit::of(&mut *work, &hash).await {
+        match Visit::of(&mut *work, &token).await {
             Ok(visit) => Ok(Some(visit)),
             Err(Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(error.into()),
@@ -176,9 +175,10 @@ impl Visitor {
 
     /// Does a step of the customer, and lets the providers do what follows from it for a moment.
     async fn step(&self, step: Step, entered: Fields) -> Result<(), Error> {
-        let hash = hash_of_token(&self.token).ok_or(Error::not_found("page"))?;
         let state = self.state.clone();
-        let taken = async move { Ok::<_, ApiError>(step.take(&state, hash, &entered).await) };
+        let token = state.pages.read(&self.token);
+        let token = token.ok_or(Error::not_found("page"))?;
+        let taken = async move { Ok::<_, ApiError>(step.take(&state, token, &entered).await) };
         // A task that panicked has no error of the domain; it is logged where it panicked.
         match self.state.mutations.run(taken).await {
             Ok(result) => result,

@@ -3,7 +3,7 @@
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{Checkout, Lifecycle, PaymentMethod};
 use lessor_domain::ids::{CheckoutPubId, IdError};
-use lessor_domain::ports::{JobSubject, UnitOfWork};
+use lessor_domain::ports::{JobSubject, PageToken, UnitOfWork};
 use lessor_domain::services::journey::Journey;
 use lessor_domain::services::{Error, billing, visits};
 
@@ -64,12 +64,12 @@ impl Step {
     pub(super) async fn take(
         self,
         state: &AppState,
-        hash: [u8; 32],
+        token: PageToken,
         entered: &Fields,
     ) -> Result<(), Error> {
         let mut tries = Tries::default();
         let id = loop {
-            match self.attempt(state, hash, entered).await {
+            match self.attempt(state, token, entered).await {
                 Err(error) if tries.again(&error) => {}
                 result => break result?,
             }
@@ -81,13 +81,13 @@ impl Step {
     async fn attempt(
         self,
         state: &AppState,
-        hash: [u8; 32],
+        token: PageToken,
         entered: &Fields,
     ) -> Result<CheckoutPubId, Error> {
-        let method = self.payment_method(state, hash, entered).await?;
+        let method = self.payment_method(state, token, entered).await?;
         let mut work = state.engine.database.begin().await?;
         let done = self
-            .take_in(state, &mut *work, &hash, entered, method)
+            .take_in(state, &mut *work, &token, entered, method)
             .await;
         close(work, done).await
     }
@@ -96,11 +96,11 @@ impl Step {
         self,
         state: &AppState,
         work: &mut dyn UnitOfWork,
-        hash: &[u8; 32],
+        token: &PageToken,
         entered: &Fields,
         method: Option<PaymentMethod>,
     ) -> Result<CheckoutPubId, Error> {
-        let mut checkout = visits::lock(work, hash).await?;
+        let mut checkout = visits::lock(work, token).await?;
         self.apply(state, work, &mut checkout, entered, method)
             .await?;
         Ok(checkout.id)
@@ -192,14 +192,14 @@ impl Step {
     async fn payment_method(
         self,
         state: &AppState,
-        hash: [u8; 32],
+        token: PageToken,
         entered: &Fields,
     ) -> Result<Option<PaymentMethod>, Error> {
         if !matches!(self, Self::PaymentMethod | Self::RetryPayment) {
             return Ok(None);
         }
         let mut view = state.engine.database.read().await?;
-        let checkout = visits::checkout_of(&mut *view, &hash).await?;
+        let checkout = visits::checkout_of(&mut *view, &token).await?;
         if self == Self::RetryPayment {
             drop(view);
             let Some(named) = entered.get(CARD) else {

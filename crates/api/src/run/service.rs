@@ -16,7 +16,7 @@ use tokio::time::{Instant, interval};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::addresses::TrustedProxies;
-use crate::auth::links::ServerSecret;
+use crate::auth::server_key::ServerKeys;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
 use crate::http::server::{self, ServerSettings};
@@ -139,21 +139,19 @@ pub fn drain_deadline(config: &Config) -> Instant {
     Instant::now() + drain(config)
 }
 
-/// The secret of the configuration, else the one that the installation's database keeps.
-async fn server_secret(
+/// The keys of the configuration, else the one that the installation's database keeps.
+async fn server_keys(
     config: &Config,
     database: &PgDatabase,
     engine: &Engine,
-) -> anyhow::Result<ServerSecret> {
-    let kept = match &config.server_secret {
-        Some(secret) => secret.expose_secret().as_bytes().to_vec(),
-        None => {
-            database
-                .server_secret("pages", engine.entropy.as_ref())
-                .await?
-        }
-    };
-    Ok(ServerSecret::new(&kept)?)
+) -> anyhow::Result<ServerKeys> {
+    if let Some(keys) = &config.server_secret {
+        return Ok(keys.clone());
+    }
+    let kept = database
+        .server_secret("pages", engine.entropy.as_ref())
+        .await?;
+    Ok(hex::encode(kept).parse()?)
 }
 
 /// What the processor's messages are signed with, by mode. A key without a secret of its mode is told
@@ -241,8 +239,8 @@ impl Service {
         tokio::spawn(metrics.clone().upkeep());
 
         let mutations = Mutations::new(Handle::current());
-        let secret = server_secret(config, &database, engine).await?;
-        let mut settings = StateSettings::new(PublicUrl::new(&url), secret);
+        let server_keys = server_keys(config, &database, engine).await?;
+        let mut settings = StateSettings::new(PublicUrl::new(&url), server_keys);
         settings.rate_limit = config.rate_limit;
         settings.address_rate_limit = config.address_rate_limit;
         settings.trusted_proxies = TrustedProxies::new(config.trusted_proxies.clone());

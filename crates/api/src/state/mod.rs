@@ -18,7 +18,8 @@ use lessor_domain::workers::Engine;
 
 use crate::auth::addresses::{AddressLimits, TrustedProxies};
 use crate::auth::cache::{KeyCache, RateLimits};
-use crate::auth::links::{CheckoutPageLinks, ServerSecret};
+use crate::auth::links::CheckoutPageLinks;
+use crate::auth::server_key::ServerKeys;
 use crate::http::error::ApiError;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
@@ -42,7 +43,7 @@ pub struct StateSettings {
     /// How long a pricing summary is kept, unless a price changes before.
     pub summary_cache_ttl: Duration,
     /// What the addresses of checkout pages are derived under; the same for every process.
-    pub secret: ServerSecret,
+    pub server_keys: ServerKeys,
     /// Whose tracking messages are believed; several while one is being replaced.
     pub tracking_secrets: Vec<SharedSecret>,
     /// Whose processor messages are believed.
@@ -83,7 +84,7 @@ impl StateSettings {
     /// No rate limits, no proxies, keys looked up anew after 2 seconds, summaries computed anew after 5 minutes,
     /// no messages of carriers or the processor.
     #[must_use]
-    pub fn new(public_url: PublicUrl, secret: ServerSecret) -> Self {
+    pub fn new(public_url: PublicUrl, server_keys: ServerKeys) -> Self {
         Self {
             public_url,
             rate_limit: None,
@@ -91,7 +92,7 @@ impl StateSettings {
             trusted_proxies: TrustedProxies::default(),
             key_cache_ttl: Duration::from_secs(2),
             summary_cache_ttl: Duration::from_secs(300),
-            secret,
+            server_keys,
             tracking_secrets: Vec::new(),
             processor_secrets: ProcessorSecrets {
                 live: Vec::new(),
@@ -141,7 +142,10 @@ impl AppState {
                 AddressLimits::per_second(requests, settings.trusted_proxies.clone())
             }),
             summaries: SummaryCache::new(settings.summary_cache_ttl),
-            pages: CheckoutPageLinks::new(settings.secret.clone(), settings.public_url.clone()),
+            pages: CheckoutPageLinks::new(
+                settings.server_keys.clone(),
+                settings.public_url.clone(),
+            ),
             settings: Arc::new(settings),
         }
     }

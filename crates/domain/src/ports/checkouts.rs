@@ -31,6 +31,23 @@ pub enum InsertedCheckout {
     Existing(Box<Checkout>),
 }
 
+/// What the address of a checkout's page says: the page's nonce, and what speaks for whoever has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageToken {
+    /// It was derived under a key at hand: nobody else could have named the nonce with it.
+    Proven {
+        /// The page's nonce.
+        nonce: [u8; 16],
+    },
+    /// Nothing at hand proves it: it opens the page if it is one of those that are kept.
+    Unproven {
+        /// The page's nonce.
+        nonce: [u8; 16],
+        /// The token's SHA-256.
+        hash: [u8; 32],
+    },
+}
+
 /// Which checkouts a list shows; what is empty filters nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CheckoutFilter {
@@ -93,14 +110,17 @@ pub trait CheckoutStore: Send {
     async fn insert(&mut self, checkout: &Checkout) -> Result<InsertedCheckout, StoreError>;
     /// The checkout of this id.
     async fn get(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError>;
-    /// The checkout whose page has the token of this SHA-256.
-    async fn find_by_page_token(&mut self, hash: &[u8; 32])
-    -> Result<Option<Checkout>, StoreError>;
-    /// Says which token the checkout's page has, by its SHA-256.
-    async fn set_page_token(
+    /// The checkout whose page the token opens.
+    async fn find_by_page_token(
+        &mut self,
+        token: &PageToken,
+    ) -> Result<Option<Checkout>, StoreError>;
+    /// Says which tokens open the checkout's page without a proof, by their SHA-256: no others do
+    /// from then on.
+    async fn set_page_tokens(
         &mut self,
         id: CheckoutPubId,
-        hash: &[u8; 32],
+        hashes: &[[u8; 32]],
     ) -> Result<(), StoreError>;
     /// The customer's checkout of the variant and term that has not ended: the one that is no
     /// lease yet, else the newest lease.

@@ -32,7 +32,7 @@ mod variants;
 pub use ambient::{Clock, Entropy, IdGenerator, Timer};
 pub use categories::{CategoryStore, NewCategory};
 pub use checkouts::{
-    CheckoutFilter, CheckoutSort, CheckoutStore, HistoryEntry, InsertedCheckout, Scope,
+    CheckoutFilter, CheckoutSort, CheckoutStore, HistoryEntry, InsertedCheckout, PageToken, Scope,
 };
 pub use cursors::CursorStore;
 pub use customers::{CustomerFilter, CustomerStore, InsertedCustomer, NewCustomer};

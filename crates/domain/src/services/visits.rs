@@ -6,7 +6,7 @@ use crate::checkout::{Checkout, Lifecycle};
 use crate::customer::Customer;
 use crate::ids::LeaseTermPubId;
 use crate::organization::{Organization, PickupLocation};
-use crate::ports::{StoreError, UnitOfWork, VariantSelection};
+use crate::ports::{PageToken, StoreError, UnitOfWork, VariantSelection};
 use crate::pricing::Quote;
 use crate::shipments::TrackingEvent;
 
@@ -34,12 +34,12 @@ pub struct Visit {
     pub events: Vec<TrackingEvent>,
 }
 
-/// The checkout of whoever has this token, by its hash.
+/// The checkout of whoever has this token.
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Store`].
-pub async fn checkout_of(work: &mut dyn UnitOfWork, hash: &[u8; 32]) -> Result<Checkout, Error> {
-    let found = work.checkouts().find_by_page_token(hash).await?;
+pub async fn checkout_of(work: &mut dyn UnitOfWork, token: &PageToken) -> Result<Checkout, Error> {
+    let found = work.checkouts().find_by_page_token(token).await?;
     found.ok_or(NO_PAGE)
 }
 
@@ -47,8 +47,8 @@ pub async fn checkout_of(work: &mut dyn UnitOfWork, hash: &[u8; 32]) -> Result<C
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Store`].
-pub async fn lock(work: &mut dyn UnitOfWork, hash: &[u8; 32]) -> Result<Checkout, Error> {
-    let id = checkout_of(work, hash).await?.id;
+pub async fn lock(work: &mut dyn UnitOfWork, token: &PageToken) -> Result<Checkout, Error> {
+    let id = checkout_of(work, token).await?.id;
     work.checkouts().lock(id).await?.ok_or(NO_PAGE)
 }
 
@@ -57,8 +57,8 @@ impl Visit {
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Store`], [`Error::Pricing`].
-    pub async fn of(work: &mut dyn UnitOfWork, hash: &[u8; 32]) -> Result<Self, Error> {
-        let checkout = checkout_of(work, hash).await?;
+    pub async fn of(work: &mut dyn UnitOfWork, token: &PageToken) -> Result<Self, Error> {
+        let checkout = checkout_of(work, token).await?;
         Self::load(work, checkout).await
     }
 

@@ -16,8 +16,8 @@ use lessor_domain::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
 };
 use lessor_domain::ports::{
-    CheckoutFilter, CheckoutSort, CheckoutStore, HistoryEntry, InsertedCheckout, Page, Scope,
-    SortOrder, StoreError, UniqueField,
+    CheckoutFilter, CheckoutSort, CheckoutStore, HistoryEntry, InsertedCheckout, Page, PageToken,
+    Scope, SortOrder, StoreError, UniqueField,
 };
 use lessor_domain::text::ExternalId;
 use lessor_domain::time::{Day, Timestamp};
@@ -155,20 +155,28 @@ impl CheckoutStore for PgUnitOfWork {
 
     async fn find_by_page_token(
         &mut self,
-        hash: &[u8; 32],
+        token: &PageToken,
     ) -> Result<Option<Checkout>, StoreError> {
-        let one = rows::whole().filter(checkout_applications::page_token_hash.eq(hash.as_slice()));
-        rows::load_one(self.connection()?, one.into_boxed()).await
+        let (PageToken::Proven { nonce } | PageToken::Unproven { nonce, .. }) = token;
+        let mut one = rows::whole()
+            .filter(checkout_applications::page_nonce.eq(nonce.as_slice()))
+            .into_boxed();
+        if let PageToken::Unproven { hash, .. } = token {
+            let kept = checkout_applications::page_token_hashes;
+            one = one.filter(kept.contains(vec![hash.as_slice()]));
+        }
+        rows::load_one(self.connection()?, one).await
     }
 
-    async fn set_page_token(
+    async fn set_page_tokens(
         &mut self,
         id: CheckoutPubId,
-        hash: &[u8; 32],
+        hashes: &[[u8; 32]],
     ) -> Result<(), StoreError> {
         let key = (self.organization_of(id).await?, id.as_uuid());
+        let hashes: Vec<&[u8]> = hashes.iter().map(<[u8; 32]>::as_slice).collect();
         diesel::update(checkout_applications::table.find(key))
-            .set(checkout_applications::page_token_hash.eq(hash.as_slice()))
+            .set(checkout_applications::page_token_hashes.eq(hashes))
             .execute(self.connection()?)
             .await
             .map(|_| ())

@@ -170,7 +170,7 @@ impl TwoPhases for CreateWithPage {
     ) -> Result<FirstPhase<CheckoutRecord, Infallible>, Error> {
         let (checkout, is_new) = self.0.run(uow, ctx).await?;
         if is_new {
-            set_page(uow, checkout.id, &viewer.links.hash(&checkout)).await?;
+            set_page(uow, checkout.id, &viewer.links.hashes(&checkout)).await?;
         }
         let view = view_of(uow, ctx, checkout).await?;
         let record = CheckoutRecord::new(&view, viewer.links);

@@ -16,6 +16,7 @@ use clap::{ArgAction, Args};
 use ipnet::IpNet;
 use secrecy::SecretString;
 
+use crate::auth::server_key::ServerKeys;
 use crate::middleware::WebOrigin;
 use crate::telemetry::LogFormat;
 
@@ -24,8 +25,8 @@ pub use settings::{EVERYWHERE, SERVING, Setting, flags, given, markdown, setting
 pub use values::parse_duration;
 
 use values::{
-    base_url, flag, listen, log_format, networks, origins, rate_limit, secrets, server_secret,
-    up_to, within,
+    base_url, flag, listen, log_format, networks, origins, rate_limit, secrets, server_keys, up_to,
+    within,
 };
 
 /// What one text says, and not as many arguments as it has parts, which `Vec` is to clap.
@@ -152,11 +153,12 @@ pub struct Config {
     #[arg(long, env = "LESSOR_DELIVERY_OVERDUE_AFTER", default_value = "10d")]
     #[arg(value_name = "TIME", value_parser = within("1h", "365d"))]
     pub delivery_overdue_after: Duration,
-    /// What the tokens of checkout pages are derived with, 32 characters or more, the same for all
-    /// processes of a service; made and kept in the database when not given
+    /// The server's key, which links are derived under: 32 characters or more that nobody can guess, the
+    /// same for all processes of a service; `new,old` during a rotation. Made and kept in the database
+    /// when not given
     #[arg(long, env = "LESSOR_SERVER_SECRET", hide_env_values = true)]
-    #[arg(value_parser = server_secret)]
-    pub server_secret: Option<SecretString>,
+    #[arg(value_parser = server_keys)]
+    pub server_secret: Option<ServerKeys>,
     /// The payment processor.
     #[command(flatten)]
     pub processor: ProcessorConfig,

@@ -8,6 +8,7 @@ use ipnet::IpNet;
 use secrecy::SecretString;
 use url::Url;
 
+use crate::auth::server_key::{InvalidServerKeys, ServerKeys};
 use crate::middleware::WebOrigin;
 use crate::telemetry::LogFormat;
 
@@ -53,10 +54,8 @@ pub(super) fn up_to<T: From<NonZeroU16>>(most: u16) -> impl Fn(&str) -> Result<T
     }
 }
 
-/// Fewer characters can be guessed.
-pub(super) fn server_secret(text: &str) -> Result<SecretString, String> {
-    let secret = (text.chars().count() >= 32).then(|| text.into());
-    must(secret, "have 32 characters or more")
+pub(super) fn server_keys(text: &str) -> Result<ServerKeys, InvalidServerKeys> {
+    text.parse()
 }
 
 /// Secrets, separated by commas; where nothing stands between commas there is none.

@@ -44,14 +44,14 @@ pub(crate) async fn lock_visible(
     visible(ctx.access, uow.checkouts().lock(id).await?)
 }
 
-/// Has the checkout's page found by the hash of its token.
+/// Has the checkout's page open to the tokens of these hashes, whether or not anybody can prove them.
 ///
 /// # Errors
 /// [`Error::Store`].
 pub async fn set_page(
     uow: &mut dyn UnitOfWork,
     id: CheckoutPubId,
-    hash: &[u8; 32],
+    hashes: &[[u8; 32]],
 ) -> Result<(), Error> {
-    Ok(uow.checkouts().set_page_token(id, hash).await?)
+    Ok(uow.checkouts().set_page_tokens(id, hashes).await?)
 }

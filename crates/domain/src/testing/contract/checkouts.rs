@@ -7,7 +7,7 @@ use crate::checkout::{
     Actor, Billing, Checkout, Circumstances, Deposit, Event, Hold, Lifecycle, Standing,
 };
 use crate::ids::CheckoutPubId;
-use crate::ports::{Database, IdGenerator, InsertedCheckout, Scope, UniqueField};
+use crate::ports::{Database, IdGenerator, InsertedCheckout, PageToken, Scope, UniqueField};
 use crate::testing::altered;
 
 /// The store of checkouts.
@@ -294,6 +294,48 @@ async fn external_orders_are_unique(shop: &Shop<'_>) {
     );
 }
 
+/// Of two checkouts whose nonces are their ids, and for whose pages no token is kept.
+async fn pages_open_to_their_tokens(shop: &Shop<'_>, id: CheckoutPubId, other: CheckoutPubId) {
+    let nonce = id.as_uuid().into_bytes();
+    let (before, kept) = ([7; 32], [[8; 32], [9; 32]]);
+    shop.done("checkouts.set_page_tokens: writes", async |uow| {
+        uow.checkouts().set_page_tokens(id, &[before]).await?;
+        uow.checkouts().set_page_tokens(id, &kept).await?;
+        uow.checkouts().set_page_tokens(other, &[before]).await
+    })
+    .await;
+    let unproven = |hash| PageToken::Unproven { nonce, hash };
+    for (token, opened, why) in [
+        (PageToken::Proven { nonce }, Some(id), "by what is proven"),
+        (unproven(kept[0]), Some(id), "by a token that is kept"),
+        (unproven(kept[1]), Some(id), "by each that is kept"),
+        (
+            unproven(before),
+            None,
+            "not by one it had before, nor by another page's",
+        ),
+        (unproven([0; 32]), None, "not by one that nobody kept"),
+        (
+            PageToken::Proven {
+                nonce: shop.make.id::<CheckoutPubId>().as_uuid().into_bytes(),
+            },
+            None,
+            "not by a nonce of no page",
+        ),
+    ] {
+        let found = shop
+            .seen("checkouts.find_by_page_token: reads", async |view| {
+                view.checkouts().find_by_page_token(&token).await
+            })
+            .await;
+        assert_eq!(
+            found.map(|checkout| checkout.id),
+            opened,
+            "checkouts.find_by_page_token: {why}"
+        );
+    }
+}
+
 async fn checkouts_are_found(shop: &Shop<'_>) {
     let make = &shop.make;
     let unique = make.ids().next().simple().to_string();
@@ -307,6 +349,7 @@ async fn checkouts_are_found(shop: &Shop<'_>) {
     ] {
         let variant = shop.any_variant().await;
         let builder = make.checkout(&customer, &variant).at(lifecycle).with(|it| {
+            it.page_nonce = it.id.as_uuid().into_bytes();
             it.shipment.tracking = Some(tracking.clone());
             it.deposit = Deposit::Captured {
                 hold: Hold::new(format!("pi_{unique}_{index}"), it.created_at),
@@ -324,36 +367,7 @@ async fn checkouts_are_found(shop: &Shop<'_>) {
     let [shipped, active, cancelled] = ours.as_slice() else {
         panic!("the suite made three checkouts");
     };
-    let hash_of = |id: &CheckoutPubId| {
-        let mut hash = [0; 32];
-        for (byte, id) in hash.iter_mut().zip(id.as_uuid().as_bytes()) {
-            *byte = *id;
-        }
-        hash
-    };
-    let (hash, token) = (hash_of(active), hash_of(shipped));
-    shop.done("checkouts.set_page_token: writes", async |uow| {
-        uow.checkouts().set_page_token(*shipped, &hash).await?;
-        uow.checkouts().set_page_token(*shipped, &token).await
-    })
-    .await;
-    let (by_token, by_old_token) = shop
-        .seen("checkouts.find_by_page_token: reads", async |view| {
-            Ok((
-                view.checkouts().find_by_page_token(&token).await?,
-                view.checkouts().find_by_page_token(&hash).await?,
-            ))
-        })
-        .await;
-    assert_eq!(
-        by_token.map(|checkout| checkout.id),
-        Some(*shipped),
-        "checkouts.find_by_page_token: by the token it has"
-    );
-    assert_eq!(
-        by_old_token, None,
-        "checkouts.find_by_page_token: not by one it had before"
-    );
+    pages_open_to_their_tokens(shop, *shipped, *active).await;
     let (by_tracking, of_customer) = shop
         .seen("checkouts.find_by_tracking: reads", async |view| {
             let store = view.checkouts();

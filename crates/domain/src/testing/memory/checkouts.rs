@@ -15,8 +15,8 @@ use crate::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
 };
 use crate::ports::{
-    CheckoutFilter, CheckoutSort, CheckoutStore, HistoryEntry, InsertedCheckout, Page, Scope,
-    SortOrder, StoreError, UniqueField,
+    CheckoutFilter, CheckoutSort, CheckoutStore, HistoryEntry, InsertedCheckout, Page, PageToken,
+    Scope, SortOrder, StoreError, UniqueField,
 };
 use crate::text::ExternalId;
 use crate::time::{Day, Timestamp};
@@ -163,7 +163,7 @@ impl CheckoutStore for Memory {
             checkout.id,
             CheckoutRow {
                 checkout: checkout.clone(),
-                page_token: None,
+                page_tokens: Vec::new(),
                 history: Vec::new(),
                 waiting_since: checkout.created_at,
             },
@@ -181,23 +181,25 @@ impl CheckoutStore for Memory {
 
     async fn find_by_page_token(
         &mut self,
-        hash: &[u8; 32],
+        token: &PageToken,
     ) -> Result<Option<Checkout>, StoreError> {
         let state = self.state();
-        let row = state
-            .checkouts
-            .values()
-            .find(|row| row.page_token.as_ref() == Some(hash));
+        let row = state.checkouts.values().find(|row| match token {
+            PageToken::Proven { nonce } => row.checkout.page_nonce == *nonce,
+            PageToken::Unproven { nonce, hash } => {
+                row.checkout.page_nonce == *nonce && row.page_tokens.contains(hash)
+            }
+        });
         Ok(row.map(|row| row.checkout.clone()))
     }
 
-    async fn set_page_token(
+    async fn set_page_tokens(
         &mut self,
         id: CheckoutPubId,
-        hash: &[u8; 32],
+        hashes: &[[u8; 32]],
     ) -> Result<(), StoreError> {
         let row = self.change()?.checkouts.get_mut(&id).ok_or(MISSING)?;
-        row.page_token = Some(*hash);
+        row.page_tokens = hashes.to_vec();
         Ok(())
     }
 

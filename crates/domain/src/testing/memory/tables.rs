@@ -23,7 +23,7 @@ use crate::time::Timestamp;
 #[derive(Debug, Clone)]
 pub(super) struct CheckoutRow {
     pub(super) checkout: Checkout,
-    pub(super) page_token: Option<[u8; 32]>,
+    pub(super) page_tokens: Vec<[u8; 32]>,
     pub(super) history: Vec<HistoryEntry>,
     /// When it began to wait; kept afterwards, as its place in the line.
     pub(super) waiting_since: Timestamp,

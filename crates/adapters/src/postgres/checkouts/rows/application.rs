@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::postgres::decode::{Place, json};
 use crate::postgres::schema::checkout_applications;
 
-/// The row, without the page token's hash, which only the store knows.
+/// The row, without the hashes of the page's tokens, which only the store knows.
 #[derive(Debug, PartialEq, Queryable, Selectable, Insertable, AsChangeset)]
 #[diesel(table_name = checkout_applications, primary_key(organization_id, checkout_id))]
 #[diesel(
