@@ -29,6 +29,9 @@ pub const PROCESSOR_SECRET: &str = "whsec_of_the_tests";
 /// What the processor's messages of sandbox mode are signed with at every server here.
 pub const PROCESSOR_SANDBOX_SECRET: &str = "whsec_of_the_tests_of_sandbox_mode";
 
+/// The key of every server here that is on a copy of the template. One with the embedded database makes its own.
+pub const SERVER_KEY: &str = "the key of the servers of the tests";
+
 /// Where a server's data are.
 enum Data {
     /// A database of its own on the server of this test process, which keeps nothing.
@@ -161,12 +164,16 @@ impl Server {
         match data {
             Data::Copy(database) => {
                 let mut command = bare(binary);
-                command.env("DATABASE_URL", database.url());
+                command
+                    .env("DATABASE_URL", database.url())
+                    .env("LESSOR_SERVER_SECRET", SERVER_KEY);
                 command
             }
             Data::Tapped(_, tap) => {
                 let mut command = bare(binary);
-                command.env("DATABASE_URL", &tap.url);
+                command
+                    .env("DATABASE_URL", &tap.url)
+                    .env("LESSOR_SERVER_SECRET", SERVER_KEY);
                 command
             }
             Data::Embedded(folder) => lessor(binary, folder),

@@ -14,6 +14,7 @@ use std::time::Duration;
 use lessor_adapters::testing::TestDatabase;
 use lessor_domain::ports::Database as _;
 use lessor_processor_double::{Double, Webhooks};
+use lessor_tests::server::SERVER_KEY;
 use serde_json::{Value, json};
 
 use crate::books;
@@ -388,6 +389,7 @@ impl Base {
         }
         command
             .env("DATABASE_URL", &self.database)
+            .env("LESSOR_SERVER_SECRET", SERVER_KEY)
             .env("LESSOR_PROCESSOR_URL", &self.processor)
             .env("LESSOR_PROCESSOR_SANDBOX_KEY", "sk_test_faults")
             .env("LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS", WEBHOOK_SECRET)

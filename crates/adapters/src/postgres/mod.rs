@@ -35,7 +35,7 @@ mod products;
 mod sales;
 pub(crate) mod schema;
 mod search;
-mod server_secret;
+mod server_key;
 mod shipments;
 mod tls;
 mod unit_of_work;
@@ -45,5 +45,6 @@ mod version;
 
 pub use migrate::MigrateError;
 pub use pool::{PgSettings, PoolStatus};
+pub use server_key::{Fingerprint, KnownServerKey};
 pub use unit_of_work::{PgDatabase, PgUnitOfWork};
 pub use url::InvalidUrl;

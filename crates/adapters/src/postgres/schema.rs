@@ -601,10 +601,11 @@ diesel::table! {
 }
 
 diesel::table! {
-    server_secrets (purpose) {
-        purpose -> Text,
-        secret -> Binary,
-        created_at -> Timestamptz,
+    server_key (is_here) {
+        is_here -> Bool,
+        fingerprint -> Bytea,
+        former_fingerprint -> Nullable<Bytea>,
+        since -> Timestamptz,
     }
 }
 

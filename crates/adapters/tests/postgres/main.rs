@@ -16,6 +16,7 @@ mod plans;
 mod races;
 mod rows;
 mod schema;
+mod server_key;
 mod simulated;
 mod support;
 mod tls;

@@ -1,16 +1,24 @@
 //! The server's key: what every process of an installation derives secrets from.
+//!
+//! It lies beside the database, never in it: whoever has the tables alone can derive nothing. The
+//! database knows a fingerprint of it, by which it is known again and from which it cannot be had.
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use hmac::{Hmac, Mac as _};
+use lessor_domain::ports::Entropy;
 use sha2::{Digest as _, Sha256};
 
 /// The fewest characters of a key.
 const LEAST: usize = 32;
+/// Random bytes of a key that is made here.
+const RANDOM: usize = 32;
 /// Bytes of a key of HMAC-SHA256; a shorter one is filled up with zeros.
 const BLOCK: usize = 64;
+/// What is derived for anything else has another text here.
+const FINGERPRINT: &[u8] = b"lessor server key fingerprint\0";
 
 /// One key. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
@@ -28,6 +36,12 @@ impl ServerKey {
         let mut mac = <Hmac<Sha256> as hmac::Mac>::new(self.0.as_ref().into());
         mac.update(purpose);
         mac
+    }
+
+    /// What the key is known by where it is not kept.
+    #[must_use]
+    pub fn fingerprint(&self) -> [u8; 32] {
+        self.derive(FINGERPRINT).finalize().into_bytes().into()
     }
 }
 
@@ -90,8 +104,18 @@ impl ServerKeys {
     }
 }
 
+/// The text of a new key.
+#[must_use]
+pub fn new_text(entropy: &dyn Entropy) -> String {
+    let mut random = [0; RANDOM];
+    entropy.fill(&mut random);
+    hex::encode(random)
+}
+
 #[cfg(test)]
 mod tests {
+    use lessor_adapters::ambient::SystemEntropy;
+
     use super::*;
 
     fn keys(text: &str) -> ServerKeys {
@@ -130,5 +154,26 @@ mod tests {
         ));
         let shown = format!("{keys:?}");
         assert!(!shown.contains("hunter2"), "{shown}");
+    }
+
+    #[test]
+    fn a_fingerprint_is_of_its_key_and_not_the_key() {
+        let (one, other) = (keys(&"x".repeat(32)), keys(&"y".repeat(32)));
+        let fingerprint = one.first().fingerprint();
+        assert_eq!(fingerprint, one.clone().first().fingerprint());
+        assert_ne!(fingerprint, other.first().fingerprint());
+        assert_ne!(fingerprint, one.first().0[..32]);
+        // It is stored: another text here would have every database refuse its key.
+        assert_eq!(
+            hex::encode(fingerprint),
+            "9c5319c8ffd6c1838ea2967caf95b52351ae9545c8aede574ec0f4323076c0dd"
+        );
+    }
+
+    #[test]
+    fn a_new_key_is_one_that_is_taken() {
+        let text = new_text(&SystemEntropy);
+        assert!(text.parse::<ServerKeys>().is_ok(), "{text}");
+        assert_ne!(text, new_text(&SystemEntropy));
     }
 }

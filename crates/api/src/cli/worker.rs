@@ -6,6 +6,7 @@ use serde_json::json;
 use super::output::{Output, Reply};
 use crate::run::compose;
 use crate::run::config::Config;
+use crate::run::server_key;
 use crate::run::service;
 
 /// Carry out what `lessor serve --no-worker` causes, on this or another machine.
@@ -31,7 +32,11 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
             progress(&format!("migrating: {name}"));
         })
         .await?;
-        let working = compose::compose(config, &database)?.worker(config).start();
+        let composition = compose::compose(config, &database)?;
+        let engine = &composition.engine;
+        // It derives nothing, but has the key as every process has: a machine that lacks it is found at once.
+        server_key::obtain(config, &database, &*engine.clock, &*engine.entropy).await?;
+        let working = composition.worker(config).start();
         let database = location.describe();
         output.reply(&Reply::text(
             json!({ "status": "working", "database": database, "pid": std::process::id() }),

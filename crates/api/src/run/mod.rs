@@ -3,5 +3,6 @@
 pub mod app;
 pub mod compose;
 pub mod config;
+pub mod server_key;
 pub mod service;
 pub mod worker;

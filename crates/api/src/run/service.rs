@@ -16,7 +16,6 @@ use tokio::time::{Instant, interval};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::addresses::TrustedProxies;
-use crate::auth::server_key::ServerKeys;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
 use crate::http::server::{self, ServerSettings};
@@ -27,6 +26,7 @@ use crate::routes::health::Readiness;
 use crate::run::app::{self, AppParts};
 use crate::run::compose::{self, Composition, Location, Use};
 use crate::run::config::{Config, ProcessorConfig};
+use crate::run::server_key;
 use crate::run::worker::RunningWorker;
 use crate::state::{AppState, ProcessorSecrets, StateSettings};
 use crate::telemetry::{self, Metrics};
@@ -139,21 +139,6 @@ pub fn drain_deadline(config: &Config) -> Instant {
     Instant::now() + drain(config)
 }
 
-/// The keys of the configuration, else the one that the installation's database keeps.
-async fn server_keys(
-    config: &Config,
-    database: &PgDatabase,
-    engine: &Engine,
-) -> anyhow::Result<ServerKeys> {
-    if let Some(keys) = &config.server_secret {
-        return Ok(keys.clone());
-    }
-    let kept = database
-        .server_secret("pages", engine.entropy.as_ref())
-        .await?;
-    Ok(hex::encode(kept).parse()?)
-}
-
 /// What the processor's messages are signed with, by mode. A key without a secret of its mode is told
 /// of: its messages are refused.
 fn processor_secrets(config: &ProcessorConfig) -> anyhow::Result<ProcessorSecrets> {
@@ -208,7 +193,7 @@ impl Service {
     /// Migrates the database and begins to serve and to work. Returns once requests are taken.
     ///
     /// # Errors
-    /// The database cannot be used; the providers cannot be set up.
+    /// The database cannot be used, or not with this server's key; the providers cannot be set up.
     pub async fn start(
         config: &Config,
         location: &Location,
@@ -235,11 +220,12 @@ impl Service {
         .await?;
         let composition = compose::compose(config, &database)?;
         let engine = &composition.engine;
+        let server_keys =
+            server_key::obtain(config, &database, &*engine.clock, &*engine.entropy).await?;
         let metrics = Metrics::install().context("metrics")?;
         tokio::spawn(metrics.clone().upkeep());
 
         let mutations = Mutations::new(Handle::current());
-        let server_keys = server_keys(config, &database, engine).await?;
         let mut settings = StateSettings::new(PublicUrl::new(&url), server_keys);
         settings.rate_limit = config.rate_limit;
         settings.address_rate_limit = config.address_rate_limit;

@@ -5,3 +5,4 @@ mod jobs;
 mod process;
 mod reconcile;
 mod refusals;
+mod server_key;

@@ -42,7 +42,7 @@ type Limit<T> = Option<T>;
 /// [`EVERYWHERE`] all of them, [`SERVING`] those that serve, none those that serve or work.
 #[derive(Debug, Clone, Args)]
 pub struct Config {
-    /// Folder of the embedded database
+    /// Folder of the embedded database and of the server's key
     #[arg(long, env = "LESSOR_DATA_DIR", default_value = "./lessor-data")]
     #[arg(value_name = "DIR", help_heading = EVERYWHERE)]
     pub data_dir: PathBuf,
@@ -154,8 +154,8 @@ pub struct Config {
     #[arg(value_name = "TIME", value_parser = within("1h", "365d"))]
     pub delivery_overdue_after: Duration,
     /// The server's key, which links are derived under: 32 characters or more that nobody can guess, the
-    /// same for all processes of a service; `new,old` during a rotation. Made and kept in the database
-    /// when not given
+    /// same for all processes of a service; `new,old` during a rotation. When not given, it is in the
+    /// file `server.key` of the data directory, made at the first start on a database
     #[arg(long, env = "LESSOR_SERVER_SECRET", hide_env_values = true)]
     #[arg(value_parser = server_keys)]
     pub server_secret: Option<ServerKeys>,

@@ -105,8 +105,15 @@ impl Config {
     /// Whether nobody gave this setting a value.
     #[must_use]
     pub fn is_default(&self, key: &str) -> bool {
+        self.origin(key) == Some(DEFAULT)
+    }
+
+    /// Where this setting's value comes from, as in [`Entry`].
+    #[must_use]
+    pub fn origin(&self, key: &str) -> Option<&str> {
         let mut entries = self.entries.iter();
-        entries.any(|entry| entry.key == key && entry.origin == DEFAULT)
+        let entry = entries.find(|entry| entry.key == key)?;
+        Some(&entry.origin)
     }
 }
 
