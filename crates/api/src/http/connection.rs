@@ -2,7 +2,8 @@
 //!
 //! What cannot be read as a request reaches no handler: actix answers it itself, with an empty body.
 //! Such an answer is put into the shape that every error has here, with an id, on its way out. And
-//! actix gives the first head of a connection its time alone; later ones have theirs here.
+//! the time that a head has is kept here: actix gives one to the first head of a connection alone, and
+//! looks at the clock before it looks at what has come, so that a busy machine would be its client's fault.
 
 use std::io;
 use std::pin::Pin;
@@ -85,7 +86,7 @@ pub(crate) struct Connection<S: AsyncWrite + Unpin> {
     seen: usize,
     /// Whether it was told that what came is no request.
     is_refused: bool,
-    /// Until when the head that has begun has to be there.
+    /// Until when the first head, or the one that has begun, has to be there.
     head: Option<Pin<Box<Sleep>>>,
     /// What is still to be written in the place of what was taken for written.
     out: Vec<u8>,
@@ -111,7 +112,7 @@ impl<S: AsyncWrite + Unpin> Connection<S> {
             under_way: UnderWay::default(),
             seen: 0,
             is_refused: false,
-            head: None,
+            head: Some(Box::pin(sleep_until(Instant::now() + head_timeout))),
             out: Vec::new(),
             linger: None,
         }
@@ -319,7 +320,24 @@ impl<S: AsyncWrite + Unpin> Drop for Connection<S> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
+
     use super::*;
+
+    /// Whoever is slow to look finds the time over, and the head there all the same.
+    #[tokio::test]
+    async fn what_has_come_is_not_late() {
+        let (mut client, stream) = duplex(1_024);
+        let url = Arc::from("http://localhost");
+        let mut connection = Connection::new(stream, url, Duration::ZERO, Arc::default());
+        client.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
+        let mut bytes = [0; 64];
+        let count = connection.read(&mut bytes).await.unwrap();
+        assert_eq!(&bytes[..count], b"GET / HTTP/1.1\r\n");
+        assert_eq!(connection.read(&mut bytes).await.unwrap(), 0, "the rest is");
+        client.read_exact(&mut bytes[..12]).await.unwrap();
+        assert_eq!(&bytes[..12], b"HTTP/1.1 408");
+    }
 
     #[test]
     fn only_answers_of_nobody_are_bare() {

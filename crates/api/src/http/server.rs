@@ -141,7 +141,8 @@ where
                 }
             })
             .keep_alive(keep_alive)
-            .client_request_timeout(head_timeout)
+            // The connection keeps it.
+            .client_request_timeout(Duration::ZERO)
             .client_disconnect_timeout(LINGER)
             .local_addr(address)
             .on_connect_ext(|connection: &Connection<TcpStream>, data| {

@@ -134,6 +134,10 @@ impl UnitOfWork for WakingWork {
         self.inner.idempotency()
     }
 
+    async fn roll_back(self: Box<Self>) -> Result<(), StoreError> {
+        self.inner.roll_back().await
+    }
+
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {
         self.inner.commit().await?;
         for (source, id, problem) in &self.given_up {
