@@ -16,7 +16,7 @@ create table api_keys (
     constraint api_keys_pkey primary key (id),
     constraint api_keys_hash_key unique (hash),
     constraint api_keys_organization_id_fkey foreign key (organization_id) references organizations (id),
-    constraint api_keys_user_id_fkey foreign key (user_id) references customers (user_id),
+    constraint api_keys_user_id_fkey foreign key (user_id) references users (id),
     constraint api_keys_kind_check check (kind in ('secret', 'publishable')),
     -- What everybody may read may do nothing.
     constraint api_keys_publishable_check check (kind <> 'publishable' or permissions = '{}'),

@@ -1,6 +1,6 @@
 create table products (
-    id uuid not null,
     organization_id bigint not null,
+    id uuid not null,
     name text collate "C" not null,
     description text not null,
     -- [{id, name, position, values}]
@@ -21,15 +21,21 @@ create table products (
     sku text,
     main_image text,
     category_id bigint,
+    -- What callers keep beside the record: keys and texts of their own.
+    metadata jsonb not null default '{}',
+    -- What the product is found by, folded by the domain: lower() of the database folds by its locale.
+    search_text text not null default '',
+    -- Every piece of one, two and three characters of the text, as a number: a text that holds a term holds the term's
+    -- pieces. Each character is ten bits of it, so that texts of other scripts may share some: who is found is compared.
+    search_grams integer[] not null default '{}',
     created_at timestamptz not null,
     updated_at timestamptz not null,
     version bigint not null,
-    constraint products_pkey primary key (id),
-    constraint products_organization_id_id_key unique (organization_id, id),
+    constraint products_pkey primary key (organization_id, id),
     constraint products_organization_id_fkey foreign key (organization_id) references organizations (id),
     constraint products_category_id_fkey
         foreign key (organization_id, category_id) references product_categories (organization_id, category_id),
-    constraint products_reviewed_by_fkey foreign key (reviewed_by) references customers (user_id),
+    constraint products_reviewed_by_fkey foreign key (reviewed_by) references users (id),
     constraint products_options_check check (jsonb_typeof(options) = 'array'),
     constraint products_price_check check (price >= 0),
     constraint products_currency_check check (currency ~ '^[A-Z]{3}$'),
@@ -38,7 +44,8 @@ create table products (
     constraint products_product_type_check check (product_type in ('leasable', 'add-on')),
     constraint products_review_status_check
         check (review_status in ('pending', 'approved', 'rejected', 'changesRequested')),
-    constraint products_status_check check (status in ('active', 'inactive', 'archived'))
+    constraint products_status_check check (status in ('active', 'inactive', 'archived')),
+    constraint products_metadata_check check (jsonb_typeof(metadata) = 'object')
 );
 
 -- What is archived gives its external id back.
@@ -48,4 +55,5 @@ create index products_updated_at_idx on products (organization_id, updated_at, i
 create index products_name_idx on products (organization_id, name, id);
 create index products_sku_idx on products (organization_id, sku) where sku is not null;
 create index products_category_id_idx on products (organization_id, category_id) where category_id is not null;
-create index products_reviewed_by_idx on products (reviewed_by) where reviewed_by is not null;
+
+call keep_apart('products');

@@ -1,7 +1,7 @@
 create table lease_terms (
+    organization_id bigint not null,
     id uuid not null,
     lease_term_id bigint generated always as identity,
-    organization_id bigint not null,
     -- The product that it is for; null means those without terms of their own.
     product_id uuid,
     term_in_months integer not null,
@@ -15,9 +15,8 @@ create table lease_terms (
     created_at timestamptz not null,
     updated_at timestamptz not null,
     version bigint not null,
-    constraint lease_terms_pkey primary key (id),
-    constraint lease_terms_lease_term_id_key unique (lease_term_id),
-    constraint lease_terms_organization_id_id_key unique (organization_id, id),
+    constraint lease_terms_pkey primary key (organization_id, id),
+    constraint lease_terms_lease_term_id_key unique (organization_id, lease_term_id),
     constraint lease_terms_organization_id_fkey foreign key (organization_id) references organizations (id),
     constraint lease_terms_product_id_fkey
         foreign key (organization_id, product_id) references products (organization_id, id) on delete cascade,
@@ -34,7 +33,9 @@ create table lease_terms (
 -- One active term for each owner and number of months.
 create unique index lease_terms_organization_term_key on lease_terms (organization_id, term_in_months)
     where status = 'active' and product_id is null;
-create unique index lease_terms_product_term_key on lease_terms (product_id, term_in_months)
+create unique index lease_terms_product_term_key on lease_terms (organization_id, product_id, term_in_months)
     where status = 'active' and product_id is not null;
 create index lease_terms_organization_id_idx on lease_terms (organization_id, term_in_months, lease_term_id);
-create index lease_terms_product_id_idx on lease_terms (product_id) where product_id is not null;
+create index lease_terms_product_id_idx on lease_terms (organization_id, product_id) where product_id is not null;
+
+call keep_apart('lease_terms');

@@ -5,4 +5,5 @@ drop trigger products_pricing_update on products;
 drop trigger organizations_pricing_update on organizations;
 drop function bump_own_pricing_revision();
 drop function bump_pricing_revision();
+drop function bump_pricing_revision_of(bigint);
 drop table pricing_revisions;

@@ -8,20 +8,31 @@ create table pricing_revisions (
         foreign key (organization_id) references organizations (id) on delete cascade
 );
 
-create function bump_pricing_revision() returns trigger language plpgsql as $$
+call keep_apart('pricing_revisions');
+
+-- In the name of the organization itself: whoever changes something may go on in another's before the commit, and an
+-- organization is changed by who reaches no organization's rows as well.
+create function bump_pricing_revision_of(owner bigint) returns void language plpgsql as $$
 declare
-    owner bigint := case when tg_op = 'DELETE' then old.organization_id else new.organization_id end;
+    working_for constant text := coalesce(current_setting('lessor.organization', true), '');
 begin
+    perform set_config('lessor.organization', owner::text, true);
     insert into pricing_revisions as known (organization_id, revision) values (owner, 1)
     on conflict (organization_id) do update set revision = known.revision + 1;
+    perform set_config('lessor.organization', working_for, true);
+end
+$$;
+
+create function bump_pricing_revision() returns trigger language plpgsql as $$
+begin
+    perform bump_pricing_revision_of(case when tg_op = 'DELETE' then old.organization_id else new.organization_id end);
     return null;
 end
 $$;
 
 create function bump_own_pricing_revision() returns trigger language plpgsql as $$
 begin
-    insert into pricing_revisions as known (organization_id, revision) values (new.id, 1)
-    on conflict (organization_id) do update set revision = known.revision + 1;
+    perform bump_pricing_revision_of(new.id);
     return null;
 end
 $$;

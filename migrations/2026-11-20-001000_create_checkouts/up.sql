@@ -71,9 +71,11 @@ create table checkouts (
     constraint checkouts_version_counts_check check (version >= 0)
 );
 
--- Two checkouts without a term are the same.
+-- Who leases one already may order another: only what is no lease yet is had once. Two checkouts without a term are the
+-- same.
 create unique index checkouts_open_key
-    on checkouts (organization_id, mode, customer_id, variant_id, coalesce(lease_term_id, 0)) where not is_ended;
+    on checkouts (organization_id, mode, customer_id, variant_id, coalesce(lease_term_id, 0))
+    where not is_ended and not is_leased;
 create unique index checkouts_external_order_id_key on checkouts (organization_id, mode, external_order_id)
     where external_order_id is not null;
 -- The door for whoever knows a checkout's id alone: ids are made from time and chance, of any organization.
@@ -95,19 +97,28 @@ create index checkouts_lease_start_down_idx
 -- Few of them, however long the list is.
 create index checkouts_that_need_attention_idx on checkouts (organization_id, mode, created_at, id)
     where attention <> '[]';
-create index checkouts_customer_id_idx on checkouts (customer_id, mode, created_at, id);
+create index checkouts_customer_id_idx on checkouts (organization_id, customer_id, mode, created_at, id);
 -- For the foreign keys: products, variants and terms are deleted only where nothing refers to them.
 create index checkouts_product_id_idx on checkouts (organization_id, product_id);
 create index checkouts_variant_id_idx on checkouts (organization_id, variant_id);
 create index checkouts_term_id_idx on checkouts (organization_id, term_id) where term_id is not null;
 
--- What the workers look for, across organizations. Those with a deposit are served first: false sorts before true.
+-- What the workers look for. Those with a deposit are served first: false sorts before true.
 create index checkouts_waiting_for_stock_idx
-    on checkouts (variant_id, (lifecycle <> 'waitlistedAfterDeposit'), waiting_since, id) where waits_for = 'inventory';
+    on checkouts (organization_id, variant_id, (lifecycle <> 'waitlistedAfterDeposit'), waiting_since, id)
+    where waits_for = 'inventory';
 create index checkouts_waiting_for_location_idx on checkouts (organization_id, waiting_since, id)
     where waits_for = 'location';
-create index checkouts_that_expire_idx on checkouts (acted_at, id) where expires;
-create index checkouts_whose_lease_ends_idx on checkouts (lease_end, id) where lifecycle = 'leaseActive';
+create index checkouts_that_expire_idx on checkouts (organization_id, acted_at, id) where expires;
+create index checkouts_whose_lease_ends_idx on checkouts (organization_id, lease_end, id) where lifecycle = 'leaseActive';
+-- Whose they are is asked of all: few are due, however many are not.
+create index checkouts_expiry_idx on checkouts (acted_at, organization_id) where expires;
+create index checkouts_lease_end_idx on checkouts (lease_end, organization_id) where lifecycle = 'leaseActive';
+
+call keep_apart('checkouts');
+call open_door('message', 'checkouts');
+call open_door('errands', 'checkouts');
+call open_door('survey', 'checkouts');
 
 -- The leased things.
 create table checkout_items (
@@ -129,3 +140,5 @@ create table checkout_items (
 
 create index checkout_items_checkout_id_idx on checkout_items (organization_id, checkout_id, position);
 create index checkout_items_variant_id_idx on checkout_items (organization_id, variant_id);
+
+call keep_apart('checkout_items');

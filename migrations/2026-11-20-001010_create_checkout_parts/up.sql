@@ -21,12 +21,15 @@ create table checkout_applications (
     -- even when the server's key that they were derived under is gone.
     page_nonce bytea not null,
     page_token_hashes bytea[] not null default '{}',
+    -- What callers keep beside the checkout: keys and texts of their own.
+    metadata jsonb not null default '{}',
     constraint checkout_applications_pkey primary key (organization_id, checkout_id),
     constraint checkout_applications_checkout_id_fkey
         foreign key (organization_id, checkout_id) references checkouts (organization_id, id) on delete cascade,
     constraint checkout_applications_pickup_location_id_fkey
         foreign key (organization_id, pickup_location_id) references pickup_locations (organization_id, id),
-    constraint checkout_applications_page_nonce_check check (octet_length(page_nonce) = 16)
+    constraint checkout_applications_page_nonce_check check (octet_length(page_nonce) = 16),
+    constraint checkout_applications_metadata_check check (jsonb_typeof(metadata) = 'object')
 );
 
 -- A page is asked for by its token, whose organization nobody says: a door that works across organizations. A nonce is
@@ -34,6 +37,10 @@ create table checkout_applications (
 create index checkout_applications_page_nonce_idx on checkout_applications (page_nonce);
 create index checkout_applications_pickup_location_id_idx on checkout_applications (organization_id, pickup_location_id)
     where pickup_location_id is not null;
+
+call keep_apart('checkout_applications');
+call open_door('page', 'checkout_applications');
+call open_door('errands', 'checkout_applications');
 
 -- What it waits for, or waited for last.
 create table checkout_waits (
@@ -49,6 +56,8 @@ create table checkout_waits (
     constraint checkout_waits_reason_code_check
         check (reason_code in ('country_not_served', 'state_not_served', 'zip_not_served'))
 );
+
+call keep_apart('checkout_waits');
 
 create table checkout_deposits (
     organization_id bigint not null,
@@ -88,7 +97,11 @@ create table checkout_deposits (
 create unique index checkout_deposits_payment_intent_id_key
     on checkout_deposits (organization_id, mode, payment_intent_id) where payment_intent_id is not null;
 -- Walked by id: those that cannot be renewed stay, and must not stand in front of the others.
-create index checkout_deposits_that_lapse_idx on checkout_deposits (checkout_id, hold_expires_at) where lapses;
+create index checkout_deposits_that_lapse_idx on checkout_deposits (organization_id, checkout_id, hold_expires_at)
+    where lapses;
+
+call keep_apart('checkout_deposits');
+call open_door('errands', 'checkout_deposits');
 
 create table checkout_billing (
     organization_id bigint not null,
@@ -125,8 +138,13 @@ create table checkout_billing (
 create unique index checkout_billing_subscription_id_key on checkout_billing (organization_id, mode, subscription_id)
     where subscription_id is not null;
 -- Those whose subscription is long in coming.
-create index checkout_billing_unanswered_idx on checkout_billing (requested_at, checkout_id) where state = 'requested';
-create index checkout_billing_requested_idx on checkout_billing (mode, checkout_id) where requested_at is not null;
+create index checkout_billing_unanswered_idx on checkout_billing (organization_id, requested_at, checkout_id)
+    where state = 'requested';
+create index checkout_billing_requested_idx on checkout_billing (organization_id, mode, checkout_id)
+    where requested_at is not null;
+
+call keep_apart('checkout_billing');
+call open_door('errands', 'checkout_billing');
 
 create table checkout_shipments (
     organization_id bigint not null,
@@ -154,14 +172,19 @@ create table checkout_shipments (
         'returnToSender', 'failure', 'cancelled', 'error'))
 );
 
+-- Carriers' messages name a number, and no organization.
 create index checkout_shipments_tracking_idx on checkout_shipments (tracking_number, tracking_carrier)
     where tracking_number is not null;
 create index checkout_shipments_under_way_idx
-    on checkout_shipments (tracking_turn nulls first, shipped_at, checkout_id)
+    on checkout_shipments (organization_id, tracking_turn nulls first, shipped_at, checkout_id)
     where is_under_way and tracking_number is not null and delivered_at is null;
 -- Those of which the carrier says nothing.
-create index checkout_shipments_silent_idx on checkout_shipments (heard_at, checkout_id)
+create index checkout_shipments_silent_idx on checkout_shipments (organization_id, heard_at, checkout_id)
     where is_under_way and tracking_number is not null and delivered_at is null;
+
+call keep_apart('checkout_shipments');
+call open_door('message', 'checkout_shipments');
+call open_door('errands', 'checkout_shipments');
 
 create sequence checkout_tracking_turns;
 
@@ -178,13 +201,18 @@ create table checkout_returns (
         foreign key (organization_id, checkout_id) references checkouts (organization_id, id) on delete cascade
 );
 
+call keep_apart('checkout_returns');
+
 -- What the state of a checkout asks of its parts. A check sees one row of one table; so this looks at the commit, when
 -- all of them are written, at each checkout whose own row was: parts are never written without it, except for the
--- page's tokens and a shipment's turn. Whatever else is done by hand the domain refuses when it reads it.
+-- page's tokens and a shipment's turn. Whatever else is done by hand the domain refuses when it reads it. It looks in the
+-- name of the checkout's organization: whoever wrote it may have gone on in another's.
 create function require_fitting_parts() returns trigger language plpgsql as $$
 declare
+    working_for constant text := coalesce(current_setting('lessor.organization', true), '');
     unfit text;
 begin
+    perform set_config('lessor.organization', new.organization_id::text, true);
     select case
         when checkout.waits_for <> 'none' and wait.reason is distinct from checkout.waits_for
             then 'it waits for what its wait does not say'
@@ -216,6 +244,7 @@ begin
     left join checkout_shipments as shipment
         on (shipment.organization_id, shipment.checkout_id) = (checkout.organization_id, checkout.id)
     where (checkout.organization_id, checkout.id) = (new.organization_id, new.id);
+    perform set_config('lessor.organization', working_for, true);
     if unfit is not null then
         raise exception 'checkout % is %: %', new.id, new.lifecycle, unfit
             using errcode = 'check_violation', table = 'checkouts', constraint = 'checkouts_fit_their_parts';

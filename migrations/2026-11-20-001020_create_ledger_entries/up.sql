@@ -71,4 +71,8 @@ create index ledger_entries_checkout_id_idx on ledger_entries (organization_id, 
 create index ledger_entries_id_idx on ledger_entries (id, mode);
 create index ledger_entries_payment_intent_id_idx on ledger_entries (payment_intent_id, mode) where kind = 'invoice';
 -- What is held is told of in all.
-create index ledger_entries_held_idx on ledger_entries (at) where kind = 'hold' and state = 'held';
+create index ledger_entries_held_idx on ledger_entries (organization_id, at) where kind = 'hold' and state = 'held';
+
+call keep_apart('ledger_entries');
+call open_door('message', 'ledger_entries');
+call open_door('survey', 'ledger_entries');

@@ -21,6 +21,8 @@ create table checkout_transitions (
     constraint checkout_transitions_actor_check check (actor in ('customer', 'operator', 'provider', 'system'))
 );
 
+call keep_apart('checkout_transitions');
+
 create function refuse_to_rewrite_history() returns trigger language plpgsql as $$
 begin
     raise exception '% is append-only', tg_table_name using errcode = 'integrity_constraint_violation';

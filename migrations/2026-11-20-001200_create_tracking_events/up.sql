@@ -29,3 +29,5 @@ create table tracking_events (
 
 create index tracking_events_by_shipment_idx
     on tracking_events (organization_id, checkout_id, tracking_number, carrier, at, id);
+
+call keep_apart('tracking_events');

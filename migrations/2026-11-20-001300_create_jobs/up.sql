@@ -1,6 +1,7 @@
 -- Work for providers, written with the change that asks for it and carried out afterwards.
 create table jobs (
-    id uuid primary key,
+    organization_id bigint not null references organizations (id),
+    id uuid not null,
     -- The order in which jobs are done for each subject. Whoever pushes jobs about a record holds
     -- the record's lock, so numbers and commits run the same way.
     sequence bigint generated always as identity,
@@ -12,7 +13,6 @@ create table jobs (
     subject_kind text not null constraint jobs_subject_kind_check
         check (subject_kind in ('checkout', 'product', 'variant', 'customer', 'waitlist')),
     subject_id uuid not null,
-    organization_id bigint not null references organizations (id),
     mode text not null constraint jobs_mode_check check (mode in ('live', 'sandbox')),
     created_at timestamptz not null,
     available_at timestamptz not null,
@@ -29,14 +29,24 @@ create table jobs (
     last_error text,
     -- When it was done or skipped.
     done_at timestamptz,
+    constraint jobs_pkey primary key (organization_id, id),
     constraint jobs_done_has_a_time_check check ((state in ('done', 'skipped')) = (done_at is not null)),
     -- A held job that was asked for stays held while somebody is at it.
     constraint jobs_claims_are_open_check check (claimed_until is null or state in ('pending', 'held'))
 );
 
-create unique index jobs_sequence_key on jobs (sequence);
-create index jobs_open_idx on jobs (subject_kind, subject_id, sequence)
+create unique index jobs_sequence_key on jobs (organization_id, sequence);
+create index jobs_open_idx on jobs (organization_id, subject_kind, subject_id, sequence)
     where state not in ('done', 'skipped');
-create index jobs_pending_idx on jobs (sequence) where state = 'pending';
-create index jobs_dead_idx on jobs (sequence) where state = 'dead';
-create index jobs_done_idx on jobs (done_at) where done_at is not null;
+create index jobs_pending_idx on jobs (organization_id, sequence) where state = 'pending';
+create index jobs_dead_idx on jobs (organization_id, sequence) where state = 'dead';
+create index jobs_done_idx on jobs (organization_id, done_at) where done_at is not null;
+-- Whose old ones are is asked of all: few are old, however many are not.
+create index jobs_done_at_idx on jobs (done_at, organization_id) where done_at is not null;
+-- Whoever administers jobs names them by their ids.
+create index jobs_id_idx on jobs (id);
+
+call keep_apart('jobs');
+call open_door('message', 'jobs');
+call open_door('errands', 'jobs');
+call open_door('survey', 'jobs');

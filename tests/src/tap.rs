@@ -103,7 +103,7 @@ impl Tap {
     }
 
     /// The statements that were carried out since they were last asked for, but for those that begin
-    /// and end a transaction.
+    /// and end a transaction and say whom it reaches.
     #[must_use]
     pub fn take(&self) -> Vec<String> {
         let mut statements = (self.carried_out.0)
@@ -111,7 +111,7 @@ impl Tap {
             .unwrap_or_else(PoisonError::into_inner);
         let mut taken = std::mem::take(&mut *statements);
         taken.retain(|sql| {
-            !["BEGIN", "COMMIT", "ROLLBACK"]
+            !["BEGIN", "COMMIT", "ROLLBACK", "SET LOCAL lessor."]
                 .iter()
                 .any(|word| sql.starts_with(word))
         });

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use lessor_domain::access::Mode;
 use lessor_domain::checkout::PaymentMethod;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ledger::{Authorization, Refund, Subscription};
@@ -11,7 +10,7 @@ use lessor_domain::money::Money;
 use lessor_domain::ports::{
     Attempt, Capture, CreditChecker, DepositRequest, DocumentSigner, Doubt, IdentityResult,
     IdentitySession, IdentityVerifier, LeaseDocument, PaymentProcessor, Person, ProcessorCustomer,
-    ProcessorProduct, ProcessorVariant, Providers, SubscriptionRequest, Verdict, VoidResult,
+    ProcessorProduct, ProcessorVariant, Providers, Scope, SubscriptionRequest, Verdict, VoidResult,
 };
 use lessor_domain::pricing::Quote;
 use lessor_domain::time::Timestamp;
@@ -88,13 +87,13 @@ impl PaymentProcessor for MissingProvider {
         self.processor()
     }
 
-    async fn deposit(&self, _: Mode, _: &str) -> Result<Option<Authorization>, Doubt> {
+    async fn deposit(&self, _: Scope, _: &str) -> Result<Option<Authorization>, Doubt> {
         self.processor()
     }
 
     async fn deposits_of(
         &self,
-        _: Mode,
+        _: Scope,
         _: &ProcessorCustomer,
         _: CheckoutPubId,
     ) -> Result<Vec<Authorization>, Doubt> {
@@ -127,13 +126,13 @@ impl PaymentProcessor for MissingProvider {
         self.processor()
     }
 
-    async fn subscription(&self, _: Mode, _: &str) -> Result<Option<Subscription>, Doubt> {
+    async fn subscription(&self, _: Scope, _: &str) -> Result<Option<Subscription>, Doubt> {
         self.processor()
     }
 
     async fn subscriptions_of(
         &self,
-        _: Mode,
+        _: Scope,
         _: &ProcessorCustomer,
         _: CheckoutPubId,
     ) -> Result<Vec<Subscription>, Doubt> {
@@ -169,7 +168,7 @@ impl IdentityVerifier for MissingProvider {
         self.doubt("identity verifier")
     }
 
-    async fn result(&self, _: Mode, _: &str) -> Result<IdentityResult, Doubt> {
+    async fn result(&self, _: Scope, _: &str) -> Result<IdentityResult, Doubt> {
         self.doubt("identity verifier")
     }
 }
@@ -190,12 +189,16 @@ impl DocumentSigner for MissingProvider {
 
 #[cfg(test)]
 mod tests {
+    use lessor_domain::access::Mode;
+    use lessor_domain::ids::OrganizationId;
+
     use super::*;
 
     #[tokio::test]
     async fn says_what_to_set() {
         let providers = MissingProvider::new("LESSOR_PROCESSOR_LIVE_KEY").providers();
         let attempt = Attempt {
+            organization_id: OrganizationId::new(1).unwrap(),
             mode: Mode::Live,
             idempotency_key: "captureDeposit-1".to_owned(),
             first_tried_at: chrono::DateTime::UNIX_EPOCH,
@@ -207,8 +210,9 @@ mod tests {
                 "there is no payment processor: set LESSOR_PROCESSOR_LIVE_KEY"
             ))
         );
+        let scope = Scope::from(&attempt);
         assert_eq!(
-            providers.identity.result(Mode::Live, "vs_1").await,
+            providers.identity.result(scope, "vs_1").await,
             Err(Doubt::unconfigured(
                 "there is no identity verifier: set LESSOR_PROCESSOR_LIVE_KEY"
             ))

@@ -4,10 +4,10 @@
 //! ```no_run
 //! # async fn example() {
 //! use lessor_adapters::testing::TestDatabase;
-//! use lessor_domain::ports::Database;
+//! use lessor_domain::ports::{Database, Reach};
 //!
 //! let test = TestDatabase::create().await;
-//! let mut work = test.database().begin().await.unwrap();
+//! let mut work = test.database().begin(Reach::Server).await.unwrap();
 //! assert!(work.organizations().list().await.unwrap().is_empty());
 //! # }
 //! ```

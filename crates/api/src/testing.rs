@@ -8,15 +8,15 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use lessor_adapters::ambient::{SystemEntropy, SystemTimer};
 use lessor_domain::access::{KeyKind, Mode, Permissions};
-use lessor_domain::ids::{ApiKeyPubId, IdRef, OrganizationRef};
+use lessor_domain::ids::{ApiKeyPubId, IdRef, OrganizationId, OrganizationRef};
 use lessor_domain::money::Currency;
 use lessor_domain::organization::ServiceArea;
 use lessor_domain::percentage::Percentage;
 use lessor_domain::ports::{
-    CategoryStore, CheckoutStore, Clock as _, CursorStore, CustomerStore, Database,
+    CategoryStore, CheckoutStore, Clock as _, CursorStore, CustomerStore, Database, Doors,
     IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
-    OrganizationStore, PickupLocationStore, ProductStore, ShipmentStore, StoreError, UnitOfWork,
-    VariantStore,
+    OrganizationStore, PickupLocationStore, ProductStore, Reach, ShipmentStore, StoreError,
+    UnitOfWork, VariantStore,
 };
 use lessor_domain::services::keys::{self, CreateKey, KeyUser};
 use lessor_domain::services::organizations::{self, CreateOrganization};
@@ -77,16 +77,16 @@ impl CountingDatabase {
 
 #[async_trait]
 impl Database for CountingDatabase {
-    async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+    async fn begin(&self, reach: Reach) -> Result<Box<dyn UnitOfWork>, StoreError> {
         Ok(Box::new(Work {
-            inner: self.inner.begin().await?,
+            inner: self.inner.begin(reach).await?,
             counts: Arc::clone(&self.counts),
         }))
     }
 
-    async fn read(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+    async fn read(&self, reach: Reach) -> Result<Box<dyn UnitOfWork>, StoreError> {
         self.counts.reads.fetch_add(1, Ordering::SeqCst);
-        self.inner.read().await
+        self.inner.read(reach).await
     }
 }
 
@@ -102,6 +102,10 @@ macro_rules! stores {
             $(fn $name(&mut self) -> &mut dyn $store {
                 self.inner.$name()
             })*
+
+            async fn enter(&mut self, organization: OrganizationId) -> Result<(), StoreError> {
+                self.inner.enter(organization).await
+            }
 
             async fn commit(self: Box<Self>) -> Result<(), StoreError> {
                 let failure = self.counts.failures.lock().unwrap().pop();
@@ -147,7 +151,7 @@ impl Bench {
             Arc::new(SystemTimer),
             FakeProviders::default().set(),
         );
-        let mut work = memory.begin().await.unwrap();
+        let mut work = memory.begin(Reach::Server).await.unwrap();
         let created = organizations::create_organization(
             &mut *work,
             &*engine.ids,
@@ -189,7 +193,7 @@ impl Bench {
         permissions: &str,
         expires_at: Option<Timestamp>,
     ) -> ApiKeyPubId {
-        let mut work = self.database.inner.begin().await.unwrap();
+        let mut work = self.database.inner.begin(Reach::Server).await.unwrap();
         let input = CreateKey {
             organization: self.organization,
             user: KeyUser::Email(Email::parse("ops@example.com").unwrap()),
@@ -256,14 +260,14 @@ impl Bench {
     }
 
     pub(crate) async fn revoke(&self) {
-        let mut work = self.database.inner.begin().await.unwrap();
+        let mut work = self.database.inner.begin(Reach::Server).await.unwrap();
         let revoked = keys::revoke_key(&mut *work, self.clock.now(), self.key_id).await;
         revoked.unwrap();
         work.commit().await.unwrap();
     }
 
     pub(crate) async fn last_used(&self) -> Option<Timestamp> {
-        let mut work = self.database.inner.read().await.unwrap();
+        let mut work = self.database.inner.read(Reach::Server).await.unwrap();
         let holder = work.keys().get(self.key_id).await.unwrap().unwrap();
         holder.key.last_used_at
     }

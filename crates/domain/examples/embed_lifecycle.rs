@@ -13,7 +13,9 @@ use chrono::TimeDelta;
 use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
 use lessor_domain::checkout::{Checkout, Lifecycle, Redirects};
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId};
-use lessor_domain::ports::{Clock, Database, InsertedCustomer, JobSubject, StoreError, UnitOfWork};
+use lessor_domain::ports::{
+    Clock, Database, InsertedCustomer, JobSubject, Reach, StoreError, UnitOfWork,
+};
 use lessor_domain::services::checkouts::{CreateCheckout, CustomerInput, VariantRef};
 use lessor_domain::services::journey::Journey;
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
@@ -44,7 +46,7 @@ impl Shop {
         let ids = Arc::new(SequenceIds::seeded(1));
         let make = Fixtures::seeded(2);
 
-        let mut uow = database.begin().await?;
+        let mut uow = database.begin(Reach::Server).await?;
         let input = CreateOrganization {
             name: "Northwind Cycles".parse()?,
             currency: "USD".parse()?,
@@ -116,13 +118,18 @@ impl Shop {
     ) -> Result<Checkout, Box<dyn Error>> {
         self.clock.advance(TimeDelta::minutes(1));
         let journey = Journey::new(self.clock.now(), self.ids.as_ref());
-        let mut uow = self.database.begin().await?;
+        let mut uow = self
+            .database
+            .begin(self.access.organization_id.into())
+            .await?;
         let missing = StoreError::Missing("checkout");
         let mut checkout = uow.checkouts().lock(id).await?.ok_or(missing)?;
         let before = checkout.lifecycle();
         work(uow.as_mut(), journey, &mut checkout).await?;
         uow.commit().await?;
-        self.engine.jobs().drain(JobSubject::Checkout(id)).await?;
+        let organization = self.access.organization_id;
+        let jobs = self.engine.jobs();
+        jobs.drain(organization, JobSubject::Checkout(id)).await?;
         let checkout = self.now(id).await?;
         println!(
             "{:>3} %  {before} -> {}",
@@ -133,7 +140,10 @@ impl Shop {
     }
 
     async fn now(&self, id: CheckoutPubId) -> Result<Checkout, Box<dyn Error>> {
-        let mut view = self.database.read().await?;
+        let mut view = self
+            .database
+            .read(self.access.organization_id.into())
+            .await?;
         let checkout = view.checkouts().get(id).await?;
         Ok(checkout.ok_or(StoreError::Missing("checkout"))?)
     }
@@ -144,7 +154,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let shop = Shop::open().await?;
     let make = Fixtures::default();
 
-    let mut uow = shop.database.begin().await?;
+    let organization = shop.access.organization_id;
+    let mut uow = shop.database.begin(organization.into()).await?;
     let ada = make.customer(&make.organization().build()).build();
     let input = CreateCheckout {
         variant: shop.variant.clone(),
@@ -253,7 +264,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         quote.total_monthly_payment,
         quote.deposit,
     );
-    let mut view = shop.database.read().await?;
+    let mut view = shop.database.read(organization.into()).await?;
     for stamped in view.checkouts().history(id).await? {
         let it = stamped.transition;
         println!(

@@ -9,7 +9,7 @@
 
 use lessor_domain::checkout::Tracking;
 use lessor_domain::ids::ApiKeyPubId;
-use lessor_domain::ports::{CarrierDetector, Database, Doubt, ShipmentTracker, StoreError};
+use lessor_domain::ports::{CarrierDetector, Database, Doubt, Reach, ShipmentTracker, StoreError};
 use lessor_domain::services::{Error, keys::revoke_key};
 use lessor_domain::shipments::{CarrierError, CarrierReport, TrackingNumber, TrackingStatus};
 use lessor_domain::time::Timestamp;
@@ -70,7 +70,7 @@ async fn lock_out(database: &dyn Database, id: ApiKeyPubId, now: Timestamp) -> R
 }
 
 async fn revoke(database: &dyn Database, id: ApiKeyPubId, now: Timestamp) -> Result<(), Error> {
-    let mut work = database.begin().await?;
+    let mut work = database.begin(Reach::Server).await?;
     revoke_key(work.as_mut(), now, id).await?;
     Ok(work.commit().await?)
 }

@@ -40,6 +40,8 @@ suites! {
     ledger,
     cursors,
     idempotency,
+    doors,
+    owners,
 }
 
 #[test]

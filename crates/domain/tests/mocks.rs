@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lessor_domain::access::{ApiKey, Permission};
 use lessor_domain::lease_term::LeaseTerm;
 use lessor_domain::ports::{
-    Database, IdGenerator, KeyHolder, MockDatabase, MockUnitOfWork, Page, Start, StoreError,
+    Database, IdGenerator, KeyHolder, MockDatabase, MockUnitOfWork, Page, Reach, Start, StoreError,
     UnitOfWork,
 };
 use lessor_domain::services::keys::revoke_key;
@@ -37,7 +37,7 @@ async fn revoke_if_there_are_terms(
 ) -> Result<(), Error> {
     let access = holder.access();
     let ctx = context(&access, holder.key.created_at, ids);
-    let mut view = database.read().await?;
+    let mut view = database.read(access.organization_id.into()).await?;
     let page = Page {
         start: Start::Offset(0),
         limit: 1,
@@ -46,7 +46,7 @@ async fn revoke_if_there_are_terms(
     if terms.items.is_empty() {
         return Ok(());
     }
-    let mut work = database.begin().await?;
+    let mut work = database.begin(Reach::Server).await?;
     revoke_key(work.as_mut(), ctx.now, holder.key.id).await?;
     Ok(work.commit().await?)
 }
@@ -95,7 +95,7 @@ async fn a_database_may_refuse_to_begin() {
     let mut database = MockDatabase::new();
     database.expect_begin(Err(StoreError::unavailable("down")));
     assert!(matches!(
-        database.begin().await,
+        database.begin(Reach::Server).await,
         Err(StoreError::Unavailable(_))
     ));
 }
@@ -109,10 +109,12 @@ async fn units_of_work_are_handed_out_in_their_order() {
         database.expect_begin(Ok(unit));
     }
     database.expect_begin(Ok(MockUnitOfWork::new()));
-    database.begin().await.unwrap().commit().await.unwrap();
-    database.begin().await.unwrap().commit().await.unwrap();
+    for _ in 0..2 {
+        let unit = database.begin(Reach::Server).await.unwrap();
+        unit.commit().await.unwrap();
+    }
     // The third is given up, and none of it counts.
-    drop(database.begin().await.unwrap());
+    drop(database.begin(Reach::Server).await.unwrap());
     assert_eq!(database.commits(), 2);
 }
 
@@ -142,7 +144,7 @@ fn a_commit_that_is_missing_fails() {
 #[tokio::test]
 #[should_panic(expected = "prepare a unit of work with expect_begin")]
 async fn work_that_is_not_prepared_cannot_begin() {
-    let _ = MockDatabase::new().begin().await;
+    let _ = MockDatabase::new().begin(Reach::Server).await;
 }
 
 #[tokio::test]
@@ -150,7 +152,7 @@ async fn work_that_is_not_prepared_cannot_begin() {
 async fn a_view_that_is_not_prepared_cannot_be_read() {
     let mut database = MockDatabase::new();
     database.expect_begin(Err(StoreError::Contended));
-    let _ = database.read().await;
+    let _ = database.read(Reach::Server).await;
 }
 
 #[test]
@@ -177,7 +179,7 @@ async fn a_commit_that_is_missing_in_another_task_is_seen() {
     let database = Arc::new(database);
     let task = tokio::spawn({
         let database = Arc::clone(&database);
-        async move { drop(database.begin().await.unwrap()) }
+        async move { drop(database.begin(Reach::Server).await.unwrap()) }
     });
     assert!(task.await.unwrap_err().is_panic());
     assert_eq!(database.commits(), 0);

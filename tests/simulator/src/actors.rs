@@ -5,7 +5,7 @@ use lessor_domain::access::Mode;
 use lessor_domain::catalog::{Inventory, ProductStatus};
 use lessor_domain::checkout::{Checkout, Lifecycle};
 use lessor_domain::ids::{CheckoutPubId, ProductVariantPubId};
-use lessor_domain::ports::{InboxMessage, JobSubject, StoreError};
+use lessor_domain::ports::{InboxMessage, JobSubject, StoreError, UnitOfWork};
 use lessor_domain::services::checkouts::{
     CreateCheckout, CustomerInput, PurchaseItemInput, VariantRef,
 };
@@ -95,7 +95,7 @@ impl Crew {
             redirects: lessor_domain::checkout::Redirects::default(),
             metadata: lessor_domain::metadata::Metadata::default(),
         };
-        let mut uow = self.database().begin().await?;
+        let mut uow = self.begin().await?;
         let (checkout, _) = input.run(uow.as_mut(), &self.ctx()).await?;
         uow.commit().await?;
         Ok(checkout.id)
@@ -116,8 +116,7 @@ impl Crew {
             }
             _ => None,
         };
-        let database = self.database();
-        let mut uow = database.begin().await?;
+        let mut uow = self.begin().await?;
         let mut checkout = uow
             .checkouts()
             .lock(id)
@@ -149,13 +148,15 @@ impl Crew {
             _ => journey.open(uow_ref, it).await?,
         };
         uow.commit().await?;
-        self.runner().drain(JobSubject::Checkout(id)).await?;
+        self.runner()
+            .drain(self.organization(), JobSubject::Checkout(id))
+            .await?;
         self.state_of(id).await
     }
 
     pub(crate) async fn turn_back(self, who: String, id: CheckoutPubId, cancel: bool) {
         let ended = async {
-            let mut uow = self.database().begin().await?;
+            let mut uow = self.begin().await?;
             let mut checkout = uow
                 .checkouts()
                 .lock(id)
@@ -180,7 +181,7 @@ impl Crew {
     }
 
     async fn operated(&self, id: CheckoutPubId, order: Order) -> Result<String, Error> {
-        let mut uow = self.database().begin().await?;
+        let mut uow = self.begin().await?;
         let ctx = self.ctx();
         match order {
             Order::Fulfill { tracked } => {
@@ -226,7 +227,7 @@ impl Crew {
     /// The variant is no longer offered, or offered again, or there is more of it.
     pub(crate) async fn offer(self, variant: ProductVariantPubId, update: Offer) {
         let ended = async {
-            let mut uow = self.database().begin().await?;
+            let mut uow = self.begin().await?;
             let update = match update {
                 Offer::Status(status) => VariantChanges {
                     status: Some(status),
@@ -261,7 +262,7 @@ impl Crew {
 
     /// What is due, as far as the version knows it.
     async fn jobs_of(&self, version: Version) -> Result<(), Error> {
-        let mut uow = self.database().begin().await?;
+        let mut uow = self.begin().await?;
         let jobs = uow.jobs().claim(self.now(), version.lease, 10).await?;
         version.read(&jobs)?;
         uow.commit().await?;
@@ -332,8 +333,13 @@ impl Crew {
         self.note(&format!("the message {}", event.kind), ended);
     }
 
+    /// Begins work in the organization's name.
+    async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+        self.database().begin(self.organization().into()).await
+    }
+
     async fn read(&self, id: CheckoutPubId) -> Result<Checkout, Error> {
-        let mut view = self.database().read().await?;
+        let mut view = self.database().read(self.organization().into()).await?;
         let found = view.checkouts().get(id).await?;
         found.ok_or(Error::not_found("checkout"))
     }

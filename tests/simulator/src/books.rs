@@ -94,7 +94,7 @@ impl Crew {
     ) -> Books {
         let mut books = Books::default();
         at_once(async {
-            let Ok(mut view) = self.memory.read().await else {
+            let Ok(mut view) = self.memory.read(self.organization().into()).await else {
                 return;
             };
             for id in checkouts {
@@ -148,7 +148,7 @@ impl Crew {
             });
             books.other_jobs = others.map(|job| job.new.effect.to_string()).collect();
             let variant = self.variants[variant];
-            let known = view.variants().get(self.access.organization_id, variant);
+            let known = view.variants().get(self.organization(), variant);
             books.stock = match known.await {
                 Ok(Some(variant)) => variant.inventory.quantity(),
                 _ => None,

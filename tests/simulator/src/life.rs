@@ -128,8 +128,9 @@ impl Life {
     }
 
     pub(crate) fn state(&self, id: CheckoutPubId) -> Option<Lifecycle> {
+        let organization = self.crew.organization();
         at_once(async {
-            let mut view = self.crew.memory.read().await.ok()?;
+            let mut view = self.crew.memory.read(organization.into()).await.ok()?;
             let checkout = view.checkouts().get(id).await.ok()??;
             Some(checkout.lifecycle())
         })
@@ -137,12 +138,11 @@ impl Life {
 
     /// How many units are free to promise, where they are counted.
     pub(crate) fn free(&self) -> Option<u32> {
+        let organization = self.crew.organization();
         at_once(async {
-            let mut view = self.crew.memory.read().await.ok()?;
+            let mut view = self.crew.memory.read(organization.into()).await.ok()?;
             let variant = self.crew.variants[self.wish.variant];
-            let known = view
-                .variants()
-                .get(self.crew.access.organization_id, variant);
+            let known = view.variants().get(organization, variant);
             known.await.ok()??.inventory.quantity()
         })
     }

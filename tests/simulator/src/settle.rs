@@ -89,8 +89,9 @@ impl Life {
 
     /// When the next job is due that nothing stands before.
     fn next_due(&self) -> Option<Timestamp> {
+        let organization = self.crew.organization();
         let jobs = at_once(async {
-            let mut view = self.crew.memory.read().await.ok()?;
+            let mut view = self.crew.memory.read(organization.into()).await.ok()?;
             view.jobs().list(&JobFilter::default(), 1_000).await.ok()
         })?;
         let (mut begun, mut dead) = (Vec::new(), Vec::new());

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::{
-    CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, IdempotencyStore,
+    CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors, IdempotencyStore,
     InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
-    PickupLocationStore, ProductStore, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    PickupLocationStore, ProductStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
 };
 use lessor_domain::testing::MemoryDatabase;
 
@@ -52,18 +53,18 @@ fn broken() -> StoreError {
 
 #[async_trait]
 impl Database for Stores {
-    async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+    async fn begin(&self, reach: Reach) -> Result<Box<dyn UnitOfWork>, StoreError> {
         self.stage.pause("before a unit of work").await;
-        let inner = self.memory.begin().await?;
+        let inner = self.memory.begin(reach).await?;
         Ok(Box::new(Work {
             inner,
             stage: Arc::clone(&self.stage),
         }))
     }
 
-    async fn read(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+    async fn read(&self, reach: Reach) -> Result<Box<dyn UnitOfWork>, StoreError> {
         self.stage.pause("before it reads").await;
-        self.memory.read().await
+        self.memory.read(reach).await
     }
 }
 
@@ -83,6 +84,10 @@ macro_rules! stores {
 #[async_trait]
 impl UnitOfWork for Work {
     lessor_domain::for_each_store!(stores);
+
+    async fn enter(&mut self, organization: OrganizationId) -> Result<(), StoreError> {
+        self.inner.enter(organization).await
+    }
 
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {
         let Self { inner, stage } = *self;

@@ -17,8 +17,8 @@ use lessor_adapters::processor::{
     ApiSecret, EventReader, HttpProcessor, ProcessorSettings, RetryPolicy,
 };
 use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
-use lessor_domain::ids::{ApiKeyPubId, ProductVariantPubId};
-use lessor_domain::ports::{Clock as _, Database, InsertedCustomer, ProviderSet};
+use lessor_domain::ids::{ApiKeyPubId, OrganizationId, ProductVariantPubId};
+use lessor_domain::ports::{Clock as _, Database, InsertedCustomer, ProviderSet, Reach};
 use lessor_domain::services::Context;
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
 use lessor_domain::testing::{
@@ -80,7 +80,7 @@ impl Shop {
         let make = Fixtures::seeded(1);
         let ids = SequenceIds::seeded(2);
         let now = ManualClock::default().now();
-        let mut uow = memory.begin().await.expect("memory begins");
+        let mut uow = memory.begin(Reach::Server).await.expect("memory begins");
         let input = CreateOrganization {
             name: "Northwind Cycles".parse().expect("a name"),
             currency: "USD".parse().expect("a currency"),
@@ -212,6 +212,11 @@ impl Crew {
             version,
             ..self.clone()
         }
+    }
+
+    /// Whose everything is.
+    pub(crate) const fn organization(&self) -> OrganizationId {
+        self.access.organization_id
     }
 
     pub(crate) fn database(&self) -> Arc<dyn Database> {

@@ -16,10 +16,10 @@ use lessor_adapters::processor::{
 use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
 use lessor_domain::catalog::ProductStatus;
 use lessor_domain::checkout::{Checkout, Effect, Lifecycle, Redirects};
-use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId};
+use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId, OrganizationId};
 use lessor_domain::ports::{
     Clock as _, Database as _, IdGenerator as _, InboxMessage, InsertedCustomer, JobSubject,
-    NewJob, ProviderSet, Timer,
+    NewJob, ProviderSet, Reach, Timer, UnitOfWork,
 };
 use lessor_domain::services::checkouts::{CreateCheckout, CustomerInput, VariantRef};
 use lessor_domain::services::journey::Journey;
@@ -102,7 +102,7 @@ impl Bench {
         providers.messages = Arc::new(EventReader);
         let ids = Arc::new(SequenceIds::seeded(1));
         let make = Fixtures::seeded(2);
-        let mut uow = database.begin().await.unwrap();
+        let mut uow = database.begin(Reach::Server).await.unwrap();
         let input = CreateOrganization {
             name: "Northwind Cycles".parse().unwrap(),
             currency: "USD".parse().unwrap(),
@@ -153,6 +153,17 @@ impl Bench {
             clock: Arc::new(ManualClock::at(self.clock.now())),
             ..self.clone()
         }
+    }
+
+    /// Whose everything is.
+    pub(crate) const fn organization(&self) -> OrganizationId {
+        self.access.organization_id
+    }
+
+    /// Begins work in the organization's name.
+    pub(crate) async fn begin(&self) -> Box<dyn UnitOfWork> {
+        let reach = self.organization().into();
+        self.database.begin(reach).await.unwrap()
     }
 
     fn ctx(&self) -> Context<'_> {
@@ -216,7 +227,7 @@ impl Bench {
             redirects: Redirects::default(),
             metadata: lessor_domain::metadata::Metadata::default(),
         };
-        let mut uow = self.database.begin().await.unwrap();
+        let mut uow = self.begin().await;
         let (checkout, _) = input.run(uow.as_mut(), &self.ctx()).await.unwrap();
         uow.commit().await.unwrap();
         checkout.id
@@ -237,7 +248,7 @@ impl Bench {
             tracking_number: tracking.map(|number| number.parse().unwrap()),
             ..Fulfillment::default()
         };
-        let mut uow = self.database.begin().await.unwrap();
+        let mut uow = self.begin().await;
         shipments::FulfillCheckout {
             id,
             fulfillment: input,
@@ -258,7 +269,7 @@ impl Bench {
             signed_by: None,
             estimated_delivery: None,
         };
-        let mut uow = self.database.begin().await.unwrap();
+        let mut uow = self.begin().await;
         let origin = lessor_domain::shipments::EventOrigin::Webhook;
         shipments::report(
             uow.as_mut(),
@@ -275,7 +286,7 @@ impl Bench {
 
     /// An operator moves the checkout. Nobody is told yet.
     pub(crate) async fn move_to(&self, id: CheckoutPubId, to: Lifecycle) {
-        let mut uow = self.database.begin().await.unwrap();
+        let mut uow = self.begin().await;
         checkouts::MoveCheckout { id, target: to }
             .run(uow.as_mut(), &self.ctx())
             .await
@@ -284,7 +295,7 @@ impl Bench {
     }
 
     pub(crate) async fn cancel(&self, id: CheckoutPubId) {
-        let mut uow = self.database.begin().await.unwrap();
+        let mut uow = self.begin().await;
         checkouts::CancelCheckout { id, reason: None }
             .run(uow.as_mut(), &self.ctx())
             .await
@@ -295,7 +306,7 @@ impl Bench {
     /// One try of the checkout's next job.
     pub(crate) async fn try_job(&self, id: CheckoutPubId) -> Option<JobResult> {
         self.runner()
-            .carry_out_next(JobSubject::Checkout(id))
+            .carry_out_next(self.organization(), JobSubject::Checkout(id))
             .await
             .unwrap()
     }
@@ -327,7 +338,8 @@ impl Bench {
     }
 
     pub(crate) async fn read(&self, id: CheckoutPubId) -> Checkout {
-        let mut view = self.database.read().await.unwrap();
+        let reach = self.organization().into();
+        let mut view = self.database.read(reach).await.unwrap();
         view.checkouts().get(id).await.unwrap().unwrap()
     }
 
@@ -360,14 +372,14 @@ impl Bench {
     /// Messages that could not be understood before are tried again. Answers how many are left.
     pub(crate) async fn handle_kept(&self) -> usize {
         self.inbox().handle_kept(1_000).await.unwrap();
-        let mut view = self.database.read().await.unwrap();
+        let mut view = self.database.read(Reach::Server).await.unwrap();
         let (waiting, failed) = view.inbox().backlog().await.unwrap();
         usize::try_from(waiting + failed).unwrap()
     }
 
     /// The same message comes in, though it was told before: nothing is done twice by it.
     pub(crate) async fn receive_again(&self, event: &Event) {
-        let mut uow = self.database.begin().await.unwrap();
+        let mut uow = self.database.begin(Reach::Server).await.unwrap();
         let now = self.clock.now();
         uow.inbox().requeue(Some(&event.id), now).await.unwrap();
         uow.commit().await.unwrap();
@@ -395,7 +407,7 @@ impl Bench {
             Some(card) => Some(self.runner().named_method(&checkout, card).await?),
             None => None,
         };
-        let mut uow = self.database.begin().await?;
+        let mut uow = self.begin().await;
         let checkout = billing::RetryPayments { id, method }
             .run(uow.as_mut(), &self.ctx())
             .await?;
@@ -408,7 +420,7 @@ impl Bench {
         let VariantRef::Id(variant) = &self.variant else {
             panic!("the bench knows its variant by its id")
         };
-        let mut uow = self.database.begin().await.unwrap();
+        let mut uow = self.begin().await;
         let update = variants::VariantChanges {
             status: Some(ProductStatus::Archived),
             ..variants::VariantChanges::default()
@@ -423,7 +435,8 @@ impl Bench {
         .unwrap();
         uow.commit().await.unwrap();
         let subject = JobSubject::Variant(*variant);
-        self.runner().drain(subject).await.unwrap();
+        let runner = self.runner();
+        runner.drain(self.organization(), subject).await.unwrap();
     }
 
     /// Somebody with the processor's dashboard.
@@ -459,7 +472,7 @@ impl Bench {
 
     /// Somebody has everything tried again that was given up.
     pub(crate) async fn requeue(&self) {
-        let mut uow = self.database.begin().await.unwrap();
+        let mut uow = self.begin().await;
         let now = self.clock.now();
         uow.jobs().requeue(None, now).await.unwrap();
         uow.commit().await.unwrap();
@@ -472,21 +485,21 @@ impl Bench {
             id: self.ids.next(),
             effect,
             subject: JobSubject::Checkout(id),
-            organization_id: self.access.organization_id,
+            organization_id: self.organization(),
             mode: Mode::Sandbox,
             created_at: now,
             available_at: now,
             is_held: false,
             units: None,
         };
-        let mut uow = self.database.begin().await.unwrap();
+        let mut uow = self.begin().await;
         uow.jobs().push(&[job]).await.unwrap();
         uow.commit().await.unwrap();
     }
 
     /// The customer signs. Nobody is told yet.
     pub(crate) async fn sign(&self, id: CheckoutPubId) {
-        let mut uow = self.database.begin().await.unwrap();
+        let mut uow = self.begin().await;
         let mut checkout = uow.checkouts().lock(id).await.unwrap().unwrap();
         let journey = Journey::new(self.clock.now(), self.ids.as_ref());
         journey

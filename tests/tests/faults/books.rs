@@ -6,14 +6,18 @@ use lessor_adapters::testing::TestDatabase;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ledger::{Balance, Entry};
 use lessor_domain::money::{Currency, Money};
-use lessor_domain::ports::Database;
+use lessor_domain::ports::{Database, Reach};
 use lessor_processor_double::{Account, Double};
 
 use crate::world::{LOOK_AGAIN, Patience};
 
 /// A checkout's rows.
 pub(crate) async fn rows(database: &dyn Database, id: CheckoutPubId) -> Vec<Entry> {
-    let mut view = database.read().await.unwrap();
+    let mut view = database.read(Reach::Server).await.unwrap();
+    let Some(owner) = view.doors().owner_of_checkout(id).await.unwrap() else {
+        return Vec::new();
+    };
+    view.enter(owner).await.unwrap();
     view.ledger().of(id).await.unwrap()
 }
 

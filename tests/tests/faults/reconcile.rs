@@ -5,7 +5,7 @@ use lessor_domain::access::Mode;
 use lessor_domain::checkout::{Billing, Effect, Lifecycle, RecurringPaymentStatus, Standing};
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ledger::SubscriptionState;
-use lessor_domain::ports::{Database as _, JobSubject};
+use lessor_domain::ports::JobSubject;
 use lessor_domain::testing::altered;
 use lessor_domain::workers::jobs::JOB_LEASE;
 use lessor_domain::workers::reconcile::Difference;
@@ -62,7 +62,7 @@ impl Bench {
 
     /// Takes the checkout's job for done, which it is not.
     async fn lose_job(&self, id: CheckoutPubId, effect: Effect) {
-        let mut uow = self.database.begin().await.unwrap();
+        let mut uow = self.begin().await;
         let now = self.now();
         loop {
             let job = uow
@@ -198,7 +198,7 @@ async fn an_ended_checkout_that_never_knew_its_subscription_is_billed_no_longer(
 async fn a_subscription_that_is_gone_is_left_to_a_person() {
     let bench = Bench::new().await;
     let (id, real) = billed(&bench).await;
-    let mut uow = bench.database.begin().await.unwrap();
+    let mut uow = bench.begin().await;
     let lease = bench.read(id).await;
     let mut lease = altered(&lease, |it| {
         it.recurring.billing = Billing::Active {

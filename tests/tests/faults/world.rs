@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use lessor_adapters::testing::TestDatabase;
-use lessor_domain::ports::Database as _;
+use lessor_domain::ports::{Database as _, Reach};
 use lessor_processor_double::{Double, Webhooks};
 use lessor_tests::server::SERVER_KEY;
 use serde_json::{Value, json};
@@ -347,8 +347,8 @@ impl World {
 
     /// What is left to be told to providers: jobs that wait and jobs that were given up.
     pub(crate) async fn backlog(&self) -> (u64, u64) {
-        let mut view = self.database.database().read().await.unwrap();
-        let backlog = view.jobs().backlog().await.unwrap();
+        let mut view = self.database.database().read(Reach::Server).await.unwrap();
+        let backlog = view.doors().backlog().await.unwrap();
         (backlog.pending, backlog.dead)
     }
 

@@ -22,14 +22,15 @@ use super::PgUnitOfWork;
 use super::decode::{Place, json, row_count};
 use super::encode::{text, text_if};
 use super::error::store_error;
-use super::metadata::has_all;
+use super::metadata::{OF_CUSTOMERS, has_each};
 use super::paging::{Mark, after};
-use super::schema::{api_keys, checkouts, customers};
+use super::schema::{api_keys, checkouts, customers, users};
 use super::version::{self, compare_and_set};
 
-/// All but the number, which the database gives.
+/// All but the number, which is the user's.
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
-#[diesel(table_name = customers, check_for_backend(Pg), treat_none_as_null = true)]
+#[diesel(table_name = customers, primary_key(organization_id, id))]
+#[diesel(check_for_backend(Pg), treat_none_as_null = true)]
 struct Columns {
     id: Uuid,
     organization_id: i64,
@@ -182,16 +183,17 @@ fn shown(
     if let Some(email) = &filter.email {
         query = query.filter(customers::email_folded.eq(email.folded()));
     }
-    if !filter.metadata.is_empty() {
-        query = query.filter(has_all("customers", &filter.metadata));
+    for has in has_each(&OF_CUSTOMERS, organization, &filter.metadata) {
+        query = query.filter(has);
     }
     query
 }
 
-/// Reads at most one customer that fits the condition.
+/// Reads at most one customer of whose work it is that fits the condition.
 macro_rules! first {
     ($work:expr, $condition:expr $(, $lock:ident)?) => {
         customers::table
+            .filter(customers::organization_id.eq($work.owner()))
             .filter($condition)
             .select((customers::user_id, Columns::as_select()))
             $(.$lock())?
@@ -207,6 +209,10 @@ macro_rules! first {
 #[async_trait]
 impl CustomerStore for PgUnitOfWork {
     async fn insert(&mut self, new: &NewCustomer) -> Result<InsertedCustomer, StoreError> {
+        let known = CustomerStore::find_by_email(self, new.organization_id, &new.email);
+        if let Some(existing) = known.await? {
+            return Ok(InsertedCustomer::Existing(existing));
+        }
         let columns = Columns::try_from(Parts {
             id: new.id,
             organization_id: new.organization_id,
@@ -219,20 +225,31 @@ impl CustomerStore for PgUnitOfWork {
             updated_at: new.created_at,
             version: 1,
         })?;
+        // Of two who insert the same address at this moment, one makes a user in vain.
+        let session = self.session()?;
+        session.send_ahead("SAVEPOINT without_user");
+        let user: i64 = diesel::insert_into(users::table)
+            .values(users::pub_id.eq(new.id.as_uuid()))
+            .returning(users::id)
+            .get_result(session.connection())
+            .await
+            .map_err(store_error)?;
         // Waits for who inserts the same address at this moment. When that one is
         // committed it is there to be read; when it was rolled back ours is kept.
         let kept: Option<Row> = diesel::insert_into(customers::table)
-            .values(&columns)
+            .values((&columns, customers::user_id.eq(user)))
             .on_conflict((customers::organization_id, customers::email_folded))
             .do_nothing()
             .returning((customers::user_id, Columns::as_returning()))
-            .get_result(self.connection()?)
+            .get_result(session.connection())
             .await
             .optional()
             .map_err(store_error)?;
         if let Some(row) = kept {
+            session.send_ahead("RELEASE without_user");
             return entity(row).map(InsertedCustomer::New);
         }
+        session.send_ahead("ROLLBACK TO without_user; RELEASE without_user");
         CustomerStore::find_by_email(self, new.organization_id, &new.email)
             .await?
             .map(InsertedCustomer::Existing)
@@ -247,6 +264,7 @@ impl CustomerStore for PgUnitOfWork {
     async fn get_many(&mut self, ids: &[UserId]) -> Result<Vec<Customer>, StoreError> {
         let ids: Vec<i64> = ids.iter().map(|id| id.get()).collect();
         customers::table
+            .filter(customers::organization_id.eq(self.owner()))
             .filter(customers::user_id.eq_any(ids))
             .select((customers::user_id, Columns::as_select()))
             .load::<Row>(self.connection()?)
@@ -383,7 +401,9 @@ impl CustomerStore for PgUnitOfWork {
                 .filter(customers::organization_id.eq(customer.organization_id.get()))
                 .filter(customers::version.eq(customer.version))
                 .set(&columns),
-            select(exists(customers::table.find(id))),
+            select(exists(
+                customers::table.find((customer.organization_id.get(), id)),
+            )),
         )
         .await?;
         customer.version = version;

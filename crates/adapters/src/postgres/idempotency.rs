@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel::upsert::excluded;
-use diesel_async::RunQueryDsl;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::cause::tried;
 use lessor_domain::ports::{IdempotencyKey, IdempotencyStore, StoreError, StoredAnswer};
 use lessor_domain::time::Timestamp;
@@ -75,7 +75,7 @@ impl IdempotencyStore for PgUnitOfWork {
         since: Timestamp,
     ) -> Result<Option<StoredAnswer>, StoreError> {
         idempotency_answers::table
-            .find(hash_of(key).to_vec())
+            .find((key.organization_id.get(), hash_of(key).to_vec()))
             .filter(idempotency_answers::created_at.ge(since))
             .select(AnswerRow::as_select())
             .first(self.connection()?)
@@ -105,7 +105,7 @@ impl IdempotencyStore for PgUnitOfWork {
                 a::is_final.eq(answer.is_final),
                 a::created_at.eq(answer.created_at),
             ))
-            .on_conflict(a::key_hash)
+            .on_conflict((a::organization_id, a::key_hash))
             .do_update()
             .set((
                 a::request_hash.eq(excluded(a::request_hash)),
@@ -122,12 +122,28 @@ impl IdempotencyStore for PgUnitOfWork {
     }
 
     async fn purge(&mut self, before: Timestamp) -> Result<u64, StoreError> {
-        diesel::delete(
-            idempotency_answers::table.filter(idempotency_answers::created_at.lt(before)),
-        )
-        .execute(self.connection()?)
-        .await
-        .map(|deleted| u64::try_from(deleted).unwrap_or(u64::MAX))
-        .map_err(store_error)
+        let old = idempotency_answers::table
+            .filter(idempotency_answers::organization_id.eq(self.owner()))
+            .filter(idempotency_answers::created_at.lt(before));
+        diesel::delete(old)
+            .execute(self.connection()?)
+            .await
+            .map(|deleted| u64::try_from(deleted).unwrap_or(u64::MAX))
+            .map_err(store_error)
     }
+}
+
+/// Whose old answers there are, of all that can be read.
+pub(super) async fn owners_of_old(
+    connection: &mut AsyncPgConnection,
+    before: Timestamp,
+) -> Result<Vec<i64>, StoreError> {
+    idempotency_answers::table
+        .filter(idempotency_answers::created_at.lt(before))
+        .select(idempotency_answers::organization_id)
+        .distinct()
+        .order(idempotency_answers::organization_id)
+        .load(connection)
+        .await
+        .map_err(store_error)
 }

@@ -14,7 +14,7 @@ use super::PgUnitOfWork;
 use super::decode::Place;
 use super::encode::{text, text_if};
 use super::error::store_error;
-use super::schema::{api_keys, customers, organizations};
+use super::schema::{api_keys, organizations, users};
 
 #[derive(Queryable, Selectable, Insertable)]
 #[diesel(table_name = api_keys, check_for_backend(diesel::pg::Pg))]
@@ -87,11 +87,11 @@ fn joined() -> _ {
     let columns: (
         diesel::dsl::AsSelect<Row, diesel::pg::Pg>,
         organizations::pub_id,
-        customers::id,
-    ) = (Row::as_select(), organizations::pub_id, customers::id);
+        users::pub_id,
+    ) = (Row::as_select(), organizations::pub_id, users::pub_id);
     api_keys::table
         .inner_join(organizations::table.on(organizations::id.eq(api_keys::organization_id)))
-        .inner_join(customers::table.on(customers::user_id.eq(api_keys::user_id)))
+        .inner_join(users::table.on(users::id.eq(api_keys::user_id)))
         .select(columns)
 }
 

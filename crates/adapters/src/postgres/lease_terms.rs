@@ -24,7 +24,8 @@ use super::version::{self, compare_and_set};
 
 /// All but the number, which the database gives.
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
-#[diesel(table_name = lease_terms, check_for_backend(diesel::pg::Pg), treat_none_as_null = true)]
+#[diesel(table_name = lease_terms, primary_key(organization_id, id))]
+#[diesel(check_for_backend(diesel::pg::Pg), treat_none_as_null = true)]
 struct Columns {
     id: Uuid,
     organization_id: i64,
@@ -250,7 +251,9 @@ impl LeaseTermStore for PgUnitOfWork {
                 .filter(lease_terms::organization_id.eq(term.organization_id.get()))
                 .filter(lease_terms::version.eq(term.version))
                 .set(&columns),
-            select(exists(lease_terms::table.find(id))),
+            select(exists(
+                lease_terms::table.find((term.organization_id.get(), id)),
+            )),
         )
         .await?;
         term.version = version;
@@ -258,19 +261,21 @@ impl LeaseTermStore for PgUnitOfWork {
     }
 
     async fn delete(&mut self, id: LeaseTermPubId) -> Result<DeletedTerm, StoreError> {
-        let id = id.as_uuid();
+        let (owner, id) = (self.owner(), id.as_uuid());
         let connection = self.connection()?;
         // Whoever puts the term into a checkout holds a share of its row until they
         // commit; from here on nobody new does.
-        let owner: Option<i64> = lease_terms::table
-            .find(id)
-            .select(lease_terms::organization_id)
+        let held: Option<Uuid> = lease_terms::table
+            .find((owner, id))
+            .select(lease_terms::id)
             .for_update()
             .first(connection)
             .await
             .optional()
             .map_err(store_error)?;
-        let owner = owner.ok_or(StoreError::Missing("lease term"))?;
+        if held.is_none() {
+            return Err(StoreError::Missing("lease term"));
+        }
         let in_use = select(exists(
             checkouts::table
                 .filter(checkouts::organization_id.eq(owner))
@@ -282,7 +287,7 @@ impl LeaseTermStore for PgUnitOfWork {
         if in_use {
             return Ok(DeletedTerm::InUse);
         }
-        diesel::delete(lease_terms::table.find(id))
+        diesel::delete(lease_terms::table.find((owner, id)))
             .execute(connection)
             .await
             .map_err(store_error)?;

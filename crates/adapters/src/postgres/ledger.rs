@@ -1,7 +1,7 @@
 //! The store of what was made at the payment processor.
 
 use async_trait::async_trait;
-use diesel::dsl::{count_star, min, sql};
+use diesel::dsl::sql;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
@@ -10,14 +10,14 @@ use lessor_domain::access::Mode;
 use lessor_domain::checkout::{InvoiceOutcome, Refusal};
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ledger::{Entry, EntryKind, Thing};
-use lessor_domain::ports::{Held, LedgerStore, StoreError};
+use lessor_domain::ports::{LedgerStore, StoreError};
 use lessor_domain::time::Timestamp;
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
-use super::decode::{Place, counted, row_count};
+use super::decode::{Place, counted};
 use super::error::store_error;
-use super::schema::{checkouts, ledger_entries};
+use super::schema::ledger_entries;
 
 /// The row, without what it has of the checkout's.
 #[derive(Queryable, Selectable)]
@@ -190,7 +190,7 @@ INSERT INTO ledger_entries (organization_id, mode, checkout_id, id, kind, amount
     state, ends_at, anchor, payments, subscription_id, is_cycle, payment_intent_id, \
     failed_attempts, failure_code, failure_message) \
 SELECT organization_id, mode, id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16 \
-FROM checkouts WHERE id = $1 \
+FROM checkouts WHERE organization_id = $17 AND id = $1 \
 ON CONFLICT ON CONSTRAINT ledger_entries_pkey DO UPDATE SET \
     (checkout_id, kind, amount, currency, at, state, ends_at, anchor, payments, subscription_id, \
         is_cycle, payment_intent_id, failed_attempts, failure_code, failure_message) = \
@@ -202,12 +202,9 @@ ON CONFLICT ON CONSTRAINT ledger_entries_pkey DO UPDATE SET \
 #[async_trait]
 impl LedgerStore for PgUnitOfWork {
     async fn of(&mut self, checkout: CheckoutPubId) -> Result<Vec<Entry>, StoreError> {
-        let of_checkout = ledger_entries::organization_id
-            .eq(checkouts::organization_id)
-            .and(ledger_entries::checkout_id.eq(checkouts::id));
-        let rows: Vec<EntryRow> = checkouts::table
-            .inner_join(ledger_entries::table.on(of_checkout))
-            .filter(checkouts::id.eq(checkout.as_uuid()))
+        let rows: Vec<EntryRow> = ledger_entries::table
+            .filter(ledger_entries::organization_id.eq(self.owner()))
+            .filter(ledger_entries::checkout_id.eq(checkout.as_uuid()))
             .order(ledger_entries::sequence)
             .select(EntryRow::as_select())
             .load(self.connection()?)
@@ -218,8 +215,7 @@ impl LedgerStore for PgUnitOfWork {
 
     async fn find(&mut self, mode: Mode, id: &str) -> Result<Option<Entry>, StoreError> {
         ledger_entries::table
-            .filter(ledger_entries::mode.eq(mode.as_str()))
-            .filter(ledger_entries::id.eq(id))
+            .find((self.owner(), mode.as_str(), id))
             .select(EntryRow::as_select())
             .first(self.connection()?)
             .await
@@ -234,8 +230,10 @@ impl LedgerStore for PgUnitOfWork {
         mode: Mode,
         payment_intent_id: &str,
     ) -> Result<Option<Entry>, StoreError> {
+        let owner = self.owner();
         let of_mode = || {
             ledger_entries::table
+                .filter(ledger_entries::organization_id.eq(owner))
                 .filter(ledger_entries::mode.eq(mode.as_str()))
                 .select(EntryRow::as_select())
         };
@@ -277,6 +275,7 @@ impl LedgerStore for PgUnitOfWork {
             .bind::<Nullable<Integer>, _>(thing.failed_attempts)
             .bind::<Nullable<Text>, _>(thing.failure_code)
             .bind::<Nullable<Text>, _>(thing.failure_message)
+            .bind::<BigInt, _>(self.owner())
             .execute(self.connection()?)
             .await
             .map_err(store_error)?;
@@ -284,18 +283,5 @@ impl LedgerStore for PgUnitOfWork {
             return Err(StoreError::Missing("checkout"));
         }
         Ok(())
-    }
-
-    async fn held(&mut self) -> Result<Held, StoreError> {
-        let (count, oldest): (i64, Option<Timestamp>) = ledger_entries::table
-            .filter(sql::<Bool>("kind = 'hold' AND state = 'held'"))
-            .select((count_star(), min(ledger_entries::at)))
-            .first(self.connection()?)
-            .await
-            .map_err(store_error)?;
-        Ok(Held {
-            count: row_count(count),
-            oldest,
-        })
     }
 }

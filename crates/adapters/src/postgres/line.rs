@@ -5,13 +5,15 @@
 //! keeps the time of each statement as well, and lets go of a line on which one is overdue: whoever
 //! waits is told, as when the line breaks.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use diesel::ConnectionError;
 use diesel::connection::{Instrumentation, InstrumentationEvent};
-use diesel_async::{AsyncConnection as _, AsyncPgConnection};
+use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
 use lessor_domain::cause::chain;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Notify;
@@ -164,6 +166,20 @@ impl Session {
     /// The connection, for statements.
     pub(super) const fn connection(&mut self) -> &mut AsyncPgConnection {
         &mut self.connection
+    }
+
+    /// Puts statements on the line in front of the next one, and waits for no answer: whatever
+    /// they fail at, the next one meets.
+    ///
+    /// At its first poll the library puts them on the line, and the answers to what nobody waits
+    /// for any more it throws away.
+    pub(super) fn send_ahead(&mut self, sql: &str) {
+        let begun = self.end.line.begun.load(Ordering::Relaxed);
+        let mut sent = pin!(self.connection.batch_execute(sql));
+        let _ = sent.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        // Noted as begun, they would never be noted as ended. A statement before them of which
+        // nobody awaited the end stays noted.
+        self.end.line.begun.store(begun, Ordering::Relaxed);
     }
 
     /// Whether the line is closed.

@@ -1,8 +1,9 @@
 //! The migrations that the binary carries.
 
-use diesel::ConnectionError;
-use diesel::migration::{Migration, MigrationSource};
+use diesel::migration::{Migration, MigrationSource, MigrationVersion};
 use diesel::pg::Pg;
+use diesel::sql_types::{Bool, Text};
+use diesel::{ConnectionError, QueryResult, RunQueryDsl};
 use diesel_async::AsyncPgConnection;
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
@@ -14,6 +15,52 @@ const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations");
 
 /// Every process that migrates the database takes this lock: "lessor" in ASCII.
 const LOCK: i64 = 0x6c_65_73_73_6f_72;
+
+/// Whom sessions act as whose own role stands above row security.
+const APPLICATION: &str = "lessor_app";
+
+/// Gives the role of the setting `lessor.grantee` what the application needs of the schema, and of
+/// the tables and sequences that are the migrating role's, as far as it has it not: a grant that
+/// changes nothing would make every session plan its statements anew. History is added to, and
+/// what states mean is read.
+const GRANT: &str = "\
+DO $$
+DECLARE
+    grantee text := current_setting('lessor.grantee');
+    home pg_namespace :=
+        (SELECT here FROM pg_namespace AS here WHERE here.nspname = current_schema());
+    lacking record;
+BEGIN
+    IF NOT has_schema_privilege(grantee, home.oid, 'usage') THEN
+        EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', home.nspname, grantee);
+    END IF;
+    FOR lacking IN
+        SELECT kept.relname, wanted.privilege
+        FROM pg_class AS kept,
+            unnest(ARRAY['select', 'insert', 'update', 'delete']) AS wanted (privilege)
+        WHERE kept.relnamespace = home.oid AND kept.relkind IN ('r', 'p')
+            AND pg_has_role(kept.relowner, 'usage')
+            AND NOT (kept.relname IN ('lifecycle_states', '__diesel_schema_migrations')
+                AND wanted.privilege <> 'select')
+            AND NOT (kept.relname = 'checkout_transitions'
+                AND wanted.privilege IN ('update', 'delete'))
+            AND NOT has_table_privilege(grantee, kept.oid, wanted.privilege)
+    LOOP
+        EXECUTE format('GRANT %s ON TABLE %I.%I TO %I',
+            lacking.privilege, home.nspname, lacking.relname, grantee);
+    END LOOP;
+    FOR lacking IN
+        SELECT kept.relname
+        FROM pg_class AS kept
+        WHERE kept.relnamespace = home.oid AND pg_has_role(kept.relowner, 'usage')
+            AND CASE kept.relkind WHEN 'S'
+                THEN NOT has_sequence_privilege(grantee, kept.oid, 'usage') ELSE false END
+    LOOP
+        EXECUTE format('GRANT USAGE ON SEQUENCE %I.%I TO %I',
+            home.nspname, lacking.relname, grantee);
+    END LOOP;
+END
+$$";
 
 /// What Diesel's migrations fail with.
 type Problem = Box<dyn std::error::Error + Send + Sync>;
@@ -35,13 +82,30 @@ pub enum MigrateError {
     /// What was migrated could not be found out.
     #[error("the database's migrations cannot be read")]
     History(#[source] Problem),
+    /// The role that is to work on the tables is not there.
+    #[error("there is no role {role}: create it first")]
+    NoRole {
+        /// As it was named.
+        role: String,
+    },
+    /// The role could not be given what it needs.
+    #[error("the role {role} could not be let work on the tables")]
+    Grant {
+        /// The role.
+        role: String,
+        /// What the database said.
+        source: Problem,
+    },
 }
 
 impl From<MigrateError> for StoreError {
     fn from(error: MigrateError) -> Self {
         match error {
             MigrateError::Connect(_) => Self::unavailable(error),
-            MigrateError::Failed { .. } | MigrateError::History(_) => Self::internal(error),
+            MigrateError::Failed { .. }
+            | MigrateError::History(_)
+            | MigrateError::NoRole { .. }
+            | MigrateError::Grant { .. } => Self::internal(error),
         }
     }
 }
@@ -53,6 +117,9 @@ impl PgDatabase {
     /// its own, and tells the name of each before it. Any number of processes may do
     /// so at once: one does the work, the others wait for it. Answers how many ran.
     ///
+    /// The role of the application, where there is one, may then work on the tables. A session
+    /// that was begun before there was one is not used any more.
+    ///
     /// Needs a session of its own for the lock, so not through a pooler that shares
     /// sessions between transactions.
     ///
@@ -62,8 +129,28 @@ impl PgDatabase {
         &self,
         progress: impl FnMut(&str) + Send + 'static,
     ) -> Result<usize, MigrateError> {
-        self.blocking(move |connection| run_pending(connection, progress))
-            .await
+        let ran = self
+            .blocking(move |connection| run_pending(connection, progress))
+            .await?;
+        self.pool.forget_idle();
+        Ok(ran)
+    }
+
+    /// Lets a role that there is work on the tables, as the application does: for whoever serves
+    /// under another role than whom the tables belong to.
+    ///
+    /// # Errors
+    /// [`MigrateError`]; [`MigrateError::NoRole`] when there is no such role.
+    pub async fn grant_to(&self, role: &str) -> Result<(), MigrateError> {
+        let role = role.to_owned();
+        self.blocking(move |connection| {
+            lock(connection)?;
+            if !is_there(connection, &role)? {
+                return Err(MigrateError::NoRole { role });
+            }
+            grant(connection, &role)
+        })
+        .await
     }
 
     /// The names of the migrations that the database has not seen, in order.
@@ -72,7 +159,7 @@ impl PgDatabase {
     /// [`MigrateError`].
     pub async fn pending_migrations(&self) -> Result<Vec<String>, MigrateError> {
         self.blocking(|connection| {
-            Ok(pending(connection)?
+            Ok(pending(&seen(connection)?)?
                 .iter()
                 .map(|migration| migration.name().to_string())
                 .collect())
@@ -96,17 +183,26 @@ impl PgDatabase {
     }
 }
 
+/// What the database said to statements that migrations need beside their own.
+fn unread(error: diesel::result::Error) -> MigrateError {
+    MigrateError::History(error.into())
+}
+
+/// Waits for others who migrate. The lock goes with the session, which ends with this work.
+fn lock(connection: &mut Blocking) -> Result<(), MigrateError> {
+    let sql = format!("SELECT pg_advisory_lock({LOCK})");
+    diesel::connection::SimpleConnection::batch_execute(connection, &sql).map_err(unread)
+}
+
 fn run_pending(
     connection: &mut Blocking,
     mut progress: impl FnMut(&str),
 ) -> Result<usize, MigrateError> {
-    // The lock goes with the session, which ends with this work.
-    diesel::connection::SimpleConnection::batch_execute(
-        connection,
-        &format!("SELECT pg_advisory_lock({LOCK})"),
-    )
-    .map_err(|error| MigrateError::History(error.into()))?;
-    let migrations = pending(connection)?;
+    lock(connection)?;
+    let applied = connection
+        .applied_migrations()
+        .map_err(MigrateError::History)?;
+    let migrations = pending(&applied)?;
     for migration in &migrations {
         let name = migration.name().to_string();
         progress(&name);
@@ -114,15 +210,69 @@ fn run_pending(
             .run_migration(migration)
             .map_err(|source| MigrateError::Failed { name, source })?;
     }
+    if is_there(connection, APPLICATION)? {
+        grant(connection, APPLICATION)?;
+    }
     Ok(migrations.len())
 }
 
-fn pending(connection: &mut Blocking) -> Result<Vec<Box<dyn Migration<Pg>>>, MigrateError> {
+#[derive(diesel::QueryableByName)]
+struct Answer {
+    #[diesel(sql_type = Bool)]
+    is_there: bool,
+}
+
+/// Whether there is such a role.
+fn is_there(connection: &mut Blocking, role: &str) -> Result<bool, MigrateError> {
+    let asked: QueryResult<Answer> =
+        diesel::sql_query("SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1) AS is_there")
+            .bind::<Text, _>(role)
+            .get_result(connection);
+    asked.map(|answer| answer.is_there).map_err(unread)
+}
+
+/// The caller holds the lock: two grants of the same thing at once refuse each other.
+fn grant(connection: &mut Blocking, role: &str) -> Result<(), MigrateError> {
+    let named = diesel::sql_query("SELECT set_config('lessor.grantee', $1, false)")
+        .bind::<Text, _>(role)
+        .execute(connection);
+    let granted =
+        named.and_then(|_| diesel::connection::SimpleConnection::batch_execute(connection, GRANT));
+    granted.map_err(|error| MigrateError::Grant {
+        role: role.to_owned(),
+        source: error.into(),
+    })
+}
+
+#[derive(diesel::QueryableByName)]
+struct Seen {
+    #[diesel(sql_type = Text)]
+    version: String,
+}
+
+/// What the database has seen. Diesel would make its own table to find that out, which whoever only
+/// works on the tables may not.
+fn seen(connection: &mut Blocking) -> Result<Vec<MigrationVersion<'static>>, MigrateError> {
+    const HISTORY: &str = "__diesel_schema_migrations";
+    let asked: QueryResult<Answer> =
+        diesel::sql_query("SELECT to_regclass($1) IS NOT NULL AS is_there")
+            .bind::<Text, _>(HISTORY)
+            .get_result(connection);
+    if !asked.map_err(unread)?.is_there {
+        return Ok(Vec::new());
+    }
+    let seen: QueryResult<Vec<Seen>> =
+        diesel::sql_query(format!("SELECT version::text AS version FROM {HISTORY}"))
+            .load(connection);
+    let seen = seen.map_err(unread)?.into_iter();
+    Ok(seen.map(|seen| seen.version.into()).collect())
+}
+
+fn pending(
+    applied: &[MigrationVersion<'static>],
+) -> Result<Vec<Box<dyn Migration<Pg>>>, MigrateError> {
     // What a newer binary has run and this one does not know is no obstacle: each
     // binary works on the schema of the next.
-    let applied = connection
-        .applied_migrations()
-        .map_err(MigrateError::History)?;
     let mut known =
         MigrationSource::<Pg>::migrations(&MIGRATIONS).map_err(MigrateError::History)?;
     known.retain(|migration| !applied.contains(&migration.name().version().as_owned()));

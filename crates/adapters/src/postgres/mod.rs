@@ -8,6 +8,11 @@
 //! whose parts are rows of their own, is read by a second statement. Products and variants are
 //! too, for the compiler's sake: each new type of statement over so many columns costs seconds.
 //! What counts versions is written by `version::compare_and_set`.
+//!
+//! Each transaction says for whom it works, and row security shows it no other organization's
+//! rows; what is asked of all of them goes through `doors`. Statements name the organization as
+//! well, for the indexes' sake. Under row security an index answers only operators that are
+//! leakproof: equality and order of plain values are, those of arrays and JSON are not.
 
 mod categories;
 mod checkouts;
@@ -15,6 +20,7 @@ mod connect;
 mod cursors;
 mod customers;
 pub(crate) mod decode;
+mod doors;
 mod encode;
 pub(crate) mod error;
 pub(crate) mod hash;

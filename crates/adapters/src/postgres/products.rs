@@ -19,14 +19,15 @@ use super::PgUnitOfWork;
 use super::decode::{Place, json, row_count};
 use super::encode::{percentage, text, text_if, texts};
 use super::error::store_error;
-use super::metadata::has_all;
+use super::metadata::{OF_PRODUCTS, has_each};
 use super::paging::{Mark, after, within};
 use super::schema::{product_variants, products};
 use super::search::{self, is_found};
 use super::version::{self, compare_and_set};
 
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
-#[diesel(table_name = products, check_for_backend(Pg), treat_none_as_null = true)]
+#[diesel(table_name = products, primary_key(organization_id, id))]
+#[diesel(check_for_backend(Pg), treat_none_as_null = true)]
 pub(super) struct Row {
     id: Uuid,
     organization_id: i64,
@@ -175,8 +176,8 @@ fn filtered(
     }
     within!(query, products::created_at, filter.created);
     within!(query, products::updated_at, filter.updated);
-    if !filter.metadata.is_empty() {
-        query = query.filter(has_all("products", &filter.metadata));
+    for has in has_each(&OF_PRODUCTS, organization, &filter.metadata) {
+        query = query.filter(has);
     }
     if let Some(term) = &filter.search {
         query = query.filter(is_found(organization, term));
@@ -350,7 +351,9 @@ impl ProductStore for PgUnitOfWork {
                 .filter(products::organization_id.eq(product.organization_id.get()))
                 .filter(products::version.eq(product.version))
                 .set((&row, Searched::from(&*product))),
-            select(exists(products::table.find(id))),
+            select(exists(
+                products::table.find((product.organization_id.get(), id)),
+            )),
         )
         .await?;
         product.version = version;
@@ -359,7 +362,8 @@ impl ProductStore for PgUnitOfWork {
 
     async fn delete(&mut self, id: ProductPubId) -> Result<(), StoreError> {
         // Its variants and terms go with it, by their foreign keys.
-        let deleted = diesel::delete(products::table.find(id.as_uuid()))
+        let key = (self.owner(), id.as_uuid());
+        let deleted = diesel::delete(products::table.find(key))
             .execute(self.connection()?)
             .await
             .map_err(store_error)?;
@@ -370,9 +374,10 @@ impl ProductStore for PgUnitOfWork {
     }
 
     async fn has_checkout_items(&mut self, id: ProductPubId) -> Result<bool, StoreError> {
+        let variants = product_variants::table
+            .filter(product_variants::organization_id.eq(self.owner()))
+            .filter(product_variants::product_id.eq(id.as_uuid()));
         let connection = self.connection()?;
-        let variants =
-            product_variants::table.filter(product_variants::product_id.eq(id.as_uuid()));
         super::sales::sold(connection, variants.into_boxed()).await
     }
 }

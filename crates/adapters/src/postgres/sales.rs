@@ -1,17 +1,15 @@
 //! What of the catalog checkouts have.
 
-use diesel::dsl::{exists, select, sql};
+use diesel::dsl::{exists, select};
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::{Array, Bool, Jsonb};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::ids::ProductVariantPubId;
 use lessor_domain::ports::StoreError;
-use serde_json::json;
 use uuid::Uuid;
 
 use super::error::store_error;
-use super::schema::{checkout_applications, checkout_items, product_variants};
+use super::schema::{checkout_items, checkout_purchases, product_variants};
 
 /// Whether any checkout leases one of the variants or bought it along.
 pub(super) async fn sold(
@@ -37,18 +35,13 @@ pub(super) async fn sold(
     if is_leased {
         return Ok(true);
     }
-    let purchases: Vec<serde_json::Value> = ids
+    let named: Vec<String> = ids
         .into_iter()
-        .map(|id| json!([{ "variantId": ProductVariantPubId::from_uuid(id).to_string() }]))
+        .map(|id| ProductVariantPubId::from_uuid(id).to_string())
         .collect();
-    // Written out, as the partial index has it.
-    let bought = checkout_applications::table
-        .filter(checkout_applications::organization_id.eq(organization))
-        .filter(
-            sql::<Bool>("checkout_applications.purchase_items <> '[]' and checkout_applications.purchase_items @> any(")
-                .bind::<Array<Jsonb>, _>(purchases)
-                .sql(")"),
-        );
+    let bought = checkout_purchases::table
+        .filter(checkout_purchases::organization_id.eq(organization))
+        .filter(checkout_purchases::variant_id.eq_any(named));
     select(exists(bought))
         .get_result(connection)
         .await

@@ -18,9 +18,16 @@ diesel::table! {
 }
 
 diesel::table! {
-    pickup_locations (id) {
+    users (id) {
         id -> BigInt,
+        pub_id -> Uuid,
+    }
+}
+
+diesel::table! {
+    pickup_locations (organization_id, id) {
         organization_id -> BigInt,
+        id -> BigInt,
         name -> Text,
         address -> Jsonb,
         active -> Bool,
@@ -28,10 +35,10 @@ diesel::table! {
 }
 
 diesel::table! {
-    customers (id) {
+    customers (organization_id, id) {
+        organization_id -> BigInt,
         id -> Uuid,
         user_id -> BigInt,
-        organization_id -> BigInt,
         email -> Text,
         email_folded -> Text,
         first_name -> Nullable<Text>,
@@ -55,10 +62,19 @@ diesel::table! {
         sandbox_credit_at -> Nullable<Timestamptz>,
         sandbox_credit_ip_address -> Nullable<Text>,
         sandbox_processor_id -> Nullable<Text>,
+        metadata -> Jsonb,
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
         version -> BigInt,
-        metadata -> Jsonb,
+    }
+}
+
+diesel::table! {
+    customer_metadata (organization_id, customer_id, key) {
+        organization_id -> BigInt,
+        customer_id -> Uuid,
+        key -> Text,
+        value -> Text,
     }
 }
 
@@ -81,10 +97,10 @@ diesel::table! {
 }
 
 diesel::table! {
-    product_categories (id) {
+    product_categories (organization_id, id) {
+        organization_id -> BigInt,
         id -> Uuid,
         category_id -> BigInt,
-        organization_id -> BigInt,
         name -> Text,
         name_folded -> Text,
         created_at -> Timestamptz,
@@ -93,9 +109,9 @@ diesel::table! {
 }
 
 diesel::table! {
-    products (id) {
-        id -> Uuid,
+    products (organization_id, id) {
         organization_id -> BigInt,
+        id -> Uuid,
         name -> Text,
         description -> Text,
         options -> Jsonb,
@@ -115,20 +131,37 @@ diesel::table! {
         sku -> Nullable<Text>,
         main_image -> Nullable<Text>,
         category_id -> Nullable<BigInt>,
-        created_at -> Timestamptz,
-        updated_at -> Timestamptz,
-        version -> BigInt,
         metadata -> Jsonb,
         search_text -> Text,
         search_grams -> Array<Integer>,
+        created_at -> Timestamptz,
+        updated_at -> Timestamptz,
+        version -> BigInt,
     }
 }
 
 diesel::table! {
-    product_variants (id) {
+    product_metadata (organization_id, product_id, key) {
+        organization_id -> BigInt,
+        product_id -> Uuid,
+        key -> Text,
+        value -> Text,
+    }
+}
+
+diesel::table! {
+    product_search_pieces (organization_id, piece, product_id) {
+        organization_id -> BigInt,
+        piece -> Integer,
+        product_id -> Uuid,
+    }
+}
+
+diesel::table! {
+    product_variants (organization_id, id) {
+        organization_id -> BigInt,
         id -> Uuid,
         product_id -> Uuid,
-        organization_id -> BigInt,
         name -> Text,
         description -> Text,
         options -> Jsonb,
@@ -143,20 +176,28 @@ diesel::table! {
         is_waitlisted -> Bool,
         inventory -> Nullable<Integer>,
         product_year -> Nullable<Integer>,
-        created_at -> Timestamptz,
-        updated_at -> Timestamptz,
-        version -> BigInt,
         metadata -> Jsonb,
         search_text -> Text,
         search_grams -> Array<Integer>,
+        created_at -> Timestamptz,
+        updated_at -> Timestamptz,
+        version -> BigInt,
     }
 }
 
 diesel::table! {
-    lease_terms (id) {
+    variant_search_pieces (organization_id, piece, variant_id) {
+        organization_id -> BigInt,
+        piece -> Integer,
+        variant_id -> Uuid,
+    }
+}
+
+diesel::table! {
+    lease_terms (organization_id, id) {
+        organization_id -> BigInt,
         id -> Uuid,
         lease_term_id -> BigInt,
-        organization_id -> BigInt,
         product_id -> Nullable<Uuid>,
         term_in_months -> Integer,
         money_factor -> Nullable<Numeric>,
@@ -338,6 +379,23 @@ diesel::table! {
 }
 
 diesel::table! {
+    checkout_metadata (organization_id, checkout_id, key) {
+        organization_id -> BigInt,
+        checkout_id -> Uuid,
+        key -> Text,
+        value -> Text,
+    }
+}
+
+diesel::table! {
+    checkout_purchases (organization_id, variant_id, checkout_id) {
+        organization_id -> BigInt,
+        variant_id -> Text,
+        checkout_id -> Uuid,
+    }
+}
+
+diesel::table! {
     ledger_entries (organization_id, mode, id) {
         organization_id -> BigInt,
         mode -> Text,
@@ -411,13 +469,13 @@ diesel::table! {
 }
 
 diesel::table! {
-    jobs (id) {
+    jobs (organization_id, id) {
+        organization_id -> BigInt,
         id -> Uuid,
         sequence -> BigInt,
         effect -> Text,
         subject_kind -> Text,
         subject_id -> Uuid,
-        organization_id -> BigInt,
         mode -> Text,
         created_at -> Timestamptz,
         available_at -> Timestamptz,
@@ -454,23 +512,24 @@ diesel::table! {
 }
 
 diesel::table! {
-    idempotency_answers (key_hash) {
-        key_hash -> Bytea,
+    idempotency_answers (organization_id, key_hash) {
         organization_id -> BigInt,
+        key_hash -> Bytea,
         mode -> Text,
         path -> Text,
         key -> Text,
         request_hash -> Bytea,
         status -> SmallInt,
         body -> Bytea,
+        is_existing -> Bool,
         is_final -> Bool,
         created_at -> Timestamptz,
-        is_existing -> Bool,
     }
 }
 
 diesel::table! {
-    simulated_calls (operation, idempotency_key) {
+    simulated_calls (organization_id, operation, idempotency_key) {
+        organization_id -> BigInt,
         operation -> Text,
         idempotency_key -> Text,
         request_hash -> Bytea,
@@ -480,7 +539,8 @@ diesel::table! {
 }
 
 diesel::table! {
-    simulated_attempts (operation, checkout_id) {
+    simulated_attempts (organization_id, operation, checkout_id) {
+        organization_id -> BigInt,
         operation -> Text,
         checkout_id -> Uuid,
         attempts -> Integer,
@@ -488,19 +548,21 @@ diesel::table! {
 }
 
 diesel::table! {
-    simulated_products (id) {
+    simulated_products (organization_id, id) {
+        organization_id -> BigInt,
         id -> Text,
         name -> Text,
         description -> Text,
         active -> Bool,
-        organization_id -> Uuid,
+        lessor_id -> Uuid,
         monthly_prices -> Jsonb,
         updated_at -> Timestamptz,
     }
 }
 
 diesel::table! {
-    simulated_customers (id) {
+    simulated_customers (organization_id, id) {
+        organization_id -> BigInt,
         id -> Text,
         customer_id -> Uuid,
         email -> Text,
@@ -511,7 +573,8 @@ diesel::table! {
 }
 
 diesel::table! {
-    simulated_payment_methods (id) {
+    simulated_payment_methods (organization_id, id) {
+        organization_id -> BigInt,
         id -> Text,
         customer_id -> Uuid,
         test_card -> Text,
@@ -521,7 +584,8 @@ diesel::table! {
 }
 
 diesel::table! {
-    simulated_payment_intents (id) {
+    simulated_payment_intents (organization_id, id) {
+        organization_id -> BigInt,
         id -> Text,
         checkout_id -> Uuid,
         customer_id -> Uuid,
@@ -538,7 +602,8 @@ diesel::table! {
 }
 
 diesel::table! {
-    simulated_refunds (id) {
+    simulated_refunds (organization_id, id) {
+        organization_id -> BigInt,
         id -> Text,
         payment_intent_id -> Text,
         amount_minor -> BigInt,
@@ -548,7 +613,8 @@ diesel::table! {
 }
 
 diesel::table! {
-    simulated_subscriptions (id) {
+    simulated_subscriptions (organization_id, id) {
+        organization_id -> BigInt,
         id -> Text,
         checkout_id -> Uuid,
         email -> Text,
@@ -566,7 +632,8 @@ diesel::table! {
 }
 
 diesel::table! {
-    simulated_invoices (id) {
+    simulated_invoices (organization_id, id) {
+        organization_id -> BigInt,
         id -> Text,
         subscription_id -> Text,
         cycle -> Integer,
@@ -582,7 +649,8 @@ diesel::table! {
 }
 
 diesel::table! {
-    simulated_identity_sessions (id) {
+    simulated_identity_sessions (organization_id, id) {
+        organization_id -> BigInt,
         id -> Text,
         checkout_id -> Uuid,
         customer_id -> Uuid,
@@ -592,7 +660,8 @@ diesel::table! {
 }
 
 diesel::table! {
-    simulated_documents (id) {
+    simulated_documents (organization_id, id) {
+        organization_id -> BigInt,
         id -> Text,
         checkout_id -> Uuid,
         quote -> Jsonb,
@@ -611,6 +680,7 @@ diesel::table! {
 
 diesel::allow_tables_to_appear_in_same_query!(
     organizations,
+    users,
     pickup_locations,
     customers,
     api_keys,

@@ -1,9 +1,9 @@
 //! Products by a part of their texts.
 //!
-//! Texts are folded by the domain and kept beside the columns that they are made of, with the pieces
-//! of one, two and three characters of each, which an index knows. The texts with all pieces of a term
-//! are found by it, and of these the ones that hold the term itself are kept. No extension is needed,
-//! and no character has a meaning of its own.
+//! Texts are folded by the domain and kept beside the columns that they are made of, with the
+//! pieces of one, two and three characters of each, of which triggers make rows that an index
+//! knows. The texts with the pieces of a term are found by it, and of these the ones that hold the
+//! term itself are kept. No extension is needed, and no character has a meaning of its own.
 
 use diesel::dsl::{AsExprOf, sql};
 use diesel::expression::{SqlLiteral, UncheckedBind};
@@ -13,6 +13,9 @@ use lessor_domain::text::SearchTerm;
 
 /// The most characters of a piece.
 const LONGEST: usize = 3;
+/// The most pieces of a term that are looked for: so many leave few texts to be compared, however
+/// long the term is.
+const ENOUGH: usize = 8;
 
 /// The pieces of this size, each once: a number of ten bits for each character, as the migration
 /// says. Characters of other scripts may share some, which costs time and finds nothing wrong.
@@ -44,34 +47,58 @@ fn longest(folded: &str) -> Vec<i32> {
     pieces(folded, folded.chars().count().clamp(1, LONGEST))
 }
 
+/// The pieces that a term is looked for by.
+fn telling(folded: &str) -> Vec<i32> {
+    let all = longest(folded);
+    let step = all.len().div_ceil(ENOUGH).max(1);
+    all.into_iter().step_by(step).collect()
+}
+
 type With<T, U, S> = UncheckedBind<SqlLiteral<Bool, T>, AsExprOf<U, S>>;
 type OfOrganization = UncheckedBind<SqlLiteral<Bool>, AsExprOf<i64, BigInt>>;
-type WithPieces<T> = With<T, Vec<i32>, Array<Integer>>;
-type WithTerm<T> = With<T, String, Text>;
-type Own = WithTerm<WithPieces<OfOrganization>>;
-type AndSold = WithTerm<WithPieces<With<Own, i64, BigInt>>>;
+/// The organization of the pieces, the pieces, how many they are, and the term.
+type Sought<T> =
+    With<With<With<With<T, i64, BigInt>, Vec<i32>, Array<Integer>>, i64, BigInt>, String, Text>;
+type Own = Sought<OfOrganization>;
+type AndSold = Sought<With<Own, i64, BigInt>>;
 
 /// Whether the term is in the product's own texts, or in those of a variant that is not archived.
 pub(super) fn is_found(
     organization: OrganizationId,
     term: &SearchTerm,
 ) -> SqlLiteral<Bool, AndSold> {
+    let organization = organization.get();
     let term = term.folded();
-    let pieces = longest(&term);
+    let pieces = telling(&term);
+    let all = i64::try_from(pieces.len()).unwrap_or(i64::MAX);
     sql::<Bool>("products.id IN (SELECT own.id FROM products AS own WHERE own.organization_id = ")
-        .bind::<BigInt, _>(organization.get())
-        .sql(" AND own.search_grams @> ")
+        .bind::<BigInt, _>(organization)
+        .sql(
+            " AND own.id IN (SELECT piece.product_id FROM product_search_pieces AS piece \
+         WHERE piece.organization_id = ",
+        )
+        .bind::<BigInt, _>(organization)
+        .sql(" AND piece.piece = ANY(")
         .bind::<Array<Integer>, _>(pieces.clone())
-        .sql(" AND strpos(own.search_text, ")
+        .sql(") GROUP BY piece.product_id HAVING count(*) = ")
+        .bind::<BigInt, _>(all)
+        .sql(") AND strpos(own.search_text, ")
         .bind::<Text, _>(term.clone())
         .sql(
             ") > 0 UNION ALL SELECT sold.product_id FROM product_variants AS sold \
          WHERE sold.status <> 'archived' AND sold.organization_id = ",
         )
-        .bind::<BigInt, _>(organization.get())
-        .sql(" AND sold.search_grams @> ")
+        .bind::<BigInt, _>(organization)
+        .sql(
+            " AND sold.id IN (SELECT piece.variant_id FROM variant_search_pieces AS piece \
+         WHERE piece.organization_id = ",
+        )
+        .bind::<BigInt, _>(organization)
+        .sql(" AND piece.piece = ANY(")
         .bind::<Array<Integer>, _>(pieces)
-        .sql(" AND strpos(sold.search_text, ")
+        .sql(") GROUP BY piece.variant_id HAVING count(*) = ")
+        .bind::<BigInt, _>(all)
+        .sql(") AND strpos(sold.search_text, ")
         .bind::<Text, _>(term)
         .sql(") > 0)")
 }
@@ -96,6 +123,17 @@ mod tests {
                 longest(foreign).iter().any(|it| !all.contains(it)),
                 "{foreign}"
             );
+        }
+    }
+
+    #[test]
+    fn a_long_term_is_looked_for_by_some_of_its_pieces() {
+        let term: String = ('a'..='z').collect();
+        for length in 1..=term.len() {
+            let term = &term[..length];
+            let pieces = telling(term);
+            assert!((1..=ENOUGH).contains(&pieces.len()), "{term}: {pieces:?}");
+            assert!(pieces.iter().all(|it| longest(term).contains(it)), "{term}");
         }
     }
 

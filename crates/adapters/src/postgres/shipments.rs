@@ -14,7 +14,7 @@ use super::decode::Place;
 use super::encode::text_if;
 use super::error::store_error;
 use super::hash;
-use super::schema::{checkouts, tracking_events, unclaimed_tracking_events};
+use super::schema::{tracking_events, unclaimed_tracking_events};
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = tracking_events, check_for_backend(diesel::pg::Pg))]
@@ -109,15 +109,13 @@ fn dedupe_key(
 /// The events of the shipment in the order in which they happened.
 async fn events_of(
     connection: &mut AsyncPgConnection,
+    owner: i64,
     id: CheckoutPubId,
     tracking: &Tracking,
 ) -> Result<Vec<EventRow>, StoreError> {
-    let of_checkout = tracking_events::organization_id
-        .eq(checkouts::organization_id)
-        .and(tracking_events::checkout_id.eq(checkouts::id));
-    checkouts::table
-        .inner_join(tracking_events::table.on(of_checkout))
-        .filter(checkouts::id.eq(id.as_uuid()))
+    tracking_events::table
+        .filter(tracking_events::organization_id.eq(owner))
+        .filter(tracking_events::checkout_id.eq(id.as_uuid()))
         .filter(tracking_events::tracking_number.eq(tracking.number.as_str()))
         .filter(tracking_events::carrier.eq(tracking.carrier.as_str()))
         .order((tracking_events::at, tracking_events::id))
@@ -135,12 +133,12 @@ impl ShipmentStore for PgUnitOfWork {
         tracking: &Tracking,
         event: &TrackingEvent,
     ) -> Result<bool, StoreError> {
-        let organization = self.organization_of(id).await?;
+        let (organization, checkout) = self.key_of(id).await?;
         let reported = &event.reported;
         diesel::insert_into(tracking_events::table)
             .values((
                 tracking_events::organization_id.eq(organization),
-                tracking_events::checkout_id.eq(id.as_uuid()),
+                tracking_events::checkout_id.eq(checkout),
                 tracking_events::tracking_number.eq(tracking.number.as_str()),
                 tracking_events::carrier.eq(tracking.carrier.as_str()),
                 tracking_events::at.eq(reported.at),
@@ -178,7 +176,8 @@ impl ShipmentStore for PgUnitOfWork {
         id: CheckoutPubId,
         tracking: &Tracking,
     ) -> Result<Vec<TrackingEvent>, StoreError> {
-        events_of(self.connection()?, id, tracking)
+        let owner = self.owner();
+        events_of(self.connection()?, owner, id, tracking)
             .await?
             .into_iter()
             .map(EventRow::into_event)

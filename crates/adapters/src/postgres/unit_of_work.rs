@@ -6,14 +6,15 @@ use async_trait::async_trait;
 use deadpool::managed::Object;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use lessor_domain::checkout::Checkout;
-use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ids::{CheckoutPubId, OrganizationId};
 use lessor_domain::ports::{
-    CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, IdempotencyStore,
+    CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors, IdempotencyStore,
     InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
-    PickupLocationStore, ProductStore, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    PickupLocationStore, ProductStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
 };
 
 use super::error::store_error;
+use super::line::Session;
 use super::pool::{Connection, PgPool, PgSettings, PoolStatus};
 use super::url::InvalidUrl;
 
@@ -56,16 +57,17 @@ impl PgDatabase {
         self.pool.status()
     }
 
-    pub(crate) async fn begin_work(&self) -> Result<PgUnitOfWork, StoreError> {
-        let mut work = PgUnitOfWork::new(self.pool.get().await?, true);
-        match work.execute("BEGIN").await {
+    pub(crate) async fn begin_work(&self, reach: Reach) -> Result<PgUnitOfWork, StoreError> {
+        let begin = opening("BEGIN", reach);
+        let mut work = PgUnitOfWork::new(self.pool.get().await?, reach, Kind::Work);
+        match work.execute(&begin).await {
             Err(StoreError::Unavailable(_)) => {
                 // The connection was closed since it was last used, and the others
                 // that lie about most likely too. Nothing has begun: try a new one.
                 drop(work);
                 self.pool.forget_idle();
-                let mut work = PgUnitOfWork::new(self.pool.get().await?, true);
-                work.execute("BEGIN").await?;
+                let mut work = PgUnitOfWork::new(self.pool.get().await?, reach, Kind::Work);
+                work.execute(&begin).await?;
                 Ok(work)
             }
             begun => begun.map(|()| work),
@@ -73,31 +75,81 @@ impl PgDatabase {
     }
 }
 
+/// Says for whom the transaction works: row security shows it no other organization's rows. It ends
+/// with the transaction, so that nobody works on in the name of whoever had the connection before.
+fn in_the_name_of(organization: OrganizationId) -> String {
+    format!("SET LOCAL lessor.organization = '{organization}'")
+}
+
+/// How a transaction begins, as one message.
+fn opening(begin: &str, reach: Reach) -> String {
+    match reach {
+        Reach::Organization(organization) => {
+            format!("{begin}; {}", in_the_name_of(organization))
+        }
+        Reach::Server => begin.to_owned(),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It changes something, and is done when it is committed.
+    Work,
+    /// It only reads: nothing of it is to be kept, or to be waited for.
+    View,
+}
+
 /// A unit of work on Postgres, which is every store as well: a transaction that
-/// reads what is committed, or, for reading, a connection without one.
+/// reads what is committed.
 pub struct PgUnitOfWork {
     /// None once the work is over.
     connection: Option<Connection>,
-    pub(super) in_transaction: bool,
-    /// Those that it has locked, as they are stored.
+    kind: Kind,
+    /// In whose name it began.
+    began: Reach,
+    /// In whose name it goes on.
+    reach: Reach,
+    /// Those that it has locked in that name, as they are stored.
     pub(super) checkouts: HashMap<CheckoutPubId, Checkout>,
 }
 
 impl PgUnitOfWork {
-    fn new(connection: Connection, in_transaction: bool) -> Self {
+    fn new(connection: Connection, reach: Reach, kind: Kind) -> Self {
         Self {
             connection: Some(connection),
-            in_transaction,
+            kind,
+            began: reach,
+            reach,
             checkouts: HashMap::new(),
         }
     }
 
+    /// The session, for what is sent ahead.
+    pub(super) fn session(&mut self) -> Result<&mut Session, StoreError> {
+        self.connection
+            .as_deref_mut()
+            .ok_or_else(|| StoreError::internal("the unit of work is over"))
+    }
+
     /// The connection, for the stores.
     pub(crate) fn connection(&mut self) -> Result<&mut AsyncPgConnection, StoreError> {
-        self.connection
-            .as_mut()
-            .map(|session| session.connection())
-            .ok_or_else(|| StoreError::internal("the unit of work is over"))
+        self.session().map(Session::connection)
+    }
+
+    /// The number of whose work it is; that of nobody where it is the server's.
+    ///
+    /// Row security alone would do. But of a table with a door it asks for the organization or the
+    /// door, which no index answers: so statements name the organization too.
+    pub(super) const fn owner(&self) -> i64 {
+        match self.reach {
+            Reach::Organization(organization) => organization.get(),
+            Reach::Server => 0,
+        }
+    }
+
+    /// Whether what it has locked stays as it is until its end.
+    pub(super) fn can_lock(&self) -> bool {
+        self.kind == Kind::Work
     }
 
     async fn execute(&mut self, sql: &str) -> Result<(), StoreError> {
@@ -108,11 +160,11 @@ impl PgUnitOfWork {
     }
 
     pub(crate) async fn finish(mut self) -> Result<(), StoreError> {
-        if self.in_transaction {
+        if self.kind == Kind::Work {
             // COMMIT of a transaction in which a statement failed says nothing and
             // rolls back. The empty statement before it fails then.
             self.execute("SELECT; COMMIT").await?;
-            self.in_transaction = false;
+            self.connection = None;
         }
         Ok(())
     }
@@ -120,26 +172,34 @@ impl PgUnitOfWork {
 
 impl Drop for PgUnitOfWork {
     fn drop(&mut self) {
+        let Some(mut connection) = self.connection.take() else {
+            return;
+        };
+        if self.kind == Kind::View && !connection.is_under_way() {
+            // Whoever has the connection next need not wait for it either.
+            connection.send_ahead("COMMIT");
+            return;
+        }
         // The pool takes a connection back as it is: with the transaction open, and
         // with every lock that it holds, until somebody happens to take it again. A
         // closed one the server rolls back at once. This is also what becomes of a
         // request that was cancelled.
-        if self.in_transaction
-            && let Some(connection) = self.connection.take()
-        {
-            drop(Object::take(connection));
-        }
+        drop(Object::take(connection));
     }
 }
 
 #[async_trait]
 impl Database for PgDatabase {
-    async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
-        Ok(Box::new(self.begin_work().await?))
+    async fn begin(&self, reach: Reach) -> Result<Box<dyn UnitOfWork>, StoreError> {
+        Ok(Box::new(self.begin_work(reach).await?))
     }
 
-    async fn read(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
-        Ok(Box::new(PgUnitOfWork::new(self.pool.get().await?, false)))
+    /// The transaction of a view begins with its first statement's round trip, and its end is
+    /// nobody's to wait for: it costs no more of them than reading without one.
+    async fn read(&self, reach: Reach) -> Result<Box<dyn UnitOfWork>, StoreError> {
+        let mut connection = self.pool.get().await?;
+        connection.send_ahead(&opening("BEGIN READ ONLY", reach));
+        Ok(Box::new(PgUnitOfWork::new(connection, reach, Kind::View)))
     }
 }
 
@@ -205,14 +265,33 @@ impl UnitOfWork for PgUnitOfWork {
         self
     }
 
+    fn doors(&mut self) -> &mut dyn Doors {
+        self
+    }
+
+    async fn enter(&mut self, organization: OrganizationId) -> Result<(), StoreError> {
+        let entered = Reach::Organization(organization);
+        if self.began != Reach::Server && self.began != entered {
+            return Err(StoreError::internal(
+                "work that began in one organization's name does not go on in another's",
+            ));
+        }
+        if self.reach != entered {
+            self.session()?.send_ahead(&in_the_name_of(organization));
+            self.reach = entered;
+            self.checkouts.clear();
+        }
+        Ok(())
+    }
+
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {
         (*self).finish().await
     }
 
     async fn roll_back(mut self: Box<Self>) -> Result<(), StoreError> {
-        if self.in_transaction {
+        if self.kind == Kind::Work {
             self.execute("ROLLBACK").await?;
-            self.in_transaction = false;
+            self.connection = None;
         }
         Ok(())
     }

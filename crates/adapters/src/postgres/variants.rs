@@ -23,14 +23,15 @@ use super::PgUnitOfWork;
 use super::decode::{self, Place, counted};
 use super::encode::{percentage, text, text_if, texts};
 use super::error::store_error;
-use super::metadata::has_all;
+use super::metadata::is_of_variant;
 use super::paging::{Mark, after, within};
 use super::schema::{product_variants, products};
 use super::search;
 use super::version::{self, compare_and_set};
 
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
-#[diesel(table_name = product_variants, check_for_backend(Pg), treat_none_as_null = true)]
+#[diesel(table_name = product_variants, primary_key(organization_id, id))]
+#[diesel(check_for_backend(Pg), treat_none_as_null = true)]
 struct Row {
     id: Uuid,
     product_id: Uuid,
@@ -294,8 +295,11 @@ impl VariantStore for PgUnitOfWork {
         organization: OrganizationId,
         selected: &VariantSelection,
     ) -> Result<Vec<(ProductVariant, Product)>, StoreError> {
+        let of_variant = products::organization_id
+            .eq(product_variants::organization_id)
+            .and(products::id.eq(product_variants::product_id));
         let all = product_variants::table
-            .inner_join(products::table.on(products::id.eq(product_variants::product_id)))
+            .inner_join(products::table.on(of_variant))
             .filter(product_variants::organization_id.eq(organization.get()))
             .order((
                 product_variants::product_id,
@@ -355,7 +359,7 @@ impl VariantStore for PgUnitOfWork {
         within!(newest_first, product_variants::created_at, filter.created);
         within!(newest_first, product_variants::updated_at, filter.updated);
         if !filter.metadata.is_empty() {
-            newest_first = newest_first.filter(has_all("product_variants", &filter.metadata));
+            newest_first = newest_first.filter(is_of_variant(&filter.metadata));
         }
         let query = match page.start {
             Start::Offset(offset) => newest_first.offset(offset.into()),
@@ -404,7 +408,9 @@ impl VariantStore for PgUnitOfWork {
                 .filter(product_variants::organization_id.eq(variant.organization_id.get()))
                 .filter(product_variants::version.eq(variant.version))
                 .set((&row, Searched::from(&*variant))),
-            select(exists(product_variants::table.find(id))),
+            select(exists(
+                product_variants::table.find((variant.organization_id.get(), id)),
+            )),
         )
         .await?;
         variant.version = version;
@@ -412,7 +418,8 @@ impl VariantStore for PgUnitOfWork {
     }
 
     async fn delete(&mut self, id: ProductVariantPubId) -> Result<(), StoreError> {
-        let deleted = diesel::delete(product_variants::table.find(id.as_uuid()))
+        let key = (self.owner(), id.as_uuid());
+        let deleted = diesel::delete(product_variants::table.find(key))
             .execute(self.connection()?)
             .await
             .map_err(store_error)?;
@@ -423,16 +430,19 @@ impl VariantStore for PgUnitOfWork {
     }
 
     async fn has_checkout_items(&mut self, id: ProductVariantPubId) -> Result<bool, StoreError> {
+        let variant = product_variants::table
+            .filter(product_variants::organization_id.eq(self.owner()))
+            .filter(product_variants::id.eq(id.as_uuid()));
         let connection = self.connection()?;
-        let variant = product_variants::table.filter(product_variants::id.eq(id.as_uuid()));
         super::sales::sold(connection, variant.into_boxed()).await
     }
 
     async fn take_stock(&mut self, id: ProductVariantPubId) -> Result<StockTaken, StoreError> {
+        let key = (self.owner(), id.as_uuid());
         let connection = self.connection()?;
         // Two statements, so that the row is locked when there is nothing to take as well.
         let inventory: Option<Option<i32>> = product_variants::table
-            .find(id.as_uuid())
+            .find(key)
             .select(product_variants::inventory)
             .for_update()
             .first(connection)
@@ -444,7 +454,7 @@ impl VariantStore for PgUnitOfWork {
                 .map(|_| StockTaken::Untracked)
                 .ok_or(StoreError::Missing("variant"));
         }
-        let taken = diesel::update(product_variants::table.find(id.as_uuid()))
+        let taken = diesel::update(product_variants::table.find(key))
             .filter(product_variants::inventory.gt(0))
             .set((
                 product_variants::inventory.eq(product_variants::inventory - 1),
@@ -461,8 +471,9 @@ impl VariantStore for PgUnitOfWork {
     }
 
     async fn return_stock(&mut self, id: ProductVariantPubId) -> Result<(), StoreError> {
+        let key = (self.owner(), id.as_uuid());
         let connection = self.connection()?;
-        let returned = diesel::update(product_variants::table.find(id.as_uuid()))
+        let returned = diesel::update(product_variants::table.find(key))
             .filter(product_variants::inventory.lt(i32::MAX))
             .set((
                 product_variants::inventory.eq(product_variants::inventory + 1),
@@ -472,7 +483,7 @@ impl VariantStore for PgUnitOfWork {
             .await
             .map_err(store_error)?;
         if returned == 0 {
-            let exists: bool = select(exists(product_variants::table.find(id.as_uuid())))
+            let exists: bool = select(exists(product_variants::table.find(key)))
                 .get_result(connection)
                 .await
                 .map_err(store_error)?;

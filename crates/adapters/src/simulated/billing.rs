@@ -1,15 +1,19 @@
 //! What time brings about: months that are billed, first payments that are given up, and what
 //! Lessor is told of it.
 
+use std::collections::BTreeSet;
+
 use chrono::{NaiveTime, TimeDelta};
+use diesel::dsl::auto_type;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::Doubt;
 use lessor_domain::time::{Day, Timestamp};
 
-use super::desk::{Desk, close, connection, query_doubt};
+use super::desk::{Desk, close, connection, owner, query_doubt};
 use super::email_tags::{EmailTags, declined};
-use super::invoices::{Cycle, OPEN, Row, SimulatedInvoice, VOID, bill};
+use super::invoices::{Cycle, OPEN, Row, SimulatedInvoice, VOID, bill, with_subscriptions};
 use super::subscriptions::{ACTIVE, COMPLETED, EXPIRED, INCOMPLETE, PAST_DUE, day_of, end};
 use crate::postgres::schema::simulated_invoices as invoices;
 use crate::postgres::schema::simulated_subscriptions as subscriptions;
@@ -17,7 +21,7 @@ use crate::postgres::schema::simulated_subscriptions as subscriptions;
 /// Most subscriptions that are billed in one transaction.
 const BATCH: i64 = 100;
 /// Most invoices that are told at once.
-const MOST_TOLD: i64 = 1_000;
+const MOST_TOLD: usize = 1_000;
 /// When a first payment that was not made is given up.
 const GIVEN_UP: TimeDelta = TimeDelta::hours(23);
 
@@ -33,13 +37,54 @@ struct Running {
     status: String,
 }
 
-/// Gives up the subscriptions whose first payment was not made in time.
-async fn expire(desk: &Desk, now: Timestamp) -> Result<(), Doubt> {
-    let late = now.checked_sub_signed(GIVEN_UP).unwrap_or(now);
-    let mut work = desk.begin().await?;
-    let late = subscriptions::table
-        .filter(subscriptions::status.eq(INCOMPLETE))
-        .filter(subscriptions::created_at.le(late));
+/// Those whose first payment was not made in time.
+#[auto_type]
+fn is_late(now: Timestamp) -> _ {
+    let incomplete: &'static str = INCOMPLETE;
+    let begun_by: Timestamp = now.checked_sub_signed(GIVEN_UP).unwrap_or(now);
+    subscriptions::status
+        .eq(incomplete)
+        .and(subscriptions::created_at.le(begun_by))
+}
+
+/// Those of which a cycle has come, or the end.
+#[auto_type]
+fn is_due(now: Timestamp) -> _ {
+    let running: [&'static str; 2] = [ACTIVE, PAST_DUE];
+    let today: Day = now.date_naive();
+    subscriptions::status.eq_any(running).and(
+        subscriptions::next_on
+            .le(today)
+            .or(subscriptions::ends_at.le(now)),
+    )
+}
+
+/// Who has something to be given up, to be billed or to be told.
+async fn owners(desk: &Desk, now: Timestamp) -> Result<Vec<OrganizationId>, Doubt> {
+    let mut work = desk.begin_errand().await?;
+    let late_or_due: Vec<i64> = subscriptions::table
+        .filter(is_late(now).or(is_due(now)))
+        .select(subscriptions::organization_id)
+        .distinct()
+        .load(connection(&mut work)?)
+        .await
+        .map_err(query_doubt)?;
+    let untold: Vec<i64> = invoices::table
+        .filter(invoices::told_at.is_null())
+        .select(invoices::organization_id)
+        .distinct()
+        .load(connection(&mut work)?)
+        .await
+        .map_err(query_doubt)?;
+    close(work).await?;
+    let all: BTreeSet<i64> = late_or_due.into_iter().chain(untold).collect();
+    all.into_iter().map(owner).collect()
+}
+
+/// Gives up the organization's subscriptions whose first payment was not made in time.
+async fn expire(desk: &Desk, organization: OrganizationId, now: Timestamp) -> Result<(), Doubt> {
+    let mut work = desk.begin(organization).await?;
+    let late = subscriptions::table.filter(is_late(now));
     let expired: Vec<String> = diesel::update(late)
         .set((
             subscriptions::status.eq(EXPIRED),
@@ -64,19 +109,14 @@ async fn expire(desk: &Desk, now: Timestamp) -> Result<(), Doubt> {
     close(work).await
 }
 
-/// Bills every cycle that has come, each once, however many do so at a time; a
-/// subscription whose end has come is completed.
-async fn bill_due(desk: &Desk, now: Timestamp) -> Result<(), Doubt> {
+/// Bills every cycle of the organization's that has come, each once, however many do so at a
+/// time; a subscription whose end has come is completed.
+async fn bill_due(desk: &Desk, organization: OrganizationId, now: Timestamp) -> Result<(), Doubt> {
     let today = now.date_naive();
     loop {
-        let mut work = desk.begin().await?;
+        let mut work = desk.begin(organization).await?;
         let due: Vec<Running> = subscriptions::table
-            .filter(subscriptions::status.eq_any([ACTIVE, PAST_DUE]))
-            .filter(
-                subscriptions::next_on
-                    .le(today)
-                    .or(subscriptions::ends_at.le(now)),
-            )
+            .filter(is_due(now))
             .order((subscriptions::next_on, subscriptions::id))
             .limit(BATCH)
             .select(Running::as_select())
@@ -108,7 +148,8 @@ async fn bill_due(desk: &Desk, now: Timestamp) -> Result<(), Doubt> {
                 running.billed_cycles = number;
                 running.next_on = day_of(running.anchor, number.saturating_add(1))?;
             }
-            diesel::update(subscriptions::table.find(&running.id))
+            let billed = subscriptions::table.filter(subscriptions::id.eq(&running.id));
+            diesel::update(billed)
                 .set((
                     subscriptions::billed_cycles.eq(running.billed_cycles),
                     subscriptions::next_on.eq(running.next_on),
@@ -125,17 +166,17 @@ async fn bill_due(desk: &Desk, now: Timestamp) -> Result<(), Doubt> {
     }
 }
 
-/// Bills what is due, gives up what is late, and answers what Lessor was not told yet, oldest
-/// first.
-pub(super) async fn due(desk: &Desk, now: Timestamp) -> Result<Vec<SimulatedInvoice>, Doubt> {
-    expire(desk, now).await?;
-    bill_due(desk, now).await?;
-    let mut work = desk.begin().await?;
-    let untold: Vec<Row> = invoices::table
-        .inner_join(subscriptions::table.on(subscriptions::id.eq(invoices::subscription_id)))
+/// So many of the organization's invoices that Lessor was not told of, oldest first.
+async fn untold(
+    desk: &Desk,
+    organization: OrganizationId,
+    limit: usize,
+) -> Result<Vec<SimulatedInvoice>, Doubt> {
+    let mut work = desk.begin(organization).await?;
+    let untold: Vec<Row> = with_subscriptions()
         .filter(invoices::told_at.is_null())
         .order((invoices::due_on, invoices::id))
-        .limit(MOST_TOLD)
+        .limit(i64::try_from(limit).map_err(Doubt::failed)?)
         .select(Row::as_select())
         .load(connection(&mut work)?)
         .await
@@ -144,17 +185,37 @@ pub(super) async fn due(desk: &Desk, now: Timestamp) -> Result<Vec<SimulatedInvo
     untold.into_iter().map(Row::into_invoice).collect()
 }
 
+/// Bills what is due, gives up what is late, and answers what Lessor was not told yet, oldest
+/// first, of each organization in its own name.
+pub(super) async fn due(desk: &Desk, now: Timestamp) -> Result<Vec<SimulatedInvoice>, Doubt> {
+    let owners = owners(desk, now).await?;
+    let mut all = Vec::new();
+    for (served, organization) in owners.iter().copied().enumerate() {
+        expire(desk, organization, now).await?;
+        bill_due(desk, organization, now).await?;
+        // However many one has, the others get their part; what it has no use for they share.
+        let room = MOST_TOLD.saturating_sub(all.len());
+        let share = room.div_ceil(owners.len().saturating_sub(served).max(1));
+        all.extend(untold(desk, organization, share).await?);
+    }
+    all.sort_by(|one, other| (one.due_on, &one.id).cmp(&(other.due_on, &other.id)));
+    Ok(all)
+}
+
 /// Lessor was told of the invoice.
-pub(super) async fn mark_told(desk: &Desk, invoice: &str, now: Timestamp) -> Result<(), Doubt> {
-    let mut work = desk.begin().await?;
-    diesel::update(
-        invoices::table
-            .find(invoice)
-            .filter(invoices::told_at.is_null()),
-    )
-    .set(invoices::told_at.eq(now))
-    .execute(connection(&mut work)?)
-    .await
-    .map_err(query_doubt)?;
+pub(super) async fn mark_told(
+    desk: &Desk,
+    invoice: &SimulatedInvoice,
+    now: Timestamp,
+) -> Result<(), Doubt> {
+    let mut work = desk.begin(invoice.organization_id).await?;
+    let untold = invoices::table
+        .filter(invoices::id.eq(&invoice.id))
+        .filter(invoices::told_at.is_null());
+    diesel::update(untold)
+        .set(invoices::told_at.eq(now))
+        .execute(connection(&mut work)?)
+        .await
+        .map_err(query_doubt)?;
     close(work).await
 }

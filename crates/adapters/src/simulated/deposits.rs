@@ -1,16 +1,17 @@
 //! Deposits: authorized, captured, let go.
 
 use chrono::TimeDelta;
+use diesel::dsl::auto_type;
 use diesel::prelude::*;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::checkout::Refusal;
-use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ids::{CheckoutPubId, OrganizationId};
 use lessor_domain::ledger::{Authorization, HoldState};
 use lessor_domain::ports::{Attempt, Capture, DepositRequest, Doubt, Verdict, VoidResult};
 use lessor_domain::time::Timestamp;
 use uuid::Uuid;
 
-use super::desk::{Desk, Entry, Opening, close, connection, money, query_doubt};
+use super::desk::{Desk, Entry, Opening, close, connection, money, owner, query_doubt};
 use super::email_tags::{EmailTags, declined, refusal, unknown};
 use super::methods;
 use crate::postgres::schema::simulated_payment_intents as intents;
@@ -78,7 +79,7 @@ pub(super) fn unexpected_state(id: &str, status: &str, wanted: &str) -> Refusal 
 
 async fn locked(connection: &mut AsyncPgConnection, id: &str) -> Result<Option<Intent>, Doubt> {
     intents::table
-        .find(id)
+        .filter(intents::id.eq(id))
         .select(Intent::as_select())
         .for_update()
         .first(connection)
@@ -89,7 +90,7 @@ async fn locked(connection: &mut AsyncPgConnection, id: &str) -> Result<Option<I
 
 async fn find(connection: &mut AsyncPgConnection, id: &str) -> Result<Option<Intent>, Doubt> {
     intents::table
-        .find(id)
+        .filter(intents::id.eq(id))
         .select(Intent::as_select())
         .first(connection)
         .await
@@ -97,16 +98,20 @@ async fn find(connection: &mut AsyncPgConnection, id: &str) -> Result<Option<Int
         .map_err(query_doubt)
 }
 
-async fn known(desk: &Desk, id: &str) -> Result<Intent, Doubt> {
-    let mut work = desk.begin().await?;
+async fn known(desk: &Desk, organization: OrganizationId, id: &str) -> Result<Intent, Doubt> {
+    let mut work = desk.begin(organization).await?;
     let intent = find(connection(&mut work)?, id).await?;
     close(work).await?;
     intent.ok_or_else(|| Doubt::failed(format!("the payment {id} is lost")))
 }
 
 /// What became of the deposit.
-pub(super) async fn deposit(desk: &Desk, id: &str) -> Result<Option<Authorization>, Doubt> {
-    let mut work = desk.begin().await?;
+pub(super) async fn deposit(
+    desk: &Desk,
+    organization: OrganizationId,
+    id: &str,
+) -> Result<Option<Authorization>, Doubt> {
+    let mut work = desk.begin(organization).await?;
     let known = match find(connection(&mut work)?, id).await? {
         Some(intent) => Some(intent.into_authorization(connection(&mut work)?).await?),
         None => None,
@@ -118,9 +123,10 @@ pub(super) async fn deposit(desk: &Desk, id: &str) -> Result<Option<Authorizatio
 /// Every authorization that was made for the checkout, oldest first.
 pub(super) async fn of_checkout(
     desk: &Desk,
+    organization: OrganizationId,
     checkout: CheckoutPubId,
 ) -> Result<Vec<Authorization>, Doubt> {
-    let mut work = desk.begin().await?;
+    let mut work = desk.begin(organization).await?;
     let found: Vec<Intent> = intents::table
         .filter(intents::checkout_id.eq(checkout.as_uuid()))
         .order((intents::created_at, intents::id))
@@ -136,18 +142,34 @@ pub(super) async fn of_checkout(
     Ok(all)
 }
 
-/// Lets go of what is held beyond its time.
+/// What is held beyond its time.
+#[auto_type]
+fn is_over(now: Timestamp) -> _ {
+    let held: &'static str = REQUIRES_CAPTURE;
+    intents::status.eq(held).and(intents::expires_at.le(now))
+}
+
+/// Lets go of what is held beyond its time, whoever's it is.
 pub(super) async fn lapse(desk: &Desk, now: Timestamp) -> Result<(), Doubt> {
-    let mut work = desk.begin().await?;
-    let lapsed = intents::table
-        .filter(intents::status.eq(REQUIRES_CAPTURE))
-        .filter(intents::expires_at.le(now));
-    diesel::update(lapsed)
-        .set(intents::status.eq(VOIDED))
-        .execute(connection(&mut work)?)
+    let mut work = desk.begin_errand().await?;
+    let owners: Vec<i64> = intents::table
+        .filter(is_over(now))
+        .select(intents::organization_id)
+        .distinct()
+        .load(connection(&mut work)?)
         .await
         .map_err(query_doubt)?;
-    close(work).await
+    close(work).await?;
+    for number in owners {
+        let mut work = desk.begin(owner(number)?).await?;
+        diesel::update(intents::table.filter(is_over(now)))
+            .set(intents::status.eq(VOIDED))
+            .execute(connection(&mut work)?)
+            .await
+            .map_err(query_doubt)?;
+        close(work).await?;
+    }
+    Ok(())
 }
 
 /// Authorizes a deposit.
@@ -171,7 +193,7 @@ pub(super) async fn authorize(
         Verdict::Done(id) => id,
         Verdict::Refused(refusal) => return Ok(Verdict::Refused(refusal)),
     };
-    match deposit(desk, &id).await? {
+    match deposit(desk, attempt.organization_id, &id).await? {
         Some(known) => Ok(Verdict::Done(known)),
         None => Err(Doubt::failed(format!("the payment {id} is lost"))),
     }
@@ -235,7 +257,7 @@ pub(super) async fn capture(
     };
     match answer {
         Verdict::Refused(refusal) => Ok(Verdict::Refused(refusal)),
-        Verdict::Done(_) => match known(desk, id).await?.capture() {
+        Verdict::Done(_) => match known(desk, attempt.organization_id, id).await?.capture() {
             Some(capture) => Ok(Verdict::Done(capture)),
             None => Err(Doubt::failed(format!("the capture of {id} is lost"))),
         },
@@ -271,7 +293,7 @@ async fn try_capture(
     if EmailTags::of(&intent.email).capture_fails(nth) {
         return entry.close(Verdict::Refused(declined())).await;
     }
-    diesel::update(intents::table.find(id))
+    diesel::update(intents::table.filter(intents::id.eq(id)))
         .set((
             intents::status.eq(CAPTURED),
             intents::invoice_id.eq(desk.id("in")),
@@ -288,7 +310,7 @@ async fn set_status(
     id: &str,
     status: &str,
 ) -> Result<(), Doubt> {
-    diesel::update(intents::table.find(id))
+    diesel::update(intents::table.filter(intents::id.eq(id)))
         .set(intents::status.eq(status))
         .execute(connection)
         .await
@@ -321,7 +343,7 @@ pub(super) async fn void(
     match answer {
         Verdict::Refused(refusal) => Ok(Verdict::Refused(refusal)),
         Verdict::Done(_) => {
-            let capture = known(desk, id).await?.capture();
+            let capture = known(desk, attempt.organization_id, id).await?.capture();
             Ok(Verdict::Done(
                 capture.map_or(VoidResult::Voided, VoidResult::AlreadyCaptured),
             ))

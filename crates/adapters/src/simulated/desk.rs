@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use diesel::prelude::*;
 use diesel::result::Error as DieselError;
-use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use lessor_domain::access::Mode;
 use lessor_domain::cause::tried;
 use lessor_domain::checkout::Refusal;
-use lessor_domain::ids::{BASE62, CheckoutPubId};
+use lessor_domain::ids::{BASE62, CheckoutPubId, OrganizationId};
 use lessor_domain::money::{Currency, CurrencyError, Money};
-use lessor_domain::ports::{Attempt, Doubt, Entropy, StoreError, Verdict};
+use lessor_domain::ports::{Attempt, Doubt, Entropy, Reach, StoreError, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -67,6 +67,11 @@ pub(super) fn query_doubt(error: DieselError) -> Doubt {
     doubt(crate::postgres::error::store_error(error))
 }
 
+/// Whose row it is.
+pub(super) fn owner(number: i64) -> Result<OrganizationId, Doubt> {
+    OrganizationId::new(number).map_err(Doubt::failed)
+}
+
 /// The amount of a row.
 pub(super) fn money(id: &str, minor: i64, currency: &str) -> Result<Money, Doubt> {
     let unreadable =
@@ -111,13 +116,27 @@ impl Desk {
         id
     }
 
-    /// Begins work that no key recognizes.
-    pub(super) async fn begin(&self) -> Result<PgUnitOfWork, Doubt> {
-        self.database.begin_work().await.map_err(doubt)
+    /// Begins work in the organization's name that no key recognizes.
+    pub(super) async fn begin(&self, organization: OrganizationId) -> Result<PgUnitOfWork, Doubt> {
+        let reach = Reach::Organization(organization);
+        self.database.begin_work(reach).await.map_err(doubt)
+    }
+
+    /// Begins to ask for whom there is something to do: what such questions are about can be
+    /// read of all organizations, and nothing of it can be changed.
+    pub(super) async fn begin_errand(&self) -> Result<PgUnitOfWork, Doubt> {
+        let begun = self.database.begin_work(Reach::Server).await;
+        let mut work = begun.map_err(doubt)?;
+        connection(&mut work)?
+            .batch_execute("SET LOCAL lessor.door = 'errands'")
+            .await
+            .map_err(query_doubt)?;
+        Ok(work)
     }
 
     /// Takes the call in. The same key is the same work: who comes second waits for
-    /// the first and gets its answer. Keys are kept for each operation, and for ever.
+    /// the first and gets its answer. Keys are kept for each organization and operation, and
+    /// for ever.
     ///
     /// # Errors
     /// [`Doubt::Failed`] when the key came before with other parameters.
@@ -130,7 +149,7 @@ impl Desk {
         sandbox_only(attempt.mode)?;
         let parameters: Vec<&[u8]> = parameters.iter().map(String::as_bytes).collect();
         let request = hash::of_parts(operation, &parameters);
-        let mut work = self.begin().await?;
+        let mut work = self.begin(attempt.organization_id).await?;
         let new = diesel::insert_into(simulated_calls::table)
             .values((
                 simulated_calls::operation.eq(operation),
@@ -150,7 +169,8 @@ impl Desk {
             }));
         }
         let (known, answer): (Vec<u8>, Option<Value>) = simulated_calls::table
-            .find((operation, &attempt.idempotency_key))
+            .filter(simulated_calls::operation.eq(operation))
+            .filter(simulated_calls::idempotency_key.eq(&attempt.idempotency_key))
             .select((simulated_calls::request_hash, simulated_calls::answer))
             .first(connection(&mut work)?)
             .await
@@ -210,7 +230,10 @@ impl Entry {
             },
         };
         let kept = serde_json::to_value(kept).map_err(Doubt::failed)?;
-        diesel::update(simulated_calls::table.find((self.operation, self.key.clone())))
+        let call = simulated_calls::table
+            .filter(simulated_calls::operation.eq(self.operation))
+            .filter(simulated_calls::idempotency_key.eq(self.key.clone()));
+        diesel::update(call)
             .set(simulated_calls::answer.eq(kept))
             .execute(self.connection()?)
             .await
@@ -229,6 +252,7 @@ impl Entry {
                 simulated_attempts::attempts.eq(1),
             ))
             .on_conflict((
+                simulated_attempts::organization_id,
                 simulated_attempts::operation,
                 simulated_attempts::checkout_id,
             ))

@@ -1,16 +1,17 @@
 //! Invoices of subscriptions: made, paid, and what became of them.
 
+use diesel::dsl::auto_type;
 use diesel::prelude::*;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{Invoice, InvoiceOutcome, Refusal};
-use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ids::{CheckoutPubId, OrganizationId};
 use lessor_domain::ledger::SubscriptionState;
 use lessor_domain::ports::{Doubt, OurIds, ProcessorEvent, ProcessorFact};
 use lessor_domain::time::{Day, Timestamp};
 use uuid::Uuid;
 
-use super::desk::{Desk, close, connection, money, query_doubt};
+use super::desk::{Desk, close, connection, money, owner, query_doubt};
 use super::email_tags::declined;
 use crate::postgres::schema::simulated_invoices as invoices;
 use crate::postgres::schema::simulated_subscriptions as subscriptions;
@@ -24,6 +25,8 @@ pub(super) const VOID: &str = "void";
 pub struct SimulatedInvoice {
     /// Its id; the same cycle has the same one, however often it is told.
     pub id: String,
+    /// The lessor.
+    pub organization_id: OrganizationId,
     pub checkout: CheckoutPubId,
     /// Which of the subscription's payments it is, from 1.
     pub cycle: u32,
@@ -65,6 +68,7 @@ impl SimulatedInvoice {
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = invoices, check_for_backend(diesel::pg::Pg))]
 pub(super) struct Row {
+    organization_id: i64,
     id: String,
     subscription_id: String,
     cycle: i32,
@@ -99,6 +103,7 @@ impl Row {
             },
         };
         Ok(SimulatedInvoice {
+            organization_id: owner(self.organization_id)?,
             checkout: CheckoutPubId::from_uuid(self.checkout_id),
             cycle: counted(self.cycle)?,
             due_on: self.due_on,
@@ -115,6 +120,16 @@ impl Row {
             id: self.id,
         })
     }
+}
+
+/// Invoices with the subscriptions that they are of.
+#[auto_type]
+pub(super) fn with_subscriptions() -> _ {
+    invoices::table.inner_join(
+        subscriptions::table.on(subscriptions::organization_id
+            .eq(invoices::organization_id)
+            .and(subscriptions::id.eq(invoices::subscription_id))),
+    )
 }
 
 /// A cycle that is to be billed.
@@ -150,7 +165,11 @@ pub(super) async fn bill(
             invoices::since.eq(cycle.at),
             invoices::told_at.eq(cycle.told_at),
         ))
-        .on_conflict((invoices::subscription_id, invoices::cycle))
+        .on_conflict((
+            invoices::organization_id,
+            invoices::subscription_id,
+            invoices::cycle,
+        ))
         .do_nothing()
         .execute(connection)
         .await
@@ -200,7 +219,7 @@ pub(super) async fn fail(
         .optional()
         .map_err(query_doubt)?;
     let Some(id) = oldest else { return Ok(false) };
-    diesel::update(invoices::table.find(id))
+    diesel::update(invoices::table.filter(invoices::id.eq(id)))
         .set((
             invoices::attempts.eq(invoices::attempts + 1),
             invoices::failure_code.eq(&refusal.code),
@@ -218,8 +237,7 @@ pub(super) async fn of(
     connection: &mut AsyncPgConnection,
     subscription: &str,
 ) -> Result<Vec<Invoice>, Doubt> {
-    let rows: Vec<Row> = invoices::table
-        .inner_join(subscriptions::table.on(subscriptions::id.eq(invoices::subscription_id)))
+    let rows: Vec<Row> = with_subscriptions()
         .filter(invoices::subscription_id.eq(subscription))
         .order(invoices::cycle)
         .select(Row::as_select())
@@ -232,10 +250,14 @@ pub(super) async fn of(
 }
 
 /// Why the payment of this invoice failed.
-pub(super) async fn failure_of(desk: &Desk, invoice: &str) -> Result<Option<Refusal>, Doubt> {
-    let mut work = desk.begin().await?;
+pub(super) async fn failure_of(
+    desk: &Desk,
+    organization: OrganizationId,
+    invoice: &str,
+) -> Result<Option<Refusal>, Doubt> {
+    let mut work = desk.begin(organization).await?;
     let found: Option<(Option<String>, Option<String>)> = invoices::table
-        .find(invoice)
+        .filter(invoices::id.eq(invoice))
         .select((invoices::failure_code, invoices::failure_message))
         .first(connection(&mut work)?)
         .await
@@ -248,11 +270,31 @@ pub(super) async fn failure_of(desk: &Desk, invoice: &str) -> Result<Option<Refu
     })
 }
 
+/// Whose invoice the payment pays.
+pub(super) async fn owner_of_payment(
+    desk: &Desk,
+    payment: &str,
+) -> Result<Option<OrganizationId>, Doubt> {
+    let mut work = desk.begin_errand().await?;
+    let known: Option<i64> = invoices::table
+        .filter(invoices::payment_intent_id.eq(payment))
+        .select(invoices::organization_id)
+        .first(connection(&mut work)?)
+        .await
+        .optional()
+        .map_err(query_doubt)?;
+    close(work).await?;
+    known.map(owner).transpose()
+}
+
 /// The invoice that the payment pays.
-pub(super) async fn of_payment(desk: &Desk, payment: &str) -> Result<Option<Invoice>, Doubt> {
-    let mut work = desk.begin().await?;
-    let row: Option<Row> = invoices::table
-        .inner_join(subscriptions::table.on(subscriptions::id.eq(invoices::subscription_id)))
+pub(super) async fn of_payment(
+    desk: &Desk,
+    organization: OrganizationId,
+    payment: &str,
+) -> Result<Option<Invoice>, Doubt> {
+    let mut work = desk.begin(organization).await?;
+    let row: Option<Row> = with_subscriptions()
         .filter(invoices::payment_intent_id.eq(payment))
         .select(Row::as_select())
         .first(connection(&mut work)?)

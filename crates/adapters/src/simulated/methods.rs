@@ -48,7 +48,7 @@ pub(super) async fn push_customer(
             c::phone.eq(&customer.phone),
             c::updated_at.eq(now),
         ))
-        .on_conflict(c::customer_id)
+        .on_conflict((c::organization_id, c::customer_id))
         .do_update()
         .set((
             c::email.eq(excluded(c::email)),
@@ -68,7 +68,7 @@ pub(super) async fn find(
     id: &str,
 ) -> Result<Option<PaymentMethod>, Doubt> {
     let details: Option<Value> = simulated_payment_methods::table
-        .find(id)
+        .filter(simulated_payment_methods::id.eq(id))
         .select(simulated_payment_methods::details)
         .first(connection)
         .await
@@ -83,7 +83,7 @@ pub(super) async fn is_declined(
     id: &str,
 ) -> Result<bool, Doubt> {
     let card: Option<String> = simulated_payment_methods::table
-        .find(id)
+        .filter(simulated_payment_methods::id.eq(id))
         .select(simulated_payment_methods::test_card)
         .first(connection)
         .await
@@ -181,7 +181,7 @@ async fn add(
             m::details.eq(details),
             m::created_at.eq(now),
         ))
-        .on_conflict((m::customer_id, m::test_card))
+        .on_conflict((m::organization_id, m::customer_id, m::test_card))
         .do_nothing()
         .execute(connection)
         .await

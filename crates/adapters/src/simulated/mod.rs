@@ -1,7 +1,8 @@
 //! Providers of sandbox mode that need no account anywhere.
 //!
 //! They are durable: what they were asked for and what they answered lies in the
-//! database, so that a checkout survives a restart in any state. They decide by the
+//! database, so that a checkout survives a restart in any state. It is the organization's in
+//! whose name they were asked, and nobody else's is there for them. They decide by the
 //! local part of the customer's e-mail address, so that a test can ask for an
 //! outcome:
 //!

@@ -13,7 +13,7 @@ use lessor_domain::ledger::{Authorization, Refund, Subscription};
 use lessor_domain::money::Money;
 use lessor_domain::ports::{
     Attempt, Capture, DepositRequest, Doubt, Entropy, PaymentProcessor, ProcessorCustomer,
-    ProcessorProduct, ProcessorVariant, SubscriptionRequest, Verdict, VoidResult,
+    ProcessorProduct, ProcessorVariant, Scope, SubscriptionRequest, Verdict, VoidResult,
 };
 use lessor_domain::time::Timestamp;
 use serde_json::Value;
@@ -41,9 +41,10 @@ impl SimulatedProcessor {
     }
 
     /// Does what a processor does as time passes: holds lapse, first payments that were not made
-    /// are given up, and every cycle that has come by now is billed, each once. Answers the invoices
-    /// that were not [marked as told](Self::mark_told), oldest first. The first cycle is not among
-    /// them unless it was given up: it is told when the subscription starts.
+    /// are given up, and every cycle that has come by now is billed, each once, of every
+    /// organization in its own name. Answers the invoices that were not
+    /// [marked as told](Self::mark_told), oldest first. The first cycle is not among them unless it
+    /// was given up: it is told when the subscription starts.
     ///
     /// Two that ask at the same time may get the same invoice: whoever takes it in
     /// tells by its id.
@@ -60,7 +61,7 @@ impl SimulatedProcessor {
     /// # Errors
     /// [`Doubt`] when the database cannot be asked.
     pub async fn mark_told(&self, invoice: &SimulatedInvoice, now: Timestamp) -> Result<(), Doubt> {
-        billing::mark_told(&self.desk, &invoice.id, now).await
+        billing::mark_told(&self.desk, invoice, now).await
     }
 
     /// An upsert by the id that we chose: what is known is what came last. Keys play
@@ -72,18 +73,18 @@ impl SimulatedProcessor {
         prices: Value,
     ) -> Result<Verdict<()>, Doubt> {
         sandbox_only(attempt.mode)?;
-        let mut work = self.desk.begin().await?;
+        let mut work = self.desk.begin(attempt.organization_id).await?;
         diesel::insert_into(products::table)
             .values((
                 products::id.eq(&product.id),
                 products::name.eq(&product.name),
                 products::description.eq(&product.description),
                 products::active.eq(product.active),
-                products::organization_id.eq(product.organization.as_uuid()),
+                products::lessor_id.eq(product.organization.as_uuid()),
                 products::monthly_prices.eq(prices),
                 products::updated_at.eq(attempt.now),
             ))
-            .on_conflict(products::id)
+            .on_conflict((products::organization_id, products::id))
             .do_update()
             .set((
                 products::name.eq(excluded(products::name)),
@@ -125,7 +126,7 @@ impl PaymentProcessor for SimulatedProcessor {
         customer: &ProcessorCustomer,
     ) -> Result<Verdict<String>, Doubt> {
         sandbox_only(attempt.mode)?;
-        let mut work = self.desk.begin().await?;
+        let mut work = self.desk.begin(attempt.organization_id).await?;
         let id = methods::push_customer(connection(&mut work)?, &self.desk, customer, attempt.now)
             .await?;
         close(work).await?;
@@ -158,21 +159,21 @@ impl PaymentProcessor for SimulatedProcessor {
 
     async fn deposit(
         &self,
-        mode: Mode,
+        scope: Scope,
         payment_intent_id: &str,
     ) -> Result<Option<Authorization>, Doubt> {
-        sandbox_only(mode)?;
-        deposits::deposit(&self.desk, payment_intent_id).await
+        sandbox_only(scope.mode)?;
+        deposits::deposit(&self.desk, scope.organization_id, payment_intent_id).await
     }
 
     async fn deposits_of(
         &self,
-        mode: Mode,
+        scope: Scope,
         _customer: &ProcessorCustomer,
         checkout: CheckoutPubId,
     ) -> Result<Vec<Authorization>, Doubt> {
-        sandbox_only(mode)?;
-        deposits::of_checkout(&self.desk, checkout).await
+        sandbox_only(scope.mode)?;
+        deposits::of_checkout(&self.desk, scope.organization_id, checkout).await
     }
 
     async fn refund(
@@ -192,7 +193,7 @@ impl PaymentProcessor for SimulatedProcessor {
         id: Option<String>,
     ) -> Result<Verdict<PaymentMethod>, Doubt> {
         sandbox_only(attempt.mode)?;
-        let mut work = self.desk.begin().await?;
+        let mut work = self.desk.begin(attempt.organization_id).await?;
         let found = methods::of_customer(
             connection(&mut work)?,
             &self.desk,
@@ -218,21 +219,21 @@ impl PaymentProcessor for SimulatedProcessor {
 
     async fn subscription(
         &self,
-        mode: Mode,
+        scope: Scope,
         subscription_id: &str,
     ) -> Result<Option<Subscription>, Doubt> {
-        sandbox_only(mode)?;
-        subscriptions::read(&self.desk, subscription_id).await
+        sandbox_only(scope.mode)?;
+        subscriptions::read(&self.desk, scope.organization_id, subscription_id).await
     }
 
     async fn subscriptions_of(
         &self,
-        mode: Mode,
+        scope: Scope,
         _customer: &ProcessorCustomer,
         checkout: CheckoutPubId,
     ) -> Result<Vec<Subscription>, Doubt> {
-        sandbox_only(mode)?;
-        subscriptions::of_checkout(&self.desk, checkout).await
+        sandbox_only(scope.mode)?;
+        subscriptions::of_checkout(&self.desk, scope.organization_id, checkout).await
     }
 
     async fn set_end(
@@ -263,11 +264,11 @@ impl PaymentProcessor for SimulatedProcessor {
 
     async fn payment_failure(
         &self,
-        mode: Mode,
+        scope: Scope,
         invoice_id: &str,
     ) -> Result<Option<Refusal>, Doubt> {
-        sandbox_only(mode)?;
-        invoices::failure_of(&self.desk, invoice_id).await
+        sandbox_only(scope.mode)?;
+        invoices::failure_of(&self.desk, scope.organization_id, invoice_id).await
     }
 
     async fn invoice_of_payment(
@@ -276,6 +277,10 @@ impl PaymentProcessor for SimulatedProcessor {
         payment_intent_id: &str,
     ) -> Result<Option<Invoice>, Doubt> {
         sandbox_only(mode)?;
-        invoices::of_payment(&self.desk, payment_intent_id).await
+        let owner = invoices::owner_of_payment(&self.desk, payment_intent_id).await?;
+        match owner {
+            Some(owner) => invoices::of_payment(&self.desk, owner, payment_intent_id).await,
+            None => Ok(None),
+        }
     }
 }

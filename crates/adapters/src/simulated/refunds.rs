@@ -2,6 +2,7 @@
 
 use diesel::prelude::*;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use lessor_domain::ids::OrganizationId;
 use lessor_domain::ledger::{Refund, RefundState};
 use lessor_domain::money::Money;
 use lessor_domain::ports::{Attempt, Doubt, Verdict};
@@ -10,6 +11,7 @@ use lessor_domain::time::Timestamp;
 use super::deposits::unexpected_state;
 use super::desk::{Desk, Entry, Opening, close, connection, money, query_doubt};
 use super::email_tags::{refusal, unknown};
+use super::invoices::with_subscriptions;
 use crate::postgres::schema::simulated_invoices as invoices;
 use crate::postgres::schema::simulated_payment_intents as intents;
 use crate::postgres::schema::simulated_refunds as refunds;
@@ -36,7 +38,10 @@ pub(super) async fn refund(
     match answer {
         Verdict::Refused(refusal) => Ok(Verdict::Refused(refusal)),
         Verdict::Done(id) if id == NOTHING => Ok(Verdict::Done(None)),
-        Verdict::Done(id) => Ok(Verdict::Done(Some(known(desk, id).await?))),
+        Verdict::Done(id) => {
+            let made = known(desk, attempt.organization_id, id).await?;
+            Ok(Verdict::Done(Some(made)))
+        }
     }
 }
 
@@ -88,7 +93,7 @@ async fn try_refund(
 /// The payment, locked, so that two refunds of it come one after the other.
 async fn locked(connection: &mut AsyncPgConnection, payment: &str) -> Result<Option<Paid>, Doubt> {
     let deposit: Option<Paid> = intents::table
-        .find(payment)
+        .filter(intents::id.eq(payment))
         .select((intents::status, intents::amount_minor, intents::currency))
         .for_update()
         .first(connection)
@@ -98,8 +103,7 @@ async fn locked(connection: &mut AsyncPgConnection, payment: &str) -> Result<Opt
     if deposit.is_some() {
         return Ok(deposit);
     }
-    invoices::table
-        .inner_join(subscriptions::table.on(subscriptions::id.eq(invoices::subscription_id)))
+    with_subscriptions()
         .filter(invoices::payment_intent_id.eq(payment))
         .select((
             invoices::status,
@@ -113,11 +117,11 @@ async fn locked(connection: &mut AsyncPgConnection, payment: &str) -> Result<Opt
         .map_err(query_doubt)
 }
 
-async fn known(desk: &Desk, id: String) -> Result<Refund, Doubt> {
-    let mut work = desk.begin().await?;
+async fn known(desk: &Desk, organization: OrganizationId, id: String) -> Result<Refund, Doubt> {
+    let mut work = desk.begin(organization).await?;
     let (payment_intent_id, amount, currency, at): (String, i64, String, Timestamp) =
         refunds::table
-            .find(&id)
+            .filter(refunds::id.eq(&id))
             .select((
                 refunds::payment_intent_id,
                 refunds::amount_minor,

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use lessor_domain::access::Mode;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{
     Attempt, CreditChecker, DocumentSigner, Doubt, Entropy, IdentityResult, IdentitySession,
-    IdentityVerifier, LeaseDocument, Person, Verdict,
+    IdentityVerifier, LeaseDocument, Person, Scope, Verdict,
 };
 use lessor_domain::pricing::Quote;
 
@@ -91,11 +90,11 @@ impl IdentityVerifier for SimulatedIdentity {
     }
 
     /// A session that nobody opened ended without an answer: another can be opened.
-    async fn result(&self, mode: Mode, session_id: &str) -> Result<IdentityResult, Doubt> {
-        sandbox_only(mode)?;
-        let mut work = self.desk.begin().await?;
+    async fn result(&self, scope: Scope, session_id: &str) -> Result<IdentityResult, Doubt> {
+        sandbox_only(scope.mode)?;
+        let mut work = self.desk.begin(scope.organization_id).await?;
         let email: Option<String> = sessions::table
-            .find(session_id)
+            .filter(sessions::id.eq(session_id))
             .select(sessions::email)
             .first(connection(&mut work)?)
             .await

@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ids::{CheckoutPubId, OrganizationId};
 use lessor_domain::ledger::{Subscription, SubscriptionState};
 use lessor_domain::ports::{Attempt, Doubt, SubscriptionRequest, Verdict};
 use lessor_domain::time::{Day, Timestamp, add_months, add_months_at};
@@ -88,15 +88,19 @@ pub(super) async fn create(
         Opening::Answered(answer) => answer,
         Opening::New(entry) => start(desk, entry, attempt, request).await?,
     };
-    answered(desk, answer).await
+    answered(desk, attempt.organization_id, answer).await
 }
 
-async fn answered(desk: &Desk, answer: Verdict<String>) -> Result<Verdict<Subscription>, Doubt> {
+async fn answered(
+    desk: &Desk,
+    organization: OrganizationId,
+    answer: Verdict<String>,
+) -> Result<Verdict<Subscription>, Doubt> {
     let id = match answer {
         Verdict::Done(id) => id,
         Verdict::Refused(refusal) => return Ok(Verdict::Refused(refusal)),
     };
-    match read(desk, &id).await? {
+    match read(desk, organization, &id).await? {
         Some(known) => Ok(Verdict::Done(known)),
         None => Err(Doubt::failed(format!("the subscription {id} is lost"))),
     }
@@ -172,10 +176,14 @@ async fn start(
 }
 
 /// The subscription with all its invoices.
-pub(super) async fn read(desk: &Desk, id: &str) -> Result<Option<Subscription>, Doubt> {
-    let mut work = desk.begin().await?;
+pub(super) async fn read(
+    desk: &Desk,
+    organization: OrganizationId,
+    id: &str,
+) -> Result<Option<Subscription>, Doubt> {
+    let mut work = desk.begin(organization).await?;
     let row: Option<Row> = subscriptions::table
-        .find(id)
+        .filter(subscriptions::id.eq(id))
         .select(Row::as_select())
         .first(connection(&mut work)?)
         .await
@@ -192,9 +200,10 @@ pub(super) async fn read(desk: &Desk, id: &str) -> Result<Option<Subscription>, 
 /// The checkout's subscriptions with their invoices, newest first.
 pub(super) async fn of_checkout(
     desk: &Desk,
+    organization: OrganizationId,
     checkout: CheckoutPubId,
 ) -> Result<Vec<Subscription>, Doubt> {
-    let mut work = desk.begin().await?;
+    let mut work = desk.begin(organization).await?;
     let rows: Vec<Row> = subscriptions::table
         .filter(subscriptions::checkout_id.eq(checkout.as_uuid()))
         .order((subscriptions::created_at.desc(), subscriptions::id))
@@ -234,7 +243,7 @@ pub(super) async fn set_end(
             if let Some(refusal) = refused {
                 entry.close(Verdict::Refused(refusal)).await?
             } else {
-                diesel::update(subscriptions::table.find(id))
+                diesel::update(subscriptions::table.filter(subscriptions::id.eq(id)))
                     .set(subscriptions::ends_at.eq(ends_at))
                     .execute(entry.connection()?)
                     .await
@@ -258,7 +267,7 @@ pub(super) async fn pay(
         Opening::Answered(answer) => answer,
         Opening::New(entry) => try_pay(entry, attempt, id, method).await?,
     };
-    answered(desk, answer).await
+    answered(desk, attempt.organization_id, answer).await
 }
 
 async fn try_pay(
@@ -281,7 +290,7 @@ async fn try_pay(
         return entry.close(Verdict::Refused(declined())).await;
     }
     if known.ended_at.is_none() {
-        diesel::update(subscriptions::table.find(id))
+        diesel::update(subscriptions::table.filter(subscriptions::id.eq(id)))
             .set((
                 subscriptions::payment_method_id.eq(method),
                 subscriptions::status.eq(ACTIVE),
@@ -326,7 +335,7 @@ fn without_id(answer: Verdict<String>) -> Verdict<()> {
 
 async fn locked(connection: &mut AsyncPgConnection, id: &str) -> Result<Option<Row>, Doubt> {
     subscriptions::table
-        .find(id)
+        .filter(subscriptions::id.eq(id))
         .select(Row::as_select())
         .for_update()
         .first(connection)
@@ -340,7 +349,7 @@ async fn set_status(
     id: &str,
     status: &str,
 ) -> Result<(), Doubt> {
-    diesel::update(subscriptions::table.find(id))
+    diesel::update(subscriptions::table.filter(subscriptions::id.eq(id)))
         .set(subscriptions::status.eq(status))
         .execute(connection)
         .await
@@ -354,7 +363,7 @@ pub(super) async fn end(
     status: &str,
     at: Timestamp,
 ) -> Result<(), Doubt> {
-    diesel::update(subscriptions::table.find(id))
+    diesel::update(subscriptions::table.filter(subscriptions::id.eq(id)))
         .set((
             subscriptions::status.eq(status),
             subscriptions::ended_at.eq(at),

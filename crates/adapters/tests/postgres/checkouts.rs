@@ -19,7 +19,6 @@ use lessor_domain::testing::{Details, event};
 use lessor_domain::text::ExternalId;
 
 use super::leasing::{Leasing, RACERS, distinct, insert, race, somebody, wide};
-use super::support::run;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn one_open_checkout_for_a_customer_variant_and_term() {
@@ -38,7 +37,7 @@ async fn one_open_checkout_for_a_customer_variant_and_term() {
             &database,
             racers.collect(),
             |database, checkout| async move {
-                let mut uow = database.begin().await?;
+                let mut uow = database.begin(checkout.organization_id.into()).await?;
                 let inserted = uow.checkouts().insert(&checkout).await?;
                 uow.commit().await?;
                 Ok::<_, StoreError>((checkout.id, inserted))
@@ -76,7 +75,7 @@ async fn one_checkout_for_an_order() {
         &wide(&leasing.shop),
         racers,
         |database, checkout| async move {
-            let mut uow = database.begin().await?;
+            let mut uow = database.begin(checkout.organization_id.into()).await?;
             let inserted = uow.checkouts().insert(&checkout).await?;
             uow.commit().await?;
             Ok::<_, StoreError>(inserted)
@@ -109,7 +108,7 @@ async fn a_refused_order_leaves_the_unit_of_work_usable() {
         .checkout(&customer, &leasing.variant)
         .order("PO-2")
         .build();
-    let mut uow = leasing.shop.database().begin().await.unwrap();
+    let mut uow = leasing.shop.begin().await;
     let refused = uow.checkouts().insert(&second).await;
     assert!(matches!(
         refused,
@@ -132,12 +131,12 @@ async fn an_insert_waits_for_one_that_is_not_committed() {
         let database = leasing.shop.database();
         let first = leasing.checkout().build();
         let second = leasing.checkout().build();
-        let mut uow = database.begin().await.unwrap();
+        let mut uow = leasing.shop.begin().await;
         uow.checkouts().insert(&first).await.unwrap();
         let waiting = tokio::spawn({
             let (database, second) = (database.clone(), second.clone());
             async move {
-                let mut uow = database.begin().await.unwrap();
+                let mut uow = database.begin(second.organization_id.into()).await.unwrap();
                 let inserted = uow.checkouts().insert(&second).await.unwrap();
                 uow.commit().await.unwrap();
                 inserted
@@ -168,17 +167,19 @@ async fn an_insert_waits_for_one_that_is_not_committed() {
 async fn whatever_a_checkout_becomes_is_kept() {
     let leasing = Leasing::open().await;
     // Where the events let goods be picked up: the first of the database.
-    run(leasing.shop.database(), async |uow| {
-        uow.pickup_locations()
-            .insert(&lessor_domain::ports::NewPickupLocation {
-                organization_id: leasing.shop.organization.id,
-                name: "Depot".parse().unwrap(),
-                address: leasing.shop.make.address(),
-            })
-            .await
-    })
-    .await
-    .unwrap();
+    leasing
+        .shop
+        .run(async |uow| {
+            uow.pickup_locations()
+                .insert(&lessor_domain::ports::NewPickupLocation {
+                    organization_id: leasing.shop.organization.id,
+                    name: "Depot".parse().unwrap(),
+                    address: leasing.shop.make.address(),
+                })
+                .await
+        })
+        .await
+        .unwrap();
     let mut seen = std::collections::BTreeSet::new();
     for seed in 0..160_u32 {
         let mut chance = Chance(seed.into());
@@ -223,17 +224,19 @@ async fn whatever_a_checkout_becomes_is_kept() {
             };
             // Some know how the checkout was, and write what changed; others write it all.
             let is_locked = chance.flip();
-            run(leasing.shop.database(), async |uow| {
-                if is_locked {
-                    uow.checkouts().lock(checkout.id).await?;
-                }
-                uow.checkouts().update(&mut checkout).await?;
-                uow.checkouts()
-                    .record(checkout.id, &applied.transitions)
-                    .await
-            })
-            .await
-            .unwrap();
+            leasing
+                .shop
+                .run(async |uow| {
+                    if is_locked {
+                        uow.checkouts().lock(checkout.id).await?;
+                    }
+                    uow.checkouts().update(&mut checkout).await?;
+                    uow.checkouts()
+                        .record(checkout.id, &applied.transitions)
+                        .await
+                })
+                .await
+                .unwrap();
             assert_eq!(
                 leasing.get(&checkout).await.unwrap().as_ref(),
                 Some(&checkout)
@@ -312,7 +315,7 @@ async fn page(
     start: Start,
     limit: u32,
 ) -> Vec<Checkout> {
-    let mut view = leasing.shop.database().read().await.unwrap();
+    let mut view = leasing.shop.view().await;
     view.checkouts()
         .list(leasing.scope(), filter, sort, order, Page { start, limit })
         .await
@@ -559,22 +562,24 @@ async fn a_write_leaves_the_parts_alone_that_stay() {
     };
     let before = writers().await;
     let by = Circumstances::new(leasing.shop.make.tick(), Actor::Operator);
-    run(leasing.shop.database(), async |uow| {
-        checkout = uow.checkouts().lock(checkout.id).await?.unwrap();
-        checkout
-            .apply(
-                Event::ReturnInitiated {
-                    reason: None,
-                    notes: None,
-                },
-                &by,
-                &Facts::NONE,
-            )
-            .unwrap();
-        uow.checkouts().update(&mut checkout).await
-    })
-    .await
-    .unwrap();
+    leasing
+        .shop
+        .run(async |uow| {
+            checkout = uow.checkouts().lock(checkout.id).await?.unwrap();
+            checkout
+                .apply(
+                    Event::ReturnInitiated {
+                        reason: None,
+                        notes: None,
+                    },
+                    &by,
+                    &Facts::NONE,
+                )
+                .unwrap();
+            uow.checkouts().update(&mut checkout).await
+        })
+        .await
+        .unwrap();
     let after = writers().await;
     let written: Vec<_> = tables
         .iter()
@@ -689,13 +694,15 @@ async fn history_cannot_be_rewritten() {
     let mut checkout = leasing.kept(leasing.checkout()).await;
     let by = Circumstances::new(leasing.shop.make.tick(), Actor::Customer);
     let applied = checkout.apply(Event::Opened, &by, &Facts::NONE).unwrap();
-    run(leasing.shop.database(), async |uow| {
-        uow.checkouts()
-            .record(checkout.id, &applied.transitions)
-            .await
-    })
-    .await
-    .unwrap();
+    leasing
+        .shop
+        .run(async |uow| {
+            uow.checkouts()
+                .record(checkout.id, &applied.transitions)
+                .await
+        })
+        .await
+        .unwrap();
     for change in [
         "update checkout_transitions set actor = ''system''",
         "delete from checkout_transitions",
@@ -711,7 +718,7 @@ async fn history_cannot_be_rewritten() {
         );
         leasing.shop.test.execute(&sql).await;
     }
-    let mut view = leasing.shop.database().read().await.unwrap();
+    let mut view = leasing.shop.view().await;
     let history = view.checkouts().history(checkout.id).await.unwrap();
     let kept: Vec<_> = history.into_iter().map(|it| it.transition).collect();
     assert_eq!(kept, applied.transitions);
@@ -722,7 +729,7 @@ async fn the_open_checkout_and_the_order_are_found_in_their_own_scope() {
     let leasing = Leasing::open().await;
     let checkout = leasing.kept(leasing.checkout().order("PO-1")).await;
     let order: ExternalId = "PO-1".parse().unwrap();
-    let mut view = leasing.shop.database().read().await.unwrap();
+    let mut view = leasing.shop.view().await;
     let live = lessor_domain::ports::Scope {
         mode: lessor_domain::access::Mode::Live,
         ..leasing.scope()

@@ -47,4 +47,6 @@ suites! {
     ledger,
     cursors,
     idempotency,
+    doors,
+    owners,
 }

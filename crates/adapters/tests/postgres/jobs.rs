@@ -12,14 +12,14 @@ use lessor_domain::access::Mode;
 use lessor_domain::checkout::Effect;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{
-    Backlog, Database, IdGenerator, IdempotencyKey, InboxMessage, Job, JobSubject, NewJob,
+    Backlog, Database, IdGenerator, IdempotencyKey, InboxMessage, Job, JobSubject, NewJob, Reach,
 };
 use lessor_domain::time::Timestamp;
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use super::leasing::wide;
-use super::support::{Shop, run};
+use super::support::Shop;
 
 const LEASE: Duration = Duration::from_secs(60);
 
@@ -42,24 +42,21 @@ fn subject(shop: &Shop) -> JobSubject {
 }
 
 async fn push(shop: &Shop, jobs: &[NewJob]) {
-    run(shop.database(), async |uow| uow.jobs().push(jobs).await)
+    shop.run(async |uow| uow.jobs().push(jobs).await)
         .await
         .unwrap();
 }
 
-async fn claim(database: &PgDatabase, now: Timestamp, limit: u32) -> Vec<Job> {
-    claim_for(database, now, LEASE, limit).await
-}
-
-async fn claim_for(database: &PgDatabase, now: Timestamp, lease: Duration, limit: u32) -> Vec<Job> {
-    let mut uow = database.begin().await.unwrap();
-    let claimed = uow.jobs().claim(now, lease, limit).await.unwrap();
+async fn claim(database: &PgDatabase, reach: Reach, now: Timestamp, limit: u32) -> Vec<Job> {
+    let mut uow = database.begin(reach).await.unwrap();
+    let claimed = uow.jobs().claim(now, LEASE, limit).await.unwrap();
     uow.commit().await.unwrap();
     claimed
 }
 
 async fn complete(database: &PgDatabase, job: &Job, at: Timestamp) -> bool {
-    let mut uow = database.begin().await.unwrap();
+    let reach = job.new.organization_id.into();
+    let mut uow = database.begin(reach).await.unwrap();
     let completed = uow.jobs().complete(job, at).await.unwrap();
     uow.commit().await.unwrap();
     completed
@@ -74,7 +71,7 @@ async fn many_workers_do_each_job_once_and_in_order() {
     const JOBS: usize = 200;
     const SUBJECTS: usize = 40;
     let shop = Shop::open().await;
-    let database = wide(&shop);
+    let (database, reach) = (wide(&shop), shop.reach());
     let now = shop.make.tick();
     let subjects: Vec<JobSubject> = (0..SUBJECTS).map(|_| subject(&shop)).collect();
     // Eight times two hundred, the subjects in turn.
@@ -90,7 +87,7 @@ async fn many_workers_do_each_job_once_and_in_order() {
             while left.load(Ordering::SeqCst) > 0 {
                 // Some take single jobs, some take many at once.
                 let limit = if worker % 2 == 0 { 1 } else { 7 };
-                for job in claim(&database, now, limit).await {
+                for job in claim(&database, reach, now, limit).await {
                     // Held while the end is written, so that the order is the commits'.
                     let mut done = done.lock().await;
                     assert!(complete(&database, &job, now).await);
@@ -115,8 +112,8 @@ async fn many_workers_do_each_job_once_and_in_order() {
     };
     let asked: Vec<_> = jobs.iter().map(|job| (job.subject, job.id)).collect();
     assert_eq!(order(&done.lock().await), order(&asked));
-    let mut view = shop.database().read().await.unwrap();
-    assert_eq!(view.jobs().backlog().await.unwrap(), Backlog::default());
+    let mut view = shop.view().await;
+    assert_eq!(view.doors().backlog().await.unwrap(), Backlog::default());
 }
 
 /// What one transaction holds, another does not wait for and does not pass by.
@@ -127,24 +124,26 @@ async fn a_job_that_is_being_taken_is_left_alone_with_all_behind_it() {
     let (held, free) = (subject(&shop), subject(&shop));
     let jobs = [held, held, free].map(|subject| job(&shop, subject, now));
     push(&shop, &jobs).await;
-    let mut first = shop.database().begin().await.unwrap();
+    let mut first = shop.begin().await;
     let taken = first.jobs().claim(now, LEASE, 1).await.unwrap();
     assert_eq!(taken.len(), 1);
     assert_eq!(taken[0].new.id, jobs[0].id);
-    let others = claim(shop.database(), now, 10).await;
+    let others = claim(shop.database(), shop.reach(), now, 10).await;
     let ids: Vec<Uuid> = others.iter().map(|job| job.new.id).collect();
     assert_eq!(ids, [jobs[2].id]);
-    let none = run(shop.database(), async |uow| {
-        uow.jobs().claim_of(held, now, LEASE).await
-    })
-    .await
-    .unwrap();
+    let none = shop
+        .run(async |uow| uow.jobs().claim_of(held, now, LEASE).await)
+        .await
+        .unwrap();
     assert_eq!(none, None);
     // Called off: as if it had never been taken.
     drop(first);
     let again = tokio::time::timeout(Duration::from_secs(30), async {
         loop {
-            if let [job] = claim(shop.database(), now, 1).await.as_slice() {
+            if let [job] = claim(shop.database(), shop.reach(), now, 1)
+                .await
+                .as_slice()
+            {
                 return job.clone();
             }
         }
@@ -162,12 +161,16 @@ async fn a_worker_that_lost_its_lease_changes_nothing() {
     let new = job(&shop, subject(&shop), now);
     push(&shop, std::slice::from_ref(&new)).await;
     let brief = Duration::from_millis(300);
-    let slow = claim_for(shop.database(), now, brief, 1).await.remove(0);
+    let slow = shop.run(async |uow| uow.jobs().claim(now, brief, 1).await);
+    let slow = slow.await.unwrap().remove(0);
     let ahead = now + TimeDelta::days(1);
-    assert_eq!(claim(shop.database(), ahead, 1).await, []);
+    assert_eq!(claim(shop.database(), shop.reach(), ahead, 1).await, []);
     let quick = tokio::time::timeout(Duration::from_secs(30), async {
         loop {
-            if let [job] = claim(shop.database(), now, 1).await.as_slice() {
+            if let [job] = claim(shop.database(), shop.reach(), now, 1)
+                .await
+                .as_slice()
+            {
                 return job.clone();
             }
         }
@@ -177,15 +180,16 @@ async fn a_worker_that_lost_its_lease_changes_nothing() {
     assert_eq!((slow.attempts, quick.attempts), (1, 2));
     assert_eq!(quick.first_attempt_at, Some(now));
     assert!(!complete(shop.database(), &slow, now).await);
-    let renewed = run(shop.database(), async |uow| {
-        uow.jobs()
-            .retry(&slow, now + TimeDelta::days(1), "late")
-            .await?;
-        uow.jobs().bury(&slow, "late").await?;
-        uow.jobs().renew(&slow, LEASE).await
-    })
-    .await
-    .unwrap();
+    let renewed = shop
+        .run(async |uow| {
+            uow.jobs()
+                .retry(&slow, now + TimeDelta::days(1), "late")
+                .await?;
+            uow.jobs().bury(&slow, "late").await?;
+            uow.jobs().renew(&slow, LEASE).await
+        })
+        .await
+        .unwrap();
     assert!(!renewed);
     assert!(complete(shop.database(), &quick, now).await);
     assert!(!complete(shop.database(), &quick, now).await);
@@ -202,7 +206,7 @@ async fn messages_that_somebody_handles_are_left_out() {
         body: b"{}".to_vec(),
         received_at: now,
     };
-    run(shop.database(), async |uow| {
+    shop.run(async |uow| {
         for id in ["evt_1", "evt_2", "evt_3"] {
             uow.inbox().insert(&message(id)).await?;
         }
@@ -210,13 +214,13 @@ async fn messages_that_somebody_handles_are_left_out() {
     })
     .await
     .unwrap();
-    let mut first = shop.database().begin().await.unwrap();
+    let mut first = shop.begin().await;
     let held = first.inbox().lock_waiting(now, 2).await.unwrap();
     let ids = |messages: &[InboxMessage]| -> Vec<String> {
         messages.iter().map(|message| message.id.clone()).collect()
     };
     assert_eq!(ids(&held), ["evt_1", "evt_2"]);
-    let mut second = shop.database().begin().await.unwrap();
+    let mut second = shop.begin().await;
     let rest = second.inbox().lock_waiting(now, 10).await.unwrap();
     assert_eq!(ids(&rest), ["evt_3"]);
 }
@@ -231,9 +235,9 @@ async fn a_key_is_worked_on_by_one_at_a_time() {
         key: key.to_owned(),
     };
     let one = key("1", "POST /v1/checkouts");
-    let mut first = shop.database().begin().await.unwrap();
+    let mut first = shop.begin().await;
     assert!(first.idempotency().try_lock(&one).await.unwrap());
-    let mut second = shop.database().begin().await.unwrap();
+    let mut second = shop.begin().await;
     assert!(!second.idempotency().try_lock(&one).await.unwrap());
     for other in [
         key("2", "POST /v1/checkouts"),
@@ -251,7 +255,7 @@ async fn a_key_is_worked_on_by_one_at_a_time() {
     drop(second);
     tokio::time::timeout(Duration::from_secs(30), async {
         loop {
-            let mut third = shop.database().begin().await.unwrap();
+            let mut third = shop.begin().await;
             if third.idempotency().try_lock(&one).await.unwrap() {
                 break;
             }

@@ -11,7 +11,7 @@ use lessor_domain::catalog::ProductVariant;
 use lessor_domain::checkout::Checkout;
 use lessor_domain::customer::Customer;
 use lessor_domain::lease_term::LeaseTerm;
-use lessor_domain::ports::{Database, InsertedCheckout, InsertedCustomer, Scope, StoreError};
+use lessor_domain::ports::{InsertedCheckout, InsertedCustomer, Scope, StoreError};
 use lessor_domain::testing::CheckoutBuilder;
 use tokio::sync::Barrier;
 
@@ -68,11 +68,10 @@ impl Leasing {
         let variant = shop.variant(100).await;
         let customer = somebody(&shop).await;
         let new = shop.make.lease_term(&shop.organization).new_record();
-        let term = run(shop.database(), async |uow| {
-            uow.lease_terms().insert(&new).await
-        })
-        .await
-        .unwrap();
+        let term = shop
+            .run(async |uow| uow.lease_terms().insert(&new).await)
+            .await
+            .unwrap();
         Self {
             shop,
             customer,
@@ -104,26 +103,24 @@ impl Leasing {
     }
 
     pub(crate) async fn get(&self, checkout: &Checkout) -> Result<Option<Checkout>, StoreError> {
-        let mut view = self.shop.database().read().await.unwrap();
+        let mut view = self.shop.view().await;
         view.checkouts().get(checkout.id).await
     }
 }
 
 pub(crate) async fn insert(database: &PgDatabase, checkout: &Checkout) {
-    let inserted = run(database, async |uow| uow.checkouts().insert(checkout).await)
-        .await
-        .unwrap();
+    let inserted = run(database, checkout.organization_id, async |uow| {
+        uow.checkouts().insert(checkout).await
+    })
+    .await
+    .unwrap();
     assert_eq!(inserted, InsertedCheckout::New);
 }
 
 pub(crate) async fn somebody(shop: &Shop) -> Customer {
     let new = shop.make.customer(&shop.organization).new_record();
-    match run(shop.database(), async |uow| {
-        uow.customers().insert(&new).await
-    })
-    .await
-    .unwrap()
-    {
+    let inserted = shop.run(async |uow| uow.customers().insert(&new).await);
+    match inserted.await.unwrap() {
         InsertedCustomer::New(customer) => customer,
         InsertedCustomer::Existing(_) => panic!("the address is new"),
     }

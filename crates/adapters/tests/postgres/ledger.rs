@@ -3,11 +3,10 @@
 use lessor_domain::checkout::{Checkout, InvoiceOutcome, Refusal};
 use lessor_domain::ledger::{Entry, HoldState, RefundState, SubscriptionState, Thing};
 use lessor_domain::money::{Currency, Money};
-use lessor_domain::ports::{Database, StoreError};
+use lessor_domain::ports::StoreError;
 use lessor_domain::time::Timestamp;
 
 use super::leasing::Leasing;
-use super::support::run;
 
 /// One of each kind, and the invoice that failed, which has members of its own.
 fn one_of_each(at: Timestamp) -> [(&'static str, Thing); 5] {
@@ -59,21 +58,23 @@ fn one_of_each(at: Timestamp) -> [(&'static str, Thing); 5] {
 async fn kept(leasing: &Leasing) -> Checkout {
     let checkout = leasing.kept(leasing.checkout()).await;
     let at = leasing.shop.make.tick();
-    run(leasing.shop.database(), async |uow| {
-        for (id, thing) in one_of_each(at) {
-            let entry = Entry {
-                id: id.to_owned(),
-                checkout: checkout.id,
-                amount: Money::from_minor(1, Currency::USD),
-                at,
-                thing,
-            };
-            uow.ledger().put(&entry).await?;
-        }
-        Ok(())
-    })
-    .await
-    .unwrap();
+    leasing
+        .shop
+        .run(async |uow| {
+            for (id, thing) in one_of_each(at) {
+                let entry = Entry {
+                    id: id.to_owned(),
+                    checkout: checkout.id,
+                    amount: Money::from_minor(1, Currency::USD),
+                    at,
+                    thing,
+                };
+                uow.ledger().put(&entry).await?;
+            }
+            Ok(())
+        })
+        .await
+        .unwrap();
     checkout
 }
 
@@ -178,7 +179,7 @@ async fn corrupt_entries_are_named() {
             update ledger_entries set {change} where id = '{id}'"
         );
         leasing.shop.test.execute(&sql).await;
-        let mut view = leasing.shop.database().read().await.unwrap();
+        let mut view = leasing.shop.view().await;
         match view.ledger().find(checkout.mode, id).await {
             Err(StoreError::Corrupt {
                 table,

@@ -4,9 +4,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::join_all;
+use lessor_adapters::postgres::{MigrateError, PgDatabase, PgSettings};
 use lessor_adapters::testing::TestDatabase;
+use lessor_domain::ports::{Database, Reach};
 
-use super::support::pool;
+use super::leasing::somebody;
+use super::support::{Shop, pool, run};
 
 /// Folders of migrations, oldest first.
 fn folders() -> Vec<PathBuf> {
@@ -84,4 +87,52 @@ async fn each_migration_can_be_taken_back() {
         test.execute(&script(folder, "up.sql")).await;
     }
     assert_eq!(test.query(objects).await, before);
+}
+
+/// Who serves under another role than whom the tables belong to.
+#[tokio::test]
+async fn whom_the_tables_are_granted_to_works_on_them() {
+    let shop = Shop::open().await;
+    let neighbour = shop.neighbour().await;
+    let customer = somebody(&shop).await;
+    shop.test
+        .execute("CREATE ROLE \"the service\" LOGIN PASSWORD 'secret'")
+        .await;
+    for _ in 0..2 {
+        shop.database().grant_to("the service").await.unwrap();
+    }
+    let (_, place) = shop.test.url().rsplit_once('@').unwrap();
+    let url = format!("postgres://the%20service:secret@{place}");
+    let service = PgDatabase::new(&PgSettings::new(url)).unwrap();
+    assert_eq!(
+        service.pending_migrations().await.unwrap(),
+        Vec::<String>::new()
+    );
+    for (reach, is_theirs) in [
+        (shop.reach(), true),
+        (neighbour.id.into(), false),
+        (Reach::Server, false),
+    ] {
+        let mut view = service.read(reach).await.unwrap();
+        let found = view.customers().get(customer.id).await.unwrap();
+        assert_eq!(found.is_some(), is_theirs, "{reach:?}");
+    }
+    // A trigger counts the new prices.
+    let product = shop.product().await;
+    let variant = shop.make.variant(&product).stock(1).build();
+    run(&service, shop.reach(), async |uow| {
+        uow.variants().insert(&variant).await
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn whom_nobody_made_nothing_is_granted_to() {
+    let test = TestDatabase::create().await;
+    let refused = test.database().grant_to("nobody's \"role\"").await;
+    assert!(
+        matches!(&refused, Err(MigrateError::NoRole { role }) if role == "nobody's \"role\""),
+        "{refused:?}"
+    );
 }

@@ -31,11 +31,11 @@ async fn deep_pages_read_no_more_rows_than_they_show() {
     shop.product().await;
     shop.test
         .execute(&format!(
-            "INSERT INTO products SELECT gen_random_uuid(), organization_id, name || n, description, \
+            "INSERT INTO products SELECT organization_id, gen_random_uuid(), name || n, description, \
              options, price, currency, discount, source, product_type, review_status, review_notes, \
              reviewed_at, reviewed_by, status, is_waitlisted, ignore_upstream_updates, external_id, \
-             sku, main_image, category_id, created_at + n * interval '1 ms', \
-             updated_at + n * interval '1 ms', version \
+             sku, main_image, category_id, metadata, search_text, search_grams, \
+             created_at + n * interval '1 ms', updated_at + n * interval '1 ms', version \
              FROM products, generate_series(1, {PRODUCTS}) n; ANALYZE products; \
              CREATE TABLE copied AS TABLE products"
         ))
@@ -65,7 +65,7 @@ async fn deep_pages_read_no_more_rows_than_they_show() {
             let after: ProductPubId = ProductPubId::from_uuid(ids[0].parse().unwrap());
             let database = pool(&shop.test, |_| {});
             let page = database
-                .read()
+                .read(shop.reach())
                 .await
                 .unwrap()
                 .products()

@@ -14,17 +14,19 @@ use lessor_domain::ledger::{Entry, HoldState, Thing};
 use lessor_domain::metadata::Metadata;
 use lessor_domain::money::{Currency, Money};
 use lessor_domain::ports::{
-    CheckoutFilter, CheckoutSort, CustomerFilter, Database, IdGenerator, InboxMessage, JobSubject,
-    NewJob, Page, PageToken, ProductFilter, ProductSort, SortOrder, Start, StoreError, UnitOfWork,
+    CheckoutFilter, CheckoutSort, CustomerFilter, Database, Doors, Errand, IdGenerator,
+    InboxMessage, JobSubject, NewJob, Page, PageToken, ProductFilter, ProductSort, SortOrder,
+    Start, StoreError, UnitOfWork,
 };
 use lessor_domain::shipments::Carrier;
 use lessor_domain::testing::metadata;
 use lessor_domain::time::Timestamp;
 
 use super::leasing::{Leasing, insert, somebody};
-use super::support::{pool, run};
+use super::support::pool;
 
-/// As a shop is after years: nearly all checkouts have ended, each with a deposit that was held.
+/// As a shop is after years: nearly all checkouts have ended, each with a deposit that was held. No
+/// trigger fires meanwhile: what triggers keep is written out.
 const YEARS: &str = "
     set session_replication_role = replica;
     create temporary table old as
@@ -42,6 +44,10 @@ const YEARS: &str = "
     insert into checkout_applications (organization_id, checkout_id, purchase_items, redirects,
             billing, shipping, page_nonce)
         select organization_id, id, '[]', '{}', '{}', '{}', uuid_send(id) from old;
+    insert into checkout_metadata (organization_id, checkout_id, key, value)
+        select organization_id, id, 'line', i::text from old;
+    insert into checkout_purchases (organization_id, variant_id, checkout_id)
+        select organization_id, 'pvar_' || i, id from old;
     insert into checkout_deposits (organization_id, checkout_id, mode, state, payment_intent_id,
             hold_expires_at, renewals_made, renewals_refused, renewal_is_barred, lapses)
         select organization_id, id, mode, 'authorized', 'pi_' || id, at, 0, 0, false, false from old;
@@ -60,48 +66,65 @@ const YEARS: &str = "
         select organization_id, mode, 'in_' || id, id, 'invoice', 'paid', 1, 'USD', at, 'sub_' || id,
             true, 'pi_in_' || id
         from old;
-    insert into jobs (id, effect, subject_kind, subject_id, organization_id, mode,
+    insert into jobs (organization_id, id, effect, subject_kind, subject_id, mode,
             created_at, available_at, state, attempts, done_at)
-        select gen_random_uuid(), 'voidDeposit', 'checkout', id, organization_id, mode, at, at,
+        select organization_id, gen_random_uuid(), 'voidDeposit', 'checkout', id, mode, at, at,
             case when i % 9 = 0 then 'skipped' else 'done' end, 1, at
         from old;
     insert into inbox_messages (source, id, mode, body, received_at, state, due_at, handled_at)
         select 'processor', 'evt_' || id, mode, '{}', at, 'handled', at, at from old;
-    insert into products (id, organization_id, name, description, options, price, currency, source,
-            product_type, review_status, status, is_waitlisted, ignore_upstream_updates, created_at,
-            updated_at, version, search_text, search_grams)
-        select o.id, p.organization_id, 'Chair ' || o.i, '', '[]', 1, 'USD', 'manual', 'leasable',
-            'approved', 'active', false, false, o.at, o.at, 1, 'chair ' || o.i, array[o.i]
-        from old o join products p on p.id = o.product_id;
-    insert into product_variants (id, product_id, organization_id, name, description, options,
-            combination, price, currency, images, sku, status, is_waitlisted, created_at, updated_at,
-            version, search_text, search_grams)
-        select o.id, o.id, o.organization_id, 'Chair', '', '[]', sha256(o.id::text::bytea), 1, 'USD',
-            '{}', 'CH-' || o.i, 'active', false, o.at, o.at, 1, 'ch-' || o.i, array[o.i]
-        from old o;
-    insert into customers (id, organization_id, email, email_folded, live_identity, live_credit,
-            sandbox_identity, sandbox_credit, created_at, updated_at, version)
-        select o.id, o.organization_id, o.id || '@example.com', o.id || '@example.com', 'none',
-            'unknown', 'none', 'unknown', o.at, o.at, 1
-        from old o;
+    insert into idempotency_answers (organization_id, key_hash, mode, path, key, request_hash, status,
+            body, is_existing, is_final, created_at)
+        select organization_id, sha256(id::text::bytea), mode, 'POST /v1/checkouts', id::text,
+            sha256(''), 201, '', false, true, at
+        from old;
+    insert into products (organization_id, id, name, description, options, price, currency, source,
+            product_type, review_status, status, is_waitlisted, ignore_upstream_updates, search_text,
+            search_grams, created_at, updated_at, version)
+        select organization_id, id, 'Chair ' || i, '', '[]', 1, 'USD', 'manual', 'leasable',
+            'approved', 'active', false, false, 'chair ' || i, array[i], at, at, 1
+        from old;
+    insert into product_metadata (organization_id, product_id, key, value)
+        select organization_id, id, 'line', i::text from old;
+    insert into product_search_pieces (organization_id, piece, product_id)
+        select organization_id, i, id from old;
+    insert into product_variants (organization_id, id, product_id, name, description, options,
+            combination, price, currency, images, sku, status, is_waitlisted, search_text,
+            search_grams, created_at, updated_at, version)
+        select organization_id, id, id, 'Chair', '', '[]', sha256(id::text::bytea), 1, 'USD', '{}',
+            'CH-' || i, 'active', false, 'ch-' || i, array[i], at, at, 1
+        from old;
+    insert into variant_search_pieces (organization_id, piece, variant_id)
+        select organization_id, i, id from old;
+    insert into users (pub_id) select id from old;
+    insert into customers (organization_id, id, user_id, email, email_folded, live_identity,
+            live_verification_session_id, live_credit, sandbox_identity,
+            sandbox_verification_session_id, sandbox_credit, created_at, updated_at, version)
+        select o.organization_id, o.id, u.id, o.id || '@example.com', o.id || '@example.com', 'none',
+            'vs_' || o.i, 'unknown', 'none', 'vs_' || o.i, 'unknown', o.at, o.at, 1
+        from old o join users u on u.pub_id = o.id;
+    insert into customer_metadata (organization_id, customer_id, key, value)
+        select organization_id, id, 'line', i::text from old;
     analyze";
 
 const INDEXES: &[&str] = &[
     "checkouts_id_idx",
     "checkouts_open_key",
+    "checkouts_customer_id_idx",
     "checkouts_that_need_attention_idx",
     "checkouts_that_expire_idx",
     "checkouts_whose_lease_ends_idx",
     "checkouts_waiting_for_stock_idx",
     "checkouts_waiting_for_location_idx",
     "checkout_applications_page_nonce_idx",
-    "checkout_applications_purchases_idx",
-    "checkout_applications_metadata_idx",
+    "checkout_purchases_pkey",
+    "checkout_metadata_entries_idx",
     "customers_created_at_idx",
-    "customers_metadata_idx",
-    "products_metadata_idx",
-    "products_search_idx",
-    "product_variants_search_idx",
+    "customers_sandbox_verification_session_idx",
+    "customer_metadata_entries_idx",
+    "product_metadata_entries_idx",
+    "product_search_pieces_pkey",
+    "variant_search_pieces_pkey",
     "checkout_deposits_that_lapse_idx",
     "checkout_billing_unanswered_idx",
     "checkout_billing_requested_idx",
@@ -114,7 +137,9 @@ const INDEXES: &[&str] = &[
     "ledger_entries_held_idx",
     "jobs_pending_idx",
     "jobs_open_idx",
-    "jobs_done_idx",
+    "jobs_id_idx",
+    "jobs_done_at_idx",
+    "idempotency_answers_created_at_idx",
     "inbox_messages_by_state_idx",
 ];
 
@@ -170,37 +195,39 @@ async fn keep_busy(leasing: &Leasing, checkouts: &[Checkout], now: Timestamp) {
         is_held: false,
         units: None,
     };
-    run(leasing.shop.database(), async |uow| {
-        for checkout in checkouts {
-            let jobs =
-                [Effect::CaptureDeposit, Effect::VoidDeposit].map(|effect| job(checkout, effect));
-            uow.jobs().push(&jobs).await?;
-            uow.inbox()
-                .insert(&InboxMessage {
-                    source: "processor".to_owned(),
-                    id: checkout.id.to_string(),
-                    mode: checkout.mode,
-                    body: Vec::new(),
-                    received_at: now,
-                })
-                .await?;
-            uow.ledger()
-                .put(&Entry {
-                    id: format!("pi_{}", checkout.id),
-                    checkout: checkout.id,
-                    amount: Money::from_minor(1, Currency::USD),
-                    at: now,
-                    thing: Thing::Hold {
-                        state: HoldState::Held,
-                        ends_at: now,
-                    },
-                })
-                .await?;
-        }
-        Ok(())
-    })
-    .await
-    .unwrap();
+    leasing
+        .shop
+        .run(async |uow| {
+            for checkout in checkouts {
+                let jobs = [Effect::CaptureDeposit, Effect::VoidDeposit]
+                    .map(|effect| job(checkout, effect));
+                uow.jobs().push(&jobs).await?;
+                uow.inbox()
+                    .insert(&InboxMessage {
+                        source: "processor".to_owned(),
+                        id: checkout.id.to_string(),
+                        mode: checkout.mode,
+                        body: Vec::new(),
+                        received_at: now,
+                    })
+                    .await?;
+                uow.ledger()
+                    .put(&Entry {
+                        id: format!("pi_{}", checkout.id),
+                        checkout: checkout.id,
+                        amount: Money::from_minor(1, Currency::USD),
+                        at: now,
+                        thing: Thing::Hold {
+                            state: HoldState::Held,
+                            ends_at: now,
+                        },
+                    })
+                    .await?;
+            }
+            Ok(())
+        })
+        .await
+        .unwrap();
 }
 
 async fn look_for_checkouts(
@@ -231,8 +258,10 @@ async fn look_for_checkouts(
     store.lapsing_before(now, None, 10).await?;
     store.unbilled_since(now, 10).await?;
     store.silent_since(now, 10).await?;
-    store.attention().await?;
     store.billed(Mode::Sandbox, None, 10).await?;
+    store
+        .of_customer(Mode::Sandbox, leasing.customer.id, Lifecycle::ALL)
+        .await?;
     if let Some(tracking) = &shipped.shipment.tracking {
         store.find_by_tracking(tracking).await?;
     }
@@ -320,15 +349,54 @@ async fn look_for_work(
     ledger.of(shipped.id).await?;
     ledger.find(Mode::Sandbox, "pi_1").await?;
     ledger.find_payment(Mode::Sandbox, "pi_1").await?;
-    ledger.held().await?;
     let jobs = uow.jobs();
     jobs.claim(now, minute, 10).await?;
     let subject = JobSubject::Checkout(shipped.id);
     jobs.claim_of(subject, now, minute).await?;
-    jobs.backlog().await?;
     jobs.purge_done(shipped.created_at - TimeDelta::days(1_000))
         .await?;
     uow.inbox().lock_waiting(now, 10).await?;
+    Ok(())
+}
+
+/// What is asked across organizations.
+async fn look_through_doors(
+    doors: &mut dyn Doors,
+    shipped: &Checkout,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    doors.owner_of_checkout(shipped.id).await?;
+    doors
+        .owner_of_page(&PageToken::Proven { nonce: [0; 16] })
+        .await?;
+    doors.owner_of_payment(Mode::Sandbox, "pi_1").await?;
+    doors.owner_of_verification(Mode::Sandbox, "vs_1").await?;
+    doors.owner_of_job(shipped.id.as_uuid()).await?;
+    if let Some(tracking) = &shipped.shipment.tracking {
+        doors.owners_of_shipment(tracking).await?;
+    }
+    let long_ago = shipped.created_at - TimeDelta::days(1_000);
+    for errand in [
+        Errand::Jobs { due: now },
+        Errand::Expiry { before: now },
+        Errand::Lapse { before: now },
+        Errand::LeaseEnd {
+            before: now.date_naive(),
+        },
+        Errand::Billing { before: now },
+        Errand::Silence { before: now },
+        Errand::Shipments,
+        Errand::Billed {
+            mode: Mode::Sandbox,
+        },
+        Errand::OldAnswers { before: long_ago },
+        Errand::OldJobs { before: long_ago },
+    ] {
+        doors.owners_with(errand).await?;
+    }
+    doors.attention().await?;
+    doors.backlog().await?;
+    doors.held().await?;
     Ok(())
 }
 
@@ -367,11 +435,12 @@ async fn look_ups_go_by_their_indexes() {
     };
     let before = unused(&[]).await;
     let other = pool(&leasing.shop.test, |_| {});
-    let mut uow = other.begin().await.unwrap();
+    let mut uow = other.begin(leasing.shop.reach()).await.unwrap();
     look_for_checkouts(&leasing, &mut *uow, shipped, now)
         .await
         .unwrap();
     look_for_work(&mut *uow, shipped, now).await.unwrap();
+    look_through_doors(uow.doors(), shipped, now).await.unwrap();
     search(&leasing, &mut *uow).await.unwrap();
     uow.commit().await.unwrap();
     // A session counts at the latest when it ends.

@@ -8,7 +8,9 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use lessor_adapters::postgres::PgDatabase;
 use lessor_domain::catalog::StockTaken;
-use lessor_domain::ports::{Database, InsertedCustomer, StoreError, UniqueField, UnitOfWork};
+use lessor_domain::ports::{
+    Database, InsertedCustomer, Reach, StoreError, UniqueField, UnitOfWork,
+};
 use tokio::sync::Barrier;
 
 use super::support::{Shop, pool};
@@ -28,6 +30,7 @@ type Work<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + '
 /// starts before all have begun theirs.
 async fn race<R, T>(
     database: &PgDatabase,
+    reach: Reach,
     racers: Vec<R>,
     work: for<'a> fn(&'a mut dyn UnitOfWork, &'a R) -> Work<'a, T>,
 ) -> Vec<Result<T, StoreError>>
@@ -39,7 +42,7 @@ where
     let tasks = racers.into_iter().map(|racer| {
         let (database, barrier) = (database.clone(), Arc::clone(&barrier));
         tokio::spawn(async move {
-            let mut uow = database.begin().await?;
+            let mut uow = database.begin(reach).await?;
             barrier.wait().await;
             let done = work(&mut *uow, &racer).await?;
             uow.commit().await?;
@@ -57,9 +60,12 @@ where
 async fn the_last_unit_is_taken_once() {
     let shop = Shop::open().await;
     let variant = shop.variant(1).await;
-    let taken = race(&wide(&shop), vec![variant.id; RACERS], |uow, id| {
-        Box::pin(uow.variants().take_stock(*id))
-    })
+    let taken = race(
+        &wide(&shop),
+        shop.reach(),
+        vec![variant.id; RACERS],
+        |uow, id| Box::pin(uow.variants().take_stock(*id)),
+    )
     .await;
     let of = |wanted| {
         taken
@@ -71,7 +77,7 @@ async fn the_last_unit_is_taken_once() {
         (of(StockTaken::Taken), of(StockTaken::NoneLeft)),
         (1, RACERS - 1)
     );
-    let mut view = shop.database().read().await.unwrap();
+    let mut view = shop.view().await;
     let left = view
         .variants()
         .get(shop.organization.id, variant.id)
@@ -96,7 +102,7 @@ async fn one_customer_for_an_address() {
             .email(email)
             .new_record()
     });
-    let inserted = race(&wide(&shop), new.collect(), |uow, new| {
+    let inserted = race(&wide(&shop), shop.reach(), new.collect(), |uow, new| {
         Box::pin(uow.customers().insert(new))
     })
     .await;
@@ -113,6 +119,9 @@ async fn one_customer_for_an_address() {
         }
     }
     assert_eq!((new, ids.len()), (1, 1));
+    // Who came too late has made no user.
+    let users = shop.test.query("SELECT count(*) FROM users").await;
+    assert_eq!(users, ["1"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -123,7 +132,7 @@ async fn one_live_variant_for_a_sku() {
         let product = shop.product().await;
         variants.push(shop.make.variant(&product).sku("SKU-1").build());
     }
-    let inserted = race(&wide(&shop), variants, |uow, variant| {
+    let inserted = race(&wide(&shop), shop.reach(), variants, |uow, variant| {
         Box::pin(uow.variants().insert(variant))
     })
     .await;
@@ -147,12 +156,12 @@ async fn price_changes_in_opposite_orders_do_not_block_each_other() {
     };
     dearer(&mut one);
     dearer(&mut two);
-    let mut first = database.begin().await.unwrap();
-    let mut second = database.begin().await.unwrap();
+    let mut first = database.begin(shop.reach()).await.unwrap();
+    let mut second = database.begin(shop.reach()).await.unwrap();
     first.variants().update(&mut one).await.unwrap();
     second.variants().update(&mut two).await.unwrap();
     // Each has changed a price of the organization, and neither waits for the other.
-    let mut other = database.begin().await.unwrap();
+    let mut other = database.begin(shop.reach()).await.unwrap();
     let before = other
         .organizations()
         .pricing_revision(shop.organization.id)

@@ -1,7 +1,7 @@
 //! Rows that hold what they must not, as if somebody had written them by hand.
 
 use lessor_domain::ids::IdRef;
-use lessor_domain::ports::{Database, StoreError};
+use lessor_domain::ports::StoreError;
 
 use super::support::{Shop, run};
 
@@ -24,7 +24,7 @@ async fn impossible_values_are_named_by_table_column_and_row() {
                  UPDATE products SET {column} = {value}"
             ))
             .await;
-        let mut view = shop.database().read().await.unwrap();
+        let mut view = shop.view().await;
         match view.products().get(shop.organization.id, product.id).await {
             Err(StoreError::Corrupt {
                 table,
@@ -44,18 +44,17 @@ async fn impossible_values_are_named_by_table_column_and_row() {
 async fn a_term_without_a_rate_is_corrupt() {
     let shop = Shop::open().await;
     let new = shop.make.lease_term(&shop.organization).new_record();
-    let term = run(shop.database(), async |uow| {
-        uow.lease_terms().insert(&new).await
-    })
-    .await
-    .unwrap();
+    let term = shop
+        .run(async |uow| uow.lease_terms().insert(&new).await)
+        .await
+        .unwrap();
     shop.test
         .execute(
             "ALTER TABLE lease_terms DROP CONSTRAINT lease_terms_rate_check; \
              UPDATE lease_terms SET money_factor = NULL, annual_rate = NULL",
         )
         .await;
-    let mut view = shop.database().read().await.unwrap();
+    let mut view = shop.view().await;
     let found = view
         .lease_terms()
         .find(shop.organization.id, IdRef::Public(term.id))
@@ -78,18 +77,13 @@ async fn a_term_without_a_rate_is_corrupt() {
 async fn references_across_organizations_are_refused() {
     let shop = Shop::open().await;
     let product = shop.product().await;
-    let new = shop.make.organization().new_record();
-    let neighbour = run(shop.database(), async |uow| {
-        uow.organizations().insert(&new).await
-    })
-    .await
-    .unwrap();
+    let neighbour = shop.neighbour().await;
     let stray = shop
         .make
         .variant(&product)
         .with(|variant| variant.organization_id = neighbour.id)
         .build();
-    let refused = run(shop.database(), async |uow| {
+    let refused = run(shop.database(), neighbour.id, async |uow| {
         uow.variants().insert(&stray).await
     })
     .await;

@@ -4,15 +4,16 @@ use lessor_adapters::postgres::{PgDatabase, PgSettings};
 use lessor_adapters::testing::TestDatabase;
 use lessor_domain::catalog::{Product, ProductVariant};
 use lessor_domain::organization::Organization;
-use lessor_domain::ports::{Database, StoreError, UnitOfWork};
+use lessor_domain::ports::{Database, Reach, StoreError, UnitOfWork};
 use lessor_domain::testing::Fixtures;
 
 /// Does work as a whole.
 pub(crate) async fn run<T>(
     database: &PgDatabase,
+    reach: impl Into<Reach>,
     work: impl AsyncFnOnce(&mut dyn UnitOfWork) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    let mut uow = database.begin().await?;
+    let mut uow = database.begin(reach.into()).await?;
     let value = work(&mut *uow).await?;
     uow.commit().await?;
     Ok(value)
@@ -37,7 +38,7 @@ impl Shop {
         let test = TestDatabase::create().await;
         let make = Fixtures::default();
         let new = make.organization().new_record();
-        let organization = run(test.database(), async |uow| {
+        let organization = run(test.database(), Reach::Server, async |uow| {
             uow.organizations().insert(&new).await
         })
         .await
@@ -49,28 +50,55 @@ impl Shop {
         }
     }
 
+    /// Another organization on the same database.
+    pub(crate) async fn neighbour(&self) -> Organization {
+        let new = self.make.organization().new_record();
+        run(self.database(), Reach::Server, async |uow| {
+            uow.organizations().insert(&new).await
+        })
+        .await
+        .unwrap()
+    }
+
     pub(crate) fn database(&self) -> &PgDatabase {
         self.test.database()
     }
 
+    /// In whose name the shop works.
+    pub(crate) fn reach(&self) -> Reach {
+        self.organization.id.into()
+    }
+
+    pub(crate) async fn begin(&self) -> Box<dyn UnitOfWork> {
+        self.database().begin(self.reach()).await.unwrap()
+    }
+
+    pub(crate) async fn view(&self) -> Box<dyn UnitOfWork> {
+        self.database().read(self.reach()).await.unwrap()
+    }
+
+    /// Does work in the shop's name as a whole.
+    pub(crate) async fn run<T>(
+        &self,
+        work: impl AsyncFnOnce(&mut dyn UnitOfWork) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        run(self.database(), self.reach(), work).await
+    }
+
     pub(crate) async fn product(&self) -> Product {
         let product = self.make.product(&self.organization).build();
-        run(self.database(), async |uow| {
-            uow.products().insert(&product).await
-        })
-        .await
-        .unwrap();
+        self.run(async |uow| uow.products().insert(&product).await)
+            .await
+            .unwrap();
         product
     }
 
     pub(crate) async fn variant(&self, stock: u32) -> ProductVariant {
         let product = self.product().await;
         let variant = self.make.variant(&product).stock(stock).build();
-        run(self.database(), async |uow| {
-            uow.variants().insert(&variant).await
-        })
-        .await
-        .unwrap();
+        self.run(async |uow| uow.variants().insert(&variant).await)
+            .await
+            .unwrap();
         variant
     }
 }

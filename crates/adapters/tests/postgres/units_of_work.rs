@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 use lessor_adapters::postgres::{PgDatabase, PgSettings};
 use lessor_adapters::testing::TestDatabase;
 use lessor_domain::cause::chain;
-use lessor_domain::ids::OrganizationId;
-use lessor_domain::ports::{Database, StoreError, UniqueField, UnitOfWork};
+use lessor_domain::ids::{OrganizationId, ProductPubId};
+use lessor_domain::ports::{Database, Reach, StoreError, UniqueField, UnitOfWork};
 use tokio::sync::oneshot;
+use tokio_postgres::NoTls;
+use uuid::Uuid;
 
 use super::support::{Shop, pool};
 
@@ -23,7 +25,7 @@ async fn lock(uow: &mut Box<dyn UnitOfWork>, id: OrganizationId) -> Result<(), S
 /// Somebody else has the lock at once.
 async fn can_lock(shop: &Shop) {
     let other = pool(&shop.test, |settings| settings.lock_timeout = SOON);
-    let mut uow = other.begin().await.unwrap();
+    let mut uow = other.begin(shop.reach()).await.unwrap();
     lock(&mut uow, shop.organization.id).await.unwrap();
 }
 
@@ -41,7 +43,7 @@ const NOBODY_IS_IN_A_TRANSACTION: &str = "NOT EXISTS (SELECT FROM pg_stat_activi
 #[tokio::test]
 async fn a_dropped_unit_leaves_no_lock() {
     let shop = Shop::open().await;
-    let mut uow = shop.database().begin().await.unwrap();
+    let mut uow = shop.begin().await;
     lock(&mut uow, shop.organization.id).await.unwrap();
     drop(uow);
     can_lock(&shop).await;
@@ -52,14 +54,14 @@ async fn a_dropped_unit_leaves_no_lock() {
 async fn a_unit_that_is_rolled_back_keeps_its_connection_and_no_lock() {
     let shop = Shop::open().await;
     let database = pool(&shop.test, |settings| settings.max_connections = 1);
-    let mut uow = database.begin().await.unwrap();
+    let mut uow = database.begin(shop.reach()).await.unwrap();
     lock(&mut uow, shop.organization.id).await.unwrap();
     uow.roll_back().await.unwrap();
     // Nobody has to wait until the server notices something.
     let at_once = pool(&shop.test, |settings| {
         settings.lock_timeout = Duration::from_millis(1);
     });
-    let mut other = at_once.begin().await.unwrap();
+    let mut other = at_once.begin(shop.reach()).await.unwrap();
     lock(&mut other, shop.organization.id).await.unwrap();
     let pool = database.pool_status();
     assert_eq!((pool.open, pool.idle), (1, 1));
@@ -72,7 +74,7 @@ async fn a_request_that_is_cancelled_in_a_transaction_leaves_no_lock() {
     let database = shop.database().clone();
     let id = shop.organization.id;
     let request = tokio::spawn(async move {
-        let mut uow = database.begin().await.unwrap();
+        let mut uow = database.begin(id.into()).await.unwrap();
         lock(&mut uow, id).await.unwrap();
         locked.send(()).unwrap();
         std::future::pending::<()>().await;
@@ -88,13 +90,13 @@ async fn a_request_that_is_cancelled_in_a_transaction_leaves_no_lock() {
 async fn a_request_that_is_cancelled_in_a_statement_leaves_no_lock() {
     let shop = Shop::open().await;
     let variant = shop.variant(1).await;
-    let mut holder = shop.database().begin().await.unwrap();
+    let mut holder = shop.begin().await;
     lock(&mut holder, shop.organization.id).await.unwrap();
     // Holds the variant, and waits for the organization.
     let database = shop.database().clone();
     let id = shop.organization.id;
     let request = tokio::spawn(async move {
-        let mut uow = database.begin().await.unwrap();
+        let mut uow = database.begin(id.into()).await.unwrap();
         uow.variants().lock(id, variant.id).await.unwrap();
         lock(&mut uow, id).await
     });
@@ -107,7 +109,7 @@ async fn a_request_that_is_cancelled_in_a_statement_leaves_no_lock() {
     request.abort();
     assert!(request.await.unwrap_err().is_cancelled());
     let other = pool(&shop.test, |settings| settings.lock_timeout = SOON);
-    let mut uow = other.begin().await.unwrap();
+    let mut uow = other.begin(shop.reach()).await.unwrap();
     uow.variants().lock(id, variant.id).await.unwrap();
     drop(holder);
 }
@@ -123,7 +125,7 @@ async fn a_unit_in_which_a_statement_failed_is_not_committed() {
         .variant(&product)
         .sku(variant.sku.as_str())
         .build();
-    let mut uow = shop.database().begin().await.unwrap();
+    let mut uow = shop.begin().await;
     uow.customers().insert(&new).await.unwrap();
     let refused = uow.variants().insert(&twin).await;
     assert!(
@@ -135,7 +137,7 @@ async fn a_unit_in_which_a_statement_failed_is_not_committed() {
         matches!(committed, Err(StoreError::Internal(_))),
         "{committed:?}"
     );
-    let mut view = shop.database().read().await.unwrap();
+    let mut view = shop.view().await;
     assert_eq!(view.customers().get(new.id).await.unwrap(), None);
 }
 
@@ -146,7 +148,7 @@ async fn what_postgres_says_is_the_cause() {
     shop.test
         .execute("DROP TABLE pickup_locations CASCADE")
         .await;
-    let mut view = shop.database().read().await.unwrap();
+    let mut view = shop.view().await;
     let failed = view.pickup_locations().list(shop.organization.id).await;
     let Err(StoreError::Internal(cause)) = &failed else {
         panic!("{failed:?}");
@@ -173,14 +175,14 @@ async fn without_a_free_connection_work_is_turned_away() {
         settings.max_connections = 1;
         settings.wait_timeout = Duration::from_millis(50);
     });
-    let held = narrow.begin().await.unwrap();
-    let refused = narrow.begin().await.err();
+    let held = narrow.begin(shop.reach()).await.unwrap();
+    let refused = narrow.begin(shop.reach()).await.err();
     assert!(
         matches!(refused, Some(StoreError::Unavailable(_))),
         "{refused:?}"
     );
     drop(held);
-    narrow.begin().await.unwrap();
+    narrow.begin(shop.reach()).await.unwrap();
 }
 
 #[tokio::test]
@@ -188,8 +190,8 @@ async fn a_database_that_cannot_be_reached_is_unavailable() {
     // Port 1 is nobody's.
     let nowhere = PgDatabase::new(&PgSettings::new("postgres://a@127.0.0.1:1/b")).unwrap();
     for refused in [
-        nowhere.begin().await.err(),
-        nowhere.read().await.err(),
+        nowhere.begin(Reach::Server).await.err(),
+        nowhere.read(Reach::Server).await.err(),
         nowhere.ping().await.err(),
     ] {
         assert!(
@@ -207,7 +209,7 @@ async fn connections_that_the_server_closed_are_replaced() {
         // Several lie idle in the pool, all of them dead then.
         let mut held = Vec::new();
         for _ in 0..5 {
-            held.push(database.read().await.unwrap());
+            held.push(database.read(shop.reach()).await.unwrap());
         }
         drop(held);
         shop.test
@@ -216,10 +218,10 @@ async fn connections_that_the_server_closed_are_replaced() {
                  WHERE datname = current_database() AND pid <> pg_backend_pid()",
             )
             .await;
-        let mut uow = database.begin().await.unwrap();
+        let mut uow = database.begin(shop.reach()).await.unwrap();
         lock(&mut uow, shop.organization.id).await.unwrap();
         uow.commit().await.unwrap();
-        let mut view = database.read().await.unwrap();
+        let mut view = database.read(shop.reach()).await.unwrap();
         view.organizations().list().await.unwrap();
     }
 }
@@ -227,7 +229,7 @@ async fn connections_that_the_server_closed_are_replaced() {
 #[tokio::test]
 async fn a_transaction_whose_connection_is_lost_is_unavailable() {
     let shop = Shop::open().await;
-    let mut uow = shop.database().begin().await.unwrap();
+    let mut uow = shop.begin().await;
     lock(&mut uow, shop.organization.id).await.unwrap();
     shop.test
         .execute(
@@ -244,12 +246,12 @@ async fn a_transaction_whose_connection_is_lost_is_unavailable() {
 #[tokio::test]
 async fn a_lock_that_takes_too_long_is_contended() {
     let shop = Shop::open().await;
-    let mut holder = shop.database().begin().await.unwrap();
+    let mut holder = shop.begin().await;
     lock(&mut holder, shop.organization.id).await.unwrap();
     let hasty = pool(&shop.test, |settings| {
         settings.lock_timeout = Duration::from_millis(50);
     });
-    let mut uow = hasty.begin().await.unwrap();
+    let mut uow = hasty.begin(shop.reach()).await.unwrap();
     let refused = lock(&mut uow, shop.organization.id).await;
     assert!(matches!(refused, Err(StoreError::Contended)), "{refused:?}");
 }
@@ -257,12 +259,12 @@ async fn a_lock_that_takes_too_long_is_contended() {
 #[tokio::test]
 async fn a_statement_that_takes_too_long_is_unavailable() {
     let shop = Shop::open().await;
-    let mut holder = shop.database().begin().await.unwrap();
+    let mut holder = shop.begin().await;
     lock(&mut holder, shop.organization.id).await.unwrap();
     let hasty = pool(&shop.test, |settings| {
         settings.statement_timeout = Duration::from_millis(50);
     });
-    let mut uow = hasty.begin().await.unwrap();
+    let mut uow = hasty.begin(shop.reach()).await.unwrap();
     let refused = lock(&mut uow, shop.organization.id).await;
     assert!(
         matches!(refused, Err(StoreError::Unavailable(_))),
@@ -276,7 +278,7 @@ async fn an_idle_transaction_is_ended_by_the_server() {
     let idle = pool(&shop.test, |settings| {
         settings.idle_in_transaction_timeout = Duration::from_millis(50);
     });
-    let mut uow = idle.begin().await.unwrap();
+    let mut uow = idle.begin(shop.reach()).await.unwrap();
     lock(&mut uow, shop.organization.id).await.unwrap();
     until(&shop.test, NOBODY_IS_IN_A_TRANSACTION).await;
     let lost = uow.organizations().list().await.err();
@@ -289,10 +291,7 @@ async fn of_a_deadlock_one_is_contended() {
     let one = shop.variant(1).await.id;
     let two = shop.variant(1).await.id;
     let organization = shop.organization.id;
-    let (mut a, mut b) = (
-        shop.database().begin().await.unwrap(),
-        shop.database().begin().await.unwrap(),
-    );
+    let (mut a, mut b) = (shop.begin().await, shop.begin().await);
     a.variants().lock(organization, one).await.unwrap();
     b.variants().lock(organization, two).await.unwrap();
     // The one that is refused lets go of what it has, as a caller does.
@@ -317,21 +316,62 @@ async fn of_a_deadlock_one_is_contended() {
 }
 
 #[tokio::test]
-async fn a_reading_view_is_no_transaction() {
+async fn a_view_leaves_no_transaction_and_keeps_its_connection() {
     let shop = Shop::open().await;
-    let mut view = shop.database().read().await.unwrap();
-    view.organizations().list().await.unwrap();
-    assert_eq!(
-        shop.test
-            .query(
-                "SELECT DISTINCT state FROM pg_stat_activity WHERE datname = current_database() \
-                 AND application_name = 'lessor'"
-            )
-            .await,
-        ["idle"]
-    );
+    for is_committed in [true, false] {
+        let mut view = shop.view().await;
+        view.organizations().list().await.unwrap();
+        if is_committed {
+            view.commit().await.unwrap();
+        } else {
+            drop(view);
+        }
+        until(&shop.test, NOBODY_IS_IN_A_TRANSACTION).await;
+        let status = shop.database().pool_status();
+        assert!(status.open >= 1 && status.idle == status.open, "{status:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_view_changes_nothing() {
+    let shop = Shop::open().await;
+    let new = shop.make.customer(&shop.organization).new_record();
+    let mut view = shop.view().await;
+    let refused = view.customers().insert(&new).await;
+    assert!(refused.is_err(), "{refused:?}");
     view.commit().await.unwrap();
-    // Its connection goes back to the pool, open.
-    let status = shop.database().pool_status();
-    assert!(status.open >= 1 && status.idle == status.open, "{status:?}");
+    let mut view = shop.view().await;
+    assert_eq!(view.customers().get(new.id).await.unwrap(), None);
+}
+
+/// What a view was asked when it was cut off is not waited for by whoever comes next.
+#[tokio::test]
+async fn a_view_that_is_cancelled_in_a_statement_is_left_to_itself() {
+    let shop = Shop::open().await;
+    let database = pool(&shop.test, |settings| settings.max_connections = 1);
+    let connected = tokio_postgres::connect(shop.test.url(), NoTls).await;
+    let (client, connection) = connected.unwrap();
+    tokio::spawn(connection);
+    client
+        .batch_execute("BEGIN; LOCK TABLE products")
+        .await
+        .unwrap();
+    let (asking, id) = (database.clone(), shop.organization.id);
+    let request = tokio::spawn(async move {
+        let mut view = asking.read(id.into()).await.unwrap();
+        view.products()
+            .get(id, ProductPubId::from_uuid(Uuid::nil()))
+            .await
+    });
+    until(
+        &shop.test,
+        "EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() \
+         AND wait_event_type = 'Lock')",
+    )
+    .await;
+    request.abort();
+    assert!(request.await.unwrap_err().is_cancelled());
+    let mut view = database.read(shop.reach()).await.unwrap();
+    let at_once = tokio::time::timeout(SOON, view.organizations().list()).await;
+    assert_eq!(at_once.unwrap().unwrap().len(), 1);
 }

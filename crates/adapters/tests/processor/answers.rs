@@ -1,12 +1,11 @@
 //! What answers are taken for: refusals, doubts, things nobody has heard of.
 
-use lessor_domain::access::Mode;
 use lessor_domain::cause::chain;
 use lessor_domain::ports::{Doubt, PaymentProcessor as _, Verdict};
 use lessor_processor_double::{Fault, Rule};
 use serde_json::{Value, json};
 
-use crate::support::{Op, Rig, done, each, refused, usd};
+use crate::support::{Op, Rig, done, each, refused, scope, usd};
 
 fn answer(status: u16, error: &Value) -> Fault {
     Fault::Answer {
@@ -215,13 +214,13 @@ async fn what_is_not_there_is_refused() {
     assert_eq!(refused(paid), "resource_missing");
     let end = processor.set_end(&call, "sub_none", rig.double.now()).await;
     assert_eq!(refused(end), "resource_missing");
-    let mode = Mode::Sandbox;
-    assert_eq!(processor.payment_failure(mode, "in_none").await, Ok(None));
+    let scope = scope();
+    assert_eq!(processor.payment_failure(scope, "in_none").await, Ok(None));
     assert_eq!(
-        processor.invoice_of_payment(mode, "pi_none").await,
+        processor.invoice_of_payment(scope.mode, "pi_none").await,
         Ok(None)
     );
-    assert_eq!(processor.subscription(mode, "sub_none").await, Ok(None));
+    assert_eq!(processor.subscription(scope, "sub_none").await, Ok(None));
 }
 
 /// Ids are parts of paths: one that is none is never asked for.

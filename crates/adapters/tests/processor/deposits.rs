@@ -7,7 +7,7 @@ use lessor_domain::ports::{Attempt, PaymentProcessor as _, VoidResult};
 use lessor_processor_double::{Decline, Fault, Rule, Settings};
 use serde_json::json;
 
-use crate::support::{NOON, Op, Rig, checkout, done, refused, time, usd};
+use crate::support::{NOON, Op, Rig, checkout, done, refused, scope, time, usd};
 
 #[tokio::test]
 async fn cards_that_decline_are_refused_with_their_reason() {
@@ -186,10 +186,10 @@ async fn a_deposit_is_told_of_as_it_stands() {
     let rig = Op::Capture.prepare(Rig::new()).await;
     let processor = &rig.processor;
     let of = async || {
-        let known = processor.deposit(Mode::Sandbox, &rig.intent).await;
+        let known = processor.deposit(scope(), &rig.intent).await;
         let known = known.unwrap().unwrap();
         let all = processor
-            .deposits_of(Mode::Sandbox, &rig.customer, checkout(1))
+            .deposits_of(scope(), &rig.customer, checkout(1))
             .await
             .unwrap();
         assert_eq!(all, std::slice::from_ref(&known));
@@ -211,15 +211,13 @@ async fn a_deposit_is_told_of_as_it_stands() {
     assert!(captured.charge_id.unwrap().starts_with("ch_"));
     // Another checkout's, and one that is not there.
     let theirs = processor
-        .deposits_of(Mode::Sandbox, &rig.customer, checkout(2))
+        .deposits_of(scope(), &rig.customer, checkout(2))
         .await;
     assert_eq!(theirs, Ok(Vec::new()));
-    let none = processor.deposit(Mode::Sandbox, "pi_none").await;
+    let none = processor.deposit(scope(), "pi_none").await;
     assert_eq!(none, Ok(None));
     let stranger = crate::support::customer(11);
-    let none = processor
-        .deposits_of(Mode::Sandbox, &stranger, checkout(1))
-        .await;
+    let none = processor.deposits_of(scope(), &stranger, checkout(1)).await;
     assert_eq!(none, Ok(Vec::new()));
 }
 
@@ -233,7 +231,7 @@ async fn what_was_taken_counts_not_what_was_held() {
         rig.intent
     );
     by_hand(&url, "amount_to_capture=10000").await;
-    let known = rig.processor.deposit(Mode::Sandbox, &rig.intent).await;
+    let known = rig.processor.deposit(scope(), &rig.intent).await;
     assert_eq!(known.unwrap().unwrap().amount, usd(10_000));
 }
 
@@ -263,10 +261,10 @@ async fn what_never_held_anything_is_no_deposit() {
     let intent = intent.as_str().unwrap();
     let processor = &rig.processor;
     let all = processor
-        .deposits_of(Mode::Sandbox, &rig.customer, checkout(1))
+        .deposits_of(scope(), &rig.customer, checkout(1))
         .await;
     assert_eq!(all, Ok(Vec::new()));
-    let known = processor.deposit(Mode::Sandbox, intent).await;
+    let known = processor.deposit(scope(), intent).await;
     assert_eq!(known.unwrap().unwrap().state, HoldState::Released);
     let answer = processor
         .capture_deposit(&rig.attempt("capture"), intent)

@@ -5,7 +5,7 @@ use lessor_domain::ports::{
     Attempt, Doubt, IdentityResult, IdentityVerifier as _, PaymentProcessor as _,
 };
 
-use crate::support::{Op, Rig, done, each, usd, variant};
+use crate::support::{Op, Rig, done, each, scope, usd, variant};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_is_done_once_however_often_it_is_asked_for() {
@@ -171,7 +171,7 @@ async fn an_identity_check_ends_as_it_is_decided() {
         ("canceled", None, IdentityResult::Abandoned),
     ] {
         rig.double.decide_identity(session, status, error).unwrap();
-        let result = rig.processor.result(Mode::Sandbox, session).await;
+        let result = rig.processor.result(scope(), session).await;
         assert_eq!(result.unwrap(), expected, "{status} {error:?}");
     }
 }

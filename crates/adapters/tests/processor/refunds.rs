@@ -1,13 +1,12 @@
 //! Refunds: never more than is left, never nothing, never twice.
 
-use lessor_domain::access::Mode;
 use lessor_domain::ledger::{Refund, RefundState};
 use lessor_domain::money::Money;
 use lessor_domain::ports::{Doubt, PaymentProcessor as _, Verdict};
 use lessor_processor_double::{Decline, Fault, Rule, Settings};
 use serde_json::json;
 
-use crate::support::{NOON, Op, Rig, checkout, done, refused, time, usd};
+use crate::support::{NOON, Op, Rig, checkout, done, refused, scope, time, usd};
 
 impl Rig {
     async fn refund(&self, key: &str, at_most: Money) -> Result<Verdict<Option<Refund>>, Doubt> {
@@ -136,10 +135,7 @@ async fn a_refund_by_hand_meanwhile_is_not_the_end() {
 #[tokio::test]
 async fn a_month_is_paid_back() {
     let mut rig = Op::EndSubscription.prepare(Rig::new()).await;
-    let known = rig
-        .processor
-        .subscription(Mode::Sandbox, &rig.subscription)
-        .await;
+    let known = rig.processor.subscription(scope(), &rig.subscription).await;
     rig.intent = known.unwrap().unwrap().invoices[0]
         .payment_intent_id
         .clone()

@@ -1,14 +1,13 @@
 //! Subscriptions: one at a time for each checkout, of exactly so many whole months.
 
 use chrono::TimeDelta;
-use lessor_domain::access::Mode;
 use lessor_domain::checkout::InvoiceOutcome;
 use lessor_domain::ledger::SubscriptionState;
 use lessor_domain::ports::PaymentProcessor as _;
 use lessor_processor_double::{Decline, Deed, Fault, Rule, When};
 use serde_json::json;
 
-use crate::support::{NOON, Op, Rig, checkout, done, product, refused, time, usd};
+use crate::support::{NOON, Op, Rig, checkout, done, product, refused, scope, time, usd};
 
 #[tokio::test]
 async fn every_term_from_every_day_is_whole_months() {
@@ -43,7 +42,7 @@ async fn every_term_from_every_day_is_whole_months() {
             );
             let found = rig
                 .processor
-                .subscriptions_of(Mode::Sandbox, &rig.customer, checkout(1))
+                .subscriptions_of(scope(), &rig.customer, checkout(1))
                 .await
                 .unwrap();
             assert!(found[0].has_ended());
@@ -196,10 +195,7 @@ async fn nothing_that_is_archived_keeps_a_lease_from_being_billed() {
 async fn how_it_stands_is_told() {
     let rig = Rig::new().with_subscription().await;
     let state = async || {
-        let known = rig
-            .processor
-            .subscription(Mode::Sandbox, &rig.subscription)
-            .await;
+        let known = rig.processor.subscription(scope(), &rig.subscription).await;
         known.unwrap().unwrap().state
     };
     let by_hand = |deed| rig.double.by_hand(&rig.subscription, &deed).unwrap();
@@ -225,10 +221,7 @@ async fn how_it_stands_is_told() {
     assert_eq!(state().await, SubscriptionState::Unpaid);
     by_hand(Deed::SetPrice { unit_amount: 1 });
     by_hand(Deed::RemoveEnd);
-    let known = rig
-        .processor
-        .subscription(Mode::Sandbox, &rig.subscription)
-        .await;
+    let known = rig.processor.subscription(scope(), &rig.subscription).await;
     let known = known.unwrap().unwrap();
     assert_eq!((known.monthly, known.ends_at), (usd(1), None));
     assert_eq!(known.checkout, Some(checkout(1)));
@@ -278,10 +271,7 @@ async fn invoices_are_told_of_with_their_payments() {
     let card = rig.method.clone().unwrap();
     rig.double.decline(&card, Some(Decline::EXPIRED)).unwrap();
     rig.double.advance(TimeDelta::days(29));
-    let known = rig
-        .processor
-        .subscription(Mode::Sandbox, &rig.subscription)
-        .await;
+    let known = rig.processor.subscription(scope(), &rig.subscription).await;
     let invoices = known.unwrap().unwrap().invoices;
     let [first, second] = invoices.as_slice() else {
         panic!("{invoices:#?}");
@@ -299,10 +289,7 @@ async fn invoices_are_told_of_with_their_payments() {
     // The way back from a payment that the customer's bank contests.
     for invoice in &invoices {
         let intent = invoice.payment_intent_id.as_deref().unwrap();
-        let found = rig
-            .processor
-            .invoice_of_payment(Mode::Sandbox, intent)
-            .await;
+        let found = rig.processor.invoice_of_payment(scope().mode, intent).await;
         let found = found.unwrap().unwrap();
         assert_eq!(
             (&found.id, &found.subscription_id),
@@ -310,15 +297,12 @@ async fn invoices_are_told_of_with_their_payments() {
         );
         assert_eq!(found.payment_intent_id, invoice.payment_intent_id);
     }
-    let failure = rig
-        .processor
-        .payment_failure(Mode::Sandbox, &second.id)
-        .await;
+    let failure = rig.processor.payment_failure(scope(), &second.id).await;
     assert_eq!(failure.unwrap().unwrap().code, "expired_card");
     let deposit = Op::Capture.prepare(Rig::new()).await;
     let found = deposit
         .processor
-        .invoice_of_payment(Mode::Sandbox, &deposit.intent)
+        .invoice_of_payment(scope().mode, &deposit.intent)
         .await;
     assert_eq!(found, Ok(None));
 }

@@ -7,12 +7,12 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use lessor_adapters::processor::{ApiSecret, HttpProcessor, Pacing, ProcessorSettings, Timeouts};
 use lessor_domain::access::Mode;
-use lessor_domain::ids::{CheckoutPubId, CustomerPubId, OrganizationPubId};
+use lessor_domain::ids::{CheckoutPubId, CustomerPubId, OrganizationId, OrganizationPubId};
 use lessor_domain::money::Money;
 use lessor_domain::percentage::TermMonths;
 use lessor_domain::ports::{
     Attempt, DepositRequest, Doubt, IdentityVerifier as _, PaymentProcessor as _, Person,
-    ProcessorCustomer, ProcessorProduct, ProcessorVariant, SubscriptionRequest, Verdict,
+    ProcessorCustomer, ProcessorProduct, ProcessorVariant, Scope, SubscriptionRequest, Verdict,
 };
 use lessor_domain::time::Timestamp;
 use lessor_processor_double::{Decline, Double, Recorded};
@@ -43,6 +43,14 @@ pub(crate) fn checkout(number: u128) -> CheckoutPubId {
 
 pub(crate) fn organization() -> OrganizationPubId {
     OrganizationPubId::from_uuid(Uuid::from_u128(5))
+}
+
+/// For whom everything is done, in sandbox mode.
+pub(crate) fn scope() -> Scope {
+    Scope {
+        organization_id: OrganizationId::new(5).unwrap(),
+        mode: Mode::Sandbox,
+    }
 }
 
 /// A timer that never waits, notes what it was to wait, and has something happen.
@@ -154,6 +162,7 @@ impl Rig {
     /// A first try of some work, now.
     pub(crate) fn attempt(&self, key: &str) -> Attempt {
         Attempt {
+            organization_id: scope().organization_id,
             mode: Mode::Sandbox,
             idempotency_key: key.to_owned(),
             first_tried_at: self.double.now(),

@@ -1,13 +1,12 @@
 //! What becomes of a term whose payments fail: first payments, later ones, second subscriptions.
 
 use chrono::TimeDelta;
-use lessor_domain::access::Mode;
 use lessor_domain::checkout::InvoiceOutcome;
 use lessor_domain::ledger::{Subscription, SubscriptionState};
 use lessor_domain::ports::PaymentProcessor as _;
 use lessor_processor_double::Decline;
 
-use crate::support::{Op, Rig, checkout, done, refused, time};
+use crate::support::{Op, Rig, checkout, done, refused, scope, time};
 
 /// A subscription whose first payment was declined.
 async fn incomplete() -> (Rig, Subscription) {
@@ -117,14 +116,14 @@ async fn a_second_subscription_comes_only_after_the_first() {
     assert_eq!(done(third).id, second.id);
     let all = rig
         .processor
-        .subscriptions_of(Mode::Sandbox, &rig.customer, checkout(1))
+        .subscriptions_of(scope(), &rig.customer, checkout(1))
         .await
         .unwrap();
     let ids: Vec<_> = all.iter().map(|known| known.id.as_str()).collect();
     assert_eq!(ids, [second.id.as_str(), made.id.as_str()]);
     let other = rig
         .processor
-        .subscriptions_of(Mode::Sandbox, &rig.customer, checkout(2))
+        .subscriptions_of(scope(), &rig.customer, checkout(2))
         .await;
     assert_eq!(other, Ok(Vec::new()));
 }

@@ -9,7 +9,7 @@ use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use lessor_domain::access::{Access, KeyHash};
 use lessor_domain::ids::ApiKeyPubId;
-use lessor_domain::ports::{Database, KeyHolder, StoreError};
+use lessor_domain::ports::{Database, KeyHolder, Reach, StoreError};
 use lessor_domain::time::Timestamp;
 use quick_cache::sync::Cache;
 
@@ -67,10 +67,13 @@ impl KeyCache {
             return Ok(Some(found));
         }
         let asked = Instant::now();
-        let Some(holder) = database.read().await?.keys().find_by_hash(&hash).await? else {
+        // Whose the request is, the key is to say.
+        let mut view = database.read(Reach::Server).await?;
+        let Some(holder) = view.keys().find_by_hash(&hash).await? else {
             self.found.remove(&hash);
             return Ok(None);
         };
+        drop(view);
         let found = Arc::new(Found {
             access: Arc::new(holder.access()),
             holder,

@@ -15,6 +15,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderName, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, get, post};
 use lessor_domain::checkout::Lifecycle;
+use lessor_domain::ports::Reach;
 use lessor_domain::services::Error;
 use lessor_domain::services::visits::Visit;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -165,7 +166,7 @@ impl Visitor {
         let Some(token) = self.state.pages.read(&self.token) else {
             return Ok(None);
         };
-        let mut work = self.state.reads.read().await?;
+        let mut work = self.state.reads.read(Reach::Server).await?;
         match Visit::of(&mut *work, &token).await {
             Ok(visit) => Ok(Some(visit)),
             Err(Error::NotFound { .. }) => Ok(None),

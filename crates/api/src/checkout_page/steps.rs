@@ -2,8 +2,8 @@
 
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{Checkout, Lifecycle, PaymentMethod};
-use lessor_domain::ids::{CheckoutPubId, IdError};
-use lessor_domain::ports::{JobSubject, PageToken, UnitOfWork};
+use lessor_domain::ids::IdError;
+use lessor_domain::ports::{JobSubject, PageToken, Reach, UnitOfWork};
 use lessor_domain::services::journey::Journey;
 use lessor_domain::services::{Error, billing, visits};
 
@@ -68,13 +68,14 @@ impl Step {
         entered: &Fields,
     ) -> Result<(), Error> {
         let mut tries = Tries::default();
-        let id = loop {
+        let checkout = loop {
             match self.attempt(state, token, entered).await {
                 Err(error) if tries.again(&error) => {}
                 result => break result?,
             }
         };
-        settle(state, JobSubject::Checkout(id)).await;
+        let subject = JobSubject::Checkout(checkout.id);
+        settle(state, checkout.organization_id, subject).await;
         Ok(())
     }
 
@@ -83,9 +84,9 @@ impl Step {
         state: &AppState,
         token: PageToken,
         entered: &Fields,
-    ) -> Result<CheckoutPubId, Error> {
+    ) -> Result<Checkout, Error> {
         let method = self.payment_method(state, token, entered).await?;
-        let mut work = state.engine.database.begin().await?;
+        let mut work = state.engine.database.begin(Reach::Server).await?;
         let done = self
             .take_in(state, &mut *work, &token, entered, method)
             .await;
@@ -99,11 +100,11 @@ impl Step {
         token: &PageToken,
         entered: &Fields,
         method: Option<PaymentMethod>,
-    ) -> Result<CheckoutPubId, Error> {
+    ) -> Result<Checkout, Error> {
         let mut checkout = visits::lock(work, token).await?;
         self.apply(state, work, &mut checkout, entered, method)
             .await?;
-        Ok(checkout.id)
+        Ok(checkout)
     }
 
     async fn apply(
@@ -198,7 +199,7 @@ impl Step {
         if !matches!(self, Self::PaymentMethod | Self::RetryPayment) {
             return Ok(None);
         }
-        let mut view = state.engine.database.read().await?;
+        let mut view = state.engine.database.read(Reach::Server).await?;
         let checkout = visits::checkout_of(&mut *view, &token).await?;
         if self == Self::RetryPayment {
             drop(view);

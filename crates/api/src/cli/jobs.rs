@@ -1,7 +1,7 @@
 //! `lessor jobs`: what providers are still to be told.
 
 use clap::Subcommand;
-use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ids::{CheckoutPubId, OrganizationId};
 use lessor_domain::ports::{Backlog, Job, JobFilter, JobState, JobSubject, UnitOfWork};
 use lessor_domain::services::Error;
 use lessor_domain::text::Line;
@@ -11,7 +11,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::output::{Reply, time};
-use super::session::Session;
+use super::session::{self, Session};
 
 /// Show, repeat and skip what providers are still to be told.
 #[derive(Debug, Subcommand)]
@@ -110,12 +110,19 @@ async fn list(session: &Session, state: Option<JobState>, limit: u32) -> anyhow:
         state,
         subject: None,
     };
-    let jobs = view.jobs().list(&filter, limit).await?;
+    let mut jobs = Vec::new();
+    for organization in session::candidates(view.as_mut(), None).await? {
+        view.enter(organization.id).await?;
+        jobs.extend(view.jobs().list(&filter, limit).await?);
+    }
+    // Those of one time stay in the order that they have.
+    jobs.sort_by_key(|job| job.new.created_at);
+    jobs.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     let Backlog {
         pending,
         in_doubt,
         dead,
-    } = view.jobs().backlog().await?;
+    } = view.doors().backlog().await?;
     let views: Vec<View> = jobs.iter().map(View::from).collect();
     let rows = views.iter().map(|view| {
         [
@@ -153,8 +160,20 @@ async fn list(session: &Session, state: Option<JobState>, limit: u32) -> anyhow:
 }
 
 async fn retry(session: &Session, id: Option<Uuid>) -> anyhow::Result<Reply> {
+    let now = session.now();
     let mut uow = session.begin().await?;
-    let requeued = uow.jobs().requeue(id, session.now()).await?;
+    let owners: Vec<OrganizationId> = match id {
+        Some(id) => uow.doors().owner_of_job(id).await?.into_iter().collect(),
+        None => {
+            let organizations = session::candidates(uow.as_mut(), None).await?;
+            organizations.iter().map(|owner| owner.id).collect()
+        }
+    };
+    let mut requeued = 0_u64;
+    for owner in owners {
+        uow.enter(owner).await?;
+        requeued = requeued.saturating_add(uow.jobs().requeue(id, now).await?);
+    }
     uow.commit().await?;
     if id.is_some() && requeued == 0 {
         return Err(Error::not_found("pending or dead job").into());
@@ -172,10 +191,12 @@ const MOST_OPEN: u32 = 100_000;
 async fn skip(session: &Session, id: Uuid, reason: &Line) -> anyhow::Result<Reply> {
     let mut uow = session.begin().await?;
     let now = session.now();
+    let missing = || Error::not_found("pending, held or dead job");
+    let owner = uow.doors().owner_of_job(id).await?.ok_or_else(missing)?;
+    uow.enter(owner).await?;
     let open = uow.jobs().list(&JobFilter::default(), MOST_OPEN).await?;
-    let Some(job) = open.into_iter().find(|job| job.new.id == id) else {
-        return Err(Error::not_found("pending, held or dead job").into());
-    };
+    let job = open.into_iter().find(|job| job.new.id == id);
+    let job = job.ok_or_else(missing)?;
     // The order of locks: the checkout before its jobs.
     if let JobSubject::Checkout(checkout) = job.new.subject {
         settle(uow.as_mut(), checkout, &job, now).await?;

@@ -82,7 +82,7 @@ pub(crate) struct CreateArgs {
     /// When it ends, from now: 30s, 15m, 12h or 90d; never if not given
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     expires_in: Option<Duration>,
-    /// Whose it is: a usr_ id, or an e-mail address (its user is made when there is none)
+    /// Whose it is: a usr_ id of the organization, or an e-mail address (made when there is none)
     #[arg(long, value_name = "USER", value_parser = user)]
     user: Option<KeyUser>,
     /// A name for people

@@ -238,9 +238,10 @@ pub(crate) async fn run(session: Session, command: TermsCommand) -> anyhow::Resu
     }
 }
 
-/// The organization that has the term.
+/// The organization that has the term, in whose name the work goes on.
 async fn owner(uow: &mut dyn UnitOfWork, which: &TermArgs) -> Result<Organization, Error> {
     for organization in session::candidates(uow, which.org).await? {
+        uow.enter(organization.id).await?;
         let found = uow.lease_terms().find(organization.id, which.term).await?;
         if found.is_some() {
             return Ok(organization);
@@ -251,7 +252,7 @@ async fn owner(uow: &mut dyn UnitOfWork, which: &TermArgs) -> Result<Organizatio
 
 async fn list(session: &Session, org: OrganizationRef) -> anyhow::Result<Reply> {
     let mut view = session.read().await?;
-    let organization = session::organization(view.as_mut(), org).await?;
+    let organization = session::enter(view.as_mut(), org).await?;
     let terms = view.lease_terms().list(organization.id).await?;
     let views: Vec<View> = terms.iter().map(View::from).collect();
     let rows = views.iter().map(|view| {
@@ -303,7 +304,7 @@ async fn create(session: &Session, args: CreateArgs) -> anyhow::Result<Reply> {
         status: conditions.status.unwrap_or(LeaseTermStatus::Active),
     };
     let mut uow = session.begin().await?;
-    let organization = session::organization(uow.as_mut(), args.org).await?;
+    let organization = session::enter(uow.as_mut(), args.org).await?;
     let access = operator_access(organization.id, organization.pub_id)?;
     let term = create.run(uow.as_mut(), &session.operator(&access)).await?;
     uow.commit().await?;

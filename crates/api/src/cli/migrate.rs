@@ -1,7 +1,7 @@
 //! `lessor migrate`: the database's tables.
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::output::{Output, Reply};
 use super::session;
@@ -11,7 +11,8 @@ use crate::run::config::Config;
 /// Bring the database's tables up to date.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  lessor migrate\n  lessor migrate --dry-run --json\n\n\
+    after_help = "Examples:\n  lessor migrate\n  lessor migrate --dry-run --json\n  \
+    lessor migrate --grant-to lessor_service     (whom serve and worker connect as)\n\n\
     Any number of processes may do so at once: one does the work, the others wait. A service that runs\n\
     keeps working: the tables of each version also serve the version before."
 )]
@@ -19,6 +20,9 @@ pub(crate) struct MigrateArgs {
     /// Only say what would be done
     #[arg(long)]
     dry_run: bool,
+    /// Then let this role, which there is already, work on the tables
+    #[arg(long, value_name = "ROLE", conflicts_with = "dry_run")]
+    grant_to: Option<String>,
 }
 
 /// Runs the command.
@@ -34,16 +38,24 @@ pub(crate) fn run(config: &Config, output: Output, args: &MigrateArgs) -> anyhow
                 .migrate(move |name| output.progress(&format!("migrating: {name}")))
                 .await?;
         }
+        if let Some(role) = &args.grant_to {
+            database.grant_to(role).await?;
+        }
         anyhow::Ok(pending)
     });
     drop(runtime);
     drop(location);
     let applied = applied?;
-    let text = match (applied.len(), args.dry_run) {
+    let mut text = match (applied.len(), args.dry_run) {
         (0, _) => "the database is up to date\n".to_owned(),
         (_, true) => format!("pending:\n  {}\n", applied.join("\n  ")),
         (count, false) => format!("{count} migrations applied\n"),
     };
     let member = if args.dry_run { "pending" } else { "applied" };
-    output.reply(&Reply::text(json!({ (member): applied }), text))
+    let mut value = json!({ (member): applied });
+    if let (Some(role), Value::Object(members)) = (&args.grant_to, &mut value) {
+        members.insert("grantedTo".to_owned(), json!(role));
+        text.push_str(&format!("{role} may work on the tables\n"));
+    }
+    output.reply(&Reply::text(value, text))
 }

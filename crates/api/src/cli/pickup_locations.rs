@@ -208,7 +208,7 @@ async fn create(session: &Session, args: CreateArgs) -> anyhow::Result<Reply> {
         phone: args.optional.phone,
     };
     let mut uow = session.begin().await?;
-    let organization = session::organization(uow.as_mut(), args.org).await?;
+    let organization = session::enter(uow.as_mut(), args.org).await?;
     let created = create_pickup_location(
         uow.as_mut(),
         &PublishedPlans,
@@ -223,7 +223,7 @@ async fn create(session: &Session, args: CreateArgs) -> anyhow::Result<Reply> {
 
 async fn list(session: &Session, org: OrganizationRef) -> anyhow::Result<Reply> {
     let mut view = session.read().await?;
-    let organization = session::organization(view.as_mut(), org).await?;
+    let organization = session::enter(view.as_mut(), org).await?;
     let locations = view.pickup_locations().list(organization.id).await?;
     let views: Vec<View> = locations.into_iter().map(View::from).collect();
     let rows = views.iter().map(|view| {
@@ -241,6 +241,7 @@ async fn update(session: &Session, args: UpdateArgs) -> anyhow::Result<Reply> {
     let mut uow = session.begin().await?;
     let mut found = None;
     for organization in session::candidates(uow.as_mut(), args.org).await? {
+        uow.enter(organization.id).await?;
         found = uow.pickup_locations().get(organization.id, args.id).await?;
         if found.is_some() {
             break;

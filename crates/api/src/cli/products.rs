@@ -29,7 +29,7 @@ pub(crate) enum ProductCommand {
         /// What is to change, up to 2,000 characters
         #[arg(long)]
         notes: Option<Notes>,
-        /// Who decided: a usr_ id
+        /// Who decided: a usr_ id of its organization
         #[arg(long, value_name = "USR_ID")]
         reviewer: Option<UserPubId>,
         /// Its organization's number or public id; looked for if not given
@@ -80,15 +80,9 @@ pub(crate) async fn run(session: Session, command: ProductCommand) -> anyhow::Re
         org,
     } = command;
     let mut uow = session.begin().await?;
-    let reviewer = match reviewer {
-        Some(id) => {
-            let user = uow.customers().get(id).await?;
-            Some(user.ok_or(Error::not_found("user"))?.user_id)
-        }
-        None => None,
-    };
     let mut owner = None;
     for organization in session::candidates(uow.as_mut(), org).await? {
+        uow.enter(organization.id).await?;
         if uow
             .products()
             .get(organization.id, product)
@@ -100,6 +94,13 @@ pub(crate) async fn run(session: Session, command: ProductCommand) -> anyhow::Re
         }
     }
     let owner = owner.ok_or(Error::not_found("product"))?;
+    let reviewer = match reviewer {
+        Some(id) => {
+            let user = uow.customers().get(id).await?;
+            Some(user.ok_or(Error::not_found("user"))?.user_id)
+        }
+        None => None,
+    };
     let access = operator_access(owner.id, owner.pub_id)?;
     let ctx = session.operator(&access);
     let reviewed = review_product(uow.as_mut(), &ctx, product, status, notes, reviewer).await?;

@@ -3,6 +3,7 @@
 use clap::Args;
 use lessor_domain::access::Mode;
 use lessor_domain::cause::chain;
+use lessor_domain::ports::Reach;
 use lessor_domain::workers::Engine;
 use lessor_domain::workers::inbox::Inbox;
 use lessor_domain::workers::reconcile::{Failure, Finding};
@@ -161,7 +162,7 @@ async fn reconcile(engine: Engine, args: &ReconcileArgs) -> anyhow::Result<Reply
 async fn handle(engine: &Engine, inbox: &Inbox) -> anyhow::Result<()> {
     let mut before = u64::MAX;
     loop {
-        let mut view = engine.database.read().await?;
+        let mut view = engine.database.read(Reach::Server).await?;
         let (waiting, _) = view.inbox().backlog().await?;
         drop(view);
         if waiting == 0 || waiting >= before {

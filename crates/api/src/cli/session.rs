@@ -12,7 +12,7 @@ use lessor_domain::ids::{
     ApiKeyPubId, OrganizationId, OrganizationPubId, OrganizationRef, UserId, UserPubId,
 };
 use lessor_domain::organization::Organization;
-use lessor_domain::ports::{Clock as _, Database, StoreError, UnitOfWork};
+use lessor_domain::ports::{Clock as _, Database, Reach, StoreError, UnitOfWork};
 use lessor_domain::services::{Context, Error};
 use lessor_domain::time::Timestamp;
 use lessor_domain::workers::Engine;
@@ -33,14 +33,14 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Work that changes something.
+    /// Work that changes something. It is nobody's until it enters an organization.
     pub(crate) async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
-        self.database.begin().await
+        self.database.begin(Reach::Server).await
     }
 
-    /// A view for reading.
+    /// A view for reading. It is nobody's until it enters an organization.
     pub(crate) async fn read(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
-        self.database.read().await
+        self.database.read(Reach::Server).await
     }
 
     /// Now.
@@ -79,6 +79,16 @@ pub(crate) async fn organization(
         .find(organization)
         .await?
         .ok_or(Error::not_found("organization"))
+}
+
+/// The organization of either id, in whose name the work goes on.
+pub(crate) async fn enter(
+    uow: &mut dyn UnitOfWork,
+    named: OrganizationRef,
+) -> Result<Organization, Error> {
+    let found = organization(uow, named).await?;
+    uow.enter(found.id).await?;
+    Ok(found)
 }
 
 /// What the operator of the installation may do for the organization: everything.

@@ -6,10 +6,10 @@ mod story;
 
 use anyhow::{Context as _, ensure};
 use lessor_domain::access::{KeyKind, Mode, Permissions};
-use lessor_domain::ids::{CheckoutPubId, OrganizationPubId};
+use lessor_domain::ids::{CheckoutPubId, OrganizationId, OrganizationPubId};
 use lessor_domain::organization::{Organization, ServiceArea};
 use lessor_domain::percentage::Percentage;
-use lessor_domain::ports::ProcessorCustomer;
+use lessor_domain::ports::{ProcessorCustomer, Reach};
 use lessor_domain::services::keys::{CreateKey, KeyUser, create_key};
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
 use lessor_domain::workers::Engine;
@@ -89,7 +89,7 @@ pub async fn run(url: &str, engine: &Engine, listener: &dyn Listener) -> anyhow:
         leases.push(Lease {
             checkout_id: id,
             lifecycle,
-            subscriptions: subscriptions(engine, checkout).await?,
+            subscriptions: subscriptions(engine, organization.id, checkout).await?,
         });
     }
     let report = Report {
@@ -109,9 +109,13 @@ pub async fn run(url: &str, engine: &Engine, listener: &dyn Listener) -> anyhow:
     Ok(report)
 }
 
-/// How many subscriptions the processor has for the checkout.
-async fn subscriptions(engine: &Engine, id: CheckoutPubId) -> anyhow::Result<usize> {
-    let mut view = engine.database.read().await?;
+/// How many subscriptions the processor has for the checkout of the organization.
+async fn subscriptions(
+    engine: &Engine,
+    organization: OrganizationId,
+    id: CheckoutPubId,
+) -> anyhow::Result<usize> {
+    let mut view = engine.database.read(organization.into()).await?;
     let checkout = view.checkouts().get(id).await?.context("the checkout")?;
     let customer = view.customers().get(checkout.customer_id).await?;
     let customer = customer.context("the checkout's customer")?;
@@ -124,13 +128,13 @@ async fn subscriptions(engine: &Engine, id: CheckoutPubId) -> anyhow::Result<usi
         processor_id: customer.screening(checkout.mode).processor_id.clone(),
     };
     let processor = &engine.providers.of(checkout.mode).processor;
-    let found = processor.subscriptions_of(checkout.mode, &customer, id);
+    let found = processor.subscriptions_of((&checkout).into(), &customer, id);
     Ok(found.await?.len())
 }
 
 /// The demo's organization, made when there is none.
 async fn organization(engine: &Engine) -> anyhow::Result<Organization> {
-    let mut uow = engine.database.begin().await?;
+    let mut uow = engine.database.begin(Reach::Server).await?;
     let organizations = uow.organizations().list().await?;
     let found = organizations
         .into_iter()
@@ -173,7 +177,7 @@ async fn key(
         hash: secret.hash(),
         hint: secret.hint().to_owned(),
     };
-    let mut uow = engine.database.begin().await?;
+    let mut uow = engine.database.begin(Reach::Server).await?;
     create_key(uow.as_mut(), engine.ids.as_ref(), now, input).await?;
     uow.commit().await?;
     Ok(secret)

@@ -84,7 +84,8 @@ impl Call {
     /// # Errors
     /// The use case's own; the stores cannot be reached.
     pub async fn read<U: UseCase>(&self, use_case: U) -> Result<U::Output, ApiError> {
-        let mut view = self.state().reads.read().await?;
+        let organization = self.access().organization_id;
+        let mut view = self.state().reads.read(organization.into()).await?;
         Ok(use_case.run(&mut *view, &self.context()).await?)
     }
 

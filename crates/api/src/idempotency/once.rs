@@ -225,7 +225,7 @@ impl Runner {
     ) -> Result<Conclusion<P::Rest>, Error> {
         let now = self.state.engine.clock.now();
         let context = self.context(now);
-        let mut uow = self.state.engine.database.begin().await?;
+        let mut uow = self.begin().await?;
         let concluded = self.conclude(&mut *uow, once, request, &context).await;
         close(uow, concluded).await
     }
@@ -280,7 +280,7 @@ impl Runner {
         let answer = self.refusal(error);
         let now = self.state.engine.clock.now();
         for _ in 0..LOOKS {
-            let mut uow = self.state.engine.database.begin().await?;
+            let mut uow = self.begin().await?;
             let store = uow.idempotency();
             let is_locked = store.try_lock(&once.key).await?;
             // The key was free for a moment: who took it in between says what is kept.
@@ -313,7 +313,7 @@ impl Runner {
 
     /// Keeps nothing of a request whose second phase failed: a repetition is a new try.
     pub(super) async fn forget(&self, once: &Once) -> Result<(), Error> {
-        let mut uow = self.state.engine.database.begin().await?;
+        let mut uow = self.begin().await?;
         // An answer from before all times is older than any that is looked for.
         let stored = once.stored(&Answer::NONE, true, Timestamp::UNIX_EPOCH);
         uow.idempotency().put(&once.key, &stored).await?;
@@ -323,7 +323,7 @@ impl Runner {
     /// Keeps the answer that the second phase found.
     pub(super) async fn keep_final(&self, once: &Once, answer: &Answer) -> Result<(), Error> {
         let stored = once.stored(answer, true, self.state.engine.clock.now());
-        let mut uow = self.state.engine.database.begin().await?;
+        let mut uow = self.begin().await?;
         uow.idempotency().put(&once.key, &stored).await?;
         Ok(uow.commit().await?)
     }

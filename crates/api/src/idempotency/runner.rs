@@ -49,8 +49,14 @@ impl Runner {
         }
     }
 
+    /// Begins work in the name of the organization that asks.
+    pub(super) async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+        let organization = self.access.organization_id;
+        self.state.engine.database.begin(organization.into()).await
+    }
+
     async fn attempt<U: UseCase>(&self, use_case: U) -> Result<U::Output, Error> {
-        let mut uow = self.state.engine.database.begin().await?;
+        let mut uow = self.begin().await?;
         let ctx = self.context(self.state.engine.clock.now());
         let done = use_case.run(&mut *uow, &ctx).await;
         close(uow, done).await

@@ -12,7 +12,7 @@ use actix_web::web::Data;
 use actix_web::{Error, HttpMessage as _, HttpRequest};
 use lessor_domain::access::{Access, KeyKind};
 use lessor_domain::cause::chain;
-use lessor_domain::ports::{KeyHolder, StoreError};
+use lessor_domain::ports::{KeyHolder, Reach, StoreError};
 use lessor_domain::time::Timestamp;
 
 use crate::auth::addresses::Standing;
@@ -141,7 +141,7 @@ fn note_use(state: &AppState, holder: &KeyHolder, now: Timestamp) {
     let database = Arc::clone(&state.engine.database);
     state.mutations.detach(async move {
         let touch = async {
-            let mut work = database.begin().await?;
+            let mut work = database.begin(Reach::Server).await?;
             work.keys().touch(id, now).await?;
             work.commit().await
         };

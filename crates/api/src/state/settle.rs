@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use lessor_domain::cause::chain;
+use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::{JobFilter, JobState, JobSubject};
 use lessor_domain::services::Error;
 use lessor_domain::workers::jobs::JobRunner;
@@ -18,12 +19,12 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 /// The longest pause between two looks.
 const LONGEST_PAUSE: Duration = Duration::from_millis(160);
 
-/// Delivers the subject's jobs and comes back when they are done, or after a few seconds. What is
-/// not done by then goes on, and what cannot be done now a worker tries again.
-pub(crate) async fn settle(state: &AppState, subject: JobSubject) {
+/// Delivers the jobs of the organization's subject and comes back when they are done, or after a
+/// few seconds. What is not done by then goes on, and what cannot be done now a worker tries again.
+pub(crate) async fn settle(state: &AppState, organization: OrganizationId, subject: JobSubject) {
     let runner = state.engine.jobs();
     within_patience(state, "a job", async move {
-        if let Err(error) = finish(&runner, subject).await {
+        if let Err(error) = finish(&runner, organization, subject).await {
             tracing::warn!(error = %chain(&error), ?subject, "jobs are left to the worker");
         }
     })
@@ -49,16 +50,20 @@ pub(crate) async fn within_patience(
 }
 
 /// Delivers the subject's jobs. Where a worker was quicker, waits for what it is at.
-async fn finish(runner: &JobRunner, subject: JobSubject) -> Result<(), Error> {
+async fn finish(
+    runner: &JobRunner,
+    organization: OrganizationId,
+    subject: JobSubject,
+) -> Result<(), Error> {
     let until = Instant::now() + PATIENCE;
     let mut pause = LOOK_AGAIN;
     loop {
-        runner.drain(subject).await?;
+        runner.drain(organization, subject).await?;
         let filter = JobFilter {
             state: Some(JobState::Pending),
             subject: Some(subject),
         };
-        let mut view = runner.database.read().await?;
+        let mut view = runner.database.read(organization.into()).await?;
         let open = view.jobs().list(&filter, 1).await?;
         // One that is not due waits for its provider, or for a test to go on.
         let now = runner.clock.now();

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::{Page, SortOrder, StoreError};
 use crate::access::Mode;
-use crate::checkout::{AttentionReason, Checkout, Lifecycle, Tracking, Transition, WaitlistReason};
+use crate::checkout::{Checkout, Lifecycle, Tracking, Transition, WaitlistReason};
 use crate::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
 };
@@ -19,6 +19,15 @@ pub struct Scope {
     pub organization_id: OrganizationId,
     /// Live or sandbox.
     pub mode: Mode,
+}
+
+impl From<&Checkout> for Scope {
+    fn from(checkout: &Checkout) -> Self {
+        Self {
+            organization_id: checkout.organization_id,
+            mode: checkout.mode,
+        }
+    }
 }
 
 /// What became of a new checkout.
@@ -215,21 +224,19 @@ pub trait CheckoutStore: Send {
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError>;
     /// Checkouts that have not ended, whose subscription was asked for before the time and is not
-    /// there, and of which [nobody was told](AttentionReason::NotBilled); longest ago first.
+    /// there, and of which [nobody was told](crate::checkout::AttentionReason::NotBilled); longest ago first.
     async fn unbilled_since(
         &mut self,
         before: Timestamp,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError>;
     /// Tracked shipments under way of which the carrier said nothing since the time, and of which
-    /// [nobody was told](AttentionReason::DeliveryOverdue); longest ago first.
+    /// [nobody was told](crate::checkout::AttentionReason::DeliveryOverdue); longest ago first.
     async fn silent_since(
         &mut self,
         before: Timestamp,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError>;
-    /// How many checkouts a person must look at, by reason, in both modes.
-    async fn attention(&mut self) -> Result<Vec<(AttentionReason, u64)>, StoreError>;
     /// Up to so many checkouts of the mode whose subscription was asked for, after
     /// the given one, by id.
     async fn billed(

@@ -162,8 +162,6 @@ pub trait JobStore: Send {
     /// Makes the subject's held and pending jobs due now, however far they were put off.
     /// Tells how many.
     async fn release(&mut self, subject: JobSubject, now: Timestamp) -> Result<u64, StoreError>;
-    /// How much work waits.
-    async fn backlog(&mut self) -> Result<Backlog, StoreError>;
     /// Forgets jobs that were done or skipped before the time. Tells how many.
     async fn purge_done(&mut self, before: Timestamp) -> Result<u64, StoreError>;
 }

@@ -38,6 +38,4 @@ pub trait LedgerStore: Send {
     /// # Errors
     /// [`StoreError::Missing`] of the checkout.
     async fn put(&mut self, entry: &Entry) -> Result<(), StoreError>;
-    /// What is held, in both modes.
-    async fn held(&mut self) -> Result<Held, StoreError>;
 }

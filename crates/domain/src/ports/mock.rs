@@ -8,14 +8,15 @@ use std::thread;
 use async_trait::async_trait;
 
 use super::{
-    CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, IdempotencyStore,
+    CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors, IdempotencyStore,
     InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, MockCategoryStore,
-    MockCheckoutStore, MockCursorStore, MockCustomerStore, MockIdempotencyStore, MockInboxStore,
-    MockJobStore, MockKeyStore, MockLeaseTermStore, MockLedgerStore, MockOrganizationStore,
-    MockPickupLocationStore, MockProductStore, MockShipmentStore, MockVariantStore,
-    OrganizationStore, PickupLocationStore, ProductStore, ShipmentStore, StoreError, UnitOfWork,
-    VariantStore,
+    MockCheckoutStore, MockCursorStore, MockCustomerStore, MockDoors, MockIdempotencyStore,
+    MockInboxStore, MockJobStore, MockKeyStore, MockLeaseTermStore, MockLedgerStore,
+    MockOrganizationStore, MockPickupLocationStore, MockProductStore, MockShipmentStore,
+    MockVariantStore, OrganizationStore, PickupLocationStore, ProductStore, Reach, ShipmentStore,
+    StoreError, UnitOfWork, VariantStore,
 };
+use crate::ids::OrganizationId;
 
 /// Fails the test.
 #[expect(clippy::panic, reason = "a mock that is used otherwise fails the test")]
@@ -69,6 +70,8 @@ macro_rules! mock_unit_of_work {
         pub struct MockUnitOfWork {
             $($(#[$doc])+ pub $store: $mock,)+
             fate: Fate,
+            /// Whose it has become, each time that it was [entered](UnitOfWork::enter).
+            pub entered: Vec<OrganizationId>,
             commits: Option<Arc<AtomicUsize>>,
         }
 
@@ -77,6 +80,11 @@ macro_rules! mock_unit_of_work {
             $(fn $store(&mut self) -> &mut dyn $port {
                 &mut self.$store
             })+
+
+            async fn enter(&mut self, organization: OrganizationId) -> Result<(), StoreError> {
+                self.entered.push(organization);
+                Ok(())
+            }
 
             async fn commit(mut self: Box<Self>) -> Result<(), StoreError> {
                 match std::mem::take(&mut self.fate) {
@@ -126,6 +134,8 @@ mock_unit_of_work! {
     cursors: MockCursorStore as dyn CursorStore,
     /// Answers to requests that may be repeated.
     idempotency: MockIdempotencyStore as dyn IdempotencyStore,
+    /// What is asked across organizations.
+    doors: MockDoors as dyn Doors,
 }
 
 impl MockUnitOfWork {
@@ -157,7 +167,7 @@ type Answers = Mutex<VecDeque<Result<MockUnitOfWork, StoreError>>>;
 /// or read one that is not prepared fails the test, and so does one that nobody asked for.
 ///
 /// ```
-/// use lessor_domain::ports::{Database, MockDatabase, MockUnitOfWork, StoreError};
+/// use lessor_domain::ports::{Database, MockDatabase, MockUnitOfWork, Reach, StoreError};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
@@ -167,8 +177,8 @@ type Answers = Mutex<VecDeque<Result<MockUnitOfWork, StoreError>>>;
 /// database.expect_begin(Ok(unit));
 /// database.expect_begin(Err(StoreError::Contended));
 ///
-/// assert!(database.begin().await.unwrap().commit().await.is_ok());
-/// assert!(database.begin().await.is_err());
+/// assert!(database.begin(Reach::Server).await.unwrap().commit().await.is_ok());
+/// assert!(database.begin(Reach::Server).await.is_err());
 /// assert_eq!(database.commits(), 1);
 /// # }
 /// ```
@@ -228,14 +238,14 @@ fn next(answers: &Answers, missing: &str) -> Result<Box<dyn UnitOfWork>, StoreEr
 
 #[async_trait]
 impl Database for MockDatabase {
-    async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+    async fn begin(&self, _: Reach) -> Result<Box<dyn UnitOfWork>, StoreError> {
         next(
             &self.begins,
             "MockDatabase::begin: not expected: prepare a unit of work with expect_begin",
         )
     }
 
-    async fn read(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+    async fn read(&self, _: Reach) -> Result<Box<dyn UnitOfWork>, StoreError> {
         next(
             &self.reads,
             "MockDatabase::read: not expected: prepare a unit of work with expect_read",

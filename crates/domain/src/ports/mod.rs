@@ -10,6 +10,7 @@ mod checkouts;
 mod cursors;
 mod customers;
 mod dialing;
+mod doors;
 mod idempotency;
 mod inbox;
 mod jobs;
@@ -37,6 +38,7 @@ pub use checkouts::{
 pub use cursors::CursorStore;
 pub use customers::{CustomerFilter, CustomerStore, InsertedCustomer, NewCustomer};
 pub use dialing::DialingPlan;
+pub use doors::{Doors, Errand};
 pub use idempotency::{IdempotencyKey, IdempotencyStore, StoredAnswer};
 pub use inbox::{InboxMessage, InboxRecord, InboxState, InboxStore, MessageReader};
 pub use jobs::{Backlog, Job, JobFilter, JobState, JobStore, JobSubject, NewJob};
@@ -59,7 +61,7 @@ pub use providers::{
 };
 pub use shipments::ShipmentStore;
 pub use store_error::{StoreError, UniqueField};
-pub use unit_of_work::{Database, UnitOfWork};
+pub use unit_of_work::{Database, Reach, UnitOfWork};
 pub use variants::{VariantSelection, VariantStore};
 
 #[cfg(feature = "mock")]
@@ -70,6 +72,7 @@ pub use {
     cursors::MockCursorStore,
     customers::MockCustomerStore,
     dialing::MockDialingPlan,
+    doors::MockDoors,
     idempotency::MockIdempotencyStore,
     inbox::{MockInboxStore, MockMessageReader},
     jobs::MockJobStore,

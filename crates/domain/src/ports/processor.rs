@@ -2,10 +2,10 @@
 
 use async_trait::async_trait;
 
-use super::{Doubt, InboxMessage};
+use super::{Doubt, InboxMessage, Scope};
 use crate::access::Mode;
 use crate::checkout::{Invoice, PaymentMethod, Refusal};
-use crate::ids::{CheckoutPubId, CustomerPubId, OrganizationPubId};
+use crate::ids::{CheckoutPubId, CustomerPubId, OrganizationId, OrganizationPubId};
 use crate::ledger::{Authorization, Dispute, Refund, Subscription};
 use crate::money::Money;
 use crate::percentage::TermMonths;
@@ -18,6 +18,8 @@ use crate::time::Timestamp;
 /// the work up by our ids before it does it anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
+    /// For whom.
+    pub organization_id: OrganizationId,
     /// Live or sandbox.
     pub mode: Mode,
     /// Up to 255 characters.
@@ -25,6 +27,15 @@ pub struct Attempt {
     /// When the work was first tried; now, for the first try.
     pub first_tried_at: Timestamp,
     pub now: Timestamp,
+}
+
+impl From<&Attempt> for Scope {
+    fn from(attempt: &Attempt) -> Self {
+        Self {
+            organization_id: attempt.organization_id,
+            mode: attempt.mode,
+        }
+    }
 }
 
 /// What a provider answers: a refusal is a value.
@@ -194,14 +205,14 @@ pub trait PaymentProcessor: Send + Sync {
     /// What became of this authorization; none when the processor does not know it.
     async fn deposit(
         &self,
-        mode: Mode,
+        scope: Scope,
         payment_intent_id: &str,
     ) -> Result<Option<Authorization>, Doubt>;
     /// Every authorization that was ever made for the checkout, by the customer's list, which shows
     /// what was just made.
     async fn deposits_of(
         &self,
-        mode: Mode,
+        scope: Scope,
         customer: &ProcessorCustomer,
         checkout: CheckoutPubId,
     ) -> Result<Vec<Authorization>, Doubt>;
@@ -231,14 +242,14 @@ pub trait PaymentProcessor: Send + Sync {
     /// The subscription with all its invoices; none when the processor does not know it.
     async fn subscription(
         &self,
-        mode: Mode,
+        scope: Scope,
         subscription_id: &str,
     ) -> Result<Option<Subscription>, Doubt>;
     /// Every subscription that was ever made for the checkout with its invoices, by the customer's
     /// list, which shows what was just made.
     async fn subscriptions_of(
         &self,
-        mode: Mode,
+        scope: Scope,
         customer: &ProcessorCustomer,
         checkout: CheckoutPubId,
     ) -> Result<Vec<Subscription>, Doubt>;
@@ -268,7 +279,7 @@ pub trait PaymentProcessor: Send + Sync {
     /// A message that a recurring payment failed does not say why: this does.
     async fn payment_failure(
         &self,
-        _mode: Mode,
+        _scope: Scope,
         _invoice_id: &str,
     ) -> Result<Option<Refusal>, Doubt> {
         Ok(None)

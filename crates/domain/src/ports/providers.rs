@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{Attempt, DialingPlan, MessageReader, PaymentProcessor, Verdict};
+use super::{Attempt, DialingPlan, MessageReader, PaymentProcessor, Scope, Verdict};
 use crate::access::Mode;
 use crate::address::Address;
 use crate::cause::Cause;
@@ -98,7 +98,7 @@ pub trait IdentityVerifier: Send + Sync {
         person: &Person,
     ) -> Result<Verdict<IdentitySession>, Doubt>;
     /// What was decided.
-    async fn result(&self, mode: Mode, session_id: &str) -> Result<IdentityResult, Doubt>;
+    async fn result(&self, scope: Scope, session_id: &str) -> Result<IdentityResult, Doubt>;
 }
 
 /// Checks credit: done means passed, refused means failed.

@@ -3,10 +3,35 @@
 use async_trait::async_trait;
 
 use super::{
-    CategoryStore, CheckoutStore, CursorStore, CustomerStore, IdempotencyStore, InboxStore,
+    CategoryStore, CheckoutStore, CursorStore, CustomerStore, Doors, IdempotencyStore, InboxStore,
     JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore, PickupLocationStore,
-    ProductStore, ShipmentStore, StoreError, VariantStore,
+    ProductStore, Scope, ShipmentStore, StoreError, VariantStore,
 };
+use crate::ids::OrganizationId;
+
+/// Whose records a unit of work reaches: those of others are not there for it, whatever it asks for.
+///
+/// What is nobody's is reached by all: organizations, API keys, messages of providers, carriers' reports of
+/// shipments that nobody has, and how far long walks have come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reach {
+    /// One organization's.
+    Organization(OrganizationId),
+    /// None: what is nobody's, and the [`Doors`] that tell whose something is.
+    Server,
+}
+
+impl From<OrganizationId> for Reach {
+    fn from(id: OrganizationId) -> Self {
+        Self::Organization(id)
+    }
+}
+
+impl From<Scope> for Reach {
+    fn from(scope: Scope) -> Self {
+        Self::Organization(scope.organization_id)
+    }
+}
 
 /// Work on the stores that is done as a whole or not at all.
 ///
@@ -38,6 +63,15 @@ pub trait UnitOfWork: Send {
     fn cursors(&mut self) -> &mut dyn CursorStore;
     /// Answers to requests that may be repeated.
     fn idempotency(&mut self) -> &mut dyn IdempotencyStore;
+    /// What is asked across organizations. Its answers do not depend on whom the work reaches.
+    fn doors(&mut self) -> &mut dyn Doors;
+
+    /// Goes on in the organization's name: for work that began as the [server's](Reach::Server) and has
+    /// learned whose it is. Where it is several organizations', it enters one after the other.
+    ///
+    /// # Errors
+    /// [`StoreError`]; [`StoreError::Internal`] when it began in another organization's name.
+    async fn enter(&mut self, organization: OrganizationId) -> Result<(), StoreError>;
 
     /// Makes the work durable.
     ///
@@ -79,6 +113,7 @@ macro_rules! for_each_store {
             ledger: LedgerStore,
             cursors: CursorStore,
             idempotency: IdempotencyStore,
+            doors: Doors,
         }
     };
 }
@@ -86,10 +121,10 @@ macro_rules! for_each_store {
 /// Where units of work come from.
 #[async_trait]
 pub trait Database: Send + Sync {
-    /// Begins work that changes something.
-    async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StoreError>;
+    /// Begins work that changes something, in the name of whom it reaches.
+    async fn begin(&self, reach: Reach) -> Result<Box<dyn UnitOfWork>, StoreError>;
 
     /// Opens a view for reading; each read sees what was committed before it.
     /// Committing it is not needed.
-    async fn read(&self) -> Result<Box<dyn UnitOfWork>, StoreError>;
+    async fn read(&self, reach: Reach) -> Result<Box<dyn UnitOfWork>, StoreError>;
 }

@@ -157,7 +157,7 @@ impl UseCase for ListCustomers {
 ///
 /// # Errors
 /// [`Error`]: not found, the missing permission, a phone, postal code or state that
-/// is not of the country, metadata of another organization's customer.
+/// is not of the country.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpdateCustomer {
     /// Which one.
@@ -182,15 +182,7 @@ impl UseCase for UpdateCustomer {
             .lock(self.id)
             .await?
             .ok_or(Error::not_found("customer"))?;
-        if self.changes.metadata != MetadataPatch::Keep {
-            if customer.organization_id != ctx.access.organization_id {
-                return Err(Error::invalid(
-                    "metadata",
-                    "belong to the organization whose customer this is, which is another one",
-                ));
-            }
-            merge_metadata(&mut customer.metadata, self.changes.metadata)?;
-        }
+        merge_metadata(&mut customer.metadata, self.changes.metadata)?;
         let profile = &mut customer.profile;
         let before = profile.clone();
         self.changes.first_name.apply(&mut profile.first_name);

@@ -16,7 +16,7 @@ use crate::time::Timestamp;
 /// Whose key it is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyUser {
-    /// A user that there is.
+    /// A user that the organization has.
     Id(UserPubId),
     /// The organization's user of the address; made when there is none.
     Email(Email),
@@ -45,7 +45,7 @@ pub struct CreateKey {
     pub hint: String,
 }
 
-/// Creates a key. Answers it with its user.
+/// Creates a key. Answers it with its user. The work goes on in the organization's name.
 ///
 /// # Errors
 /// [`Error::Invalid`] of a publishable key with permissions; [`Error::NotFound`] of the organization or
@@ -67,6 +67,7 @@ pub async fn create_key(
         .find(input.organization)
         .await?
         .ok_or(Error::not_found("organization"))?;
+    uow.enter(organization.id).await?;
     let user = match input.user {
         KeyUser::Id(id) => uow
             .customers()

@@ -95,6 +95,7 @@ pub async fn create_organization(
             created_at: now,
         })
         .await?;
+    uow.enter(organization.id).await?;
     for card in first_terms().map_err(|error| Error::invalid("termInMonths", error))? {
         uow.lease_terms()
             .insert(&NewLeaseTerm {
@@ -127,6 +128,7 @@ pub async fn update_organization(
         .find(organization)
         .await?
         .ok_or(Error::not_found("organization"))?;
+    uow.enter(found.id).await?;
     let mut organization = uow
         .organizations()
         .lock(found.id)

@@ -9,7 +9,7 @@ use crate::checkout::{
     Actor, AttentionReason, Billing, Checkout, Circumstances, Effect, Event, Invoice,
     InvoiceOutcome, Lifecycle, Refusal,
 };
-use crate::ids::CheckoutPubId;
+use crate::ids::{CheckoutPubId, OrganizationId};
 use crate::ledger::{
     Authorization, Entry, HoldState, Refund, RefundState, SubscriptionState, Thing,
 };
@@ -25,6 +25,60 @@ pub struct Findings {
     pub invoice: Option<Invoice>,
 }
 
+/// Whose affair the message is: who has what it names. None when nobody has it.
+///
+/// # Errors
+/// [`Error::Store`].
+pub async fn owner(
+    uow: &mut dyn UnitOfWork,
+    event: &ProcessorEvent,
+    asked: &Findings,
+) -> Result<Option<OrganizationId>, Error> {
+    let doors = uow.doors();
+    let mode = event.mode;
+    // What is named first is asked first: `handle` looks for the checkout in this order.
+    let named = match &event.fact {
+        ProcessorFact::Identity { session_id, .. } => {
+            doors.owner_of_verification(mode, session_id).await?
+        }
+        ProcessorFact::Deposit(told) => {
+            let known = doors
+                .owner_of_payment(mode, &told.payment_intent_id)
+                .await?;
+            match (known, told.checkout) {
+                (None, Some(id)) => doors.owner_of_checkout(id).await?,
+                (known, _) => known,
+            }
+        }
+        ProcessorFact::Invoice(told) => doors.owner_of_payment(mode, &told.subscription_id).await?,
+        ProcessorFact::Subscription {
+            subscription_id, ..
+        } => doors.owner_of_payment(mode, subscription_id).await?,
+        ProcessorFact::Refund(told) => {
+            doors
+                .owner_of_payment(mode, &told.payment_intent_id)
+                .await?
+        }
+        ProcessorFact::Disputed {
+            payment_intent_id, ..
+        } => match payment_intent_id {
+            Some(intent) => doors.owner_of_payment(mode, intent).await?,
+            None => None,
+        },
+        ProcessorFact::PaymentRefused { .. } | ProcessorFact::Unknown { .. } => None,
+    };
+    let named = match (named, event.about.checkout) {
+        (None, Some(id)) => doors.owner_of_checkout(id).await?,
+        (named, _) => named,
+    };
+    match (named, &asked.invoice) {
+        (None, Some(invoice)) => Ok(doors
+            .owner_of_payment(mode, &invoice.subscription_id)
+            .await?),
+        (named, _) => Ok(named),
+    }
+}
+
 /// Takes in what the processor told. `asked` is what it told when it was asked.
 ///
 /// # Errors
@@ -36,6 +90,10 @@ pub async fn handle(
     event: &ProcessorEvent,
     asked: Findings,
 ) -> Result<Concern, Error> {
+    let Some(owner) = owner(uow, event, &asked).await? else {
+        return Ok(Concern::Nothing);
+    };
+    uow.enter(owner).await?;
     match &event.fact {
         ProcessorFact::Identity { session_id, result } => {
             identity::told(uow, ids, now, event, session_id, *result).await

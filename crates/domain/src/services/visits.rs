@@ -34,11 +34,14 @@ pub struct Visit {
     pub events: Vec<TrackingEvent>,
 }
 
-/// The checkout of whoever has this token.
+/// The checkout of whoever has this token. The work, which nobody's name is given to yet, goes on in
+/// that of its organization.
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Store`].
 pub async fn checkout_of(work: &mut dyn UnitOfWork, token: &PageToken) -> Result<Checkout, Error> {
+    let owner = work.doors().owner_of_page(token).await?;
+    work.enter(owner.ok_or(NO_PAGE)?).await?;
     let found = work.checkouts().find_by_page_token(token).await?;
     found.ok_or(NO_PAGE)
 }

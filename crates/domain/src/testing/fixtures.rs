@@ -34,6 +34,13 @@ use crate::pricing::{Rate, RateCard};
 use crate::text::Description;
 use crate::time::Timestamp;
 
+/// The number of the first organization that a [`MemoryDatabase`](super::MemoryDatabase) keeps,
+/// when nothing was kept before it: for tests that have one alone.
+#[must_use]
+pub fn first_organization_id() -> OrganizationId {
+    OrganizationId::new(1).expect("a positive number")
+}
+
 /// Makes records: ids follow from the seed, and each record is a millisecond
 /// younger than the one before it.
 ///

@@ -20,5 +20,5 @@ pub use fakes::{
     CallRecord, FakeCarrierDetector, FakeCreditChecker, FakeDialingPlan, FakeIdentityVerifier,
     FakeProcessor, FakeProviders, FakeShipmentTracker, FakeSigner, NoMessages, Reply, Script,
 };
-pub use fixtures::Fixtures;
+pub use fixtures::{Fixtures, first_organization_id};
 pub use memory::MemoryDatabase;

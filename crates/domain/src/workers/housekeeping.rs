@@ -1,12 +1,15 @@
 //! What time brings about: expiry, renewal and lapse of deposits, ends of leases.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
 
 use crate::checkout::{Actor, AttentionReason, Billing, Checkout, Circumstances, Effect, Event};
-use crate::ids::CheckoutPubId;
-use crate::ports::{Clock, Database, Doubt, IdGenerator, ShipmentTracker, UnitOfWork};
+use crate::ids::{CheckoutPubId, OrganizationId};
+use crate::ports::{
+    Clock, Database, Doubt, Errand, IdGenerator, Reach, ShipmentTracker, StoreError, UnitOfWork,
+};
 use crate::services::{Error, ledger, moving, shipments};
 use crate::shipments::EventOrigin;
 use crate::time::Timestamp;
@@ -23,7 +26,7 @@ pub struct Policy {
     pub bill_within: TimeDelta,
     /// How long a carrier may be silent before somebody is told.
     pub hear_within: TimeDelta,
-    /// How many checkouts are read at a time.
+    /// How many checkouts of an organization are read at a time.
     pub batch: u32,
 }
 
@@ -114,23 +117,31 @@ impl Housekeeper {
         let Some(before) = now.checked_sub_signed(self.policy.expire_after) else {
             return Ok(0);
         };
-        let mut view = self.database.read().await?;
-        let untouched = view
-            .checkouts()
-            .untouched_since(before, self.policy.batch)
-            .await?;
-        drop(view);
         let mut expired = 0_usize;
-        for id in untouched {
-            let mut uow = self.database.begin().await?;
-            let still =
-                |checkout: &Checkout| (checkout.acted_at < before).then_some(Event::Expired);
-            if self.apply(uow.as_mut(), id, now, still).await? {
-                uow.commit().await?;
-                expired = expired.saturating_add(1);
+        for owner in self.owners_with(Errand::Expiry { before }).await? {
+            let mut view = self.database.read(owner.into()).await?;
+            let untouched = view
+                .checkouts()
+                .untouched_since(before, self.policy.batch)
+                .await?;
+            drop(view);
+            for id in untouched {
+                let mut uow = self.database.begin(owner.into()).await?;
+                let still =
+                    |checkout: &Checkout| (checkout.acted_at < before).then_some(Event::Expired);
+                if self.apply(uow.as_mut(), id, now, still).await? {
+                    uow.commit().await?;
+                    expired = expired.saturating_add(1);
+                }
             }
         }
         Ok(expired)
+    }
+
+    /// Whose records are to be looked at: each is looked at in its own name.
+    async fn owners_with(&self, errand: Errand) -> Result<Vec<OrganizationId>, StoreError> {
+        let mut view = self.database.read(Reach::Server).await?;
+        view.doors().owners_with(errand).await
     }
 
     /// Has holds renewed that end soon, and asks about those whose time is over.
@@ -140,26 +151,29 @@ impl Housekeeper {
             .checked_add_signed(self.policy.renew_before)
             .unwrap_or(now);
         let (mut renewals, mut checks) = (0_usize, 0_usize);
-        let mut after = None;
-        loop {
-            let mut view = self.database.read().await?;
-            let batch = self.policy.batch;
-            let lapsing = view.checkouts().lapsing_before(soon, after, batch).await?;
-            drop(view);
-            for id in &lapsing {
-                let mut uow = self.database.begin().await?;
-                match self.look_after_hold(uow.as_mut(), *id, now).await? {
-                    Some(Effect::RenewDeposit) => renewals = renewals.saturating_add(1),
-                    Some(_) => checks = checks.saturating_add(1),
-                    None => continue,
+        let batch = self.policy.batch;
+        for owner in self.owners_with(Errand::Lapse { before: soon }).await? {
+            let mut after = None;
+            loop {
+                let mut view = self.database.read(owner.into()).await?;
+                let lapsing = view.checkouts().lapsing_before(soon, after, batch).await?;
+                drop(view);
+                for id in &lapsing {
+                    let mut uow = self.database.begin(owner.into()).await?;
+                    match self.look_after_hold(uow.as_mut(), *id, now).await? {
+                        Some(Effect::RenewDeposit) => renewals = renewals.saturating_add(1),
+                        Some(_) => checks = checks.saturating_add(1),
+                        None => continue,
+                    }
+                    uow.commit().await?;
                 }
-                uow.commit().await?;
-            }
-            after = lapsing.last().copied();
-            if after.is_none() {
-                return Ok((renewals, checks));
+                after = lapsing.last().copied();
+                if after.is_none() {
+                    break;
+                }
             }
         }
+        Ok((renewals, checks))
     }
 
     /// Asks for what the hold needs, unless that is asked for: a renewal while the bank may be
@@ -196,11 +210,30 @@ impl Housekeeper {
     async fn raise_overdue(&self) -> Result<usize, Error> {
         let now = self.clock.now();
         let ago = |time: TimeDelta| now.checked_sub_signed(time).unwrap_or(now);
-        let batch = self.policy.batch;
         let (billed, heard) = (ago(self.policy.bill_within), ago(self.policy.hear_within));
+        let unbilled = Errand::Billing { before: billed };
+        let silent = Errand::Silence { before: heard };
+        let mut owners = BTreeSet::from_iter(self.owners_with(unbilled).await?);
+        owners.extend(self.owners_with(silent).await?);
+        let mut raised = 0_usize;
+        for owner in owners {
+            let of_owner = self.raise_overdue_of(owner, now, billed, heard).await?;
+            raised = raised.saturating_add(of_owner);
+        }
+        Ok(raised)
+    }
+
+    async fn raise_overdue_of(
+        &self,
+        owner: OrganizationId,
+        now: Timestamp,
+        billed: Timestamp,
+        heard: Timestamp,
+    ) -> Result<usize, Error> {
+        let batch = self.policy.batch;
         let mut raised = 0_usize;
         loop {
-            let mut view = self.database.read().await?;
+            let mut view = self.database.read(owner.into()).await?;
             let unbilled = view.checkouts().unbilled_since(billed, batch).await?;
             let silent = view.checkouts().silent_since(heard, batch).await?;
             drop(view);
@@ -212,7 +245,7 @@ impl Housekeeper {
                 .map(|id| (id, AttentionReason::DeliveryOverdue));
             let mut progress = false;
             for (id, reason) in unbilled.chain(silent) {
-                let mut uow = self.database.begin().await?;
+                let mut uow = self.database.begin(owner.into()).await?;
                 let mut checkout = moving::lock(uow.as_mut(), id).await?;
                 let is_due = match reason {
                     AttentionReason::NotBilled => matches!(
@@ -237,20 +270,23 @@ impl Housekeeper {
     async fn end_terms(&self) -> Result<usize, Error> {
         let now = self.clock.now();
         let today = now.date_naive();
-        let mut view = self.database.read().await?;
-        let over = view
-            .checkouts()
-            .leases_ended_before(today, self.policy.batch)
-            .await?;
-        drop(view);
         let mut ended = 0_usize;
-        for id in over {
-            let mut uow = self.database.begin().await?;
-            let paid =
-                |checkout: &Checkout| checkout.has_run_its_term(today).then_some(Event::TermEnded);
-            if self.apply(uow.as_mut(), id, now, paid).await? {
-                uow.commit().await?;
-                ended = ended.saturating_add(1);
+        for owner in self.owners_with(Errand::LeaseEnd { before: today }).await? {
+            let mut view = self.database.read(owner.into()).await?;
+            let over = view
+                .checkouts()
+                .leases_ended_before(today, self.policy.batch)
+                .await?;
+            drop(view);
+            for id in over {
+                let mut uow = self.database.begin(owner.into()).await?;
+                let paid = |checkout: &Checkout| {
+                    checkout.has_run_its_term(today).then_some(Event::TermEnded)
+                };
+                if self.apply(uow.as_mut(), id, now, paid).await? {
+                    uow.commit().await?;
+                    ended = ended.saturating_add(1);
+                }
             }
         }
         Ok(ended)
@@ -260,16 +296,29 @@ impl Housekeeper {
         let Some(tracker) = &self.tracker else {
             return Ok(0);
         };
-        let mut view = self.database.read().await?;
-        let under_way = view.checkouts().under_way(self.policy.batch).await?;
+        let mut taken_in = 0_usize;
+        for owner in self.owners_with(Errand::Shipments).await? {
+            let reports = self.ask_carriers_of(owner, tracker.as_ref()).await?;
+            taken_in = taken_in.saturating_add(reports);
+        }
+        Ok(taken_in)
+    }
+
+    async fn ask_carriers_of(
+        &self,
+        owner: OrganizationId,
+        tracker: &dyn ShipmentTracker,
+    ) -> Result<usize, Error> {
+        let mut uow = self.database.begin(owner.into()).await?;
+        let under_way = uow.checkouts().under_way(self.policy.batch).await?;
         let mut shipments = Vec::with_capacity(under_way.len());
         for id in under_way {
-            let checkout = view.checkouts().get(id).await?;
+            let checkout = uow.checkouts().get(id).await?;
             shipments.extend(
                 checkout.and_then(|checkout| Some((id, checkout.shipment.tracking.clone()?))),
             );
         }
-        drop(view);
+        uow.commit().await?;
         let mut taken_in = 0_usize;
         for (id, tracking) in shipments {
             // A carrier that does not answer is asked again at the next run.
@@ -278,7 +327,7 @@ impl Housekeeper {
                 Err(Doubt::Unreachable(_) | Doubt::Failed(_) | Doubt::Unconfigured(_)) => continue,
             };
             for reported in reports {
-                let mut uow = self.database.begin().await?;
+                let mut uow = self.database.begin(owner.into()).await?;
                 shipments::report(
                     uow.as_mut(),
                     self.ids.as_ref(),

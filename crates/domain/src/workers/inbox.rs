@@ -8,7 +8,8 @@ use chrono::TimeDelta;
 use crate::checkout::{Invoice, InvoiceOutcome, Tracking};
 use crate::ids::CheckoutPubId;
 use crate::ports::{
-    Clock, Database, IdGenerator, InboxMessage, ProcessorEvent, ProcessorFact, ProviderSet,
+    Clock, Database, IdGenerator, InboxMessage, ProcessorEvent, ProcessorFact, ProviderSet, Reach,
+    Scope,
 };
 use crate::services::payments::{self, Findings};
 use crate::services::{Concern, Error, shipments};
@@ -48,7 +49,7 @@ impl Inbox {
     /// # Errors
     /// [`Error::Store`]: it was not kept, and has to be sent again.
     pub async fn keep(&self, message: &InboxMessage) -> Result<bool, Error> {
-        let mut uow = self.database.begin().await?;
+        let mut uow = self.database.begin(Reach::Server).await?;
         let new = uow.inbox().insert(message).await?;
         uow.commit().await?;
         Ok(new)
@@ -67,13 +68,13 @@ impl Inbox {
         tracking: &Tracking,
         reported: &CarrierReport,
     ) -> Result<Vec<CheckoutReport>, Error> {
-        let mut uow = self.database.begin().await?;
+        let mut uow = self.database.begin(Reach::Server).await?;
         if !uow.inbox().insert(message).await? {
             return Ok(Vec::new());
         }
         let (now, origin) = (message.received_at, EventOrigin::Webhook);
-        let known = uow.checkouts().find_by_tracking(tracking).await?;
-        if known.is_empty() {
+        let owners = uow.doors().owners_of_shipment(tracking).await?;
+        if owners.is_empty() {
             let event = TrackingEvent {
                 reported: reported.clone(),
                 origin,
@@ -82,15 +83,19 @@ impl Inbox {
             uow.shipments().keep_unclaimed(tracking, &event).await?;
         }
         let mut taken = Vec::new();
-        for id in known {
-            let ids = self.ids.as_ref();
-            let report = shipments::report(uow.as_mut(), ids, now, id, reported.clone(), origin);
-            let refusal = match report.await {
-                Ok(_) => None,
-                Err(Error::Rule { message }) => Some(message),
-                Err(error) => return Err(error),
-            };
-            taken.push(CheckoutReport { id, refusal });
+        for owner in owners {
+            uow.enter(owner).await?;
+            for id in uow.checkouts().find_by_tracking(tracking).await? {
+                let ids = self.ids.as_ref();
+                let report =
+                    shipments::report(uow.as_mut(), ids, now, id, reported.clone(), origin);
+                let refusal = match report.await {
+                    Ok(_) => None,
+                    Err(Error::Rule { message }) => Some(message),
+                    Err(error) => return Err(error),
+                };
+                taken.push(CheckoutReport { id, refusal });
+            }
         }
         let (source, id) = (message.source.as_str(), message.id.as_str());
         uow.inbox().mark_handled(source, id, now).await?;
@@ -104,7 +109,7 @@ impl Inbox {
     /// [`Error::Store`].
     pub async fn handle_kept(&self, limit: u32) -> Result<Vec<CheckoutPubId>, Error> {
         // Only read here: asking the processor must not hold a lock.
-        let mut uow = self.database.begin().await?;
+        let mut uow = self.database.begin(Reach::Server).await?;
         let messages = uow.inbox().lock_waiting(self.clock.now(), limit).await?;
         drop(uow);
         let mut changed = Vec::new();
@@ -130,7 +135,7 @@ impl Inbox {
             },
             Err(_) => Findings::default(),
         };
-        let mut uow = self.database.begin().await?;
+        let mut uow = self.database.begin(Reach::Server).await?;
         let (source, id) = (message.source.as_str(), message.id.as_str());
         if uow.inbox().lock_one(source, id).await?.is_none() {
             return Ok(None);
@@ -173,7 +178,7 @@ impl Inbox {
         let age = now.signed_duration_since(message.received_at);
         let pause = age.clamp(TimeDelta::seconds(1), LONGEST_PAUSE);
         let until = now.checked_add_signed(pause).unwrap_or(now);
-        let mut uow = self.database.begin().await?;
+        let mut uow = self.database.begin(Reach::Server).await?;
         let (source, id) = (message.source.as_str(), message.id.as_str());
         if uow.inbox().lock_one(source, id).await?.is_some() {
             uow.inbox().postpone(source, id, until).await?;
@@ -184,23 +189,47 @@ impl Inbox {
 
     /// Asks what the message does not say. Without an answer a failure counts all the same.
     async fn ask(&self, event: &ProcessorEvent) -> Result<Findings, Error> {
-        let processor = &self.providers.of(event.mode).processor;
         let mut asked = Findings::default();
-        match &event.fact {
+        let asks = matches!(
+            event.fact,
             ProcessorFact::Invoice(Invoice {
-                id,
                 outcome: InvoiceOutcome::Failed { .. },
                 ..
-            }) => {
-                let refusal = processor.payment_failure(event.mode, id).await;
+            }) | ProcessorFact::Disputed {
+                payment_intent_id: Some(_),
+                ..
+            }
+        );
+        if !asks {
+            return Ok(asked);
+        }
+        let mut view = self.database.read(Reach::Server).await?;
+        let owner = payments::owner(view.as_mut(), event, &asked).await?;
+        let processor = &self.providers.of(event.mode).processor;
+        match (&event.fact, owner) {
+            (ProcessorFact::Invoice(Invoice { id, .. }), Some(organization_id)) => {
+                drop(view);
+                let scope = Scope {
+                    organization_id,
+                    mode: event.mode,
+                };
+                let refusal = processor.payment_failure(scope, id).await;
                 asked.refusal = refusal.unwrap_or(None);
             }
-            ProcessorFact::Disputed {
-                payment_intent_id: Some(intent),
-                ..
-            } => {
-                let mut view = self.database.read().await?;
-                let known = view.ledger().find_payment(event.mode, intent).await?;
+            (
+                ProcessorFact::Disputed {
+                    payment_intent_id: Some(intent),
+                    ..
+                },
+                owner,
+            ) => {
+                let known = match owner {
+                    Some(owner) => {
+                        view.enter(owner).await?;
+                        view.ledger().find_payment(event.mode, intent).await?
+                    }
+                    None => None,
+                };
                 drop(view);
                 if known.is_none() {
                     asked.invoice = processor.invoice_of_payment(event.mode, intent).await?;

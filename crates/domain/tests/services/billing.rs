@@ -11,7 +11,7 @@ use lessor_domain::ledger::{
     Balance, Entry, Refund, RefundState, Subscription, SubscriptionState, Thing,
 };
 use lessor_domain::money::{Currency, Money};
-use lessor_domain::ports::{Clock, Database, OurIds, ProcessorEvent, ProcessorFact};
+use lessor_domain::ports::{Clock, OurIds, ProcessorEvent, ProcessorFact};
 use lessor_domain::services::payments::{self, Findings};
 use lessor_domain::services::shipments::{FulfillCheckout, Fulfillment};
 use lessor_domain::services::{Concern, UseCase as _, billing, checkouts};
@@ -117,7 +117,7 @@ async fn asked(
         },
         fact,
     };
-    let mut uow = world.begin().await;
+    let mut uow = world.begin_for_server().await;
     let (ids, now) = (world.ids.as_ref(), world.clock.now());
     let handled = payments::handle(uow.as_mut(), ids, now, &event, asked)
         .await
@@ -532,8 +532,7 @@ async fn who_ships_and_is_not_billed_for_an_hour_is_told() {
     assert_eq!(world.housekeeper().run_once().await.unwrap().raised, 1);
     assert_eq!(world.housekeeper().run_once().await.unwrap().raised, 0);
     assert!(world.read(order.id).await.needs(AttentionReason::NotBilled));
-    let mut view = world.database.read().await.unwrap();
-    let counts = view.checkouts().attention().await.unwrap();
+    let counts = world.view().await.doors().attention().await.unwrap();
     assert_eq!(counts, [(AttentionReason::NotBilled, 1)]);
 }
 

@@ -77,9 +77,7 @@ async fn generate(world: &World, input: GenerateVariants) -> Result<GeneratedVar
 }
 
 async fn variants(world: &World, product: &Product) -> Vec<ProductVariant> {
-    let mut view = lessor_domain::ports::Database::read(&*world.database)
-        .await
-        .unwrap();
+    let mut view = world.view().await;
     view.variants()
         .of_products(world.organization.id, &[product.id])
         .await
@@ -147,7 +145,8 @@ async fn the_whole_matrix_is_made_at_once() {
         assert_eq!(variant.product_year, Some(2027));
         assert_eq!(variant.metadata, metadata(&[("line", "gravel")]));
     }
-    let mut view = lessor_domain::ports::Database::read(&*world.database)
+    let reach = world.organization.id.into();
+    let mut view = lessor_domain::ports::Database::read(&*world.database, reach)
         .await
         .unwrap();
     let jobs = view.jobs().list(&JobFilter::default(), 100).await.unwrap();

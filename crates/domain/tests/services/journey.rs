@@ -4,7 +4,7 @@ use lessor_domain::checkout::{Actor, InsuranceStatus, Lifecycle, RecurringPaymen
 use lessor_domain::customer::Profile;
 use lessor_domain::customer::{CreditStatus, IdentityStatus};
 use lessor_domain::ids::IdRef;
-use lessor_domain::ports::{Clock as _, Database};
+use lessor_domain::ports::Clock as _;
 use lessor_domain::services::checkouts::{CancelCheckout, ChooseTerm, MoveCheckout};
 use lessor_domain::services::organizations::{UpdateOrganization, update_organization};
 use lessor_domain::services::{Error, UseCase as _};
@@ -56,7 +56,7 @@ async fn a_lease_without_tracking_runs_at_once_with_one_subscription() {
     world.work().await;
     world.assert_idle().await;
 
-    let mut view = world.database.read().await.unwrap();
+    let mut view = world.view().await;
     let history = view.checkouts().history(order.id).await.unwrap();
     assert_eq!(history.first().unwrap().transition.from, Lifecycle::Created);
     assert_eq!(
@@ -87,10 +87,8 @@ async fn a_second_lease_of_a_known_customer_passes_identity_and_credit() {
     let second = world.advance(&second, Lifecycle::IdentityRequired).await;
     assert_eq!(second.lifecycle(), Lifecycle::ShippingAddressPending);
     let customer = world
-        .database
-        .read()
+        .view()
         .await
-        .unwrap()
         .customers()
         .get(first.customer_id)
         .await
@@ -129,10 +127,8 @@ async fn another_term_can_be_chosen_before_the_deposit_only() {
     let world = World::new().await;
     let order = world.order("ada@example.com").await;
     let terms = world
-        .database
-        .read()
+        .view()
         .await
-        .unwrap()
         .lease_terms()
         .list(world.organization.id)
         .await
@@ -252,7 +248,7 @@ async fn who_has_no_profile_gets_the_sandboxs() {
         (Some("CA"), "", "M5H 2N2"),
     ] {
         let world = World::new().await;
-        let mut uow = world.begin().await;
+        let mut uow = world.begin_for_server().await;
         let update = UpdateOrganization {
             service_area: Some(area.parse().unwrap()),
             ..UpdateOrganization::default()
@@ -286,7 +282,7 @@ async fn who_has_no_profile_gets_the_sandboxs() {
 #[tokio::test]
 async fn who_lives_nowhere_that_is_known_is_asked_for_an_address() {
     let world = World::new().await;
-    let mut uow = world.begin().await;
+    let mut uow = world.begin_for_server().await;
     let everywhere = UpdateOrganization {
         service_area: Some("".parse().unwrap()),
         ..UpdateOrganization::default()

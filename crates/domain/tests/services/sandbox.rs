@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use lessor_domain::checkout::{Checkout, Lifecycle};
 use lessor_domain::customer::Profile;
 use lessor_domain::ids::CheckoutPubId;
-use lessor_domain::ports::{Database, IdentityResult, StoreError, UnitOfWork};
+use lessor_domain::ports::{Database, IdentityResult, Reach, StoreError, UnitOfWork};
 use lessor_domain::services::Error;
 
 use crate::world::World;
@@ -208,14 +208,14 @@ impl Overtaken {
 
 #[async_trait]
 impl Database for Overtaken {
-    async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+    async fn begin(&self, reach: Reach) -> Result<Box<dyn UnitOfWork>, StoreError> {
         self.open().await;
-        self.world.database.begin().await
+        self.world.database.begin(reach).await
     }
 
-    async fn read(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+    async fn read(&self, reach: Reach) -> Result<Box<dyn UnitOfWork>, StoreError> {
         self.open().await;
-        self.world.database.read().await
+        self.world.database.read(reach).await
     }
 }
 

@@ -124,7 +124,7 @@ async fn what_was_reported_before_the_number_was_given_counts() {
         number: TrackingNumber::parse(UPS).unwrap(),
         carrier: Carrier::Ups,
     };
-    let mut uow = world.begin().await;
+    let mut uow = world.begin_for_server().await;
     uow.shipments()
         .keep_unclaimed(&tracking, &event)
         .await

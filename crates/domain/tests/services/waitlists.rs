@@ -196,7 +196,7 @@ async fn an_address_that_is_not_served_waits_for_the_area() {
         (WaitlistReason::Location, Some(NotServed::Country))
     );
     assert!(order.shipping.locked);
-    let mut uow = world.begin().await;
+    let mut uow = world.begin_for_server().await;
     let update = UpdateOrganization {
         service_area: Some("US,DE".parse().unwrap()),
         ..UpdateOrganization::default()

@@ -13,6 +13,7 @@ use lessor_domain::services::checkouts::{CancelCheckout, GetCheckout};
 use lessor_domain::services::customers::{GetCustomer, ListCustomers};
 use lessor_domain::services::keys::{CreateKey, KeyUser, create_key};
 use lessor_domain::services::lease_terms::ListLeaseTerms;
+use lessor_domain::services::organizations::{CreateOrganization, create_organization};
 use lessor_domain::services::pricing::{
     Otherwise, PriceProducts, PriceSince, PriceVariant, PriceVariants, Prices,
 };
@@ -235,7 +236,7 @@ async fn a_publishable_key_is_made_without_permissions() {
         hint: "a1B2".to_owned(),
     };
     let (ids, now) = (world.ids.as_ref(), world.ctx().now);
-    let mut uow = world.begin().await;
+    let mut uow = world.begin_for_server().await;
     let able = create(&[Permission::ProductRead]);
     let refused = create_key(uow.as_mut(), ids, now, able).await;
     let is_said = matches!(&refused, Err(Error::Invalid { param, .. }) if param == "permissions");
@@ -245,4 +246,46 @@ async fn a_publishable_key_is_made_without_permissions() {
     let access = holder.access();
     assert_eq!(access.kind, KeyKind::Publishable);
     assert_eq!(access.permissions, Permissions::default());
+}
+
+/// Whom a key acts as is a user of the key's own organization: another's is not there for it.
+#[tokio::test]
+async fn a_key_is_made_for_no_other_organizations_user() {
+    let world = World::new().await;
+    let (ids, now) = (world.ids.as_ref(), world.ctx().now);
+    let mut uow = world.begin_for_server().await;
+    let input = CreateOrganization {
+        name: "Elsewhere".parse().unwrap(),
+        currency: "USD".parse().unwrap(),
+        discount: "0".parse().unwrap(),
+        service_area: "US".parse().unwrap(),
+        requires_product_review: false,
+        oftake_partner_id: None,
+    };
+    let elsewhere = create_organization(uow.as_mut(), ids, now, input)
+        .await
+        .unwrap();
+    uow.commit().await.unwrap();
+    for (organization, is_own) in [(&world.organization, true), (&elsewhere, false)] {
+        let input = CreateKey {
+            organization: IdRef::Public(organization.pub_id),
+            user: KeyUser::Id(world.access.user_pub_id),
+            kind: KeyKind::Secret,
+            mode: Mode::Sandbox,
+            permissions: Permissions::all(),
+            name: None,
+            expires_at: None,
+            hash: KeyHash([8; 32]),
+            hint: "a1B2".to_owned(),
+        };
+        let mut uow = world.begin_for_server().await;
+        match create_key(uow.as_mut(), ids, now, input).await {
+            Ok((holder, _)) => {
+                assert!(is_own, "it is another's user");
+                assert_eq!(holder.user_pub_id, world.access.user_pub_id);
+            }
+            Err(Error::NotFound { .. }) => assert!(!is_own, "it is its own user"),
+            Err(other) => panic!("{other}"),
+        }
+    }
 }

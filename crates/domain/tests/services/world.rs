@@ -13,7 +13,7 @@ use lessor_domain::metadata::Metadata;
 use lessor_domain::organization::Organization;
 use lessor_domain::ports::{
     Clock, Database, IdGenerator, InsertedCustomer, JobFilter, JobSubject, NewCustomer, NewJob,
-    Timer, UnitOfWork,
+    Reach, Timer, UnitOfWork,
 };
 use lessor_domain::services::checkouts::{CreateCheckout, CustomerInput, VariantRef};
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
@@ -55,7 +55,7 @@ impl World {
         let ids = Arc::new(SequenceIds::seeded(7));
         let fixtures = Fixtures::seeded(8);
         let now = clock.now();
-        let mut uow = database.begin().await.unwrap();
+        let mut uow = database.begin(Reach::Server).await.unwrap();
         let organization = create_organization(
             uow.as_mut(),
             ids.as_ref(),
@@ -184,8 +184,25 @@ impl World {
         while self.runner().run_due(10).await.unwrap() > 0 {}
     }
 
+    /// Work in the organization's name.
     pub(crate) async fn begin(&self) -> Box<dyn UnitOfWork> {
-        self.database.begin().await.unwrap()
+        self.database
+            .begin(self.organization.id.into())
+            .await
+            .unwrap()
+    }
+
+    /// Work in nobody's name.
+    pub(crate) async fn begin_for_server(&self) -> Box<dyn UnitOfWork> {
+        self.database.begin(Reach::Server).await.unwrap()
+    }
+
+    /// What the organization has.
+    pub(crate) async fn view(&self) -> Box<dyn UnitOfWork> {
+        self.database
+            .read(self.organization.id.into())
+            .await
+            .unwrap()
     }
 
     /// A checkout of a customer of this address, for a year.
@@ -228,10 +245,8 @@ impl World {
     }
 
     pub(crate) async fn read(&self, id: CheckoutPubId) -> Checkout {
-        self.database
-            .read()
+        self.view()
             .await
-            .unwrap()
             .checkouts()
             .get(id)
             .await
@@ -241,7 +256,7 @@ impl World {
 
     /// What was made at the processor for the checkout.
     pub(crate) async fn rows(&self, id: CheckoutPubId) -> Vec<Entry> {
-        let mut view = self.database.read().await.unwrap();
+        let mut view = self.view().await;
         view.ledger().of(id).await.unwrap()
     }
 
@@ -287,7 +302,7 @@ impl World {
     }
 
     pub(crate) async fn stock(&self) -> Option<u32> {
-        let mut view = self.database.read().await.unwrap();
+        let mut view = self.view().await;
         view.variants()
             .get(self.organization.id, self.variant.id)
             .await
@@ -310,7 +325,7 @@ impl World {
     /// No job is left that is due or dead.
     pub(crate) async fn assert_idle(&self) {
         self.work().await;
-        let mut view = self.database.read().await.unwrap();
+        let mut view = self.view().await;
         let left = view.jobs().list(&JobFilter::default(), 100).await.unwrap();
         assert!(left.is_empty(), "jobs are left: {left:?}");
     }

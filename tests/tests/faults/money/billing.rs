@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use lessor_domain::checkout::{AttentionReason, Lifecycle, RecurringPaymentStatus};
-use lessor_domain::ports::{Clock as _, Database as _};
+use lessor_domain::ports::{Clock as _, Database as _, Reach};
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
 use lessor_domain::testing::{ManualClock, MemoryDatabase, SequenceIds};
 use lessor_processor_double::{AfterRetries, Decline, Occasion, Settings};
@@ -154,7 +154,7 @@ async fn leases_that_are_not_paid_up_keep_no_others_from_ending() {
 async fn nobody_leases_in_a_currency_that_cannot_be_charged_to_the_unit() {
     for currency in ["BHD", "JOD", "KWD", "OMR", "TND"] {
         let database = MemoryDatabase::new();
-        let mut uow = database.begin().await.unwrap();
+        let mut uow = database.begin(Reach::Server).await.unwrap();
         let input = CreateOrganization {
             name: "Northwind Cycles".parse().unwrap(),
             currency: currency.parse().unwrap(),

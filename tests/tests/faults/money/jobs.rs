@@ -86,7 +86,9 @@ async fn a_job_is_done_by_one_worker_however_long_it_takes() {
         timer: Arc::<Ticks>::clone(&ticks),
         ..bench.runner()
     };
-    let at_it = tokio::spawn(async move { slow.drain(JobSubject::Checkout(id)).await });
+    let organization = bench.organization();
+    let at_it =
+        tokio::spawn(async move { slow.drain(organization, JobSubject::Checkout(id)).await });
     until("the processor is asked", async || {
         let asked = bench.double.requests("POST", capture);
         (!asked.is_empty()).then_some(())

@@ -2,7 +2,7 @@
 
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::AttentionReason;
-use lessor_domain::ports::{Database as _, InboxMessage, InboxState};
+use lessor_domain::ports::{Database as _, InboxMessage, InboxState, Reach};
 use lessor_processor_double::Event;
 
 use super::MONTH;
@@ -44,7 +44,7 @@ async fn a_message_that_cannot_be_read_is_kept_and_can_be_read_again() {
     };
     bench.inbox().keep(&message).await.unwrap();
     bench.inbox().handle(&message).await.unwrap();
-    let mut uow = bench.database.begin().await.unwrap();
+    let mut uow = bench.database.begin(Reach::Server).await.unwrap();
     let failed = uow.inbox().list(InboxState::Failed, 10).await.unwrap();
     let [failed] = failed.as_slice() else {
         panic!("it is listed: {failed:?}")

@@ -12,6 +12,9 @@ async fn wrong_input_is_refused_with_a_word_and_writes_nothing() {
     let org = client.organization.clone();
     let product = text(&client.product(json!({})).await["id"]);
     let term = text(&client.get("/v1/lease-terms").await.ok()[0]["id"]);
+    let elsewhere = server.client().await.organization;
+    let stranger = server.key_record(&elsewhere, "sandbox", "all", &[]);
+    let stranger = text(&stranger["userPublicId"]);
     let before = server.contents().await;
     let long = "x".repeat(256);
     let create = ["org", "create", "--name"];
@@ -57,8 +60,10 @@ async fn wrong_input_is_refused_with_a_word_and_writes_nothing() {
         (with(&key, &["all", "--user", "nobody"]), "nobody"),
         (
             with(&key, &["all", "--user", "usr_0000000000000000000001"]),
-            "user",
+            "no such user",
         ),
+        // A user of another organization is not there either.
+        (with(&key, &["all", "--user", &stranger]), "no such user"),
         (
             with(
                 &[

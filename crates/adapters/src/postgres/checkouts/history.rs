@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::postgres::decode::Place;
 use crate::postgres::error::store_error;
-use crate::postgres::schema::{checkout_transitions, checkouts};
+use crate::postgres::schema::checkout_transitions;
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = checkout_transitions, check_for_backend(diesel::pg::Pg))]
@@ -69,14 +69,12 @@ pub(super) async fn record(
 /// The moves, oldest first.
 pub(super) async fn of(
     connection: &mut AsyncPgConnection,
+    owner: i64,
     id: CheckoutPubId,
 ) -> Result<Vec<HistoryEntry>, StoreError> {
-    let of_checkout = checkout_transitions::organization_id
-        .eq(checkouts::organization_id)
-        .and(checkout_transitions::checkout_id.eq(checkouts::id));
-    let rows = checkouts::table
-        .inner_join(checkout_transitions::table.on(of_checkout))
-        .filter(checkouts::id.eq(id.as_uuid()))
+    let rows = checkout_transitions::table
+        .filter(checkout_transitions::organization_id.eq(owner))
+        .filter(checkout_transitions::checkout_id.eq(id.as_uuid()))
         .order(checkout_transitions::sequence)
         .select(TransitionRow::as_select())
         .load(connection)

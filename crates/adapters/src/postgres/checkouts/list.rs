@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::rows::{Query, find, load, whole, with_items};
 use crate::postgres::decode::row_count;
 use crate::postgres::error::store_error;
-use crate::postgres::metadata::has_all;
+use crate::postgres::metadata::{OF_CHECKOUTS, has_each};
 use crate::postgres::paging::within;
 use crate::postgres::schema::{checkout_waits, checkouts};
 
@@ -56,8 +56,8 @@ fn shown<'a>(scope: Scope, filter: &'a CheckoutFilter) -> Query<'a> {
     }
     within!(query, checkouts::created_at, filter.created);
     within!(query, checkouts::updated_at, filter.updated);
-    if !filter.metadata.is_empty() {
-        query = query.filter(has_all("checkout_applications", &filter.metadata));
+    for has in has_each(&OF_CHECKOUTS, scope.organization_id, &filter.metadata) {
+        query = query.filter(has);
     }
     query
 }

@@ -7,11 +7,11 @@ mod rows;
 mod write;
 
 use async_trait::async_trait;
-use diesel::dsl::not;
+use diesel::dsl::{exists, not, select};
 use diesel::prelude::*;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
-use lessor_domain::checkout::{AttentionReason, Checkout, Lifecycle, Tracking, Transition};
+use lessor_domain::checkout::{Checkout, Lifecycle, Tracking, Transition};
 use lessor_domain::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
 };
@@ -23,6 +23,10 @@ use lessor_domain::text::ExternalId;
 use lessor_domain::time::{Day, Timestamp};
 use uuid::Uuid;
 
+pub(super) use self::queues::{
+    attention, owners_billed, owners_ending, owners_lapsing, owners_silent, owners_unbilled,
+    owners_under_way, owners_untouched,
+};
 use super::PgUnitOfWork;
 use super::error::store_error;
 use super::schema::{checkout_applications, checkout_shipments, checkouts};
@@ -79,8 +83,14 @@ async fn find_by_external_order(
 }
 
 /// The whole checkout of this id.
-async fn get(connection: &mut AsyncPgConnection, id: Uuid) -> Result<Option<Checkout>, StoreError> {
-    let one = rows::whole().filter(checkouts::id.eq(id));
+async fn get(
+    connection: &mut AsyncPgConnection,
+    owner: i64,
+    id: Uuid,
+) -> Result<Option<Checkout>, StoreError> {
+    let one = rows::whole()
+        .filter(checkouts::organization_id.eq(owner))
+        .filter(checkouts::id.eq(id));
     rows::load_one(connection, one.into_boxed()).await
 }
 
@@ -88,24 +98,22 @@ impl PgUnitOfWork {
     /// What this unit of work has locked nobody else writes: how it is now, is known until the
     /// end, and a write of it need not touch the parts that stay.
     fn remember(&mut self, checkout: &Checkout) {
-        if self.in_transaction {
+        if self.can_lock() {
             self.checkouts.insert(checkout.id, checkout.clone());
         }
     }
 
-    /// Whose checkout it is.
-    pub(super) async fn organization_of(&mut self, id: CheckoutPubId) -> Result<i64, StoreError> {
-        if let Some(known) = self.checkouts.get(&id) {
-            return Ok(known.organization_id.get());
+    /// What rows of the checkout are found by, when there is one.
+    pub(super) async fn key_of(&mut self, id: CheckoutPubId) -> Result<(i64, Uuid), StoreError> {
+        let key = (self.owner(), id.as_uuid());
+        if self.checkouts.contains_key(&id) {
+            return Ok(key);
         }
-        checkouts::table
-            .filter(checkouts::id.eq(id.as_uuid()))
-            .select(checkouts::organization_id)
-            .first(self.connection()?)
+        let is_there: bool = select(exists(checkouts::table.find(key)))
+            .get_result(self.connection()?)
             .await
-            .optional()
-            .map_err(store_error)?
-            .ok_or(MISSING)
+            .map_err(store_error)?;
+        if is_there { Ok(key) } else { Err(MISSING) }
     }
 }
 
@@ -150,7 +158,8 @@ impl CheckoutStore for PgUnitOfWork {
     }
 
     async fn get(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError> {
-        get(self.connection()?, id.as_uuid()).await
+        let owner = self.owner();
+        get(self.connection()?, owner, id.as_uuid()).await
     }
 
     async fn find_by_page_token(
@@ -159,6 +168,7 @@ impl CheckoutStore for PgUnitOfWork {
     ) -> Result<Option<Checkout>, StoreError> {
         let (PageToken::Proven { nonce } | PageToken::Unproven { nonce, .. }) = token;
         let mut one = rows::whole()
+            .filter(checkouts::organization_id.eq(self.owner()))
             .filter(checkout_applications::page_nonce.eq(nonce.as_slice()))
             .into_boxed();
         if let PageToken::Unproven { hash, .. } = token {
@@ -173,7 +183,7 @@ impl CheckoutStore for PgUnitOfWork {
         id: CheckoutPubId,
         hashes: &[[u8; 32]],
     ) -> Result<(), StoreError> {
-        let key = (self.organization_of(id).await?, id.as_uuid());
+        let key = self.key_of(id).await?;
         let hashes: Vec<&[u8]> = hashes.iter().map(<[u8; 32]>::as_slice).collect();
         diesel::update(checkout_applications::table.find(key))
             .set(checkout_applications::page_token_hashes.eq(hashes))
@@ -220,6 +230,7 @@ impl CheckoutStore for PgUnitOfWork {
             .and(checkout_shipments::checkout_id.eq(checkouts::id));
         checkouts::table
             .inner_join(checkout_shipments::table.on(of_checkout))
+            .filter(checkouts::organization_id.eq(self.owner()))
             .filter(checkout_shipments::tracking_number.eq(tracking.number.as_str()))
             .filter(checkout_shipments::tracking_carrier.eq(tracking.carrier.as_str()))
             .filter(not(checkouts::is_ended))
@@ -239,6 +250,7 @@ impl CheckoutStore for PgUnitOfWork {
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
         let states: Vec<&str> = states.iter().map(|state| state.as_str()).collect();
         checkouts::table
+            .filter(checkouts::organization_id.eq(self.owner()))
             .filter(checkouts::customer_id.eq(customer.as_uuid()))
             .filter(checkouts::mode.eq(mode.as_str()))
             .filter(checkouts::lifecycle.eq_any(states))
@@ -267,10 +279,11 @@ impl CheckoutStore for PgUnitOfWork {
     }
 
     async fn lock(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError> {
+        let owner = self.owner();
         let connection = self.connection()?;
         // Whoever only refers to the checkout (an event, a job) is not kept waiting.
         let held: Option<Uuid> = checkouts::table
-            .filter(checkouts::id.eq(id.as_uuid()))
+            .find((owner, id.as_uuid()))
             .select(checkouts::id)
             .for_no_key_update()
             .first(connection)
@@ -281,7 +294,7 @@ impl CheckoutStore for PgUnitOfWork {
         let Some(held) = held else {
             return Ok(None);
         };
-        let locked = get(connection, held).await?;
+        let locked = get(connection, owner, held).await?;
         locked.iter().for_each(|locked| self.remember(locked));
         Ok(locked)
     }
@@ -304,17 +317,13 @@ impl CheckoutStore for PgUnitOfWork {
         id: CheckoutPubId,
         transitions: &[Transition],
     ) -> Result<(), StoreError> {
-        let organization = self.organization_of(id).await?;
-        history::record(
-            self.connection()?,
-            (organization, id.as_uuid()),
-            transitions,
-        )
-        .await
+        let key = self.key_of(id).await?;
+        history::record(self.connection()?, key, transitions).await
     }
 
     async fn history(&mut self, id: CheckoutPubId) -> Result<Vec<HistoryEntry>, StoreError> {
-        history::of(self.connection()?, id).await
+        let owner = self.owner();
+        history::of(self.connection()?, owner, id).await
     }
 
     async fn lock_waiting_for_stock(
@@ -322,7 +331,9 @@ impl CheckoutStore for PgUnitOfWork {
         variant: ProductVariantPubId,
         limit: u32,
     ) -> Result<Vec<Checkout>, StoreError> {
-        let locked = queues::lock_waiting_for_stock(self.connection()?, variant, limit).await?;
+        let owner = self.owner();
+        let connection = self.connection()?;
+        let locked = queues::lock_waiting_for_stock(connection, owner, variant, limit).await?;
         locked.iter().for_each(|locked| self.remember(locked));
         Ok(locked)
     }
@@ -333,7 +344,8 @@ impl CheckoutStore for PgUnitOfWork {
         after: Option<CheckoutPubId>,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
-        queues::waiting_for_location(self.connection()?, organization, after, limit).await
+        let owner = organization.get();
+        queues::waiting_for_location(self.connection()?, owner, after, limit).await
     }
 
     async fn untouched_since(
@@ -341,7 +353,8 @@ impl CheckoutStore for PgUnitOfWork {
         before: Timestamp,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
-        queues::untouched_since(self.connection()?, before, limit).await
+        let owner = self.owner();
+        queues::untouched_since(self.connection()?, owner, before, limit).await
     }
 
     async fn lapsing_before(
@@ -350,7 +363,8 @@ impl CheckoutStore for PgUnitOfWork {
         after: Option<CheckoutPubId>,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
-        queues::lapsing_before(self.connection()?, before, after, limit).await
+        let owner = self.owner();
+        queues::lapsing_before(self.connection()?, owner, before, after, limit).await
     }
 
     async fn leases_ended_before(
@@ -358,7 +372,8 @@ impl CheckoutStore for PgUnitOfWork {
         day: Day,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
-        queues::leases_ended_before(self.connection()?, day, limit).await
+        let owner = self.owner();
+        queues::leases_ended_before(self.connection()?, owner, day, limit).await
     }
 
     async fn unbilled_since(
@@ -366,7 +381,8 @@ impl CheckoutStore for PgUnitOfWork {
         before: Timestamp,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
-        queues::unbilled_since(self.connection()?, before, limit).await
+        let owner = self.owner();
+        queues::unbilled_since(self.connection()?, owner, before, limit).await
     }
 
     async fn silent_since(
@@ -374,11 +390,8 @@ impl CheckoutStore for PgUnitOfWork {
         before: Timestamp,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
-        queues::silent_since(self.connection()?, before, limit).await
-    }
-
-    async fn attention(&mut self) -> Result<Vec<(AttentionReason, u64)>, StoreError> {
-        queues::attention(self.connection()?).await
+        let owner = self.owner();
+        queues::silent_since(self.connection()?, owner, before, limit).await
     }
 
     async fn billed(
@@ -387,11 +400,13 @@ impl CheckoutStore for PgUnitOfWork {
         after: Option<CheckoutPubId>,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
-        queues::billed(self.connection()?, mode, after, limit).await
+        let owner = self.owner();
+        queues::billed(self.connection()?, owner, mode, after, limit).await
     }
 
     async fn under_way(&mut self, limit: u32) -> Result<Vec<CheckoutPubId>, StoreError> {
-        queues::under_way(self.connection()?, limit).await
+        let owner = self.owner();
+        queues::under_way(self.connection()?, owner, limit).await
     }
 }
 

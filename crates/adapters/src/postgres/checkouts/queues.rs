@@ -1,5 +1,6 @@
-//! What workers look for. The conditions are those of the partial indexes, word
-//! for word: Postgres takes such an index only for a condition that implies it.
+//! What workers look for: an organization's, and which organizations have some. The conditions are
+//! those of the partial indexes, word for word: Postgres takes such an index only for a condition
+//! that implies it.
 
 use std::collections::HashMap;
 
@@ -10,7 +11,7 @@ use diesel::sql_types::{BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUu
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{AttentionReason, Checkout};
-use lessor_domain::ids::{CheckoutPubId, OrganizationId, ProductVariantPubId};
+use lessor_domain::ids::{CheckoutPubId, ProductVariantPubId};
 use lessor_domain::ports::StoreError;
 use lessor_domain::time::{Day, Timestamp};
 use uuid::Uuid;
@@ -29,13 +30,28 @@ fn is_untold(reason: AttentionReason) -> SqlLiteral<Bool> {
     ))
 }
 
+/// The organizations of the rows that a query finds, each once, in the order of their numbers.
+macro_rules! owners {
+    ($connection:expr, $table:ident, $query:expr) => {
+        $query
+            .select($table::organization_id)
+            .distinct()
+            .order($table::organization_id)
+            .load($connection)
+            .await
+            .map_err(store_error)
+    };
+}
+
 /// Those that wait for the variant's stock, locked, in the order of the queue.
 pub(super) async fn lock_waiting_for_stock(
     connection: &mut AsyncPgConnection,
+    owner: i64,
     variant: ProductVariantPubId,
     limit: u32,
 ) -> Result<Vec<Checkout>, StoreError> {
     let held: Vec<Uuid> = checkouts::table
+        .filter(checkouts::organization_id.eq(owner))
         .filter(checkouts::variant_id.eq(variant.as_uuid()))
         .filter(sql::<Bool>("waits_for = 'inventory'"))
         // Those with a deposit first: false sorts before true.
@@ -51,7 +67,9 @@ pub(super) async fn lock_waiting_for_stock(
         .await
         .map_err(store_error)?;
     // Read by a statement of its own, which sees what holders before committed.
-    let those = rows::whole().filter(checkouts::id.eq_any(&held));
+    let those = rows::whole()
+        .filter(checkouts::organization_id.eq(owner))
+        .filter(checkouts::id.eq_any(&held));
     let mut found: HashMap<CheckoutPubId, Checkout> = rows::load(connection, those.into_boxed())
         .await?
         .into_iter()
@@ -64,12 +82,12 @@ pub(super) async fn lock_waiting_for_stock(
 /// its place even when it was freed meanwhile.
 pub(super) async fn waiting_for_location(
     connection: &mut AsyncPgConnection,
-    organization: OrganizationId,
+    owner: i64,
     after: Option<CheckoutPubId>,
     limit: u32,
 ) -> Result<Vec<CheckoutPubId>, StoreError> {
     let mut query = checkouts::table
-        .filter(checkouts::organization_id.eq(organization.get()))
+        .filter(checkouts::organization_id.eq(owner))
         .filter(sql::<Bool>("waits_for = 'location'"))
         .order((checkouts::waiting_since, checkouts::id))
         .limit(i64::from(limit))
@@ -77,7 +95,7 @@ pub(super) async fn waiting_for_location(
         .into_boxed();
     if let Some(after) = after {
         let place = checkouts::table
-            .find((organization.get(), after.as_uuid()))
+            .find((owner, after.as_uuid()))
             .select((checkouts::waiting_since, checkouts::id))
             .first::<(Option<Timestamp>, Uuid)>(connection)
             .await
@@ -96,20 +114,28 @@ pub(super) async fn waiting_for_location(
     query.load(connection).await.map(ids).map_err(store_error)
 }
 
+macro_rules! untouched {
+    ($before:expr) => {{
+        let of_checkout = checkout_applications::organization_id
+            .eq(checkouts::organization_id)
+            .and(checkout_applications::checkout_id.eq(checkouts::id));
+        checkouts::table
+            .inner_join(checkout_applications::table.on(of_checkout))
+            .filter(checkouts::expires)
+            .filter(checkouts::acted_at.lt($before))
+            .filter(checkout_applications::signed_at.is_null())
+    }};
+}
+
 /// Those that expire and that their customers left alone since.
 pub(super) async fn untouched_since(
     connection: &mut AsyncPgConnection,
+    owner: i64,
     before: Timestamp,
     limit: u32,
 ) -> Result<Vec<CheckoutPubId>, StoreError> {
-    let of_checkout = checkout_applications::organization_id
-        .eq(checkouts::organization_id)
-        .and(checkout_applications::checkout_id.eq(checkouts::id));
-    checkouts::table
-        .inner_join(checkout_applications::table.on(of_checkout))
-        .filter(checkouts::expires)
-        .filter(checkouts::acted_at.lt(before))
-        .filter(checkout_applications::signed_at.is_null())
+    untouched!(before)
+        .filter(checkouts::organization_id.eq(owner))
         .order((checkouts::acted_at, checkouts::id))
         .limit(i64::from(limit))
         .select(checkouts::id)
@@ -119,16 +145,31 @@ pub(super) async fn untouched_since(
         .map_err(store_error)
 }
 
+pub(in crate::postgres) async fn owners_untouched(
+    connection: &mut AsyncPgConnection,
+    before: Timestamp,
+) -> Result<Vec<i64>, StoreError> {
+    owners!(connection, checkouts, untouched!(before))
+}
+
+macro_rules! lapsing {
+    ($before:expr) => {
+        checkout_deposits::table
+            .filter(checkout_deposits::lapses)
+            .filter(checkout_deposits::hold_expires_at.lt($before))
+    };
+}
+
 /// Those whose authorization lapses.
 pub(super) async fn lapsing_before(
     connection: &mut AsyncPgConnection,
+    owner: i64,
     before: Timestamp,
     after: Option<CheckoutPubId>,
     limit: u32,
 ) -> Result<Vec<CheckoutPubId>, StoreError> {
-    let mut query = checkout_deposits::table
-        .filter(checkout_deposits::lapses)
-        .filter(checkout_deposits::hold_expires_at.lt(before))
+    let mut query = lapsing!(before)
+        .filter(checkout_deposits::organization_id.eq(owner))
         .order(checkout_deposits::checkout_id)
         .limit(i64::from(limit))
         .select(checkout_deposits::checkout_id)
@@ -139,20 +180,35 @@ pub(super) async fn lapsing_before(
     query.load(connection).await.map(ids).map_err(store_error)
 }
 
+pub(in crate::postgres) async fn owners_lapsing(
+    connection: &mut AsyncPgConnection,
+    before: Timestamp,
+) -> Result<Vec<i64>, StoreError> {
+    owners!(connection, checkout_deposits, lapsing!(before))
+}
+
+macro_rules! ending {
+    ($day:expr) => {{
+        let of_checkout = checkout_billing::organization_id
+            .eq(checkouts::organization_id)
+            .and(checkout_billing::checkout_id.eq(checkouts::id));
+        checkouts::table
+            .inner_join(checkout_billing::table.on(of_checkout))
+            .filter(sql::<Bool>("lifecycle = 'leaseActive'"))
+            .filter(checkouts::lease_end.lt($day))
+            .filter(sql::<Bool>("paid_cycles >= coalesce(term_in_months, 0)"))
+    }};
+}
+
 /// Active leases whose last day has passed and whose months are all paid.
 pub(super) async fn leases_ended_before(
     connection: &mut AsyncPgConnection,
+    owner: i64,
     day: Day,
     limit: u32,
 ) -> Result<Vec<CheckoutPubId>, StoreError> {
-    let of_checkout = checkout_billing::organization_id
-        .eq(checkouts::organization_id)
-        .and(checkout_billing::checkout_id.eq(checkouts::id));
-    checkouts::table
-        .inner_join(checkout_billing::table.on(of_checkout))
-        .filter(sql::<Bool>("lifecycle = 'leaseActive'"))
-        .filter(checkouts::lease_end.lt(day))
-        .filter(sql::<Bool>("paid_cycles >= coalesce(term_in_months, 0)"))
+    ending!(day)
+        .filter(checkouts::organization_id.eq(owner))
         .order((checkouts::lease_end, checkouts::id))
         .limit(i64::from(limit))
         .select(checkouts::id)
@@ -162,21 +218,36 @@ pub(super) async fn leases_ended_before(
         .map_err(store_error)
 }
 
+pub(in crate::postgres) async fn owners_ending(
+    connection: &mut AsyncPgConnection,
+    day: Day,
+) -> Result<Vec<i64>, StoreError> {
+    owners!(connection, checkouts, ending!(day))
+}
+
+macro_rules! unbilled {
+    ($before:expr) => {{
+        let of_checkout = checkout_billing::organization_id
+            .eq(checkouts::organization_id)
+            .and(checkout_billing::checkout_id.eq(checkouts::id));
+        checkout_billing::table
+            .inner_join(checkouts::table.on(of_checkout))
+            .filter(sql::<Bool>("checkout_billing.state = 'requested'"))
+            .filter(checkout_billing::requested_at.lt($before))
+            .filter(not(checkouts::is_ended))
+            .filter(is_untold(AttentionReason::NotBilled))
+    }};
+}
+
 /// Those whose subscription was asked for, and is not there.
 pub(super) async fn unbilled_since(
     connection: &mut AsyncPgConnection,
+    owner: i64,
     before: Timestamp,
     limit: u32,
 ) -> Result<Vec<CheckoutPubId>, StoreError> {
-    let of_checkout = checkout_billing::organization_id
-        .eq(checkouts::organization_id)
-        .and(checkout_billing::checkout_id.eq(checkouts::id));
-    checkout_billing::table
-        .inner_join(checkouts::table.on(of_checkout))
-        .filter(sql::<Bool>("checkout_billing.state = 'requested'"))
-        .filter(checkout_billing::requested_at.lt(before))
-        .filter(not(checkouts::is_ended))
-        .filter(is_untold(AttentionReason::NotBilled))
+    unbilled!(before)
+        .filter(checkout_billing::organization_id.eq(owner))
         .order((
             checkout_billing::requested_at,
             checkout_billing::checkout_id,
@@ -189,23 +260,38 @@ pub(super) async fn unbilled_since(
         .map_err(store_error)
 }
 
+pub(in crate::postgres) async fn owners_unbilled(
+    connection: &mut AsyncPgConnection,
+    before: Timestamp,
+) -> Result<Vec<i64>, StoreError> {
+    owners!(connection, checkout_billing, unbilled!(before))
+}
+
+macro_rules! silent {
+    ($before:expr) => {{
+        let of_checkout = checkout_shipments::organization_id
+            .eq(checkouts::organization_id)
+            .and(checkout_shipments::checkout_id.eq(checkouts::id));
+        checkout_shipments::table
+            .inner_join(checkouts::table.on(of_checkout))
+            .filter(checkout_shipments::is_under_way)
+            .filter(checkout_shipments::tracking_number.is_not_null())
+            .filter(checkout_shipments::delivered_at.is_null())
+            .filter(checkout_shipments::heard_at.lt($before))
+            .filter(sql::<Bool>("checkouts.lifecycle = 'shipped'"))
+            .filter(is_untold(AttentionReason::DeliveryOverdue))
+    }};
+}
+
 /// Tracked shipments under way of which the carrier said nothing since.
 pub(super) async fn silent_since(
     connection: &mut AsyncPgConnection,
+    owner: i64,
     before: Timestamp,
     limit: u32,
 ) -> Result<Vec<CheckoutPubId>, StoreError> {
-    let of_checkout = checkout_shipments::organization_id
-        .eq(checkouts::organization_id)
-        .and(checkout_shipments::checkout_id.eq(checkouts::id));
-    checkout_shipments::table
-        .inner_join(checkouts::table.on(of_checkout))
-        .filter(checkout_shipments::is_under_way)
-        .filter(checkout_shipments::tracking_number.is_not_null())
-        .filter(checkout_shipments::delivered_at.is_null())
-        .filter(checkout_shipments::heard_at.lt(before))
-        .filter(sql::<Bool>("checkouts.lifecycle = 'shipped'"))
-        .filter(is_untold(AttentionReason::DeliveryOverdue))
+    silent!(before)
+        .filter(checkout_shipments::organization_id.eq(owner))
         .order((
             checkout_shipments::heard_at,
             checkout_shipments::checkout_id,
@@ -218,6 +304,13 @@ pub(super) async fn silent_since(
         .map_err(store_error)
 }
 
+pub(in crate::postgres) async fn owners_silent(
+    connection: &mut AsyncPgConnection,
+    before: Timestamp,
+) -> Result<Vec<i64>, StoreError> {
+    owners!(connection, checkout_shipments, silent!(before))
+}
+
 #[derive(QueryableByName)]
 struct Counted {
     #[diesel(sql_type = Text)]
@@ -226,8 +319,8 @@ struct Counted {
     count: i64,
 }
 
-/// How many a person must look at, by reason.
-pub(super) async fn attention(
+/// How many a person must look at, by reason: of all that can be read.
+pub(in crate::postgres) async fn attention(
     connection: &mut AsyncPgConnection,
 ) -> Result<Vec<(AttentionReason, u64)>, StoreError> {
     let counted: Vec<Counted> = diesel::sql_query(
@@ -250,16 +343,24 @@ pub(super) async fn attention(
     Ok(counts)
 }
 
+macro_rules! asked_for {
+    ($mode:expr) => {
+        checkout_billing::table
+            .filter(checkout_billing::mode.eq($mode.as_str()))
+            .filter(checkout_billing::requested_at.is_not_null())
+    };
+}
+
 /// Those whose subscription was asked for.
 pub(super) async fn billed(
     connection: &mut AsyncPgConnection,
+    owner: i64,
     mode: Mode,
     after: Option<CheckoutPubId>,
     limit: u32,
 ) -> Result<Vec<CheckoutPubId>, StoreError> {
-    let mut query = checkout_billing::table
-        .filter(checkout_billing::mode.eq(mode.as_str()))
-        .filter(checkout_billing::requested_at.is_not_null())
+    let mut query = asked_for!(mode)
+        .filter(checkout_billing::organization_id.eq(owner))
         .order(checkout_billing::checkout_id)
         .limit(i64::from(limit))
         .select(checkout_billing::checkout_id)
@@ -268,6 +369,13 @@ pub(super) async fn billed(
         query = query.filter(checkout_billing::checkout_id.gt(after.as_uuid()));
     }
     query.load(connection).await.map(ids).map_err(store_error)
+}
+
+pub(in crate::postgres) async fn owners_billed(
+    connection: &mut AsyncPgConnection,
+    mode: Mode,
+) -> Result<Vec<i64>, StoreError> {
+    owners!(connection, checkout_billing, asked_for!(mode))
 }
 
 #[derive(QueryableByName)]
@@ -284,15 +392,17 @@ struct Asked {
 /// so that all of them have their turn; those that somebody else holds are left out.
 pub(super) async fn under_way(
     connection: &mut AsyncPgConnection,
+    owner: i64,
     limit: u32,
 ) -> Result<Vec<CheckoutPubId>, StoreError> {
     let mut asked: Vec<Asked> = diesel::sql_query(
         "WITH due AS MATERIALIZED (
             SELECT organization_id, checkout_id AS id, tracking_turn AS turn_before, shipped_at
             FROM checkout_shipments
-            WHERE is_under_way AND tracking_number IS NOT NULL AND delivered_at IS NULL
+            WHERE organization_id = $1
+                AND is_under_way AND tracking_number IS NOT NULL AND delivered_at IS NULL
             ORDER BY tracking_turn NULLS FIRST, shipped_at, checkout_id
-            LIMIT $1
+            LIMIT $2
             FOR NO KEY UPDATE SKIP LOCKED
         )
         UPDATE checkout_shipments AS shipment
@@ -300,10 +410,21 @@ pub(super) async fn under_way(
         FROM due WHERE shipment.organization_id = due.organization_id AND shipment.checkout_id = due.id
         RETURNING due.id, due.turn_before, due.shipped_at",
     )
+    .bind::<BigInt, _>(owner)
     .bind::<BigInt, _>(i64::from(limit))
     .load(connection)
     .await
     .map_err(store_error)?;
     asked.sort_by_key(|asked| (asked.turn_before, asked.shipped_at, asked.id));
     Ok(ids(asked.into_iter().map(|asked| asked.id).collect()))
+}
+
+pub(in crate::postgres) async fn owners_under_way(
+    connection: &mut AsyncPgConnection,
+) -> Result<Vec<i64>, StoreError> {
+    let under_way = checkout_shipments::table
+        .filter(checkout_shipments::is_under_way)
+        .filter(checkout_shipments::tracking_number.is_not_null())
+        .filter(checkout_shipments::delivered_at.is_null());
+    owners!(connection, checkout_shipments, under_way)
 }

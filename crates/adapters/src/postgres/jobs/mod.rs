@@ -13,15 +13,12 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::checkout::Effect;
-use lessor_domain::ports::{
-    Backlog, Job, JobFilter, JobState, JobStore, JobSubject, NewJob, StoreError,
-};
+use lessor_domain::ports::{Job, JobFilter, JobState, JobStore, JobSubject, NewJob, StoreError};
 use lessor_domain::time::Timestamp;
 use uuid::Uuid;
 
 use self::row::{JobRow, NewJobRow, columns_of};
 use super::PgUnitOfWork;
-use super::decode::row_count;
 use super::error::store_error;
 use super::schema::jobs;
 
@@ -57,7 +54,8 @@ fn takeable() -> String {
     format!(
         "{IS_FREE} \
         AND NOT EXISTS (SELECT 1 FROM jobs AS e \
-            WHERE e.subject_kind = j.subject_kind AND e.subject_id = j.subject_id \
+            WHERE e.organization_id = j.organization_id \
+                AND e.subject_kind = j.subject_kind AND e.subject_id = j.subject_id \
                 AND e.sequence < j.sequence AND e.{IS_OPEN} \
                 AND (e.state <> 'dead' OR j.effect NOT IN ({})))",
         letting_go.join(", ")
@@ -65,28 +63,39 @@ fn takeable() -> String {
 }
 
 /// Neither done nor skipped, word for word as the partial index says it.
-const IS_OPEN: &str = "state NOT IN ('done', 'skipped')";
+pub(super) const IS_OPEN: &str = "state NOT IN ('done', 'skipped')";
 
 /// Whether nobody is at the job. Leases count by the clock of the database, which all workers share.
 const IS_FREE: &str = "(claimed_until IS NULL OR claimed_until <= clock_timestamp())";
 
-/// Takes the jobs that `taken` lists for `$2` microseconds.
+/// Takes the jobs of the organization `$3` that `taken` lists for `$2` microseconds.
 const TAKE: &str = "\
 UPDATE jobs SET attempts = attempts + 1, \
     claimed_until = clock_timestamp() + $2 * interval '1 microsecond', \
     first_attempt_at = coalesce(first_attempt_at, $1) \
-WHERE id IN (SELECT id FROM taken) \
+WHERE organization_id = $3 AND id IN (SELECT id FROM taken) \
 RETURNING *";
 
-static CLAIM: LazyLock<String> = LazyLock::new(|| {
+/// The condition under which a job `j` is to be claimed by `$1`.
+static IS_DUE: LazyLock<String> = LazyLock::new(|| {
     let takeable = takeable();
+    format!("j.state = 'pending' AND j.available_at <= $1 AND {takeable}")
+});
+
+static CLAIM: LazyLock<String> = LazyLock::new(|| {
+    let is_due = IS_DUE.as_str();
     format!(
         "WITH taken AS MATERIALIZED (
             SELECT j.id FROM jobs AS j
-            WHERE j.state = 'pending' AND j.available_at <= $1 AND {takeable}
-            ORDER BY j.sequence LIMIT $3 FOR UPDATE SKIP LOCKED
+            WHERE j.organization_id = $3 AND {is_due}
+            ORDER BY j.sequence LIMIT $4 FOR UPDATE SKIP LOCKED
         ) {TAKE}"
     )
+});
+
+static OWNERS_DUE: LazyLock<String> = LazyLock::new(|| {
+    let is_due = IS_DUE.as_str();
+    format!("SELECT DISTINCT j.organization_id FROM jobs AS j WHERE {is_due} ORDER BY 1")
 });
 
 static CLAIM_OF: LazyLock<String> = LazyLock::new(|| {
@@ -94,7 +103,7 @@ static CLAIM_OF: LazyLock<String> = LazyLock::new(|| {
     format!(
         "WITH taken AS MATERIALIZED (
             SELECT j.id FROM jobs AS j
-            WHERE j.subject_kind = $3 AND j.subject_id = $4
+            WHERE j.organization_id = $3 AND j.subject_kind = $4 AND j.subject_id = $5
                 AND j.state IN ('pending', 'held') AND {takeable}
             FOR UPDATE SKIP LOCKED
         ) {TAKE}"
@@ -109,13 +118,37 @@ fn micros(lease: Duration) -> i64 {
 }
 
 #[derive(QueryableByName)]
-struct Counts {
+struct Owner {
     #[diesel(sql_type = BigInt)]
-    pending: i64,
-    #[diesel(sql_type = BigInt)]
-    in_doubt: i64,
-    #[diesel(sql_type = BigInt)]
-    dead: i64,
+    organization_id: i64,
+}
+
+/// Whose jobs are to be claimed by the time, of all that can be read.
+pub(super) async fn owners_due(
+    connection: &mut AsyncPgConnection,
+    due: Timestamp,
+) -> Result<Vec<i64>, StoreError> {
+    let owners: Vec<Owner> = diesel::sql_query(OWNERS_DUE.as_str())
+        .bind::<Timestamptz, _>(due)
+        .load(connection)
+        .await
+        .map_err(store_error)?;
+    Ok(owners.iter().map(|owner| owner.organization_id).collect())
+}
+
+/// Whose jobs were done before the time, of all that can be read.
+pub(super) async fn owners_done(
+    connection: &mut AsyncPgConnection,
+    before: Timestamp,
+) -> Result<Vec<i64>, StoreError> {
+    jobs::table
+        .filter(jobs::done_at.lt(before))
+        .select(jobs::organization_id)
+        .distinct()
+        .order(jobs::organization_id)
+        .load(connection)
+        .await
+        .map_err(store_error)
 }
 
 /// The job, if this attempt of it is the last one and has not ended: only what is to be done
@@ -124,9 +157,11 @@ struct Counts {
 #[diesel::dsl::auto_type(no_type_alias)]
 fn is_attempt(job: &Job) -> _ {
     let attempts: i32 = attempts_of(job);
+    let owner: i64 = job.new.organization_id.get();
     let id: Uuid = job.new.id;
-    jobs::id
-        .eq(id)
+    jobs::organization_id
+        .eq(owner)
+        .and(jobs::id.eq(id))
         .and(jobs::attempts.eq(attempts))
         .and(jobs::claimed_until.is_not_null())
 }
@@ -163,6 +198,7 @@ impl JobStore for PgUnitOfWork {
         let rows = diesel::sql_query(CLAIM.as_str())
             .bind::<Timestamptz, _>(now)
             .bind::<BigInt, _>(micros(lease))
+            .bind::<BigInt, _>(self.owner())
             .bind::<BigInt, _>(i64::from(limit))
             .load(self.connection()?)
             .await
@@ -180,6 +216,7 @@ impl JobStore for PgUnitOfWork {
         let rows = diesel::sql_query(CLAIM_OF.as_str())
             .bind::<Timestamptz, _>(now)
             .bind::<BigInt, _>(micros(lease))
+            .bind::<BigInt, _>(self.owner())
             .bind::<Text, _>(kind)
             .bind::<SqlUuid, _>(id)
             .load(self.connection()?)
@@ -250,7 +287,8 @@ impl JobStore for PgUnitOfWork {
         let waits = jobs::state
             .eq_any([JobState::Pending, JobState::Held].map(JobState::as_str))
             .and(sql::<Bool>(IS_FREE));
-        diesel::update(jobs::table.find(id).filter(is_dead.or(waits)))
+        let key = (self.owner(), id);
+        diesel::update(jobs::table.find(key).filter(is_dead.or(waits)))
             .set((
                 jobs::state.eq(JobState::Skipped.as_str()),
                 jobs::last_error.eq(reason),
@@ -265,6 +303,7 @@ impl JobStore for PgUnitOfWork {
 
     async fn list(&mut self, filter: &JobFilter, limit: u32) -> Result<Vec<Job>, StoreError> {
         let mut query = jobs::table
+            .filter(jobs::organization_id.eq(self.owner()))
             .order(jobs::sequence)
             .limit(i64::from(limit))
             .into_boxed();
@@ -290,17 +329,19 @@ impl JobStore for PgUnitOfWork {
             .and(is_free());
         let again = (is(JobState::Pending), jobs::available_at.eq(now));
         let due = is(JobState::Dead).or(waits);
+        let owner = self.owner();
         let written = match id {
             // What a test holds goes on when that very job is named.
             Some(id) => {
                 let held = is(JobState::Held).and(is_free());
-                diesel::update(jobs::table.find(id).filter(due.or(held)))
+                diesel::update(jobs::table.find((owner, id)).filter(due.or(held)))
                     .set(again)
                     .execute(self.connection()?)
                     .await
             }
             None => {
-                diesel::update(jobs::table.filter(due))
+                let own = jobs::table.filter(jobs::organization_id.eq(owner));
+                diesel::update(own.filter(due))
                     .set(again)
                     .execute(self.connection()?)
                     .await
@@ -317,6 +358,7 @@ impl JobStore for PgUnitOfWork {
             .eq(JobState::Pending.as_str())
             .and(jobs::available_at.gt(now));
         let waits = jobs::table
+            .filter(jobs::organization_id.eq(self.owner()))
             .filter(jobs::subject_kind.eq(kind))
             .filter(jobs::subject_id.eq(id))
             .filter(jobs::state.eq(JobState::Held.as_str()).or(is_put_off));
@@ -335,25 +377,11 @@ impl JobStore for PgUnitOfWork {
             .map_err(store_error)
     }
 
-    async fn backlog(&mut self) -> Result<Backlog, StoreError> {
-        let counts: Counts = diesel::sql_query(format!(
-            "SELECT count(*) FILTER (WHERE state = 'pending') AS pending,
-                count(*) FILTER (WHERE state = 'pending' AND last_error IS NOT NULL) AS in_doubt,
-                count(*) FILTER (WHERE state = 'dead') AS dead
-            FROM jobs WHERE {IS_OPEN}"
-        ))
-        .get_result(self.connection()?)
-        .await
-        .map_err(store_error)?;
-        Ok(Backlog {
-            pending: row_count(counts.pending),
-            in_doubt: row_count(counts.in_doubt),
-            dead: row_count(counts.dead),
-        })
-    }
-
     async fn purge_done(&mut self, before: Timestamp) -> Result<u64, StoreError> {
-        diesel::delete(jobs::table.filter(jobs::done_at.lt(before)))
+        let old = jobs::table
+            .filter(jobs::organization_id.eq(self.owner()))
+            .filter(jobs::done_at.lt(before));
+        diesel::delete(old)
             .execute(self.connection()?)
             .await
             .map(|deleted| u64::try_from(deleted).unwrap_or(u64::MAX))

@@ -11,7 +11,7 @@ use lessor_domain::money::Money;
 use lessor_domain::ports::{
     Attempt, Capture, DepositRequest, Doubt, IdentityResult, IdentitySession, IdentityVerifier,
     InboxMessage, PaymentProcessor, Person, ProcessorCustomer, ProcessorProduct, ProcessorVariant,
-    SubscriptionRequest, Verdict, VoidResult, WalkPage,
+    Scope, SubscriptionRequest, Verdict, VoidResult, WalkPage,
 };
 use lessor_domain::time::Timestamp;
 
@@ -120,19 +120,19 @@ impl PaymentProcessor for HttpProcessor {
 
     async fn deposit(
         &self,
-        mode: Mode,
+        scope: Scope,
         payment_intent_id: &str,
     ) -> Result<Option<Authorization>, Doubt> {
-        deposits::deposit(&self.client, mode, payment_intent_id).await
+        deposits::deposit(&self.client, scope.mode, payment_intent_id).await
     }
 
     async fn deposits_of(
         &self,
-        mode: Mode,
+        scope: Scope,
         customer: &ProcessorCustomer,
         checkout: CheckoutPubId,
     ) -> Result<Vec<Authorization>, Doubt> {
-        deposits::of_checkout(&self.client, mode, customer, checkout).await
+        deposits::of_checkout(&self.client, scope.mode, customer, checkout).await
     }
 
     async fn refund(
@@ -163,19 +163,19 @@ impl PaymentProcessor for HttpProcessor {
 
     async fn subscription(
         &self,
-        mode: Mode,
+        scope: Scope,
         subscription_id: &str,
     ) -> Result<Option<Subscription>, Doubt> {
-        subscriptions::read(&self.client, mode, subscription_id).await
+        subscriptions::read(&self.client, scope.mode, subscription_id).await
     }
 
     async fn subscriptions_of(
         &self,
-        mode: Mode,
+        scope: Scope,
         customer: &ProcessorCustomer,
         checkout: CheckoutPubId,
     ) -> Result<Vec<Subscription>, Doubt> {
-        subscriptions::of_checkout(&self.client, mode, customer, checkout).await
+        subscriptions::of_checkout(&self.client, scope.mode, customer, checkout).await
     }
 
     async fn set_end(
@@ -206,10 +206,10 @@ impl PaymentProcessor for HttpProcessor {
 
     async fn payment_failure(
         &self,
-        mode: Mode,
+        scope: Scope,
         invoice_id: &str,
     ) -> Result<Option<Refusal>, Doubt> {
-        Ok(invoices::payment_failure(&self.client, mode, invoice_id).await?)
+        Ok(invoices::payment_failure(&self.client, scope.mode, invoice_id).await?)
     }
 
     async fn invoice_of_payment(
@@ -285,7 +285,7 @@ impl IdentityVerifier for HttpProcessor {
         identity::start(&self.client, attempt, checkout, person).await
     }
 
-    async fn result(&self, mode: Mode, session_id: &str) -> Result<IdentityResult, Doubt> {
-        identity::result(&self.client, mode, session_id).await
+    async fn result(&self, scope: Scope, session_id: &str) -> Result<IdentityResult, Doubt> {
+        identity::result(&self.client, scope.mode, session_id).await
     }
 }

@@ -1,7 +1,6 @@
 //! Deposits: held, captured, let go of, paid back.
 
 use chrono::TimeDelta;
-use lessor_domain::access::Mode;
 use lessor_domain::ledger::{HoldState, RefundState};
 use lessor_domain::money::Money;
 use lessor_domain::ports::{DepositRequest, Doubt, PaymentProcessor, VoidResult};
@@ -71,7 +70,7 @@ async fn a_deposit_is_authorized_captured_and_paid_back() {
     }
     let known = scene
         .processor
-        .deposit(Mode::Sandbox, id)
+        .deposit(scene.scope(), id)
         .await
         .unwrap()
         .unwrap();
@@ -82,7 +81,7 @@ async fn a_deposit_is_authorized_captured_and_paid_back() {
     assert_eq!(known.checkout, Some(checkout));
     let all = scene
         .processor
-        .deposits_of(Mode::Sandbox, &scene.payer(), checkout)
+        .deposits_of(scene.scope(), &scene.payer(), checkout)
         .await;
     assert_eq!(all, Ok(vec![known]));
     // A key of before gets the answer of then, after a restart too.
@@ -145,7 +144,7 @@ async fn an_authorization_is_let_go_or_lapses() {
         "payment_intent_unexpected_state"
     );
     let state = async |id: &str| {
-        let known = processor.deposit(Mode::Sandbox, id).await;
+        let known = processor.deposit(scene.scope(), id).await;
         known.unwrap().map(|known| known.state)
     };
     assert_eq!(state(&voided).await, Some(HoldState::Released));

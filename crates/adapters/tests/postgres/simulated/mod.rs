@@ -5,6 +5,7 @@ mod subscriptions;
 
 use std::sync::Arc;
 
+use chrono::TimeDelta;
 use lessor_adapters::ambient::SystemEntropy;
 use lessor_adapters::simulated::{
     SimulatedCredit, SimulatedIdentity, SimulatedProcessor, SimulatedSigner,
@@ -12,13 +13,14 @@ use lessor_adapters::simulated::{
 use lessor_adapters::testing::TestDatabase;
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::Refusal;
-use lessor_domain::ids::{CheckoutPubId, CustomerPubId, OrganizationPubId};
+use lessor_domain::ids::{CheckoutPubId, CustomerPubId, OrganizationId, OrganizationPubId};
+use lessor_domain::ledger::HoldState;
 use lessor_domain::money::{Currency, Money};
 use lessor_domain::percentage::{Percentage, TermMonths};
 use lessor_domain::ports::{
-    Attempt, CreditChecker, DepositRequest, DocumentSigner, Doubt, IdentityResult,
+    Attempt, CreditChecker, Database, DepositRequest, DocumentSigner, Doubt, IdentityResult,
     IdentityVerifier, LeaseDocument, PaymentProcessor, Person, ProcessorCustomer, ProcessorProduct,
-    ProcessorVariant, SubscriptionRequest, Verdict,
+    ProcessorVariant, Reach, Scope, SubscriptionRequest, Verdict,
 };
 use lessor_domain::pricing::{Quote, Rate, RateCard, quote};
 use lessor_domain::testing::Fixtures;
@@ -28,10 +30,20 @@ fn usd(minor: i64) -> Money {
     Money::from_minor(minor, Currency::USD)
 }
 
+/// A new organization.
+async fn found(test: &TestDatabase, make: &Fixtures) -> OrganizationId {
+    let mut uow = test.database().begin(Reach::Server).await.unwrap();
+    let new = make.organization().new_record();
+    let made = uow.organizations().insert(&new).await.unwrap();
+    uow.commit().await.unwrap();
+    made.id
+}
+
 /// Somebody with an e-mail address, in front of all four providers.
 struct Scene {
     test: TestDatabase,
     make: Fixtures,
+    organization: OrganizationId,
     processor: SimulatedProcessor,
     identity: SimulatedIdentity,
     credit: SimulatedCredit,
@@ -48,6 +60,7 @@ impl Scene {
         let database = test.database().clone();
         let entropy = Arc::new(SystemEntropy);
         Self {
+            organization: found(&test, &make).await,
             processor: SimulatedProcessor::new(database.clone(), entropy.clone()),
             identity: SimulatedIdentity::new(database.clone(), entropy.clone()),
             credit: SimulatedCredit::new(database.clone(), entropy.clone()),
@@ -71,10 +84,18 @@ impl Scene {
 
     fn call_at(&self, key: &str, now: Timestamp) -> Attempt {
         Attempt {
+            organization_id: self.organization,
             mode: Mode::Sandbox,
             idempotency_key: key.to_owned(),
             first_tried_at: self.now,
             now,
+        }
+    }
+
+    fn scope(&self) -> Scope {
+        Scope {
+            organization_id: self.organization,
+            mode: Mode::Sandbox,
         }
     }
 
@@ -272,7 +293,7 @@ async fn screening_goes_as_the_address_asks() {
         assert!(has_form(&session.id, "vs_"));
         assert_eq!(start("1").await, session);
         assert_ne!(start("2").await, session);
-        let result = scene.identity.result(Mode::Sandbox, &session.id).await;
+        let result = scene.identity.result(scene.scope(), &session.id).await;
         assert_eq!(result, Ok(identity), "{email}");
         // The price may have moved between two tries of the same check.
         for quote in [None, Some(a_quote())] {
@@ -285,7 +306,7 @@ async fn screening_goes_as_the_address_asks() {
         }
     }
     let scene = Scene::of("ada@example.com").await;
-    let unknown = scene.identity.result(Mode::Sandbox, "vs_x").await;
+    let unknown = scene.identity.result(scene.scope(), "vs_x").await;
     assert_eq!(unknown, Ok(IdentityResult::Abandoned));
 }
 
@@ -305,6 +326,73 @@ async fn documents_are_prepared_once() {
     assert_ne!(prepare("2").await, id);
 }
 
+/// Of another organization the same key is other work, and the same customer somebody else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn organizations_share_nothing() {
+    let scene = Scene::of("ada@example.com").await;
+    let processor = &scene.processor;
+    let another = found(&scene.test, &scene.make).await;
+    let theirs = |key: &str| Attempt {
+        organization_id: another,
+        ..scene.attempt(key)
+    };
+    let scope = Scope::from(&theirs("1"));
+
+    let (checkout, held) = scene.authorized("1").await;
+    assert_eq!(processor.deposit(scope, &held).await, Ok(None));
+    let all = processor.deposits_of(scope, &scene.payer(), checkout).await;
+    assert_eq!(all, Ok(Vec::new()));
+    for answer in [
+        refused(processor.capture_deposit(&theirs("2"), &held).await),
+        refused(processor.void_deposit(&theirs("3"), &held).await),
+        refused(processor.refund(&theirs("4"), &held, usd(1)).await),
+    ] {
+        assert_eq!(answer, "resource_missing");
+    }
+    let session = done(
+        scene
+            .identity
+            .start(&scene.attempt("5"), checkout, &scene.person())
+            .await,
+    );
+    let result = scene.identity.result(scope, &session.id).await;
+    assert_eq!(result, Ok(IdentityResult::Abandoned));
+
+    let request = DepositRequest {
+        amount: usd(1),
+        ..scene.deposit(checkout)
+    };
+    let other = done(processor.authorize_deposit(&theirs("1"), &request).await);
+    assert_ne!(other.payment_intent_id, held);
+    let known = processor.deposit(scene.scope(), &held).await;
+    let known = known.unwrap().unwrap();
+    assert_eq!(known.amount, usd(12_990));
+    assert_ne!(known.method, other.method);
+    let product = ProcessorProduct {
+        id: "prod_1".to_owned(),
+        name: "Road bike".to_owned(),
+        description: "Carbon".to_owned(),
+        active: true,
+        organization: scene.make.id(),
+    };
+    let mut customers = Vec::new();
+    for call in [scene.attempt("6"), theirs("6")] {
+        done(processor.push_product(&call, &product).await);
+        customers.push(done(processor.push_customer(&call, &scene.payer()).await));
+    }
+    assert_ne!(customers[0], customers[1]);
+    let kept = "select count(*) from simulated_products where id = 'prod_1'";
+    assert_eq!(scene.test.query(kept).await, ["2"]);
+
+    // Time passes for both.
+    let over = scene.now + TimeDelta::days(7);
+    processor.due_invoices(over).await.unwrap();
+    for (scope, id) in [(scene.scope(), &held), (scope, &other.payment_intent_id)] {
+        let known = processor.deposit(scope, id).await.unwrap();
+        assert_eq!(known.unwrap().state, HoldState::Released);
+    }
+}
+
 /// Nothing simulated ever opens a real lease.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn live_mode_is_refused() {
@@ -313,6 +401,7 @@ async fn live_mode_is_refused() {
         mode: Mode::Live,
         ..scene.attempt("1")
     };
+    let scope = Scope::from(&live);
     let refused = |doubt: Option<Doubt>| matches!(doubt, Some(Doubt::Unconfigured(_)));
     let processor = &scene.processor;
     let checkout = scene.make.id();
@@ -339,15 +428,15 @@ async fn live_mode_is_refused() {
         refused(processor.push_customer(&live, &scene.payer()).await.err()),
         refused(
             processor
-                .subscriptions_of(Mode::Live, &scene.payer(), checkout)
+                .subscriptions_of(scope, &scene.payer(), checkout)
                 .await
                 .err(),
         ),
-        refused(processor.subscription(Mode::Live, "sub_1").await.err()),
-        refused(processor.deposit(Mode::Live, "pi_1").await.err()),
+        refused(processor.subscription(scope, "sub_1").await.err()),
+        refused(processor.deposit(scope, "pi_1").await.err()),
         refused(
             processor
-                .deposits_of(Mode::Live, &scene.payer(), checkout)
+                .deposits_of(scope, &scene.payer(), checkout)
                 .await
                 .err(),
         ),
@@ -361,7 +450,7 @@ async fn live_mode_is_refused() {
                 .await
                 .err(),
         ),
-        refused(scene.identity.result(Mode::Live, "vs_1").await.err()),
+        refused(scene.identity.result(scope, "vs_1").await.err()),
         refused(scene.credit.check(&live, &scene.person(), None).await.err()),
     ];
     assert_eq!(answers, [true; 15]);

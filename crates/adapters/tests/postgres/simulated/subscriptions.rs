@@ -6,10 +6,10 @@ use lessor_domain::access::Mode;
 use lessor_domain::checkout::InvoiceOutcome;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ledger::SubscriptionState;
-use lessor_domain::ports::{PaymentProcessor, ProcessorFact};
+use lessor_domain::ports::{Attempt, PaymentProcessor, ProcessorFact};
 use lessor_domain::time::{Timestamp, add_months_at};
 
-use super::{Scene, done, has_form, refused, usd};
+use super::{Scene, done, found, has_form, refused, usd};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_checkout_has_one_subscription_at_a_time() {
@@ -51,13 +51,16 @@ async fn a_checkout_has_one_subscription_at_a_time() {
     let processor = scene.restarted();
     let of = async |checkout| {
         processor
-            .subscriptions_of(Mode::Sandbox, &scene.payer(), checkout)
+            .subscriptions_of(scene.scope(), &scene.payer(), checkout)
             .await
             .unwrap()
     };
     assert_eq!(of(checkout).await, started);
     let by_payment = processor
-        .invoice_of_payment(Mode::Sandbox, first.payment_intent_id.as_deref().unwrap())
+        .invoice_of_payment(
+            scene.scope().mode,
+            first.payment_intent_id.as_deref().unwrap(),
+        )
         .await;
     assert_eq!(by_payment, Ok(Some(first.clone())));
     for key in ["c1", "c2"] {
@@ -145,7 +148,7 @@ async fn cycles_are_billed_from_the_first_day_each_once() {
     assert_eq!(told(&scene, noon(2040, 1, 1)).await, []);
     let known = scene
         .processor
-        .subscription(Mode::Sandbox, &subscription.id)
+        .subscription(scene.scope(), &subscription.id)
         .await
         .unwrap()
         .unwrap();
@@ -175,7 +178,7 @@ async fn an_end_that_is_set_is_kept_to() {
     let call = scene.call_at("2", begun);
     done(scene.processor.set_end(&call, &made.id, end).await);
     assert_eq!(told(&scene, noon(2028, 1, 1)).await.len(), 1);
-    let known = scene.processor.subscription(Mode::Sandbox, &made.id).await;
+    let known = scene.processor.subscription(scene.scope(), &made.id).await;
     let known = known.unwrap().unwrap();
     assert_eq!((known.ends_at, known.has_ended()), (Some(end), true));
     let call = scene.call_at("3", begun);
@@ -217,6 +220,41 @@ async fn an_invoice_comes_until_it_was_told() {
     assert_eq!(scene.restarted().due_invoices(now).await.unwrap(), rest);
 }
 
+/// Months pass for every organization, and each invoice says whose it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_organization_is_billed() {
+    let scene = Scene::of("ada@example.com").await;
+    let another = found(&scene.test, &scene.make).await;
+    let begun = noon(2027, 1, 15);
+    let ours = scene.call_at("1", begun);
+    let theirs = Attempt {
+        organization_id: another,
+        ..ours.clone()
+    };
+    let request = scene.subscription(scene.make.id(), 12);
+    let mut made = Vec::new();
+    for call in [&ours, &theirs] {
+        made.push(done(
+            scene.processor.create_subscription(call, &request).await,
+        ));
+    }
+    assert_ne!(made[0].id, made[1].id);
+    let owners = |told: &[SimulatedInvoice]| {
+        let mut owners: Vec<_> = told.iter().map(|told| told.organization_id).collect();
+        owners.sort();
+        owners
+    };
+    let february = told(&scene, noon(2027, 2, 15)).await;
+    assert_eq!(owners(&february), [scene.organization, another]);
+    assert_eq!(told(&scene, noon(2027, 2, 15)).await, []);
+    let end = scene.call_at("2", noon(2027, 2, 16));
+    let ended = scene.processor.cancel_subscription(&end, &made[0].id).await;
+    done(ended);
+    let march = told(&scene, noon(2027, 3, 15)).await;
+    assert_eq!(owners(&march), [another]);
+    assert_eq!(march[0].invoice.subscription_id, made[1].id);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn recurring_payments_fail_as_the_address_asks() {
     let scene = Scene::of("ada+paymentfail@example.com").await;
@@ -236,7 +274,7 @@ async fn recurring_payments_fail_as_the_address_asks() {
     let why = async |invoice: &str| {
         scene
             .processor
-            .payment_failure(Mode::Sandbox, invoice)
+            .payment_failure(scene.scope(), invoice)
             .await
             .unwrap()
     };
@@ -257,7 +295,7 @@ async fn recurring_payments_fail_as_the_address_asks() {
     }
     let behind = scene
         .processor
-        .subscription(Mode::Sandbox, &subscription.id)
+        .subscription(scene.scope(), &subscription.id)
         .await;
     assert_eq!(behind.unwrap().unwrap().state, SubscriptionState::PastDue);
     // Paid by hand it stands well, until the next month.
@@ -377,7 +415,7 @@ async fn a_first_payment_is_given_up_after_a_day() {
     let second = done(second);
     assert_ne!(second.id, first.id);
     assert_eq!(second.state, SubscriptionState::Active);
-    let known = scene.processor.subscription(Mode::Sandbox, &first.id).await;
+    let known = scene.processor.subscription(scene.scope(), &first.id).await;
     let known = known.unwrap().unwrap();
     assert!(known.has_ended());
     assert_eq!(known.invoices[0].outcome, InvoiceOutcome::Void);

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::{Running, folder, free_port, installed, listening};
 use crate::support::{
-    ManualPacing, NOON, checkout, customer, done, organization, refused, settings, time, usd,
+    ManualPacing, NOON, checkout, customer, done, organization, refused, scope, settings, time, usd,
 };
 
 const UNKNOWN_TO_IT: [&str; 4] = [
@@ -88,6 +88,7 @@ impl Peer {
 
 fn attempt(key: &str) -> Attempt {
     Attempt {
+        organization_id: scope().organization_id,
         mode: Mode::Sandbox,
         idempotency_key: key.to_owned(),
         first_tried_at: time(NOON),

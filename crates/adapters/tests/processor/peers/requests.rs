@@ -16,7 +16,7 @@ use lessor_processor_double::{Decline, Fault, Recorded, Rule};
 use serde_json::Value;
 
 use super::{folder, installed};
-use crate::support::{Op, Rig, checkout, done, usd, variant};
+use crate::support::{Op, Rig, checkout, done, scope, usd, variant};
 
 /// The package's method for an operation.
 fn method(entry: &Recorded) -> &'static str {
@@ -107,13 +107,18 @@ async fn recorded() -> Vec<Recorded> {
     let call = rig.attempt("pay");
     done(rig.processor.pay_invoices(&call, id, &card).await);
     let payment = made.invoices[0].payment_intent_id.clone().unwrap();
-    let paid = rig.processor.invoice_of_payment(mode, &payment).await;
+    let paid = rig
+        .processor
+        .invoice_of_payment(scope().mode, &payment)
+        .await;
     assert!(paid.unwrap().is_some());
     let of = rig
         .processor
-        .subscriptions_of(mode, &rig.customer, checkout(1));
+        .subscriptions_of(scope(), &rig.customer, checkout(1));
     assert_eq!(of.await.unwrap().len(), 1);
-    let deposits = rig.processor.deposits_of(mode, &rig.customer, checkout(1));
+    let deposits = rig
+        .processor
+        .deposits_of(scope(), &rig.customer, checkout(1));
     assert_eq!(deposits.await, Ok(Vec::new()));
     let (since, after) = (rig.double.now(), || None);
     let walked = rig.processor.walk_subscriptions(mode, after()).await;
@@ -158,7 +163,7 @@ async fn recorded() -> Vec<Recorded> {
     let session = rig.double.objects("identity.verification_session")[0]["id"].clone();
     let result = rig
         .processor
-        .result(Mode::Sandbox, session.as_str().unwrap())
+        .result(scope(), session.as_str().unwrap())
         .await;
     assert!(result.is_ok());
     all.extend(rig.double.journal());

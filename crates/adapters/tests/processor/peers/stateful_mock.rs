@@ -11,7 +11,7 @@ use lessor_processor_double::Double;
 use serde_json::Value;
 
 use super::{Running, free_port, installed, listening};
-use crate::support::{ManualPacing, NOON, customer, done, settings, time};
+use crate::support::{ManualPacing, NOON, customer, done, scope, settings, time};
 
 async fn start() -> Option<(String, Running)> {
     let script = installed(
@@ -120,6 +120,7 @@ async fn the_client_makes_a_customer_once_at_the_mock() {
     };
     let processor = HttpProcessor::paced(&settings(&url), ManualPacing::of(1.0)).unwrap();
     let attempt = Attempt {
+        organization_id: scope().organization_id,
         mode: Mode::Sandbox,
         idempotency_key: "work".to_owned(),
         first_tried_at: time(NOON),

@@ -73,7 +73,8 @@ impl TwoPhases for FulfillAndBill {
     }
 
     async fn second(runner: &Runner, id: CheckoutPubId) -> Result<Option<CheckoutRecord>, Error> {
-        settle(&runner.state, JobSubject::Checkout(id)).await;
+        let organization = runner.access.organization_id;
+        settle(&runner.state, organization, JobSubject::Checkout(id)).await;
         record_now(runner, id).await.map(Some)
     }
 }

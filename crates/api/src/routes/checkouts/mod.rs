@@ -55,7 +55,10 @@ pub(crate) async fn record_now(
     id: CheckoutPubId,
 ) -> Result<CheckoutRecord, Error> {
     let ctx = runner.context(runner.state.engine.clock.now());
-    let mut work = runner.state.engine.database.read().await?;
+    let organization = runner.access.organization_id;
+    let mut work = (runner.state.engine.database)
+        .read(organization.into())
+        .await?;
     let view = view_now(&mut *work, &ctx, id).await?;
     Ok(CheckoutRecord::new(&view, &runner.state.pages))
 }

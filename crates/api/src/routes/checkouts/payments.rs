@@ -93,7 +93,8 @@ impl TwoPhases for RetryAndPay {
                 runner.once(RetryPayments { id, method }).await?.id
             }
         };
-        settle(&runner.state, JobSubject::Checkout(id)).await;
+        let organization = runner.access.organization_id;
+        settle(&runner.state, organization, JobSubject::Checkout(id)).await;
         record_now(runner, id).await.map(Some)
     }
 }

@@ -53,11 +53,12 @@ pub(super) async fn update(
 ) -> Result<CheckoutRecord, Error> {
     let id = update.id;
     let target = update.target;
+    let organization = runner.access.organization_id;
     let (checkout, is_there) = runner.once(update).await?;
     if !is_there && let Some(target) = target {
         match runner.access.mode {
             // A delivery that was confirmed by hand: the lease is active once it is billed.
-            Mode::Live => settle(&runner.state, JobSubject::Checkout(id)).await,
+            Mode::Live => settle(&runner.state, organization, JobSubject::Checkout(id)).await,
             Mode::Sandbox => {
                 tracing::debug!(state = %checkout.lifecycle(), %target, "playing");
                 let ctx = runner.context(runner.state.engine.clock.now());
@@ -69,7 +70,7 @@ pub(super) async fn update(
                     .await?;
                 // Where a worker was quicker its work is waited for, as with a live key.
                 if !played.lifecycle().is_at_provider() {
-                    settle(&runner.state, JobSubject::Checkout(id)).await;
+                    settle(&runner.state, organization, JobSubject::Checkout(id)).await;
                 }
             }
         }

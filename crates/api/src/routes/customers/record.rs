@@ -89,7 +89,7 @@ impl CustomerRecord {
             user_id: customer.user_id.get(),
             created_at: customer.created_at.into(),
             updated_at: customer.updated_at.into(),
-            metadata: wire::metadata_record(customer.metadata_for(access.organization_id)),
+            metadata: wire::metadata_record(&customer.metadata),
             email: customer.email.to_string(),
             first_name: text(&profile.first_name),
             last_name: text(&profile.last_name),

@@ -180,7 +180,8 @@ impl TwoPhases for Report {
     }
 
     async fn second(runner: &Runner, id: CheckoutPubId) -> Result<Option<TrackingRecord>, Error> {
-        settle(&runner.state, JobSubject::Checkout(id)).await;
+        let organization = runner.access.organization_id;
+        settle(&runner.state, organization, JobSubject::Checkout(id)).await;
         Ok(None)
     }
 }

@@ -6,8 +6,10 @@ use lessor_adapters::processor::standard_webhooks::{
     Headers, ID_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, verify,
 };
 use lessor_domain::access::Mode;
+use lessor_domain::cause::chain;
 use lessor_domain::checkout::Tracking;
-use lessor_domain::ports::{InboxMessage, JobSubject};
+use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ports::{InboxMessage, JobSubject, Reach};
 use lessor_domain::services::Error;
 use lessor_domain::shipments::CarrierReport;
 use lessor_domain::time::to_millis;
@@ -118,7 +120,7 @@ pub(super) async fn take_tracking_message(
             }
             for CheckoutReport { id, refusal } in taken {
                 match refusal {
-                    None => settle(&state, JobSubject::Checkout(id)).await,
+                    None => settle_reported(&state, id).await,
                     Some(why) => {
                         tracing::info!(checkout = %id, why, "a tracking message came to nothing");
                     }
@@ -128,6 +130,22 @@ pub(super) async fn take_tracking_message(
         })
         .await?;
     Ok(Json(Received { received: true }))
+}
+
+/// Lets what follows from a report be done while the carrier waits. The report is taken in, so that
+/// whatever fails here is left to the worker.
+async fn settle_reported(state: &AppState, id: CheckoutPubId) {
+    let owner = async {
+        let mut view = state.engine.database.read(Reach::Server).await?;
+        view.doors().owner_of_checkout(id).await
+    };
+    match owner.await {
+        Ok(Some(owner)) => settle(state, owner, JobSubject::Checkout(id)).await,
+        Ok(None) => {}
+        Err(error) => {
+            tracing::warn!(error = %chain(&error), checkout = %id, "jobs are left to the worker");
+        }
+    }
 }
 
 /// The id of a message whose signature is good.

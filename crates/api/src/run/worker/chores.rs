@@ -9,7 +9,8 @@ use chrono::TimeDelta;
 use lessor_adapters::simulated::SimulatedProcessor;
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::AttentionReason;
-use lessor_domain::ports::{Clock, Database, Doubt, IdGenerator, StoreError};
+use lessor_domain::ids::OrganizationId;
+use lessor_domain::ports::{Clock, Database, Doubt, Errand, IdGenerator, Reach, StoreError};
 use lessor_domain::services::payments::{self, Findings};
 use lessor_domain::services::{Concern, Error};
 use lessor_domain::workers::housekeeping::{Housekeeper, HousekeepingReport};
@@ -182,22 +183,22 @@ impl Chore for Gauges {
     }
 
     async fn run(&self) -> Result<Done, ChoreError> {
-        let mut view = self.database.read().await?;
-        let jobs = view.jobs().backlog().await?;
+        let mut view = self.database.read(Reach::Server).await?;
+        let jobs = view.doors().backlog().await?;
         metrics::gauge!("lessor_jobs_pending").set(as_gauge(jobs.pending));
         metrics::gauge!("lessor_jobs_in_doubt").set(as_gauge(jobs.in_doubt));
         metrics::gauge!("lessor_jobs_dead").set(as_gauge(jobs.dead));
         let (waiting, failed) = view.inbox().backlog().await?;
         metrics::gauge!("lessor_inbox_messages_waiting").set(as_gauge(waiting));
         metrics::gauge!("lessor_inbox_messages_failed").set(as_gauge(failed));
-        let known = view.checkouts().attention().await?;
+        let known = view.doors().attention().await?;
         for reason in AttentionReason::ALL.iter().copied() {
             let counted = known.iter().find(|(of, _)| *of == reason);
             let count = counted.map_or(0, |(_, count)| *count);
             metrics::gauge!("lessor_checkouts_needing_attention", "reason" => reason.as_str())
                 .set(as_gauge(count));
         }
-        let held = view.ledger().held().await?;
+        let held = view.doors().held().await?;
         let now = self.clock.now();
         let age = held.oldest.map_or(0, |oldest| (now - oldest).num_seconds());
         metrics::gauge!("lessor_deposits_held").set(as_gauge(held.count));
@@ -232,23 +233,38 @@ impl Chore for Purge {
 
     async fn run(&self) -> Result<Done, ChoreError> {
         let now = self.clock.now();
-        let mut uow = self.database.begin().await?;
-        let mut forgotten = (0, 0, 0);
+        let (mut answers, mut jobs, mut reports) = (0_u64, 0_u64, 0_u64);
         if let Some(before) = now.checked_sub_signed(ANSWERS_KEPT) {
-            forgotten.0 = uow.idempotency().purge(before).await?;
+            for owner in self.owners_with(Errand::OldAnswers { before }).await? {
+                let mut uow = self.database.begin(owner.into()).await?;
+                answers = answers.saturating_add(uow.idempotency().purge(before).await?);
+                uow.commit().await?;
+            }
         }
         if let Some(before) = now.checked_sub_signed(JOBS_KEPT) {
-            forgotten.1 = uow.jobs().purge_done(before).await?;
+            for owner in self.owners_with(Errand::OldJobs { before }).await? {
+                let mut uow = self.database.begin(owner.into()).await?;
+                jobs = jobs.saturating_add(uow.jobs().purge_done(before).await?);
+                uow.commit().await?;
+            }
         }
         if let Some(before) = now.checked_sub_signed(REPORTS_KEPT) {
-            forgotten.2 = uow.shipments().purge_unclaimed(before).await?;
+            let mut uow = self.database.begin(Reach::Server).await?;
+            reports = uow.shipments().purge_unclaimed(before).await?;
+            uow.commit().await?;
         }
-        uow.commit().await?;
-        if forgotten != (0, 0, 0) {
-            let (answers, jobs, reports) = forgotten;
+        if (answers, jobs, reports) != (0, 0, 0) {
             tracing::info!(answers, jobs, reports, "forgotten");
         }
         Ok(Done::ForNow)
+    }
+}
+
+impl Purge {
+    /// Who has something to be forgotten: each has it forgotten in its own name.
+    async fn owners_with(&self, errand: Errand) -> Result<Vec<OrganizationId>, StoreError> {
+        let mut view = self.database.read(Reach::Server).await?;
+        view.doors().owners_with(errand).await
     }
 }
 
@@ -403,7 +419,8 @@ impl Chore for SimulatedInvoices {
     async fn run(&self) -> Result<Done, ChoreError> {
         let now = self.clock.now();
         for invoice in self.processor.due_invoices(now).await? {
-            let mut uow = self.database.begin().await?;
+            let owner = invoice.organization_id;
+            let mut uow = self.database.begin(owner.into()).await?;
             let event = invoice.event();
             let asked = Findings {
                 refusal: invoice.failure.clone(),

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::{
-    CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, IdempotencyStore,
+    CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors, IdempotencyStore,
     InboxMessage, InboxRecord, InboxState, InboxStore, JobStore, KeyStore, LeaseTermStore,
-    LedgerStore, OrganizationStore, PickupLocationStore, ProductStore, ShipmentStore, StoreError,
-    UnitOfWork, VariantStore,
+    LedgerStore, OrganizationStore, PickupLocationStore, ProductStore, Reach, ShipmentStore,
+    StoreError, UnitOfWork, VariantStore,
 };
 use lessor_domain::time::Timestamp;
 use tokio::sync::Notify;
@@ -49,17 +50,17 @@ impl WakingDatabase {
 
 #[async_trait]
 impl Database for WakingDatabase {
-    async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
+    async fn begin(&self, reach: Reach) -> Result<Box<dyn UnitOfWork>, StoreError> {
         Ok(Box::new(WakingWork {
-            inner: self.inner.begin().await?,
+            inner: self.inner.begin(reach).await?,
             wake_up: self.wake_up.clone(),
             touched: false,
             given_up: Vec::new(),
         }))
     }
 
-    async fn read(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
-        self.inner.read().await
+    async fn read(&self, reach: Reach) -> Result<Box<dyn UnitOfWork>, StoreError> {
+        self.inner.read(reach).await
     }
 }
 
@@ -132,6 +133,14 @@ impl UnitOfWork for WakingWork {
 
     fn idempotency(&mut self) -> &mut dyn IdempotencyStore {
         self.inner.idempotency()
+    }
+
+    fn doors(&mut self) -> &mut dyn Doors {
+        self.inner.doors()
+    }
+
+    async fn enter(&mut self, organization: OrganizationId) -> Result<(), StoreError> {
+        self.inner.enter(organization).await
     }
 
     async fn roll_back(self: Box<Self>) -> Result<(), StoreError> {

@@ -34,10 +34,13 @@ pub async fn categories(database: &dyn Database) {
         UniqueField::Name,
         "categories.insert: a name of the organization's in any case",
     );
-    must(
-        insert(new(neighbour.id, "Bikes")).await,
-        "categories.insert: another organization may have the name",
-    );
+    let elsewhere = new(neighbour.organization.id, "Bikes");
+    neighbour
+        .done(
+            "categories.insert: another organization may have the name",
+            async |uow| uow.categories().insert(&elsewhere).await,
+        )
+        .await;
     kept.reverse();
     let organization = shop.organization.id;
     let (all, count) = shop
@@ -79,7 +82,10 @@ pub async fn categories(database: &dyn Database) {
                         .find(organization, IdRef::Number(category.category_id))
                         .await?,
                     store
-                        .find(neighbour.id, IdRef::Number(category.category_id))
+                        .find(
+                            neighbour.organization.id,
+                            IdRef::Number(category.category_id),
+                        )
                         .await?,
                 ])
             })

@@ -150,10 +150,10 @@ async fn the_line_for_a_location_is_in_order(shop: &Shop<'_>) {
         "checkouts.waiting_for_location: goes on after one that was freed meanwhile"
     );
     let neighbour = shop.neighbour().await;
-    let foreign = shop
+    let foreign = neighbour
         .seen("checkouts.waiting_for_location: reads", async |view| {
             view.checkouts()
-                .waiting_for_location(neighbour.id, None, MANY)
+                .waiting_for_location(neighbour.organization.id, None, MANY)
                 .await
         })
         .await;

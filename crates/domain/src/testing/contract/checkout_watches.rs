@@ -1,6 +1,4 @@
-//! What time alone shows of checkouts, and how many of them somebody must look at.
-
-use std::collections::BTreeMap;
+//! What time alone shows of checkouts.
 
 use chrono::TimeDelta;
 
@@ -20,7 +18,6 @@ pub(super) async fn all(database: &dyn Database) {
     subscriptions_that_do_not_come_are_found(&shop).await;
     silent_shipments_are_found(&shop).await;
     ended_leases_are_found(&shop).await;
-    reasons_to_look_are_counted(&shop).await;
 }
 
 fn days_before(at: Timestamp, days: i64) -> Timestamp {
@@ -28,7 +25,7 @@ fn days_before(at: Timestamp, days: i64) -> Timestamp {
 }
 
 /// Somebody was told to look for the reasons.
-fn watched(builder: CheckoutBuilder, reasons: &[AttentionReason]) -> CheckoutBuilder {
+pub(super) fn watched(builder: CheckoutBuilder, reasons: &[AttentionReason]) -> CheckoutBuilder {
     builder.with(|it| {
         let attention = |reason: &AttentionReason| Attention {
             reason: *reason,
@@ -224,40 +221,5 @@ async fn ended_leases_are_found(shop: &Shop<'_>) {
         ours(&found, &refs),
         [earlier.id, yesterday.id],
         "checkouts.leases_ended_before: active leases whose last day is before the day and whose months are all paid, earliest first"
-    );
-}
-
-/// Of the suites on a database this one alone makes checkouts that somebody must look at.
-async fn reasons_to_look_are_counted(shop: &Shop<'_>) {
-    let count = async || {
-        shop.seen("checkouts.attention: reads", async |view| {
-            view.checkouts().attention().await
-        })
-        .await
-    };
-    let mut expected: BTreeMap<AttentionReason, u64> = count().await.into_iter().collect();
-    for (reasons, is_live) in [
-        (AttentionReason::ALL, false),
-        (&[AttentionReason::Disputed][..], true),
-        (
-            &[AttentionReason::Disputed, AttentionReason::Difference],
-            false,
-        ),
-        (&[], false),
-    ] {
-        shop.any_checkout(|it| {
-            let it = if is_live { it.live() } else { it };
-            watched(it, reasons)
-        })
-        .await;
-        for reason in reasons {
-            let count = expected.entry(*reason).or_default();
-            *count = count.saturating_add(1);
-        }
-    }
-    assert_eq!(
-        count().await,
-        expected.into_iter().collect::<Vec<_>>(),
-        "checkouts.attention: how many, by reason in their order, in both modes"
     );
 }

@@ -12,13 +12,13 @@ pub async fn cursors(database: &dyn Database) {
     let walk = |name: &str| format!("{name}-{}", shop.make.ids().next().simple());
     let (events, holds) = (walk("events"), walk("holds"));
     let position = async |walk: &str| {
-        shop.seen("cursors.position: reads", async |view| {
+        shop.seen_by_server("cursors.position: reads", async |view| {
             view.cursors().position(walk).await
         })
         .await
     };
     let set = async |walk: &str, position: &str| {
-        shop.done("cursors.set_position: writes", async |uow| {
+        shop.done_for_server("cursors.set_position: writes", async |uow| {
             uow.cursors().set_position(walk, position).await
         })
         .await;
@@ -37,7 +37,7 @@ pub async fn cursors(database: &dyn Database) {
         "cursors.set_position: where each walk came last"
     );
     let dropped = shop
-        .run(async |uow| {
+        .run_for_server(async |uow| {
             uow.cursors().set_position(&events, "evt_3").await?;
             Err::<(), _>(crate::ports::StoreError::Contended)
         })

@@ -60,7 +60,7 @@ pub async fn idempotency(database: &dyn Database) {
     );
     for other in [
         IdempotencyKey {
-            organization_id: neighbour.id,
+            organization_id: neighbour.organization.id,
             ..key.clone()
         },
         IdempotencyKey {

@@ -52,7 +52,7 @@ impl<'s, 'd> Source<'s, 'd> {
 
     async fn insert(&self, message: &InboxMessage) -> bool {
         self.shop
-            .done("inbox.insert: keeps a message", async |uow| {
+            .done_for_server("inbox.insert: keeps a message", async |uow| {
                 uow.inbox().insert(message).await
             })
             .await
@@ -74,7 +74,7 @@ impl<'s, 'd> Source<'s, 'd> {
     async fn due(&self, now: Timestamp, limit: u32) -> Vec<InboxMessage> {
         let found = self
             .shop
-            .done("inbox.lock_waiting: locks", async |uow| {
+            .done_for_server("inbox.lock_waiting: locks", async |uow| {
                 uow.inbox().lock_waiting(now, limit).await
             })
             .await;
@@ -90,7 +90,7 @@ impl<'s, 'd> Source<'s, 'd> {
 
     async fn one(&self, id: &str) -> Option<InboxMessage> {
         self.shop
-            .done("inbox.lock_one: locks", async |uow| {
+            .done_for_server("inbox.lock_one: locks", async |uow| {
                 uow.inbox().lock_one(&self.name, id).await
             })
             .await
@@ -99,7 +99,7 @@ impl<'s, 'd> Source<'s, 'd> {
     async fn handle(&self, message: &InboxMessage) {
         let at = self.shop.make.tick();
         self.shop
-            .done("inbox.mark_handled: writes", async |uow| {
+            .done_for_server("inbox.mark_handled: writes", async |uow| {
                 uow.inbox().mark_handled(&self.name, &message.id, at).await
             })
             .await;
@@ -108,7 +108,7 @@ impl<'s, 'd> Source<'s, 'd> {
     async fn fail(&self, message: &InboxMessage, problem: &str) {
         let at = self.shop.make.tick();
         self.shop
-            .done("inbox.mark_failed: writes", async |uow| {
+            .done_for_server("inbox.mark_failed: writes", async |uow| {
                 let inbox = uow.inbox();
                 inbox
                     .mark_failed(&self.name, &message.id, at, problem)
@@ -119,7 +119,7 @@ impl<'s, 'd> Source<'s, 'd> {
 
     async fn postpone(&self, message: &InboxMessage, until: Timestamp) {
         self.shop
-            .done("inbox.postpone: writes", async |uow| {
+            .done_for_server("inbox.postpone: writes", async |uow| {
                 uow.inbox().postpone(&self.name, &message.id, until).await
             })
             .await;
@@ -127,7 +127,7 @@ impl<'s, 'd> Source<'s, 'd> {
 
     async fn requeue(&self, id: Option<&str>, now: Timestamp) -> u64 {
         self.shop
-            .done("inbox.requeue: writes", async |uow| {
+            .done_for_server("inbox.requeue: writes", async |uow| {
                 uow.inbox().requeue(id, now).await
             })
             .await
@@ -137,7 +137,7 @@ impl<'s, 'd> Source<'s, 'd> {
     async fn list(&self, state: InboxState) -> Vec<InboxRecord> {
         let found = self
             .shop
-            .seen("inbox.list: reads", async |view| {
+            .seen_by_server("inbox.list: reads", async |view| {
                 view.inbox().list(state, MANY).await
             })
             .await;
@@ -270,7 +270,7 @@ async fn messages_are_postponed(shop: &Shop<'_>) {
 
 async fn failed_messages_are_kept_and_requeued(shop: &Shop<'_>) {
     let backlog = async || {
-        shop.seen("inbox.backlog: reads", async |view| {
+        shop.seen_by_server("inbox.backlog: reads", async |view| {
             view.inbox().backlog().await
         })
         .await
@@ -306,7 +306,7 @@ async fn failed_messages_are_kept_and_requeued(shop: &Shop<'_>) {
         "inbox.list: what failed, and why, oldest first"
     );
     let one = shop
-        .seen("inbox.list: reads", async |view| {
+        .seen_by_server("inbox.list: reads", async |view| {
             view.inbox().list(InboxState::Failed, 1).await
         })
         .await;
@@ -360,17 +360,17 @@ async fn failed_messages_are_kept_and_requeued(shop: &Shop<'_>) {
 async fn unknown_messages_are_missing(shop: &Shop<'_>) {
     let at = shop.make.tick();
     must_be_missing(
-        shop.run(async |uow| uow.inbox().mark_handled("nobody", "evt_1", at).await)
+        shop.run_for_server(async |uow| uow.inbox().mark_handled("nobody", "evt_1", at).await)
             .await,
         "inbox.mark_handled: an unknown one",
     );
     must_be_missing(
-        shop.run(async |uow| uow.inbox().mark_failed("nobody", "evt_1", at, "no").await)
+        shop.run_for_server(async |uow| uow.inbox().mark_failed("nobody", "evt_1", at, "no").await)
             .await,
         "inbox.mark_failed: an unknown one",
     );
     must_be_missing(
-        shop.run(async |uow| uow.inbox().postpone("nobody", "evt_1", at).await)
+        shop.run_for_server(async |uow| uow.inbox().postpone("nobody", "evt_1", at).await)
             .await,
         "inbox.postpone: an unknown one",
     );

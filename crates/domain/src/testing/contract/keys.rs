@@ -35,7 +35,7 @@ pub async fn keys(database: &dyn Database) {
         user_pub_id: user.id,
     };
     let (by_hash, by_id, unknown, list, everybodys) = shop
-        .seen("keys.find_by_hash: reads", async |view| {
+        .seen_by_server("keys.find_by_hash: reads", async |view| {
             let store = view.keys();
             Ok((
                 store.find_by_hash(&first.hash).await?,
@@ -64,15 +64,15 @@ pub async fn keys(database: &dyn Database) {
     );
     let neighbour = shop.neighbour().await;
     let foreign = shop
-        .seen("keys.list: reads", async |view| {
-            view.keys().list(Some(neighbour.id)).await
+        .seen_by_server("keys.list: reads", async |view| {
+            view.keys().list(Some(neighbour.organization.id)).await
         })
         .await;
     assert_eq!(foreign, [], "keys.list: none of another organization");
 
     let revoked = make.tick();
     let used = make.tick();
-    shop.done("keys.close, keys.touch: write", async |uow| {
+    shop.done_for_server("keys.close, keys.touch: write", async |uow| {
         uow.keys()
             .close(first.id, Some(revoked), first.expires_at)
             .await?;
@@ -80,7 +80,7 @@ pub async fn keys(database: &dyn Database) {
     })
     .await;
     let (closed, touched) = shop
-        .seen("keys.get: reads", async |view| {
+        .seen_by_server("keys.get: reads", async |view| {
             Ok((
                 view.keys().find_by_hash(&first.hash).await?,
                 view.keys().get(second.id).await?,
@@ -98,7 +98,7 @@ pub async fn keys(database: &dyn Database) {
         "keys.touch: notes the use to the minute, not {noted:?}"
     );
     let refused = shop
-        .run(async |uow| uow.keys().close(make.id(), Some(revoked), None).await)
+        .run_for_server(async |uow| uow.keys().close(make.id(), Some(revoked), None).await)
         .await;
     must_be_missing(refused, "keys.close: an unknown key");
     assert_eq!(first.mode, Mode::Live, "the suite's key is a live one");

@@ -41,7 +41,9 @@ pub async fn lease_terms(database: &dyn Database) {
                 store
                     .find(organization, IdRef::Number(own.lease_term_id))
                     .await?,
-                store.find(neighbour.id, IdRef::Public(long.id)).await?,
+                store
+                    .find(neighbour.organization.id, IdRef::Public(long.id))
+                    .await?,
                 store.list(organization).await?,
             ))
         })
@@ -72,7 +74,9 @@ pub async fn lease_terms(database: &dyn Database) {
             let store = view.lease_terms();
             Ok((
                 store.list_with_organization(shop.organization.id).await?,
-                store.list_with_organization(neighbour.id).await?,
+                store
+                    .list_with_organization(neighbour.organization.id)
+                    .await?,
                 store.list_with_organization(unknown).await?,
             ))
         })
@@ -81,7 +85,7 @@ pub async fn lease_terms(database: &dyn Database) {
         with_owner,
         (
             Some((shop.organization.clone(), list)),
-            Some((neighbour.clone(), Vec::new())),
+            Some((neighbour.organization.clone(), Vec::new())),
             None
         ),
         "lease_terms.list_with_organization: the organization and the same terms, without terms too"

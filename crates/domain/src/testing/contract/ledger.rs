@@ -7,11 +7,11 @@ use crate::access::Mode;
 use crate::checkout::{Checkout, InvoiceOutcome, Refusal};
 use crate::ledger::{Entry, HoldState, RefundState, SubscriptionState, Thing};
 use crate::money::{Currency, Money};
-use crate::ports::{Database, Held, IdGenerator};
+use crate::ports::{Database, IdGenerator};
 use crate::time::Timestamp;
 
-/// The ledger. What is held is counted over all organizations, so that this is for a database on
-/// which nobody else keeps holds meanwhile.
+/// The ledger. What is held in all is a clause of [`doors`](super::doors()), for which nobody else keeps
+/// holds meanwhile.
 ///
 /// # Panics
 /// With the clause that is broken.
@@ -21,7 +21,6 @@ pub async fn ledger(database: &dyn Database) {
     entries_are_kept_as_they_are(&shop).await;
     what_is_known_gives_place(&shop).await;
     entries_are_found(&shop).await;
-    what_is_held_is_counted(&shop).await;
 }
 
 /// Ids that nobody else has.
@@ -266,84 +265,5 @@ async fn entries_are_found(shop: &Shop<'_>) {
         of(shop, &live).await.len(),
         1,
         "ledger.put: with the mode of the checkout"
-    );
-}
-
-async fn what_is_held_is_counted(shop: &Shop<'_>) {
-    let count = async || {
-        shop.seen("ledger.held: reads", async |view| {
-            view.ledger().held().await
-        })
-        .await
-    };
-    let before = count().await;
-    let ids = Ids::new(shop);
-    // Before any that another suite keeps.
-    let oldest = before.oldest.unwrap_or_else(|| shop.make.tick());
-    let at = |days: i64| later(oldest, days.saturating_neg());
-    let sandbox = shop.any_checkout(|checkout| checkout).await;
-    let live = shop
-        .any_checkout(crate::testing::CheckoutBuilder::live)
-        .await;
-    let mut first = entry(&live, ids.of("pi_1"), at(3), hold(HoldState::Held, at(0)));
-    let second = entry(
-        &sandbox,
-        ids.of("pi_2"),
-        at(2),
-        hold(HoldState::Held, at(0)),
-    );
-    for entry in [
-        &first,
-        &second,
-        &entry(
-            &sandbox,
-            ids.of("pi_3"),
-            at(9),
-            hold(HoldState::Released, at(0)),
-        ),
-        &entry(
-            &sandbox,
-            ids.of("pi_4"),
-            at(9),
-            hold(HoldState::Captured, at(0)),
-        ),
-        &entry(
-            &sandbox,
-            ids.of("re_1"),
-            at(9),
-            refund(ids.of("pi_4"), RefundState::Pending, None),
-        ),
-    ] {
-        put(shop, entry).await;
-    }
-    let held = |more: u64, oldest| Held {
-        count: before.count.saturating_add(more),
-        oldest: Some(oldest),
-    };
-    assert_eq!(
-        count().await,
-        held(2, first.at),
-        "ledger.held: what is held in both modes, and since when the oldest"
-    );
-    first.thing = hold(HoldState::Released, at(0));
-    put(shop, &first).await;
-    assert_eq!(
-        count().await,
-        held(1, second.at),
-        "ledger.held: not what was let go of"
-    );
-    // What others count stays as it was.
-    put(
-        shop,
-        &Entry {
-            thing: hold(HoldState::Released, at(0)),
-            ..second
-        },
-    )
-    .await;
-    assert_eq!(
-        count().await,
-        before,
-        "ledger.held: none when all is let go of"
     );
 }

@@ -21,6 +21,7 @@ mod checkouts;
 mod cursors;
 mod customers;
 mod dialing;
+mod doors;
 mod full;
 mod idempotency;
 mod inbox;
@@ -29,6 +30,7 @@ mod keys;
 mod lease_terms;
 mod ledger;
 mod organizations;
+mod owners;
 mod pricing_revisions;
 mod products;
 mod shipments;
@@ -37,9 +39,14 @@ mod unit_of_work;
 mod variants;
 mod walks;
 
-/// Jobs and messages are handed out whosever they are: the suites that take some do
-/// so one after another, or they would take each other's.
+/// Messages are handed out whosever they are, and jobs and holds are counted over all organizations:
+/// the suites that take or make some do so one after another, or they would take and count each
+/// other's.
 static QUEUES: futures_util::lock::Mutex<()> = futures_util::lock::Mutex::new(());
+
+/// Checkouts that somebody must look at are counted over all organizations: the suites that make some
+/// do so one after another. Who holds both locks takes [`QUEUES`] first.
+static WATCHES: futures_util::lock::Mutex<()> = futures_util::lock::Mutex::new(());
 
 pub use carriers::carriers;
 pub use categories::categories;
@@ -47,6 +54,7 @@ pub use checkouts::checkouts;
 pub use cursors::cursors;
 pub use customers::customers;
 pub use dialing::dialing;
+pub use doors::doors;
 pub use idempotency::idempotency;
 pub use inbox::inbox;
 pub use jobs::jobs;
@@ -54,6 +62,7 @@ pub use keys::keys;
 pub use lease_terms::lease_terms;
 pub use ledger::ledger;
 pub use organizations::{organizations, pickup_locations};
+pub use owners::owners;
 pub use pricing_revisions::pricing_revisions;
 pub use products::products;
 pub use shipments::shipments;

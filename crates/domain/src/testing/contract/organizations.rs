@@ -22,7 +22,7 @@ pub async fn organizations(database: &dyn Database) {
         })
         .new_record();
     let kept = shop
-        .done("organizations.insert: keeps an organization", async |uow| {
+        .done_for_server("organizations.insert: keeps an organization", async |uow| {
             uow.organizations().insert(&new).await
         })
         .await;
@@ -49,7 +49,7 @@ pub async fn organizations(database: &dyn Database) {
         "organizations.insert: a new organization has changed when it was made"
     );
     let (by_number, by_public, by_get) = shop
-        .seen("organizations.find: reads", async |view| {
+        .seen_by_server("organizations.find: reads", async |view| {
             let store = view.organizations();
             Ok((
                 store.find(IdRef::Number(kept.id)).await?,
@@ -66,7 +66,7 @@ pub async fn organizations(database: &dyn Database) {
         );
     }
     let all = shop
-        .seen("organizations.list: reads", async |view| {
+        .seen_by_server("organizations.list: reads", async |view| {
             view.organizations().list().await
         })
         .await;
@@ -84,12 +84,12 @@ pub async fn organizations(database: &dyn Database) {
     let mut changed = kept.clone();
     changed.service_area = "US".parse().unwrap_or_default();
     changed.updated_at = make.tick();
-    shop.done("organizations.update: writes", async |uow| {
+    shop.done_for_server("organizations.update: writes", async |uow| {
         uow.organizations().update(&mut changed).await
     })
     .await;
     let stored = shop
-        .done("organizations.lock: locks", async |uow| {
+        .done_for_server("organizations.lock: locks", async |uow| {
             uow.organizations().lock(kept.id).await
         })
         .await;
@@ -100,12 +100,12 @@ pub async fn organizations(database: &dyn Database) {
     );
     let mut stale = kept;
     let refused = shop
-        .run(async |uow| uow.organizations().update(&mut stale).await)
+        .run_for_server(async |uow| uow.organizations().update(&mut stale).await)
         .await;
     must_be_stale(refused, "organizations.update: an older version");
     let mut unknown = make.organization().build();
     let refused = shop
-        .run(async |uow| uow.organizations().update(&mut unknown).await)
+        .run_for_server(async |uow| uow.organizations().update(&mut unknown).await)
         .await;
     must_be_missing(refused, "organizations.update: an unknown one");
 }
@@ -147,7 +147,7 @@ pub async fn pickup_locations(database: &dyn Database) {
             let store = view.pickup_locations();
             Ok((
                 store.get(shop.organization.id, first.id).await?,
-                store.get(neighbour.id, first.id).await?,
+                store.get(neighbour.organization.id, first.id).await?,
                 store.list(shop.organization.id).await?,
             ))
         })

@@ -16,7 +16,7 @@ pub async fn pricing_revisions(database: &dyn Database) {
         0,
         "organizations.pricing_revision: zero before the first change"
     );
-    let neighbour = Shop::open(database).await;
+    let neighbour = shop.neighbour().await;
     what_prices_are_made_of_counts(&shop).await;
     what_prices_are_not_made_of_does_not(&shop).await;
     assert_eq!(
@@ -124,7 +124,7 @@ async fn what_prices_are_not_made_of_does_not(shop: &Shop<'_>) {
         "organizations.pricing_revision: stock does not count"
     );
     let before = revision(shop).await;
-    let mut uow = must(shop.database.begin().await, "begin: opens a unit of work");
+    let mut uow = shop.begin().await;
     let another = shop.make.variant(&product).choose("Size", "L").build();
     must(
         uow.variants().insert(&another).await,

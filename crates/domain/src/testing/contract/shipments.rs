@@ -111,13 +111,13 @@ pub async fn shipments(database: &dyn Database) {
     // Of this run alone: nothing of it belongs to an organization.
     let unknown = full::tracking(&shop.make.ids().next().simple().to_string());
     for unclaimed in [&late, &early, &early] {
-        shop.done("tracking.keep_unclaimed: keeps an event", async |uow| {
+        shop.done_for_server("tracking.keep_unclaimed: keeps an event", async |uow| {
             uow.shipments().keep_unclaimed(&unknown, unclaimed).await
         })
         .await;
     }
     let kept = async || {
-        shop.seen("tracking.unclaimed: reads", async |view| {
+        shop.seen_by_server("tracking.unclaimed: reads", async |view| {
             view.shipments().unclaimed(&unknown).await
         })
         .await
@@ -128,7 +128,7 @@ pub async fn shipments(database: &dyn Database) {
         "tracking.unclaimed: what was kept of the shipment, once, oldest first"
     );
     let forgotten = shop
-        .done("tracking.purge_unclaimed: forgets", async |uow| {
+        .done_for_server("tracking.purge_unclaimed: forgets", async |uow| {
             uow.shipments().purge_unclaimed(early.received_at).await
         })
         .await;

@@ -8,8 +8,8 @@ use crate::customer::Customer;
 use crate::lease_term::LeaseTerm;
 use crate::organization::Organization;
 use crate::ports::{
-    Database, InsertedCheckout, InsertedCustomer, Page, Scope, Start, StoreError, UniqueField,
-    UnitOfWork,
+    Database, InsertedCheckout, InsertedCustomer, Page, Reach, Scope, Start, StoreError,
+    UniqueField, UnitOfWork,
 };
 use crate::testing::{
     CheckoutBuilder, CustomerBuilder, Fixtures, LeaseTermBuilder, ProductBuilder, VariantBuilder,
@@ -87,7 +87,10 @@ impl<'d> Shop<'d> {
     pub(super) async fn seeded(database: &'d dyn Database, seed: u64) -> Self {
         let make = Fixtures::seeded(seed);
         let new = make.organization().new_record();
-        let organization = run(database, async |uow| uow.organizations().insert(&new).await).await;
+        let organization = run(database, Reach::Server, async |uow| {
+            uow.organizations().insert(&new).await
+        })
+        .await;
         Self {
             database,
             make,
@@ -96,12 +99,8 @@ impl<'d> Shop<'d> {
     }
 
     /// Another organization in the same database.
-    pub(super) async fn neighbour(&self) -> Organization {
-        let new = self.make.organization().name("Elsewhere").new_record();
-        let organization = self
-            .run(async |uow| uow.organizations().insert(&new).await)
-            .await;
-        must(organization, "organizations.insert: keeps an organization")
+    pub(super) async fn neighbour(&self) -> Self {
+        Self::open(self.database).await
     }
 
     pub(super) fn sandbox(&self) -> Scope {
@@ -111,12 +110,61 @@ impl<'d> Shop<'d> {
         }
     }
 
-    /// A unit of work: committed when the work succeeds, dropped when it does not.
+    /// The organization's own records, and what is nobody's.
+    pub(super) fn reach(&self) -> Reach {
+        self.organization.id.into()
+    }
+
+    /// A unit of work in the organization's name.
+    pub(super) async fn begin(&self) -> Box<dyn UnitOfWork> {
+        must(
+            self.database.begin(self.reach()).await,
+            "begin: opens a unit of work",
+        )
+    }
+
+    /// A view in the organization's name.
+    pub(super) async fn view(&self) -> Box<dyn UnitOfWork> {
+        must(self.database.read(self.reach()).await, "read: opens a view")
+    }
+
+    /// A unit of work in the organization's name: committed when the work succeeds, dropped when it
+    /// does not.
     pub(super) async fn run<T>(
         &self,
         work: impl AsyncFnOnce(&mut dyn UnitOfWork) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        run(self.database, work).await
+        run(self.database, self.reach(), work).await
+    }
+
+    /// [`run`](Self::run) in nobody's name.
+    pub(super) async fn run_for_server<T>(
+        &self,
+        work: impl AsyncFnOnce(&mut dyn UnitOfWork) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        run(self.database, Reach::Server, work).await
+    }
+
+    /// [`done`](Self::done) in nobody's name.
+    pub(super) async fn done_for_server<T>(
+        &self,
+        clause: &str,
+        work: impl AsyncFnOnce(&mut dyn UnitOfWork) -> Result<T, StoreError>,
+    ) -> T {
+        must(self.run_for_server(work).await, clause)
+    }
+
+    /// [`seen`](Self::seen) in nobody's name.
+    pub(super) async fn seen_by_server<T>(
+        &self,
+        clause: &str,
+        look: impl AsyncFnOnce(&mut dyn UnitOfWork) -> Result<T, StoreError>,
+    ) -> T {
+        let mut view = must(
+            self.database.read(Reach::Server).await,
+            "read: opens a view",
+        );
+        must(look(&mut *view).await, clause)
     }
 
     /// A unit of work that has to succeed.
@@ -134,7 +182,7 @@ impl<'d> Shop<'d> {
         clause: &str,
         look: impl AsyncFnOnce(&mut dyn UnitOfWork) -> Result<T, StoreError>,
     ) -> T {
-        let mut view = must(self.database.read().await, "read: opens a view");
+        let mut view = self.view().await;
         must(look(&mut *view).await, clause)
     }
 
@@ -249,9 +297,10 @@ impl<'d> Shop<'d> {
 
 async fn run<T>(
     database: &dyn Database,
+    reach: Reach,
     work: impl AsyncFnOnce(&mut dyn UnitOfWork) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    let mut uow = database.begin().await?;
+    let mut uow = database.begin(reach).await?;
     let value = work(&mut *uow).await?;
     uow.commit().await?;
     Ok(value)

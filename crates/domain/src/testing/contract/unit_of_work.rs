@@ -6,10 +6,11 @@ use futures_util::future::join_all;
 
 use super::shop::{Shop, must, must_be_stale};
 use crate::checkout::Effect;
-use crate::ids::OrganizationId;
+use crate::ids::{CustomerPubId, OrganizationId};
 use crate::organization::Organization;
 use crate::ports::{
-    Database, IdGenerator, IdempotencyKey, InboxMessage, JobSubject, NewJob, StoreError, UnitOfWork,
+    Database, IdGenerator, IdempotencyKey, InboxMessage, JobSubject, NewJob, Reach, StoreError,
+    UnitOfWork,
 };
 
 /// How many race.
@@ -42,6 +43,7 @@ pub async fn unit_of_work(database: &dyn Database) {
     stale_copies_are_refused(&shop).await;
     locked_work_is_done_one_after_another(&shop).await;
     racing_copies_lose_no_update(&shop).await;
+    work_goes_on_in_the_name_of_whom_it_is_for(&shop).await;
 }
 
 async fn units_that_are_not_committed_leave_nothing(
@@ -51,7 +53,7 @@ async fn units_that_are_not_committed_leave_nothing(
 ) {
     let before = renamed(shop, shop.organization.id).await;
     let customer = shop.make.customer(&shop.organization).new_record();
-    let mut uow = must(shop.database.begin().await, "begin: opens a unit of work");
+    let mut uow = shop.begin().await;
     let mut copy = before.clone();
     copy.requires_product_review = !copy.requires_product_review;
     must(
@@ -90,8 +92,8 @@ async fn units_that_are_not_committed_leave_nothing(
 }
 
 async fn work_is_seen_within_and_from_the_commit_on(shop: &Shop<'_>) {
-    let mut view = must(shop.database.read().await, "read: opens a view");
-    let mut uow = must(shop.database.begin().await, "begin: opens a unit of work");
+    let mut view = shop.view().await;
+    let mut uow = shop.begin().await;
     let new = shop.make.customer(&shop.organization).new_record();
     must(
         uow.customers().insert(&new).await,
@@ -198,6 +200,78 @@ async fn racing_copies_lose_no_update(shop: &Shop<'_>) {
     );
 }
 
+/// Whether the customer is there for the work.
+async fn reaches(uow: &mut dyn UnitOfWork, customer: CustomerPubId) -> bool {
+    must(uow.customers().get(customer).await, "customers.get: reads").is_some()
+}
+
+async fn enter(uow: &mut dyn UnitOfWork, shop: &Shop<'_>) {
+    must(
+        uow.enter(shop.organization.id).await,
+        "enter: work that began in nobody's name goes on in an organization's",
+    );
+}
+
+async fn work_goes_on_in_the_name_of_whom_it_is_for(shop: &Shop<'_>) {
+    let neighbour = shop.neighbour().await;
+    let (ours, theirs) = (shop.anybody().await.id, neighbour.anybody().await.id);
+    for writes in [false, true] {
+        let began = if writes {
+            shop.database.begin(Reach::Server).await
+        } else {
+            shop.database.read(Reach::Server).await
+        };
+        let mut uow = must(began, "begin, read: in nobody's name");
+        assert!(
+            !reaches(uow.as_mut(), ours).await,
+            "begin, read: nobody's are no organization's records"
+        );
+        for (entered, own, other) in [(shop, ours, theirs), (&neighbour, theirs, ours)] {
+            enter(uow.as_mut(), entered).await;
+            assert!(
+                reaches(uow.as_mut(), own).await && !reaches(uow.as_mut(), other).await,
+                "enter: the organization's records are there from then on, and no other's"
+            );
+        }
+        enter(uow.as_mut(), &neighbour).await;
+        if writes {
+            let new = neighbour
+                .make
+                .customer(&neighbour.organization)
+                .new_record();
+            must(
+                uow.customers().insert(&new).await,
+                "enter: the organization's records are kept",
+            );
+            must(uow.commit().await, "commit: commits");
+            let kept = reaches(neighbour.view().await.as_mut(), new.id).await;
+            assert!(kept, "enter: the organization's records are kept");
+        }
+    }
+    for (mut uow, clause) in [
+        (
+            shop.begin().await,
+            "enter: never from one organization to another",
+        ),
+        (
+            shop.view().await,
+            "enter: never from one organization's view to another's",
+        ),
+    ] {
+        enter(uow.as_mut(), shop).await;
+        assert!(
+            reaches(uow.as_mut(), ours).await,
+            "enter: who is there already may say so"
+        );
+        let refused = uow.enter(neighbour.organization.id).await;
+        assert!(
+            matches!(refused, Err(StoreError::Internal(_))),
+            "{clause}: {refused:?}"
+        );
+        must(uow.roll_back().await, "roll_back: ends a unit of work");
+    }
+}
+
 /// What several units of work that are open at once owe each other. For databases
 /// that let one task hold several.
 ///
@@ -218,8 +292,8 @@ async fn one_works_on_a_key_at_a_time(shop: &Shop<'_>) {
         path: "POST /v1/checkouts".to_owned(),
         key: name.to_owned(),
     };
-    let mut holder = must(shop.database.begin().await, "begin: opens a unit of work");
-    let mut other = must(shop.database.begin().await, "begin: opens another");
+    let mut holder = shop.begin().await;
+    let mut other = shop.begin().await;
     let held = must(
         holder.idempotency().try_lock(&key("a")).await,
         "idempotency.try_lock: locks",
@@ -267,8 +341,8 @@ async fn messages_that_others_hold_are_left_out(shop: &Shop<'_>) {
         uow.inbox().insert(&message("2")).await
     })
     .await;
-    let mut holder = must(shop.database.begin().await, "begin: opens a unit of work");
-    let mut other = must(shop.database.begin().await, "begin: opens another");
+    let mut holder = shop.begin().await;
+    let mut other = shop.begin().await;
     let held = must(
         holder.inbox().lock_one(&source, "1").await,
         "inbox.lock_one: locks",
@@ -319,8 +393,8 @@ async fn jobs_that_others_take_are_left_out(shop: &Shop<'_>) {
     .await;
     let now = shop.make.tick();
     let lease = Duration::from_secs(60);
-    let mut one = must(shop.database.begin().await, "begin: opens a unit of work");
-    let mut two = must(shop.database.begin().await, "begin: opens another");
+    let mut one = shop.begin().await;
+    let mut two = shop.begin().await;
     let mut taken = Vec::new();
     for uow in [&mut one, &mut two] {
         let claimed = uow.jobs().claim(now, lease, 10_000).await;

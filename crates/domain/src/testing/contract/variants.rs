@@ -59,7 +59,7 @@ async fn variants_are_kept_as_they_are(shop: &Shop<'_>) {
                 let store = view.variants();
                 Ok((
                     store.get(shop.organization.id, variant.id).await?,
-                    store.get(neighbour.id, variant.id).await?,
+                    store.get(neighbour.organization.id, variant.id).await?,
                 ))
             })
             .await;
@@ -109,7 +109,7 @@ async fn variants_are_kept_as_they_are(shop: &Shop<'_>) {
 
 async fn what_is_unique_is_unique_among_live_variants(shop: &Shop<'_>) {
     let neighbour = shop.neighbour().await;
-    let elsewhere = shop.product(shop.make.product(&neighbour)).await;
+    let elsewhere = neighbour.anything().await;
     let product = shop.anything().await;
     let other = shop.anything().await;
     let insert = async |variant: ProductVariant| {
@@ -138,10 +138,10 @@ async fn what_is_unique_is_unique_among_live_variants(shop: &Shop<'_>) {
         UniqueField::Combination,
         "variants.insert: the combination of a live variant of the product",
     );
-    must(
-        insert(named(&elsewhere, "S").external_id("u-1").build()).await,
-        "variants.insert: another organization may have sku and external id",
-    );
+    // Another organization may have sku and external id.
+    neighbour
+        .variant(named(&elsewhere, "S").external_id("u-1"))
+        .await;
     must(
         insert(
             shop.make
@@ -295,7 +295,7 @@ async fn variants_are_found(shop: &Shop<'_>) {
         "variants.find_by_sku, find_by_external_id: the live one"
     );
     assert_eq!(
-        find(neighbour.id).await,
+        find(neighbour.organization.id).await,
         (None, None),
         "variants.find_by_sku, find_by_external_id: within the organization"
     );
@@ -325,7 +325,9 @@ async fn variants_are_found(shop: &Shop<'_>) {
     let foreign = shop
         .seen("variants.with_products: reads", async |view| {
             let own = VariantSelection::Ids(vec![live.id]);
-            view.variants().with_products(neighbour.id, &own).await
+            view.variants()
+                .with_products(neighbour.organization.id, &own)
+                .await
         })
         .await;
     assert_eq!(

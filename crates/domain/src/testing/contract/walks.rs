@@ -187,7 +187,7 @@ async fn lifecycle(shop: &Shop<'_>, id: CheckoutPubId) -> Lifecycle {
 
 /// In a unit of work of its own, which is dropped when it is refused.
 async fn attempt(shop: &Shop<'_>, access: &Access, doing: Doing) -> String {
-    let mut uow = must(shop.database.begin().await, "begin: begins");
+    let mut uow = shop.begin().await;
     let ctx = context(access, doing.at, shop.make.ids());
     match perform(uow.as_mut(), shop, &ctx, doing).await {
         Ok(done) => {
@@ -355,7 +355,7 @@ async fn promote(shop: &Shop<'_>, variant: ProductVariantPubId) -> String {
         let Some(job) = job else {
             return format!("{done} promotions");
         };
-        let mut uow = must(shop.database.begin().await, "begin: begins");
+        let mut uow = shop.begin().await;
         if let Err(error) =
             waitlist::promote(uow.as_mut(), shop.make.ids(), now, &job, variant).await
         {
@@ -372,7 +372,7 @@ async fn promote(shop: &Shop<'_>, variant: ProductVariantPubId) -> String {
 
 /// Where the checkout stands, its history and what is still to be done for it.
 async fn end_of(shop: &Shop<'_>, id: CheckoutPubId) -> String {
-    let mut view = must(shop.database.read().await, "read: opens a view");
+    let mut view = shop.view().await;
     let checkout = must(view.checkouts().get(id).await, "checkouts.get: reads");
     let history = must(
         view.checkouts().history(id).await,

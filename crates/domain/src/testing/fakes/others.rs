@@ -6,14 +6,13 @@ use std::sync::{Mutex, PoisonError};
 use async_trait::async_trait;
 
 use super::script::Script;
-use crate::access::Mode;
 use crate::address::{Country, PhoneNumber};
 use crate::checkout::Tracking;
 use crate::ids::CheckoutPubId;
 use crate::ports::{
     Attempt, CarrierDetector, CreditChecker, DialingPlan, DocumentSigner, Doubt, IdentityResult,
     IdentitySession, IdentityVerifier, InboxMessage, LeaseDocument, MessageReader, Person,
-    ProcessorEvent, ShipmentTracker, Verdict,
+    ProcessorEvent, Scope, ShipmentTracker, Verdict,
 };
 use crate::pricing::Quote;
 use crate::shipments::{Carrier, CarrierError, CarrierReport, TrackingNumber};
@@ -51,7 +50,7 @@ impl IdentityVerifier for FakeIdentityVerifier {
         })
     }
 
-    async fn result(&self, _mode: Mode, session_id: &str) -> Result<IdentityResult, Doubt> {
+    async fn result(&self, _scope: Scope, session_id: &str) -> Result<IdentityResult, Doubt> {
         let results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(results
             .get(session_id)

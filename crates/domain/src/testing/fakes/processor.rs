@@ -16,7 +16,7 @@ use crate::ledger::{
 use crate::money::Money;
 use crate::ports::{
     Attempt, Capture, DepositRequest, Doubt, PaymentProcessor, ProcessorCustomer, ProcessorProduct,
-    ProcessorVariant, SubscriptionRequest, Verdict, VoidResult, WalkPage,
+    ProcessorVariant, Scope, SubscriptionRequest, Verdict, VoidResult, WalkPage,
 };
 use crate::time::{Timestamp, add_months_at};
 
@@ -204,7 +204,7 @@ impl PaymentProcessor for FakeProcessor {
 
     async fn deposit(
         &self,
-        _mode: Mode,
+        _scope: Scope,
         payment_intent_id: &str,
     ) -> Result<Option<Authorization>, Doubt> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
@@ -213,7 +213,7 @@ impl PaymentProcessor for FakeProcessor {
 
     async fn deposits_of(
         &self,
-        _mode: Mode,
+        _scope: Scope,
         _customer: &ProcessorCustomer,
         checkout: CheckoutPubId,
     ) -> Result<Vec<Authorization>, Doubt> {
@@ -299,7 +299,7 @@ impl PaymentProcessor for FakeProcessor {
 
     async fn subscription(
         &self,
-        _mode: Mode,
+        _scope: Scope,
         subscription_id: &str,
     ) -> Result<Option<Subscription>, Doubt> {
         let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
@@ -309,7 +309,7 @@ impl PaymentProcessor for FakeProcessor {
 
     async fn subscriptions_of(
         &self,
-        _mode: Mode,
+        _scope: Scope,
         _customer: &ProcessorCustomer,
         checkout: CheckoutPubId,
     ) -> Result<Vec<Subscription>, Doubt> {
@@ -397,11 +397,12 @@ mod tests {
     use super::*;
     use crate::ports::Clock;
     use crate::testing::fakes::Reply;
-    use crate::testing::{Fixtures, ManualClock};
+    use crate::testing::{Fixtures, ManualClock, first_organization_id};
 
     fn attempt(key: &str) -> Attempt {
         let now = ManualClock::default().now();
         Attempt {
+            organization_id: first_organization_id(),
             mode: Mode::Sandbox,
             idempotency_key: key.to_owned(),
             first_tried_at: now,
@@ -468,7 +469,7 @@ mod tests {
         assert_eq!(again, Ok(Verdict::Done(subscription.clone())));
         let customer = &request.customer;
         let found = processor
-            .subscriptions_of(Mode::Sandbox, customer, checkout)
+            .subscriptions_of((&attempt("c")).into(), customer, checkout)
             .await;
         assert_eq!(found, Ok(vec![subscription]));
     }

@@ -11,8 +11,7 @@ use crate::ports::{CategoryStore, NewCategory, Page, SortOrder, StoreError, Uniq
 #[async_trait]
 impl CategoryStore for Memory {
     async fn insert(&mut self, new: &NewCategory) -> Result<Category, StoreError> {
-        let state = self.change()?;
-        state.require_organization(new.organization_id)?;
+        let state = self.change_of(new.organization_id)?;
         let folded = new.name.as_str().to_lowercase();
         let taken = state.categories.values().any(|other| {
             other.organization_id == new.organization_id
@@ -22,7 +21,7 @@ impl CategoryStore for Memory {
             return Err(StoreError::Conflict(UniqueField::Name));
         }
         let category_id =
-            ProductCategoryId::new(state.next_number()).map_err(StoreError::internal)?;
+            ProductCategoryId::new(self.next_number()?).map_err(StoreError::internal)?;
         let category = Category {
             id: new.id,
             category_id,
@@ -31,6 +30,7 @@ impl CategoryStore for Memory {
             created_at: new.created_at,
             updated_at: new.created_at,
         };
+        let state = self.change_own()?;
         state.categories.insert(category.id, category.clone());
         Ok(category)
     }
@@ -40,7 +40,7 @@ impl CategoryStore for Memory {
         organization: OrganizationId,
         id: ProductCategoryRef,
     ) -> Result<Option<Category>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         Ok(state
             .categories
             .values()
@@ -61,7 +61,7 @@ impl CategoryStore for Memory {
     ) -> Result<Vec<Category>, StoreError> {
         let key = |category: &Category| (category.created_at, category.id.as_uuid());
         Ok(page(
-            self.state().categories.values().cloned(),
+            self.own().categories.values().cloned(),
             |category| category.id.as_uuid(),
             |category| category.organization_id == organization,
             |a, b| directed(&key(a), &key(b), SortOrder::Descending),
@@ -70,7 +70,7 @@ impl CategoryStore for Memory {
     }
 
     async fn count(&mut self, organization: OrganizationId) -> Result<u64, StoreError> {
-        let state = self.state();
+        let state = self.own();
         let all = state.categories.values();
         let count = all.filter(|category| category.organization_id == organization);
         Ok(u64::try_from(count.count()).unwrap_or(u64::MAX))

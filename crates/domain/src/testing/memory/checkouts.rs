@@ -1,14 +1,12 @@
 //! Checkouts.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
-use std::sync::PoisonError;
 
 use async_trait::async_trait;
 
 use super::Memory;
 use super::paging::{directed, directed_nulls_last, page};
-use super::tables::{CheckoutRow, Tables, check_version, count_up};
+use super::tables::{CheckoutRow, Owned, check_version, count_up};
 use crate::access::Mode;
 use crate::checkout::{AttentionReason, Billing, Checkout, Lifecycle, Tracking, Transition};
 use crate::ids::{
@@ -44,11 +42,11 @@ fn is_of(checkout: &Checkout, scope: Scope) -> bool {
     checkout.organization_id == scope.organization_id && checkout.mode == scope.mode
 }
 
-fn all(state: &Tables) -> impl Iterator<Item = &Checkout> {
+pub(super) fn all(state: &Owned) -> impl Iterator<Item = &Checkout> {
     state.checkouts.values().map(|row| &row.checkout)
 }
 
-fn open(state: &Tables, wanted: Intent) -> Option<&Checkout> {
+fn open(state: &Owned, wanted: Intent) -> Option<&Checkout> {
     all(state)
         .filter(|checkout| !checkout.lifecycle().is_ended() && intent(checkout) == wanted)
         .max_by_key(|checkout| {
@@ -58,17 +56,17 @@ fn open(state: &Tables, wanted: Intent) -> Option<&Checkout> {
 }
 
 /// The one that keeps others of its intent out.
-fn begun(state: &Tables, wanted: Intent) -> Option<&Checkout> {
+fn begun(state: &Owned, wanted: Intent) -> Option<&Checkout> {
     open(state, wanted).filter(|checkout| !checkout.lifecycle().is_leased())
 }
 
-fn of_order<'s>(state: &'s Tables, scope: Scope, order: &ExternalId) -> Option<&'s Checkout> {
+fn of_order<'s>(state: &'s Owned, scope: Scope, order: &ExternalId) -> Option<&'s Checkout> {
     all(state).find(|checkout| {
         is_of(checkout, scope) && checkout.external_order_id.as_ref() == Some(order)
     })
 }
 
-fn check_order(state: &Tables, checkout: &Checkout) -> Result<(), StoreError> {
+fn check_order(state: &Owned, checkout: &Checkout) -> Result<(), StoreError> {
     let taken = checkout.external_order_id.is_some()
         && all(state).any(|other| {
             other.id != checkout.id
@@ -126,6 +124,73 @@ fn compare(a: &Checkout, b: &Checkout, sort: CheckoutSort, order: SortOrder) -> 
     }
 }
 
+/// Whether the token opens the checkout's page.
+pub(super) fn opens(token: &PageToken, row: &CheckoutRow) -> bool {
+    match token {
+        PageToken::Proven { nonce } => row.checkout.page_nonce == *nonce,
+        PageToken::Unproven { nonce, hash } => {
+            row.checkout.page_nonce == *nonce && row.page_tokens.contains(hash)
+        }
+    }
+}
+
+/// Whether it has this tracking number and has not ended.
+pub(super) fn is_shipment_of(checkout: &Checkout, tracking: &Tracking) -> bool {
+    !checkout.lifecycle().is_ended() && checkout.shipment.tracking.as_ref() == Some(tracking)
+}
+
+/// Whether it expires, left alone since before the time.
+pub(super) fn is_untouched(checkout: &Checkout, before: Timestamp) -> bool {
+    checkout.lifecycle().expires() && checkout.signed_at.is_none() && checkout.acted_at < before
+}
+
+/// Whether it has a deposit that lapses before the time.
+pub(super) fn lapses(checkout: &Checkout, before: Timestamp) -> bool {
+    let hold = checkout.deposit.open_hold();
+    !checkout.lifecycle().is_ended() && hold.is_some_and(|hold| hold.expires_at < before)
+}
+
+/// The last day of an active lease that is paid.
+pub(super) fn ends_on(checkout: &Checkout) -> Option<Day> {
+    let is_over = checkout.lifecycle() == Lifecycle::LeaseActive && checkout.payments_left() == 0;
+    checkout.lease.end.filter(|_| is_over)
+}
+
+/// Since when its subscription is asked for and not there, unless somebody was told.
+pub(super) fn billing_since(checkout: &Checkout) -> Option<Timestamp> {
+    match checkout.recurring.billing {
+        Billing::Requested { at }
+            if !checkout.lifecycle().is_ended() && !checkout.needs(AttentionReason::NotBilled) =>
+        {
+            Some(at)
+        }
+        _ => None,
+    }
+}
+
+/// When its carrier was last heard of, while it is shipped and unless somebody was told.
+pub(super) fn heard_at(checkout: &Checkout) -> Option<Timestamp> {
+    let shipment = &checkout.shipment;
+    let is_awaited = checkout.lifecycle() == Lifecycle::Shipped
+        && shipment.tracking.is_some()
+        && shipment.delivered_at.is_none()
+        && !checkout.needs(AttentionReason::DeliveryOverdue);
+    shipment.heard_at.filter(|_| is_awaited)
+}
+
+/// Whether its subscription was asked for in the mode.
+pub(super) fn is_billed(checkout: &Checkout, mode: Mode) -> bool {
+    checkout.mode == mode && checkout.recurring.billing.requested_at().is_some()
+}
+
+/// Whether its carrier can be asked where it is.
+pub(super) fn is_under_way(checkout: &Checkout) -> bool {
+    let shipment = &checkout.shipment;
+    checkout.lifecycle().is_under_way()
+        && shipment.tracking.is_some()
+        && shipment.delivered_at.is_none()
+}
+
 /// The first `limit` of the ids by their keys.
 fn first<K: Ord>(mut found: Vec<(K, CheckoutPubId)>, limit: u32) -> Vec<CheckoutPubId> {
     found.sort();
@@ -136,8 +201,7 @@ fn first<K: Ord>(mut found: Vec<(K, CheckoutPubId)>, limit: u32) -> Vec<Checkout
 #[async_trait]
 impl CheckoutStore for Memory {
     async fn insert(&mut self, checkout: &Checkout) -> Result<InsertedCheckout, StoreError> {
-        let state = self.change()?;
-        state.require_organization(checkout.organization_id)?;
+        let state = self.change_of(checkout.organization_id)?;
         if !state.customers.contains_key(&checkout.customer_id) {
             return Err(StoreError::Missing("customer"));
         }
@@ -166,6 +230,7 @@ impl CheckoutStore for Memory {
                 page_tokens: Vec::new(),
                 history: Vec::new(),
                 waiting_since: checkout.created_at,
+                turn: None,
             },
         );
         Ok(InsertedCheckout::New)
@@ -173,7 +238,7 @@ impl CheckoutStore for Memory {
 
     async fn get(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError> {
         Ok(self
-            .state()
+            .own()
             .checkouts
             .get(&id)
             .map(|row| row.checkout.clone()))
@@ -183,13 +248,8 @@ impl CheckoutStore for Memory {
         &mut self,
         token: &PageToken,
     ) -> Result<Option<Checkout>, StoreError> {
-        let state = self.state();
-        let row = state.checkouts.values().find(|row| match token {
-            PageToken::Proven { nonce } => row.checkout.page_nonce == *nonce,
-            PageToken::Unproven { nonce, hash } => {
-                row.checkout.page_nonce == *nonce && row.page_tokens.contains(hash)
-            }
-        });
+        let state = self.own();
+        let row = state.checkouts.values().find(|row| opens(token, row));
         Ok(row.map(|row| row.checkout.clone()))
     }
 
@@ -198,7 +258,7 @@ impl CheckoutStore for Memory {
         id: CheckoutPubId,
         hashes: &[[u8; 32]],
     ) -> Result<(), StoreError> {
-        let row = self.change()?.checkouts.get_mut(&id).ok_or(MISSING)?;
+        let row = self.change_own()?.checkouts.get_mut(&id).ok_or(MISSING)?;
         row.page_tokens = hashes.to_vec();
         Ok(())
     }
@@ -210,7 +270,7 @@ impl CheckoutStore for Memory {
         variant: ProductVariantPubId,
         term: Option<LeaseTermPubId>,
     ) -> Result<Option<Checkout>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         Ok(open(&state, (scope.mode, customer, variant, term))
             .filter(|checkout| is_of(checkout, scope))
             .cloned())
@@ -221,19 +281,16 @@ impl CheckoutStore for Memory {
         scope: Scope,
         id: &ExternalId,
     ) -> Result<Option<Checkout>, StoreError> {
-        Ok(of_order(&self.state(), scope, id).cloned())
+        Ok(of_order(&self.own(), scope, id).cloned())
     }
 
     async fn find_by_tracking(
         &mut self,
         tracking: &Tracking,
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         let mut found: Vec<_> = all(&state)
-            .filter(|checkout| {
-                !checkout.lifecycle().is_ended()
-                    && checkout.shipment.tracking.as_ref() == Some(tracking)
-            })
+            .filter(|checkout| is_shipment_of(checkout, tracking))
             .map(|checkout| (checkout.created_at, checkout.id))
             .collect();
         found.sort();
@@ -246,7 +303,7 @@ impl CheckoutStore for Memory {
         customer: CustomerPubId,
         states: &[Lifecycle],
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         let found = all(&state)
             .filter(|checkout| {
                 checkout.mode == mode
@@ -265,7 +322,7 @@ impl CheckoutStore for Memory {
         order: SortOrder,
         wanted: Page,
     ) -> Result<Vec<Checkout>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         Ok(page(
             all(&state).filter(|checkout| is_of(checkout, scope)),
             |checkout| checkout.id.as_uuid(),
@@ -279,7 +336,7 @@ impl CheckoutStore for Memory {
     }
 
     async fn count(&mut self, scope: Scope, filter: &CheckoutFilter) -> Result<u64, StoreError> {
-        let state = self.state();
+        let state = self.own();
         let shown = all(&state)
             .filter(|checkout| is_of(checkout, scope) && shows(filter, checkout))
             .count();
@@ -288,14 +345,14 @@ impl CheckoutStore for Memory {
 
     async fn lock(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError> {
         Ok(self
-            .locked()?
+            .lock_own()?
             .checkouts
             .get(&id)
             .map(|row| row.checkout.clone()))
     }
 
     async fn update(&mut self, checkout: &mut Checkout) -> Result<(), StoreError> {
-        let state = self.change()?;
+        let state = self.change_own()?;
         let stored = state.checkouts.get(&checkout.id);
         check_version(stored.map(|row| &row.checkout), checkout)?;
         let is_begun = |checkout: &Checkout| {
@@ -326,7 +383,7 @@ impl CheckoutStore for Memory {
         id: CheckoutPubId,
         transitions: &[Transition],
     ) -> Result<(), StoreError> {
-        let row = self.change()?.checkouts.get_mut(&id).ok_or(MISSING)?;
+        let row = self.change_own()?.checkouts.get_mut(&id).ok_or(MISSING)?;
         for transition in transitions {
             let last = row.history.last().map_or(0, |stamped| stamped.sequence);
             row.history.push(HistoryEntry {
@@ -338,7 +395,7 @@ impl CheckoutStore for Memory {
     }
 
     async fn history(&mut self, id: CheckoutPubId) -> Result<Vec<HistoryEntry>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         let row = state.checkouts.get(&id);
         Ok(row.map(|row| row.history.clone()).unwrap_or_default())
     }
@@ -348,7 +405,7 @@ impl CheckoutStore for Memory {
         variant: ProductVariantPubId,
         limit: u32,
     ) -> Result<Vec<Checkout>, StoreError> {
-        let state = self.locked()?;
+        let state = self.lock_own()?;
         let found = state
             .checkouts
             .values()
@@ -374,7 +431,7 @@ impl CheckoutStore for Memory {
         after: Option<CheckoutPubId>,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         let place = |row: &CheckoutRow| (row.waiting_since, row.checkout.id);
         // One that was freed meanwhile still marks its place.
         let behind = after.and_then(|id| state.checkouts.get(&id)).map(place);
@@ -395,13 +452,9 @@ impl CheckoutStore for Memory {
         before: Timestamp,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         let found = all(&state)
-            .filter(|checkout| {
-                checkout.lifecycle().expires()
-                    && checkout.signed_at.is_none()
-                    && checkout.acted_at < before
-            })
+            .filter(|checkout| is_untouched(checkout, before))
             .map(|checkout| (checkout.acted_at, checkout.id));
         Ok(first(found.collect(), limit))
     }
@@ -412,13 +465,10 @@ impl CheckoutStore for Memory {
         after: Option<CheckoutPubId>,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         let found = all(&state)
             .filter(|checkout| {
-                let hold = checkout.deposit.open_hold();
-                !checkout.lifecycle().is_ended()
-                    && hold.is_some_and(|hold| hold.expires_at < before)
-                    && after.is_none_or(|after| checkout.id > after)
+                lapses(checkout, before) && after.is_none_or(|after| checkout.id > after)
             })
             .map(|checkout| ((), checkout.id));
         Ok(first(found.collect(), limit))
@@ -429,13 +479,11 @@ impl CheckoutStore for Memory {
         day: Day,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
-        let state = self.state();
-        let found = all(&state)
-            .filter(|checkout| checkout.lifecycle() == Lifecycle::LeaseActive)
-            .filter_map(|checkout| {
-                let end = checkout.lease.end?;
-                (end < day && checkout.payments_left() == 0).then_some((end, checkout.id))
-            });
+        let state = self.own();
+        let found = all(&state).filter_map(|checkout| {
+            let end = ends_on(checkout)?;
+            (end < day).then_some((end, checkout.id))
+        });
         Ok(first(found.collect(), limit))
     }
 
@@ -444,16 +492,10 @@ impl CheckoutStore for Memory {
         before: Timestamp,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
-        let state = self.state();
-        let found = all(&state).filter_map(|checkout| match checkout.recurring.billing {
-            Billing::Requested { at }
-                if at < before
-                    && !checkout.lifecycle().is_ended()
-                    && !checkout.needs(AttentionReason::NotBilled) =>
-            {
-                Some((at, checkout.id))
-            }
-            _ => None,
+        let state = self.own();
+        let found = all(&state).filter_map(|checkout| {
+            let at = billing_since(checkout)?;
+            (at < before).then_some((at, checkout.id))
         });
         Ok(first(found.collect(), limit))
     }
@@ -463,28 +505,12 @@ impl CheckoutStore for Memory {
         before: Timestamp,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         let found = all(&state).filter_map(|checkout| {
-            let shipment = &checkout.shipment;
-            let heard_at = shipment.heard_at?;
-            let is_silent = checkout.lifecycle() == Lifecycle::Shipped
-                && shipment.tracking.is_some()
-                && shipment.delivered_at.is_none()
-                && heard_at < before
-                && !checkout.needs(AttentionReason::DeliveryOverdue);
-            is_silent.then_some((heard_at, checkout.id))
+            let at = heard_at(checkout)?;
+            (at < before).then_some((at, checkout.id))
         });
         Ok(first(found.collect(), limit))
-    }
-
-    async fn attention(&mut self) -> Result<Vec<(AttentionReason, u64)>, StoreError> {
-        let state = self.state();
-        let mut counts = BTreeMap::new();
-        for shown in all(&state).flat_map(|checkout| &checkout.attention) {
-            let count: &mut u64 = counts.entry(shown.reason).or_default();
-            *count = count.saturating_add(1);
-        }
-        Ok(counts.into_iter().collect())
     }
 
     async fn billed(
@@ -493,37 +519,34 @@ impl CheckoutStore for Memory {
         after: Option<CheckoutPubId>,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         let found = all(&state)
             .filter(|checkout| {
-                checkout.mode == mode
-                    && checkout.recurring.billing.requested_at().is_some()
-                    && after.is_none_or(|after| checkout.id > after)
+                is_billed(checkout, mode) && after.is_none_or(|after| checkout.id > after)
             })
             .map(|checkout| ((), checkout.id));
         Ok(first(found.collect(), limit))
     }
 
     async fn under_way(&mut self, limit: u32) -> Result<Vec<CheckoutPubId>, StoreError> {
-        let state = self.state();
-        let mut turns = self
-            .shared()
-            .turns
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let found = all(&state).filter_map(|checkout| {
-            let shipment = &checkout.shipment;
-            let is_under_way = checkout.lifecycle().is_under_way()
-                && shipment.tracking.is_some()
-                && shipment.delivered_at.is_none();
-            let turn = turns.of.get(&checkout.id).copied();
-            is_under_way.then_some(((turn, shipment.shipped_at), checkout.id))
-        });
+        let state = self.change_own()?;
+        let found = state
+            .checkouts
+            .values()
+            .filter(|row| is_under_way(&row.checkout))
+            .map(|row| {
+                (
+                    (row.turn, row.checkout.shipment.shipped_at),
+                    row.checkout.id,
+                )
+            });
         let asked = first(found.collect(), limit);
         for id in &asked {
-            turns.last = turns.last.saturating_add(1);
-            let turn = turns.last;
-            turns.of.insert(*id, turn);
+            state.last_turn = state.last_turn.saturating_add(1);
+            let turn = state.last_turn;
+            if let Some(row) = state.checkouts.get_mut(id) {
+                row.turn = Some(turn);
+            }
         }
         Ok(asked)
     }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::Memory;
 use super::paging::{directed, page};
-use super::tables::{Tables, check_version, count_up};
+use super::tables::{Owned, Unowned, check_version, count_up};
 use crate::access::Mode;
 use crate::customer::{Customer, Screening};
 use crate::ids::{CustomerPubId, OrganizationId, UserId};
@@ -15,8 +15,13 @@ use crate::ports::{
 };
 use crate::text::Email;
 
+/// Whether the session verifies who they are.
+pub(super) fn is_screened_in(customer: &Customer, mode: Mode, session_id: &str) -> bool {
+    customer.screening(mode).verification_session_id.as_deref() == Some(session_id)
+}
+
 fn by_email<'a>(
-    state: &'a Tables,
+    state: &'a Owned,
     organization: OrganizationId,
     email: &Email,
 ) -> Option<&'a Customer> {
@@ -25,12 +30,12 @@ fn by_email<'a>(
     })
 }
 
-fn is_known(state: &Tables, id: UserId, organization: OrganizationId) -> bool {
+fn is_known(state: &Owned, unowned: &Unowned, id: UserId, organization: OrganizationId) -> bool {
     let has_checkout = state
         .checkouts
         .values()
         .any(|row| row.checkout.user_id == id && row.checkout.organization_id == organization);
-    let has_key = state
+    let has_key = unowned
         .keys
         .values()
         .any(|key| key.user_id == id && key.organization_id == organization);
@@ -38,13 +43,14 @@ fn is_known(state: &Tables, id: UserId, organization: OrganizationId) -> bool {
 }
 
 fn shows(
-    state: &Tables,
+    state: &Owned,
+    unowned: &Unowned,
     organization: OrganizationId,
     filter: &CustomerFilter,
     customer: &Customer,
 ) -> bool {
     customer.organization_id == organization
-        && is_known(state, customer.user_id, organization)
+        && is_known(state, unowned, customer.user_id, organization)
         && filter
             .email
             .as_ref()
@@ -55,12 +61,12 @@ fn shows(
 #[async_trait]
 impl CustomerStore for Memory {
     async fn insert(&mut self, new: &NewCustomer) -> Result<InsertedCustomer, StoreError> {
-        let state = self.change()?;
-        state.require_organization(new.organization_id)?;
+        let state = self.change_of(new.organization_id)?;
         if let Some(existing) = by_email(state, new.organization_id, &new.email) {
             return Ok(InsertedCustomer::Existing(existing.clone()));
         }
-        let user_id = UserId::new(state.next_number()).map_err(StoreError::internal)?;
+        let user_id = UserId::new(self.next_number()?).map_err(StoreError::internal)?;
+        self.change_unowned()?.users.insert(user_id, new.id);
         let new = new.clone();
         let customer = Customer {
             id: new.id,
@@ -75,16 +81,17 @@ impl CustomerStore for Memory {
             updated_at: new.created_at,
             version: 1,
         };
+        let state = self.change_own()?;
         state.customers.insert(customer.id, customer.clone());
         Ok(InsertedCustomer::New(customer))
     }
 
     async fn get(&mut self, id: CustomerPubId) -> Result<Option<Customer>, StoreError> {
-        Ok(self.state().customers.get(&id).cloned())
+        Ok(self.own().customers.get(&id).cloned())
     }
 
     async fn get_many(&mut self, ids: &[UserId]) -> Result<Vec<Customer>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         Ok(state
             .customers
             .values()
@@ -98,7 +105,7 @@ impl CustomerStore for Memory {
         organization: OrganizationId,
         email: &Email,
     ) -> Result<Option<Customer>, StoreError> {
-        Ok(by_email(&self.state(), organization, email).cloned())
+        Ok(by_email(&self.own(), organization, email).cloned())
     }
 
     async fn find_by_verification_session(
@@ -106,18 +113,16 @@ impl CustomerStore for Memory {
         mode: Mode,
         session_id: &str,
     ) -> Result<Option<Customer>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         Ok(state
             .customers
             .values()
-            .find(|customer| {
-                customer.screening(mode).verification_session_id.as_deref() == Some(session_id)
-            })
+            .find(|customer| is_screened_in(customer, mode, session_id))
             .cloned())
     }
 
     async fn lock(&mut self, id: CustomerPubId) -> Result<Option<Customer>, StoreError> {
-        Ok(self.locked()?.customers.get(&id).cloned())
+        Ok(self.lock_own()?.customers.get(&id).cloned())
     }
 
     async fn is_known_to(
@@ -125,7 +130,7 @@ impl CustomerStore for Memory {
         id: UserId,
         organization: OrganizationId,
     ) -> Result<bool, StoreError> {
-        Ok(is_known(&self.state(), id, organization))
+        Ok(is_known(&self.own(), &self.unowned(), id, organization))
     }
 
     async fn list(
@@ -134,7 +139,7 @@ impl CustomerStore for Memory {
         filter: &CustomerFilter,
         wanted: Page,
     ) -> Result<Vec<Customer>, StoreError> {
-        let state = self.state();
+        let (state, unowned) = (self.own(), self.unowned());
         let own = state
             .customers
             .values()
@@ -143,7 +148,7 @@ impl CustomerStore for Memory {
         Ok(page(
             own,
             |customer| customer.id.as_uuid(),
-            |customer| shows(&state, organization, filter, customer),
+            |customer| shows(&state, &unowned, organization, filter, customer),
             |a, b| directed(&key(a), &key(b), SortOrder::Descending),
             wanted,
         )
@@ -157,16 +162,16 @@ impl CustomerStore for Memory {
         organization: OrganizationId,
         filter: &CustomerFilter,
     ) -> Result<u64, StoreError> {
-        let state = self.state();
+        let (state, unowned) = (self.own(), self.unowned());
         let shown = state
             .customers
             .values()
-            .filter(|customer| shows(&state, organization, filter, customer));
+            .filter(|customer| shows(&state, &unowned, organization, filter, customer));
         Ok(u64::try_from(shown.count()).unwrap_or(u64::MAX))
     }
 
     async fn update(&mut self, customer: &mut Customer) -> Result<(), StoreError> {
-        let state = self.change()?;
+        let state = self.change_own()?;
         check_version(state.customers.get(&customer.id), customer)?;
         let taken = by_email(state, customer.organization_id, &customer.email)
             .is_some_and(|other| other.id != customer.id);

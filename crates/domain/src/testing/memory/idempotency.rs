@@ -6,11 +6,16 @@ use super::Memory;
 use crate::ports::{IdempotencyKey, IdempotencyStore, StoreError, StoredAnswer};
 use crate::time::Timestamp;
 
+/// Whether it was kept before the time.
+pub(super) fn is_old(answer: &StoredAnswer, before: Timestamp) -> bool {
+    answer.created_at < before
+}
+
 #[async_trait]
 impl IdempotencyStore for Memory {
     async fn try_lock(&mut self, _key: &IdempotencyKey) -> Result<bool, StoreError> {
         // Nobody else works at all while this unit of work does.
-        self.locked().map(|_| true)
+        self.lock_own().map(|_| true)
     }
 
     async fn find(
@@ -18,7 +23,7 @@ impl IdempotencyStore for Memory {
         key: &IdempotencyKey,
         since: Timestamp,
     ) -> Result<Option<StoredAnswer>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         Ok(state
             .answers
             .get(key)
@@ -27,15 +32,16 @@ impl IdempotencyStore for Memory {
     }
 
     async fn put(&mut self, key: &IdempotencyKey, answer: &StoredAnswer) -> Result<(), StoreError> {
-        self.change()?.answers.insert(key.clone(), answer.clone());
+        let state = self.change_of(key.organization_id)?;
+        state.answers.insert(key.clone(), answer.clone());
         Ok(())
     }
 
     async fn purge(&mut self, before: Timestamp) -> Result<u64, StoreError> {
-        let state = self.change()?;
-        let old = |answer: &StoredAnswer| answer.created_at < before;
-        let count = state.answers.values().filter(|answer| old(answer)).count();
-        state.answers.retain(|_, answer| !old(answer));
+        let state = self.change_own()?;
+        let kept = state.answers.len();
+        state.answers.retain(|_, answer| !is_old(answer, before));
+        let count = kept.saturating_sub(state.answers.len());
         Ok(u64::try_from(count).unwrap_or(u64::MAX))
     }
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::Memory;
-use super::tables::{InboxRow, Tables};
+use super::tables::{InboxRow, Unowned};
 use crate::ports::{InboxMessage, InboxRecord, InboxState, InboxStore, StoreError};
 use crate::time::Timestamp;
 
@@ -11,12 +11,12 @@ fn is_of(row: &InboxRow, source: &str, id: &str) -> bool {
     row.message.source == source && row.message.id == id
 }
 
-fn waiting(state: &Tables) -> impl Iterator<Item = &InboxRow> {
+fn waiting(state: &Unowned) -> impl Iterator<Item = &InboxRow> {
     let rows = state.inbox.iter();
     rows.filter(|row| row.state == InboxState::Waiting)
 }
 
-fn row<'a>(state: &'a mut Tables, source: &str, id: &str) -> Result<&'a mut InboxRow, StoreError> {
+fn row<'a>(state: &'a mut Unowned, source: &str, id: &str) -> Result<&'a mut InboxRow, StoreError> {
     let mut rows = state.inbox.iter_mut();
     rows.find(|row| is_of(row, source, id))
         .ok_or(StoreError::Missing("message"))
@@ -29,7 +29,7 @@ fn most(limit: u32) -> usize {
 #[async_trait]
 impl InboxStore for Memory {
     async fn insert(&mut self, message: &InboxMessage) -> Result<bool, StoreError> {
-        let state = self.change()?;
+        let state = self.change_unowned()?;
         let known = |row: &InboxRow| is_of(row, &message.source, &message.id);
         if state.inbox.iter().any(known) {
             return Ok(false);
@@ -48,7 +48,7 @@ impl InboxStore for Memory {
         now: Timestamp,
         limit: u32,
     ) -> Result<Vec<InboxMessage>, StoreError> {
-        let state = self.locked()?;
+        let state = self.lock_unowned()?;
         let due = waiting(&state).filter(|row| row.due_at <= now);
         let mut messages: Vec<_> = due.map(|row| row.message.clone()).collect();
         messages.sort_by_key(|message| message.received_at);
@@ -61,7 +61,7 @@ impl InboxStore for Memory {
         source: &str,
         id: &str,
     ) -> Result<Option<InboxMessage>, StoreError> {
-        let state = self.locked()?;
+        let state = self.lock_unowned()?;
         let found = waiting(&state).find(|row| is_of(row, source, id));
         Ok(found.map(|row| row.message.clone()))
     }
@@ -72,7 +72,7 @@ impl InboxStore for Memory {
         id: &str,
         _: Timestamp,
     ) -> Result<(), StoreError> {
-        let row = row(self.change()?, source, id)?;
+        let row = row(self.change_unowned()?, source, id)?;
         row.state = InboxState::Handled;
         row.problem = None;
         Ok(())
@@ -85,7 +85,7 @@ impl InboxStore for Memory {
         _: Timestamp,
         problem: &str,
     ) -> Result<(), StoreError> {
-        let row = row(self.change()?, source, id)?;
+        let row = row(self.change_unowned()?, source, id)?;
         row.state = InboxState::Failed;
         row.problem = Some(problem.to_owned());
         Ok(())
@@ -97,7 +97,7 @@ impl InboxStore for Memory {
         id: &str,
         until: Timestamp,
     ) -> Result<(), StoreError> {
-        row(self.change()?, source, id)?.due_at = until;
+        row(self.change_unowned()?, source, id)?.due_at = until;
         Ok(())
     }
 
@@ -106,7 +106,7 @@ impl InboxStore for Memory {
         wanted: InboxState,
         limit: u32,
     ) -> Result<Vec<InboxRecord>, StoreError> {
-        let state = self.state();
+        let state = self.unowned();
         let rows = state.inbox.iter().filter(|row| row.state == wanted);
         let mut records: Vec<_> = rows
             .map(|row| InboxRecord {
@@ -129,7 +129,7 @@ impl InboxStore for Memory {
         now: Timestamp,
     ) -> Result<u64, StoreError> {
         let mut requeued: u64 = 0;
-        for row in &mut self.change()?.inbox {
+        for row in &mut self.change_unowned()?.inbox {
             let is_meant = id.is_none_or(|id| row.message.id == id);
             if is_meant && row.state != InboxState::Handled {
                 row.state = InboxState::Waiting;
@@ -141,7 +141,7 @@ impl InboxStore for Memory {
     }
 
     async fn backlog(&mut self) -> Result<(u64, u64), StoreError> {
-        let state = self.state();
+        let state = self.unowned();
         let count = |wanted| {
             let rows = state.inbox.iter().filter(|row| row.state == wanted);
             u64::try_from(rows.count()).unwrap_or(u64::MAX)

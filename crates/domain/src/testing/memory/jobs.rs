@@ -7,8 +7,8 @@ use chrono::TimeDelta;
 use uuid::Uuid;
 
 use super::Memory;
-use super::tables::{JobRow, Tables};
-use crate::ports::{Backlog, Job, JobFilter, JobState, JobStore, JobSubject, NewJob, StoreError};
+use super::tables::{JobRow, Owned};
+use crate::ports::{Job, JobFilter, JobState, JobStore, JobSubject, NewJob, StoreError};
 use crate::time::Timestamp;
 
 impl JobRow {
@@ -62,8 +62,28 @@ fn is_first(jobs: &[JobRow], place: usize) -> bool {
             .any(|other| other.job.new.subject == subject && other.stands_before(row))
 }
 
+/// The places of the jobs that are due by the time, each the first of its subject, which nobody is at
+/// by the store's clock.
+pub(super) fn due(
+    jobs: &[JobRow],
+    now: Timestamp,
+    clock: Timestamp,
+) -> impl Iterator<Item = usize> {
+    let is_due = move |row: &JobRow| {
+        row.job.state == JobState::Pending && row.job.new.available_at <= now && row.is_free(clock)
+    };
+    (0..jobs.len())
+        .filter(move |place| jobs.get(*place).is_some_and(is_due))
+        .filter(move |place| is_first(jobs, *place))
+}
+
+/// Whether it was done or skipped before the time.
+pub(super) fn is_done_before(row: &JobRow, before: Timestamp) -> bool {
+    row.done_at.is_some_and(|at| at < before)
+}
+
 /// The stored job if this attempt of it is still the last one.
-fn attempt<'a>(state: &'a mut Tables, job: &Job) -> Option<&'a mut JobRow> {
+fn attempt<'a>(state: &'a mut Owned, job: &Job) -> Option<&'a mut JobRow> {
     state.jobs.iter_mut().find(|row| {
         row.job.new.id == job.new.id
             && row.waits()
@@ -75,9 +95,8 @@ fn attempt<'a>(state: &'a mut Tables, job: &Job) -> Option<&'a mut JobRow> {
 #[async_trait]
 impl JobStore for Memory {
     async fn push(&mut self, jobs: &[NewJob]) -> Result<(), StoreError> {
-        let state = self.change()?;
         for new in jobs {
-            state.require_organization(new.organization_id)?;
+            let state = self.change_of(new.organization_id)?;
             state.jobs.push(JobRow {
                 job: Job {
                     new: new.clone(),
@@ -103,19 +122,10 @@ impl JobStore for Memory {
         lease: Duration,
         limit: u32,
     ) -> Result<Vec<Job>, StoreError> {
-        let state = self.change()?;
-        let clock = state.told(now);
+        let clock = self.told(now)?;
+        let state = self.change_own()?;
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let is_due = |row: &JobRow| {
-            row.job.state == JobState::Pending
-                && row.job.new.available_at <= now
-                && row.is_free(clock)
-        };
-        let firsts: Vec<usize> = (0..state.jobs.len())
-            .filter(|place| is_first(&state.jobs, *place))
-            .filter(|place| state.jobs.get(*place).is_some_and(is_due))
-            .take(limit)
-            .collect();
+        let firsts: Vec<usize> = due(&state.jobs, now, clock).take(limit).collect();
         let mut claimed = Vec::with_capacity(firsts.len());
         for place in firsts {
             let row = state.jobs.get_mut(place);
@@ -130,8 +140,8 @@ impl JobStore for Memory {
         now: Timestamp,
         lease: Duration,
     ) -> Result<Option<Job>, StoreError> {
-        let state = self.change()?;
-        let clock = state.told(now);
+        let clock = self.told(now)?;
+        let state = self.change_own()?;
         let first = (0..state.jobs.len()).find(|place| {
             let row = state.jobs.get(*place);
             row.is_some_and(|row| row.job.new.subject == subject && row.waits())
@@ -144,8 +154,8 @@ impl JobStore for Memory {
     }
 
     async fn renew(&mut self, job: &Job, lease: Duration) -> Result<bool, StoreError> {
-        let state = self.change()?;
-        let clock = state.latest;
+        let clock = self.clock();
+        let state = self.change_own()?;
         let Some(row) = attempt(state, job) else {
             return Ok(false);
         };
@@ -154,7 +164,7 @@ impl JobStore for Memory {
     }
 
     async fn complete(&mut self, job: &Job, at: Timestamp) -> Result<bool, StoreError> {
-        let Some(row) = attempt(self.change()?, job) else {
+        let Some(row) = attempt(self.change_own()?, job) else {
             return Ok(false);
         };
         row.job.state = JobState::Done;
@@ -169,7 +179,7 @@ impl JobStore for Memory {
         not_before: Timestamp,
         error: &str,
     ) -> Result<(), StoreError> {
-        if let Some(row) = attempt(self.change()?, job) {
+        if let Some(row) = attempt(self.change_own()?, job) {
             row.leased_until = None;
             row.job.state = JobState::Pending;
             row.job.new.available_at = not_before;
@@ -179,7 +189,7 @@ impl JobStore for Memory {
     }
 
     async fn bury(&mut self, job: &Job, error: &str) -> Result<(), StoreError> {
-        if let Some(row) = attempt(self.change()?, job) {
+        if let Some(row) = attempt(self.change_own()?, job) {
             row.leased_until = None;
             row.job.state = JobState::Dead;
             row.job.last_error = Some(error.to_owned());
@@ -188,8 +198,8 @@ impl JobStore for Memory {
     }
 
     async fn skip(&mut self, id: Uuid, reason: &str, at: Timestamp) -> Result<bool, StoreError> {
-        let state = self.change()?;
-        let clock = state.latest;
+        let clock = self.clock();
+        let state = self.change_own()?;
         let mut rows = state.jobs.iter_mut();
         let found = rows.find(|row| {
             row.job.new.id == id && (row.job.state == JobState::Dead || row.is_free(clock))
@@ -203,7 +213,7 @@ impl JobStore for Memory {
     }
 
     async fn list(&mut self, filter: &JobFilter, limit: u32) -> Result<Vec<Job>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         Ok(state
             .jobs
             .iter()
@@ -221,8 +231,8 @@ impl JobStore for Memory {
     }
 
     async fn requeue(&mut self, id: Option<Uuid>, now: Timestamp) -> Result<u64, StoreError> {
-        let state = self.change()?;
-        let clock = state.told(now);
+        let clock = self.told(now)?;
+        let state = self.change_own()?;
         let mut requeued: u64 = 0;
         for row in &mut state.jobs {
             let is_waiting = match row.job.state {
@@ -244,7 +254,7 @@ impl JobStore for Memory {
 
     async fn release(&mut self, subject: JobSubject, now: Timestamp) -> Result<u64, StoreError> {
         let mut released: u64 = 0;
-        for row in &mut self.change()?.jobs {
+        for row in &mut self.change_own()?.jobs {
             let is_held = row.job.state == JobState::Held;
             let is_put_off = row.job.state == JobState::Pending && row.job.new.available_at > now;
             if row.job.new.subject == subject && (is_held || is_put_off) {
@@ -256,24 +266,11 @@ impl JobStore for Memory {
         Ok(released)
     }
 
-    async fn backlog(&mut self) -> Result<Backlog, StoreError> {
-        let state = self.state();
-        let count = |holds: fn(&Job) -> bool| {
-            let jobs = state.jobs.iter().filter(|row| holds(&row.job));
-            u64::try_from(jobs.count()).unwrap_or(u64::MAX)
-        };
-        Ok(Backlog {
-            pending: count(|job| job.state == JobState::Pending),
-            in_doubt: count(|job| job.state == JobState::Pending && job.last_error.is_some()),
-            dead: count(|job| job.state == JobState::Dead),
-        })
-    }
-
     async fn purge_done(&mut self, before: Timestamp) -> Result<u64, StoreError> {
-        let state = self.change()?;
-        let old = |row: &JobRow| row.done_at.is_some_and(|at| at < before);
-        let count = state.jobs.iter().filter(|row| old(row)).count();
-        state.jobs.retain(|row| !old(row));
+        let state = self.change_own()?;
+        let kept = state.jobs.len();
+        state.jobs.retain(|row| !is_done_before(row, before));
+        let count = kept.saturating_sub(state.jobs.len());
         Ok(u64::try_from(count).unwrap_or(u64::MAX))
     }
 }

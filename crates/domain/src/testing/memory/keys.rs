@@ -5,20 +5,16 @@ use std::cmp::Reverse;
 use async_trait::async_trait;
 
 use super::Memory;
-use super::tables::Tables;
+use super::tables::Unowned;
 use crate::access::{ApiKey, KeyHash, KeyKind, Permissions};
 use crate::ids::{ApiKeyPubId, OrganizationId};
 use crate::ports::{KeyHolder, KeyStore, StoreError};
 use crate::time::Timestamp;
 
-fn holder(state: &Tables, key: &ApiKey) -> Option<KeyHolder> {
+fn holder(state: &Unowned, key: &ApiKey) -> Option<KeyHolder> {
     Some(KeyHolder {
         organization_pub_id: state.organizations.get(&key.organization_id)?.pub_id,
-        user_pub_id: state
-            .customers
-            .values()
-            .find(|user| user.user_id == key.user_id)?
-            .id,
+        user_pub_id: state.users.get(&key.user_id).copied()?,
         key: key.clone(),
     })
 }
@@ -26,7 +22,7 @@ fn holder(state: &Tables, key: &ApiKey) -> Option<KeyHolder> {
 #[async_trait]
 impl KeyStore for Memory {
     async fn insert(&mut self, key: &ApiKey) -> Result<(), StoreError> {
-        let state = self.change()?;
+        let state = self.change_unowned()?;
         if holder(state, key).is_none() {
             return Err(StoreError::Missing("user or organization"));
         }
@@ -38,13 +34,13 @@ impl KeyStore for Memory {
     }
 
     async fn find_by_hash(&mut self, hash: &KeyHash) -> Result<Option<KeyHolder>, StoreError> {
-        let state = self.state();
+        let state = self.unowned();
         let key = state.keys.values().find(|key| key.hash == *hash);
         Ok(key.and_then(|key| holder(&state, key)))
     }
 
     async fn get(&mut self, id: ApiKeyPubId) -> Result<Option<KeyHolder>, StoreError> {
-        let state = self.state();
+        let state = self.unowned();
         Ok(state.keys.get(&id).and_then(|key| holder(&state, key)))
     }
 
@@ -52,7 +48,7 @@ impl KeyStore for Memory {
         &mut self,
         organization: Option<OrganizationId>,
     ) -> Result<Vec<KeyHolder>, StoreError> {
-        let state = self.state();
+        let state = self.unowned();
         let mut keys: Vec<_> = state
             .keys
             .values()
@@ -69,7 +65,7 @@ impl KeyStore for Memory {
         revoked_at: Option<Timestamp>,
         expires_at: Option<Timestamp>,
     ) -> Result<(), StoreError> {
-        let state = self.change()?;
+        let state = self.change_unowned()?;
         let key = state
             .keys
             .get_mut(&id)
@@ -80,7 +76,7 @@ impl KeyStore for Memory {
     }
 
     async fn touch(&mut self, id: ApiKeyPubId, at: Timestamp) -> Result<(), StoreError> {
-        if let Some(key) = self.change()?.keys.get_mut(&id) {
+        if let Some(key) = self.change_unowned()?.keys.get_mut(&id) {
             key.last_used_at = Some(at);
         }
         Ok(())

@@ -3,14 +3,14 @@
 use async_trait::async_trait;
 
 use super::Memory;
-use super::tables::{Tables, check_version, count_up};
+use super::tables::{Owned, check_version, count_up};
 use crate::ids::{IdRef, LeaseTermId, LeaseTermPubId, LeaseTermRef, OrganizationId};
 use crate::lease_term::{LeaseTerm, LeaseTermStatus};
 use crate::organization::Organization;
 use crate::ports::{DeletedTerm, LeaseTermStore, NewLeaseTerm, StoreError, UniqueField};
 
 /// Refuses a second active term of an owner for the same months.
-fn check_unique(state: &Tables, term: &LeaseTerm) -> Result<(), StoreError> {
+fn check_unique(state: &Owned, term: &LeaseTerm) -> Result<(), StoreError> {
     let taken = term.status == LeaseTermStatus::Active
         && state.lease_terms.values().any(|other| {
             other.id != term.id
@@ -29,9 +29,8 @@ fn check_unique(state: &Tables, term: &LeaseTerm) -> Result<(), StoreError> {
 #[async_trait]
 impl LeaseTermStore for Memory {
     async fn insert(&mut self, new: &NewLeaseTerm) -> Result<LeaseTerm, StoreError> {
-        let state = self.change()?;
-        state.require_organization(new.organization_id)?;
-        let lease_term_id = LeaseTermId::new(state.next_number()).map_err(StoreError::internal)?;
+        self.change_of(new.organization_id)?;
+        let lease_term_id = LeaseTermId::new(self.next_number()?).map_err(StoreError::internal)?;
         let term = LeaseTerm {
             id: new.id,
             lease_term_id,
@@ -43,8 +42,9 @@ impl LeaseTermStore for Memory {
             updated_at: new.created_at,
             version: 1,
         };
+        let state = self.change_own()?;
         check_unique(state, &term)?;
-        state.reprice(term.organization_id);
+        state.reprice();
         state.lease_terms.insert(term.id, term.clone());
         Ok(term)
     }
@@ -54,7 +54,7 @@ impl LeaseTermStore for Memory {
         organization: OrganizationId,
         id: LeaseTermRef,
     ) -> Result<Option<LeaseTerm>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         Ok(state
             .lease_terms
             .values()
@@ -70,7 +70,7 @@ impl LeaseTermStore for Memory {
 
     async fn list(&mut self, organization: OrganizationId) -> Result<Vec<LeaseTerm>, StoreError> {
         let mut terms: Vec<_> = self
-            .state()
+            .own()
             .lease_terms
             .values()
             .filter(|term| term.organization_id == organization)
@@ -85,7 +85,7 @@ impl LeaseTermStore for Memory {
         organization: OrganizationId,
     ) -> Result<Option<(Organization, Vec<LeaseTerm>)>, StoreError> {
         let terms = LeaseTermStore::list(self, organization).await?;
-        let state = self.state();
+        let state = self.unowned();
         let found = state.organizations.get(&organization).cloned();
         Ok(found.map(|organization| (organization, terms)))
     }
@@ -95,7 +95,7 @@ impl LeaseTermStore for Memory {
         organization: OrganizationId,
         id: LeaseTermPubId,
     ) -> Result<Option<LeaseTerm>, StoreError> {
-        let state = self.locked()?;
+        let state = self.lock_own()?;
         Ok(state
             .lease_terms
             .get(&id)
@@ -104,17 +104,17 @@ impl LeaseTermStore for Memory {
     }
 
     async fn update(&mut self, term: &mut LeaseTerm) -> Result<(), StoreError> {
-        let state = self.change()?;
+        let state = self.change_own()?;
         check_version(state.lease_terms.get(&term.id), term)?;
         check_unique(state, term)?;
         count_up(term);
-        state.reprice(term.organization_id);
+        state.reprice();
         state.lease_terms.insert(term.id, term.clone());
         Ok(())
     }
 
     async fn delete(&mut self, id: LeaseTermPubId) -> Result<DeletedTerm, StoreError> {
-        let state = self.change()?;
+        let state = self.change_own()?;
         let in_use = state
             .checkouts
             .values()
@@ -122,11 +122,11 @@ impl LeaseTermStore for Memory {
         if in_use {
             return Ok(DeletedTerm::InUse);
         }
-        let term = state
+        state
             .lease_terms
             .remove(&id)
             .ok_or(StoreError::Missing("lease term"))?;
-        state.reprice(term.organization_id);
+        state.reprice();
         Ok(DeletedTerm::Gone)
     }
 }

@@ -6,10 +6,11 @@ use super::Memory;
 use super::tables::LedgerRow;
 use crate::access::Mode;
 use crate::ids::CheckoutPubId;
-use crate::ledger::{Entry, HoldState, Thing};
-use crate::ports::{Held, LedgerStore, StoreError};
+use crate::ledger::{Entry, Thing};
+use crate::ports::{LedgerStore, StoreError};
 
-fn pays(entry: &Entry, intent: &str) -> bool {
+/// Whether it is the hold of the payment, or the invoice that it pays.
+pub(super) fn pays(entry: &Entry, intent: &str) -> bool {
     match &entry.thing {
         Thing::Hold { .. } => entry.id == intent,
         Thing::Invoice {
@@ -22,7 +23,7 @@ fn pays(entry: &Entry, intent: &str) -> bool {
 #[async_trait]
 impl LedgerStore for Memory {
     async fn of(&mut self, checkout: CheckoutPubId) -> Result<Vec<Entry>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         let rows = state.ledger.iter().map(|row| &row.entry);
         Ok(rows
             .filter(|row| row.checkout == checkout)
@@ -31,7 +32,7 @@ impl LedgerStore for Memory {
     }
 
     async fn find(&mut self, mode: Mode, id: &str) -> Result<Option<Entry>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         let mut rows = state.ledger.iter();
         let found = rows.find(|row| row.mode == mode && row.entry.id == id);
         Ok(found.map(|row| row.entry.clone()))
@@ -42,14 +43,14 @@ impl LedgerStore for Memory {
         mode: Mode,
         payment_intent_id: &str,
     ) -> Result<Option<Entry>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         let mut rows = state.ledger.iter();
         let found = rows.find(|row| row.mode == mode && pays(&row.entry, payment_intent_id));
         Ok(found.map(|row| row.entry.clone()))
     }
 
     async fn put(&mut self, entry: &Entry) -> Result<(), StoreError> {
-        let state = self.change()?;
+        let state = self.change_own()?;
         let checkout = state.checkouts.get(&entry.checkout);
         let mode = checkout
             .ok_or(StoreError::Missing("checkout"))?
@@ -64,15 +65,5 @@ impl LedgerStore for Memory {
             }),
         }
         Ok(())
-    }
-
-    async fn held(&mut self) -> Result<Held, StoreError> {
-        let state = self.state();
-        let rows = state.ledger.iter().map(|row| &row.entry);
-        let held = rows.filter(|row| row.hold_state() == Some(HoldState::Held));
-        Ok(held.fold(Held::default(), |held, row| Held {
-            count: held.count.saturating_add(1),
-            oldest: Some(held.oldest.map_or(row.at, |oldest| oldest.min(row.at))),
-        }))
     }
 }

@@ -7,15 +7,14 @@ use super::tables::{check_version, count_up};
 use crate::ids::{IdRef, OrganizationId, OrganizationRef, PickupLocationId};
 use crate::organization::{Organization, PickupLocation};
 use crate::ports::{
-    NewOrganization, NewPickupLocation, OrganizationStore, PickupLocationStore, StoreError,
+    NewOrganization, NewPickupLocation, OrganizationStore, PickupLocationStore, Reach, StoreError,
     UniqueField,
 };
 
 #[async_trait]
 impl OrganizationStore for Memory {
     async fn insert(&mut self, new: &NewOrganization) -> Result<Organization, StoreError> {
-        let state = self.change()?;
-        let id = OrganizationId::new(state.next_number()).map_err(StoreError::internal)?;
+        let id = OrganizationId::new(self.next_number()?).map_err(StoreError::internal)?;
         let new = new.clone();
         let organization = Organization {
             id,
@@ -30,16 +29,17 @@ impl OrganizationStore for Memory {
             updated_at: new.created_at,
             version: 1,
         };
+        let state = self.change_unowned()?;
         state.organizations.insert(id, organization.clone());
         Ok(organization)
     }
 
     async fn get(&mut self, id: OrganizationId) -> Result<Option<Organization>, StoreError> {
-        Ok(self.state().organizations.get(&id).cloned())
+        Ok(self.unowned().organizations.get(&id).cloned())
     }
 
     async fn find(&mut self, id: OrganizationRef) -> Result<Option<Organization>, StoreError> {
-        let state = self.state();
+        let state = self.unowned();
         Ok(state
             .organizations
             .values()
@@ -51,51 +51,49 @@ impl OrganizationStore for Memory {
     }
 
     async fn list(&mut self) -> Result<Vec<Organization>, StoreError> {
-        let mut all: Vec<_> = self.state().organizations.values().cloned().collect();
+        let mut all: Vec<_> = self.unowned().organizations.values().cloned().collect();
         all.sort_by_key(|organization| (organization.created_at, organization.id));
         Ok(all)
     }
 
     async fn lock(&mut self, id: OrganizationId) -> Result<Option<Organization>, StoreError> {
-        Ok(self.locked()?.organizations.get(&id).cloned())
+        Ok(self.lock_unowned()?.organizations.get(&id).cloned())
     }
 
     async fn update(&mut self, organization: &mut Organization) -> Result<(), StoreError> {
-        let state = self.change()?;
+        let state = self.change_unowned()?;
         let stored = state.organizations.get(&organization.id);
         check_version(stored, organization)?;
         if stored.is_some_and(|stored| stored.discount != organization.discount) {
-            state.reprice(organization.id);
+            // The organization is nobody's, what its prices are made of is its own.
+            self.change_of(organization.id)?.reprice();
         }
         count_up(organization);
-        state
+        self.change_unowned()?
             .organizations
             .insert(organization.id, organization.clone());
         Ok(())
     }
 
     async fn pricing_revision(&mut self, organization: OrganizationId) -> Result<i64, StoreError> {
-        let state = self.state();
-        Ok(state
-            .pricing_revisions
-            .get(&organization)
-            .copied()
-            .unwrap_or_default())
+        Ok(match self.reach {
+            Reach::Organization(id) if id == organization => self.own().pricing_revision,
+            Reach::Organization(_) | Reach::Server => 0,
+        })
     }
 }
 
 #[async_trait]
 impl PickupLocationStore for Memory {
     async fn insert(&mut self, new: &NewPickupLocation) -> Result<PickupLocation, StoreError> {
-        let state = self.change()?;
-        state.require_organization(new.organization_id)?;
+        let state = self.change_of(new.organization_id)?;
         let taken = state.pickup_locations.values().any(|other| {
             other.organization_id == new.organization_id && other.active && other.name == new.name
         });
         if taken {
             return Err(StoreError::Conflict(UniqueField::Name));
         }
-        let id = PickupLocationId::new(state.next_number()).map_err(StoreError::internal)?;
+        let id = PickupLocationId::new(self.next_number()?).map_err(StoreError::internal)?;
         let location = PickupLocation {
             id,
             organization_id: new.organization_id,
@@ -103,6 +101,7 @@ impl PickupLocationStore for Memory {
             address: new.address.clone(),
             active: true,
         };
+        let state = self.change_own()?;
         state.pickup_locations.insert(id, location.clone());
         Ok(location)
     }
@@ -112,7 +111,7 @@ impl PickupLocationStore for Memory {
         organization: OrganizationId,
         id: PickupLocationId,
     ) -> Result<Option<PickupLocation>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         Ok(state
             .pickup_locations
             .get(&id)
@@ -124,7 +123,7 @@ impl PickupLocationStore for Memory {
         &mut self,
         organization: OrganizationId,
     ) -> Result<Vec<PickupLocation>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         Ok(state
             .pickup_locations
             .values()
@@ -134,10 +133,11 @@ impl PickupLocationStore for Memory {
     }
 
     async fn update(&mut self, location: &PickupLocation) -> Result<(), StoreError> {
-        let state = self.change()?;
+        let state = self.change_own()?;
         let stored = state
             .pickup_locations
             .get_mut(&location.id)
+            .filter(|stored| stored.organization_id == location.organization_id)
             .ok_or(StoreError::Missing("pickup location"))?;
         *stored = location.clone();
         Ok(())

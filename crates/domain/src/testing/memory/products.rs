@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::Memory;
 use super::paging::{directed, page};
-use super::tables::{Tables, check_version, count_up};
+use super::tables::{Owned, check_version, count_up};
 use super::variants::sold_in;
 use crate::catalog::{Product, ProductStatus};
 use crate::ids::{OrganizationId, ProductPubId};
@@ -16,7 +16,7 @@ use crate::ports::{
 use crate::text::SearchTerm;
 
 /// Refuses an external id that another of the organization's live products has.
-fn check_unique(state: &Tables, product: &Product) -> Result<(), StoreError> {
+fn check_unique(state: &Owned, product: &Product) -> Result<(), StoreError> {
     let live = |product: &Product| product.status != ProductStatus::Archived;
     let taken = live(product)
         && product.external_id.is_some()
@@ -38,7 +38,7 @@ fn one_of<T: PartialEq>(wanted: &[T], value: Option<&T>) -> bool {
 }
 
 /// Whether the term is in the product's own texts or in a live variant's.
-fn is_found(state: &Tables, term: &SearchTerm, product: &Product) -> bool {
+fn is_found(state: &Owned, term: &SearchTerm, product: &Product) -> bool {
     let term = term.folded();
     product.searchable().contains(&term)
         || state.variants.values().any(|variant| {
@@ -48,7 +48,7 @@ fn is_found(state: &Tables, term: &SearchTerm, product: &Product) -> bool {
         })
 }
 
-fn shows(state: &Tables, filter: &ProductFilter, product: &Product) -> bool {
+fn shows(state: &Owned, filter: &ProductFilter, product: &Product) -> bool {
     let status = if filter.statuses.is_empty() {
         product.status != ProductStatus::Archived
     } else {
@@ -80,7 +80,7 @@ fn compare(a: &Product, b: &Product, sort: ProductSort, order: SortOrder) -> Ord
     }
 }
 
-fn find(state: &Tables, organization: OrganizationId, id: ProductPubId) -> Option<Product> {
+fn find(state: &Owned, organization: OrganizationId, id: ProductPubId) -> Option<Product> {
     state
         .products
         .get(&id)
@@ -91,8 +91,7 @@ fn find(state: &Tables, organization: OrganizationId, id: ProductPubId) -> Optio
 #[async_trait]
 impl ProductStore for Memory {
     async fn insert(&mut self, product: &Product) -> Result<(), StoreError> {
-        let state = self.change()?;
-        state.require_organization(product.organization_id)?;
+        let state = self.change_of(product.organization_id)?;
         check_unique(state, product)?;
         state.products.insert(product.id, product.clone());
         Ok(())
@@ -103,7 +102,7 @@ impl ProductStore for Memory {
         organization: OrganizationId,
         id: ProductPubId,
     ) -> Result<Option<Product>, StoreError> {
-        Ok(find(&self.state(), organization, id))
+        Ok(find(&self.own(), organization, id))
     }
 
     async fn list(
@@ -114,7 +113,7 @@ impl ProductStore for Memory {
         order: SortOrder,
         wanted: Page,
     ) -> Result<Vec<Product>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         let own = state
             .products
             .values()
@@ -136,7 +135,7 @@ impl ProductStore for Memory {
         organization: OrganizationId,
         filter: &ProductFilter,
     ) -> Result<u64, StoreError> {
-        let state = self.state();
+        let state = self.own();
         let shown = state.products.values().filter(|product| {
             product.organization_id == organization && shows(&state, filter, product)
         });
@@ -148,7 +147,7 @@ impl ProductStore for Memory {
         organization: OrganizationId,
         id: ProductPubId,
     ) -> Result<Option<Product>, StoreError> {
-        Ok(find(&*self.locked()?, organization, id))
+        Ok(find(&*self.lock_own()?, organization, id))
     }
 
     async fn lock_shared(
@@ -156,11 +155,11 @@ impl ProductStore for Memory {
         organization: OrganizationId,
         id: ProductPubId,
     ) -> Result<Option<Product>, StoreError> {
-        Ok(find(&*self.locked()?, organization, id))
+        Ok(find(&*self.lock_own()?, organization, id))
     }
 
     async fn update(&mut self, product: &mut Product) -> Result<(), StoreError> {
-        let state = self.change()?;
+        let state = self.change_own()?;
         let stored = state.products.get(&product.id);
         check_version(stored, product)?;
         let reprices = stored.is_some_and(|stored| {
@@ -169,7 +168,7 @@ impl ProductStore for Memory {
         });
         check_unique(state, product)?;
         if reprices {
-            state.reprice(product.organization_id);
+            state.reprice();
         }
         count_up(product);
         state.products.insert(product.id, product.clone());
@@ -177,12 +176,12 @@ impl ProductStore for Memory {
     }
 
     async fn delete(&mut self, id: ProductPubId) -> Result<(), StoreError> {
-        let state = self.change()?;
-        let product = state
+        let state = self.change_own()?;
+        state
             .products
             .remove(&id)
             .ok_or(StoreError::Missing("product"))?;
-        state.reprice(product.organization_id);
+        state.reprice();
         state.variants.retain(|_, variant| variant.product_id != id);
         state
             .lease_terms
@@ -191,7 +190,7 @@ impl ProductStore for Memory {
     }
 
     async fn has_checkout_items(&mut self, id: ProductPubId) -> Result<bool, StoreError> {
-        let state = self.state();
+        let state = self.own();
         let of_product = |variant| {
             state
                 .variants

@@ -24,7 +24,7 @@ impl ShipmentStore for Memory {
         tracking: &Tracking,
         event: &TrackingEvent,
     ) -> Result<bool, StoreError> {
-        let state = self.change()?;
+        let state = self.change_own()?;
         if !state.checkouts.contains_key(&id) {
             return Err(StoreError::Missing("checkout"));
         }
@@ -49,7 +49,7 @@ impl ShipmentStore for Memory {
         tracking: &Tracking,
     ) -> Result<Vec<TrackingEvent>, StoreError> {
         let mut events: Vec<_> = self
-            .state()
+            .own()
             .tracking
             .iter()
             .filter(|row| row.checkout == id && row.tracking == *tracking)
@@ -65,7 +65,7 @@ impl ShipmentStore for Memory {
         tracking: &Tracking,
         event: &TrackingEvent,
     ) -> Result<(), StoreError> {
-        let unclaimed = &mut self.change()?.unclaimed;
+        let unclaimed = &mut self.change_unowned()?.unclaimed;
         let is_known = unclaimed
             .iter()
             .any(|(of, known)| of == tracking && is_same(&known.reported, &event.reported));
@@ -76,7 +76,7 @@ impl ShipmentStore for Memory {
     }
 
     async fn unclaimed(&mut self, tracking: &Tracking) -> Result<Vec<TrackingEvent>, StoreError> {
-        let state = self.state();
+        let state = self.unowned();
         let of_shipment = state.unclaimed.iter().filter(|(of, _)| of == tracking);
         let mut events: Vec<TrackingEvent> = of_shipment.map(|(_, event)| event.clone()).collect();
         events.sort_by_key(|event| event.reported.at);
@@ -84,7 +84,7 @@ impl ShipmentStore for Memory {
     }
 
     async fn purge_unclaimed(&mut self, before: Timestamp) -> Result<u64, StoreError> {
-        let unclaimed = &mut self.change()?.unclaimed;
+        let unclaimed = &mut self.change_unowned()?.unclaimed;
         let kept = unclaimed.len();
         unclaimed.retain(|(_, event)| event.received_at >= before);
         Ok(u64::try_from(kept.saturating_sub(unclaimed.len())).unwrap_or(u64::MAX))

@@ -1,6 +1,7 @@
 //! What is kept in memory.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use crate::access::{ApiKey, Mode};
 use crate::catalog::{Category, Product, ProductVariant};
@@ -8,7 +9,7 @@ use crate::checkout::{Checkout, Tracking};
 use crate::customer::Customer;
 use crate::ids::{
     ApiKeyPubId, CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, PickupLocationId,
-    ProductCategoryPubId, ProductPubId, ProductVariantPubId,
+    ProductCategoryPubId, ProductPubId, ProductVariantPubId, UserId, UserPubId,
 };
 use crate::lease_term::LeaseTerm;
 use crate::ledger::Entry;
@@ -27,6 +28,8 @@ pub(super) struct CheckoutRow {
     pub(super) history: Vec<HistoryEntry>,
     /// When it began to wait; kept afterwards, as its place in the line.
     pub(super) waiting_since: Timestamp,
+    /// When its carrier was asked, as a place in the round.
+    pub(super) turn: Option<u64>,
 }
 
 #[derive(Debug, Clone)]
@@ -59,33 +62,57 @@ pub(super) struct TrackingRow {
     pub(super) event: TrackingEvent,
 }
 
+/// What one organization has.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Tables {
-    /// The number that was given last.
-    last_number: i64,
-    /// How often an organization's prices changed.
-    pub(super) pricing_revisions: BTreeMap<OrganizationId, i64>,
-    pub(super) organizations: BTreeMap<OrganizationId, Organization>,
+pub(super) struct Owned {
+    /// How often its prices changed.
+    pub(super) pricing_revision: i64,
     pub(super) pickup_locations: BTreeMap<PickupLocationId, PickupLocation>,
-    pub(super) keys: BTreeMap<ApiKeyPubId, ApiKey>,
     pub(super) customers: BTreeMap<CustomerPubId, Customer>,
     pub(super) lease_terms: BTreeMap<LeaseTermPubId, LeaseTerm>,
     pub(super) categories: BTreeMap<ProductCategoryPubId, Category>,
     pub(super) products: BTreeMap<ProductPubId, Product>,
     pub(super) variants: BTreeMap<ProductVariantPubId, ProductVariant>,
     pub(super) checkouts: BTreeMap<CheckoutPubId, CheckoutRow>,
+    /// The turn that was given last.
+    pub(super) last_turn: u64,
     pub(super) tracking: Vec<TrackingRow>,
-    pub(super) unclaimed: Vec<(Tracking, TrackingEvent)>,
     /// In the order in which they were pushed.
     pub(super) jobs: Vec<JobRow>,
-    /// In the order in which they came.
-    pub(super) inbox: Vec<InboxRow>,
     pub(super) answers: HashMap<IdempotencyKey, StoredAnswer>,
     /// In the order in which they were first kept.
     pub(super) ledger: Vec<LedgerRow>,
+}
+
+impl Owned {
+    /// Counts a change of what the organization's prices are made of.
+    pub(super) const fn reprice(&mut self) {
+        self.pricing_revision = self.pricing_revision.saturating_add(1);
+    }
+}
+
+/// What is nobody's.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Unowned {
+    pub(super) organizations: BTreeMap<OrganizationId, Organization>,
+    pub(super) users: BTreeMap<UserId, UserPubId>,
+    pub(super) keys: BTreeMap<ApiKeyPubId, ApiKey>,
+    /// In the order in which they came.
+    pub(super) inbox: Vec<InboxRow>,
+    pub(super) unclaimed: Vec<(Tracking, TrackingEvent)>,
     pub(super) cursors: BTreeMap<String, String>,
+}
+
+/// Everything. Each part is shared with the copies of it until one of them changes it: a unit of work
+/// copies what it changes alone.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tables {
+    /// The number that was given last.
+    last_number: i64,
     /// The latest time that anybody told: what leases count by.
-    pub(super) latest: Timestamp,
+    latest: Timestamp,
+    unowned: Arc<Unowned>,
+    owned: BTreeMap<OrganizationId, Arc<Owned>>,
 }
 
 impl Tables {
@@ -95,22 +122,41 @@ impl Tables {
         self.last_number
     }
 
+    /// The store's own clock.
+    pub(super) const fn clock(&self) -> Timestamp {
+        self.latest
+    }
+
     /// The store's own clock, which goes on when somebody tells a later time.
     pub(super) fn told(&mut self, now: Timestamp) -> Timestamp {
         self.latest = self.latest.max(now);
         self.latest
     }
 
-    /// Counts a change of what the organization's prices are made of.
-    pub(super) fn reprice(&mut self, id: OrganizationId) {
-        let revision = self.pricing_revisions.entry(id).or_default();
-        *revision = revision.saturating_add(1);
+    /// What is nobody's.
+    pub(super) const fn unowned(&self) -> &Arc<Unowned> {
+        &self.unowned
     }
 
-    /// Refuses a record whose organization is not there, as a foreign key does.
-    pub(super) fn require_organization(&self, id: OrganizationId) -> Result<(), StoreError> {
-        if self.organizations.contains_key(&id) {
-            Ok(())
+    /// What is nobody's, to change.
+    pub(super) fn change_unowned(&mut self) -> &mut Unowned {
+        Arc::make_mut(&mut self.unowned)
+    }
+
+    /// What the organization has.
+    pub(super) fn of(&self, id: OrganizationId) -> Arc<Owned> {
+        self.owned.get(&id).map(Arc::clone).unwrap_or_default()
+    }
+
+    /// What each organization has, in the order of their numbers.
+    pub(super) fn each(&self) -> impl Iterator<Item = (OrganizationId, &Owned)> {
+        self.owned.iter().map(|(id, owned)| (*id, owned.as_ref()))
+    }
+
+    /// What the organization has, to change. Refused when it is not there, as a foreign key does.
+    pub(super) fn change_of(&mut self, id: OrganizationId) -> Result<&mut Owned, StoreError> {
+        if self.unowned.organizations.contains_key(&id) {
+            Ok(Arc::make_mut(self.owned.entry(id).or_default()))
         } else {
             Err(StoreError::Missing("organization"))
         }
@@ -123,10 +169,12 @@ pub(super) trait Versioned: Clone {
     const NAME: &'static str;
     fn version(&self) -> i64;
     fn is_stored_as(&mut self, version: i64);
+    /// Whose it is.
+    fn owner(&self) -> OrganizationId;
 }
 
 macro_rules! versioned {
-    ($($entity:ident = $name:literal;)*) => {$(
+    ($($entity:ident = $name:literal of $owner:ident;)*) => {$(
         impl Versioned for $entity {
             const NAME: &'static str = $name;
             fn version(&self) -> i64 {
@@ -135,16 +183,19 @@ macro_rules! versioned {
             fn is_stored_as(&mut self, version: i64) {
                 self.version = version;
             }
+            fn owner(&self) -> OrganizationId {
+                self.$owner
+            }
         }
     )*};
 }
 
 versioned! {
-    Organization = "organization";
-    Customer = "customer";
-    LeaseTerm = "lease term";
-    Product = "product";
-    ProductVariant = "variant";
+    Organization = "organization" of id;
+    Customer = "customer" of organization_id;
+    LeaseTerm = "lease term" of organization_id;
+    Product = "product" of organization_id;
+    ProductVariant = "variant" of organization_id;
 }
 
 impl Versioned for Checkout {
@@ -155,13 +206,17 @@ impl Versioned for Checkout {
     fn is_stored_as(&mut self, version: i64) {
         Self::is_stored_as(self, version);
     }
+    fn owner(&self) -> OrganizationId {
+        self.organization_id
+    }
 }
 
-/// Whether the entity may take the stored one's place: it is there, and of the
-/// version that was read.
+/// Whether the entity may take the stored one's place: it is there, its owner's, and
+/// of the version that was read.
 pub(super) fn check_version<E: Versioned>(stored: Option<&E>, new: &E) -> Result<(), StoreError> {
     match stored {
         None => Err(StoreError::Missing(E::NAME)),
+        Some(stored) if stored.owner() != new.owner() => Err(StoreError::Missing(E::NAME)),
         Some(stored) if stored.version() != new.version() => Err(StoreError::Stale(E::NAME)),
         Some(_) => Ok(()),
     }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::Memory;
 use super::paging::{directed, page};
-use super::tables::{Tables, check_version, count_up};
+use super::tables::{Owned, check_version, count_up};
 use crate::catalog::{
     Inventory, Product, ProductStatus, ProductVariant, StockTaken, VariantFilter,
     folded_combination, is_same_combination,
@@ -29,7 +29,7 @@ fn is_live(variant: &ProductVariant) -> bool {
 
 /// Refuses what another live variant has: its sku or external id within the
 /// organization, its combination and year within the product.
-fn check_unique(state: &Tables, variant: &ProductVariant) -> Result<(), StoreError> {
+fn check_unique(state: &Owned, variant: &ProductVariant) -> Result<(), StoreError> {
     if !is_live(variant) {
         return Ok(());
     }
@@ -74,7 +74,7 @@ fn sold_as(variant: &ProductVariant) -> impl PartialEq {
 }
 
 fn find(
-    state: &Tables,
+    state: &Owned,
     organization: OrganizationId,
     id: ProductVariantPubId,
 ) -> Option<ProductVariant> {
@@ -120,12 +120,11 @@ impl Taken {
     }
 }
 
-fn insert(state: &mut Tables, variant: &ProductVariant) -> Result<(), StoreError> {
-    state.require_organization(variant.organization_id)?;
+fn insert(state: &mut Owned, variant: &ProductVariant) -> Result<(), StoreError> {
     if !state.products.contains_key(&variant.product_id) {
         return Err(StoreError::Missing("product"));
     }
-    state.reprice(variant.organization_id);
+    state.reprice();
     state.variants.insert(variant.id, variant.clone());
     Ok(())
 }
@@ -133,20 +132,19 @@ fn insert(state: &mut Tables, variant: &ProductVariant) -> Result<(), StoreError
 #[async_trait]
 impl VariantStore for Memory {
     async fn insert(&mut self, variant: &ProductVariant) -> Result<(), StoreError> {
-        let state = self.change()?;
+        let state = self.change_of(variant.organization_id)?;
         check_unique(state, variant)?;
         insert(state, variant)
     }
 
     async fn insert_all(&mut self, variants: &[ProductVariant]) -> Result<(), StoreError> {
-        let state = self.change()?;
         let mut taken = Taken::default();
-        for known in state.variants.values() {
+        for known in self.own().variants.values() {
             taken.take(known)?;
         }
         for variant in variants {
             taken.take(variant)?;
-            insert(state, variant)?;
+            insert(self.change_of(variant.organization_id)?, variant)?;
         }
         Ok(())
     }
@@ -156,7 +154,7 @@ impl VariantStore for Memory {
         organization: OrganizationId,
         id: ProductVariantPubId,
     ) -> Result<Option<ProductVariant>, StoreError> {
-        Ok(find(&self.state(), organization, id))
+        Ok(find(&self.own(), organization, id))
     }
 
     async fn find_by_sku(
@@ -164,7 +162,7 @@ impl VariantStore for Memory {
         organization: OrganizationId,
         sku: &Sku,
     ) -> Result<Option<ProductVariant>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         Ok(state
             .variants
             .values()
@@ -179,7 +177,7 @@ impl VariantStore for Memory {
         organization: OrganizationId,
         id: &ExternalId,
     ) -> Result<Option<ProductVariant>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         Ok(state
             .variants
             .values()
@@ -196,7 +194,7 @@ impl VariantStore for Memory {
         organization: OrganizationId,
         selected: &VariantSelection,
     ) -> Result<Vec<(ProductVariant, Product)>, StoreError> {
-        let state = self.state();
+        let state = self.own();
         let mut found = state
             .variants
             .values()
@@ -227,7 +225,7 @@ impl VariantStore for Memory {
         products: &[ProductPubId],
     ) -> Result<Vec<ProductVariant>, StoreError> {
         let mut variants: Vec<_> = self
-            .state()
+            .own()
             .variants
             .values()
             .filter(|variant| {
@@ -250,7 +248,7 @@ impl VariantStore for Memory {
     ) -> Result<Vec<ProductVariant>, StoreError> {
         let key = |variant: &ProductVariant| (variant.created_at, variant.id.as_uuid());
         Ok(page(
-            self.state().variants.values().cloned(),
+            self.own().variants.values().cloned(),
             |variant| variant.id.as_uuid(),
             |variant| {
                 variant.organization_id == organization
@@ -267,7 +265,7 @@ impl VariantStore for Memory {
         organization: OrganizationId,
         id: ProductVariantPubId,
     ) -> Result<Option<ProductVariant>, StoreError> {
-        Ok(find(&*self.locked()?, organization, id))
+        Ok(find(&*self.lock_own()?, organization, id))
     }
 
     async fn lock_shared(
@@ -275,17 +273,17 @@ impl VariantStore for Memory {
         organization: OrganizationId,
         id: ProductVariantPubId,
     ) -> Result<Option<ProductVariant>, StoreError> {
-        Ok(find(&*self.locked()?, organization, id))
+        Ok(find(&*self.lock_own()?, organization, id))
     }
 
     async fn update(&mut self, variant: &mut ProductVariant) -> Result<(), StoreError> {
-        let state = self.change()?;
+        let state = self.change_own()?;
         let stored = state.variants.get(&variant.id);
         check_version(stored, variant)?;
         let reprices = stored.is_some_and(|stored| sold_as(stored) != sold_as(variant));
         check_unique(state, variant)?;
         if reprices {
-            state.reprice(variant.organization_id);
+            state.reprice();
         }
         count_up(variant);
         state.variants.insert(variant.id, variant.clone());
@@ -293,17 +291,17 @@ impl VariantStore for Memory {
     }
 
     async fn delete(&mut self, id: ProductVariantPubId) -> Result<(), StoreError> {
-        let state = self.change()?;
-        let variant = state
+        let state = self.change_own()?;
+        state
             .variants
             .remove(&id)
             .ok_or(StoreError::Missing("variant"))?;
-        state.reprice(variant.organization_id);
+        state.reprice();
         Ok(())
     }
 
     async fn has_checkout_items(&mut self, id: ProductVariantPubId) -> Result<bool, StoreError> {
-        let state = self.state();
+        let state = self.own();
         Ok(state
             .checkouts
             .values()
@@ -312,7 +310,7 @@ impl VariantStore for Memory {
 
     async fn take_stock(&mut self, id: ProductVariantPubId) -> Result<StockTaken, StoreError> {
         let variant = self
-            .change()?
+            .change_own()?
             .variants
             .get_mut(&id)
             .ok_or(StoreError::Missing("variant"))?;
@@ -331,7 +329,7 @@ impl VariantStore for Memory {
 
     async fn return_stock(&mut self, id: ProductVariantPubId) -> Result<(), StoreError> {
         let variant = self
-            .change()?
+            .change_own()?
             .variants
             .get_mut(&id)
             .ok_or(StoreError::Missing("variant"))?;

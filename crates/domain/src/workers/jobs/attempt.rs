@@ -96,12 +96,13 @@ impl JobRunner {
         checkout: &Checkout,
         known: Option<String>,
     ) -> Result<PaymentMethod, Error> {
-        let mut view = self.database.read().await?;
+        let mut view = self.database.read(checkout.organization_id.into()).await?;
         let customer = moving::customer_of(view.as_mut(), checkout).await?;
         drop(view);
         let card = known.as_deref().unwrap_or("new");
         let now = self.clock.now();
         let attempt = Attempt {
+            organization_id: checkout.organization_id,
             mode: checkout.mode,
             idempotency_key: format!("paymentMethod-{}-{card}", checkout.id),
             first_tried_at: now,
@@ -119,7 +120,7 @@ impl JobRunner {
     pub(super) async fn perform(&self, job: &Job) -> Result<Change, Setback> {
         match job.new.subject {
             JobSubject::Checkout(id) => {
-                let mut uow = self.database.read().await?;
+                let mut uow = self.view(job).await?;
                 let Some(checkout) = uow.checkouts().get(id).await? else {
                     return Ok(Change::Nothing);
                 };
@@ -163,7 +164,7 @@ impl JobRunner {
                 if screening.identity == IdentityStatus::Verified {
                     return Ok(Change::Identity(session, IdentityResult::Verified));
                 }
-                match providers.identity.result(checkout.mode, &session).await? {
+                match providers.identity.result(checkout.into(), &session).await? {
                     IdentityResult::AwaitingCustomer | IdentityResult::Processing => {
                         Err(Setback::NotYet(ASK_AGAIN))
                     }
@@ -260,7 +261,7 @@ impl JobRunner {
         &self,
         checkout: &Checkout,
     ) -> Result<Option<crate::pricing::Quote>, Setback> {
-        let mut uow = self.database.read().await?;
+        let mut uow = self.database.read(checkout.organization_id.into()).await?;
         Ok(crate::services::checkouts::quote_of(uow.as_mut(), checkout).await?)
     }
 
@@ -268,7 +269,7 @@ impl JobRunner {
         &self,
         checkout: &Checkout,
     ) -> Result<crate::ids::OrganizationPubId, Setback> {
-        let mut uow = self.database.read().await?;
+        let mut uow = self.database.read(checkout.organization_id.into()).await?;
         let organization = uow.organizations().get(checkout.organization_id).await?;
         Ok(organization
             .ok_or(StoreError::Missing("organization"))?
@@ -291,7 +292,7 @@ impl JobRunner {
                     .push_customer(&part(attempt, "customer"), &known)
                     .await?,
             )?;
-            let mut uow = self.database.begin().await?;
+            let mut uow = self.database.begin(customer.organization_id.into()).await?;
             if let Some(mut customer) = uow.customers().lock(customer.id).await? {
                 let screening = customer.screening_mut(mode);
                 // Two jobs may have asked at once: the first answer stays.

@@ -86,7 +86,7 @@ impl JobRunner {
         }
         let processor = &self.providers.of(checkout.mode).processor;
         Ok(processor
-            .subscriptions_of(checkout.mode, &customer, checkout.id)
+            .subscriptions_of(checkout.into(), &customer, checkout.id)
             .await?)
     }
 
@@ -101,11 +101,11 @@ impl JobRunner {
             return Ok(Change::Nothing);
         };
         let processor = &self.providers.of(checkout.mode).processor;
-        let Some(mut known) = processor.subscription(checkout.mode, id).await? else {
+        let Some(mut known) = processor.subscription(checkout.into(), id).await? else {
             return Ok(Change::SubscriptionLost(id.to_owned()));
         };
         let row = {
-            let mut view = self.database.read().await?;
+            let mut view = self.database.read(checkout.organization_id.into()).await?;
             view.ledger().find(checkout.mode, id).await?
         };
         let exact = row.as_ref().and_then(Entry::last_instant);
@@ -188,7 +188,7 @@ impl JobRunner {
     ) -> Result<Change, Setback> {
         let processor = &self.providers.of(checkout.mode).processor;
         let mut rows = {
-            let mut view = self.database.read().await?;
+            let mut view = self.database.read(checkout.organization_id.into()).await?;
             view.ledger().of(checkout.id).await?
         };
         let mut refused = None;

@@ -111,7 +111,7 @@ impl JobRunner {
         };
         let processor = &self.providers.of(checkout.mode).processor;
         let known = processor
-            .deposit(checkout.mode, &hold.payment_intent_id)
+            .deposit(checkout.into(), &hold.payment_intent_id)
             .await?;
         let Some(known) = known else {
             return Ok(Change::Lapsed);
@@ -143,7 +143,7 @@ impl JobRunner {
             Verdict::Refused(refusal) => refusal,
         };
         // Why it was refused says nothing of whether the money is taken, held or gone.
-        let known = processor.deposit(checkout.mode, intent).await?;
+        let known = processor.deposit(checkout.into(), intent).await?;
         Ok(match known {
             Some(known) if known.state == HoldState::Captured => {
                 Change::Captured(Some(captured(&known, attempt)))
@@ -167,12 +167,15 @@ impl JobRunner {
         let mode = checkout.mode;
         let processor = &self.providers.of(mode).processor;
         let mut rows = {
-            let mut view = self.database.read().await?;
+            let mut view = self.database.read(checkout.organization_id.into()).await?;
             view.ledger().of(checkout.id).await?
         };
         let customer = processor_customer(customer, mode);
         if checkout.lifecycle().is_ended() && customer.processor_id.is_some() {
-            for made in processor.deposits_of(mode, &customer, checkout.id).await? {
+            for made in processor
+                .deposits_of(checkout.into(), &customer, checkout.id)
+                .await?
+            {
                 put(&mut rows, Entry::hold(checkout.id, &made, attempt.now));
             }
         }

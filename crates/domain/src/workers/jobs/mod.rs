@@ -20,12 +20,12 @@ use futures_util::future::{Either, select};
 
 use crate::cause::chain;
 use crate::checkout::{AttentionReason, Effect, Event, Lifecycle, Refusal};
-use crate::ids::{CheckoutPubId, ProductVariantPubId};
+use crate::ids::{CheckoutPubId, OrganizationId, ProductVariantPubId};
 use crate::ledger::{Authorization, Entry, Subscription};
 use crate::names::named_enum;
 use crate::ports::{
-    Attempt, Capture, Clock, Database, Doubt, Entropy, IdGenerator, IdentityResult, Job,
-    JobSubject, ProviderSet, StoreError, Timer, UnitOfWork,
+    Attempt, Capture, Clock, Database, Doubt, Entropy, Errand, IdGenerator, IdentityResult, Job,
+    JobSubject, ProviderSet, Reach, StoreError, Timer, UnitOfWork,
 };
 use crate::services::{Error, moving};
 use crate::time::Timestamp;
@@ -203,20 +203,70 @@ impl JobRunner {
         Ok(jobs.len())
     }
 
-    /// Takes up to so many due jobs, each of another subject. Whoever takes one
+    /// Takes up to so many due jobs, each of another subject, of every organization that has some in
+    /// equal shares: one that has many keeps nobody else's waiting. Whoever takes one
     /// [carries it out](Self::carry_out) or [hands it back](Self::hand_back) within the
     /// [lease](Self::lease); after that others may take it.
     ///
     /// # Errors
     /// [`Error::Store`].
     pub async fn take(&self, limit: u32) -> Result<Vec<Job>, Error> {
-        let mut uow = self.database.begin().await?;
-        let jobs = uow
-            .jobs()
-            .claim(self.clock.now(), self.lease, limit)
-            .await?;
-        uow.commit().await?;
+        let now = self.clock.now();
+        let mut view = self.database.read(Reach::Server).await?;
+        let mut owners = view.doors().owners_with(Errand::Jobs { due: now }).await?;
+        drop(view);
+        self.shuffle(&mut owners);
+        let mut jobs = Vec::new();
+        let mut left = limit;
+        // Each round gives everybody who has work left an equal share of what is left.
+        while left > 0 && !owners.is_empty() {
+            let many = u32::try_from(owners.len()).unwrap_or(u32::MAX);
+            let share = left.div_ceil(many);
+            let mut hungry = Vec::new();
+            for owner in owners {
+                let most = share.min(left);
+                if most == 0 {
+                    break;
+                }
+                let taken = match self.take_of(owner, now, most).await {
+                    Ok(taken) => taken,
+                    Err(error) if jobs.is_empty() => return Err(error.into()),
+                    // What was taken before is not left lying until its lease ends.
+                    Err(_) => return Ok(jobs),
+                };
+                let count = u32::try_from(taken.len()).unwrap_or(u32::MAX);
+                left = left.saturating_sub(count);
+                if count == most {
+                    hungry.push(owner);
+                }
+                jobs.extend(taken);
+            }
+            owners = hungry;
+        }
         Ok(jobs)
+    }
+
+    async fn take_of(
+        &self,
+        owner: OrganizationId,
+        now: Timestamp,
+        most: u32,
+    ) -> Result<Vec<Job>, StoreError> {
+        let mut uow = self.database.begin(owner.into()).await?;
+        let taken = uow.jobs().claim(now, self.lease, most).await?;
+        uow.commit().await?;
+        Ok(taken)
+    }
+
+    /// Puts them in an order by chance, so that nobody's work is always last.
+    fn shuffle(&self, owners: &mut [OrganizationId]) {
+        for last in (1..owners.len()).rev() {
+            let mut bytes = [0_u8; 4];
+            self.entropy.fill(&mut bytes);
+            let chance = usize::try_from(u32::from_le_bytes(bytes)).unwrap_or(last);
+            let places = last.saturating_add(1);
+            owners.swap(last, chance.checked_rem(places).unwrap_or(last));
+        }
     }
 
     /// Gives a job that was taken back, so that others may take it at once. A call
@@ -225,7 +275,7 @@ impl JobRunner {
     /// # Errors
     /// [`Error::Store`].
     pub async fn hand_back(&self, job: &Job) -> Result<(), Error> {
-        let mut uow = self.database.begin().await?;
+        let mut uow = self.begin(job).await?;
         uow.jobs()
             .retry(
                 job,
@@ -236,13 +286,17 @@ impl JobRunner {
         Ok(uow.commit().await?)
     }
 
-    /// Delivers the next job of the subject, due or not. None when there is none,
+    /// Delivers the next job of the organization's subject, due or not. None when there is none,
     /// or somebody else is at it.
     ///
     /// # Errors
     /// [`Error::Store`].
-    pub async fn carry_out_next(&self, subject: JobSubject) -> Result<Option<JobResult>, Error> {
-        let mut uow = self.database.begin().await?;
+    pub async fn carry_out_next(
+        &self,
+        organization: OrganizationId,
+        subject: JobSubject,
+    ) -> Result<Option<JobResult>, Error> {
+        let mut uow = self.database.begin(organization.into()).await?;
         let job = uow
             .jobs()
             .claim_of(subject, self.clock.now(), self.lease)
@@ -254,12 +308,16 @@ impl JobRunner {
         }
     }
 
-    /// Delivers the subject's jobs until none is left, or one has to wait.
+    /// Delivers the jobs of the organization's subject until none is left, or one has to wait.
     ///
     /// # Errors
     /// [`Error::Store`].
-    pub async fn drain(&self, subject: JobSubject) -> Result<(), Error> {
-        while let Some(JobResult::Done) = self.carry_out_next(subject).await? {}
+    pub async fn drain(
+        &self,
+        organization: OrganizationId,
+        subject: JobSubject,
+    ) -> Result<(), Error> {
+        while let Some(JobResult::Done) = self.carry_out_next(organization, subject).await? {}
         Ok(())
     }
 
@@ -267,10 +325,11 @@ impl JobRunner {
     /// it to this one; otherwise nothing of the answer is written, and the job waits as before.
     pub(super) async fn carry_out_towards(
         &self,
+        organization: OrganizationId,
         id: CheckoutPubId,
         target: Lifecycle,
     ) -> Result<Towards, Error> {
-        let mut uow = self.database.begin().await?;
+        let mut uow = self.database.begin(organization.into()).await?;
         let job = uow
             .jobs()
             .claim_of(JobSubject::Checkout(id), self.clock.now(), self.lease)
@@ -309,9 +368,19 @@ impl JobRunner {
         }
     }
 
+    /// Begins work in the name of the job's organization.
+    async fn begin(&self, job: &Job) -> Result<Box<dyn UnitOfWork>, StoreError> {
+        self.database.begin(job.new.organization_id.into()).await
+    }
+
+    /// Opens a view in the name of the job's organization.
+    async fn view(&self, job: &Job) -> Result<Box<dyn UnitOfWork>, StoreError> {
+        self.database.read(job.new.organization_id.into()).await
+    }
+
     /// Lets the job be taken again at once; one that is held stays held.
     async fn put_back(&self, job: &Job) -> Result<(), StoreError> {
-        let mut uow = self.database.begin().await?;
+        let mut uow = self.begin(job).await?;
         uow.jobs().renew(job, Duration::ZERO).await?;
         uow.commit().await
     }
@@ -343,7 +412,7 @@ impl JobRunner {
     }
 
     async fn renew(&self, job: &Job) -> Result<bool, StoreError> {
-        let mut uow = self.database.begin().await?;
+        let mut uow = self.begin(job).await?;
         let is_ours = uow.jobs().renew(job, self.lease).await?;
         uow.commit().await?;
         Ok(is_ours)
@@ -409,7 +478,7 @@ impl JobRunner {
             ),
             Err(Setback::Failed(error)) => (None, chain(&error).to_string()),
         };
-        let mut uow = self.database.begin().await?;
+        let mut uow = self.begin(job).await?;
         let outcome = match again {
             Some(at) => {
                 uow.jobs().retry(job, at, &why).await?;
@@ -467,6 +536,7 @@ impl JobRunner {
     fn attempt_of(&self, job: &Job) -> Attempt {
         let now = self.clock.now();
         Attempt {
+            organization_id: job.new.organization_id,
             mode: job.new.mode,
             idempotency_key: job.idempotency_key(),
             // Not when it was first tried: a database that was restored does not know of tries.

@@ -38,7 +38,7 @@ impl JobRunner {
         job: &Job,
         id: crate::ids::ProductPubId,
     ) -> Result<(), Setback> {
-        let mut uow = self.database.read().await?;
+        let mut uow = self.view(job).await?;
         let Some(product) = uow.products().get(job.new.organization_id, id).await? else {
             return Ok(());
         };
@@ -70,7 +70,7 @@ impl JobRunner {
         job: &Job,
         id: crate::ids::ProductVariantPubId,
     ) -> Result<(), Setback> {
-        let mut uow = self.database.read().await?;
+        let mut uow = self.view(job).await?;
         let organization_id = job.new.organization_id;
         let Some(variant) = uow.variants().get(organization_id, id).await? else {
             return Ok(());

@@ -28,7 +28,7 @@ impl JobRunner {
         change: Change,
         target: Option<Lifecycle>,
     ) -> Result<Option<JobResult>, Setback> {
-        let mut uow = self.database.begin().await?;
+        let mut uow = self.begin(job).await?;
         let now = self.clock.now();
         let mut refused = None;
         match (job.new.subject, change) {

@@ -2,7 +2,6 @@
 
 use super::lease::Lease;
 use super::{Difference, Reconciler};
-use crate::access::Mode;
 use crate::checkout::{Effect, InvoiceOutcome};
 use crate::ledger::{Entry, Thing};
 use crate::ports::{Attempt, Verdict};
@@ -35,7 +34,7 @@ impl Reconciler {
             | Difference::Repaid { .. }
             | Difference::Dispute { .. } => return Ok(false),
         };
-        let mut uow = self.database.begin().await?;
+        let mut uow = self.begin(lease).await?;
         let checkout = moving::lock(uow.as_mut(), lease.checkout.id).await?;
         self.ask(uow.as_mut(), &checkout, effect).await?;
         if effect == Effect::RefundDeposit && !checkout.lifecycle().is_leased() {
@@ -46,10 +45,11 @@ impl Reconciler {
         Ok(true)
     }
 
-    fn attempt(&self, mode: Mode, key: String) -> Attempt {
+    fn attempt(&self, lease: &Lease, key: String) -> Attempt {
         let now = self.clock.now();
         Attempt {
-            mode,
+            organization_id: lease.checkout.organization_id,
+            mode: lease.checkout.mode,
             idempotency_key: key,
             first_tried_at: now,
             now,
@@ -59,12 +59,12 @@ impl Reconciler {
     async fn set_end(&self, lease: &Lease, id: &str, ends_at: Timestamp) -> Result<bool, Error> {
         let mode = lease.checkout.mode;
         let key = format!("reconcile-end-{id}-{}", self.clock.now().timestamp());
-        let attempt = self.attempt(mode, key);
+        let attempt = self.attempt(lease, key);
         let answer = self.processor(mode).set_end(&attempt, id, ends_at).await?;
         if matches!(answer, Verdict::Refused(_)) {
             return Ok(false);
         }
-        let mut uow = self.database.begin().await?;
+        let mut uow = self.begin(lease).await?;
         let checkout = moving::lock(uow.as_mut(), lease.checkout.id).await?;
         self.ask(uow.as_mut(), &checkout, Effect::CheckSubscription)
             .await?;
@@ -76,11 +76,11 @@ impl Reconciler {
     async fn undo(&self, lease: &Lease, id: &str) -> Result<bool, Error> {
         let (mode, checkout) = (lease.checkout.mode, lease.checkout.id);
         let processor = self.processor(mode);
-        let attempt = self.attempt(mode, format!("reconcile-cancel-{id}"));
+        let attempt = self.attempt(lease, format!("reconcile-cancel-{id}"));
         if let Verdict::Refused(_) = processor.cancel_subscription(&attempt, id).await? {
             return Ok(false);
         }
-        let Some(known) = processor.subscription(mode, id).await? else {
+        let Some(known) = processor.subscription((&lease.checkout).into(), id).await? else {
             return Ok(false);
         };
         let mut rows = vec![Entry::subscription(checkout, &known, 0, self.clock.now())];
@@ -92,14 +92,14 @@ impl Reconciler {
             else {
                 continue;
             };
-            let attempt = self.attempt(mode, format!("reconcile-refund-{intent}"));
+            let attempt = self.attempt(lease, format!("reconcile-refund-{intent}"));
             match processor.refund(&attempt, intent, invoice.amount).await? {
                 Verdict::Done(Some(refund)) => rows.push(Entry::refund(checkout, &refund)),
                 Verdict::Done(None) => {}
                 Verdict::Refused(_) => is_whole = false,
             }
         }
-        let mut uow = self.database.begin().await?;
+        let mut uow = self.begin(lease).await?;
         moving::lock(uow.as_mut(), checkout).await?;
         for row in &rows {
             // What it took paid for no month of the term.

@@ -24,8 +24,8 @@ use crate::checkout::{AttentionReason, Billing, Checkout, Effect, Invoice, Invoi
 use crate::ids::CheckoutPubId;
 use crate::ledger::{Authorization, Dispute, Entry, Refund, Subscription};
 use crate::ports::{
-    Clock, Database, IdGenerator, JobFilter, JobState, JobSubject, PaymentProcessor, ProviderSet,
-    UnitOfWork,
+    Clock, Database, Errand, IdGenerator, JobFilter, JobState, JobSubject, PaymentProcessor,
+    ProviderSet, Reach, StoreError, UnitOfWork,
 };
 use crate::services::{Error, ledger, moving, payments};
 use crate::time::Timestamp;
@@ -72,6 +72,14 @@ impl Walk {
     }
 }
 
+/// Goes on in the name of whose checkout it is. False when nobody has it.
+async fn enter_owner(uow: &mut dyn UnitOfWork, id: CheckoutPubId) -> Result<bool, StoreError> {
+    match uow.doors().owner_of_checkout(id).await? {
+        Some(owner) => uow.enter(owner).await.map(|()| true),
+        None => Ok(false),
+    }
+}
+
 impl Reconciler {
     /// Compares everything of the mode, and mends what it may when asked to.
     ///
@@ -98,7 +106,7 @@ impl Reconciler {
         self.leases(&mut walk).await?;
         self.settle(&mut walk).await?;
         if mend && walk.report.failures.is_empty() {
-            let mut uow = self.database.begin().await?;
+            let mut uow = self.database.begin(Reach::Server).await?;
             let position = begun.to_rfc3339();
             uow.cursors().set_position(&name, &position).await?;
             uow.commit().await?;
@@ -109,7 +117,7 @@ impl Reconciler {
     /// Since when what was made at the processor may have changed unseen: a while before the last
     /// comparison that mended what it found, however long ago that was.
     async fn since(&self, name: &str) -> Result<Timestamp, Error> {
-        let mut view = self.database.read().await?;
+        let mut view = self.database.read(Reach::Server).await?;
         let position = view.cursors().position(name).await?;
         let last = position.and_then(|position| position.parse::<Timestamp>().ok());
         Ok(last
@@ -125,7 +133,10 @@ impl Reconciler {
         let open: BTreeSet<CheckoutPubId> = failed.chain(found).collect();
         for id in walk.shown.difference(&open) {
             let now = self.clock.now();
-            let mut uow = self.database.begin().await?;
+            let mut uow = self.database.begin(Reach::Server).await?;
+            if !enter_owner(uow.as_mut(), *id).await? {
+                continue;
+            }
             let mut checkout = moving::lock(uow.as_mut(), *id).await?;
             if checkout.settle(AttentionReason::Difference, now) {
                 uow.checkouts().update(&mut checkout).await?;
@@ -145,7 +156,7 @@ impl Reconciler {
         let processor = self.processor(mode);
         let now = self.clock.now();
         let since = now.checked_sub_signed(MESSAGES_KEPT).unwrap_or(now);
-        let mut view = self.database.read().await?;
+        let mut view = self.database.read(Reach::Server).await?;
         let mut position = view.cursors().position(&name).await?;
         drop(view);
         let mut taken_in = 0_usize;
@@ -156,7 +167,7 @@ impl Reconciler {
             let Some(last) = page.items.last().map(|message| message.id.clone()) else {
                 return Ok(taken_in);
             };
-            let mut uow = self.database.begin().await?;
+            let mut uow = self.database.begin(Reach::Server).await?;
             for message in &page.items {
                 if uow.inbox().insert(message).await? {
                     taken_in = taken_in.saturating_add(1);
@@ -169,6 +180,12 @@ impl Reconciler {
                 return Ok(taken_in);
             }
         }
+    }
+
+    /// Begins work in the name of the lease's organization.
+    async fn begin(&self, lease: &Lease) -> Result<Box<dyn UnitOfWork>, StoreError> {
+        let owner = lease.checkout.organization_id;
+        self.database.begin(owner.into()).await
     }
 
     fn processor(&self, mode: Mode) -> &dyn PaymentProcessor {
@@ -218,7 +235,7 @@ impl Reconciler {
             // What else runs may be all that bills the lease.
             let known = self
                 .processor(walk.mode)
-                .subscription(walk.mode, ours)
+                .subscription((&lease.checkout).into(), ours)
                 .await?;
             if known.is_none_or(|known| known.has_ended()) {
                 found.retain(|difference| !is_double(difference));
@@ -268,7 +285,7 @@ impl Reconciler {
         };
         let mended = walk.mend;
         if mended {
-            let mut uow = self.database.begin().await?;
+            let mut uow = self.begin(&lease).await?;
             let mut checkout = moving::lock(uow.as_mut(), id).await?;
             let now = self.clock.now();
             let news = std::slice::from_ref(invoice);
@@ -333,7 +350,7 @@ impl Reconciler {
             };
             let mended = walk.mend;
             if mended {
-                let mut uow = self.database.begin().await?;
+                let mut uow = self.begin(&lease).await?;
                 let checkout = moving::lock(uow.as_mut(), id).await?;
                 ledger::note(uow.as_mut(), walk.mode, &row).await?;
                 if checkout.deposit.payment_intent_id() == Some(&row.id) {
@@ -372,7 +389,11 @@ impl Reconciler {
 
     /// The checkout of this payment, if it is one of ours.
     async fn payer(&self, mode: Mode, intent: &str) -> Result<Option<CheckoutPubId>, Error> {
-        let mut view = self.database.read().await?;
+        let mut view = self.database.read(Reach::Server).await?;
+        let Some(owner) = view.doors().owner_of_payment(mode, intent).await? else {
+            return Ok(None);
+        };
+        view.enter(owner).await?;
         let row = view.ledger().find_payment(mode, intent).await?;
         Ok(row.map(|row| row.checkout))
     }
@@ -398,7 +419,7 @@ impl Reconciler {
             return Ok(());
         }
         if walk.mend {
-            let mut uow = self.database.begin().await?;
+            let mut uow = self.begin(&lease).await?;
             let mut checkout = moving::lock(uow.as_mut(), id).await?;
             let now = self.clock.now();
             payments::take_in_refund(uow.as_mut(), now, &mut checkout, refund).await?;
@@ -450,7 +471,7 @@ impl Reconciler {
             return Ok(());
         }
         if walk.mend {
-            let mut uow = self.database.begin().await?;
+            let mut uow = self.begin(&lease).await?;
             let mut checkout = moving::lock(uow.as_mut(), id).await?;
             if checkout.contest(&dispute.id, dispute.is_settled, self.clock.now()) {
                 uow.checkouts().update(&mut checkout).await?;
@@ -466,21 +487,28 @@ impl Reconciler {
 
     /// Walks the leases for what the processor did not show, and what is owed to customers.
     async fn leases(&self, walk: &mut Walk) -> Result<(), Error> {
-        let mut after = None;
-        loop {
-            let mut view = self.database.read().await?;
-            let page = view.checkouts().billed(walk.mode, after, BATCH).await?;
-            drop(view);
-            for id in &page {
-                if let Err(error) = self.billed(walk, *id).await {
-                    walk.failed(Some(*id), &error);
+        let mut view = self.database.read(Reach::Server).await?;
+        let errand = Errand::Billed { mode: walk.mode };
+        let owners = view.doors().owners_with(errand).await?;
+        drop(view);
+        for owner in owners {
+            let mut after = None;
+            loop {
+                let mut view = self.database.read(owner.into()).await?;
+                let page = view.checkouts().billed(walk.mode, after, BATCH).await?;
+                drop(view);
+                for id in &page {
+                    if let Err(error) = self.billed(walk, *id).await {
+                        walk.failed(Some(*id), &error);
+                    }
+                }
+                after = page.last().copied();
+                if after.is_none() {
+                    break;
                 }
             }
-            after = page.last().copied();
-            if after.is_none() {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 
     async fn billed(&self, walk: &mut Walk, id: CheckoutPubId) -> Result<(), Error> {
@@ -495,7 +523,7 @@ impl Reconciler {
             // A walk may pass one that is made meanwhile: asked by its name it is there.
             if self
                 .processor(walk.mode)
-                .subscription(walk.mode, missing)
+                .subscription((&lease.checkout).into(), missing)
                 .await?
                 .is_none()
             {
@@ -508,7 +536,10 @@ impl Reconciler {
     }
 
     async fn lease(&self, walk: &mut Walk, id: CheckoutPubId) -> Result<Option<Lease>, Error> {
-        let mut view = self.database.read().await?;
+        let mut view = self.database.read(Reach::Server).await?;
+        if !enter_owner(view.as_mut(), id).await? {
+            return Ok(None);
+        }
         let checkout = view.checkouts().get(id).await?;
         let Some(checkout) = checkout.filter(|checkout| checkout.mode == walk.mode) else {
             return Ok(None);
@@ -552,7 +583,7 @@ impl Reconciler {
         mended: bool,
     ) -> Result<(), Error> {
         let now = self.clock.now();
-        let mut uow = self.database.begin().await?;
+        let mut uow = self.begin(lease).await?;
         let mut checkout = moving::lock(uow.as_mut(), lease.checkout.id).await?;
         let reason = AttentionReason::Difference;
         let changed = if mended {

@@ -170,7 +170,11 @@ impl Sandbox {
     }
 
     async fn read(&self, ctx: &Context<'_>, id: CheckoutPubId) -> Result<Checkout, Error> {
-        let mut view = self.runner.database.read().await?;
+        let mut view = self
+            .runner
+            .database
+            .read(ctx.access.organization_id.into())
+            .await?;
         let scope = checkouts::scope_of(ctx.access);
         view.checkouts()
             .get(id)
@@ -227,7 +231,9 @@ impl Sandbox {
         if checkout.lifecycle().is_at_provider() {
             return Ok(checkout);
         }
-        self.runner.drain(JobSubject::Checkout(id)).await?;
+        self.runner
+            .drain(ctx.access.organization_id, JobSubject::Checkout(id))
+            .await?;
         self.read(ctx, id).await
     }
 
@@ -245,7 +251,7 @@ impl Sandbox {
             return Ok(Told::Answered);
         }
         if has_asked(&checkout) {
-            let told = self.provider(id).await?;
+            let told = self.provider(ctx, id).await?;
             return if told == Told::Stands && state.is_identifying() {
                 self.verify(ctx, id).await
             } else {
@@ -264,7 +270,11 @@ impl Sandbox {
             }
             _ => None,
         };
-        let mut uow = self.runner.database.begin().await?;
+        let mut uow = self
+            .runner
+            .database
+            .begin(ctx.access.organization_id.into())
+            .await?;
         let mut checkout = checkouts::lock_visible(uow.as_mut(), ctx, id).await?;
         if checkout.lifecycle() != state {
             return Ok(Told::Answered);
@@ -276,7 +286,7 @@ impl Sandbox {
             kind,
             EventKind::IdentityRequested | EventKind::CaptureRetried
         ) {
-            self.provider(id).await
+            self.provider(ctx, id).await
         } else {
             Ok(Told::Answered)
         }
@@ -285,7 +295,11 @@ impl Sandbox {
     /// Says in the verifier's place that the customer is who they say: nobody holds a passport to
     /// the camera of a test. What was decided already stays.
     async fn verify(&self, ctx: &Context<'_>, id: CheckoutPubId) -> Result<Told, Error> {
-        let mut uow = self.runner.database.begin().await?;
+        let mut uow = self
+            .runner
+            .database
+            .begin(ctx.access.organization_id.into())
+            .await?;
         let mut checkout = checkouts::lock_visible(uow.as_mut(), ctx, id).await?;
         let customer = moving::customer_of(uow.as_mut(), &checkout).await?;
         let screening = customer.screening(checkout.mode);
@@ -307,9 +321,13 @@ impl Sandbox {
     }
 
     /// Lets the provider answer: the next job of the checkout.
-    async fn provider(&self, id: CheckoutPubId) -> Result<Told, Error> {
+    async fn provider(&self, ctx: &Context<'_>, id: CheckoutPubId) -> Result<Told, Error> {
         for _ in 0..MOST_WAITS {
-            match self.runner.carry_out_next(JobSubject::Checkout(id)).await? {
+            match self
+                .runner
+                .carry_out_next(ctx.access.organization_id, JobSubject::Checkout(id))
+                .await?
+            {
                 Some(JobResult::Done) => return Ok(Told::Answered),
                 Some(JobResult::Undecided(_) | JobResult::Buried) => return Ok(Told::Stands),
                 Some(JobResult::Later(_)) => {
@@ -318,7 +336,7 @@ impl Sandbox {
                     )));
                 }
                 None => {
-                    if self.is_idle(id).await? {
+                    if self.is_idle(ctx, id).await? {
                         return Ok(Told::Answered);
                     }
                     self.timer.sleep(WAIT).await;
@@ -329,8 +347,12 @@ impl Sandbox {
     }
 
     /// Whether no job of the checkout is left: a worker has just finished it.
-    async fn is_idle(&self, id: CheckoutPubId) -> Result<bool, Error> {
-        let mut view = self.runner.database.read().await?;
+    async fn is_idle(&self, ctx: &Context<'_>, id: CheckoutPubId) -> Result<bool, Error> {
+        let mut view = self
+            .runner
+            .database
+            .read(ctx.access.organization_id.into())
+            .await?;
         let filter = JobFilter {
             state: None,
             subject: Some(JobSubject::Checkout(id)),
@@ -355,7 +377,11 @@ impl Sandbox {
         id: CheckoutPubId,
         reported: CarrierReport,
     ) -> Result<(), Error> {
-        let mut uow = self.runner.database.begin().await?;
+        let mut uow = self
+            .runner
+            .database
+            .begin(ctx.access.organization_id.into())
+            .await?;
         shipments::report(
             uow.as_mut(),
             ctx.ids,
@@ -386,7 +412,11 @@ impl Sandbox {
         if state == target {
             return Ok(checkout);
         }
-        let mut uow = self.runner.database.begin().await?;
+        let mut uow = self
+            .runner
+            .database
+            .begin(ctx.access.organization_id.into())
+            .await?;
         let mut checkout = checkouts::lock_visible(uow.as_mut(), ctx, id).await?;
         if checkout.lifecycle() != state {
             return Err(Error::rule(format!(
@@ -437,12 +467,16 @@ impl Sandbox {
             if checkout.lifecycle() != state && !is_between {
                 return Ok(());
             }
-            let has_job = !self.is_idle(id).await?;
+            let has_job = !self.is_idle(ctx, id).await?;
             if has_asked(&checkout) || has_job {
-                match self.runner.carry_out_towards(id, target).await? {
+                match self
+                    .runner
+                    .carry_out_towards(ctx.access.organization_id, id, target)
+                    .await?
+                {
                     Towards::Done => {}
                     Towards::Elsewhere => return Ok(()),
-                    Towards::NoJob if self.is_idle(id).await? => return Ok(()),
+                    Towards::NoJob if self.is_idle(ctx, id).await? => return Ok(()),
                     Towards::NoJob => self.timer.sleep(WAIT).await,
                 }
                 continue;
@@ -470,7 +504,11 @@ impl Sandbox {
             EventKind::PaymentMethodSaved => Some(self.runner.payment_method(&checkout).await?),
             _ => None,
         };
-        let mut uow = self.runner.database.begin().await?;
+        let mut uow = self
+            .runner
+            .database
+            .begin(ctx.access.organization_id.into())
+            .await?;
         let mut checkout = checkouts::lock_visible(uow.as_mut(), ctx, id).await?;
         if checkout.lifecycle() != state {
             return Ok(());

@@ -12,7 +12,7 @@ use super::shop::Shop;
 use crate::access::Mode;
 use crate::checkout::Effect;
 use crate::ids::ProductPubId;
-use crate::ports::{Backlog, Database, IdGenerator, Job, JobFilter, JobState, JobSubject, NewJob};
+use crate::ports::{Database, IdGenerator, Job, JobFilter, JobState, JobSubject, NewJob};
 use crate::time::Timestamp;
 
 /// More than any suite makes.
@@ -21,7 +21,8 @@ const MANY: u32 = 10_000;
 const LEASE: Duration = Duration::from_secs(600);
 
 /// The store of jobs. That several workers take different jobs at once is a clause
-/// of [`concurrent_units`](super::concurrent_units).
+/// of [`concurrent_units`](super::concurrent_units), and how many wait in all one of
+/// [`doors`](super::doors()).
 ///
 /// # Panics
 /// With the clause that is broken.
@@ -40,7 +41,7 @@ pub async fn jobs(database: &dyn Database) {
     asking::put_off_jobs_are_released(&shop).await;
     asking::held_jobs_wait_until_somebody_asks(&shop).await;
     jobs_keep_their_units(&shop).await;
-    backlogs_are_counted_and_purged(&shop).await;
+    jobs_that_are_done_are_purged(&shop).await;
 }
 
 struct Queue<'s, 'd> {
@@ -92,8 +93,9 @@ impl<'s, 'd> Queue<'s, 'd> {
             .unwrap_or(self.now)
     }
 
-    /// The subject's jobs among those that are claimed so many seconds later. The others are
-    /// claimed too: a queue whose jobs are to be claimed is made after the claims of others.
+    /// The subject's jobs among those of the organization's that are claimed so many seconds later.
+    /// The others are claimed too: a queue whose jobs are to be claimed is made after the claims of
+    /// others.
     async fn claim(&self, seconds: i64, lease: Duration) -> Vec<Job> {
         let now = self.later(seconds);
         let claimed = self
@@ -241,49 +243,16 @@ async fn jobs_keep_their_units(shop: &Shop<'_>) {
     }
 }
 
-async fn backlogs_are_counted_and_purged(shop: &Shop<'_>) {
-    let backlog = async || {
-        shop.seen("jobs.backlog: reads", async |view| {
-            view.jobs().backlog().await
-        })
-        .await
-    };
-    let before = backlog().await;
+async fn jobs_that_are_done_are_purged(shop: &Shop<'_>) {
     let queue = Queue::of(shop, &[Effect::CheckCredit; 4]).await;
     let done = queue.claim_one(0, "jobs.claim: claims").await;
     assert!(queue.complete(&done).await, "jobs.complete: answers");
     let skipped = queue.claim_for_a_moment("jobs.claim: claims").await;
-    let (id, at, later) = (skipped.new.id, queue.later(1), queue.later(900));
+    let (id, at) = (skipped.new.id, queue.later(1));
     shop.done("jobs.skip: writes", async |uow| {
         uow.jobs().skip(id, "no", at).await
     })
     .await;
-    let doubtful = queue.claim_one(1, "jobs.claim: claims").await;
-    shop.done("jobs.retry: writes", async |uow| {
-        uow.jobs().retry(&doubtful, later, "timed out").await
-    })
-    .await;
-    let hopeless = Queue::of(shop, &[Effect::CheckCredit]).await;
-    let dead = hopeless.claim_one(0, "jobs.claim: claims").await;
-    shop.done("jobs.bury: writes", async |uow| {
-        uow.jobs().bury(&dead, "no").await
-    })
-    .await;
-    let held = NewJob {
-        is_held: true,
-        ..queue.job(Effect::CheckCredit)
-    };
-    queue.push(&[held]).await;
-    let after = backlog().await;
-    assert_eq!(
-        after,
-        Backlog {
-            pending: before.pending.saturating_add(2),
-            in_doubt: before.in_doubt.saturating_add(1),
-            dead: before.dead.saturating_add(1),
-        },
-        "jobs.backlog: what is to be done, what of it was tried, and what was given up"
-    );
     let purge = async |before| {
         shop.done("jobs.purge_done: forgets", async |uow| {
             uow.jobs().purge_done(before).await
@@ -300,7 +269,7 @@ async fn backlogs_are_counted_and_purged(shop: &Shop<'_>) {
     purge(queue.later(1)).await;
     assert_eq!(
         left().await,
-        (1, 1, 3),
+        (1, 1, 2),
         "jobs.purge_done: not what was done at the time or later"
     );
     assert!(
@@ -309,7 +278,7 @@ async fn backlogs_are_counted_and_purged(shop: &Shop<'_>) {
     );
     assert_eq!(
         left().await,
-        (0, 0, 3),
+        (0, 0, 2),
         "jobs.purge_done: forgets what was done or skipped before the time, and only that"
     );
 }

@@ -1,0 +1,81 @@
+//! What is asked before it is known whose it is.
+
+use async_trait::async_trait;
+
+use super::{Backlog, Held, PageToken, StoreError};
+use crate::access::Mode;
+use crate::checkout::{AttentionReason, Tracking};
+use crate::ids::{CheckoutPubId, OrganizationId};
+use crate::time::{Day, Timestamp};
+
+/// Work that some organizations have and others have not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Errand {
+    /// Jobs that are due by the time.
+    Jobs { due: Timestamp },
+    /// Checkouts in states that expire, untouched since before the time.
+    Expiry { before: Timestamp },
+    /// Running checkouts with a deposit that lapses before the time.
+    Lapse { before: Timestamp },
+    /// Active leases whose last day is before the day.
+    LeaseEnd { before: Day },
+    /// Subscriptions that were asked for before the time and are not there.
+    Billing { before: Timestamp },
+    /// Shipments under way of which the carrier said nothing since the time.
+    Silence { before: Timestamp },
+    /// Shipments under way whose carrier can be asked.
+    Shipments,
+    /// Checkouts of the mode whose subscription was asked for.
+    Billed { mode: Mode },
+    /// Answers to requests, kept before the time.
+    OldAnswers { before: Timestamp },
+    /// Jobs that were done or skipped before the time.
+    OldJobs { before: Timestamp },
+}
+
+/// The questions that are asked across organizations, and no others: whose something is that is known
+/// by a secret, a number or an id alone, who has work waiting, and how much of it there is in all.
+/// An answer names organizations and counts; records are read in [their organization's
+/// name](super::Reach::Organization).
+#[cfg_attr(feature = "mock", mockall::automock)]
+#[async_trait]
+pub trait Doors: Send {
+    /// Whose checkout it is.
+    async fn owner_of_checkout(
+        &mut self,
+        id: CheckoutPubId,
+    ) -> Result<Option<OrganizationId>, StoreError>;
+    /// Whose checkout's page the token opens.
+    async fn owner_of_page(
+        &mut self,
+        token: &PageToken,
+    ) -> Result<Option<OrganizationId>, StoreError>;
+    /// Whose ledger has the processor's thing of this id, or the invoice that the payment of this id
+    /// pays.
+    async fn owner_of_payment(
+        &mut self,
+        mode: Mode,
+        id: &str,
+    ) -> Result<Option<OrganizationId>, StoreError>;
+    /// Whose customer's verification session it is.
+    async fn owner_of_verification(
+        &mut self,
+        mode: Mode,
+        session_id: &str,
+    ) -> Result<Option<OrganizationId>, StoreError>;
+    /// Whose job it is.
+    async fn owner_of_job(&mut self, id: uuid::Uuid) -> Result<Option<OrganizationId>, StoreError>;
+    /// Who has checkouts with this tracking number that have not ended, in the order of their numbers.
+    async fn owners_of_shipment(
+        &mut self,
+        tracking: &Tracking,
+    ) -> Result<Vec<OrganizationId>, StoreError>;
+    /// Who has work of this kind waiting, in the order of their numbers. Some may have none any more.
+    async fn owners_with(&mut self, errand: Errand) -> Result<Vec<OrganizationId>, StoreError>;
+    /// How many checkouts a person must look at, by reason, in both modes.
+    async fn attention(&mut self) -> Result<Vec<(AttentionReason, u64)>, StoreError>;
+    /// How many jobs wait.
+    async fn backlog(&mut self) -> Result<Backlog, StoreError>;
+    /// What is held of customers' money, in both modes.
+    async fn held(&mut self) -> Result<Held, StoreError>;
+}

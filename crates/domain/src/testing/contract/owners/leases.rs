@@ -1,0 +1,476 @@
+//! The statements about who leases, how far that is, and the work that it makes.
+
+use chrono::TimeDelta;
+
+use super::Inquiry;
+use super::estate::{LEASE, MANY, PAGE, entry, job, tracking_event, transition};
+use crate::access::Mode;
+use crate::checkout::Lifecycle;
+use crate::ids::CheckoutPubId;
+use crate::ledger::{HoldState, Thing};
+use crate::ports::{
+    CheckoutFilter, CheckoutSort, CustomerFilter, IdGenerator, Job, JobFilter, JobState, PageToken,
+    SortOrder,
+};
+use crate::testing::altered;
+use crate::testing::contract::full::parsed;
+use crate::testing::contract::shop::first;
+use crate::time::Timestamp;
+
+pub(super) async fn ask(inquiry: &mut Inquiry<'_, '_>) {
+    customers(inquiry).await;
+    customers_that_change(inquiry).await;
+    checkouts(inquiry).await;
+    checkouts_that_are_listed(inquiry).await;
+    checkouts_that_change(inquiry).await;
+    checkouts_in_line(inquiry).await;
+    checkouts_that_time_moves(inquiry).await;
+    shipments(inquiry).await;
+    ledger(inquiry).await;
+    jobs(inquiry).await;
+    jobs_that_are_claimed(inquiry).await;
+    jobs_that_wait(inquiry).await;
+    answers(inquiry).await;
+}
+
+/// Later than anything that the estate has.
+fn late(inquiry: &Inquiry<'_, '_>) -> Timestamp {
+    let now = inquiry.estate.shop.make.tick();
+    now.checked_add_signed(TimeDelta::days(1_000))
+        .unwrap_or(now)
+}
+
+async fn customers(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let id = estate.shop.organization.id;
+    let customer = &estate.customer;
+    let new = || estate.shop.make.customer(&estate.shop.organization);
+    let again = new().with(|it| it.email = customer.email.clone());
+    for new in [new(), again] {
+        let new = new.new_record();
+        inquiry
+            .keeps("customers.insert", async |uow| {
+                uow.customers().insert(&new).await
+            })
+            .await;
+    }
+    inquiry
+        .sees("customers.get", async |uow| {
+            uow.customers().get(customer.id).await
+        })
+        .await;
+    inquiry
+        .sees("customers.get_many", async |uow| {
+            uow.customers().get_many(&[customer.user_id]).await
+        })
+        .await;
+    inquiry
+        .sees("customers.find_by_email", async |uow| {
+            uow.customers().find_by_email(id, &customer.email).await
+        })
+        .await;
+    let session = format!("vs_{}", customer.id.as_uuid().simple());
+    inquiry
+        .sees("customers.find_by_verification_session", async |uow| {
+            let customers = uow.customers();
+            customers
+                .find_by_verification_session(Mode::Sandbox, &session)
+                .await
+        })
+        .await;
+    inquiry
+        .sees("customers.is_known_to", async |uow| {
+            uow.customers().is_known_to(customer.user_id, id).await
+        })
+        .await;
+    let filter = CustomerFilter::default();
+    inquiry
+        .sees("customers.list", async |uow| {
+            uow.customers().list(id, &filter, first(9)).await
+        })
+        .await;
+    inquiry
+        .sees("customers.count", async |uow| {
+            uow.customers().count(id, &filter).await
+        })
+        .await;
+}
+
+async fn customers_that_change(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let id = estate.shop.organization.id;
+    inquiry
+        .sees("customers.lock", async |uow| {
+            uow.customers().lock(estate.customer.id).await
+        })
+        .await;
+    for owner in [None, inquiry.thief()] {
+        let mut changed = estate.customer.clone();
+        changed.profile.first_name = Some(parsed("Changed"));
+        changed.organization_id = owner.unwrap_or(id);
+        inquiry
+            .changes("customers.update", async |uow| {
+                uow.customers().update(&mut changed).await
+            })
+            .await;
+    }
+}
+
+async fn checkouts(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let scope = estate.shop.sandbox();
+    let full = &estate.full;
+    // In the owner's name, and of the owner's customer and variant in one's own.
+    for owner in [None, inquiry.thief()] {
+        let make = &estate.shop.make;
+        let new = make.checkout(&estate.customer, &estate.variant).with(|it| {
+            it.organization_id = owner.unwrap_or(it.organization_id);
+        });
+        let new = new.build();
+        inquiry
+            .keeps("checkouts.insert", async |uow| {
+                uow.checkouts().insert(&new).await
+            })
+            .await;
+    }
+    inquiry
+        .sees("checkouts.get", async |uow| {
+            uow.checkouts().get(full.id).await
+        })
+        .await;
+    let nonce = full.page_nonce;
+    for token in [estate.page(), PageToken::Proven { nonce }] {
+        inquiry
+            .sees("checkouts.find_by_page_token", async |uow| {
+                uow.checkouts().find_by_page_token(&token).await
+            })
+            .await;
+    }
+    let term = full.term.map(|term| term.id);
+    inquiry
+        .sees("checkouts.find_open", async |uow| {
+            let checkouts = uow.checkouts();
+            checkouts
+                .find_open(scope, full.customer_id, full.variant_id, term)
+                .await
+        })
+        .await;
+    let order = full.external_order_id.clone();
+    let order = order.unwrap_or_else(|| parsed("no order"));
+    inquiry
+        .sees("checkouts.find_by_external_order", async |uow| {
+            uow.checkouts().find_by_external_order(scope, &order).await
+        })
+        .await;
+    inquiry
+        .sees("checkouts.find_by_tracking", async |uow| {
+            let found = uow.checkouts().find_by_tracking(estate.tracking()).await?;
+            Ok(estate.own(found))
+        })
+        .await;
+    inquiry
+        .sees("checkouts.of_customer", async |uow| {
+            let checkouts = uow.checkouts();
+            checkouts
+                .of_customer(Mode::Sandbox, full.customer_id, Lifecycle::ALL)
+                .await
+        })
+        .await;
+}
+
+async fn checkouts_that_are_listed(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let scope = estate.shop.sandbox();
+    let filter = CheckoutFilter::default();
+    let (sort, order) = (CheckoutSort::CreatedAt, SortOrder::Ascending);
+    inquiry
+        .sees("checkouts.list", async |uow| {
+            let checkouts = uow.checkouts();
+            checkouts.list(scope, &filter, sort, order, first(9)).await
+        })
+        .await;
+    inquiry
+        .sees("checkouts.count", async |uow| {
+            uow.checkouts().count(scope, &filter).await
+        })
+        .await;
+    inquiry
+        .sees("checkouts.history", async |uow| {
+            uow.checkouts().history(estate.full.id).await
+        })
+        .await;
+}
+
+async fn checkouts_that_change(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let id = estate.full.id;
+    inquiry
+        .sees("checkouts.lock", async |uow| uow.checkouts().lock(id).await)
+        .await;
+    for owner in [None, inquiry.thief()] {
+        let mut changed = altered(&estate.full, |it| {
+            it.cancel_reason = Some(parsed("changed"));
+            it.organization_id = owner.unwrap_or(it.organization_id);
+        });
+        inquiry
+            .changes("checkouts.update", async |uow| {
+                uow.checkouts().update(&mut changed).await
+            })
+            .await;
+    }
+    let others = [[0; 32]];
+    assert_ne!(others, [PAGE], "the suite's token is another one");
+    inquiry
+        .changes("checkouts.set_page_tokens", async |uow| {
+            uow.checkouts().set_page_tokens(id, &others).await
+        })
+        .await;
+    let transitions = [transition(estate.shop.make.tick())];
+    inquiry
+        .changes("checkouts.record", async |uow| {
+            uow.checkouts().record(id, &transitions).await
+        })
+        .await;
+}
+
+async fn checkouts_in_line(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let id = estate.shop.organization.id;
+    inquiry
+        .sees("checkouts.lock_waiting_for_stock", async |uow| {
+            let checkouts = uow.checkouts();
+            checkouts
+                .lock_waiting_for_stock(estate.variant.id, MANY)
+                .await
+        })
+        .await;
+    inquiry
+        .sees("checkouts.waiting_for_location", async |uow| {
+            uow.checkouts().waiting_for_location(id, None, MANY).await
+        })
+        .await;
+    inquiry
+        .sees("checkouts.billed", async |uow| {
+            let found = uow.checkouts().billed(Mode::Sandbox, None, MANY).await?;
+            Ok(estate.own(found))
+        })
+        .await;
+    inquiry
+        .changes("checkouts.under_way", async |uow| {
+            let found = uow.checkouts().under_way(MANY).await?;
+            Ok(estate.own(found))
+        })
+        .await;
+}
+
+async fn checkouts_that_time_moves(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let late = late(inquiry);
+    let own = |found: Vec<CheckoutPubId>| estate.own(found);
+    inquiry
+        .sees("checkouts.untouched_since", async |uow| {
+            let found = uow.checkouts().untouched_since(late, MANY).await;
+            found.map(own)
+        })
+        .await;
+    inquiry
+        .sees("checkouts.lapsing_before", async |uow| {
+            let found = uow.checkouts().lapsing_before(late, None, MANY).await;
+            found.map(own)
+        })
+        .await;
+    inquiry
+        .sees("checkouts.leases_ended_before", async |uow| {
+            let day = late.date_naive();
+            let found = uow.checkouts().leases_ended_before(day, MANY).await;
+            found.map(own)
+        })
+        .await;
+    inquiry
+        .sees("checkouts.unbilled_since", async |uow| {
+            let found = uow.checkouts().unbilled_since(late, MANY).await;
+            found.map(own)
+        })
+        .await;
+    inquiry
+        .sees("checkouts.silent_since", async |uow| {
+            let found = uow.checkouts().silent_since(late, MANY).await;
+            found.map(own)
+        })
+        .await;
+}
+
+async fn shipments(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let (id, tracking) = (estate.full.id, estate.tracking());
+    let event = tracking_event(estate.shop.make.tick());
+    inquiry
+        .changes("shipments.insert", async |uow| {
+            uow.shipments().insert(id, tracking, &event).await
+        })
+        .await;
+    inquiry
+        .sees("shipments.list", async |uow| {
+            uow.shipments().list(id, tracking).await
+        })
+        .await;
+}
+
+async fn ledger(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    inquiry
+        .sees("ledger.of", async |uow| {
+            uow.ledger().of(estate.full.id).await
+        })
+        .await;
+    inquiry
+        .sees("ledger.find", async |uow| {
+            uow.ledger().find(Mode::Sandbox, &estate.entry.id).await
+        })
+        .await;
+    for payment in [&estate.entry.id, &estate.payment] {
+        inquiry
+            .sees("ledger.find_payment", async |uow| {
+                uow.ledger().find_payment(Mode::Sandbox, payment).await
+            })
+            .await;
+    }
+    let at = estate.shop.make.tick();
+    let released = Thing::Hold {
+        state: HoldState::Released,
+        ends_at: at,
+    };
+    let stray = format!("pi_{}", estate.shop.make.ids().next());
+    for id in [estate.entry.id.clone(), stray] {
+        let entry = entry(estate.full.id, id, at, released.clone());
+        inquiry
+            .keeps("ledger.put", async |uow| uow.ledger().put(&entry).await)
+            .await;
+    }
+}
+
+async fn jobs(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let new = job(&estate.shop);
+    inquiry
+        .keeps("jobs.push", async |uow| {
+            uow.jobs().push(std::slice::from_ref(&new)).await
+        })
+        .await;
+    for (state, subject) in [
+        (None, None),
+        (None, Some(estate.due.subject)),
+        (Some(JobState::Dead), None),
+    ] {
+        let filter = JobFilter { state, subject };
+        inquiry
+            .sees("jobs.list", async |uow| {
+                let mut found = uow.jobs().list(&filter, MANY).await?;
+                found.retain(|job| job.new.organization_id == estate.shop.organization.id);
+                Ok(found)
+            })
+            .await;
+    }
+}
+
+async fn jobs_that_are_claimed(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let now = estate.shop.make.tick();
+    let job: &Job = &estate.taken;
+    inquiry
+        .changes("jobs.claim", async |uow| {
+            let mut claimed = uow.jobs().claim(now, LEASE, MANY).await?;
+            claimed.retain(|job| job.new.organization_id == estate.shop.organization.id);
+            Ok(claimed)
+        })
+        .await;
+    inquiry
+        .changes("jobs.claim_of", async |uow| {
+            uow.jobs().claim_of(estate.due.subject, now, LEASE).await
+        })
+        .await;
+    inquiry
+        .changes("jobs.renew", async |uow| uow.jobs().renew(job, LEASE).await)
+        .await;
+    inquiry
+        .changes("jobs.complete", async |uow| {
+            uow.jobs().complete(job, now).await
+        })
+        .await;
+    inquiry
+        .changes("jobs.retry", async |uow| {
+            uow.jobs().retry(job, now, "meddled with").await
+        })
+        .await;
+    inquiry
+        .changes("jobs.bury", async |uow| {
+            uow.jobs().bury(job, "meddled with").await
+        })
+        .await;
+}
+
+async fn jobs_that_wait(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let now = estate.shop.make.tick();
+    let late = late(inquiry);
+    inquiry
+        .changes("jobs.skip", async |uow| {
+            uow.jobs()
+                .skip(estate.dead.new.id, "meddled with", now)
+                .await
+        })
+        .await;
+    for job in [estate.dead.new.id, estate.held.id] {
+        inquiry
+            .changes("jobs.requeue", async |uow| {
+                uow.jobs().requeue(Some(job), now).await
+            })
+            .await;
+    }
+    inquiry
+        .changes("jobs.release", async |uow| {
+            uow.jobs().release(estate.held.subject, now).await
+        })
+        .await;
+    // Of one's own it makes all due, and forgets those that are done.
+    inquiry
+        .changes("jobs.requeue", async |uow| {
+            uow.jobs().requeue(None, now).await.map(|_| ())
+        })
+        .await;
+    inquiry
+        .changes("jobs.purge_done", async |uow| {
+            uow.jobs().purge_done(late).await.map(|_| ())
+        })
+        .await;
+}
+
+async fn answers(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let late = late(inquiry);
+    let mut other = estate.answer.clone();
+    other.status = 500;
+    // Whoever has the lock of a key has no answer yet.
+    inquiry
+        .changes("idempotency.try_lock", async |uow| {
+            uow.idempotency().try_lock(&estate.key).await.map(|_| ())
+        })
+        .await;
+    inquiry
+        .sees("idempotency.find", async |uow| {
+            let since = estate.answer.created_at;
+            uow.idempotency().find(&estate.key, since).await
+        })
+        .await;
+    inquiry
+        .keeps("idempotency.put", async |uow| {
+            uow.idempotency().put(&estate.key, &other).await
+        })
+        .await;
+    // One's own are forgotten.
+    inquiry
+        .changes("idempotency.purge", async |uow| {
+            uow.idempotency().purge(late).await.map(|_| ())
+        })
+        .await;
+}

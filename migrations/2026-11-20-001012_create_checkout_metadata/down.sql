@@ -1,0 +1,4 @@
+drop trigger checkout_applications_metadata_update on checkout_applications;
+drop trigger checkout_applications_metadata_insert on checkout_applications;
+drop function keep_checkout_metadata();
+drop table checkout_metadata;

@@ -1,0 +1,4 @@
+drop trigger checkout_applications_purchases_update on checkout_applications;
+drop trigger checkout_applications_purchases_insert on checkout_applications;
+drop function keep_checkout_purchases();
+drop table checkout_purchases;

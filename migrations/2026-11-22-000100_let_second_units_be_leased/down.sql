@@ -1,4 +1,0 @@
--- Refused where somebody has two.
-drop index checkouts_open_key;
-create unique index checkouts_open_key
-    on checkouts (organization_id, mode, customer_id, variant_id, coalesce(lease_term_id, 0)) where not is_ended;

@@ -1,1 +1,0 @@
-drop index checkout_applications_purchases_idx;

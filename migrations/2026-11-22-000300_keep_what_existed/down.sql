@@ -1,1 +1,0 @@
-alter table idempotency_answers drop column is_existing;

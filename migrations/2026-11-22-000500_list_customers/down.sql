@@ -1,1 +1,0 @@
-drop index customers_created_at_idx;
