@@ -10,7 +10,8 @@ create table pricing_revisions (
 
 call keep_apart('pricing_revisions');
 
--- In the name of the organization itself: whoever changes something may go on in another's before the commit, and an
+-- An organization's own discount is counted by whoever writes it: on a cluster each node has a copy of the organizations,
+-- and would count for itself. In the name of the organization itself: whoever changes something may go on in another's before the commit, and an
 -- organization is changed by who reaches no organization's rows as well.
 create function bump_pricing_revision_of(owner bigint) returns void language plpgsql as $$
 declare
@@ -30,20 +31,8 @@ begin
 end
 $$;
 
-create function bump_own_pricing_revision() returns trigger language plpgsql as $$
-begin
-    perform bump_pricing_revision_of(new.id);
-    return null;
-end
-$$;
-
 -- Deferred to the commit: the row of an organization's revision is then locked for a moment only, and last, so that
 -- two transactions that change several prices in different orders do not block each other.
-create constraint trigger organizations_pricing_update
-    after update on organizations deferrable initially deferred for each row
-    when (old.discount is distinct from new.discount)
-    execute function bump_own_pricing_revision();
-
 -- Who may be shown a price counts as well.
 create constraint trigger products_pricing_update
     after update on products deferrable initially deferred for each row

@@ -1,6 +1,9 @@
 //! A database for each test, in milliseconds: a copy of a template that was
 //! migrated once, on a server that the test process owns.
 //!
+//! With `LESSOR_TEST_CITUS`, the address of a cluster's coordinator, it is a database of that cluster, whose
+//! tables are spread over its nodes.
+//!
 //! ```no_run
 //! # async fn example() {
 //! use lessor_adapters::testing::TestDatabase;
@@ -13,6 +16,8 @@
 //! ```
 #![expect(clippy::panic, reason = "tests have nothing to do without a database")]
 
+mod cluster;
+
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -20,6 +25,7 @@ use lessor_embedded_postgres::{Instance, throwaway};
 use tokio::sync::OnceCell;
 use tokio_postgres::NoTls;
 
+use self::cluster::Cluster;
 use crate::postgres::{PgDatabase, PgSettings};
 
 const TEMPLATE: &str = "lessor_template";
@@ -29,10 +35,48 @@ const MAX_CONNECTIONS: u16 = 400;
 /// The server of this process. It is never dropped; the kernel ends it with the process.
 static SERVER: OnceCell<Server> = OnceCell::const_new();
 
-struct Server {
-    instance: Instance,
-    /// How databases are copied: by files, where the server is asked for it.
-    strategy: &'static str,
+enum Server {
+    /// One that this process owns.
+    Own {
+        instance: Instance,
+        /// How databases are copied: by files, where the server is asked for it.
+        strategy: &'static str,
+    },
+    /// Somebody's cluster.
+    Cluster(Cluster),
+}
+
+impl Server {
+    fn url_of(&self, database: &str) -> String {
+        match self {
+            Self::Own { instance, .. } => instance.url_of(database),
+            Self::Cluster(cluster) => cluster.url_of(database),
+        }
+    }
+
+    /// The name of the test's database of this number, which nobody else's has.
+    fn name_of(&self, number: u32) -> String {
+        match self {
+            Self::Own { .. } => format!("test_{number}"),
+            Self::Cluster(_) => format!("test_{}_{number}", std::process::id()),
+        }
+    }
+
+    async fn copy(&self, template: &str, name: &str) {
+        match self {
+            Self::Own { instance, strategy } => {
+                let sql = format!("CREATE DATABASE {name} TEMPLATE {template} {strategy}");
+                administer(&instance.url_of("postgres"), &sql).await;
+            }
+            Self::Cluster(cluster) => cluster.copy(template, name).await,
+        }
+    }
+}
+
+/// Whether tests have a cluster under them: what they ask of one server's own catalog and plans is not there.
+#[must_use]
+pub fn is_cluster() -> bool {
+    cluster::address().is_some()
 }
 
 /// A migrated database of its own, dropped with this value.
@@ -62,14 +106,9 @@ impl TestDatabase {
     async fn copy_of(template: &str) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let server = SERVER.get_or_init(start).await;
-        let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
-        let strategy = server.strategy;
-        administer(
-            &server.instance.url_of("postgres"),
-            &format!("CREATE DATABASE {name} TEMPLATE {template} {strategy}"),
-        )
-        .await;
-        let url = server.instance.url_of(&name);
+        let name = server.name_of(NEXT.fetch_add(1, Ordering::Relaxed));
+        server.copy(template, &name).await;
+        let url = server.url_of(&name);
         let database = must(PgDatabase::new(&PgSettings::new(&url)), "connect");
         Self {
             name,
@@ -110,7 +149,10 @@ impl TestDatabase {
 impl Drop for TestDatabase {
     fn drop(&mut self) {
         let Some(server) = SERVER.get() else { return };
-        let url = server.instance.url_of("postgres");
+        let urls = match server {
+            Server::Own { instance, .. } => vec![instance.url_of("postgres")],
+            Server::Cluster(cluster) => cluster.nodes_of("postgres"),
+        };
         let sql = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
         // The runtime of the test may be ending, so this has one of its own. Nobody waits for it: the
         // server waits here for each of its sessions, and one of them may be about to hear from the
@@ -119,12 +161,18 @@ impl Drop for TestDatabase {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build();
-            must(runtime, "build a runtime").block_on(administer(&url, &sql));
+            let runtime = must(runtime, "build a runtime");
+            for url in urls {
+                runtime.block_on(administer(&url, &sql));
+            }
         });
     }
 }
 
 async fn start() -> Server {
+    if let Some(coordinator) = cluster::address() {
+        return Server::Cluster(Cluster::start(&coordinator).await);
+    }
     let started = tokio::task::spawn_blocking(|| throwaway(MAX_CONNECTIONS, |_| {})).await;
     let instance = must(must(started, "start PostgreSQL"), "start PostgreSQL");
     let admin = instance.url_of("postgres");
@@ -139,7 +187,7 @@ async fn start() -> Server {
         "connect",
     );
     must(template.migrate(|_| {}).await, "migrate");
-    Server { instance, strategy }
+    Server::Own { instance, strategy }
 }
 
 /// Runs statements on a connection of their own; answers the first column of the rows.

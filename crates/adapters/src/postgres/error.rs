@@ -73,10 +73,25 @@ fn database_error(kind: DatabaseErrorKind, info: &dyn DatabaseErrorInformation) 
     }
 }
 
+/// The constraint by the name that the migrations gave it. Of a cluster's node only the message is handed
+/// on, and a shard's constraints have its number behind their names.
+fn constraint(info: &dyn DatabaseErrorInformation) -> Option<&str> {
+    let told = || {
+        let (_, named) = info.message().split_once(" constraint \"")?;
+        named.split('"').next()
+    };
+    let name = info.constraint_name().or_else(told)?;
+    let is_number = |end: &str| !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_digit());
+    match name.rsplit_once('_') {
+        Some((bare, end)) if is_number(end) => Some(bare),
+        _ => Some(name),
+    }
+}
+
 fn unique_violation(info: &dyn DatabaseErrorInformation) -> Told {
     UNIQUE_CONSTRAINTS
         .iter()
-        .find(|(name, _)| info.constraint_name() == Some(name))
+        .find(|(name, _)| constraint(info) == Some(name))
         .map_or_else(
             || internal(info),
             |(_, field)| Told::Known(StoreError::Conflict(*field)),
@@ -104,10 +119,7 @@ fn foreign_key_violation(info: &dyn DatabaseErrorInformation) -> Told {
     }
     REFERENCES
         .iter()
-        .find(|(end, _)| {
-            info.constraint_name()
-                .is_some_and(|name| name.ends_with(end))
-        })
+        .find(|(end, _)| constraint(info).is_some_and(|name| name.ends_with(end)))
         .map_or_else(
             || internal(info),
             |(_, what)| Told::Known(StoreError::Missing(what)),
@@ -120,6 +132,7 @@ fn by_message(info: &dyn DatabaseErrorInformation) -> Told {
     const CONTENDED: &[&str] = &[
         // 40P01
         "deadlock detected",
+        "canceling the transaction since it was involved in a distributed deadlock",
         // 55P03
         "canceling statement due to lock timeout",
         "could not obtain lock on ",
@@ -138,6 +151,11 @@ fn by_message(info: &dyn DatabaseErrorInformation) -> Told {
         "could not extend file",
         // 57014
         "canceling statement due to statement timeout",
+        // Of a cluster, one of whose nodes is gone or goes.
+        "connection to the remote node ",
+        "failure on connection marked as essential",
+        "could not establish any connections to the node ",
+        "server closed the connection unexpectedly",
     ];
     let message = info.message();
     let begins = |starts: &[&str]| starts.iter().any(|start| message.starts_with(start));

@@ -88,6 +88,12 @@ pub enum MigrateError {
         /// As it was named.
         role: String,
     },
+    /// There is nothing to spread the tables over.
+    #[error("the database is no coordinator of a cluster: it lacks the extension citus")]
+    NoCluster,
+    /// The tables could not be spread; they lie as they lay.
+    #[error("the tables could not be spread over the nodes")]
+    Distribute(#[source] Problem),
     /// The role could not be given what it needs.
     #[error("the role {role} could not be let work on the tables")]
     Grant {
@@ -105,12 +111,14 @@ impl From<MigrateError> for StoreError {
             MigrateError::Failed { .. }
             | MigrateError::History(_)
             | MigrateError::NoRole { .. }
+            | MigrateError::NoCluster
+            | MigrateError::Distribute(_)
             | MigrateError::Grant { .. } => Self::internal(error),
         }
     }
 }
 
-type Blocking = AsyncConnectionWrapper<AsyncPgConnection>;
+pub(super) type Blocking = AsyncConnectionWrapper<AsyncPgConnection>;
 
 impl PgDatabase {
     /// Runs the migrations that the database has not seen, each in a transaction of
@@ -168,7 +176,7 @@ impl PgDatabase {
     }
 
     /// Diesel's migrations block; they must not on a thread that drives other work.
-    async fn blocking<T: Send + 'static>(
+    pub(super) async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Blocking) -> Result<T, MigrateError> + Send + 'static,
     ) -> Result<T, MigrateError> {
@@ -189,7 +197,7 @@ fn unread(error: diesel::result::Error) -> MigrateError {
 }
 
 /// Waits for others who migrate. The lock goes with the session, which ends with this work.
-fn lock(connection: &mut Blocking) -> Result<(), MigrateError> {
+pub(super) fn lock(connection: &mut Blocking) -> Result<(), MigrateError> {
     let sql = format!("SELECT pg_advisory_lock({LOCK})");
     diesel::connection::SimpleConnection::batch_execute(connection, &sql).map_err(unread)
 }

@@ -20,6 +20,7 @@ mod connect;
 mod cursors;
 mod customers;
 pub(crate) mod decode;
+mod distribute;
 mod doors;
 mod encode;
 pub(crate) mod error;

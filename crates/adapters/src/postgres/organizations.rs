@@ -5,6 +5,7 @@ use bigdecimal::BigDecimal;
 use chrono::{DateTime, Utc};
 use diesel::dsl::{exists, select};
 use diesel::prelude::*;
+use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
 use lessor_domain::ids::{IdRef, OrganizationId, OrganizationPubId, OrganizationRef};
 use lessor_domain::organization::{Organization, ServiceArea};
@@ -17,6 +18,12 @@ use super::encode::{percentage, text, texts};
 use super::error::store_error;
 use super::schema::{organizations, pricing_revisions};
 use super::version::{self, compare_and_set};
+
+#[diesel::declare_sql_function]
+extern "SQL" {
+    /// Counts a change of what the organization's prices are made of.
+    fn bump_pricing_revision_of(organization: BigInt) -> Text;
+}
 
 /// All but the number, which the database gives.
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
@@ -151,6 +158,14 @@ impl OrganizationStore for PgUnitOfWork {
             ..Columns::from(&*organization)
         };
         let connection = self.connection()?;
+        let discount: Option<BigDecimal> = organizations::table
+            .find(id)
+            .select(organizations::discount)
+            .first(connection)
+            .await
+            .optional()
+            .map_err(store_error)?;
+        let is_repriced = discount.is_some_and(|before| before != columns.discount);
         compare_and_set(
             connection,
             "organization",
@@ -161,6 +176,12 @@ impl OrganizationStore for PgUnitOfWork {
             select(exists(organizations::table.find(id))),
         )
         .await?;
+        if is_repriced {
+            select(bump_pricing_revision_of(id))
+                .execute(connection)
+                .await
+                .map_err(store_error)?;
+        }
         organization.version = version;
         Ok(())
     }

@@ -93,11 +93,14 @@ impl fmt::Debug for PgSettings {
 /// a closed connection while a statement waits. Both are asked for and not insisted
 /// on: the first needs a right, the second an operating system, that may be missing.
 ///
+/// On a cluster every node is told for whom a transaction works; elsewhere nobody reads that setting.
+///
 /// Whoever stands above row security, which keeps organizations apart, acts as somebody who does
 /// not; where that is forbidden there is no session. Before the first migration there is nobody to
 /// act as, and no row.
 const COMMON_SESSION_SQL: &str = "\
 SET default_transaction_isolation = 'read committed'; \
+SET citus.propagate_set_commands = 'local'; \
 DO $$ BEGIN PERFORM set_config('lc_messages', 'C', false); EXCEPTION WHEN OTHERS THEN NULL; END $$; \
 DO $$ BEGIN PERFORM set_config('client_connection_check_interval', '1s', false); EXCEPTION WHEN OTHERS THEN NULL; END $$; \
 DO $$ BEGIN \
@@ -107,7 +110,7 @@ THEN SET ROLE lessor_app; END IF; END $$";
 
 /// For migrations, which may take and wait as long as they need, and are the tables' owner's to do.
 const PATIENT_SESSION_SQL: &str = "RESET ROLE; SET statement_timeout = 0; SET lock_timeout = 0; \
-    SET idle_in_transaction_session_timeout = 0";
+    SET idle_in_transaction_session_timeout = 0; SET citus.multi_shard_modify_mode = 'sequential'";
 
 /// A connection of the pool.
 pub(super) type Connection = Object<PgManager>;

@@ -51,6 +51,11 @@ impl PgDatabase {
             .map_err(store_error)
     }
 
+    /// Closes the connections that nobody uses.
+    pub(super) fn forget_idle(&self) {
+        self.pool.forget_idle();
+    }
+
     /// Connections in use and at hand.
     #[must_use]
     pub fn pool_status(&self) -> PoolStatus {
@@ -140,7 +145,7 @@ impl PgUnitOfWork {
     ///
     /// Row security alone would do. But of a table with a door it asks for the organization or the
     /// door, which no index answers: so statements name the organization too.
-    pub(super) const fn owner(&self) -> i64 {
+    pub(crate) const fn owner(&self) -> i64 {
         match self.reach {
             Reach::Organization(organization) => organization.get(),
             Reach::Server => 0,

@@ -84,7 +84,9 @@ async fn owners(desk: &Desk, now: Timestamp) -> Result<Vec<OrganizationId>, Doub
 /// Gives up the organization's subscriptions whose first payment was not made in time.
 async fn expire(desk: &Desk, organization: OrganizationId, now: Timestamp) -> Result<(), Doubt> {
     let mut work = desk.begin(organization).await?;
-    let late = subscriptions::table.filter(is_late(now));
+    let late = subscriptions::table
+        .filter(subscriptions::organization_id.eq(work.owner()))
+        .filter(is_late(now));
     let expired: Vec<String> = diesel::update(late)
         .set((
             subscriptions::status.eq(EXPIRED),
@@ -95,6 +97,7 @@ async fn expire(desk: &Desk, organization: OrganizationId, now: Timestamp) -> Re
         .await
         .map_err(query_doubt)?;
     let open = invoices::table
+        .filter(invoices::organization_id.eq(work.owner()))
         .filter(invoices::subscription_id.eq_any(expired))
         .filter(invoices::status.eq(OPEN));
     diesel::update(open)
@@ -116,6 +119,7 @@ async fn bill_due(desk: &Desk, organization: OrganizationId, now: Timestamp) -> 
     loop {
         let mut work = desk.begin(organization).await?;
         let due: Vec<Running> = subscriptions::table
+            .filter(subscriptions::organization_id.eq(work.owner()))
             .filter(is_due(now))
             .order((subscriptions::next_on, subscriptions::id))
             .limit(BATCH)
@@ -141,14 +145,14 @@ async fn bill_due(desk: &Desk, organization: OrganizationId, now: Timestamp) -> 
                     at: running.next_on.and_time(NaiveTime::MIN).and_utc(),
                     told_at: None,
                 };
-                bill(connection(&mut work)?, desk, cycle).await?;
+                bill(&mut work, desk, cycle).await?;
                 if fails {
                     PAST_DUE.clone_into(&mut running.status);
                 }
                 running.billed_cycles = number;
                 running.next_on = day_of(running.anchor, number.saturating_add(1))?;
             }
-            let billed = subscriptions::table.filter(subscriptions::id.eq(&running.id));
+            let billed = subscriptions::table.find((work.owner(), &running.id));
             diesel::update(billed)
                 .set((
                     subscriptions::billed_cycles.eq(running.billed_cycles),
@@ -159,7 +163,7 @@ async fn bill_due(desk: &Desk, organization: OrganizationId, now: Timestamp) -> 
                 .await
                 .map_err(query_doubt)?;
             if ends_on <= today {
-                end(connection(&mut work)?, &running.id, COMPLETED, now).await?;
+                end(&mut work, &running.id, COMPLETED, now).await?;
             }
         }
         close(work).await?;
@@ -173,7 +177,7 @@ async fn untold(
     limit: usize,
 ) -> Result<Vec<SimulatedInvoice>, Doubt> {
     let mut work = desk.begin(organization).await?;
-    let untold: Vec<Row> = with_subscriptions()
+    let untold: Vec<Row> = with_subscriptions(work.owner())
         .filter(invoices::told_at.is_null())
         .order((invoices::due_on, invoices::id))
         .limit(i64::try_from(limit).map_err(Doubt::failed)?)
@@ -210,7 +214,7 @@ pub(super) async fn mark_told(
 ) -> Result<(), Doubt> {
     let mut work = desk.begin(invoice.organization_id).await?;
     let untold = invoices::table
-        .filter(invoices::id.eq(&invoice.id))
+        .find((work.owner(), &invoice.id))
         .filter(invoices::told_at.is_null());
     diesel::update(untold)
         .set(invoices::told_at.eq(now))

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use diesel::dsl::auto_type;
 use diesel::prelude::*;
-use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use diesel_async::RunQueryDsl;
 use lessor_domain::checkout::Refusal;
 use lessor_domain::ids::{CheckoutPubId, OrganizationId};
 use lessor_domain::ledger::{Authorization, HoldState};
@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::desk::{Desk, Entry, Opening, close, connection, money, owner, query_doubt};
 use super::email_tags::{EmailTags, declined, refusal, unknown};
 use super::methods;
+use crate::postgres::PgUnitOfWork;
 use crate::postgres::schema::simulated_payment_intents as intents;
 
 /// How long an authorization lasts.
@@ -48,10 +49,7 @@ impl Intent {
     }
 
     /// As the domain knows it.
-    async fn into_authorization(
-        self,
-        connection: &mut AsyncPgConnection,
-    ) -> Result<Authorization, Doubt> {
+    async fn into_authorization(self, work: &mut PgUnitOfWork) -> Result<Authorization, Doubt> {
         let state = match self.status.as_str() {
             REQUIRES_CAPTURE => HoldState::Held,
             CAPTURED => HoldState::Captured,
@@ -63,7 +61,7 @@ impl Intent {
             amount: money(&self.id, self.amount_minor, &self.currency)?,
             state,
             expires_at: self.expires_at,
-            method: methods::find(connection, &self.payment_method_id).await?,
+            method: methods::find(work, &self.payment_method_id).await?,
             charge_id: self.invoice_id,
             payment_intent_id: self.id,
         })
@@ -77,22 +75,22 @@ pub(super) fn unexpected_state(id: &str, status: &str, wanted: &str) -> Refusal 
     )
 }
 
-async fn locked(connection: &mut AsyncPgConnection, id: &str) -> Result<Option<Intent>, Doubt> {
+async fn locked(work: &mut PgUnitOfWork, id: &str) -> Result<Option<Intent>, Doubt> {
     intents::table
-        .filter(intents::id.eq(id))
+        .find((work.owner(), id))
         .select(Intent::as_select())
         .for_update()
-        .first(connection)
+        .first(connection(work)?)
         .await
         .optional()
         .map_err(query_doubt)
 }
 
-async fn find(connection: &mut AsyncPgConnection, id: &str) -> Result<Option<Intent>, Doubt> {
+async fn find(work: &mut PgUnitOfWork, id: &str) -> Result<Option<Intent>, Doubt> {
     intents::table
-        .filter(intents::id.eq(id))
+        .find((work.owner(), id))
         .select(Intent::as_select())
-        .first(connection)
+        .first(connection(work)?)
         .await
         .optional()
         .map_err(query_doubt)
@@ -100,7 +98,7 @@ async fn find(connection: &mut AsyncPgConnection, id: &str) -> Result<Option<Int
 
 async fn known(desk: &Desk, organization: OrganizationId, id: &str) -> Result<Intent, Doubt> {
     let mut work = desk.begin(organization).await?;
-    let intent = find(connection(&mut work)?, id).await?;
+    let intent = find(&mut work, id).await?;
     close(work).await?;
     intent.ok_or_else(|| Doubt::failed(format!("the payment {id} is lost")))
 }
@@ -112,8 +110,8 @@ pub(super) async fn deposit(
     id: &str,
 ) -> Result<Option<Authorization>, Doubt> {
     let mut work = desk.begin(organization).await?;
-    let known = match find(connection(&mut work)?, id).await? {
-        Some(intent) => Some(intent.into_authorization(connection(&mut work)?).await?),
+    let known = match find(&mut work, id).await? {
+        Some(intent) => Some(intent.into_authorization(&mut work).await?),
         None => None,
     };
     close(work).await?;
@@ -128,6 +126,7 @@ pub(super) async fn of_checkout(
 ) -> Result<Vec<Authorization>, Doubt> {
     let mut work = desk.begin(organization).await?;
     let found: Vec<Intent> = intents::table
+        .filter(intents::organization_id.eq(work.owner()))
         .filter(intents::checkout_id.eq(checkout.as_uuid()))
         .order((intents::created_at, intents::id))
         .select(Intent::as_select())
@@ -136,7 +135,7 @@ pub(super) async fn of_checkout(
         .map_err(query_doubt)?;
     let mut all = Vec::with_capacity(found.len());
     for intent in found {
-        all.push(intent.into_authorization(connection(&mut work)?).await?);
+        all.push(intent.into_authorization(&mut work).await?);
     }
     close(work).await?;
     Ok(all)
@@ -162,7 +161,10 @@ pub(super) async fn lapse(desk: &Desk, now: Timestamp) -> Result<(), Doubt> {
     close(work).await?;
     for number in owners {
         let mut work = desk.begin(owner(number)?).await?;
-        diesel::update(intents::table.filter(is_over(now)))
+        let over = intents::table
+            .filter(intents::organization_id.eq(work.owner()))
+            .filter(is_over(now));
+        diesel::update(over)
             .set(intents::status.eq(VOIDED))
             .execute(connection(&mut work)?)
             .await
@@ -207,17 +209,15 @@ async fn new_intent(
 ) -> Result<Verdict<String>, Doubt> {
     let customer = &request.customer;
     let nth = entry.nth_try(request.checkout).await?;
-    methods::push_customer(entry.connection()?, desk, customer, attempt.now).await?;
+    methods::push_customer(entry.work(), desk, customer, attempt.now).await?;
     let wanted = request.payment_method.as_deref();
     let method =
-        match methods::of_customer(entry.connection()?, desk, customer.id, wanted, attempt.now)
-            .await?
-        {
+        match methods::of_customer(entry.work(), desk, customer.id, wanted, attempt.now).await? {
             Ok(method) => method,
             Err(refusal) => return entry.close(Verdict::Refused(refusal)).await,
         };
     if EmailTags::of(&customer.email).deposit_fails(nth)
-        || methods::is_declined(entry.connection()?, &method.id).await?
+        || methods::is_declined(entry.work(), &method.id).await?
     {
         return entry.close(Verdict::Refused(declined())).await;
     }
@@ -270,7 +270,7 @@ async fn try_capture(
     attempt: &Attempt,
     id: &str,
 ) -> Result<Verdict<String>, Doubt> {
-    let Some(intent) = locked(entry.connection()?, id).await? else {
+    let Some(intent) = locked(entry.work(), id).await? else {
         return entry.close(Verdict::Refused(unknown("payment", id))).await;
     };
     if intent.captured_at.is_some() {
@@ -281,7 +281,7 @@ async fn try_capture(
         return entry.close(Verdict::Refused(refusal)).await;
     }
     if intent.expires_at <= attempt.now {
-        set_status(entry.connection()?, id, VOIDED).await?;
+        set_status(entry.work(), id, VOIDED).await?;
         let refusal = refusal(
             "charge_expired_for_capture",
             "The authorization expired before the capture.",
@@ -293,7 +293,7 @@ async fn try_capture(
     if EmailTags::of(&intent.email).capture_fails(nth) {
         return entry.close(Verdict::Refused(declined())).await;
     }
-    diesel::update(intents::table.filter(intents::id.eq(id)))
+    diesel::update(intents::table.find((entry.owner(), id)))
         .set((
             intents::status.eq(CAPTURED),
             intents::invoice_id.eq(desk.id("in")),
@@ -305,14 +305,10 @@ async fn try_capture(
     entry.close(Verdict::Done(id.to_owned())).await
 }
 
-async fn set_status(
-    connection: &mut AsyncPgConnection,
-    id: &str,
-    status: &str,
-) -> Result<(), Doubt> {
-    diesel::update(intents::table.filter(intents::id.eq(id)))
+async fn set_status(work: &mut PgUnitOfWork, id: &str, status: &str) -> Result<(), Doubt> {
+    diesel::update(intents::table.find((work.owner(), id)))
         .set(intents::status.eq(status))
-        .execute(connection)
+        .execute(connection(work)?)
         .await
         .map(|_| ())
         .map_err(query_doubt)
@@ -326,7 +322,7 @@ pub(super) async fn void(
 ) -> Result<Verdict<VoidResult>, Doubt> {
     let answer = match desk.open(attempt, "voidDeposit", &[id.to_owned()]).await? {
         Opening::Answered(answer) => answer,
-        Opening::New(mut entry) => match locked(entry.connection()?, id).await? {
+        Opening::New(mut entry) => match locked(entry.work(), id).await? {
             None => {
                 entry
                     .close(Verdict::Refused(unknown("payment", id)))
@@ -334,7 +330,7 @@ pub(super) async fn void(
             }
             Some(intent) => {
                 if intent.status == REQUIRES_CAPTURE {
-                    set_status(entry.connection()?, id, VOIDED).await?;
+                    set_status(entry.work(), id, VOIDED).await?;
                 }
                 entry.close(Verdict::Done(id.to_owned())).await?
             }

@@ -117,6 +117,9 @@ impl Desk {
     }
 
     /// Begins work in the organization's name that no key recognizes.
+    ///
+    /// Row security alone would do. But whatever is asked of the organization's rows names it as
+    /// well, by [`PgUnitOfWork::owner`]: on a cluster that says on which node they lie.
     pub(super) async fn begin(&self, organization: OrganizationId) -> Result<PgUnitOfWork, Doubt> {
         let reach = Reach::Organization(organization);
         self.database.begin_work(reach).await.map_err(doubt)
@@ -169,8 +172,7 @@ impl Desk {
             }));
         }
         let (known, answer): (Vec<u8>, Option<Value>) = simulated_calls::table
-            .filter(simulated_calls::operation.eq(operation))
-            .filter(simulated_calls::idempotency_key.eq(&attempt.idempotency_key))
+            .find((work.owner(), operation, &attempt.idempotency_key))
             .select((simulated_calls::request_hash, simulated_calls::answer))
             .first(connection(&mut work)?)
             .await
@@ -216,6 +218,16 @@ pub(super) async fn close(work: PgUnitOfWork) -> Result<(), Doubt> {
 }
 
 impl Entry {
+    /// The work, for what others know to ask of it.
+    pub(super) fn work(&mut self) -> &mut PgUnitOfWork {
+        &mut self.work
+    }
+
+    /// The number of whose call it is.
+    pub(super) fn owner(&self) -> i64 {
+        self.work.owner()
+    }
+
     pub(super) fn connection(&mut self) -> Result<&mut AsyncPgConnection, Doubt> {
         connection(&mut self.work)
     }
@@ -230,10 +242,8 @@ impl Entry {
             },
         };
         let kept = serde_json::to_value(kept).map_err(Doubt::failed)?;
-        let call = simulated_calls::table
-            .filter(simulated_calls::operation.eq(self.operation))
-            .filter(simulated_calls::idempotency_key.eq(self.key.clone()));
-        diesel::update(call)
+        let call = (self.owner(), self.operation, self.key.clone());
+        diesel::update(simulated_calls::table.find(call))
             .set(simulated_calls::answer.eq(kept))
             .execute(self.connection()?)
             .await

@@ -2,7 +2,7 @@
 
 use diesel::dsl::auto_type;
 use diesel::prelude::*;
-use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use diesel_async::RunQueryDsl;
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{Invoice, InvoiceOutcome, Refusal};
 use lessor_domain::ids::{CheckoutPubId, OrganizationId};
@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::desk::{Desk, close, connection, money, owner, query_doubt};
 use super::email_tags::declined;
+use crate::postgres::PgUnitOfWork;
 use crate::postgres::schema::simulated_invoices as invoices;
 use crate::postgres::schema::simulated_subscriptions as subscriptions;
 
@@ -122,14 +123,16 @@ impl Row {
     }
 }
 
-/// Invoices with the subscriptions that they are of.
+/// The organization's invoices with the subscriptions that they are of.
 #[auto_type]
-pub(super) fn with_subscriptions() -> _ {
-    invoices::table.inner_join(
-        subscriptions::table.on(subscriptions::organization_id
-            .eq(invoices::organization_id)
-            .and(subscriptions::id.eq(invoices::subscription_id))),
-    )
+pub(super) fn with_subscriptions(organization: i64) -> _ {
+    invoices::table
+        .inner_join(
+            subscriptions::table.on(subscriptions::organization_id
+                .eq(invoices::organization_id)
+                .and(subscriptions::id.eq(invoices::subscription_id))),
+        )
+        .filter(invoices::organization_id.eq(organization))
 }
 
 /// A cycle that is to be billed.
@@ -145,7 +148,7 @@ pub(super) struct Cycle<'a> {
 
 /// Bills a cycle, once.
 pub(super) async fn bill(
-    connection: &mut AsyncPgConnection,
+    work: &mut PgUnitOfWork,
     desk: &Desk,
     cycle: Cycle<'_>,
 ) -> Result<(), Doubt> {
@@ -171,7 +174,7 @@ pub(super) async fn bill(
             invoices::cycle,
         ))
         .do_nothing()
-        .execute(connection)
+        .execute(connection(work)?)
         .await
         .map(|_| ())
         .map_err(query_doubt)
@@ -179,11 +182,12 @@ pub(super) async fn bill(
 
 /// The open invoices of the subscription are paid.
 pub(super) async fn settle(
-    connection: &mut AsyncPgConnection,
+    work: &mut PgUnitOfWork,
     subscription: &str,
     now: Timestamp,
 ) -> Result<(), Doubt> {
     let open = invoices::table
+        .filter(invoices::organization_id.eq(work.owner()))
         .filter(invoices::subscription_id.eq(subscription))
         .filter(invoices::status.eq(OPEN));
     diesel::update(open)
@@ -195,7 +199,7 @@ pub(super) async fn settle(
             // It is told with the answer.
             invoices::told_at.eq(now),
         ))
-        .execute(connection)
+        .execute(connection(work)?)
         .await
         .map(|_| ())
         .map_err(query_doubt)
@@ -204,44 +208,42 @@ pub(super) async fn settle(
 /// The subscription's oldest open invoice was tried once more, without success. False when none
 /// is open.
 pub(super) async fn fail(
-    connection: &mut AsyncPgConnection,
+    work: &mut PgUnitOfWork,
     subscription: &str,
     refusal: &Refusal,
     now: Timestamp,
 ) -> Result<bool, Doubt> {
     let oldest: Option<String> = invoices::table
+        .filter(invoices::organization_id.eq(work.owner()))
         .filter(invoices::subscription_id.eq(subscription))
         .filter(invoices::status.eq(OPEN))
         .order(invoices::cycle)
         .select(invoices::id)
-        .first(connection)
+        .first(connection(work)?)
         .await
         .optional()
         .map_err(query_doubt)?;
     let Some(id) = oldest else { return Ok(false) };
-    diesel::update(invoices::table.filter(invoices::id.eq(id)))
+    diesel::update(invoices::table.find((work.owner(), id)))
         .set((
             invoices::attempts.eq(invoices::attempts + 1),
             invoices::failure_code.eq(&refusal.code),
             invoices::failure_message.eq(&refusal.message),
             invoices::since.eq(now),
         ))
-        .execute(connection)
+        .execute(connection(work)?)
         .await
         .map_err(query_doubt)?;
     Ok(true)
 }
 
 /// All invoices of the subscription, oldest first.
-pub(super) async fn of(
-    connection: &mut AsyncPgConnection,
-    subscription: &str,
-) -> Result<Vec<Invoice>, Doubt> {
-    let rows: Vec<Row> = with_subscriptions()
+pub(super) async fn of(work: &mut PgUnitOfWork, subscription: &str) -> Result<Vec<Invoice>, Doubt> {
+    let rows: Vec<Row> = with_subscriptions(work.owner())
         .filter(invoices::subscription_id.eq(subscription))
         .order(invoices::cycle)
         .select(Row::as_select())
-        .load(connection)
+        .load(connection(work)?)
         .await
         .map_err(query_doubt)?;
     rows.into_iter()
@@ -257,7 +259,7 @@ pub(super) async fn failure_of(
 ) -> Result<Option<Refusal>, Doubt> {
     let mut work = desk.begin(organization).await?;
     let found: Option<(Option<String>, Option<String>)> = invoices::table
-        .filter(invoices::id.eq(invoice))
+        .find((work.owner(), invoice))
         .select((invoices::failure_code, invoices::failure_message))
         .first(connection(&mut work)?)
         .await
@@ -294,7 +296,7 @@ pub(super) async fn of_payment(
     payment: &str,
 ) -> Result<Option<Invoice>, Doubt> {
     let mut work = desk.begin(organization).await?;
-    let row: Option<Row> = with_subscriptions()
+    let row: Option<Row> = with_subscriptions(work.owner())
         .filter(invoices::payment_intent_id.eq(payment))
         .select(Row::as_select())
         .first(connection(&mut work)?)

@@ -3,7 +3,7 @@
 use chrono::Datelike;
 use diesel::prelude::*;
 use diesel::upsert::excluded;
-use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use diesel_async::RunQueryDsl;
 use lessor_domain::cause::tried;
 use lessor_domain::checkout::{PaymentMethod, Refusal};
 use lessor_domain::ids::CustomerPubId;
@@ -12,8 +12,9 @@ use lessor_domain::time::Timestamp;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::desk::{Desk, query_doubt};
+use super::desk::{Desk, connection, query_doubt};
 use super::email_tags::unknown;
+use crate::postgres::PgUnitOfWork;
 use crate::postgres::schema::{simulated_customers, simulated_payment_methods};
 
 /// The test cards: the name by which each is asked for, its brand, its last digits.
@@ -33,7 +34,7 @@ const VALID_FOR: i32 = 5;
 
 /// Makes the customer known, or brings what is known up to date; answers the id.
 pub(super) async fn push_customer(
-    connection: &mut AsyncPgConnection,
+    work: &mut PgUnitOfWork,
     desk: &Desk,
     customer: &ProcessorCustomer,
     now: Timestamp,
@@ -57,20 +58,20 @@ pub(super) async fn push_customer(
             c::updated_at.eq(excluded(c::updated_at)),
         ))
         .returning(c::id)
-        .get_result(connection)
+        .get_result(connection(work)?)
         .await
         .map_err(query_doubt)
 }
 
 /// The payment method of this id.
 pub(super) async fn find(
-    connection: &mut AsyncPgConnection,
+    work: &mut PgUnitOfWork,
     id: &str,
 ) -> Result<Option<PaymentMethod>, Doubt> {
     let details: Option<Value> = simulated_payment_methods::table
-        .filter(simulated_payment_methods::id.eq(id))
+        .find((work.owner(), id))
         .select(simulated_payment_methods::details)
-        .first(connection)
+        .first(connection(work)?)
         .await
         .optional()
         .map_err(query_doubt)?;
@@ -78,14 +79,11 @@ pub(super) async fn find(
 }
 
 /// Whether the bank lets nothing be paid with the method.
-pub(super) async fn is_declined(
-    connection: &mut AsyncPgConnection,
-    id: &str,
-) -> Result<bool, Doubt> {
+pub(super) async fn is_declined(work: &mut PgUnitOfWork, id: &str) -> Result<bool, Doubt> {
     let card: Option<String> = simulated_payment_methods::table
-        .filter(simulated_payment_methods::id.eq(id))
+        .find((work.owner(), id))
         .select(simulated_payment_methods::test_card)
-        .first(connection)
+        .first(connection(work)?)
         .await
         .optional()
         .map_err(query_doubt)?;
@@ -94,15 +92,16 @@ pub(super) async fn is_declined(
 
 /// Whether both methods are the same customer's.
 pub(super) async fn are_of_one(
-    connection: &mut AsyncPgConnection,
+    work: &mut PgUnitOfWork,
     one: &str,
     other: &str,
 ) -> Result<bool, Doubt> {
     use simulated_payment_methods as m;
     let holders: Vec<Uuid> = m::table
+        .filter(m::organization_id.eq(work.owner()))
         .filter(m::id.eq_any([one, other]))
         .select(m::customer_id)
-        .load(connection)
+        .load(connection(work)?)
         .await
         .map_err(query_doubt)?;
     let known = if one == other { 1 } else { 2 };
@@ -118,14 +117,16 @@ fn read(details: Value) -> Result<PaymentMethod, Doubt> {
 /// test card by its name; without a name the one that they used last, else a test
 /// card. Asking again gives the same one.
 pub(super) async fn of_customer(
-    connection: &mut AsyncPgConnection,
+    work: &mut PgUnitOfWork,
     desk: &Desk,
     customer: CustomerPubId,
     wanted: Option<&str>,
     now: Timestamp,
 ) -> Result<Result<PaymentMethod, Refusal>, Doubt> {
     use simulated_payment_methods as m;
-    let own = m::table.filter(m::customer_id.eq(customer.as_uuid()));
+    let own = m::table
+        .filter(m::organization_id.eq(work.owner()))
+        .filter(m::customer_id.eq(customer.as_uuid()));
     let card = CARDS
         .iter()
         .find(|(name, ..)| *name == wanted.unwrap_or(DEFAULT_CARD));
@@ -134,21 +135,21 @@ pub(super) async fn of_customer(
         (Some(id), None) => own
             .filter(m::id.eq(id))
             .select(m::details)
-            .first(connection)
+            .first(connection(work)?)
             .await
             .optional()
             .map_err(query_doubt)?,
         (None, _) => own
             .order((m::created_at.desc(), m::id.desc()))
             .select(m::details)
-            .first(connection)
+            .first(connection(work)?)
             .await
             .optional()
             .map_err(query_doubt)?,
     };
     match (known, card) {
         (Some(details), _) => read(details).map(Ok),
-        (None, Some(card)) => add(connection, desk, customer.as_uuid(), *card, now)
+        (None, Some(card)) => add(work, desk, customer.as_uuid(), *card, now)
             .await
             .map(Ok),
         (None, None) => Ok(Err(unknown("PaymentMethod", wanted.unwrap_or_default()))),
@@ -157,7 +158,7 @@ pub(super) async fn of_customer(
 
 /// The customer's copy of the test card.
 async fn add(
-    connection: &mut AsyncPgConnection,
+    work: &mut PgUnitOfWork,
     desk: &Desk,
     customer: Uuid,
     (name, brand, last4): (&str, &str, &str),
@@ -183,15 +184,16 @@ async fn add(
         ))
         .on_conflict((m::organization_id, m::customer_id, m::test_card))
         .do_nothing()
-        .execute(connection)
+        .execute(connection(work)?)
         .await
         .map_err(query_doubt)?;
     // Whoever was first with the card decided its id.
     let details: Value = m::table
+        .filter(m::organization_id.eq(work.owner()))
         .filter(m::customer_id.eq(customer))
         .filter(m::test_card.eq(name))
         .select(m::details)
-        .first(connection)
+        .first(connection(work)?)
         .await
         .map_err(query_doubt)?;
     read(details)

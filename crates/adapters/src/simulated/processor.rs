@@ -127,8 +127,7 @@ impl PaymentProcessor for SimulatedProcessor {
     ) -> Result<Verdict<String>, Doubt> {
         sandbox_only(attempt.mode)?;
         let mut work = self.desk.begin(attempt.organization_id).await?;
-        let id = methods::push_customer(connection(&mut work)?, &self.desk, customer, attempt.now)
-            .await?;
+        let id = methods::push_customer(&mut work, &self.desk, customer, attempt.now).await?;
         close(work).await?;
         Ok(Verdict::Done(id))
     }
@@ -195,7 +194,7 @@ impl PaymentProcessor for SimulatedProcessor {
         sandbox_only(attempt.mode)?;
         let mut work = self.desk.begin(attempt.organization_id).await?;
         let found = methods::of_customer(
-            connection(&mut work)?,
+            &mut work,
             &self.desk,
             customer.id,
             id.as_deref(),

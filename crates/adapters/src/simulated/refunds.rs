@@ -1,7 +1,7 @@
 //! Refunds: of deposits that were captured, and of months that were paid.
 
 use diesel::prelude::*;
-use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use diesel_async::RunQueryDsl;
 use lessor_domain::ids::OrganizationId;
 use lessor_domain::ledger::{Refund, RefundState};
 use lessor_domain::money::Money;
@@ -12,6 +12,7 @@ use super::deposits::unexpected_state;
 use super::desk::{Desk, Entry, Opening, close, connection, money, query_doubt};
 use super::email_tags::{refusal, unknown};
 use super::invoices::with_subscriptions;
+use crate::postgres::PgUnitOfWork;
 use crate::postgres::schema::simulated_invoices as invoices;
 use crate::postgres::schema::simulated_payment_intents as intents;
 use crate::postgres::schema::simulated_refunds as refunds;
@@ -52,7 +53,7 @@ async fn try_refund(
     payment: &str,
     at_most: Money,
 ) -> Result<Verdict<String>, Doubt> {
-    let Some((status, amount, currency)) = locked(entry.connection()?, payment).await? else {
+    let Some((status, amount, currency)) = locked(entry.work(), payment).await? else {
         let refusal = unknown("payment", payment);
         return entry.close(Verdict::Refused(refusal)).await;
     };
@@ -65,6 +66,7 @@ async fn try_refund(
         return entry.close(Verdict::Refused(refusal)).await;
     }
     let refunded: Vec<i64> = refunds::table
+        .filter(refunds::organization_id.eq(entry.owner()))
         .filter(refunds::payment_intent_id.eq(payment))
         .select(refunds::amount_minor)
         .load(entry.connection()?)
@@ -91,19 +93,19 @@ async fn try_refund(
 }
 
 /// The payment, locked, so that two refunds of it come one after the other.
-async fn locked(connection: &mut AsyncPgConnection, payment: &str) -> Result<Option<Paid>, Doubt> {
+async fn locked(work: &mut PgUnitOfWork, payment: &str) -> Result<Option<Paid>, Doubt> {
     let deposit: Option<Paid> = intents::table
-        .filter(intents::id.eq(payment))
+        .find((work.owner(), payment))
         .select((intents::status, intents::amount_minor, intents::currency))
         .for_update()
-        .first(connection)
+        .first(connection(work)?)
         .await
         .optional()
         .map_err(query_doubt)?;
     if deposit.is_some() {
         return Ok(deposit);
     }
-    with_subscriptions()
+    with_subscriptions(work.owner())
         .filter(invoices::payment_intent_id.eq(payment))
         .select((
             invoices::status,
@@ -111,7 +113,7 @@ async fn locked(connection: &mut AsyncPgConnection, payment: &str) -> Result<Opt
             subscriptions::currency,
         ))
         .for_update()
-        .first(connection)
+        .first(connection(work)?)
         .await
         .optional()
         .map_err(query_doubt)
@@ -121,7 +123,7 @@ async fn known(desk: &Desk, organization: OrganizationId, id: String) -> Result<
     let mut work = desk.begin(organization).await?;
     let (payment_intent_id, amount, currency, at): (String, i64, String, Timestamp) =
         refunds::table
-            .filter(refunds::id.eq(&id))
+            .find((work.owner(), &id))
             .select((
                 refunds::payment_intent_id,
                 refunds::amount_minor,

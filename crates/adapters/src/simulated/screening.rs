@@ -94,7 +94,7 @@ impl IdentityVerifier for SimulatedIdentity {
         sandbox_only(scope.mode)?;
         let mut work = self.desk.begin(scope.organization_id).await?;
         let email: Option<String> = sessions::table
-            .filter(sessions::id.eq(session_id))
+            .find((work.owner(), session_id))
             .select(sessions::email)
             .first(connection(&mut work)?)
             .await

@@ -1,7 +1,7 @@
 //! Recurring payments: one subscription at a time for a checkout; another only after its end.
 
 use diesel::prelude::*;
-use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use diesel_async::RunQueryDsl;
 use lessor_domain::ids::{CheckoutPubId, OrganizationId};
 use lessor_domain::ledger::{Subscription, SubscriptionState};
 use lessor_domain::ports::{Attempt, Doubt, SubscriptionRequest, Verdict};
@@ -12,6 +12,7 @@ use super::desk::{Desk, Entry, Opening, close, connection, money, query_doubt};
 use super::email_tags::{EmailTags, declined, refusal, unknown};
 use super::invoices::{self, Cycle};
 use super::methods;
+use crate::postgres::PgUnitOfWork;
 use crate::postgres::schema::simulated_subscriptions as subscriptions;
 
 pub(super) const INCOMPLETE: &str = "incomplete";
@@ -37,10 +38,7 @@ struct Row {
 
 impl Row {
     /// As the domain knows it, with its invoices.
-    async fn into_subscription(
-        self,
-        connection: &mut AsyncPgConnection,
-    ) -> Result<Subscription, Doubt> {
+    async fn into_subscription(self, work: &mut PgUnitOfWork) -> Result<Subscription, Doubt> {
         let state = match self.status.as_str() {
             INCOMPLETE => SubscriptionState::Incomplete,
             ACTIVE => SubscriptionState::Active,
@@ -54,7 +52,7 @@ impl Row {
             monthly: money(&self.id, self.amount_minor, &self.currency)?,
             anchor: self.created_at,
             ends_at: Some(self.ends_at),
-            invoices: invoices::of(connection, &self.id).await?,
+            invoices: invoices::of(work, &self.id).await?,
             id: self.id,
         })
     }
@@ -113,12 +111,10 @@ async fn start(
     request: &SubscriptionRequest,
 ) -> Result<Verdict<String>, Doubt> {
     let customer = &request.customer;
-    methods::push_customer(entry.connection()?, desk, customer, attempt.now).await?;
+    methods::push_customer(entry.work(), desk, customer, attempt.now).await?;
     let wanted = request.payment_method.as_deref();
     let method =
-        match methods::of_customer(entry.connection()?, desk, customer.id, wanted, attempt.now)
-            .await?
-        {
+        match methods::of_customer(entry.work(), desk, customer.id, wanted, attempt.now).await? {
             Ok(method) => method,
             Err(refusal) => return entry.close(Verdict::Refused(refusal)).await,
         };
@@ -148,6 +144,7 @@ async fn start(
     if started == 0 {
         // One runs already: whatever the key, there is no second one.
         let running: String = subscriptions::table
+            .filter(subscriptions::organization_id.eq(entry.owner()))
             .filter(subscriptions::checkout_id.eq(request.checkout.as_uuid()))
             .filter(subscriptions::ended_at.is_null())
             .select(subscriptions::id)
@@ -158,7 +155,7 @@ async fn start(
     }
     let nth = entry.nth_try(request.checkout).await?;
     let fails = EmailTags::of(&customer.email).first_payment_fails(nth)
-        || methods::is_declined(entry.connection()?, &method.id).await?;
+        || methods::is_declined(entry.work(), &method.id).await?;
     // The first payment is told with the answer.
     let first = Cycle {
         subscription: &id,
@@ -168,9 +165,9 @@ async fn start(
         at: attempt.now,
         told_at: Some(attempt.now),
     };
-    invoices::bill(entry.connection()?, desk, first).await?;
+    invoices::bill(entry.work(), desk, first).await?;
     if !fails {
-        set_status(entry.connection()?, &id, ACTIVE).await?;
+        set_status(entry.work(), &id, ACTIVE).await?;
     }
     entry.close(Verdict::Done(id)).await
 }
@@ -183,14 +180,14 @@ pub(super) async fn read(
 ) -> Result<Option<Subscription>, Doubt> {
     let mut work = desk.begin(organization).await?;
     let row: Option<Row> = subscriptions::table
-        .filter(subscriptions::id.eq(id))
+        .find((work.owner(), id))
         .select(Row::as_select())
         .first(connection(&mut work)?)
         .await
         .optional()
         .map_err(query_doubt)?;
     let known = match row {
-        Some(row) => Some(row.into_subscription(connection(&mut work)?).await?),
+        Some(row) => Some(row.into_subscription(&mut work).await?),
         None => None,
     };
     close(work).await?;
@@ -205,6 +202,7 @@ pub(super) async fn of_checkout(
 ) -> Result<Vec<Subscription>, Doubt> {
     let mut work = desk.begin(organization).await?;
     let rows: Vec<Row> = subscriptions::table
+        .filter(subscriptions::organization_id.eq(work.owner()))
         .filter(subscriptions::checkout_id.eq(checkout.as_uuid()))
         .order((subscriptions::created_at.desc(), subscriptions::id))
         .select(Row::as_select())
@@ -213,7 +211,7 @@ pub(super) async fn of_checkout(
         .map_err(query_doubt)?;
     let mut all = Vec::with_capacity(rows.len());
     for row in rows {
-        all.push(row.into_subscription(connection(&mut work)?).await?);
+        all.push(row.into_subscription(&mut work).await?);
     }
     close(work).await?;
     Ok(all)
@@ -231,7 +229,7 @@ pub(super) async fn set_end(
     let answer = match desk.open(attempt, "setEnd", &parameters).await? {
         Opening::Answered(answer) => answer,
         Opening::New(mut entry) => {
-            let known = locked(entry.connection()?, id).await?;
+            let known = locked(entry.work(), id).await?;
             let refused = match known.as_ref().map(|known| known.status.as_str()) {
                 None => Some(unknown("subscription", id)),
                 Some(ACTIVE | PAST_DUE) => None,
@@ -243,7 +241,7 @@ pub(super) async fn set_end(
             if let Some(refusal) = refused {
                 entry.close(Verdict::Refused(refusal)).await?
             } else {
-                diesel::update(subscriptions::table.filter(subscriptions::id.eq(id)))
+                diesel::update(subscriptions::table.find((entry.owner(), id)))
                     .set(subscriptions::ends_at.eq(ends_at))
                     .execute(entry.connection()?)
                     .await
@@ -276,21 +274,21 @@ async fn try_pay(
     id: &str,
     method: &str,
 ) -> Result<Verdict<String>, Doubt> {
-    let Some(known) = locked(entry.connection()?, id).await? else {
+    let Some(known) = locked(entry.work(), id).await? else {
         let refusal = unknown("subscription", id);
         return entry.close(Verdict::Refused(refusal)).await;
     };
     let before = &known.payment_method_id;
-    if !methods::are_of_one(entry.connection()?, before, method).await? {
+    if !methods::are_of_one(entry.work(), before, method).await? {
         let refusal = unknown("PaymentMethod", method);
         return entry.close(Verdict::Refused(refusal)).await;
     }
-    let is_declined = methods::is_declined(entry.connection()?, method).await?;
-    if is_declined && invoices::fail(entry.connection()?, id, &declined(), attempt.now).await? {
+    let is_declined = methods::is_declined(entry.work(), method).await?;
+    if is_declined && invoices::fail(entry.work(), id, &declined(), attempt.now).await? {
         return entry.close(Verdict::Refused(declined())).await;
     }
     if known.ended_at.is_none() {
-        diesel::update(subscriptions::table.filter(subscriptions::id.eq(id)))
+        diesel::update(subscriptions::table.find((entry.owner(), id)))
             .set((
                 subscriptions::payment_method_id.eq(method),
                 subscriptions::status.eq(ACTIVE),
@@ -299,7 +297,7 @@ async fn try_pay(
             .await
             .map_err(query_doubt)?;
     }
-    invoices::settle(entry.connection()?, id, attempt.now).await?;
+    invoices::settle(entry.work(), id, attempt.now).await?;
     entry.close(Verdict::Done(id.to_owned())).await
 }
 
@@ -310,14 +308,14 @@ pub(super) async fn cancel(desk: &Desk, attempt: &Attempt, id: &str) -> Result<V
         .await?
     {
         Opening::Answered(answer) => answer,
-        Opening::New(mut entry) => match locked(entry.connection()?, id).await? {
+        Opening::New(mut entry) => match locked(entry.work(), id).await? {
             None => {
                 let refusal = unknown("subscription", id);
                 entry.close(Verdict::Refused(refusal)).await?
             }
             Some(known) => {
                 if known.ended_at.is_none() {
-                    end(entry.connection()?, id, CANCELLED, attempt.now).await?;
+                    end(entry.work(), id, CANCELLED, attempt.now).await?;
                 }
                 entry.close(Verdict::Done(id.to_owned())).await?
             }
@@ -333,42 +331,38 @@ fn without_id(answer: Verdict<String>) -> Verdict<()> {
     }
 }
 
-async fn locked(connection: &mut AsyncPgConnection, id: &str) -> Result<Option<Row>, Doubt> {
+async fn locked(work: &mut PgUnitOfWork, id: &str) -> Result<Option<Row>, Doubt> {
     subscriptions::table
-        .filter(subscriptions::id.eq(id))
+        .find((work.owner(), id))
         .select(Row::as_select())
         .for_update()
-        .first(connection)
+        .first(connection(work)?)
         .await
         .optional()
         .map_err(query_doubt)
 }
 
-async fn set_status(
-    connection: &mut AsyncPgConnection,
-    id: &str,
-    status: &str,
-) -> Result<(), Doubt> {
-    diesel::update(subscriptions::table.filter(subscriptions::id.eq(id)))
+async fn set_status(work: &mut PgUnitOfWork, id: &str, status: &str) -> Result<(), Doubt> {
+    diesel::update(subscriptions::table.find((work.owner(), id)))
         .set(subscriptions::status.eq(status))
-        .execute(connection)
+        .execute(connection(work)?)
         .await
         .map(|_| ())
         .map_err(query_doubt)
 }
 
 pub(super) async fn end(
-    connection: &mut AsyncPgConnection,
+    work: &mut PgUnitOfWork,
     id: &str,
     status: &str,
     at: Timestamp,
 ) -> Result<(), Doubt> {
-    diesel::update(subscriptions::table.filter(subscriptions::id.eq(id)))
+    diesel::update(subscriptions::table.find((work.owner(), id)))
         .set((
             subscriptions::status.eq(status),
             subscriptions::ended_at.eq(at),
         ))
-        .execute(connection)
+        .execute(connection(work)?)
         .await
         .map(|_| ())
         .map_err(query_doubt)

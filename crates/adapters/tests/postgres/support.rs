@@ -19,6 +19,16 @@ pub(crate) async fn run<T>(
     Ok(value)
 }
 
+/// Whether the test has a cluster under it, where what it asks of one server is not there; says so.
+pub(crate) fn skipped_on_a_cluster(why: &str) -> bool {
+    let is_cluster = lessor_adapters::testing::is_cluster();
+    if is_cluster {
+        let test = std::thread::current().name().unwrap_or_default().to_owned();
+        println!("SKIPPED {test}: {why}");
+    }
+    is_cluster
+}
+
 /// Another pool on the test's database.
 pub(crate) fn pool(test: &TestDatabase, change: impl FnOnce(&mut PgSettings)) -> PgDatabase {
     let mut settings = PgSettings::new(test.url());

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use tokio_postgres::NoTls;
 use uuid::Uuid;
 
-use super::support::{Shop, pool};
+use super::support::{Shop, pool, skipped_on_a_cluster};
 
 /// How long a lock that nobody holds may take to be had.
 const SOON: Duration = Duration::from_secs(3);
@@ -88,6 +88,9 @@ async fn a_request_that_is_cancelled_in_a_transaction_leaves_no_lock() {
 
 #[tokio::test]
 async fn a_request_that_is_cancelled_in_a_statement_leaves_no_lock() {
+    if skipped_on_a_cluster("locks of one server") {
+        return;
+    }
     let shop = Shop::open().await;
     let variant = shop.variant(1).await;
     let mut holder = shop.begin().await;
@@ -245,6 +248,9 @@ async fn a_transaction_whose_connection_is_lost_is_unavailable() {
 
 #[tokio::test]
 async fn a_lock_that_takes_too_long_is_contended() {
+    if skipped_on_a_cluster("locks of one server") {
+        return;
+    }
     let shop = Shop::open().await;
     let mut holder = shop.begin().await;
     lock(&mut holder, shop.organization.id).await.unwrap();
@@ -287,6 +293,9 @@ async fn an_idle_transaction_is_ended_by_the_server() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_a_deadlock_one_is_contended() {
+    if skipped_on_a_cluster("locks of one server") {
+        return;
+    }
     let shop = Shop::open().await;
     let one = shop.variant(1).await.id;
     let two = shop.variant(1).await.id;

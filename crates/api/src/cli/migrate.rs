@@ -12,7 +12,7 @@ use crate::run::config::Config;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  lessor migrate\n  lessor migrate --dry-run --json\n  \
-    lessor migrate --grant-to lessor_service     (whom serve and worker connect as)\n\n\
+    lessor migrate --grant-to lessor_service     (whom serve and worker connect as)\n  lessor migrate --distribute                  (on a cluster's coordinator)\n\n\
     Any number of processes may do so at once: one does the work, the others wait. A service that runs\n\
     keeps working: the tables of each version also serve the version before."
 )]
@@ -23,6 +23,10 @@ pub(crate) struct MigrateArgs {
     /// Then let this role, which there is already, work on the tables
     #[arg(long, value_name = "ROLE", conflicts_with = "dry_run")]
     grant_to: Option<String>,
+    /// Then spread the tables over the nodes of the cluster whose coordinator this is (PostgreSQL with
+    /// the extension citus)
+    #[arg(long, conflicts_with = "dry_run")]
+    distribute: bool,
 }
 
 /// Runs the command.
@@ -41,11 +45,17 @@ pub(crate) fn run(config: &Config, output: Output, args: &MigrateArgs) -> anyhow
         if let Some(role) = &args.grant_to {
             database.grant_to(role).await?;
         }
-        anyhow::Ok(pending)
+        let spread = if args.distribute {
+            output.progress("spreading the tables over the nodes");
+            Some(database.distribute().await?)
+        } else {
+            None
+        };
+        anyhow::Ok((pending, spread))
     });
     drop(runtime);
     drop(location);
-    let applied = applied?;
+    let (applied, spread) = applied?;
     let mut text = match (applied.len(), args.dry_run) {
         (0, _) => "the database is up to date\n".to_owned(),
         (_, true) => format!("pending:\n  {}\n", applied.join("\n  ")),
@@ -56,6 +66,10 @@ pub(crate) fn run(config: &Config, output: Output, args: &MigrateArgs) -> anyhow
     if let (Some(role), Value::Object(members)) = (&args.grant_to, &mut value) {
         members.insert("grantedTo".to_owned(), json!(role));
         text.push_str(&format!("{role} may work on the tables\n"));
+    }
+    if let (Some(spread), Value::Object(members)) = (spread, &mut value) {
+        members.insert("distributed".to_owned(), json!(spread));
+        text.push_str(&format!("{spread} tables spread over the nodes\n"));
     }
     output.reply(&Reply::text(value, text))
 }

@@ -2,11 +2,11 @@
 
 use diesel::dsl::max;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Nullable, SingleValue, SqlType};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::checkout::Transition;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{HistoryEntry, StoreError};
+use lessor_domain::text::Line;
 use lessor_domain::time::Timestamp;
 use uuid::Uuid;
 
@@ -26,43 +26,58 @@ struct TransitionRow {
     reason: Option<String>,
 }
 
-#[diesel::declare_sql_function]
-extern "SQL" {
-    fn coalesce<T: SqlType + SingleValue>(x: Nullable<T>, y: T) -> T;
+#[derive(Insertable)]
+#[diesel(table_name = checkout_transitions)]
+struct NewRow<'a> {
+    organization_id: i64,
+    checkout_id: Uuid,
+    sequence: i64,
+    from_lifecycle: &'a str,
+    event: &'a str,
+    to_lifecycle: &'a str,
+    at: Timestamp,
+    actor: &'a str,
+    reason: Option<&'a str>,
 }
 
-/// Adds to the history. The checkout's row is locked by whoever moved it.
+/// Adds to the history. The checkout's row is locked by whoever moved it, so that the last number stays
+/// the last one: it is asked for by a statement of its own, since a cluster takes no question among the
+/// values of a new row.
 pub(super) async fn record(
     connection: &mut AsyncPgConnection,
     (organization, id): (i64, Uuid),
     transitions: &[Transition],
 ) -> Result<(), StoreError> {
-    for transition in transitions {
-        let last = checkout_transitions::table
-            .filter(checkout_transitions::organization_id.eq(organization))
-            .filter(checkout_transitions::checkout_id.eq(id))
-            .select(max(checkout_transitions::sequence))
-            .single_value();
-        diesel::insert_into(checkout_transitions::table)
-            .values((
-                checkout_transitions::organization_id.eq(organization),
-                checkout_transitions::checkout_id.eq(id),
-                checkout_transitions::sequence
-                    .eq(coalesce(last, 0_i64.into_sql::<BigInt>()) + 1_i64.into_sql::<BigInt>()),
-                checkout_transitions::from_lifecycle.eq(transition.from.as_str()),
-                checkout_transitions::event.eq(transition.event.as_str()),
-                checkout_transitions::to_lifecycle.eq(transition.to.as_str()),
-                checkout_transitions::at.eq(transition.at),
-                checkout_transitions::actor.eq(transition.actor.as_str()),
-                checkout_transitions::reason.eq(transition
-                    .reason
-                    .as_ref()
-                    .map(lessor_domain::text::Line::as_str)),
-            ))
-            .execute(connection)
-            .await
-            .map_err(store_error)?;
+    if transitions.is_empty() {
+        return Ok(());
     }
+    let last: Option<i64> = checkout_transitions::table
+        .filter(checkout_transitions::organization_id.eq(organization))
+        .filter(checkout_transitions::checkout_id.eq(id))
+        .select(max(checkout_transitions::sequence))
+        .first(connection)
+        .await
+        .map_err(store_error)?;
+    let numbers = last.unwrap_or(0).saturating_add(1)..;
+    let rows: Vec<NewRow<'_>> = numbers
+        .zip(transitions)
+        .map(|(sequence, transition)| NewRow {
+            organization_id: organization,
+            checkout_id: id,
+            sequence,
+            from_lifecycle: transition.from.as_str(),
+            event: transition.event.as_str(),
+            to_lifecycle: transition.to.as_str(),
+            at: transition.at,
+            actor: transition.actor.as_str(),
+            reason: transition.reason.as_ref().map(Line::as_str),
+        })
+        .collect();
+    diesel::insert_into(checkout_transitions::table)
+        .values(rows)
+        .execute(connection)
+        .await
+        .map_err(store_error)?;
     Ok(())
 }
 

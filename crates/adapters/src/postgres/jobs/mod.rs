@@ -65,13 +65,14 @@ fn takeable() -> String {
 /// Neither done nor skipped, word for word as the partial index says it.
 pub(super) const IS_OPEN: &str = "state NOT IN ('done', 'skipped')";
 
-/// Whether nobody is at the job. Leases count by the clock of the database, which all workers share.
-const IS_FREE: &str = "(claimed_until IS NULL OR claimed_until <= clock_timestamp())";
+/// Whether nobody is at the job. Leases count by the clock of the database, which all workers share: of a
+/// cluster that of the coordinator, who fills this function in before a statement goes to its node.
+const IS_FREE: &str = "(claimed_until IS NULL OR claimed_until <= statement_timestamp())";
 
 /// Takes the jobs of the organization `$3` that `taken` lists for `$2` microseconds.
 const TAKE: &str = "\
 UPDATE jobs SET attempts = attempts + 1, \
-    claimed_until = clock_timestamp() + $2 * interval '1 microsecond', \
+    claimed_until = statement_timestamp() + $2 * interval '1 microsecond', \
     first_attempt_at = coalesce(first_attempt_at, $1) \
 WHERE organization_id = $3 AND id IN (SELECT id FROM taken) \
 RETURNING *";
@@ -226,7 +227,7 @@ impl JobStore for PgUnitOfWork {
     }
 
     async fn renew(&mut self, job: &Job, lease: Duration) -> Result<bool, StoreError> {
-        let until = sql::<Nullable<Timestamptz>>("clock_timestamp() + ")
+        let until = sql::<Nullable<Timestamptz>>("statement_timestamp() + ")
             .bind::<BigInt, _>(micros(lease))
             .sql(" * interval '1 microsecond'");
         diesel::update(jobs::table.filter(is_attempt(job)))
