@@ -8,6 +8,10 @@ create table organizations (
     service_area text[] not null,
     requires_product_review boolean not null,
     oftake_partner_id bigint not null,
+    -- What the operator says; nothing: as long as there was no live key.
+    sandbox_writes_catalog boolean,
+    -- Never taken back.
+    first_live_key_at timestamptz,
     created_at timestamptz not null,
     updated_at timestamptz not null,
     version bigint not null,

@@ -76,6 +76,7 @@ impl Shop {
             kind: KeyKind::Secret,
             mode: Mode::Sandbox,
             permissions: Permissions::all(),
+            sandbox_writes_catalog: true,
         };
         let engine = Engine::new(
             Arc::new(database.clone()),

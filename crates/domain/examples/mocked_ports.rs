@@ -200,6 +200,7 @@ mod tests {
             key: make.api_key(&user).build(),
             organization_pub_id: organization.pub_id,
             user_pub_id: user.id,
+            sandbox_writes_catalog: organization.lets_sandbox_write_catalog(),
         }
     }
 

@@ -128,6 +128,30 @@ permissions! {
     LeaseTermWrite,
 }
 
+impl Permission {
+    /// Whether it changes what both modes lease by: the catalog, categories included, and lease terms.
+    #[must_use]
+    pub const fn writes_catalog(self) -> bool {
+        match self {
+            Self::ProductWrite
+            | Self::ProductDelete
+            | Self::ProductVariantWrite
+            | Self::ProductVariantDelete
+            | Self::LeaseTermWrite => true,
+            Self::ProductRead
+            | Self::ProductVariantRead
+            | Self::CustomerRead
+            | Self::CustomerWrite
+            | Self::CheckoutRead
+            | Self::CheckoutWrite
+            | Self::CheckoutCreateWithCustomer
+            | Self::CheckoutCancel
+            | Self::CheckoutFulfill
+            | Self::LeaseTermRead => false,
+        }
+    }
+}
+
 impl fmt::Display for Permission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -251,23 +275,48 @@ pub struct Access {
     pub mode: Mode,
     /// What it may do.
     pub permissions: Permissions,
+    /// Whether sandbox keys of its organization write catalog and lease terms.
+    pub sandbox_writes_catalog: bool,
 }
 
-/// A permission that is missing.
+/// Why a key may not do something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the API key lacks the permission {0}")]
-pub struct MissingPermission(pub Permission);
+pub enum Denied {
+    /// It lacks the permission.
+    #[error("the API key lacks the permission {0}")]
+    Permission(Permission),
+    /// It is a sandbox key, and live keys alone write the organization's catalog.
+    #[error(
+        "catalog and lease terms are written with live keys only, since the organization has one or its operator \
+         wants it so: use a live key, or `lessor org update --sandbox-writes-catalog on`"
+    )]
+    LiveCatalog,
+}
 
 impl Access {
-    /// Whether the key has the permission. A publishable key has none.
+    /// Whether the key may do what takes the permission: it has it, and the catalog is its mode's to
+    /// write where the permission writes it.
     ///
     /// # Errors
-    /// [`MissingPermission`] when it has not.
-    pub const fn require(&self, permission: Permission) -> Result<(), MissingPermission> {
+    /// [`Denied`] when it may not.
+    pub const fn require(&self, permission: Permission) -> Result<(), Denied> {
+        let is_writer = matches!(self.mode, Mode::Live) || self.sandbox_writes_catalog;
+        match self.require_permission(permission) {
+            Ok(()) if permission.writes_catalog() && !is_writer => Err(Denied::LiveCatalog),
+            asked => asked,
+        }
+    }
+
+    /// Whether the key has the permission, whoever writes the catalog: for what takes a permission of
+    /// the catalog, and changes nothing that both modes share. A publishable key has none.
+    ///
+    /// # Errors
+    /// [`Denied::Permission`] when it has not.
+    pub const fn require_permission(&self, permission: Permission) -> Result<(), Denied> {
         if matches!(self.kind, KeyKind::Secret) && self.permissions.contains(permission) {
             Ok(())
         } else {
-            Err(MissingPermission(permission))
+            Err(Denied::Permission(permission))
         }
     }
 
@@ -275,8 +324,8 @@ impl Access {
     /// key, which is then to be shown no more than a shop window shows.
     ///
     /// # Errors
-    /// [`MissingPermission`] when it may not.
-    pub const fn require_to_look(&self, permission: Permission) -> Result<(), MissingPermission> {
+    /// [`Denied`] when it may not.
+    pub const fn require_to_look(&self, permission: Permission) -> Result<(), Denied> {
         match self.kind {
             KeyKind::Publishable => Ok(()),
             KeyKind::Secret => self.require(permission),

@@ -29,12 +29,39 @@ pub struct Organization {
     pub requires_product_review: bool,
     /// Its financing partner.
     pub oftake_partner_id: OftakePartnerId,
+    /// Whether its sandbox keys write catalog and lease terms, as its operator says; none: until it has
+    /// a live key.
+    pub sandbox_writes_catalog: Option<bool>,
+    /// When its first live key of any kind was made. It stays, whatever becomes of the key.
+    pub first_live_key_at: Option<Timestamp>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
     /// Counts the writes; a write of another version is refused.
     pub version: i64,
+}
+
+impl Organization {
+    /// Whether its sandbox keys write catalog and lease terms now.
+    #[must_use]
+    pub const fn lets_sandbox_write_catalog(&self) -> bool {
+        lets_sandbox_write_catalog(self.sandbox_writes_catalog, self.first_live_key_at)
+    }
+}
+
+/// Whether sandbox keys write the catalog of an organization whose operator says this, and whose first
+/// live key was made then.
+#[must_use]
+pub const fn lets_sandbox_write_catalog(
+    said: Option<bool>,
+    first_live_key_at: Option<Timestamp>,
+) -> bool {
+    match said {
+        Some(said) => said,
+        // What live leases are made of is not for a test to change.
+        None => first_live_key_at.is_none(),
+    }
 }
 
 /// A place where customers of an organization pick their goods up.
@@ -298,6 +325,25 @@ mod tests {
                 area.parse::<ServiceArea>().unwrap().serves(&address),
                 expected,
                 "{area} {address:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_catalog_is_the_sandboxs_too_until_there_is_a_live_key() {
+        let some_time = Some(Timestamp::UNIX_EPOCH);
+        for (said, first_live_key_at, expected) in [
+            (None, None, true),
+            (None, some_time, false),
+            (Some(true), None, true),
+            (Some(true), some_time, true),
+            (Some(false), None, false),
+            (Some(false), some_time, false),
+        ] {
+            assert_eq!(
+                lets_sandbox_write_catalog(said, first_live_key_at),
+                expected,
+                "{said:?} {first_live_key_at:?}"
             );
         }
     }

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use lessor_domain::access::{
-    Access, KeyHash, KeyKind, MissingPermission, Mode, Permission, Permissions, UnknownName,
+    Access, Denied, KeyHash, KeyKind, Mode, Permission, Permissions, UnknownName,
 };
 use lessor_domain::testing::Fixtures;
 use proptest::prelude::*;
@@ -49,34 +49,41 @@ fn a_set_opens_what_is_in_it_and_nothing_else() {
     assert_eq!(" all ".parse(), Ok(Permissions::all()));
 }
 
-#[test]
-fn a_permission_that_is_missing_is_named() {
+/// A sandbox key of an organization whose sandbox keys write its catalog.
+fn access(permissions: &[Permission], kind: KeyKind) -> Access {
     let make = Fixtures::default();
     let organization = make.organization().build();
     let user = make.customer(&organization).build();
     let key = make.api_key(&user).build();
-    let access = |permissions: &[Permission], kind: KeyKind| Access {
+    Access {
         key_id: key.id,
         organization_id: key.organization_id,
         organization_pub_id: organization.pub_id,
         user_id: key.user_id,
-        user_pub_id: make.id(),
+        user_pub_id: user.id,
         kind,
-        mode: key.mode,
+        mode: Mode::Sandbox,
         permissions: permissions.iter().copied().collect(),
-    };
+        sandbox_writes_catalog: true,
+    }
+}
+
+/// All permissions but this one.
+fn all_but(one: Permission) -> Vec<Permission> {
+    let all = Permission::ALL.iter().copied();
+    all.filter(|other| *other != one).collect()
+}
+
+#[test]
+fn a_permission_that_is_missing_is_named() {
     for wanted in Permission::ALL {
-        let without: Vec<Permission> = Permission::ALL
-            .iter()
-            .copied()
-            .filter(|other| other != wanted)
-            .collect();
+        let without = all_but(*wanted);
         let has = access(&[*wanted], KeyKind::Secret);
         assert_eq!(has.require(*wanted), Ok(()));
         assert_eq!(has.require_to_look(*wanted), Ok(()));
         let lacks = access(&without, KeyKind::Secret);
         let missing = lacks.require(*wanted);
-        assert_eq!(missing, Err(MissingPermission(*wanted)));
+        assert_eq!(missing, Err(Denied::Permission(*wanted)));
         assert_eq!(lacks.require_to_look(*wanted), missing);
         // A publishable key may look, and may do nothing, whatever anybody gave it.
         let shown = access(&[*wanted], KeyKind::Publishable);
@@ -87,6 +94,53 @@ fn a_permission_that_is_missing_is_named() {
             format!("the API key lacks the permission {wanted}")
         );
     }
+}
+
+/// The permissions that a sandbox key cannot use where the catalog is the live one's.
+const OF_THE_CATALOG: [Permission; 5] = [
+    Permission::ProductWrite,
+    Permission::ProductDelete,
+    Permission::ProductVariantWrite,
+    Permission::ProductVariantDelete,
+    Permission::LeaseTermWrite,
+];
+
+#[test]
+fn a_live_catalog_is_written_with_live_keys_alone() {
+    for permission in Permission::ALL {
+        let is_of_catalog = OF_THE_CATALOG.contains(permission);
+        assert_eq!(permission.writes_catalog(), is_of_catalog, "{permission}");
+        for mode in Mode::ALL {
+            for sandbox_writes_catalog in [true, false] {
+                let case = format!("{permission} {mode} {sandbox_writes_catalog}");
+                let with = |permissions: &[Permission], kind: KeyKind| Access {
+                    mode,
+                    sandbox_writes_catalog,
+                    ..access(permissions, kind)
+                };
+                let is_open = !is_of_catalog || mode == Mode::Live || sandbox_writes_catalog;
+                let expected = if is_open {
+                    Ok(())
+                } else {
+                    Err(Denied::LiveCatalog)
+                };
+                let holder = with(&[*permission], KeyKind::Secret);
+                assert_eq!(holder.require(*permission), expected, "{case}");
+                assert_eq!(holder.require_to_look(*permission), expected, "{case}");
+                assert_eq!(holder.require_permission(*permission), Ok(()), "{case}");
+                // What is missing is told first: no setting mends that.
+                let missing: Result<(), Denied> = Err(Denied::Permission(*permission));
+                let lacks = with(&all_but(*permission), KeyKind::Secret);
+                assert_eq!(lacks.require(*permission), missing, "{case}");
+                assert_eq!(lacks.require_permission(*permission), missing, "{case}");
+                let shown = with(&[*permission], KeyKind::Publishable);
+                assert_eq!(shown.require(*permission), missing, "{case}");
+                assert_eq!(shown.require_permission(*permission), missing, "{case}");
+            }
+        }
+    }
+    let told = Denied::LiveCatalog.to_string();
+    assert!(told.contains("--sandbox-writes-catalog on"), "{told}");
 }
 
 #[test]

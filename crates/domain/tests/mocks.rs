@@ -25,6 +25,7 @@ fn records(make: &Fixtures) -> (KeyHolder, LeaseTerm) {
         key,
         organization_pub_id: organization.pub_id,
         user_pub_id: user.id,
+        sandbox_writes_catalog: organization.lets_sandbox_write_catalog(),
     };
     (holder, make.lease_term(&organization).build())
 }

@@ -143,6 +143,7 @@ impl Shop {
                 kind: KeyKind::Secret,
                 mode: Mode::Sandbox,
                 permissions: Permissions::all(),
+                sandbox_writes_catalog: true,
             },
             variants: [one.id, two.id, any.id],
         }

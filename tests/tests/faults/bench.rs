@@ -134,6 +134,7 @@ impl Bench {
             kind: KeyKind::Secret,
             mode: Mode::Sandbox,
             permissions: Permissions::all(),
+            sandbox_writes_catalog: true,
         };
         Self {
             database,

@@ -139,6 +139,9 @@ async fn a_key_belongs_to_an_organization_a_mode_and_a_path() {
     let server = Server::shared(BINARY).await;
     let client = server.client().await;
     let other = server.client().await;
+    // Keys of both modes write here.
+    let both = ["--sandbox-writes-catalog", "on"];
+    server.cli(&[&["org", "update", client.organization.as_str()], &both[..]].concat());
     let live = client.with_key(&server.key(&client.organization, "live", "all"));
     let colleague = client.with_key(&server.key(&client.organization, "sandbox", "all"));
     let body = json!({ "name": "Bikes" });

@@ -6,6 +6,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use lessor_domain::access::{ApiKey, KeyHash};
 use lessor_domain::ids::{ApiKeyPubId, OrganizationId, OrganizationPubId, UserPubId};
+use lessor_domain::organization::lets_sandbox_write_catalog;
 use lessor_domain::ports::{KeyHolder, KeyStore, StoreError};
 use lessor_domain::time::Timestamp;
 use uuid::Uuid;
@@ -54,15 +55,20 @@ impl From<&ApiKey> for Row {
     }
 }
 
-/// The key, and the public ids of its organization and user.
-type Joined = (Row, Uuid, Uuid);
+/// What is read of a key's organization: its public id, what was said of its catalog, and when its first
+/// live key was made.
+type Holding = (Uuid, Option<bool>, Option<DateTime<Utc>>);
+/// The key, what is read of its organization, and the public id of its user.
+type Joined = (Row, Holding, Uuid);
 
-fn holder((row, organization, user): Joined) -> Result<KeyHolder, StoreError> {
+fn holder((row, holding, user): Joined) -> Result<KeyHolder, StoreError> {
+    let (organization, said, first_live_key_at) = holding;
     let place = Place::new("api_keys", &row.id);
     let permissions = place.parse_all("permissions", &row.permissions)?;
     Ok(KeyHolder {
         organization_pub_id: OrganizationPubId::from_uuid(organization),
         user_pub_id: UserPubId::from_uuid(user),
+        sandbox_writes_catalog: lets_sandbox_write_catalog(said, first_live_key_at),
         key: ApiKey {
             id: ApiKeyPubId::from_uuid(row.id),
             organization_id: place.number("organization_id", row.organization_id)?,
@@ -81,14 +87,26 @@ fn holder((row, organization, user): Joined) -> Result<KeyHolder, StoreError> {
     })
 }
 
-/// Keys with the public ids of their organizations and users.
+/// Keys with what is read of their organizations and users.
 #[diesel::dsl::auto_type]
 fn joined() -> _ {
     let columns: (
         diesel::dsl::AsSelect<Row, diesel::pg::Pg>,
-        organizations::pub_id,
+        (
+            organizations::pub_id,
+            organizations::sandbox_writes_catalog,
+            organizations::first_live_key_at,
+        ),
         users::pub_id,
-    ) = (Row::as_select(), organizations::pub_id, users::pub_id);
+    ) = (
+        Row::as_select(),
+        (
+            organizations::pub_id,
+            organizations::sandbox_writes_catalog,
+            organizations::first_live_key_at,
+        ),
+        users::pub_id,
+    );
     api_keys::table
         .inner_join(organizations::table.on(organizations::id.eq(api_keys::organization_id)))
         .inner_join(users::table.on(users::id.eq(api_keys::user_id)))

@@ -27,7 +27,8 @@ extern "SQL" {
 
 /// All but the number, which the database gives.
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
-#[diesel(table_name = organizations, check_for_backend(diesel::pg::Pg))]
+#[diesel(table_name = organizations)]
+#[diesel(check_for_backend(diesel::pg::Pg), treat_none_as_null = true)]
 pub(super) struct Columns {
     pub_id: Uuid,
     name: String,
@@ -36,6 +37,8 @@ pub(super) struct Columns {
     service_area: Vec<String>,
     requires_product_review: bool,
     oftake_partner_id: i64,
+    sandbox_writes_catalog: Option<bool>,
+    first_live_key_at: Option<DateTime<Utc>>,
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
     version: i64,
@@ -53,6 +56,8 @@ impl From<&Organization> for Columns {
             service_area: texts(entity.service_area.regions()),
             requires_product_review: entity.requires_product_review,
             oftake_partner_id: entity.oftake_partner_id.get(),
+            sandbox_writes_catalog: entity.sandbox_writes_catalog,
+            first_live_key_at: entity.first_live_key_at,
             created_at: entity.created_at,
             updated_at: entity.updated_at,
             version: entity.version,
@@ -71,6 +76,8 @@ pub(super) fn entity((id, row): Row) -> Result<Organization, StoreError> {
         service_area: ServiceArea::new(place.parse_all("service_area", &row.service_area)?),
         requires_product_review: row.requires_product_review,
         oftake_partner_id: place.number("oftake_partner_id", row.oftake_partner_id)?,
+        sandbox_writes_catalog: row.sandbox_writes_catalog,
+        first_live_key_at: row.first_live_key_at,
         created_at: row.created_at,
         updated_at: row.updated_at,
         version: row.version,
@@ -88,6 +95,8 @@ impl OrganizationStore for PgUnitOfWork {
             service_area: texts(new.service_area.regions()),
             requires_product_review: new.requires_product_review,
             oftake_partner_id: new.oftake_partner_id.get(),
+            sandbox_writes_catalog: None,
+            first_live_key_at: None,
             created_at: new.created_at,
             updated_at: new.created_at,
             version: 1,

@@ -11,6 +11,8 @@ diesel::table! {
         service_area -> Array<Text>,
         requires_product_review -> Bool,
         oftake_partner_id -> BigInt,
+        sandbox_writes_catalog -> Nullable<Bool>,
+        first_live_key_at -> Nullable<Timestamptz>,
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
         version -> BigInt,

@@ -175,10 +175,7 @@ async fn the_application_may_do_what_it_does() {
     } else {
         "f"
     };
-    assert_eq!(
-        test.query(role).await,
-        [format!("f f {logs_in} f f f")]
-    );
+    assert_eq!(test.query(role).await, [format!("f f {logs_in} f f f")]);
     let owns = "SELECT relname FROM pg_class WHERE relowner = 'lessor_app'::regrole";
     assert_eq!(test.query(owns).await, Vec::<String>::new());
     let mut expected = BTreeSet::new();

@@ -28,8 +28,8 @@ pub(crate) struct Found {
     until: Instant,
 }
 
-/// Keys that were looked up a moment ago. Only keys that there are: one that is made a moment after
-/// it was tried works at once.
+/// Keys that were looked up a moment ago, with what their organizations say of them. Only keys that there
+/// are: one that is made a moment after it was tried works at once.
 #[derive(Clone)]
 pub struct KeyCache {
     found: Arc<Cache<KeyHash, Arc<Found>>>,

@@ -34,6 +34,8 @@ pub(crate) enum KeyCommand {
         lessor key create --org 1 --mode live --publishable --name 'Shop'\n\n\
         A publishable key may stand in the pages of a shop: it reads prices and single products and variants\n\
         that are active, and nothing else. It is shown once like every key: only its hash is stored.\n\n\
+        From an organization's first live key on, sandbox keys only read its catalog and lease terms; see\n\
+        `lessor org update --sandbox-writes-catalog`.\n\n\
         Permissions: ProductRead, ProductWrite, ProductDelete, ProductVariantRead, ProductVariantWrite,\n\
         ProductVariantDelete, CustomerRead, CustomerWrite, CheckoutRead, CheckoutWrite,\n\
         CheckoutCreateWithCustomer, CheckoutCancel, CheckoutFulfill, LeaseTermRead, LeaseTermWrite")]

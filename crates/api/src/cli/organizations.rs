@@ -1,10 +1,11 @@
 //! `lessor org`: the lessors of the installation.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use lessor_domain::ids::{OftakePartnerId, OrganizationRef};
 use lessor_domain::money::Currency;
 use lessor_domain::organization::{Organization, ServiceArea};
 use lessor_domain::percentage::Percentage;
+use lessor_domain::services::Patch;
 use lessor_domain::services::organizations::{
     CreateOrganization, UpdateOrganization, create_organization, update_organization,
 };
@@ -25,7 +26,8 @@ pub(crate) enum OrgCommand {
     #[command(after_help = "Examples:\n  lessor org update 1 --discount 7.5\n  \
         lessor org update org_06EAAA… --service-area 'US-CA,US:941*'\n  \
         lessor org update 1 --service-area ''        (everywhere again)\n  \
-        lessor org update 1 --requires-review=false")]
+        lessor org update 1 --requires-review=false\n  \
+        lessor org update 1 --sandbox-writes-catalog on")]
     Update(UpdateArgs),
     /// List the organizations, oldest first
     #[command(after_help = "Example:\n  lessor org list --json")]
@@ -59,8 +61,50 @@ pub(crate) struct UpdateArgs {
     /// Its name, up to 255 characters
     #[arg(long)]
     name: Option<Name>,
+    /// Whether sandbox keys write catalog and lease terms, in force within six seconds
+    #[arg(long, value_name = "WHEN")]
+    sandbox_writes_catalog: Option<SandboxWrites>,
     #[command(flatten)]
     common: CommonArgs,
+}
+
+/// What the operator says of sandbox keys and the catalog.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum SandboxWrites {
+    /// They do, also when the organization has a live key
+    On,
+    /// They only read them
+    Off,
+    /// They do until the organization has its first live key
+    Default,
+}
+
+impl SandboxWrites {
+    const fn of(said: Option<bool>) -> Self {
+        match said {
+            Some(true) => Self::On,
+            Some(false) => Self::Off,
+            None => Self::Default,
+        }
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Off => "off",
+            Self::Default => "default",
+        }
+    }
+}
+
+impl From<SandboxWrites> for Patch<bool> {
+    fn from(said: SandboxWrites) -> Self {
+        match said {
+            SandboxWrites::On => Self::Set(true),
+            SandboxWrites::Off => Self::Set(false),
+            SandboxWrites::Default => Self::Clear,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -91,12 +135,19 @@ struct View {
     service_area: String,
     requires_product_review: bool,
     offtake_partner_id: i64,
+    /// What is in force.
+    sandbox_writes_catalog: bool,
+    /// What was said of it.
+    sandbox_writes_catalog_setting: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_live_key_at: Option<String>,
     created_at: String,
     updated_at: String,
 }
 
 impl From<&Organization> for View {
     fn from(organization: &Organization) -> Self {
+        let said = SandboxWrites::of(organization.sandbox_writes_catalog);
         Self {
             id: organization.id.get(),
             public_id: organization.pub_id.to_string(),
@@ -106,6 +157,9 @@ impl From<&Organization> for View {
             service_area: organization.service_area.to_string(),
             requires_product_review: organization.requires_product_review,
             offtake_partner_id: organization.oftake_partner_id.get(),
+            sandbox_writes_catalog: organization.lets_sandbox_write_catalog(),
+            sandbox_writes_catalog_setting: said.as_str(),
+            first_live_key_at: organization.first_live_key_at.map(time),
             created_at: time(organization.created_at),
             updated_at: time(organization.updated_at),
         }
@@ -132,6 +186,17 @@ impl View {
                 ("service area", self.area()),
                 ("requires review", self.requires_product_review.to_string()),
                 ("offtake partner", self.offtake_partner_id.to_string()),
+                (
+                    "sandbox writes catalog",
+                    format!(
+                        "{} ({})",
+                        self.sandbox_writes_catalog, self.sandbox_writes_catalog_setting
+                    ),
+                ),
+                (
+                    "first live key",
+                    self.first_live_key_at.clone().unwrap_or_default(),
+                ),
                 ("created", self.created_at.clone()),
                 ("updated", self.updated_at.clone()),
             ],
@@ -192,6 +257,10 @@ async fn update(session: &Session, args: UpdateArgs) -> anyhow::Result<Reply> {
         service_area,
         requires_product_review: requires_review,
         oftake_partner_id: offtake_partner,
+        sandbox_writes_catalog: args
+            .sandbox_writes_catalog
+            .map(Into::into)
+            .unwrap_or_default(),
     };
     let mut uow = session.begin().await?;
     let updated = update_organization(

@@ -108,6 +108,7 @@ pub(crate) fn operator_access(
         kind: KeyKind::Secret,
         mode: Mode::Live,
         permissions: Permissions::all(),
+        sandbox_writes_catalog: true,
     })
 }
 

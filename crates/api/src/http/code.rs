@@ -13,7 +13,7 @@ pub enum Code {
     InvalidRequest,
     /// The key is missing, invalid, revoked or expired.
     Unauthorized,
-    /// The key lacks a permission.
+    /// The key may not do this.
     Forbidden,
     /// The resource does not exist, or not for this key.
     NotFound,
@@ -105,8 +105,8 @@ impl Code {
                  Send Authorization: Bearer <API_KEY> with a key that is in force."
             }
             Self::Forbidden => {
-                "The API key is valid but may not do this; the message names the missing permission. \
-                 Use a key that has it."
+                "The API key is valid but may not do this; the message names the missing permission, or what \
+                 keeps a key of this mode or kind from it. Use a key that may."
             }
             Self::NotFound => {
                 "The resource does not exist, was deleted, or belongs to an organization that the key has \

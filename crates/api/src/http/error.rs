@@ -113,25 +113,16 @@ impl ApiError {
         )
     }
 
-    /// 403: the key lacks `permission`.
-    pub fn forbidden(permission: impl fmt::Display) -> Self {
-        Self::new(
-            StatusCode::FORBIDDEN,
-            Code::Forbidden,
-            format!("the API key lacks the permission {permission}"),
-        )
-    }
-
     /// 403 to a key that everybody may read.
     #[must_use]
     pub fn publishable() -> Self {
-        Self::forbidden_because(
+        Self::forbidden(
             "a publishable key may only read prices: one product or variant, and what a variant costs",
         )
     }
 
-    /// 403 for another reason than a missing permission.
-    pub fn forbidden_because(message: impl Into<String>) -> Self {
+    /// 403: `message` says what the key lacks, or why it may not.
+    pub fn forbidden(message: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, Code::Forbidden, message)
     }
 

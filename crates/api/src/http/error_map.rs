@@ -22,10 +22,9 @@ impl From<services::Error> for ApiError {
             }
             services::Error::Rule { message } => Self::invalid_request(message),
             services::Error::NotFound { what } => Self::not_found(what),
-            services::Error::Forbidden(missing) => Self::forbidden(missing.0),
-            error @ (services::Error::ForeignOrganization | services::Error::SandboxOnly) => {
-                Self::forbidden_because(error.to_string())
-            }
+            error @ (services::Error::Forbidden(_)
+            | services::Error::ForeignOrganization
+            | services::Error::SandboxOnly) => Self::forbidden(error.to_string()),
             services::Error::Provider(doubt) => Self::processor_error(doubt),
             services::Error::Store(error) => error.into(),
             services::Error::Pricing(error) => error.into(),
@@ -58,7 +57,7 @@ impl From<PricingError> for ApiError {
 
 #[cfg(test)]
 mod tests {
-    use lessor_domain::access::Permission;
+    use lessor_domain::access::{Denied, Permission};
     use lessor_domain::ports::{Doubt, UniqueField};
     use lessor_domain::services::Error;
 
@@ -94,6 +93,7 @@ mod tests {
                 Error::forbidden(Permission::ProductRead),
                 (403, "forbidden", None),
             ),
+            (Denied::LiveCatalog.into(), (403, "forbidden", None)),
             (Error::ForeignOrganization, (403, "forbidden", None)),
             (Error::SandboxOnly, (403, "forbidden", None)),
             (
@@ -123,9 +123,12 @@ mod tests {
     }
 
     #[test]
-    fn the_missing_permission_is_named_and_overload_says_when_to_come_again() {
+    fn a_refusal_says_what_would_help_and_overload_when_to_come_again() {
         let error = ApiError::from(Error::forbidden(Permission::LeaseTermWrite));
         assert!(error.message().contains("LeaseTermWrite"), "{error}");
+        let error = ApiError::from(Error::from(Denied::LiveCatalog));
+        let setting = "--sandbox-writes-catalog on";
+        assert!(error.message().contains(setting), "{error}");
         let error = ApiError::from(StoreError::Contended);
         assert!(
             error

@@ -62,7 +62,7 @@ impl Call {
         self.runner.context(self.state().engine.clock.now())
     }
 
-    /// Refuses a caller without the permission before anything is looked up, where a request is about
+    /// Refuses a caller who may not before anything is looked up, where a request is about
     /// nothing in particular.
     ///
     /// # Errors
@@ -70,7 +70,18 @@ impl Call {
     pub fn require(&self, permission: Permission) -> Result<(), ApiError> {
         self.access()
             .require(permission)
-            .map_err(|missing| ApiError::forbidden(missing.0))
+            .map_err(|denied| Error::from(denied).into())
+    }
+
+    /// Like [`Call::require`], whoever writes the catalog: that is asked for where it is known what of
+    /// it is to change.
+    ///
+    /// # Errors
+    /// 403.
+    pub fn require_permission(&self, permission: Permission) -> Result<(), ApiError> {
+        self.access()
+            .require_permission(permission)
+            .map_err(|denied| Error::from(denied).into())
     }
 
     /// Who sees the answer.

@@ -180,8 +180,8 @@ impl Once {
                 "another request was made with this {HEADER}"
             ))));
         }
-        if let Err(missing) = by.access.require(self.permission) {
-            return Some(Conclusion::Refused(Error::from(missing).into()));
+        if let Err(denied) = by.access.require(self.permission) {
+            return Some(Conclusion::Refused(Error::from(denied).into()));
         }
         if !stored.is_final && by.now - stored.created_at < SECOND_PHASE {
             return Some(Conclusion::Refused(ApiError::idempotency_in_progress()));

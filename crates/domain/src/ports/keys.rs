@@ -7,7 +7,7 @@ use crate::access::{Access, ApiKey, KeyHash};
 use crate::ids::{ApiKeyPubId, OrganizationId, OrganizationPubId, UserPubId};
 use crate::time::Timestamp;
 
-/// A key with the public ids of its organization and user.
+/// A key with what its organization and user say of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyHolder {
     pub key: ApiKey,
@@ -15,6 +15,8 @@ pub struct KeyHolder {
     pub organization_pub_id: OrganizationPubId,
     /// Its user's public id.
     pub user_pub_id: UserPubId,
+    /// Whether its organization lets sandbox keys write catalog and lease terms now.
+    pub sandbox_writes_catalog: bool,
 }
 
 impl KeyHolder {
@@ -30,6 +32,7 @@ impl KeyHolder {
             kind: self.key.kind,
             mode: self.key.mode,
             permissions: self.key.permissions,
+            sandbox_writes_catalog: self.sandbox_writes_catalog,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Why a use case refuses.
 
-use crate::access::{MissingPermission, Permission};
+use crate::access::{Denied, Permission};
 use crate::checkout::TransitionError;
 use crate::ports::{Doubt, StoreError};
 use crate::pricing::PricingError;
@@ -42,9 +42,9 @@ pub enum Error {
         /// What was looked for.
         what: &'static str,
     },
-    /// A permission is missing.
+    /// The key may not.
     #[error(transparent)]
-    Forbidden(#[from] MissingPermission),
+    Forbidden(#[from] Denied),
     /// The key cannot act for the organization that the request names.
     #[error("the API key cannot act for this organization")]
     ForeignOrganization,
@@ -96,10 +96,10 @@ impl Error {
         Self::NotFound { what }
     }
 
-    /// [`Error::Forbidden`].
+    /// [`Error::Forbidden`] to a key that lacks the permission.
     #[must_use]
     pub const fn forbidden(permission: Permission) -> Self {
-        Self::Forbidden(MissingPermission(permission))
+        Self::Forbidden(Denied::Permission(permission))
     }
 }
 

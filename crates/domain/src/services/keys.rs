@@ -9,6 +9,7 @@ use super::Error;
 use crate::access::{ApiKey, KeyHash, KeyKind, Mode, Permissions};
 use crate::customer::{Customer, Profile};
 use crate::ids::{ApiKeyPubId, CustomerPubId, OrganizationRef, UserPubId};
+use crate::organization::Organization;
 use crate::ports::{IdGenerator, InsertedCustomer, KeyHolder, NewCustomer, UnitOfWork};
 use crate::text::{Email, Name};
 use crate::time::Timestamp;
@@ -45,6 +46,30 @@ pub struct CreateKey {
     pub hint: String,
 }
 
+/// Notes when the organization's first live key is made: from then on its catalog is the live one's,
+/// unless its operator says otherwise. Answers the organization as it is then.
+async fn note_live_key(
+    uow: &mut dyn UnitOfWork,
+    now: Timestamp,
+    organization: Organization,
+) -> Result<Organization, Error> {
+    if organization.first_live_key_at.is_some() {
+        return Ok(organization);
+    }
+    let mut organization = uow
+        .organizations()
+        .lock(organization.id)
+        .await?
+        .ok_or(Error::not_found("organization"))?;
+    // Another may have been made meanwhile.
+    if organization.first_live_key_at.is_none() {
+        organization.first_live_key_at = Some(now);
+        organization.updated_at = now;
+        uow.organizations().update(&mut organization).await?;
+    }
+    Ok(organization)
+}
+
 /// Creates a key. Answers it with its user. The work goes on in the organization's name.
 ///
 /// # Errors
@@ -62,12 +87,15 @@ pub async fn create_key(
             "a publishable key has none: it reads prices, and nothing else",
         ));
     }
-    let organization = uow
+    let mut organization = uow
         .organizations()
         .find(input.organization)
         .await?
         .ok_or(Error::not_found("organization"))?;
     uow.enter(organization.id).await?;
+    if input.mode == Mode::Live {
+        organization = note_live_key(uow, now, organization).await?;
+    }
     let user = match input.user {
         KeyUser::Id(id) => uow
             .customers()
@@ -108,12 +136,14 @@ pub async fn create_key(
             key,
             organization_pub_id: organization.pub_id,
             user_pub_id: user.id,
+            sandbox_writes_catalog: organization.lets_sandbox_write_catalog(),
         },
         user,
     ))
 }
 
-/// Revokes a key at once; again changes nothing.
+/// Revokes a key at once; again changes nothing. The catalog stays the live one's also when no live key
+/// is left.
 ///
 /// # Errors
 /// [`Error::NotFound`].
@@ -169,6 +199,17 @@ pub async fn roll_key(
         revoked_at: None,
         ..old.key.clone()
     };
+    let mut sandbox_writes_catalog = old.sandbox_writes_catalog;
+    if new.mode == Mode::Live {
+        let organization = uow
+            .organizations()
+            .get(new.organization_id)
+            .await?
+            .ok_or(Error::not_found("organization"))?;
+        sandbox_writes_catalog = note_live_key(uow, now, organization)
+            .await?
+            .lets_sandbox_write_catalog();
+    }
     uow.keys().insert(&new).await?;
     let until = chrono::TimeDelta::from_std(overlap)
         .ok()
@@ -178,5 +219,9 @@ pub async fn roll_key(
         (until, expires) => until.or(expires),
     };
     uow.keys().close(id, None, ends).await?;
-    Ok(KeyHolder { key: new, ..old })
+    Ok(KeyHolder {
+        key: new,
+        sandbox_writes_catalog,
+        ..old
+    })
 }

@@ -9,7 +9,7 @@
 //! provider has to do becomes a job, and the [workers](crate::workers) carry jobs out.
 //!
 //! Refusals come in one order everywhere: what does not exist or is not visible
-//! ([`Error::NotFound`]), then the missing permission ([`Error::Forbidden`]), then
+//! ([`Error::NotFound`]), then what the key may not ([`Error::Forbidden`]), then
 //! the rules ([`Error::Invalid`], [`Error::Taken`], [`Error::Rule`]).
 
 pub mod addresses;

@@ -2,7 +2,7 @@
 
 use rust_decimal::Decimal;
 
-use super::{Error, waitlist};
+use super::{Error, Patch, waitlist};
 use crate::ids::{IdError, LeaseTermPubId, OftakePartnerId, OrganizationPubId, OrganizationRef};
 use crate::lease_term::LeaseTermStatus;
 use crate::money::Currency;
@@ -38,6 +38,8 @@ pub struct UpdateOrganization {
     pub requires_product_review: Option<bool>,
     /// Its financing partner.
     pub oftake_partner_id: Option<OftakePartnerId>,
+    /// Whether its sandbox keys write catalog and lease terms; cleared: until it has a live key.
+    pub sandbox_writes_catalog: Patch<bool>,
 }
 
 /// The terms that a new organization offers: months and residual in percent.
@@ -142,6 +144,9 @@ pub async fn update_organization(
     organization.oftake_partner_id = update
         .oftake_partner_id
         .unwrap_or(organization.oftake_partner_id);
+    update
+        .sandbox_writes_catalog
+        .apply(&mut organization.sandbox_writes_catalog);
     let widened = update.service_area.is_some();
     organization.service_area = update.service_area.unwrap_or(organization.service_area);
     organization.updated_at = now;

@@ -111,6 +111,8 @@ impl Fixtures {
             service_area: ServiceArea::default(),
             requires_product_review: false,
             oftake_partner_id: OftakePartnerId::new(1).expect("a positive number"),
+            sandbox_writes_catalog: None,
+            first_live_key_at: None,
             created_at: at,
             updated_at: at,
             version: 1,

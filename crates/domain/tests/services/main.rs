@@ -11,6 +11,7 @@ mod billing;
 mod deposits;
 mod generation;
 mod journey;
+mod live_catalog;
 mod metadata;
 mod products;
 mod sandbox;

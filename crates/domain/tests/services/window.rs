@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use lessor_domain::access::{Access, KeyHash, KeyKind, Mode, Permission, Permissions};
+use lessor_domain::access::{Access, Denied, KeyHash, KeyKind, Mode, Permission, Permissions};
 use lessor_domain::catalog::{
     Inventory, Product, ProductStatus, ProductVariant, ReviewStatus, VariantFilter,
 };
@@ -198,8 +198,9 @@ async fn a_publishable_key_does_nothing_else() {
     macro_rules! refused {
         ($($asked:expr => $permission:ident,)*) => {$(
             match ask(&world, &shown, $asked).await {
-                Err(Error::Forbidden(missing)) => {
-                    assert_eq!(missing.0, Permission::$permission, "{}", stringify!($asked));
+                Err(Error::Forbidden(denied)) => {
+                    let missing = Denied::Permission(Permission::$permission);
+                    assert_eq!(denied, missing, "{}", stringify!($asked));
                 }
                 other => panic!("{}: {other:?}", stringify!($asked)),
             }

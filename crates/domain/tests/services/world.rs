@@ -90,6 +90,7 @@ impl World {
             kind: KeyKind::Secret,
             mode: Mode::Sandbox,
             permissions: Permissions::all(),
+            sandbox_writes_catalog: true,
         };
         let entropy = Arc::new(FixedEntropy::seeded(9));
         let ctx = Context {

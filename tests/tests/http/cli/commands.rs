@@ -58,6 +58,15 @@ async fn organizations_and_keys() {
     );
     let listed = server.cli(&["org", "list"]).to_string();
     assert!(listed.contains(&public), "{listed}");
+    let catalog = |organization: &Value| {
+        (
+            organization["sandboxWritesCatalog"].as_bool(),
+            text(&organization["sandboxWritesCatalogSetting"]),
+            organization.get("firstLiveKeyAt").is_some(),
+        )
+    };
+    let default = "default".to_owned();
+    assert_eq!(catalog(&made), (Some(true), default.clone(), false));
     // Keys, by either id of the organization.
     let key = server.cli(&[
         "key",
@@ -99,6 +108,15 @@ async fn organizations_and_keys() {
         &text(&key["userPublicId"]),
     ]);
     assert_eq!(again["userId"], key["userId"]);
+    // The catalog is the live one's from now on, unless that is said otherwise.
+    let shown = server.cli(&["org", "show", &id]);
+    assert_eq!(catalog(&shown), (Some(false), default, true));
+    for (said, in_force) in [("on", true), ("off", false), ("default", false)] {
+        let setting = ["--sandbox-writes-catalog", said];
+        let updated = server.cli(&[&["org", "update", id.as_str()], &setting[..]].concat());
+        assert_eq!(catalog(&updated), (Some(in_force), said.to_owned(), true));
+        assert_eq!(updated["name"], "Other", "what is not mentioned stays");
+    }
     let keys = server.cli(&["key", "list", "--org", &public]).to_string();
     assert!(
         keys.contains(&text(&key["keyId"])) && !keys.contains(&text(&key["key"])),

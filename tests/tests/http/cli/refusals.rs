@@ -52,6 +52,13 @@ async fn wrong_input_is_refused_with_a_word_and_writes_nothing() {
             with(&["org", "update", "999999"], &["--name", "x"]),
             "organization",
         ),
+        (
+            with(
+                &["org", "update", &org],
+                &["--sandbox-writes-catalog", "maybe"],
+            ),
+            "maybe",
+        ),
         (with(&["org", "show", "prod_x"], &[]), "prod_x"),
         (with(&key, &["Nonsense"]), "Nonsense"),
         (with(&key, &[""]), "permission"),

@@ -113,7 +113,8 @@ const ERRORS: [(&str, u16, &str); 14] = [
     (
         "Forbidden",
         403,
-        "The API key lacks the permission that the message names, or is a publishable one.",
+        "The API key lacks the permission that the message names, is a sandbox key where live keys alone write \
+         catalog and lease terms, or is a publishable one.",
     ),
     ("NotFound", 404, "It does not exist, or not for this key."),
     ("RequestTimeout", 408, "The body did not arrive in time."),

@@ -114,7 +114,8 @@ async fn get_product_variant_by_sku(
 /// Update a product variant.
 ///
 /// Members that are left out stay as they are; `null` clears an optional one. An archived variant
-/// can only have its status changed. Requires `ProductVariantWrite`.
+/// can only have its status changed. Requires `ProductVariantWrite`. A sandbox key may always change
+/// `inventoryQuantity` alone.
 #[utoipa::path(
     tag = "Product variants",
     params(("id" = inline(VariantId), Path, description = "The variant, `pvar_…`.")),
@@ -154,7 +155,7 @@ async fn delete_product_variant(
 /// Update several product variants.
 ///
 /// Each update is made on its own, in order; one that fails does not affect the others. Requires
-/// `ProductVariantWrite`.
+/// `ProductVariantWrite`. A sandbox key may always change `inventoryQuantity` alone.
 #[utoipa::path(
     tag = "Product variants",
     request_body = BulkUpdateProductVariantsBody,
@@ -165,7 +166,8 @@ async fn bulk_update_product_variants(
     call: Call,
     body: Body<BulkUpdateProductVariantsBody>,
 ) -> Result<Json<BulkUpdatedProductVariants>, ApiError> {
-    call.require(UpdateVariant::PERMISSION)?;
+    // An update of the stock alone is none of the catalog: each is asked for itself.
+    call.require_permission(UpdateVariant::PERMISSION)?;
     let command = |item: BulkItem<UpdateProductVariantBody>| {
         Ok(UpdateVariant {
             id: item.id(VARIANT)?,

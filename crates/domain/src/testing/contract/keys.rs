@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 
 use super::shop::{Shop, must_be_missing};
-use crate::access::{KeyHash, Mode, Permission};
+use crate::access::{ApiKey, KeyHash, Mode, Permission};
 use crate::ports::{Database, KeyHolder, StoreError};
 
 /// The store of API keys.
@@ -29,10 +29,11 @@ pub async fn keys(database: &dyn Database) {
         uow.keys().insert(&second).await
     })
     .await;
-    let holder = |key: &crate::access::ApiKey| KeyHolder {
+    let holder = |key: &ApiKey| KeyHolder {
         key: key.clone(),
         organization_pub_id: shop.organization.pub_id,
         user_pub_id: user.id,
+        sandbox_writes_catalog: true,
     };
     let (by_hash, by_id, unknown, list, everybodys) = shop
         .seen_by_server("keys.find_by_hash: reads", async |view| {
@@ -109,4 +110,44 @@ pub async fn keys(database: &dyn Database) {
         matches!(refused, Err(StoreError::Internal(_))),
         "keys.insert: a publishable key has no permissions, {refused:?}"
     );
+    follow_the_organization(&shop, &first).await;
+}
+
+/// However a key is looked for, what its organization lets sandbox keys do is as it is now.
+async fn follow_the_organization(shop: &Shop<'_>, key: &ApiKey) {
+    let mut organization = shop.organization.clone();
+    let at = shop.make.tick();
+    for (said, first_live_key_at, expected) in [
+        (None, Some(at), false),
+        (Some(true), Some(at), true),
+        (Some(false), None, false),
+        (None, None, true),
+    ] {
+        organization.sandbox_writes_catalog = said;
+        organization.first_live_key_at = first_live_key_at;
+        shop.done_for_server("organizations.update: writes", async |uow| {
+            uow.organizations().update(&mut organization).await
+        })
+        .await;
+        let (by_hash, by_id, list) = shop
+            .seen_by_server("keys.find_by_hash: reads", async |view| {
+                let store = view.keys();
+                Ok((
+                    store.find_by_hash(&key.hash).await?,
+                    store.get(key.id).await?,
+                    store.list(Some(key.organization_id)).await?,
+                ))
+            })
+            .await;
+        for found in by_hash.iter().chain(&by_id).chain(&list) {
+            assert_eq!(
+                found.sandbox_writes_catalog, expected,
+                "keys: as the organization says now, {said:?} {first_live_key_at:?}"
+            );
+        }
+        assert!(
+            by_hash.is_some() && by_id.is_some(),
+            "keys: found as before"
+        );
+    }
 }

@@ -48,6 +48,11 @@ pub async fn organizations(database: &dyn Database) {
         (new.created_at, new.created_at),
         "organizations.insert: a new organization has changed when it was made"
     );
+    assert_eq!(
+        (kept.sandbox_writes_catalog, kept.first_live_key_at),
+        (None, None),
+        "organizations.insert: a new organization has no live key, and nobody said who writes its catalog"
+    );
     let (by_number, by_public, by_get) = shop
         .seen_by_server("organizations.find: reads", async |view| {
             let store = view.organizations();
@@ -83,21 +88,26 @@ pub async fn organizations(database: &dyn Database) {
 
     let mut changed = kept.clone();
     changed.service_area = "US".parse().unwrap_or_default();
-    changed.updated_at = make.tick();
-    shop.done_for_server("organizations.update: writes", async |uow| {
-        uow.organizations().update(&mut changed).await
-    })
-    .await;
-    let stored = shop
-        .done_for_server("organizations.lock: locks", async |uow| {
-            uow.organizations().lock(kept.id).await
+    changed.first_live_key_at = Some(make.tick());
+    // What was said is taken back in the end.
+    for said in [Some(true), Some(false), None] {
+        changed.sandbox_writes_catalog = said;
+        changed.updated_at = make.tick();
+        shop.done_for_server("organizations.update: writes", async |uow| {
+            uow.organizations().update(&mut changed).await
         })
         .await;
-    assert_eq!(
-        stored.as_ref(),
-        Some(&changed),
-        "organizations.update: what is stored is what the caller has then, version included"
-    );
+        let stored = shop
+            .done_for_server("organizations.lock: locks", async |uow| {
+                uow.organizations().lock(kept.id).await
+            })
+            .await;
+        assert_eq!(
+            stored.as_ref(),
+            Some(&changed),
+            "organizations.update: what is stored is what the caller has then, version included"
+        );
+    }
     let mut stale = kept;
     let refused = shop
         .run_for_server(async |uow| uow.organizations().update(&mut stale).await)

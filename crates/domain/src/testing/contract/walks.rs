@@ -94,6 +94,7 @@ pub async fn walk(database: &dyn Database, seed: u64, steps: usize) -> Vec<Strin
             kind: KeyKind::Secret,
             mode: Mode::Sandbox,
             permissions: Permissions::all(),
+            sandbox_writes_catalog: true,
         });
     }
     let Some(access) = access else {

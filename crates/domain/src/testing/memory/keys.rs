@@ -12,9 +12,11 @@ use crate::ports::{KeyHolder, KeyStore, StoreError};
 use crate::time::Timestamp;
 
 fn holder(state: &Unowned, key: &ApiKey) -> Option<KeyHolder> {
+    let organization = state.organizations.get(&key.organization_id)?;
     Some(KeyHolder {
-        organization_pub_id: state.organizations.get(&key.organization_id)?.pub_id,
+        organization_pub_id: organization.pub_id,
         user_pub_id: state.users.get(&key.user_id).copied()?,
+        sandbox_writes_catalog: organization.lets_sandbox_write_catalog(),
         key: key.clone(),
     })
 }

@@ -25,6 +25,8 @@ impl OrganizationStore for Memory {
             service_area: new.service_area,
             requires_product_review: new.requires_product_review,
             oftake_partner_id: new.oftake_partner_id,
+            sandbox_writes_catalog: None,
+            first_live_key_at: None,
             created_at: new.created_at,
             updated_at: new.created_at,
             version: 1,
