@@ -1,5 +1,6 @@
--- The number and the public id of each customer, which keys and reviews refer to. They are nobody's own: a key is looked
--- up before it is known whose it is. What else is known of a customer is its organization's.
+-- The number and the public id of each customer, which keys and reviews refer to; a person has one in each mode. They
+-- are nobody's own: a key is looked up before it is known whose it is. What else is known of a customer is its
+-- organization's.
 create table users (
     id bigint generated always as identity,
     pub_id uuid not null,

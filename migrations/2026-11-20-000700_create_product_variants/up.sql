@@ -17,8 +17,10 @@ create table product_variants (
     external_id text,
     status text not null,
     is_waitlisted boolean not null,
-    -- What is free to promise; null when stock is not tracked.
-    inventory integer,
+    -- What is free to promise, in each mode on its own: a test takes nothing that somebody pays for. Null when stock is
+    -- not tracked.
+    live_inventory integer,
+    sandbox_inventory integer,
     product_year integer,
     -- What callers keep beside the record: keys and texts of their own.
     metadata jsonb not null default '{}',
@@ -37,7 +39,8 @@ create table product_variants (
     constraint product_variants_currency_check check (currency ~ '^[A-Z]{3}$'),
     constraint product_variants_discount_check check (discount between 0 and 100),
     constraint product_variants_status_check check (status in ('active', 'inactive', 'archived')),
-    constraint product_variants_inventory_check check (inventory >= 0),
+    constraint product_variants_live_inventory_check check (live_inventory >= 0),
+    constraint product_variants_sandbox_inventory_check check (sandbox_inventory >= 0),
     constraint product_variants_metadata_check check (jsonb_typeof(metadata) = 'object')
 );
 

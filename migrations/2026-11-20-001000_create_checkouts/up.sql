@@ -45,8 +45,9 @@ create table checkouts (
     -- do would make each move of a checkout keep whoever refers to it waiting.
     constraint checkouts_organization_id_id_mode_key unique (organization_id, id, mode),
     constraint checkouts_organization_id_fkey foreign key (organization_id) references organizations (id),
+    -- With the mode, so that it is the customer's.
     constraint checkouts_customer_id_fkey
-        foreign key (organization_id, customer_id) references customers (organization_id, id),
+        foreign key (organization_id, customer_id, mode) references customers (organization_id, id, mode),
     constraint checkouts_product_id_fkey
         foreign key (organization_id, product_id) references products (organization_id, id),
     constraint checkouts_variant_id_fkey
@@ -105,7 +106,7 @@ create index checkouts_term_id_idx on checkouts (organization_id, term_id) where
 
 -- What the workers look for. Those with a deposit are served first: false sorts before true.
 create index checkouts_waiting_for_stock_idx
-    on checkouts (organization_id, variant_id, (lifecycle <> 'waitlistedAfterDeposit'), waiting_since, id)
+    on checkouts (organization_id, variant_id, mode, (lifecycle <> 'waitlistedAfterDeposit'), waiting_since, id)
     where waits_for = 'inventory';
 create index checkouts_waiting_for_location_idx on checkouts (organization_id, waiting_since, id)
     where waits_for = 'location';

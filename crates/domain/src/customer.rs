@@ -37,10 +37,10 @@ named_enum! {
     }
 }
 
-/// What the screening of a customer has found out in one mode.
+/// What the screening of a customer has found out.
 ///
-/// One customer serves both modes, but what a simulated verifier said must never
-/// open a real lease: each mode has a screening of its own.
+/// What a simulated verifier said must never open a real lease: a person is another customer in each
+/// mode, screened on its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
@@ -202,14 +202,14 @@ pub struct Customer {
     pub user_id: UserId,
     /// The organization whose customer it is.
     pub organization_id: OrganizationId,
-    /// Its e-mail address, unique within the organization in any case.
+    /// Live or sandbox: a person who leases in both is a customer of each.
+    pub mode: Mode,
+    /// Its e-mail address, unique within the organization and the mode in any case.
     pub email: Email,
     /// Name, phone and address.
     pub profile: Profile,
-    /// What screening found in live mode.
-    pub live: Screening,
-    /// What screening found in sandbox mode.
-    pub sandbox: Screening,
+    /// What screening found.
+    pub screening: Screening,
     /// What the organization whose customer it is keeps beside it.
     pub metadata: Metadata,
     /// When it was made.
@@ -218,36 +218,6 @@ pub struct Customer {
     pub updated_at: Timestamp,
     /// Counts the writes; a write of another version is refused.
     pub version: i64,
-}
-
-impl Customer {
-    /// The screening of a mode.
-    #[must_use]
-    pub const fn screening(&self, mode: Mode) -> &Screening {
-        match mode {
-            Mode::Live => &self.live,
-            Mode::Sandbox => &self.sandbox,
-        }
-    }
-
-    /// The metadata as the organization sees them: one that knows the customer as the user of a key,
-    /// and is not the one whose customer it is, sees none.
-    #[must_use]
-    pub fn metadata_for(&self, organization: OrganizationId) -> &Metadata {
-        if self.organization_id == organization {
-            &self.metadata
-        } else {
-            Metadata::NONE
-        }
-    }
-
-    /// The screening of a mode, to write.
-    pub const fn screening_mut(&mut self, mode: Mode) -> &mut Screening {
-        match mode {
-            Mode::Live => &mut self.live,
-            Mode::Sandbox => &mut self.sandbox,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -242,7 +242,7 @@ impl SearchTerm {
 }
 
 impl Email {
-    /// The address as it is compared: no two customers of an organization share it. Letters that
+    /// The address as it is compared: no two customers of an organization and a mode share it. Letters that
     /// differ in form alone (NFKC), such as those of full width, are the same.
     #[must_use]
     pub fn folded(&self) -> String {

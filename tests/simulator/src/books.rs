@@ -150,7 +150,7 @@ impl Crew {
             let variant = self.variants[variant];
             let known = view.variants().get(self.organization(), variant);
             books.stock = match known.await {
-                Ok(Some(variant)) => variant.inventory.quantity(),
+                Ok(Some(variant)) => variant.stock.sandbox.quantity(),
                 _ => None,
             };
             let left = view.inbox().list(InboxState::Waiting, 1_000).await;

@@ -143,7 +143,7 @@ impl Life {
             let mut view = self.crew.memory.read(organization.into()).await.ok()?;
             let variant = self.crew.variants[self.wish.variant];
             let known = view.variants().get(organization, variant);
-            known.await.ok()??.inventory.quantity()
+            known.await.ok()??.stock.sandbox.quantity()
         })
     }
 

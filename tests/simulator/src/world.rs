@@ -107,8 +107,8 @@ impl Shop {
             let (InsertedCustomer::New(mut customer) | InsertedCustomer::Existing(mut customer)) =
                 kept;
             if number < 2 {
-                let built = make.customer(&organization).screened(Mode::Sandbox).build();
-                *customer.screening_mut(Mode::Sandbox) = built.screening(Mode::Sandbox).clone();
+                let built = make.customer(&organization).screened().build();
+                customer.screening = built.screening;
                 uow.customers()
                     .update(&mut customer)
                     .await

@@ -2,17 +2,16 @@
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use diesel::dsl::{exists, select, sql};
+use diesel::dsl::{exists, select};
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use lessor_domain::access::Mode;
 use lessor_domain::customer::{Customer, Profile, Screening};
 use lessor_domain::ids::{CustomerPubId, OrganizationId, UserId};
 use lessor_domain::metadata::Metadata;
 use lessor_domain::ports::{
-    CustomerFilter, CustomerStore, InsertedCustomer, NewCustomer, Page, SortOrder, Start,
+    CustomerFilter, CustomerStore, InsertedCustomer, NewCustomer, Page, Scope, SortOrder, Start,
     StoreError,
 };
 use lessor_domain::text::Email;
@@ -24,7 +23,7 @@ use super::encode::{text, text_if};
 use super::error::store_error;
 use super::metadata::{OF_CUSTOMERS, has_each};
 use super::paging::{Mark, after};
-use super::schema::{api_keys, checkouts, customers, users};
+use super::schema::{customers, users};
 use super::version::{self, compare_and_set};
 
 /// All but the number, which is the user's.
@@ -34,6 +33,7 @@ use super::version::{self, compare_and_set};
 struct Columns {
     id: Uuid,
     organization_id: i64,
+    mode: String,
     email: String,
     email_folded: String,
     first_name: Option<String>,
@@ -45,18 +45,12 @@ struct Columns {
     zip: Option<String>,
     country: Option<String>,
     phone: Option<String>,
-    live_identity: String,
-    live_verification_session_id: Option<String>,
-    live_credit: String,
-    live_credit_at: Option<DateTime<Utc>>,
-    live_credit_ip_address: Option<String>,
-    live_processor_id: Option<String>,
-    sandbox_identity: String,
-    sandbox_verification_session_id: Option<String>,
-    sandbox_credit: String,
-    sandbox_credit_at: Option<DateTime<Utc>>,
-    sandbox_credit_ip_address: Option<String>,
-    sandbox_processor_id: Option<String>,
+    identity: String,
+    verification_session_id: Option<String>,
+    credit: String,
+    credit_at: Option<DateTime<Utc>>,
+    credit_ip_address: Option<String>,
+    processor_id: Option<String>,
     metadata: serde_json::Value,
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
@@ -69,10 +63,10 @@ type Row = (i64, Columns);
 struct Parts<'a> {
     id: CustomerPubId,
     organization_id: OrganizationId,
+    mode: Mode,
     email: &'a Email,
     profile: &'a Profile,
-    live: &'a Screening,
-    sandbox: &'a Screening,
+    screening: &'a Screening,
     metadata: &'a Metadata,
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
@@ -84,14 +78,12 @@ impl TryFrom<Parts<'_>> for Columns {
 
     fn try_from(parts: Parts<'_>) -> Result<Self, StoreError> {
         let Parts {
-            profile,
-            live,
-            sandbox,
-            ..
+            profile, screening, ..
         } = parts;
         Ok(Self {
             id: parts.id.as_uuid(),
             organization_id: parts.organization_id.get(),
+            mode: text(&parts.mode),
             email: text(parts.email),
             email_folded: parts.email.folded(),
             first_name: text_if(profile.first_name.as_ref()),
@@ -103,18 +95,12 @@ impl TryFrom<Parts<'_>> for Columns {
             zip: text_if(profile.zip.as_ref()),
             country: text_if(profile.country.as_ref()),
             phone: text_if(profile.phone.as_ref()),
-            live_identity: text(&live.identity),
-            live_verification_session_id: live.verification_session_id.clone(),
-            live_credit: text(&live.credit),
-            live_credit_at: live.credit_at,
-            live_credit_ip_address: live.credit_ip_address.clone(),
-            live_processor_id: live.processor_id.clone(),
-            sandbox_identity: text(&sandbox.identity),
-            sandbox_verification_session_id: sandbox.verification_session_id.clone(),
-            sandbox_credit: text(&sandbox.credit),
-            sandbox_credit_at: sandbox.credit_at,
-            sandbox_credit_ip_address: sandbox.credit_ip_address.clone(),
-            sandbox_processor_id: sandbox.processor_id.clone(),
+            identity: text(&screening.identity),
+            verification_session_id: screening.verification_session_id.clone(),
+            credit: text(&screening.credit),
+            credit_at: screening.credit_at,
+            credit_ip_address: screening.credit_ip_address.clone(),
+            processor_id: screening.processor_id.clone(),
             metadata: json(parts.metadata)?,
             created_at: parts.created_at,
             updated_at: parts.updated_at,
@@ -129,6 +115,7 @@ fn entity((user_id, row): Row) -> Result<Customer, StoreError> {
         id: CustomerPubId::from_uuid(row.id),
         user_id: place.number("user_id", user_id)?,
         organization_id: place.number("organization_id", row.organization_id)?,
+        mode: place.parse("mode", &row.mode)?,
         email: place.parse("email", &row.email)?,
         profile: Profile {
             first_name: place.parse_if("first_name", row.first_name)?,
@@ -141,21 +128,13 @@ fn entity((user_id, row): Row) -> Result<Customer, StoreError> {
             country: place.parse_if("country", row.country)?,
             phone: place.parse_if("phone", row.phone)?,
         },
-        live: Screening {
-            identity: place.parse("live_identity", &row.live_identity)?,
-            verification_session_id: row.live_verification_session_id,
-            credit: place.parse("live_credit", &row.live_credit)?,
-            credit_at: row.live_credit_at,
-            credit_ip_address: row.live_credit_ip_address,
-            processor_id: row.live_processor_id,
-        },
-        sandbox: Screening {
-            identity: place.parse("sandbox_identity", &row.sandbox_identity)?,
-            verification_session_id: row.sandbox_verification_session_id,
-            credit: place.parse("sandbox_credit", &row.sandbox_credit)?,
-            credit_at: row.sandbox_credit_at,
-            credit_ip_address: row.sandbox_credit_ip_address,
-            processor_id: row.sandbox_processor_id,
+        screening: Screening {
+            identity: place.parse("identity", &row.identity)?,
+            verification_session_id: row.verification_session_id,
+            credit: place.parse("credit", &row.credit)?,
+            credit_at: row.credit_at,
+            credit_ip_address: row.credit_ip_address,
+            processor_id: row.processor_id,
         },
         metadata: place.json("metadata", row.metadata)?,
         created_at: row.created_at,
@@ -164,21 +143,12 @@ fn entity((user_id, row): Row) -> Result<Customer, StoreError> {
     })
 }
 
-/// The organization's own customers that the filter shows, of those whom it knows of.
-fn shown(
-    organization: OrganizationId,
-    filter: &CustomerFilter,
-) -> customers::BoxedQuery<'static, Pg> {
+/// The customers that the filter shows.
+fn shown(scope: Scope, filter: &CustomerFilter) -> customers::BoxedQuery<'static, Pg> {
+    let organization = scope.organization_id;
     let mut query = customers::table
         .filter(customers::organization_id.eq(organization.get()))
-        .filter(sql::<Bool>(
-            "(EXISTS (SELECT FROM checkouts AS theirs \
-                WHERE theirs.organization_id = customers.organization_id \
-                    AND theirs.customer_id = customers.id) \
-             OR EXISTS (SELECT FROM api_keys AS theirs \
-                WHERE theirs.organization_id = customers.organization_id \
-                    AND theirs.user_id = customers.user_id))",
-        ))
+        .filter(customers::mode.eq(scope.mode.as_str()))
         .into_boxed();
     if let Some(email) = &filter.email {
         query = query.filter(customers::email_folded.eq(email.folded()));
@@ -209,17 +179,21 @@ macro_rules! first {
 #[async_trait]
 impl CustomerStore for PgUnitOfWork {
     async fn insert(&mut self, new: &NewCustomer) -> Result<InsertedCustomer, StoreError> {
-        let known = CustomerStore::find_by_email(self, new.organization_id, &new.email);
+        let scope = Scope {
+            organization_id: new.organization_id,
+            mode: new.mode,
+        };
+        let known = CustomerStore::find_by_email(self, scope, &new.email);
         if let Some(existing) = known.await? {
             return Ok(InsertedCustomer::Existing(existing));
         }
         let columns = Columns::try_from(Parts {
             id: new.id,
             organization_id: new.organization_id,
+            mode: new.mode,
             email: &new.email,
             profile: &new.profile,
-            live: &Screening::default(),
-            sandbox: &Screening::default(),
+            screening: &Screening::default(),
             metadata: Metadata::NONE,
             created_at: new.created_at,
             updated_at: new.created_at,
@@ -238,7 +212,11 @@ impl CustomerStore for PgUnitOfWork {
         // committed it is there to be read; when it was rolled back ours is kept.
         let kept: Option<Row> = diesel::insert_into(customers::table)
             .values((&columns, customers::user_id.eq(user)))
-            .on_conflict((customers::organization_id, customers::email_folded))
+            .on_conflict((
+                customers::organization_id,
+                customers::mode,
+                customers::email_folded,
+            ))
             .do_nothing()
             .returning((customers::user_id, Columns::as_returning()))
             .get_result(session.connection())
@@ -250,7 +228,7 @@ impl CustomerStore for PgUnitOfWork {
             return entity(row).map(InsertedCustomer::New);
         }
         session.send_ahead("ROLLBACK TO without_user; RELEASE without_user");
-        CustomerStore::find_by_email(self, new.organization_id, &new.email)
+        CustomerStore::find_by_email(self, scope, &new.email)
             .await?
             .map(InsertedCustomer::Existing)
             // It was there a moment ago and has another address now.
@@ -277,13 +255,14 @@ impl CustomerStore for PgUnitOfWork {
 
     async fn find_by_email(
         &mut self,
-        organization: OrganizationId,
+        scope: Scope,
         email: &Email,
     ) -> Result<Option<Customer>, StoreError> {
         first!(
             self,
             customers::organization_id
-                .eq(organization.get())
+                .eq(scope.organization_id.get())
+                .and(customers::mode.eq(scope.mode.as_str()))
                 .and(customers::email_folded.eq(email.folded()))
         )
     }
@@ -293,53 +272,25 @@ impl CustomerStore for PgUnitOfWork {
         mode: Mode,
         session_id: &str,
     ) -> Result<Option<Customer>, StoreError> {
-        match mode {
-            Mode::Live => first!(self, customers::live_verification_session_id.eq(session_id)),
-            Mode::Sandbox => first!(
-                self,
-                customers::sandbox_verification_session_id.eq(session_id)
-            ),
-        }
+        first!(
+            self,
+            customers::mode
+                .eq(mode.as_str())
+                .and(customers::verification_session_id.eq(session_id))
+        )
     }
 
     async fn lock(&mut self, id: CustomerPubId) -> Result<Option<Customer>, StoreError> {
         first!(self, customers::id.eq(id.as_uuid()), for_update)
     }
 
-    async fn is_known_to(
-        &mut self,
-        id: UserId,
-        organization: OrganizationId,
-    ) -> Result<bool, StoreError> {
-        let (id, organization) = (id.get(), organization.get());
-        let has_key = exists(
-            api_keys::table
-                .filter(api_keys::user_id.eq(id))
-                .filter(api_keys::organization_id.eq(organization)),
-        );
-        let has_checkout = exists(
-            checkouts::table
-                .inner_join(
-                    customers::table.on(customers::organization_id
-                        .eq(checkouts::organization_id)
-                        .and(customers::id.eq(checkouts::customer_id))),
-                )
-                .filter(customers::user_id.eq(id))
-                .filter(checkouts::organization_id.eq(organization)),
-        );
-        select(has_key.or(has_checkout))
-            .get_result(self.connection()?)
-            .await
-            .map_err(store_error)
-    }
-
     async fn list(
         &mut self,
-        organization: OrganizationId,
+        scope: Scope,
         filter: &CustomerFilter,
         page: Page,
     ) -> Result<Vec<Customer>, StoreError> {
-        let newest_first = shown(organization, filter)
+        let newest_first = shown(scope, filter)
             .order((customers::created_at.desc(), customers::id.desc()))
             .limit(page.limit.into());
         let query = match page.start {
@@ -348,7 +299,7 @@ impl CustomerStore for PgUnitOfWork {
                 let mark = Mark {
                     table: "customers",
                     key: "created_at",
-                    organization,
+                    organization: scope.organization_id,
                     id,
                 };
                 newest_first.filter(after(&mark, SortOrder::Descending))
@@ -364,12 +315,8 @@ impl CustomerStore for PgUnitOfWork {
             .collect()
     }
 
-    async fn count(
-        &mut self,
-        organization: OrganizationId,
-        filter: &CustomerFilter,
-    ) -> Result<u64, StoreError> {
-        shown(organization, filter)
+    async fn count(&mut self, scope: Scope, filter: &CustomerFilter) -> Result<u64, StoreError> {
+        shown(scope, filter)
             .count()
             .get_result(self.connection()?)
             .await
@@ -383,10 +330,10 @@ impl CustomerStore for PgUnitOfWork {
         let columns = Columns::try_from(Parts {
             id: customer.id,
             organization_id: customer.organization_id,
+            mode: customer.mode,
             email: &customer.email,
             profile: &customer.profile,
-            live: &customer.live,
-            sandbox: &customer.sandbox,
+            screening: &customer.screening,
             metadata: &customer.metadata,
             created_at: customer.created_at,
             updated_at: customer.updated_at,

@@ -163,23 +163,14 @@ impl Doors for PgUnitOfWork {
         session_id: &str,
     ) -> Result<Option<OrganizationId>, StoreError> {
         let mut open = self.open(Door::Message)?;
-        let numbers = customers::table.select(customers::organization_id);
-        let found: Option<i64> = match mode {
-            Mode::Live => {
-                numbers
-                    .filter(customers::live_verification_session_id.eq(session_id))
-                    .first(open.connection())
-                    .await
-            }
-            Mode::Sandbox => {
-                numbers
-                    .filter(customers::sandbox_verification_session_id.eq(session_id))
-                    .first(open.connection())
-                    .await
-            }
-        }
-        .optional()
-        .map_err(store_error)?;
+        let found: Option<i64> = customers::table
+            .filter(customers::verification_session_id.eq(session_id))
+            .filter(customers::mode.eq(mode.as_str()))
+            .select(customers::organization_id)
+            .first(open.connection())
+            .await
+            .optional()
+            .map_err(store_error)?;
         found.map(|number| owner("customers", number)).transpose()
     }
 

@@ -9,8 +9,9 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use lessor_domain::access::Mode;
 use lessor_domain::catalog::{
-    Inventory, OptionSelection, Product, ProductVariant, StockTaken, VariantFilter,
+    Inventory, OptionSelection, Product, ProductVariant, Stock, StockTaken, VariantFilter,
     folded_combination,
 };
 use lessor_domain::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
@@ -48,7 +49,8 @@ struct Row {
     external_id: Option<String>,
     status: String,
     is_waitlisted: bool,
-    inventory: Option<i32>,
+    live_inventory: Option<i32>,
+    sandbox_inventory: Option<i32>,
     product_year: Option<i32>,
     metadata: serde_json::Value,
     created_at: DateTime<Utc>,
@@ -96,11 +98,43 @@ fn combination(selections: &[OptionSelection]) -> Vec<u8> {
     hash.finalize().to_vec()
 }
 
+/// The stock as a column keeps it: nothing where it is not tracked.
+fn tracked(inventory: Inventory) -> Result<Option<i32>, StoreError> {
+    inventory.quantity().map(counted).transpose()
+}
+
+/// The stock that the column keeps.
+fn inventory(
+    place: &Place<'_>,
+    column: &'static str,
+    kept: Option<i32>,
+) -> Result<Inventory, StoreError> {
+    match kept {
+        None => Ok(Inventory::Untracked),
+        Some(quantity) => place.count(column, quantity).map(Inventory::Tracked),
+    }
+}
+
+/// Does the same with the column that keeps the mode's stock.
+macro_rules! with_stock_of {
+    ($mode:expr, $column:ident => $work:expr) => {
+        match $mode {
+            Mode::Live => {
+                let $column = product_variants::live_inventory;
+                $work
+            }
+            Mode::Sandbox => {
+                let $column = product_variants::sandbox_inventory;
+                $work
+            }
+        }
+    };
+}
+
 impl TryFrom<&ProductVariant> for Row {
     type Error = StoreError;
 
     fn try_from(variant: &ProductVariant) -> Result<Self, StoreError> {
-        let inventory = variant.inventory.quantity().map(counted).transpose()?;
         Ok(Self {
             id: variant.id.as_uuid(),
             product_id: variant.product_id.as_uuid(),
@@ -117,7 +151,8 @@ impl TryFrom<&ProductVariant> for Row {
             external_id: text_if(variant.external_id.as_ref()),
             status: text(&variant.status),
             is_waitlisted: variant.is_waitlisted,
-            inventory,
+            live_inventory: tracked(variant.stock.live)?,
+            sandbox_inventory: tracked(variant.stock.sandbox)?,
             product_year: variant.product_year,
             metadata: decode::json(&variant.metadata)?,
             created_at: variant.created_at,
@@ -132,10 +167,6 @@ impl TryFrom<Row> for ProductVariant {
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
         let place = Place::new("product_variants", &row.id);
-        let inventory = match row.inventory {
-            None => Inventory::Untracked,
-            Some(quantity) => Inventory::Tracked(place.count("inventory", quantity)?),
-        };
         Ok(Self {
             id: ProductVariantPubId::from_uuid(row.id),
             product_id: ProductPubId::from_uuid(row.product_id),
@@ -150,7 +181,10 @@ impl TryFrom<Row> for ProductVariant {
             external_id: place.parse_if("external_id", row.external_id)?,
             status: place.parse("status", &row.status)?,
             is_waitlisted: row.is_waitlisted,
-            inventory,
+            stock: Stock {
+                live: inventory(&place, "live_inventory", row.live_inventory)?,
+                sandbox: inventory(&place, "sandbox_inventory", row.sandbox_inventory)?,
+            },
             product_year: row.product_year,
             metadata: place.json("metadata", row.metadata)?,
             created_at: row.created_at,
@@ -437,32 +471,44 @@ impl VariantStore for PgUnitOfWork {
         super::sales::sold(connection, variant.into_boxed()).await
     }
 
-    async fn take_stock(&mut self, id: ProductVariantPubId) -> Result<StockTaken, StoreError> {
+    async fn take_stock(
+        &mut self,
+        id: ProductVariantPubId,
+        mode: Mode,
+    ) -> Result<StockTaken, StoreError> {
         let key = (self.owner(), id.as_uuid());
         let connection = self.connection()?;
         // Two statements, so that the row is locked when there is nothing to take as well.
-        let inventory: Option<Option<i32>> = product_variants::table
+        let kept: Option<(Option<i32>, Option<i32>)> = product_variants::table
             .find(key)
-            .select(product_variants::inventory)
+            .select((
+                product_variants::live_inventory,
+                product_variants::sandbox_inventory,
+            ))
             .for_update()
             .first(connection)
             .await
             .optional()
             .map_err(store_error)?;
-        if let None | Some(None) = inventory {
-            return inventory
-                .map(|_| StockTaken::Untracked)
-                .ok_or(StoreError::Missing("variant"));
+        let (live, sandbox) = kept.ok_or(StoreError::Missing("variant"))?;
+        let is_tracked = match mode {
+            Mode::Live => live.is_some(),
+            Mode::Sandbox => sandbox.is_some(),
+        };
+        if !is_tracked {
+            return Ok(StockTaken::Untracked);
         }
-        let taken = diesel::update(product_variants::table.find(key))
-            .filter(product_variants::inventory.gt(0))
-            .set((
-                product_variants::inventory.eq(product_variants::inventory - 1),
-                product_variants::version.eq(product_variants::version + 1),
-            ))
-            .execute(connection)
-            .await
-            .map_err(store_error)?;
+        let taken = with_stock_of!(mode, stock => {
+            diesel::update(product_variants::table.find(key))
+                .filter(stock.gt(0))
+                .set((
+                    stock.eq(stock - 1),
+                    product_variants::version.eq(product_variants::version + 1),
+                ))
+                .execute(connection)
+                .await
+        })
+        .map_err(store_error)?;
         if taken == 0 {
             Ok(StockTaken::NoneLeft)
         } else {
@@ -470,18 +516,24 @@ impl VariantStore for PgUnitOfWork {
         }
     }
 
-    async fn return_stock(&mut self, id: ProductVariantPubId) -> Result<(), StoreError> {
+    async fn return_stock(
+        &mut self,
+        id: ProductVariantPubId,
+        mode: Mode,
+    ) -> Result<(), StoreError> {
         let key = (self.owner(), id.as_uuid());
         let connection = self.connection()?;
-        let returned = diesel::update(product_variants::table.find(key))
-            .filter(product_variants::inventory.lt(i32::MAX))
-            .set((
-                product_variants::inventory.eq(product_variants::inventory + 1),
-                product_variants::version.eq(product_variants::version + 1),
-            ))
-            .execute(connection)
-            .await
-            .map_err(store_error)?;
+        let returned = with_stock_of!(mode, stock => {
+            diesel::update(product_variants::table.find(key))
+                .filter(stock.lt(i32::MAX))
+                .set((
+                    stock.eq(stock + 1),
+                    product_variants::version.eq(product_variants::version + 1),
+                ))
+                .execute(connection)
+                .await
+        })
+        .map_err(store_error)?;
         if returned == 0 {
             let exists: bool = select(exists(product_variants::table.find(key)))
                 .get_result(connection)

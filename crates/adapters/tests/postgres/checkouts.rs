@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use lessor_domain::access::Mode;
 use lessor_domain::checkout::{
     Actor, Checkout, Circumstances, Effect, Event, Facts, InsuranceStatus, Lifecycle, Standing,
     WaitlistReason, arrows_from,
@@ -18,7 +19,7 @@ use lessor_domain::shipments::{Carrier, EventOrigin, TrackingStatus};
 use lessor_domain::testing::{Details, event};
 use lessor_domain::text::ExternalId;
 
-use super::leasing::{Leasing, RACERS, distinct, insert, race, somebody, wide};
+use super::leasing::{Leasing, RACERS, distinct, insert, race, somebody, somebody_in, wide};
 
 use super::support::skipped_on_a_cluster;
 
@@ -385,7 +386,8 @@ async fn pages_neither_skip_nor_repeat_while_the_list_changes() {
 async fn nothing_comes_after_what_is_not_there() {
     let leasing = Leasing::open().await;
     mixed(&leasing, 3).await;
-    let live = leasing.checkout().live().build();
+    let live = somebody_in(&leasing.shop, Mode::Live).await;
+    let live = leasing.shop.make.checkout(&live, &leasing.variant).build();
     insert(leasing.shop.database(), &live).await;
     let by = (CheckoutSort::CreatedAt, SortOrder::Ascending);
     for foreign in [uuid::Uuid::from_u128(1), live.id.as_uuid()] {
@@ -742,7 +744,7 @@ async fn the_open_checkout_and_the_order_are_found_in_their_own_scope() {
     let order: ExternalId = "PO-1".parse().unwrap();
     let mut view = leasing.shop.view().await;
     let live = lessor_domain::ports::Scope {
-        mode: lessor_domain::access::Mode::Live,
+        mode: Mode::Live,
         ..leasing.scope()
     };
     for (scope, there) in [(leasing.scope(), true), (live, false)] {

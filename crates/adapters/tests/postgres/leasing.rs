@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use lessor_adapters::postgres::PgDatabase;
+use lessor_domain::access::Mode;
 use lessor_domain::catalog::ProductVariant;
 use lessor_domain::checkout::Checkout;
 use lessor_domain::customer::Customer;
@@ -83,7 +84,7 @@ impl Leasing {
     pub(crate) fn scope(&self) -> Scope {
         Scope {
             organization_id: self.shop.organization.id,
-            mode: lessor_domain::access::Mode::Sandbox,
+            mode: Mode::Sandbox,
         }
     }
 
@@ -118,7 +119,12 @@ pub(crate) async fn insert(database: &PgDatabase, checkout: &Checkout) {
 }
 
 pub(crate) async fn somebody(shop: &Shop) -> Customer {
-    let new = shop.make.customer(&shop.organization).new_record();
+    somebody_in(shop, Mode::Sandbox).await
+}
+
+pub(crate) async fn somebody_in(shop: &Shop, mode: Mode) -> Customer {
+    let new = shop.make.customer(&shop.organization).mode(mode);
+    let new = new.new_record();
     let inserted = shop.run(async |uow| uow.customers().insert(&new).await);
     match inserted.await.unwrap() {
         InsertedCustomer::New(customer) => customer,

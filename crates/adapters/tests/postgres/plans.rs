@@ -97,11 +97,10 @@ const YEARS: &str = "
     insert into variant_search_pieces (organization_id, piece, variant_id)
         select organization_id, i, id from old;
     insert into users (pub_id) select id from old;
-    insert into customers (organization_id, id, user_id, email, email_folded, live_identity,
-            live_verification_session_id, live_credit, sandbox_identity,
-            sandbox_verification_session_id, sandbox_credit, created_at, updated_at, version)
-        select o.organization_id, o.id, u.id, o.id || '@example.com', o.id || '@example.com', 'none',
-            'vs_' || o.i, 'unknown', 'none', 'vs_' || o.i, 'unknown', o.at, o.at, 1
+    insert into customers (organization_id, id, user_id, mode, email, email_folded, identity,
+            verification_session_id, credit, created_at, updated_at, version)
+        select o.organization_id, o.id, u.id, o.mode, o.id || '@example.com', o.id || '@example.com',
+            'none', 'vs_' || o.i, 'unknown', o.at, o.at, 1
         from old o join users u on u.pub_id = o.id;
     insert into customer_metadata (organization_id, customer_id, key, value)
         select organization_id, id, 'line', i::text from old;
@@ -120,7 +119,7 @@ const INDEXES: &[&str] = &[
     "checkout_purchases_pkey",
     "checkout_metadata_entries_idx",
     "customers_created_at_idx",
-    "customers_sandbox_verification_session_idx",
+    "customers_verification_session_idx",
     "customer_metadata_entries_idx",
     "product_metadata_entries_idx",
     "product_search_pieces_pkey",
@@ -248,7 +247,9 @@ async fn look_for_checkouts(
         .await?;
     store.untouched_since(now, 10).await?;
     store.leases_ended_before(now.date_naive(), 10).await?;
-    store.lock_waiting_for_stock(leasing.variant.id, 10).await?;
+    store
+        .lock_waiting_for_stock(leasing.variant.id, Mode::Sandbox, 10)
+        .await?;
     store
         .waiting_for_location(leasing.shop.organization.id, None, 10)
         .await?;
@@ -328,7 +329,7 @@ async fn search(leasing: &Leasing, uow: &mut dyn UnitOfWork) -> Result<(), Store
             metadata,
             ..CustomerFilter::default()
         };
-        uow.customers().list(organization, &filter, page).await?;
+        uow.customers().list(leasing.scope(), &filter, page).await?;
     }
     let filter = CheckoutFilter {
         metadata: labelled,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use lessor_adapters::postgres::PgDatabase;
+use lessor_domain::access::Mode;
 use lessor_domain::catalog::StockTaken;
 use lessor_domain::ports::{
     Database, InsertedCustomer, Reach, StoreError, UniqueField, UnitOfWork,
@@ -64,7 +65,7 @@ async fn the_last_unit_is_taken_once() {
         &wide(&shop),
         shop.reach(),
         vec![variant.id; RACERS],
-        |uow, id| Box::pin(uow.variants().take_stock(*id)),
+        |uow, id| Box::pin(uow.variants().take_stock(*id, Mode::Sandbox)),
     )
     .await;
     let of = |wanted| {
@@ -84,7 +85,7 @@ async fn the_last_unit_is_taken_once() {
         .await
         .unwrap()
         .unwrap();
-    assert_eq!(left.inventory.quantity(), Some(0));
+    assert_eq!(left.stock.sandbox.quantity(), Some(0));
     assert_eq!(left.version, variant.version + 1);
 }
 

@@ -36,6 +36,8 @@ pub(crate) enum KeyCommand {
         that are active, and nothing else. It is shown once like every key: only its hash is stored.\n\n\
         From an organization's first live key on, sandbox keys only read its catalog and lease terms; see\n\
         `lessor org update --sandbox-writes-catalog`.\n\n\
+        A person is another user in each mode: --user with a usr_ id of the other mode is the user of the\n\
+        key's mode who has the same e-mail address, made when there is none.\n\n\
         Permissions: ProductRead, ProductWrite, ProductDelete, ProductVariantRead, ProductVariantWrite,\n\
         ProductVariantDelete, CustomerRead, CustomerWrite, CheckoutRead, CheckoutWrite,\n\
         CheckoutCreateWithCustomer, CheckoutCancel, CheckoutFulfill, LeaseTermRead, LeaseTermWrite")]

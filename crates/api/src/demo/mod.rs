@@ -125,7 +125,7 @@ async fn subscriptions(
         email: customer.email.to_string(),
         name: None,
         phone: None,
-        processor_id: customer.screening(checkout.mode).processor_id.clone(),
+        processor_id: customer.screening.processor_id,
     };
     let processor = &engine.providers.of(checkout.mode).processor;
     let found = processor.subscriptions_of((&checkout).into(), &customer, id);

@@ -17,8 +17,8 @@ pub use product::{
     Category, Product, ProductSource, ProductStatus, ProductType, Review, ReviewStatus,
 };
 pub use variant::{
-    Availability, Inventory, InventoryError, NewVariant, ProductVariant, StockTaken, Unavailable,
-    VariantFilter, availability, is_offered, is_product_offered,
+    Availability, Inventory, InventoryError, NewVariant, ProductVariant, Stock, StockTaken,
+    Unavailable, VariantFilter, availability, is_offered, is_product_offered,
 };
 
 /// Most options of a product.

@@ -1,6 +1,7 @@
 //! Variants: what customers lease.
 
 use super::{OptionSelection, Product, ProductStatus, ProductType};
+use crate::access::Mode;
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
 use crate::metadata::Metadata;
 use crate::money::Money;
@@ -55,6 +56,43 @@ impl Inventory {
     }
 }
 
+/// What is free to promise in each mode: a sandbox checkout takes nothing that somebody pays for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Stock {
+    /// For live checkouts.
+    pub live: Inventory,
+    /// For sandbox checkouts.
+    pub sandbox: Inventory,
+}
+
+impl Stock {
+    /// The same in both modes.
+    #[must_use]
+    pub const fn both(inventory: Inventory) -> Self {
+        Self {
+            live: inventory,
+            sandbox: inventory,
+        }
+    }
+
+    /// That of a mode.
+    #[must_use]
+    pub const fn of(self, mode: Mode) -> Inventory {
+        match mode {
+            Mode::Live => self.live,
+            Mode::Sandbox => self.sandbox,
+        }
+    }
+
+    /// That of a mode, to write.
+    pub const fn of_mut(&mut self, mode: Mode) -> &mut Inventory {
+        match mode {
+            Mode::Live => &mut self.live,
+            Mode::Sandbox => &mut self.sandbox,
+        }
+    }
+}
+
 named_enum! {
     /// What became of an attempt to take one unit of stock.
     pub enum StockTaken {
@@ -93,8 +131,8 @@ pub struct ProductVariant {
     pub status: ProductStatus,
     /// Whether new checkouts wait.
     pub is_waitlisted: bool,
-    /// What is free to promise.
-    pub inventory: Inventory,
+    /// What is free to promise, by mode.
+    pub stock: Stock,
     /// Its model year.
     pub product_year: Option<i32>,
     /// What the caller keeps beside it.
@@ -141,7 +179,7 @@ impl ProductVariant {
             external_id: None,
             status: ProductStatus::Active,
             is_waitlisted: false,
-            inventory: Inventory::Untracked,
+            stock: Stock::both(Inventory::Untracked),
             product_year: None,
             metadata: Metadata::default(),
             created_at: now,
@@ -228,13 +266,14 @@ pub const fn is_product_offered(product: &Product) -> bool {
     product.is_in_window() && !product.is_waitlisted
 }
 
-/// Whether the variant can be leased now.
+/// Whether the variant can be leased now, in the mode.
 ///
 /// # Errors
 /// [`Unavailable`] when it cannot be leased at all.
 pub const fn availability(
     product: &Product,
     variant: &ProductVariant,
+    mode: Mode,
 ) -> Result<Availability, Unavailable> {
     if matches!(product.product_type, ProductType::AddOn) {
         return Err(Unavailable::AddOn);
@@ -244,7 +283,7 @@ pub const fn availability(
     {
         return Err(Unavailable::Archived);
     }
-    if is_offered(product, variant) && variant.inventory.has_stock() {
+    if is_offered(product, variant) && variant.stock.of(mode).has_stock() {
         Ok(Availability::Available)
     } else {
         Ok(Availability::Waitlisted)

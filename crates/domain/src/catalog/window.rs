@@ -3,7 +3,7 @@
 //! Of what is not for everybody an optional member is as if it had none: an external id, metadata, how
 //! many are left, the category, what a reviewer noted.
 
-use super::{Inventory, Product, ProductStatus, ProductVariant, Review, ReviewStatus};
+use super::{Inventory, Product, ProductStatus, ProductVariant, Review, ReviewStatus, Stock};
 use crate::metadata::Metadata;
 
 impl Product {
@@ -40,7 +40,7 @@ impl ProductVariant {
         let is_shown = product.is_in_window() && matches!(self.status, ProductStatus::Active);
         is_shown.then(|| Self {
             external_id: None,
-            inventory: Inventory::Untracked,
+            stock: Stock::both(Inventory::Untracked),
             metadata: Metadata::default(),
             ..self
         })

@@ -13,7 +13,7 @@ use crate::names::named_enum;
 use crate::text::ExternalId;
 use crate::time::{Day, Span, Timestamp};
 
-/// Whose checkouts, and of which mode.
+/// Whose checkouts or customers, and of which mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Scope {
     pub organization_id: OrganizationId,
@@ -187,11 +187,12 @@ pub trait CheckoutStore: Send {
     ) -> Result<(), StoreError>;
     /// The checkout's history, oldest first.
     async fn history(&mut self, id: CheckoutPubId) -> Result<Vec<HistoryEntry>, StoreError>;
-    /// Up to so many of the checkouts that wait for the variant's stock, locked,
+    /// Up to so many of the mode's checkouts that wait for the variant's stock, locked,
     /// those with a deposit first, then in the order in which they began to wait.
     async fn lock_waiting_for_stock(
         &mut self,
         variant: ProductVariantPubId,
+        mode: Mode,
         limit: u32,
     ) -> Result<Vec<Checkout>, StoreError>;
     /// Up to so many of the organization's checkouts that wait for their location,

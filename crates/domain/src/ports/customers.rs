@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::{Page, StoreError};
+use super::{Page, Scope, StoreError};
 use crate::access::Mode;
 use crate::customer::{Customer, Profile};
 use crate::ids::{CustomerPubId, OrganizationId, UserId};
@@ -17,6 +17,8 @@ pub struct NewCustomer {
     pub id: CustomerPubId,
     /// See [`Customer::organization_id`].
     pub organization_id: OrganizationId,
+    /// See [`Customer::mode`].
+    pub mode: Mode,
     /// See [`Customer::email`].
     pub email: Email,
     /// See [`Customer::profile`].
@@ -30,7 +32,7 @@ pub struct NewCustomer {
 pub enum InsertedCustomer {
     /// It was kept.
     New(Customer),
-    /// The organization has one of the e-mail address.
+    /// The organization has one of the mode and the e-mail address.
     Existing(Customer),
 }
 
@@ -47,20 +49,20 @@ pub struct CustomerFilter {
 #[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait CustomerStore: Send {
-    /// Keeps a new customer and gives it a number, unless the organization has one
-    /// of the e-mail address (in any case): under any race there is one.
+    /// Keeps a new customer and gives it a number, unless the organization has one of the mode and
+    /// the e-mail address (in any case): under any race there is one.
     async fn insert(&mut self, new: &NewCustomer) -> Result<InsertedCustomer, StoreError>;
     /// The customer of this id.
     async fn get(&mut self, id: CustomerPubId) -> Result<Option<Customer>, StoreError>;
     /// The customers of these numbers, in any order.
     async fn get_many(&mut self, ids: &[UserId]) -> Result<Vec<Customer>, StoreError>;
-    /// The organization's customer of this e-mail address, in any case.
+    /// The customer of this e-mail address, in any case.
     async fn find_by_email(
         &mut self,
-        organization: OrganizationId,
+        scope: Scope,
         email: &Email,
     ) -> Result<Option<Customer>, StoreError>;
-    /// The customer of this verification session.
+    /// The mode's customer of this verification session.
     async fn find_by_verification_session(
         &mut self,
         mode: Mode,
@@ -68,28 +70,15 @@ pub trait CustomerStore: Send {
     ) -> Result<Option<Customer>, StoreError>;
     /// The customer, locked until the end of the unit of work.
     async fn lock(&mut self, id: CustomerPubId) -> Result<Option<Customer>, StoreError>;
-    /// Whether the organization may know of the customer: it has a checkout with
-    /// the organization, or is the user of one of its keys.
-    async fn is_known_to(
-        &mut self,
-        id: UserId,
-        organization: OrganizationId,
-    ) -> Result<bool, StoreError>;
-    /// A page of the organization's own customers that the filter shows, newest first: those whom it
-    /// [knows of](CustomerStore::is_known_to). The user of one of its keys who is another
-    /// organization's customer is not among them.
+    /// A page of the customers that the filter shows, newest first.
     async fn list(
         &mut self,
-        organization: OrganizationId,
+        scope: Scope,
         filter: &CustomerFilter,
         page: Page,
     ) -> Result<Vec<Customer>, StoreError>;
     /// How many customers the filter shows.
-    async fn count(
-        &mut self,
-        organization: OrganizationId,
-        filter: &CustomerFilter,
-    ) -> Result<u64, StoreError>;
+    async fn count(&mut self, scope: Scope, filter: &CustomerFilter) -> Result<u64, StoreError>;
     /// Writes the customer if its version is still the stored one, and counts the
     /// version up.
     ///

@@ -35,7 +35,7 @@ pub enum JobSubject {
     Product(ProductPubId),
     Variant(ProductVariantPubId),
     Customer(CustomerPubId),
-    /// Those that wait for a variant.
+    /// Those that wait for a variant, in the job's mode.
     Waitlist(ProductVariantPubId),
 }
 

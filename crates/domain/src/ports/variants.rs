@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::{Page, StoreError};
+use crate::access::Mode;
 use crate::catalog::{Product, ProductVariant, StockTaken, VariantFilter};
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
 use crate::text::{ExternalId, Sku};
@@ -107,15 +108,19 @@ pub trait VariantStore: Send {
     async fn delete(&mut self, id: ProductVariantPubId) -> Result<(), StoreError>;
     /// Whether any checkout leases or bought the variant.
     async fn has_checkout_items(&mut self, id: ProductVariantPubId) -> Result<bool, StoreError>;
-    /// Takes one unit of the variant's stock, if there is one. The variant stays
-    /// locked whatever comes of it, so that nobody adds stock past one who is
-    /// about to wait. Counts the version up, so that a copy from before cannot put
-    /// the unit back.
+    /// Takes one unit of the variant's stock in the mode, if there is one; that of the other mode
+    /// stays. The variant stays locked whatever comes of it, so that nobody adds stock past one who
+    /// is about to wait. Counts the version up, so that a copy from before cannot put the unit back.
     ///
     /// # Errors
     /// [`StoreError::Missing`].
-    async fn take_stock(&mut self, id: ProductVariantPubId) -> Result<StockTaken, StoreError>;
-    /// Puts one unit back, where stock is tracked, and counts the version up. The
+    async fn take_stock(
+        &mut self,
+        id: ProductVariantPubId,
+        mode: Mode,
+    ) -> Result<StockTaken, StoreError>;
+    /// Puts one unit back in the mode, where stock is tracked, and counts the version up. The
     /// variant stays locked.
-    async fn return_stock(&mut self, id: ProductVariantPubId) -> Result<(), StoreError>;
+    async fn return_stock(&mut self, id: ProductVariantPubId, mode: Mode)
+    -> Result<(), StoreError>;
 }

@@ -3,10 +3,11 @@
 use async_trait::async_trait;
 
 use super::addresses::checked_phone;
+use super::checkouts::scope_of;
 use super::products::merge_metadata;
 use super::slice::unknown_start;
 use super::{Context, Error, Patch, Slice, UseCase, moving};
-use crate::access::{Mode, Permission};
+use crate::access::Permission;
 use crate::address::{AddressError, AddressProblem, Country, parse_state, parse_zip};
 use crate::checkout::{Actor, Circumstances, Event, Lifecycle};
 use crate::customer::{Customer, Profile};
@@ -61,28 +62,19 @@ pub fn checked_profile(
     Ok(profile)
 }
 
+/// The customer, if the key may know of it.
 async fn known(
     uow: &mut dyn UnitOfWork,
     ctx: &Context<'_>,
     id: CustomerPubId,
 ) -> Result<Customer, Error> {
-    let customer = uow
-        .customers()
-        .get(id)
-        .await?
-        .ok_or(Error::not_found("customer"))?;
-    if uow
-        .customers()
-        .is_known_to(customer.user_id, ctx.access.organization_id)
-        .await?
-    {
-        Ok(customer)
-    } else {
-        Err(Error::not_found("customer"))
-    }
+    let customer = uow.customers().get(id).await?;
+    customer
+        .filter(|customer| customer.mode == ctx.access.mode)
+        .ok_or(Error::not_found("customer"))
 }
 
-/// The customer, if the organization may know of it.
+/// The customer, who is the organization's and of the key's mode.
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Forbidden`].
@@ -107,8 +99,8 @@ impl UseCase for GetCustomer {
     }
 }
 
-/// A page of the organization's customers, newest first, and how many there are in all: those who
-/// have a checkout with it, or are the users of its keys.
+/// A page of the organization's customers of the key's mode, newest first, and how many there are in
+/// all.
 ///
 /// # Errors
 /// [`Error::Forbidden`]; [`Error::Invalid`] of a page that begins after no customer.
@@ -134,7 +126,7 @@ impl UseCase for ListCustomers {
         ctx: &Context<'_>,
     ) -> Result<Slice<Customer>, Error> {
         ctx.access.require(self.permission())?;
-        let organization = ctx.access.organization_id;
+        let scope = scope_of(ctx.access);
         if let Start::After(id) = self.page.start {
             let start = known(uow, ctx, CustomerPubId::from_uuid(id)).await;
             start.map_err(|error| match error {
@@ -142,12 +134,9 @@ impl UseCase for ListCustomers {
                 other => other,
             })?;
         }
-        let total = uow.customers().count(organization, &self.filter).await?;
+        let total = uow.customers().count(scope, &self.filter).await?;
         let page = self.page.and_one_more();
-        let found = uow
-            .customers()
-            .list(organization, &self.filter, page)
-            .await?;
+        let found = uow.customers().list(scope, &self.filter, page).await?;
         Ok(Slice::cut(found, self.page, Some(total)))
     }
 }
@@ -203,7 +192,7 @@ impl UseCase for UpdateCustomer {
         uow.customers().update(&mut customer).await?;
         if customer.profile.is_complete() && !before.is_complete() {
             let by = Circumstances::new(ctx.now, Actor::System);
-            profile_completed(uow, ctx.ids, ctx.access.mode, &customer, &by).await?;
+            profile_completed(uow, ctx.ids, &customer, &by).await?;
         }
         Ok(customer)
     }
@@ -223,13 +212,12 @@ pub(super) fn checked(phones: &dyn DialingPlan, profile: Profile) -> Result<Prof
 pub(crate) async fn profile_completed(
     uow: &mut dyn UnitOfWork,
     ids: &dyn IdGenerator,
-    mode: Mode,
     customer: &Customer,
     by: &Circumstances,
 ) -> Result<(), Error> {
     let waiting = uow
         .checkouts()
-        .of_customer(mode, customer.id, &[Lifecycle::ProfilePending])
+        .of_customer(customer.mode, customer.id, &[Lifecycle::ProfilePending])
         .await?;
     for id in waiting {
         let mut checkout = moving::lock(uow, id).await?;

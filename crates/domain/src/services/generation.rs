@@ -10,7 +10,8 @@ use super::{Context, Error, UseCase};
 use crate::access::Permission;
 use crate::catalog::{
     ChosenValues, Inventory, MAX_VARIANTS_OF_PRODUCT, NewVariant, OptionSelection, Pattern,
-    PriceAdditions, Product, ProductStatus, ProductVariant, combinations, folded_combination,
+    PriceAdditions, Product, ProductStatus, ProductVariant, Stock, combinations,
+    folded_combination,
 };
 use crate::checkout::Effect;
 use crate::ids::{ProductPubId, ProductVariantPubId};
@@ -152,7 +153,7 @@ impl<'a> Plan<'a> {
         };
         Ok(ProductVariant {
             discount: self.input.discount,
-            inventory: self.input.inventory,
+            stock: Stock::both(self.input.inventory),
             product_year: self.input.product_year,
             metadata: self.input.metadata.clone(),
             ..ProductVariant::new(self.product, new, ctx.now)

@@ -68,7 +68,7 @@ pub(crate) async fn decide(
     let Some(mut customer) = uow.customers().lock(checkout.customer_id).await? else {
         return Ok(false);
     };
-    let screening = customer.screening_mut(checkout.mode);
+    let screening = &mut customer.screening;
     if screening.verification_session_id.as_deref() != Some(session_id)
         || screening.identity == IdentityStatus::Verified && result != IdentityResult::Verified
     {

@@ -115,7 +115,7 @@ impl Journey<'_> {
         uow.customers().update(&mut customer).await?;
         let applied = self.complete_profile(uow, checkout).await?;
         let by = Circumstances::new(self.now, Actor::System);
-        customers::profile_completed(uow, self.ids, checkout.mode, &customer, &by).await?;
+        customers::profile_completed(uow, self.ids, &customer, &by).await?;
         Ok(applied)
     }
 
@@ -162,7 +162,7 @@ impl Journey<'_> {
         let applied = self.apply(uow, checkout, Event::IdentitySubmitted).await?;
         if applied.outcome == Outcome::Applied {
             let mut customer = moving::lock_customer_of(uow, checkout).await?;
-            customer.screening_mut(checkout.mode).identity = IdentityStatus::Processing;
+            customer.screening.identity = IdentityStatus::Processing;
             customer.updated_at = self.now;
             uow.customers().update(&mut customer).await?;
         }

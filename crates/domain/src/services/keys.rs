@@ -17,9 +17,10 @@ use crate::time::Timestamp;
 /// Whose key it is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyUser {
-    /// A user that the organization has.
+    /// A user that the organization has. One of the other mode stands for the user of the same address
+    /// in the key's mode, who is made with the same profile when there is none.
     Id(UserPubId),
-    /// The organization's user of the address; made when there is none.
+    /// The organization's user of the address in the key's mode; made when there is none.
     Email(Email),
 }
 
@@ -28,7 +29,7 @@ pub enum KeyUser {
 pub struct CreateKey {
     /// The organization that it acts for.
     pub organization: OrganizationRef,
-    /// The user that it acts as.
+    /// The user that it acts as, who is of its mode.
     pub user: KeyUser,
     /// Whom it may be shown to.
     pub kind: KeyKind,
@@ -96,24 +97,25 @@ pub async fn create_key(
     if input.mode == Mode::Live {
         organization = note_live_key(uow, now, organization).await?;
     }
+    let new = |email, profile| NewCustomer {
+        id: CustomerPubId::from_uuid(ids.next()),
+        organization_id: organization.id,
+        mode: input.mode,
+        email,
+        profile,
+        created_at: now,
+    };
     let user = match input.user {
-        KeyUser::Id(id) => uow
-            .customers()
-            .get(id)
-            .await?
-            .ok_or(Error::not_found("user"))?,
-        KeyUser::Email(email) => {
-            let new = NewCustomer {
-                id: CustomerPubId::from_uuid(ids.next()),
-                organization_id: organization.id,
-                email,
-                profile: Profile::default(),
-                created_at: now,
-            };
-            match uow.customers().insert(&new).await? {
-                InsertedCustomer::New(user) | InsertedCustomer::Existing(user) => user,
+        KeyUser::Id(id) => {
+            let named = uow.customers().get(id).await?;
+            let named = named.ok_or(Error::not_found("user"))?;
+            if named.mode == input.mode {
+                named
+            } else {
+                find_or_make(uow, &new(named.email, named.profile)).await?
             }
         }
+        KeyUser::Email(email) => find_or_make(uow, &new(email, Profile::default())).await?,
     };
     let key = ApiKey {
         id: ApiKeyPubId::from_uuid(ids.next()),
@@ -142,6 +144,13 @@ pub async fn create_key(
     ))
 }
 
+/// The customer of the mode and the address, who stays as they are when there is one.
+async fn find_or_make(uow: &mut dyn UnitOfWork, new: &NewCustomer) -> Result<Customer, Error> {
+    match uow.customers().insert(new).await? {
+        InsertedCustomer::New(user) | InsertedCustomer::Existing(user) => Ok(user),
+    }
+}
+
 /// Revokes a key at once; again changes nothing. The catalog stays the live one's also when no live key
 /// is left.
 ///
@@ -166,7 +175,7 @@ pub async fn revoke_key(
     Ok(holder)
 }
 
-/// Replaces a key by one that may do the same; the old one still opens for the
+/// Replaces a key by one of the same user that may do the same; the old one still opens for the
 /// overlap.
 ///
 /// # Errors

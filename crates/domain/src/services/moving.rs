@@ -11,13 +11,12 @@ use crate::ports::{
 };
 use crate::time::Timestamp;
 
-/// What is known of the customer in the checkout's mode.
-pub(crate) fn facts_of(customer: &Customer, checkout: &Checkout) -> Facts {
-    let screening = customer.screening(checkout.mode);
+/// What is known of the customer.
+pub(crate) fn facts_of(customer: &Customer) -> Facts {
     Facts {
         profile_complete: customer.profile.is_complete(),
-        identity: screening.identity,
-        credit: screening.credit,
+        identity: customer.screening.identity,
+        credit: customer.screening.credit,
     }
 }
 
@@ -114,7 +113,7 @@ pub(crate) async fn apply_due(
     due: Due,
 ) -> Result<Applied, Error> {
     let customer = customer_of(uow, checkout).await?;
-    let facts = facts_of(&customer, checkout);
+    let facts = facts_of(&customer);
     let is_captured = matches!(event, Event::DepositCaptured { .. });
     let applied = checkout.apply(event, by, &facts)?;
     if applied.outcome == Outcome::AlreadyApplied {
@@ -142,7 +141,10 @@ pub(crate) async fn apply_due(
         release(uow, checkout, by.at).await?;
     }
     if applied.releases_stock {
-        uow.variants().return_stock(checkout.variant_id).await?;
+        let mode = checkout.mode;
+        uow.variants()
+            .return_stock(checkout.variant_id, mode)
+            .await?;
         // The next in line may have the unit.
         jobs.push(NewJob {
             subject: JobSubject::Waitlist(checkout.variant_id),

@@ -110,10 +110,8 @@ impl UseCase for FulfillCheckout {
             );
         }
         if checkout.lifecycle() != Lifecycle::OrderConfirmed {
-            let identity = moving::customer_of(uow, &checkout)
-                .await?
-                .screening(checkout.mode)
-                .identity;
+            let customer = moving::customer_of(uow, &checkout).await?;
+            let identity = customer.screening.identity;
             let missing: Vec<&str> = checkout
                 .missing_before_shipping(identity)
                 .into_iter()

@@ -9,7 +9,7 @@ use super::{Context, Error, Patch, Slice, UseCase, waitlist, window};
 use crate::access::Permission;
 use crate::catalog::{
     Inventory, MAX_VARIANTS_OF_PRODUCT, NewVariant, OptionSelection, Product, ProductStatus,
-    ProductVariant, VariantFilter, check_selection,
+    ProductVariant, Stock, VariantFilter, check_selection,
 };
 use crate::checkout::Effect;
 use crate::ids::{ProductPubId, ProductVariantPubId};
@@ -40,7 +40,7 @@ pub struct CreateVariant {
     pub discount: Option<Percentage>,
     /// The caller's own id of it.
     pub external_id: Option<ExternalId>,
-    /// What is free to promise.
+    /// What is free to promise, in each mode.
     pub inventory: Inventory,
     /// Its model year.
     pub product_year: Option<i32>,
@@ -94,7 +94,7 @@ pub struct VariantChanges {
     pub is_active: Option<bool>,
     /// Whether new checkouts wait.
     pub is_waitlisted: Option<bool>,
-    /// What is free to promise.
+    /// What is free to promise in the key's mode.
     pub inventory: Option<Inventory>,
     /// What the caller keeps beside it.
     pub metadata: MetadataPatch,
@@ -200,7 +200,7 @@ impl UseCase for CreateVariant {
             discount: self.discount,
             images: self.images,
             external_id: self.external_id,
-            inventory: self.inventory,
+            stock: Stock::both(self.inventory),
             product_year: self.product_year,
             metadata: self.metadata,
             ..ProductVariant::new(&product, new, ctx.now)
@@ -293,7 +293,9 @@ impl UseCase for UpdateVariant {
         variant.sku = self.changes.sku.unwrap_or(variant.sku);
         variant.images = self.changes.images.unwrap_or(variant.images);
         variant.is_waitlisted = self.changes.is_waitlisted.unwrap_or(variant.is_waitlisted);
-        variant.inventory = self.changes.inventory.unwrap_or(variant.inventory);
+        if let Some(inventory) = self.changes.inventory {
+            *variant.stock.of_mut(ctx.access.mode) = inventory;
+        }
         self.changes.discount.apply(&mut variant.discount);
         merge_metadata(&mut variant.metadata, self.changes.metadata)?;
         variant.updated_at = ctx.now;

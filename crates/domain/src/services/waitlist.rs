@@ -6,6 +6,7 @@
 //! about to wait holds it too, so that nobody begins to wait past stock that was just freed.
 
 use super::{Context, Error, moving};
+use crate::access::Mode;
 use crate::catalog::{Inventory, Product, ProductVariant, StockTaken, is_offered};
 use crate::checkout::{Actor, Circumstances, Effect, Event, Lifecycle};
 use crate::ids::{CheckoutPubId, OrganizationId, ProductVariantPubId};
@@ -16,14 +17,20 @@ use crate::time::Timestamp;
 /// Most checkouts that one unit of work frees; the rest follow in the next.
 const BATCH: u32 = 100;
 
-/// The job that lets so many of those that wait for the variant go on; all without a number.
-fn promotion(ctx: &Context<'_>, variant: &ProductVariant, units: Option<u32>) -> NewJob {
+/// The job that lets so many of those that wait for the variant in the mode go on; all without a
+/// number.
+fn promotion(
+    ctx: &Context<'_>,
+    variant: &ProductVariant,
+    mode: Mode,
+    units: Option<u32>,
+) -> NewJob {
     NewJob {
         id: ctx.ids.next(),
         effect: Effect::PromoteWaiting,
         subject: JobSubject::Waitlist(variant.id),
         organization_id: variant.organization_id,
-        mode: ctx.access.mode,
+        mode,
         created_at: ctx.now,
         available_at: ctx.now,
         is_held: false,
@@ -31,7 +38,7 @@ fn promotion(ctx: &Context<'_>, variant: &ProductVariant, units: Option<u32>) ->
     }
 }
 
-/// After a change of the locked variant: as many may go on as stock rose by, or as
+/// After a change of the locked variant: in each mode as many may go on as its stock rose by, or as
 /// there is stock for when the variant is offered again.
 pub(super) async fn after_variant_change(
     uow: &mut dyn UnitOfWork,
@@ -41,20 +48,26 @@ pub(super) async fn after_variant_change(
     after: &ProductVariant,
 ) -> Result<(), Error> {
     let reopened = is_offered(product, after) && !is_offered(product, before);
-    let units = match (before.inventory, after.inventory) {
-        (_, Inventory::Tracked(after)) if reopened => Some(after),
-        (Inventory::Tracked(before), Inventory::Tracked(after)) if after > before => {
-            Some(after.saturating_sub(before))
-        }
-        (Inventory::Tracked(_), Inventory::Untracked) => None,
-        (Inventory::Untracked, Inventory::Untracked) if reopened => None,
-        _ => return Ok(()),
-    };
-    Ok(uow.jobs().push(&[promotion(ctx, after, units)]).await?)
+    let promotions: Vec<NewJob> = Mode::ALL
+        .into_iter()
+        .filter_map(|mode| {
+            let units = match (before.stock.of(mode), after.stock.of(mode)) {
+                (_, Inventory::Tracked(after)) if reopened => Some(after),
+                (Inventory::Tracked(before), Inventory::Tracked(after)) if after > before => {
+                    Some(after.saturating_sub(before))
+                }
+                (Inventory::Tracked(_), Inventory::Untracked) => None,
+                (Inventory::Untracked, Inventory::Untracked) if reopened => None,
+                _ => return None,
+            };
+            Some(promotion(ctx, after, mode, units))
+        })
+        .collect();
+    Ok(uow.jobs().push(&promotions).await?)
 }
 
-/// After the locked product was opened again: each of its variants lets as many
-/// go on as there is stock for.
+/// After the locked product was opened again: each of its variants lets as many go on as there is
+/// stock for, in each mode.
 pub(super) async fn after_product_opened(
     uow: &mut dyn UnitOfWork,
     ctx: &Context<'_>,
@@ -67,13 +80,18 @@ pub(super) async fn after_product_opened(
     let promotions: Vec<NewJob> = variants
         .iter()
         .filter(|variant| is_offered(product, variant))
-        .map(|variant| promotion(ctx, variant, variant.inventory.quantity()))
+        .flat_map(|variant| {
+            Mode::ALL.map(|mode| {
+                let units = variant.stock.of(mode).quantity();
+                promotion(ctx, variant, mode, units)
+            })
+        })
         .collect();
     Ok(uow.jobs().push(&promotions).await?)
 }
 
-/// Lets the next of those that wait for the variant go on, as many as the job says or one batch
-/// of them; another job lets the rest.
+/// Lets the next of those that wait for the variant in the job's mode go on, as many as the job says
+/// or one batch of them; another job lets the rest.
 ///
 /// # Errors
 /// [`Error::Store`].
@@ -84,7 +102,12 @@ pub(crate) async fn promote(
     job: &Job,
     variant: ProductVariantPubId,
 ) -> Result<(), Error> {
-    let organization = job.new.organization_id;
+    let NewJob {
+        organization_id: organization,
+        mode,
+        units,
+        ..
+    } = job.new;
     let Some(known) = uow.variants().get(organization, variant).await? else {
         return Ok(());
     };
@@ -98,15 +121,15 @@ pub(crate) async fn promote(
     };
     let offered = is_offered(&product, &variant);
     let by = Circumstances::new(now, Actor::System);
-    let limit = job.new.units.unwrap_or(BATCH).min(BATCH);
+    let limit = units.unwrap_or(BATCH).min(BATCH);
     let waiting = uow
         .checkouts()
-        .lock_waiting_for_stock(variant.id, limit)
+        .lock_waiting_for_stock(variant.id, mode, limit)
         .await?;
     let mut freed = 0_u32;
     for mut checkout in waiting {
         let stock = if checkout.lifecycle() == Lifecycle::WaitlistedAfterDeposit {
-            match uow.variants().take_stock(variant.id).await? {
+            match uow.variants().take_stock(variant.id, mode).await? {
                 StockTaken::NoneLeft => return Ok(()),
                 taken => taken,
             }
@@ -119,7 +142,7 @@ pub(crate) async fn promote(
         moving::apply(uow, ids, &mut checkout, Event::StockFreed { stock }, &by).await?;
         freed = freed.saturating_add(1);
     }
-    let rest = job.new.units.map(|units| units.saturating_sub(freed));
+    let rest = units.map(|units| units.saturating_sub(freed));
     if freed == BATCH && rest != Some(0) {
         let next = NewJob {
             id: ids.next(),

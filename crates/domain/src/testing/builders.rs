@@ -9,7 +9,7 @@ use chrono::TimeDelta;
 use crate::access::{ApiKey, KeyKind, Mode, Permission, Permissions};
 use crate::address::Address;
 use crate::catalog::{
-    Inventory, OptionSelection, Product, ProductStatus, ProductType, ProductVariant,
+    Inventory, OptionSelection, Product, ProductStatus, ProductType, ProductVariant, Stock,
 };
 use crate::checkout::{
     Billing, Checkout, ChosenTerm, Deposit, Hold, InsuranceStatus, Lifecycle, Snapshot, Standing,
@@ -117,17 +117,26 @@ impl CustomerBuilder {
         self.with(|it| it.email = text::<Email>(email))
     }
 
+    /// Of live mode.
+    pub fn live(self) -> Self {
+        self.mode(Mode::Live)
+    }
+
+    /// Of the mode.
+    pub fn mode(self, mode: Mode) -> Self {
+        self.with(|it| it.mode = mode)
+    }
+
     /// Leaves name and address empty.
     pub fn without_profile(self) -> Self {
         self.with(|it| it.profile = Profile::default())
     }
 
-    /// Verified and creditworthy in the mode.
-    pub fn screened(self, mode: Mode) -> Self {
+    /// Verified and creditworthy.
+    pub fn screened(self) -> Self {
         self.with(|it| {
-            let screening = it.screening_mut(mode);
-            screening.identity = IdentityStatus::Verified;
-            screening.credit = CreditStatus::Passed;
+            it.screening.identity = IdentityStatus::Verified;
+            it.screening.credit = CreditStatus::Passed;
         })
     }
 
@@ -138,6 +147,7 @@ impl CustomerBuilder {
         NewCustomer {
             id: it.id,
             organization_id: it.organization_id,
+            mode: it.mode,
             email: it.email,
             profile: it.profile,
             created_at: it.created_at,
@@ -200,9 +210,9 @@ impl VariantBuilder {
         })
     }
 
-    /// So many are free to promise.
+    /// So many are free to promise, in each mode.
     pub fn stock(self, quantity: u32) -> Self {
-        self.with(|it| it.inventory = Inventory::Tracked(quantity))
+        self.with(|it| it.stock = Stock::both(Inventory::Tracked(quantity)))
     }
 
     /// Sets the status.
@@ -266,11 +276,6 @@ impl CheckoutBuilder {
     #[must_use]
     pub fn build(self) -> Checkout {
         Checkout::restore(self.snapshot).expect("parts of a checkout that fit")
-    }
-
-    /// In live mode instead of sandbox.
-    pub fn live(self) -> Self {
-        self.with(|it| it.mode = Mode::Live)
     }
 
     /// Chooses the term.
@@ -376,11 +381,6 @@ pub(super) fn quoted(price: Money, months: Option<TermMonths>) -> Quote {
 }
 
 impl ApiKeyBuilder {
-    /// A live key.
-    pub fn live(self) -> Self {
-        self.with(|it| it.mode = Mode::Live)
-    }
-
     /// A publishable key, which has no permissions.
     pub fn publishable(self) -> Self {
         self.with(|it| {

@@ -52,7 +52,7 @@ pub fn first_organization_id() -> OrganizationId {
 /// let product = make.product(&organization).name("Road bike").build();
 /// let variant = make.variant(&product).price("1299.00").stock(3).build();
 /// assert_eq!(variant.organization_id, organization.id);
-/// assert!(variant.inventory.has_stock());
+/// assert!(variant.stock.sandbox.has_stock());
 /// ```
 #[derive(Debug, Default)]
 pub struct Fixtures {
@@ -119,7 +119,7 @@ impl Fixtures {
         })
     }
 
-    /// A customer of the organization with a complete profile and an e-mail address
+    /// A sandbox customer of the organization with a complete profile and an e-mail address
     /// of their own, not screened.
     pub fn customer(&self, organization: &Organization) -> CustomerBuilder {
         let at = self.tick();
@@ -128,6 +128,7 @@ impl Fixtures {
             id,
             user_id: UserId::new(self.number()).expect("a positive number"),
             organization_id: organization.id,
+            mode: Mode::Sandbox,
             email: text(&format!("ada.{}@example.com", id.as_uuid().simple())),
             profile: Profile {
                 first_name: Some(text("Ada")),
@@ -140,8 +141,7 @@ impl Fixtures {
                 country: Some(crate::address::Country::US),
                 phone: Some(text("+14155550100")),
             },
-            live: Screening::default(),
-            sandbox: Screening::default(),
+            screening: Screening::default(),
             metadata: Metadata::default(),
             created_at: at,
             updated_at: at,
@@ -234,13 +234,12 @@ impl Fixtures {
         })
     }
 
-    /// A new sandbox checkout of one variant, without a term.
+    /// A new checkout of one variant in the customer's mode, without a term.
     pub fn checkout(&self, customer: &Customer, variant: &ProductVariant) -> CheckoutBuilder {
         let at = self.tick();
         let new = NewCheckout::of(
             self.id::<CheckoutPubId>(),
             self.id::<CheckoutItemPubId>(),
-            Mode::Sandbox,
             customer,
             variant,
             self.ids.next().into_bytes(),
@@ -249,7 +248,7 @@ impl Fixtures {
         CheckoutBuilder::new(snapshot, variant.price)
     }
 
-    /// A sandbox key with every permission that acts as the user.
+    /// A key of the user's mode with every permission that acts as the user.
     pub fn api_key(&self, user: &Customer) -> ApiKeyBuilder {
         let at = self.tick();
         let id = self.id::<ApiKeyPubId>();
@@ -263,7 +262,7 @@ impl Fixtures {
             organization_id: user.organization_id,
             user_id: user.user_id,
             kind: KeyKind::Secret,
-            mode: Mode::Sandbox,
+            mode: user.mode,
             permissions: Permissions::all(),
             name: None,
             hash: KeyHash(hash),

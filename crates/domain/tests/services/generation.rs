@@ -1,6 +1,6 @@
 //! Variants made of a product's options.
 
-use lessor_domain::catalog::{Inventory, MAX_VARIANTS_OF_PRODUCT, Product, ProductVariant};
+use lessor_domain::catalog::{Inventory, MAX_VARIANTS_OF_PRODUCT, Product, ProductVariant, Stock};
 use lessor_domain::checkout::Effect;
 use lessor_domain::metadata::Metadata;
 use lessor_domain::ports::JobFilter;
@@ -141,7 +141,7 @@ async fn the_whole_matrix_is_made_at_once() {
     );
     for variant in &made.created {
         assert_eq!(variant.description, product.description);
-        assert_eq!(variant.inventory, Inventory::Tracked(3));
+        assert_eq!(variant.stock, Stock::both(Inventory::Tracked(3)));
         assert_eq!(variant.product_year, Some(2027));
         assert_eq!(variant.metadata, metadata(&[("line", "gravel")]));
     }

@@ -1,8 +1,8 @@
 //! From the order to the lease, the return and every refusal.
 
+use lessor_domain::access::Mode;
 use lessor_domain::checkout::{Actor, InsuranceStatus, Lifecycle, RecurringPaymentStatus};
-use lessor_domain::customer::Profile;
-use lessor_domain::customer::{CreditStatus, IdentityStatus};
+use lessor_domain::customer::{CreditStatus, IdentityStatus, Profile, Screening};
 use lessor_domain::ids::IdRef;
 use lessor_domain::ports::Clock as _;
 use lessor_domain::services::checkouts::{CancelCheckout, ChooseTerm, MoveCheckout};
@@ -94,13 +94,25 @@ async fn a_second_lease_of_a_known_customer_passes_identity_and_credit() {
         .await
         .unwrap()
         .unwrap();
-    assert_eq!(customer.sandbox.identity, IdentityStatus::Verified);
-    assert_eq!(customer.sandbox.credit, CreditStatus::Passed);
-    assert_eq!(
-        customer.live.identity,
-        IdentityStatus::None,
-        "what the sandbox found out opens no live lease"
-    );
+    assert_eq!(customer.screening.identity, IdentityStatus::Verified);
+    assert_eq!(customer.screening.credit, CreditStatus::Passed);
+}
+
+#[tokio::test]
+async fn what_the_sandbox_found_out_opens_no_live_lease() {
+    let mut world = World::new().await;
+    let played = world.order("ada@example.com").await;
+    world.advance(&played, Lifecycle::LeaseActive).await;
+    world.access.mode = Mode::Live;
+    let (real, new) = world.try_order("Ada@example.com", |_| {}).await.unwrap();
+    assert!(new);
+    assert_eq!(real.mode, Mode::Live);
+    assert_ne!(real.customer_id, played.customer_id);
+    let mut view = world.view().await;
+    let customer = view.customers().get(real.customer_id).await.unwrap();
+    let customer = customer.unwrap();
+    assert_eq!(customer.mode, Mode::Live);
+    assert_eq!(customer.screening, Screening::default());
 }
 
 #[tokio::test]

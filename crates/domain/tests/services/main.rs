@@ -8,9 +8,11 @@
 )]
 
 mod billing;
+mod customers;
 mod deposits;
 mod generation;
 mod journey;
+mod keys;
 mod live_catalog;
 mod metadata;
 mod products;

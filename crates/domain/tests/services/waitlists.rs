@@ -1,10 +1,12 @@
 //! Stock, waiting and going on: first come, first served.
 
+use lessor_domain::access::Mode;
 use lessor_domain::checkout::{Lifecycle, WaitlistReason};
 use lessor_domain::organization::NotServed;
 use lessor_domain::services::checkouts::CancelCheckout;
 use lessor_domain::services::organizations::{UpdateOrganization, update_organization};
 use lessor_domain::services::products::{ProductChanges, UpdateProduct};
+use lessor_domain::services::variants::{UpdateVariant, VariantChanges};
 use lessor_domain::services::{Error, UseCase as _};
 
 use crate::world::World;
@@ -154,6 +156,124 @@ async fn a_waitlisted_product_makes_wait_and_frees() {
         world.read(order.id).await.lifecycle(),
         Lifecycle::IdentityRequired
     );
+}
+
+/// A sandbox key takes, adds and frees nothing of what is real, and the other way round.
+#[tokio::test]
+async fn each_mode_has_its_own_stock_and_its_own_line() {
+    for (mode, other) in [(Mode::Live, Mode::Sandbox), (Mode::Sandbox, Mode::Live)] {
+        let mut world = World::new().await;
+        world.access.mode = other;
+        world.set_stock(0).await;
+        let waiting = world.order("a@example.com").await;
+        assert_eq!(waiting.lifecycle(), Lifecycle::WaitlistedAfterProfile);
+
+        world.access.mode = mode;
+        assert_eq!(world.stock().await, None, "it is not counted in this mode");
+        let free = world.order("a@example.com").await;
+        assert_eq!(free.lifecycle(), Lifecycle::Created);
+        world.set_stock(0).await;
+        let behind = world.order("b@example.com").await;
+        assert_eq!(behind.lifecycle(), Lifecycle::WaitlistedAfterProfile);
+        world.set_stock(5).await;
+        world.work().await;
+        let state = world.read(behind.id).await.lifecycle();
+        assert_eq!(state, Lifecycle::IdentityRequired);
+        let state = world.read(waiting.id).await.lifecycle();
+        assert_eq!(
+            state,
+            Lifecycle::WaitlistedAfterProfile,
+            "{mode} stock is none of {other} mode"
+        );
+
+        world.access.mode = other;
+        assert_eq!(world.stock().await, Some(0));
+        world.set_stock(1).await;
+        world.work().await;
+        let state = world.read(waiting.id).await.lifecycle();
+        assert_eq!(state, Lifecycle::IdentityRequired);
+        world.access.mode = mode;
+        assert_eq!(world.stock().await, Some(5));
+        world.assert_idle().await;
+    }
+}
+
+/// Whether a product is offered is the same in both modes, whoever opens it.
+#[tokio::test]
+async fn what_is_offered_again_frees_in_both_modes() {
+    let mut world = World::new().await;
+    let update = async |world: &World, is_waitlisted: bool| {
+        let mut uow = world.begin().await;
+        let changes = VariantChanges {
+            is_waitlisted: Some(is_waitlisted),
+            ..VariantChanges::default()
+        };
+        let id = world.variant.id;
+        UpdateVariant { id, changes }
+            .run(uow.as_mut(), &world.ctx())
+            .await
+            .unwrap();
+        uow.commit().await.unwrap();
+    };
+    update(&world, true).await;
+    let mut orders = Vec::new();
+    for mode in Mode::ALL {
+        world.access.mode = mode;
+        world.set_stock(1).await;
+        for customer in ["a", "b"] {
+            let order = world.order(&format!("{customer}@example.com")).await;
+            assert_eq!(order.lifecycle(), Lifecycle::WaitlistedAfterProfile);
+            orders.push(order.id);
+        }
+    }
+    update(&world, false).await;
+    world.work().await;
+    let mut states = Vec::new();
+    for order in orders {
+        states.push(world.read(order).await.lifecycle());
+    }
+    // As many of each mode as it has units.
+    let (freed, waits) = (
+        Lifecycle::IdentityRequired,
+        Lifecycle::WaitlistedAfterProfile,
+    );
+    assert_eq!(states, [freed, waits, freed, waits]);
+}
+
+/// A unit that a sandbox checkout gives back is not one that can be sold.
+#[tokio::test]
+async fn a_unit_goes_back_where_it_came_from() {
+    let mut world = World::new().await;
+    for mode in Mode::ALL {
+        world.access.mode = mode;
+        world.set_stock(1).await;
+    }
+    world.access.mode = Mode::Sandbox;
+    let order = world.order("a@example.com").await;
+    let order = world
+        .advance(&order, Lifecycle::RecurringPaymentMethodPending)
+        .await;
+    assert!(order.holds_stock);
+    let stock = async |world: &mut World| {
+        let mut found = Vec::new();
+        for mode in Mode::ALL {
+            world.access.mode = mode;
+            found.push(world.stock().await);
+        }
+        world.access.mode = Mode::Sandbox;
+        found
+    };
+    assert_eq!(stock(&mut world).await, [Some(1), Some(0)]);
+    let mut uow = world.begin().await;
+    CancelCheckout {
+        id: order.id,
+        reason: None,
+    }
+    .run(uow.as_mut(), &world.ctx())
+    .await
+    .unwrap();
+    uow.commit().await.unwrap();
+    assert_eq!(stock(&mut world).await, [Some(1), Some(1)]);
 }
 
 /// What is counted from now on is what is free; a unit that is with somebody is one more when it

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use lessor_domain::access::{Access, Denied, KeyHash, KeyKind, Mode, Permission, Permissions};
 use lessor_domain::catalog::{
-    Inventory, Product, ProductStatus, ProductVariant, ReviewStatus, VariantFilter,
+    Inventory, Product, ProductStatus, ProductVariant, ReviewStatus, Stock, VariantFilter,
 };
 use lessor_domain::ids::IdRef;
 use lessor_domain::metadata::Metadata;
@@ -56,7 +56,7 @@ async fn furnish(world: &World) -> (Product, ProductVariant) {
     uow.products().update(&mut product).await.unwrap();
     let mut variant = world.variant.clone();
     variant.external_id = "V-1".parse().ok();
-    variant.inventory = Inventory::Tracked(3);
+    variant.stock = Stock::both(Inventory::Tracked(3));
     variant.metadata = metadata;
     uow.variants().update(&mut variant).await.unwrap();
     uow.commit().await.unwrap();
@@ -84,7 +84,7 @@ async fn a_window_tells_no_more_than_everybody_may_know() {
     let mut expected = variant.clone();
     expected.external_id = None;
     expected.metadata = Metadata::default();
-    expected.inventory = Inventory::Untracked;
+    expected.stock = Stock::both(Inventory::Untracked);
     let get = GetVariant { id: variant.id };
     assert_eq!(ask(&world, own, get.clone()).await.unwrap(), variant);
     assert_eq!(ask(&world, &shown, get).await.unwrap(), expected);

@@ -74,6 +74,7 @@ impl World {
         let staff = NewCustomer {
             id: fixtures.id(),
             organization_id: organization.id,
+            mode: Mode::Sandbox,
             email: "staff@example.com".parse().unwrap(),
             profile: Profile::default(),
             created_at: now,
@@ -206,7 +207,7 @@ impl World {
             .unwrap()
     }
 
-    /// A checkout of a customer of this address, for a year.
+    /// A checkout of a customer of this address in the key's mode, for a year.
     pub(crate) async fn order(&self, email: &str) -> Checkout {
         self.try_order(email, |_| {}).await.unwrap().0
     }
@@ -286,6 +287,7 @@ impl World {
         uow.commit().await.unwrap();
     }
 
+    /// Sets the stock of the key's mode.
     pub(crate) async fn set_stock(&self, quantity: i64) {
         let mut uow = self.begin().await;
         let update = variants::VariantChanges {
@@ -302,6 +304,7 @@ impl World {
         uow.commit().await.unwrap();
     }
 
+    /// The stock of the key's mode.
     pub(crate) async fn stock(&self) -> Option<u32> {
         let mut view = self.view().await;
         view.variants()
@@ -309,7 +312,8 @@ impl World {
             .await
             .unwrap()
             .unwrap()
-            .inventory
+            .stock
+            .of(self.access.mode)
             .quantity()
     }
 

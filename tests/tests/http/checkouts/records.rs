@@ -282,11 +282,15 @@ async fn a_bare_customer_and_a_full_one() {
         .await
         .ok();
     assert!(cleared.get("address2").is_none() && cleared.get("phone").is_none());
-    // A live key sees what live mode found out: nothing yet.
+    // Who leases in live mode too is another customer there, of whom nothing is found out yet.
     let live = client.with_key(&server.key(&client.organization, "live", "all"));
+    live.get(&path).await.refused(404, "not_found", "");
+    let made = live.checkout("BIKE", "grace@example.com").await;
+    let path = format!("/v1/customers/{}", text(&made["customerId"]));
     let seen = live.get(&path).await.ok();
     assert_eq!(
         (&seen["creditStatus"], &seen["identityVerificationStatus"]),
         (&json!("unknown"), &json!("none"))
     );
+    assert!(seen.get("firstName").is_none(), "{seen}");
 }

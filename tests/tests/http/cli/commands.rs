@@ -95,19 +95,31 @@ async fn organizations_and_keys() {
     assert!(
         text(&key["userPublicId"]).starts_with("usr_") && text(&key["keyId"]).starts_with("key_")
     );
-    let again = server.cli(&[
-        "key",
-        "create",
-        "--org",
-        &public,
-        "--mode",
-        "live",
-        "--permissions",
-        "all",
-        "--user",
-        &text(&key["userPublicId"]),
-    ]);
-    assert_eq!(again["userId"], key["userId"]);
+    // A person is another user in each mode, and is found by the id of either.
+    let of = |mode: &str, user: &str| {
+        server.cli(&[
+            "key",
+            "create",
+            "--org",
+            &public,
+            "--mode",
+            mode,
+            "--permissions",
+            "all",
+            "--user",
+            user,
+        ])
+    };
+    let user = |key: &Value| (key["userId"].clone(), text(&key["userPublicId"]));
+    let (number, sandbox) = user(&key);
+    let (live_number, live) = user(&of("live", &sandbox));
+    assert!(live.starts_with("usr_") && live != sandbox && live_number != number);
+    for named in [sandbox.as_str(), &live, "Ada@Example.com"] {
+        let of_live = user(&of("live", named));
+        assert_eq!(of_live, (live_number.clone(), live.clone()), "{named}");
+        let of_sandbox = user(&of("sandbox", named));
+        assert_eq!(of_sandbox, (number.clone(), sandbox.clone()), "{named}");
+    }
     // The catalog is the live one's from now on, unless that is said otherwise.
     let shown = server.cli(&["org", "show", &id]);
     assert_eq!(catalog(&shown), (Some(false), default, true));
@@ -130,6 +142,7 @@ async fn organizations_and_keys() {
     ask(&rolled).get("/v1/products").await.ok();
     assert_ne!(rolled["key"], key["key"]);
     assert_eq!(rolled["permissions"], key["permissions"]);
+    assert_eq!(user(&rolled), user(&key));
     let last = server.cli(&["key", "roll", &text(&rolled["keyId"]), "--overlap", "0s"]);
     ask(&last).get("/v1/products").await.ok();
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(6);

@@ -1,3 +1,4 @@
 //! `/v1/customers`.
 
 mod list;
+mod modes;

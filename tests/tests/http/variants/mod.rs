@@ -4,3 +4,4 @@ mod bulk;
 mod pricing;
 mod rules;
 mod sizes;
+mod stock;

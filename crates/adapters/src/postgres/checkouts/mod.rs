@@ -329,11 +329,13 @@ impl CheckoutStore for PgUnitOfWork {
     async fn lock_waiting_for_stock(
         &mut self,
         variant: ProductVariantPubId,
+        mode: Mode,
         limit: u32,
     ) -> Result<Vec<Checkout>, StoreError> {
         let owner = self.owner();
         let connection = self.connection()?;
-        let locked = queues::lock_waiting_for_stock(connection, owner, variant, limit).await?;
+        let locked =
+            queues::lock_waiting_for_stock(connection, owner, variant, mode, limit).await?;
         locked.iter().for_each(|locked| self.remember(locked));
         Ok(locked)
     }

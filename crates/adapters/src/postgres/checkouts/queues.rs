@@ -43,16 +43,18 @@ macro_rules! owners {
     };
 }
 
-/// Those that wait for the variant's stock, locked, in the order of the queue.
+/// The mode's that wait for the variant's stock, locked, in the order of the queue.
 pub(super) async fn lock_waiting_for_stock(
     connection: &mut AsyncPgConnection,
     owner: i64,
     variant: ProductVariantPubId,
+    mode: Mode,
     limit: u32,
 ) -> Result<Vec<Checkout>, StoreError> {
     let held: Vec<Uuid> = checkouts::table
         .filter(checkouts::organization_id.eq(owner))
         .filter(checkouts::variant_id.eq(variant.as_uuid()))
+        .filter(checkouts::mode.eq(mode.as_str()))
         .filter(sql::<Bool>("waits_for = 'inventory'"))
         // Those with a deposit first: false sorts before true.
         .order((

@@ -29,8 +29,8 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
 
 /// Read a customer.
 ///
-/// One that has a checkout with the key's organization, or the user of one of its keys. Requires
-/// `CustomerRead`.
+/// One of the key's organization and mode: who leases in both modes is another customer in each.
+/// Requires `CustomerRead`.
 #[utoipa::path(
     tag = "Customers",
     params(("id" = inline(UserId), Path, description = "The customer, `usr_…`.")),
@@ -43,7 +43,7 @@ async fn get_customer(
 ) -> Result<Json<CustomerRecord>, ApiError> {
     let id = id.of(CUSTOMER)?;
     let customer = call.read(GetCustomer { id }).await?;
-    Ok(Json(CustomerRecord::new(&customer, call.access())))
+    Ok(Json(CustomerRecord::new(&customer)))
 }
 
 /// Update a customer's profile, address and metadata.
@@ -65,5 +65,5 @@ async fn update_customer(
     let changes = body.value.into();
     let id = id.of(CUSTOMER)?;
     let customer = call.mutate(UpdateCustomer { id, changes }).await?;
-    Ok(Json(CustomerRecord::new(&customer, call.access())))
+    Ok(Json(CustomerRecord::new(&customer)))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lessor_domain::access::{Access, Mode};
+use lessor_domain::access::Mode;
 use lessor_domain::customer::Customer;
 use lessor_domain::text::Line;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use crate::wire::{self, CreditStatus, DateTimeText, IdentityStatus, UserId};
 
-/// A customer, the lessee. What screening found and the processor's ids are those of the key's mode.
+/// A customer of the key's mode, the lessee.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Customer)]
 #[serde(rename_all = "camelCase")]
@@ -77,13 +77,15 @@ pub(super) struct CustomerRecord {
 }
 
 impl CustomerRecord {
-    /// The customer as the key sees it.
-    pub(super) fn new(customer: &Customer, access: &Access) -> Self {
-        let mode = access.mode;
-        let profile = &customer.profile;
+    pub(super) fn new(customer: &Customer) -> Self {
+        let Customer {
+            mode,
+            profile,
+            screening,
+            ..
+        } = customer;
         let text = |line: &Option<Line>| line.as_ref().map(ToString::to_string);
-        let screening = customer.screening(mode);
-        let processor_id = |of: Mode| screening.processor_id.clone().filter(|_| of == mode);
+        let processor_id = |of: Mode| screening.processor_id.clone().filter(|_| of == *mode);
         Self {
             id: customer.id.into(),
             user_id: customer.user_id.get(),

@@ -1,6 +1,7 @@
 //! `POST /v1/products/{id}/variants/generate`.
 
 use actix_web::{HttpResponse, post};
+use lessor_domain::access::Mode;
 use lessor_domain::ids::ProductPubId;
 use lessor_domain::services::generation::{GenerateVariants, GeneratedVariants};
 use serde::{Deserialize, Serialize};
@@ -45,7 +46,7 @@ pub(super) struct GenerateProductVariantsBody {
     price_additions: Option<Additions>,
     /// Discount of each in percent, 0 to 100; the product's when it is left out.
     discount_percentage: Option<Percentage>,
-    /// How many of each are free to promise; left out, `null` or −1: they are not counted.
+    /// How many of each are free to promise, in each mode; left out, `null` or −1: they are not counted.
     inventory_quantity: Option<Quantity>,
     /// The model year of each.
     product_year: Option<Year>,
@@ -65,12 +66,15 @@ pub(super) struct GeneratedProductVariants {
     results: Vec<ProductVariantRecord>,
 }
 
-impl From<GeneratedVariants> for GeneratedProductVariants {
-    fn from(made: GeneratedVariants) -> Self {
+impl GeneratedProductVariants {
+    /// What was made, with the stock of the mode.
+    fn new(made: &GeneratedVariants, mode: Mode) -> Self {
+        let results = made.created.iter();
+        let results = results.map(|variant| ProductVariantRecord::new(variant, mode));
         Self {
             created: made.created.len(),
             skipped: made.skipped,
-            results: made.created.iter().map(ProductVariantRecord::new).collect(),
+            results: results.collect(),
         }
     }
 }
@@ -127,8 +131,8 @@ pub(super) async fn generate_product_variants(
 ) -> Result<HttpResponse, ApiError> {
     let generate = body.value.command()?;
     let generate = generate(id.of(PRODUCT)?);
-    call.post(generate, &body.raw, |made, _| {
-        GeneratedProductVariants::from(made)
+    call.post(generate, &body.raw, |made, viewer| {
+        GeneratedProductVariants::new(&made, viewer.access.mode)
     })
     .await
 }

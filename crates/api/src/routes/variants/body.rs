@@ -86,7 +86,7 @@ pub struct CreateProductVariantBody {
     discount_percentage: Option<Percentage>,
     /// The caller's own id of it, unique among the organization's variants.
     external_id: Option<ExternalId>,
-    /// How many are free to promise; left out, `null` or −1: they are not counted.
+    /// How many are free to promise, in each mode; left out, `null` or −1: they are not counted.
     inventory_quantity: Option<Quantity>,
     /// Its model year.
     product_year: Option<Year>,
@@ -161,7 +161,7 @@ pub struct UpdateProductVariantBody {
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     is_waitlisted: Option<bool>,
-    /// How many are free to promise; `null` or −1: they are not counted.
+    /// How many are free to promise in the key's mode; `null` or −1: they are not counted.
     #[serde(default, with = "serde_with::rust::double_option")]
     inventory_quantity: Option<Option<Quantity>>,
     /// What you keep beside it: keys that are named are set, or taken away by `null`; the others stay.

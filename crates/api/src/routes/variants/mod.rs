@@ -50,8 +50,8 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
 
 /// Create a product variant.
 ///
-/// One combination of the option values of its product, with a price, a SKU and a stock of its own.
-/// Requires `ProductVariantWrite`.
+/// One combination of the option values of its product, with a price, a SKU and a stock of its own,
+/// which is counted in each mode. Requires `ProductVariantWrite`.
 #[utoipa::path(
     tag = "Product variants",
     params(("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")),
@@ -113,9 +113,9 @@ async fn get_product_variant_by_sku(
 
 /// Update a product variant.
 ///
-/// Members that are left out stay as they are; `null` clears an optional one. An archived variant
-/// can only have its status changed. Requires `ProductVariantWrite`. A sandbox key may always change
-/// `inventoryQuantity` alone.
+/// Members that are left out stay as they are; `null` clears an optional one. Stock is that of the
+/// key's mode, all else is both modes'. An archived variant can only have its status changed. Requires
+/// `ProductVariantWrite`. A sandbox key may always change `inventoryQuantity` alone.
 #[utoipa::path(
     tag = "Product variants",
     params(("id" = inline(VariantId), Path, description = "The variant, `pvar_…`.")),
@@ -131,7 +131,10 @@ async fn update_product_variant(
     let changes = body.value.changes()?;
     let id = id.of(VARIANT)?;
     let variant = call.mutate(UpdateVariant { id, changes }).await?;
-    Ok(Json(ProductVariantRecord::new(&variant)))
+    Ok(Json(ProductVariantRecord::new(
+        &variant,
+        call.access().mode,
+    )))
 }
 
 /// Delete a product variant.
@@ -174,8 +177,9 @@ async fn bulk_update_product_variants(
             changes: item.update.changes()?,
         })
     };
-    let done = bulk(&call, body.value.updates, command, |variant| {
-        ProductVariantRecord::new(&variant)
+    let mode = call.access().mode;
+    let done = bulk(&call, body.value.updates, command, move |variant| {
+        ProductVariantRecord::new(&variant, mode)
     });
     Ok(Json(done.await?.into()))
 }
@@ -200,7 +204,10 @@ async fn list_variants_of_product(
     QueryParams(query): QueryParams<ListVariantsOfProductQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let mut slice = call.read(query.command(id)?).await?;
-    let fitting = fitting(slice.items.iter().map(ProductVariantRecord::priced))?;
+    let mode = call.access().mode;
+    let records = slice.items.iter();
+    let records = records.map(|priced| ProductVariantRecord::priced(priced, mode));
+    let fitting = fitting(records)?;
     // Where there is room for fewer, the next page begins earlier.
     slice.shorten(fitting.count);
     let mut response = listed(&call, &slice, |priced| priced.variant.id);

@@ -131,7 +131,9 @@ pub(super) async fn list_variants_of_products(
     let sought = query.product_ids.plain().into_iter();
     let ids = sought.filter_map(|sought| sought.id).collect();
     let priced = call.read(PriceProducts { ids }).await?;
-    let records = priced.iter().map(ProductVariantRecord::priced_with_product);
+    let mode = call.access().mode;
+    let records = priced.iter();
+    let records = records.map(|it| ProductVariantRecord::priced_with_product(it, mode));
     let body = fitting(records)?.whole(
         "productIds",
         "ask for fewer products at once, or page through the variants of one",
@@ -180,7 +182,9 @@ pub(super) async fn fetch_product_variants(
     // It changes nothing: there is no answer to keep, and a repetition is the same request.
     let ids = wanted.ids.clone();
     let found = call.read(PriceVariants { ids }).await?;
-    let records = found.iter().map(ProductVariantRecord::priced);
+    let mode = call.access().mode;
+    let records = found.iter();
+    let records = records.map(|priced| ProductVariantRecord::priced(priced, mode));
     let results = fitting(records)?.whole("ids", "ask for fewer variants at once")?;
     let results = String::from_utf8(results).map_err(ApiError::internal)?;
     Ok(HttpResponse::Ok().json(FetchedProductVariants {

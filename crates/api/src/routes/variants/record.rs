@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lessor_domain::access::Access;
+use lessor_domain::access::{Access, Mode};
 use lessor_domain::catalog;
 use lessor_domain::services::pricing::PricedVariant;
 use serde::Serialize;
@@ -99,7 +99,7 @@ pub struct ProductVariantRecord {
     /// The caller's own id of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     external_id: Option<String>,
-    /// How many are free to promise; absent: they are not counted.
+    /// How many are free to promise in the key's mode; absent: they are not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     inventory_quantity: Option<u32>,
     /// Its model year.
@@ -108,9 +108,9 @@ pub struct ProductVariantRecord {
 }
 
 impl ProductVariantRecord {
-    /// The variant without what only some answers have.
+    /// The variant without what only some answers have, with the stock of the mode.
     #[must_use]
-    pub fn new(variant: &catalog::ProductVariant) -> Self {
+    pub fn new(variant: &catalog::ProductVariant, mode: Mode) -> Self {
         let selection = |selection: &catalog::OptionSelection| OptionSelection {
             name: selection.name.to_string(),
             value: selection.value.to_string(),
@@ -134,7 +134,7 @@ impl ProductVariantRecord {
             pricing: None,
             discount_percentage: variant.discount.map(Into::into),
             external_id: variant.external_id.as_ref().map(ToString::to_string),
-            inventory_quantity: variant.inventory.quantity(),
+            inventory_quantity: variant.stock.of(mode).quantity(),
             product_year: variant.product_year,
         }
     }
@@ -145,25 +145,25 @@ impl ProductVariantRecord {
         Self {
             organization_id: Some(access.organization_pub_id.into()),
             product_id: Some(variant.product_id.into()),
-            ..Self::new(variant)
+            ..Self::new(variant, access.mode)
         }
     }
 
     /// The variant with its prices and its product.
     #[must_use]
-    pub fn priced_with_product(priced: &PricedVariant) -> Self {
+    pub fn priced_with_product(priced: &PricedVariant, mode: Mode) -> Self {
         Self {
             product_id: Some(priced.variant.product_id.into()),
-            ..Self::priced(priced)
+            ..Self::priced(priced, mode)
         }
     }
 
     /// The variant with its prices.
     #[must_use]
-    pub fn priced(priced: &PricedVariant) -> Self {
+    pub fn priced(priced: &PricedVariant, mode: Mode) -> Self {
         Self {
             pricing: Some(entries(&priced.prices)),
-            ..Self::new(&priced.variant)
+            ..Self::new(&priced.variant, mode)
         }
     }
 }

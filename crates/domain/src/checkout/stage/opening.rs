@@ -91,7 +91,7 @@ pub struct NewCheckout {
     pub id: CheckoutPubId,
     /// The lessor.
     pub organization_id: OrganizationId,
-    /// Live or sandbox.
+    /// Live or sandbox, as the lessee is.
     pub mode: Mode,
     /// The lessee.
     pub customer_id: CustomerPubId,
@@ -127,7 +127,6 @@ impl NewCheckout {
     pub fn of(
         id: CheckoutPubId,
         item_id: CheckoutItemPubId,
-        mode: Mode,
         customer: &Customer,
         variant: &ProductVariant,
         page_nonce: [u8; 16],
@@ -135,7 +134,7 @@ impl NewCheckout {
         Self {
             id,
             organization_id: variant.organization_id,
-            mode,
+            mode: customer.mode,
             customer_id: customer.id,
             user_id: customer.user_id,
             product_id: variant.product_id,
@@ -181,7 +180,6 @@ impl Checkout {
     ///
     /// ```
     /// use chrono::DateTime;
-    /// use lessor_domain::access::Mode;
     /// use lessor_domain::catalog::ProductVariant;
     /// use lessor_domain::checkout::{
     ///     Actor, Checkout, Circumstances, Event, Facts, Lifecycle, NewCheckout, Opening,
@@ -194,7 +192,7 @@ impl Checkout {
     ///     let at = DateTime::UNIX_EPOCH;
     ///     let id = CheckoutPubId::from_uuid(Uuid::from_u128(1));
     ///     let item = CheckoutItemPubId::from_uuid(Uuid::from_u128(2));
-    ///     let new = NewCheckout::of(id, item, Mode::Sandbox, customer, bike, [7; 16]);
+    ///     let new = NewCheckout::of(id, item, customer, bike, [7; 16]);
     ///     let mut checkout = Checkout::open(new, Opening::Ready, at);
     ///     checkout.apply(Event::Opened, &Circumstances::new(at, Actor::Customer), &Facts::NONE)?;
     ///     assert_eq!(checkout.lifecycle(), Lifecycle::ProfilePending);

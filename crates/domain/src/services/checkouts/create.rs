@@ -124,8 +124,8 @@ impl UseCase for CreateCheckout {
             .lock_shared(organization_id, variant_id.id)
             .await?
             .ok_or(Error::not_found("product variant"))?;
-        let available =
-            availability(&product, &variant).map_err(|why| Error::invalid(variant_param, why))?;
+        let available = availability(&product, &variant, ctx.access.mode)
+            .map_err(|why| Error::invalid(variant_param, why))?;
         if self.redirects.any_insecure(ctx.access.mode) {
             return Err(insecure_redirect(&self.redirects, ctx));
         }
@@ -171,7 +171,6 @@ impl UseCase for CreateCheckout {
             ..NewCheckout::of(
                 CheckoutPubId::from_uuid(ctx.ids.next()),
                 CheckoutItemPubId::from_uuid(ctx.ids.next()),
-                ctx.access.mode,
                 &customer,
                 &variant,
                 page_nonce,
@@ -355,21 +354,22 @@ async fn purchase_items(
     Ok(items)
 }
 
+/// For whom the checkout is: somebody of the key's mode.
 async fn customer_for(
     uow: &mut dyn UnitOfWork,
     ctx: &Context<'_>,
     input: Option<CustomerInput>,
 ) -> Result<Customer, Error> {
     let Some(CustomerInput { email, profile }) = input else {
-        return uow
-            .customers()
-            .get(ctx.access.user_pub_id)
-            .await?
+        let own = uow.customers().get(ctx.access.user_pub_id).await?;
+        return own
+            .filter(|own| own.mode == ctx.access.mode)
             .ok_or(Error::Store(StoreError::Missing("customer")));
     };
     let new = NewCustomer {
         id: CustomerPubId::from_uuid(ctx.ids.next()),
         organization_id: ctx.access.organization_id,
+        mode: ctx.access.mode,
         email,
         profile,
         created_at: ctx.now,

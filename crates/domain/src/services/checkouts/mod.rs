@@ -17,7 +17,7 @@ use crate::ids::CheckoutPubId;
 use crate::ports::{Scope, UnitOfWork};
 use crate::services::{Context, Error};
 
-/// Whose checkouts the key sees.
+/// Whose checkouts and customers the key sees, and of which mode.
 #[must_use]
 pub const fn scope_of(access: &Access) -> Scope {
     Scope {

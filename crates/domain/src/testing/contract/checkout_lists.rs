@@ -43,7 +43,7 @@ async fn lists_are_filtered(shop: &Shop<'_>) {
         })
         .await;
     let live = shop
-        .any_checkout(crate::testing::CheckoutBuilder::live)
+        .any_checkout_in(crate::access::Mode::Live, |it| it)
         .await;
     let none = CheckoutFilter::default;
     let cases: [(&str, CheckoutFilter, &[&Checkout]); 14] = [

@@ -35,15 +35,24 @@ pub(super) fn ours(found: &[CheckoutPubId], made: &[&Checkout]) -> Vec<CheckoutP
     found.iter().filter(is_ours).copied().collect()
 }
 
-async fn waiting(shop: &Shop<'_>, variant: &ProductVariant, limit: u32) -> Vec<CheckoutPubId> {
+async fn waiting_in(
+    shop: &Shop<'_>,
+    mode: Mode,
+    variant: &ProductVariant,
+    limit: u32,
+) -> Vec<CheckoutPubId> {
     let found = shop
         .done("checkouts.lock_waiting_for_stock: locks", async |uow| {
             uow.checkouts()
-                .lock_waiting_for_stock(variant.id, limit)
+                .lock_waiting_for_stock(variant.id, mode, limit)
                 .await
         })
         .await;
     ids(&found)
+}
+
+async fn waiting(shop: &Shop<'_>, variant: &ProductVariant, limit: u32) -> Vec<CheckoutPubId> {
+    waiting_in(shop, Mode::Sandbox, variant, limit).await
 }
 
 fn authorized_without_stock(shop: &Shop<'_>, expires_at: Timestamp) -> Event {
@@ -73,6 +82,11 @@ async fn the_line_for_stock_is_in_order(shop: &Shop<'_>) {
     of(&variant, Lifecycle::WaitlistedLocation).await;
     of(&variant, Lifecycle::Cancelled).await;
     of(&other, Lifecycle::WaitlistedAfterProfile).await;
+    let live = shop.anybody_in(Mode::Live).await;
+    let live = make
+        .checkout(&live, &variant)
+        .at(Lifecycle::WaitlistedAfterProfile);
+    let live = shop.checkout(live).await;
     for checkout in [&mut early, &mut late] {
         let at = make.tick();
         let event = authorized_without_stock(shop, at);
@@ -83,7 +97,12 @@ async fn the_line_for_stock_is_in_order(shop: &Shop<'_>) {
     assert_eq!(
         waiting(shop, &variant, MANY).await,
         line,
-        "checkouts.lock_waiting_for_stock: the variant's, those with a deposit first, then in the order in which they began to wait"
+        "checkouts.lock_waiting_for_stock: the variant's in the mode, those with a deposit first, then in the order in which they began to wait"
+    );
+    assert_eq!(
+        waiting_in(shop, Mode::Live, &variant, MANY).await,
+        [live.id],
+        "checkouts.lock_waiting_for_stock: each mode has a line of its own"
     );
     assert_eq!(
         waiting(shop, &variant, 3).await,
@@ -311,7 +330,7 @@ async fn billed_checkouts_are_walked(shop: &Shop<'_>) {
     }
     let idle = shop.any_checkout(|it| it.at(Lifecycle::Shipped)).await;
     let live = shop
-        .any_checkout(|it| it.at(Lifecycle::LeaseActive).live())
+        .any_checkout_in(Mode::Live, |it| it.at(Lifecycle::LeaseActive))
         .await;
     let mut walked = Vec::new();
     let mut after = None;

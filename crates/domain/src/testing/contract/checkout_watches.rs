@@ -5,6 +5,7 @@ use chrono::TimeDelta;
 use super::checkout_queues::ours;
 use super::full;
 use super::shop::Shop;
+use crate::access::Mode;
 use crate::checkout::{Attention, AttentionReason, Billing, Checkout, Lifecycle, Standing};
 use crate::ports::{Database, IdGenerator};
 use crate::testing::CheckoutBuilder;
@@ -53,8 +54,8 @@ async fn subscriptions_that_do_not_come_are_found(shop: &Shop<'_>) {
         .any_checkout(|it| requested(it.at(Lifecycle::LeaseActive), ago(5)))
         .await;
     let elsewhere = shop
-        .any_checkout(|it| {
-            let it = requested(it.at(Lifecycle::Shipped).live(), ago(4));
+        .any_checkout_in(Mode::Live, |it| {
+            let it = requested(it.at(Lifecycle::Shipped), ago(4));
             watched(it, &[AttentionReason::Difference])
         })
         .await;

@@ -19,6 +19,7 @@ pub async fn checkouts(database: &dyn Database) {
     let _turn = super::WATCHES.lock().await;
     let shop = Shop::open(database).await;
     checkouts_are_kept_as_they_are(&shop).await;
+    checkouts_are_of_their_customers_mode(&shop).await;
     one_checkout_runs_for_an_intent(&shop).await;
     a_second_unit_is_ordered_beside_a_lease(&shop).await;
     external_orders_are_unique(&shop).await;
@@ -95,6 +96,24 @@ async fn checkouts_are_kept_as_they_are(shop: &Shop<'_>) {
     must_be_missing(refused, "checkouts.update: an unknown one");
 }
 
+async fn checkouts_are_of_their_customers_mode(shop: &Shop<'_>) {
+    let variant = shop.any_variant().await;
+    for (mode, other) in [(Mode::Live, Mode::Sandbox), (Mode::Sandbox, Mode::Live)] {
+        let customer = shop.anybody_in(mode).await;
+        let checkout = shop.make.checkout(&customer, &variant);
+        let stray = checkout.clone().with(|it| it.mode = other).build();
+        let refused = shop
+            .run(async |uow| uow.checkouts().insert(&stray).await)
+            .await;
+        must_be_missing(refused, "checkouts.insert: of a customer of the other mode");
+        assert_eq!(
+            shop.checkout(checkout).await.mode,
+            mode,
+            "checkouts.insert: of a customer of the mode"
+        );
+    }
+}
+
 async fn one_checkout_runs_for_an_intent(shop: &Shop<'_>) {
     let make = &shop.make;
     let customer = shop.anybody().await;
@@ -124,8 +143,11 @@ async fn one_checkout_runs_for_an_intent(shop: &Shop<'_>) {
         InsertedCheckout::New,
         "checkouts.insert: another term is another checkout"
     );
+    let elsewhere = make.customer(&shop.organization).live();
+    let elsewhere = elsewhere.email(customer.email.as_str());
+    let elsewhere = shop.customer(elsewhere).await;
     assert_eq!(
-        insert(again().term(&term).live().build()).await,
+        insert(make.checkout(&elsewhere, &variant).term(&term).build()).await,
         InsertedCheckout::New,
         "checkouts.insert: another mode is another checkout"
     );
@@ -240,18 +262,18 @@ async fn external_orders_are_unique(shop: &Shop<'_>) {
         shop.run(async |uow| uow.checkouts().insert(&checkout).await)
             .await
     };
-    let another = async || {
-        let customer = shop.anybody().await;
+    let another = async |mode| {
+        let customer = shop.anybody_in(mode).await;
         let variant = shop.any_variant().await;
         shop.make.checkout(&customer, &variant)
     };
     must_conflict(
-        insert(another().await.order("order-1")).await,
+        insert(another(Mode::Sandbox).await.order("order-1")).await,
         UniqueField::ExternalOrderId,
         "checkouts.insert: an external order id of the organization and mode",
     );
     must(
-        insert(another().await.order("order-1").live()).await,
+        insert(another(Mode::Live).await.order("order-1")).await,
         "checkouts.insert: the other mode may have the external order id",
     );
     let other = shop.any_checkout(|checkout| checkout).await;
@@ -268,7 +290,7 @@ async fn external_orders_are_unique(shop: &Shop<'_>) {
     shop.apply(&mut first, Event::Cancelled { reason: None }, &by)
         .await;
     must_conflict(
-        insert(another().await.order("order-1")).await,
+        insert(another(Mode::Sandbox).await.order("order-1")).await,
         UniqueField::ExternalOrderId,
         "checkouts.insert: an ended checkout keeps its external order id",
     );

@@ -3,7 +3,7 @@
 use super::shop::{Shop, after, first, must_be_missing, must_be_stale};
 use crate::access::Mode;
 use crate::customer::{CreditStatus, Customer, IdentityStatus, Screening};
-use crate::ports::{CustomerFilter, Database, InsertedCustomer, Page};
+use crate::ports::{CustomerFilter, Database, InsertedCustomer, Page, Scope};
 use crate::testing::metadata;
 use crate::text::Email;
 
@@ -21,10 +21,10 @@ fn email(text: &str) -> Email {
 pub async fn customers(database: &dyn Database) {
     let shop = Shop::open(database).await;
     one_customer_for_an_address(&shop).await;
+    a_person_is_another_customer_in_each_mode(&shop).await;
     customers_are_kept_as_they_are(&shop).await;
-    organizations_know_their_customers(&shop).await;
     let shop = Shop::open(database).await;
-    lists_are_of_whom_the_organization_knows(&shop).await;
+    lists_are_of_an_organization_and_a_mode(&shop).await;
 }
 
 async fn one_customer_for_an_address(shop: &Shop<'_>) {
@@ -43,13 +43,13 @@ async fn one_customer_for_an_address(shop: &Shop<'_>) {
         panic!("customers.insert: a customer with a new e-mail address is new");
     };
     assert_eq!(
-        (kept.id, &kept.email, &kept.profile),
-        (new.id, &new.email, &new.profile),
+        (kept.id, kept.mode, &kept.email, &kept.profile),
+        (new.id, new.mode, &new.email, &new.profile),
         "customers.insert: answers what was given"
     );
     assert_eq!(
-        (&kept.live, &kept.sandbox),
-        (&Screening::default(), &Screening::default()),
+        kept.screening,
+        Screening::default(),
         "customers.insert: nobody is screened at first"
     );
     let again = make
@@ -80,7 +80,7 @@ async fn one_customer_for_an_address(shop: &Shop<'_>) {
         .seen("customers.find_by_email: reads", async |view| {
             let address = email("ada.lovelace@example.com");
             view.customers()
-                .find_by_email(neighbour.organization.id, &address)
+                .find_by_email(neighbour.sandbox(), &address)
                 .await
         })
         .await;
@@ -89,10 +89,10 @@ async fn one_customer_for_an_address(shop: &Shop<'_>) {
             let store = view.customers();
             Ok((
                 store
-                    .find_by_email(shop.organization.id, &email("ADA.lovelace@example.com"))
+                    .find_by_email(shop.sandbox(), &email("ADA.lovelace@example.com"))
                     .await?,
                 store
-                    .find_by_email(shop.organization.id, &email("nobody@example.com"))
+                    .find_by_email(shop.sandbox(), &email("nobody@example.com"))
                     .await?,
             ))
         })
@@ -126,13 +126,66 @@ async fn one_customer_for_an_address(shop: &Shop<'_>) {
     );
 }
 
+async fn a_person_is_another_customer_in_each_mode(shop: &Shop<'_>) {
+    let (address, in_another_case) = ("Emmy@Example.com", email("emmy@example.com"));
+    let emmy = |mode| {
+        let emmy = shop.make.customer(&shop.organization);
+        emmy.email(address).mode(mode)
+    };
+    let live = shop.customer(emmy(Mode::Live).screened()).await;
+    let mut sandbox = shop.customer(emmy(Mode::Sandbox)).await;
+    assert_ne!(
+        (live.id, live.user_id),
+        (sandbox.id, sandbox.user_id),
+        "customers.insert: who has the address in the other mode is another customer, with a number of their own"
+    );
+    assert_eq!(
+        (live.mode, sandbox.mode),
+        (Mode::Live, Mode::Sandbox),
+        "customers.insert: each of the mode that was given"
+    );
+    for mode in Mode::ALL {
+        let again = emmy(mode).new_record();
+        let inserted = shop
+            .done("customers.insert: keeps a customer", async |uow| {
+                uow.customers().insert(&again).await
+            })
+            .await;
+        let InsertedCustomer::Existing(existing) = inserted else {
+            panic!("customers.insert: there is one of the address in {mode} mode");
+        };
+        assert_eq!(existing.mode, mode, "customers.insert: within a mode");
+    }
+    sandbox.profile.last_name = "Noether".parse().ok();
+    shop.done("customers.update: writes", async |uow| {
+        uow.customers().update(&mut sandbox).await
+    })
+    .await;
+    let found = shop
+        .seen("customers.find_by_email: reads", async |view| {
+            let store = view.customers();
+            Ok([
+                store.find_by_email(shop.live(), &in_another_case).await?,
+                store
+                    .find_by_email(shop.sandbox(), &in_another_case)
+                    .await?,
+            ])
+        })
+        .await;
+    assert_eq!(
+        found,
+        [Some(live), Some(sandbox)],
+        "customers.find_by_email: each mode's own, who stays as they are when the other changes"
+    );
+}
+
 async fn customers_are_kept_as_they_are(shop: &Shop<'_>) {
     let make = &shop.make;
     let mut customer = shop.anybody().await;
     let session = format!("vs_{}", customer.id.as_uuid().simple());
     customer.profile.address2 = "Unit 7".parse().ok();
     customer.profile.phone = None;
-    *customer.screening_mut(Mode::Sandbox) = Screening {
+    customer.screening = Screening {
         identity: IdentityStatus::Processing,
         verification_session_id: Some(session.clone()),
         credit: CreditStatus::Passed,
@@ -140,7 +193,6 @@ async fn customers_are_kept_as_they_are(shop: &Shop<'_>) {
         credit_ip_address: Some("2001:db8::1".to_owned()),
         processor_id: Some("cus_1".to_owned()),
     };
-    customer.screening_mut(Mode::Live).identity = IdentityStatus::Failed;
     customer.metadata = metadata(&[("tier", "gold"), ("größe", "„M“")]);
     customer.updated_at = make.tick();
     let before = customer.clone();
@@ -210,90 +262,42 @@ async fn customers_are_kept_as_they_are(shop: &Shop<'_>) {
     must_be_missing(refused, "customers.update: an unknown one");
 }
 
-async fn organizations_know_their_customers(shop: &Shop<'_>) {
-    let neighbour = shop.neighbour().await;
-    let lessee = shop.anybody().await;
-    let stranger = shop.anybody().await;
-    let keeper = shop.anybody().await;
-    let variant = shop.any_variant().await;
-    shop.checkout(shop.make.checkout(&lessee, &variant)).await;
-    let key = shop.make.api_key(&keeper).build();
-    shop.done("keys.insert: keeps a key", async |uow| {
-        uow.keys().insert(&key).await
-    })
-    .await;
-    for (who, organization, expected, clause) in [
-        (
-            &lessee,
-            &shop.organization,
-            true,
-            "who has a checkout with it",
-        ),
-        (
-            &keeper,
-            &shop.organization,
-            true,
-            "who is the user of one of its keys",
-        ),
-        (&stranger, &shop.organization, false, "not who has neither"),
-        (&lessee, &neighbour.organization, false, "not another's"),
-    ] {
-        let known = shop
-            .seen("customers.is_known_to: reads", async |view| {
-                view.customers()
-                    .is_known_to(who.user_id, organization.id)
-                    .await
-            })
-            .await;
-        assert_eq!(
-            known, expected,
-            "customers.is_known_to: an organization knows {clause}"
-        );
-    }
+/// Keeps a customer of the address.
+async fn named(shop: &Shop<'_>, mode: Mode, email: &str) -> Customer {
+    let customer = shop.make.customer(&shop.organization);
+    shop.customer(customer.mode(mode).email(email)).await
 }
 
-/// Keeps a customer who has a checkout with the shop.
-async fn lessee(shop: &Shop<'_>, email: &str) -> Customer {
-    let customer = shop
-        .customer(shop.make.customer(&shop.organization).email(email))
-        .await;
-    let variant = shop.any_variant().await;
-    shop.checkout(shop.make.checkout(&customer, &variant)).await;
-    customer
-}
-
-async fn lists_are_of_whom_the_organization_knows(shop: &Shop<'_>) {
-    let make = &shop.make;
-    let one = lessee(shop, "Ada@Example.com").await;
-    let mut two = lessee(shop, "grace@example.com").await;
-    let keeper = shop.anybody().await;
-    shop.anybody().await;
-    let mut three = lessee(shop, "edsger@example.com").await;
-    // Another organization's, of one of the addresses.
+async fn lists_are_of_an_organization_and_a_mode(shop: &Shop<'_>) {
+    let one = named(shop, Mode::Sandbox, "Ada@Example.com").await;
+    let mut two = named(shop, Mode::Sandbox, "grace@example.com").await;
+    // Of one of the addresses, in the other mode and of another organization.
+    let mut live = named(shop, Mode::Live, "ada@example.com").await;
     let next_door = shop.neighbour().await;
-    let foreign = lessee(&next_door, "ada@example.com").await;
-    let key = make.api_key(&keeper).build();
+    let foreign = named(&next_door, Mode::Sandbox, "ada@example.com").await;
+    let keeper = shop.anybody().await;
+    let mut three = named(shop, Mode::Sandbox, "edsger@example.com").await;
     two.metadata = metadata(&[("tier", "gold"), ("region", "north")]);
     three.metadata = metadata(&[("tier", "gold")]);
+    live.metadata = metadata(&[("tier", "gold")]);
     shop.done("customers.update: writes", async |uow| {
-        uow.keys().insert(&key).await?;
         uow.customers().update(&mut two).await?;
+        uow.customers().update(&mut live).await?;
         uow.customers().update(&mut three).await
     })
     .await;
-    let list = async |shop: &Shop<'_>, filter: &CustomerFilter, page: Page| {
-        let organization = shop.organization.id;
+    let list = async |shop: &Shop<'_>, scope: Scope, filter: &CustomerFilter, page: Page| {
         shop.seen("customers.list: reads", async |view| {
             let store = view.customers();
-            let found = store.list(organization, filter, page).await?;
-            Ok((found, store.count(organization, filter).await?))
+            let found = store.list(scope, filter, page).await?;
+            Ok((found, store.count(scope, filter).await?))
         })
         .await
     };
     let none = CustomerFilter::default;
     let cases: [(&str, CustomerFilter, &[&Customer]); 7] = [
         (
-            "nothing, newest first: who has a checkout with it or a key of it",
+            "nothing, newest first",
             none(),
             &[&three, &keeper, &two, &one],
         ),
@@ -347,19 +351,31 @@ async fn lists_are_of_whom_the_organization_knows(shop: &Shop<'_>) {
         ),
     ];
     for (what, filter, expected) in cases {
-        let (found, count) = list(shop, &filter, first(100)).await;
+        let (found, count) = list(shop, shop.sandbox(), &filter, first(100)).await;
         assert_eq!(
             found.iter().collect::<Vec<_>>(),
             expected,
-            "customers.list: of the organization, filtered by {what}"
+            "customers.list: of the organization and the mode, filtered by {what}"
         );
         assert_eq!(
             usize::try_from(count),
             Ok(expected.len()),
-            "customers.count: of the organization, filtered by {what}"
+            "customers.count: of the organization and the mode, filtered by {what}"
         );
     }
-    let (found, count) = list(&next_door, &none(), first(100)).await;
+    let gold = CustomerFilter {
+        metadata: metadata(&[("tier", "gold")]),
+        ..none()
+    };
+    for filter in [none(), gold] {
+        let (found, count) = list(shop, shop.live(), &filter, first(100)).await;
+        assert_eq!(
+            (found.as_slice(), count),
+            ([live.clone()].as_slice(), 1),
+            "customers.list: the other mode has its own customers, and none of this one's"
+        );
+    }
+    let (found, count) = list(&next_door, next_door.sandbox(), &none(), first(100)).await;
     assert_eq!(
         (found.as_slice(), count),
         ([foreign].as_slice(), 1),
@@ -368,7 +384,7 @@ async fn lists_are_of_whom_the_organization_knows(shop: &Shop<'_>) {
     let mut paged = Vec::new();
     let mut page = first(2);
     loop {
-        let (part, _) = list(shop, &none(), page).await;
+        let (part, _) = list(shop, shop.sandbox(), &none(), page).await;
         let Some(last) = part.last() else { break };
         page = after(last.id.as_uuid(), 2);
         paged.extend(part);

@@ -400,7 +400,7 @@ async fn payments_have_owners(street: &Street<'_>) {
 
 /// Has the customer be verified by the session, or by none.
 async fn verify(shop: &Shop<'_>, customer: &mut Customer, session: Option<&str>) {
-    customer.screening_mut(Mode::Live).verification_session_id = session.map(str::to_owned);
+    customer.screening.verification_session_id = session.map(str::to_owned);
     shop.done("customers.update: writes", async |uow| {
         uow.customers().update(customer).await
     })
@@ -409,7 +409,7 @@ async fn verify(shop: &Shop<'_>, customer: &mut Customer, session: Option<&str>)
 
 async fn verifications_have_owners(street: &Street<'_>) {
     for shop in street.shops() {
-        let mut customer = shop.anybody().await;
+        let mut customer = shop.anybody_in(Mode::Live).await;
         let session = format!("vs_{}", customer.id.as_uuid().simple());
         let owner_of = async |mode| {
             street
@@ -796,22 +796,17 @@ async fn reasons_to_look_are_counted(street: &Street<'_>) {
     let mut expected: BTreeMap<AttentionReason, u64> = before.iter().copied().collect();
     let Street { shop, neighbour } = street;
     let mut made = Vec::new();
-    for (shop, reasons, is_live) in [
-        (shop, AttentionReason::ALL, false),
-        (neighbour, &[AttentionReason::Disputed][..], true),
+    for (shop, reasons, mode) in [
+        (shop, AttentionReason::ALL, Mode::Sandbox),
+        (neighbour, &[AttentionReason::Disputed][..], Mode::Live),
         (
             shop,
             &[AttentionReason::Disputed, AttentionReason::Difference],
-            false,
+            Mode::Sandbox,
         ),
-        (neighbour, &[], false),
+        (neighbour, &[], Mode::Sandbox),
     ] {
-        let checkout = shop
-            .any_checkout(|it| {
-                let it = if is_live { it.live() } else { it };
-                watched(it, reasons)
-            })
-            .await;
+        let checkout = shop.any_checkout_in(mode, |it| watched(it, reasons)).await;
         made.push((shop, checkout));
         for reason in reasons {
             let count = expected.entry(*reason).or_default();
@@ -908,7 +903,7 @@ async fn what_is_held_is_counted(street: &Street<'_>) {
         ends_at: oldest,
     };
     let sandbox = shop.any_checkout(|checkout| checkout).await;
-    let live = neighbour.any_checkout(CheckoutBuilder::live).await;
+    let live = neighbour.any_checkout_in(Mode::Live, |it| it).await;
     let mut first = entry(&live, &of("pi_1"), at(3), hold(HoldState::Held));
     let mut second = entry(&sandbox, &of("pi_2"), at(2), hold(HoldState::Held));
     put(neighbour, &first).await;

@@ -4,6 +4,7 @@ use chrono::TimeDelta;
 
 use super::shop::{Shop, must_be_missing};
 use crate::access::{ApiKey, KeyHash, Mode, Permission};
+use crate::customer::Customer;
 use crate::ports::{Database, KeyHolder, StoreError};
 
 /// The store of API keys.
@@ -13,23 +14,23 @@ use crate::ports::{Database, KeyHolder, StoreError};
 pub async fn keys(database: &dyn Database) {
     let shop = Shop::open(database).await;
     let make = &shop.make;
-    let user = shop.anybody().await;
+    let user = shop.anybody_in(Mode::Live).await;
+    let tester = shop.anybody().await;
     let first = make
         .api_key(&user)
-        .live()
         .permissions(&[Permission::ProductRead, Permission::LeaseTermRead])
         .with(|it| {
             it.name = "Backoffice".parse().ok();
             it.expires_at = it.created_at.checked_add_signed(TimeDelta::days(90));
         })
         .build();
-    let second = make.api_key(&user).publishable().build();
+    let second = make.api_key(&tester).publishable().build();
     shop.done("keys.insert: keeps keys", async |uow| {
         uow.keys().insert(&first).await?;
         uow.keys().insert(&second).await
     })
     .await;
-    let holder = |key: &ApiKey| KeyHolder {
+    let holder = |key: &ApiKey, user: &Customer| KeyHolder {
         key: key.clone(),
         organization_pub_id: shop.organization.pub_id,
         user_pub_id: user.id,
@@ -49,14 +50,18 @@ pub async fn keys(database: &dyn Database) {
         .await;
     assert_eq!(
         by_hash,
-        Some(holder(&first)),
+        Some(holder(&first, &user)),
         "keys.find_by_hash: as it was kept, with both public ids"
     );
-    assert_eq!(by_id, Some(holder(&second)), "keys.get: as it was kept");
+    assert_eq!(
+        by_id,
+        Some(holder(&second, &tester)),
+        "keys.get: as it was kept"
+    );
     assert_eq!(unknown, None, "keys.find_by_hash: none of an unknown hash");
     assert_eq!(
         list,
-        [holder(&second), holder(&first)],
+        [holder(&second, &tester), holder(&first, &user)],
         "keys.list: the organization's, newest first"
     );
     assert!(
@@ -102,8 +107,12 @@ pub async fn keys(database: &dyn Database) {
         .run_for_server(async |uow| uow.keys().close(make.id(), Some(revoked), None).await)
         .await;
     must_be_missing(refused, "keys.close: an unknown key");
-    assert_eq!(first.mode, Mode::Live, "the suite's key is a live one");
-    let mut able = make.api_key(&user).publishable().build();
+    assert_eq!(
+        (first.mode, second.mode),
+        (Mode::Live, Mode::Sandbox),
+        "the suite has a key of each mode"
+    );
+    let mut able = make.api_key(&tester).publishable().build();
     able.permissions = [Permission::ProductRead].into_iter().collect();
     let refused = shop.run(async |uow| uow.keys().insert(&able).await).await;
     assert!(

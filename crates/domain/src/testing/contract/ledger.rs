@@ -212,9 +212,7 @@ async fn what_is_known_gives_place(shop: &Shop<'_>) {
 
 async fn entries_are_found(shop: &Shop<'_>) {
     let checkout = shop.any_checkout(|checkout| checkout).await;
-    let live = shop
-        .any_checkout(crate::testing::CheckoutBuilder::live)
-        .await;
+    let live = shop.any_checkout_in(Mode::Live, |it| it).await;
     let ids = Ids::new(shop);
     let at = shop.make.tick();
     let make = |checkout: &Checkout, id: &str, thing| entry(checkout, ids.of(id), at, thing);

@@ -2,6 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use crate::access::Mode;
 use crate::catalog::{Product, ProductVariant};
 use crate::checkout::{Checkout, Circumstances, Event, Facts};
 use crate::customer::Customer;
@@ -103,10 +104,18 @@ impl<'d> Shop<'d> {
         Self::open(self.database).await
     }
 
-    pub(super) fn sandbox(&self) -> Scope {
+    pub(super) const fn sandbox(&self) -> Scope {
+        self.scope(Mode::Sandbox)
+    }
+
+    pub(super) const fn live(&self) -> Scope {
+        self.scope(Mode::Live)
+    }
+
+    pub(super) const fn scope(&self, mode: Mode) -> Scope {
         Scope {
             organization_id: self.organization.id,
-            mode: crate::access::Mode::Sandbox,
+            mode,
         }
     }
 
@@ -197,9 +206,8 @@ impl<'d> Shop<'d> {
                     panic!("customers.insert: a customer with a new e-mail address is new")
                 }
             };
-            if (&customer.live, &customer.sandbox) != (&wanted.live, &wanted.sandbox) {
-                customer.live = wanted.live;
-                customer.sandbox = wanted.sandbox;
+            if customer.screening != wanted.screening {
+                customer.screening = wanted.screening;
                 uow.customers().update(&mut customer).await?;
             }
             Ok(customer)
@@ -207,9 +215,15 @@ impl<'d> Shop<'d> {
         .await
     }
 
-    /// Some customer.
+    /// Some sandbox customer.
     pub(super) async fn anybody(&self) -> Customer {
-        self.customer(self.make.customer(&self.organization)).await
+        self.anybody_in(Mode::Sandbox).await
+    }
+
+    /// Some customer of the mode.
+    pub(super) async fn anybody_in(&self, mode: Mode) -> Customer {
+        let customer = self.make.customer(&self.organization);
+        self.customer(customer.mode(mode)).await
     }
 
     /// Keeps the product.
@@ -268,12 +282,21 @@ impl<'d> Shop<'d> {
         checkout
     }
 
-    /// A checkout of a customer and a variant of its own.
+    /// A sandbox checkout of a customer and a variant of its own.
     pub(super) async fn any_checkout(
         &self,
         change: impl FnOnce(CheckoutBuilder) -> CheckoutBuilder,
     ) -> Checkout {
-        let customer = self.anybody().await;
+        self.any_checkout_in(Mode::Sandbox, change).await
+    }
+
+    /// A checkout of the mode, of a customer and a variant of its own.
+    pub(super) async fn any_checkout_in(
+        &self,
+        mode: Mode,
+        change: impl FnOnce(CheckoutBuilder) -> CheckoutBuilder,
+    ) -> Checkout {
+        let customer = self.anybody_in(mode).await;
         let variant = self.any_variant().await;
         self.checkout(change(self.make.checkout(&customer, &variant)))
             .await

@@ -2,8 +2,9 @@
 
 use super::full;
 use super::shop::{Shop, after, first, must, must_be_missing, must_be_stale, must_conflict};
+use crate::access::Mode;
 use crate::catalog::{
-    Inventory, Product, ProductStatus, ProductVariant, StockTaken, VariantFilter,
+    Inventory, Product, ProductStatus, ProductVariant, Stock, StockTaken, VariantFilter,
 };
 use crate::checkout::PurchaseItem;
 use crate::ids::ProductVariantPubId;
@@ -23,6 +24,7 @@ pub async fn variants(database: &dyn Database) {
     variants_are_found(&shop).await;
     lists_are_in_order(&shop).await;
     stock_is_taken_and_returned(&shop).await;
+    stock_is_counted_by_mode(&shop).await;
     stock_is_promised_once_under_a_race(&shop).await;
     variants_are_deleted(&shop).await;
 }
@@ -71,7 +73,7 @@ async fn variants_are_kept_as_they_are(shop: &Shop<'_>) {
         assert_eq!(foreign, None, "variants.get: not another organization's");
     }
     let mut stale = full.clone();
-    full.inventory = Inventory::Untracked;
+    full.stock.sandbox = Inventory::Untracked;
     full.discount = None;
     full.images.clear();
     full.product_year = None;
@@ -467,14 +469,14 @@ async fn lists_are_in_order(shop: &Shop<'_>) {
     );
 }
 
-async fn quantity(shop: &Shop<'_>, id: ProductVariantPubId) -> Inventory {
+async fn stock(shop: &Shop<'_>, id: ProductVariantPubId) -> Stock {
     match shop
         .seen("variants.get: reads", async |view| {
             view.variants().get(shop.organization.id, id).await
         })
         .await
     {
-        Some(variant) => variant.inventory,
+        Some(variant) => variant.stock,
         None => panic!("variants.get: finds what was committed"),
     }
 }
@@ -485,8 +487,8 @@ async fn stock_is_taken_and_returned(shop: &Shop<'_>) {
     let untracked = shop
         .variant(shop.make.variant(&product).choose("Size", "L"))
         .await;
-    let take = async |id| {
-        shop.run(async |uow| uow.variants().take_stock(id).await)
+    let take = async |id, mode| {
+        shop.run(async |uow| uow.variants().take_stock(id, mode).await)
             .await
     };
     for (id, expected, clause) in [
@@ -494,13 +496,17 @@ async fn stock_is_taken_and_returned(shop: &Shop<'_>) {
         (tracked.id, StockTaken::NoneLeft, "finds none left"),
         (untracked.id, StockTaken::Untracked, "never runs out"),
     ] {
-        let taken = must(take(id).await, "variants.take_stock: answers");
+        let taken = take(id, Mode::Sandbox).await;
+        let taken = must(taken, "variants.take_stock: answers");
         assert_eq!(taken, expected, "variants.take_stock: {clause}");
     }
     assert_eq!(
-        quantity(shop, tracked.id).await,
-        Inventory::Tracked(0),
-        "variants.take_stock: takes one, and none below zero"
+        stock(shop, tracked.id).await,
+        Stock {
+            live: Inventory::Tracked(1),
+            sandbox: Inventory::Tracked(0),
+        },
+        "variants.take_stock: takes one of the mode, and none below zero"
     );
     let refused = shop
         .run(async |uow| uow.variants().update(&mut tracked).await)
@@ -510,22 +516,71 @@ async fn stock_is_taken_and_returned(shop: &Shop<'_>) {
         "variants.update: a copy from before stock was taken cannot put it back",
     );
     shop.done("variants.return_stock: puts one back", async |uow| {
-        uow.variants().return_stock(tracked.id).await?;
-        uow.variants().return_stock(untracked.id).await
+        let store = uow.variants();
+        store.return_stock(tracked.id, Mode::Sandbox).await?;
+        store.return_stock(untracked.id, Mode::Sandbox).await
     })
     .await;
     assert_eq!(
         (
-            quantity(shop, tracked.id).await,
-            quantity(shop, untracked.id).await
+            stock(shop, tracked.id).await,
+            stock(shop, untracked.id).await
         ),
-        (Inventory::Tracked(1), Inventory::Untracked),
+        (
+            Stock::both(Inventory::Tracked(1)),
+            Stock::both(Inventory::Untracked)
+        ),
         "variants.return_stock: puts one back where stock is tracked"
     );
     must_be_missing(
-        take(shop.make.id()).await,
+        take(shop.make.id(), Mode::Sandbox).await,
         "variants.take_stock: of an unknown variant",
     );
+}
+
+async fn stock_is_counted_by_mode(shop: &Shop<'_>) {
+    for (mode, other) in [(Mode::Live, Mode::Sandbox), (Mode::Sandbox, Mode::Live)] {
+        let product = shop.anything().await;
+        let variant = shop.make.variant(&product).stock(1);
+        let mut variant = shop.variant(variant).await;
+        // In one mode it is not tracked, in the other it runs out.
+        *variant.stock.of_mut(mode) = Inventory::Untracked;
+        shop.done("variants.update: writes", async |uow| {
+            uow.variants().update(&mut variant).await
+        })
+        .await;
+        let taken = shop
+            .done("variants.take_stock: answers", async |uow| {
+                let store = uow.variants();
+                Ok([
+                    store.take_stock(variant.id, mode).await?,
+                    store.take_stock(variant.id, other).await?,
+                    store.take_stock(variant.id, other).await?,
+                    store.take_stock(variant.id, mode).await?,
+                ])
+            })
+            .await;
+        assert_eq!(
+            taken,
+            [
+                StockTaken::Untracked,
+                StockTaken::Taken,
+                StockTaken::NoneLeft,
+                StockTaken::Untracked
+            ],
+            "variants.take_stock: what is taken in {other} mode leaves that of {mode} mode"
+        );
+        shop.done("variants.return_stock: puts one back", async |uow| {
+            uow.variants().return_stock(variant.id, mode).await
+        })
+        .await;
+        let left = stock(shop, variant.id).await;
+        assert_eq!(
+            (left.of(mode), left.of(other)),
+            (Inventory::Untracked, Inventory::Tracked(0)),
+            "variants.return_stock: what is put back in {mode} mode is not there in {other} mode"
+        );
+    }
 }
 
 async fn stock_is_promised_once_under_a_race(shop: &Shop<'_>) {
@@ -534,7 +589,7 @@ async fn stock_is_promised_once_under_a_race(shop: &Shop<'_>) {
     let taken = futures_util::future::join_all((0..8).map(|_| async {
         loop {
             let taken = shop
-                .run(async |uow| uow.variants().take_stock(variant.id).await)
+                .run(async |uow| uow.variants().take_stock(variant.id, Mode::Live).await)
                 .await;
             match taken {
                 Err(StoreError::Contended) => {}
@@ -548,7 +603,7 @@ async fn stock_is_promised_once_under_a_race(shop: &Shop<'_>) {
         .filter(|taken| **taken == StockTaken::Taken)
         .count();
     assert_eq!(
-        (promised, quantity(shop, variant.id).await),
+        (promised, stock(shop, variant.id).await.live),
         (3, Inventory::Tracked(0)),
         "variants.take_stock: under a race as many are promised as there are"
     );

@@ -122,7 +122,7 @@ pub async fn walk(database: &dyn Database, seed: u64, steps: usize) -> Vec<Strin
             view.variants().get(shop.organization.id, variant.id).await
         })
         .await;
-    told.push(format!("stock: {:?}", left.map(|left| left.inventory)));
+    told.push(format!("stock: {:?}", left.map(|left| left.stock)));
     told
 }
 
@@ -320,7 +320,8 @@ async fn told(
     if let Event::DepositAuthorized { hold, method, .. } = happened.clone() {
         let mut stock = StockTaken::Untracked;
         if checkout.lifecycle() == Lifecycle::DepositProcessing && doing.actor == Actor::Provider {
-            stock = uow.variants().take_stock(checkout.variant_id).await?;
+            let mode = checkout.mode;
+            stock = uow.variants().take_stock(checkout.variant_id, mode).await?;
         }
         happened = Event::deposit_authorized(hold, method, stock);
     }

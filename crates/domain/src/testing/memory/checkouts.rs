@@ -202,7 +202,8 @@ fn first<K: Ord>(mut found: Vec<(K, CheckoutPubId)>, limit: u32) -> Vec<Checkout
 impl CheckoutStore for Memory {
     async fn insert(&mut self, checkout: &Checkout) -> Result<InsertedCheckout, StoreError> {
         let state = self.change_of(checkout.organization_id)?;
-        if !state.customers.contains_key(&checkout.customer_id) {
+        let customer = state.customers.get(&checkout.customer_id);
+        if customer.is_none_or(|customer| customer.mode != checkout.mode) {
             return Err(StoreError::Missing("customer"));
         }
         if !state.variants.contains_key(&checkout.variant_id) {
@@ -403,13 +404,14 @@ impl CheckoutStore for Memory {
     async fn lock_waiting_for_stock(
         &mut self,
         variant: ProductVariantPubId,
+        mode: Mode,
         limit: u32,
     ) -> Result<Vec<Checkout>, StoreError> {
         let state = self.lock_own()?;
         let found = state
             .checkouts
             .values()
-            .filter(|row| row.checkout.variant_id == variant)
+            .filter(|row| row.checkout.variant_id == variant && row.checkout.mode == mode)
             .filter_map(|row| {
                 let place = match row.checkout.lifecycle() {
                     Lifecycle::WaitlistedAfterDeposit => 0_u8,

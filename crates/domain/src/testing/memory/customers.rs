@@ -4,57 +4,39 @@ use async_trait::async_trait;
 
 use super::Memory;
 use super::paging::{directed, page};
-use super::tables::{Owned, Unowned, check_version, count_up};
+use super::tables::{Owned, check_version, count_up};
 use crate::access::Mode;
 use crate::customer::{Customer, Screening};
-use crate::ids::{CustomerPubId, OrganizationId, UserId};
+use crate::ids::{CustomerPubId, UserId};
 use crate::metadata::Metadata;
 use crate::ports::{
-    CustomerFilter, CustomerStore, InsertedCustomer, NewCustomer, Page, SortOrder, StoreError,
-    UniqueField,
+    CustomerFilter, CustomerStore, InsertedCustomer, NewCustomer, Page, Scope, SortOrder,
+    StoreError, UniqueField,
 };
 use crate::text::Email;
 
 /// Whether the session verifies who they are.
 pub(super) fn is_screened_in(customer: &Customer, mode: Mode, session_id: &str) -> bool {
-    customer.screening(mode).verification_session_id.as_deref() == Some(session_id)
+    customer.mode == mode
+        && customer.screening.verification_session_id.as_deref() == Some(session_id)
 }
 
-fn by_email<'a>(
-    state: &'a Owned,
-    organization: OrganizationId,
-    email: &Email,
-) -> Option<&'a Customer> {
-    state.customers.values().find(|customer| {
-        customer.organization_id == organization && customer.email.folded() == email.folded()
-    })
+fn is_of(customer: &Customer, scope: Scope) -> bool {
+    customer.organization_id == scope.organization_id && customer.mode == scope.mode
 }
 
-fn is_known(state: &Owned, unowned: &Unowned, id: UserId, organization: OrganizationId) -> bool {
-    let has_checkout = state
-        .checkouts
+fn by_email<'a>(state: &'a Owned, scope: Scope, email: &Email) -> Option<&'a Customer> {
+    state
+        .customers
         .values()
-        .any(|row| row.checkout.user_id == id && row.checkout.organization_id == organization);
-    let has_key = unowned
-        .keys
-        .values()
-        .any(|key| key.user_id == id && key.organization_id == organization);
-    has_checkout || has_key
+        .find(|customer| is_of(customer, scope) && customer.email.folded() == email.folded())
 }
 
-fn shows(
-    state: &Owned,
-    unowned: &Unowned,
-    organization: OrganizationId,
-    filter: &CustomerFilter,
-    customer: &Customer,
-) -> bool {
-    customer.organization_id == organization
-        && is_known(state, unowned, customer.user_id, organization)
-        && filter
-            .email
-            .as_ref()
-            .is_none_or(|email| customer.email.folded() == email.folded())
+fn shows(filter: &CustomerFilter, customer: &Customer) -> bool {
+    filter
+        .email
+        .as_ref()
+        .is_none_or(|email| customer.email.folded() == email.folded())
         && customer.metadata.has_all(&filter.metadata)
 }
 
@@ -62,7 +44,11 @@ fn shows(
 impl CustomerStore for Memory {
     async fn insert(&mut self, new: &NewCustomer) -> Result<InsertedCustomer, StoreError> {
         let state = self.change_of(new.organization_id)?;
-        if let Some(existing) = by_email(state, new.organization_id, &new.email) {
+        let scope = Scope {
+            organization_id: new.organization_id,
+            mode: new.mode,
+        };
+        if let Some(existing) = by_email(state, scope, &new.email) {
             return Ok(InsertedCustomer::Existing(existing.clone()));
         }
         let user_id = UserId::new(self.next_number()?).map_err(StoreError::internal)?;
@@ -72,10 +58,10 @@ impl CustomerStore for Memory {
             id: new.id,
             user_id,
             organization_id: new.organization_id,
+            mode: new.mode,
             email: new.email,
             profile: new.profile,
-            live: Screening::default(),
-            sandbox: Screening::default(),
+            screening: Screening::default(),
             metadata: Metadata::default(),
             created_at: new.created_at,
             updated_at: new.created_at,
@@ -102,10 +88,10 @@ impl CustomerStore for Memory {
 
     async fn find_by_email(
         &mut self,
-        organization: OrganizationId,
+        scope: Scope,
         email: &Email,
     ) -> Result<Option<Customer>, StoreError> {
-        Ok(by_email(&self.own(), organization, email).cloned())
+        Ok(by_email(&self.own(), scope, email).cloned())
     }
 
     async fn find_by_verification_session(
@@ -125,30 +111,22 @@ impl CustomerStore for Memory {
         Ok(self.lock_own()?.customers.get(&id).cloned())
     }
 
-    async fn is_known_to(
-        &mut self,
-        id: UserId,
-        organization: OrganizationId,
-    ) -> Result<bool, StoreError> {
-        Ok(is_known(&self.own(), &self.unowned(), id, organization))
-    }
-
     async fn list(
         &mut self,
-        organization: OrganizationId,
+        scope: Scope,
         filter: &CustomerFilter,
         wanted: Page,
     ) -> Result<Vec<Customer>, StoreError> {
-        let (state, unowned) = (self.own(), self.unowned());
+        let state = self.own();
         let own = state
             .customers
             .values()
-            .filter(|customer| customer.organization_id == organization);
+            .filter(|customer| is_of(customer, scope));
         let key = |customer: &Customer| (customer.created_at, customer.id.as_uuid());
         Ok(page(
             own,
             |customer| customer.id.as_uuid(),
-            |customer| shows(&state, &unowned, organization, filter, customer),
+            |customer| shows(filter, customer),
             |a, b| directed(&key(a), &key(b), SortOrder::Descending),
             wanted,
         )
@@ -157,24 +135,24 @@ impl CustomerStore for Memory {
         .collect())
     }
 
-    async fn count(
-        &mut self,
-        organization: OrganizationId,
-        filter: &CustomerFilter,
-    ) -> Result<u64, StoreError> {
-        let (state, unowned) = (self.own(), self.unowned());
+    async fn count(&mut self, scope: Scope, filter: &CustomerFilter) -> Result<u64, StoreError> {
+        let state = self.own();
         let shown = state
             .customers
             .values()
-            .filter(|customer| shows(&state, &unowned, organization, filter, customer));
+            .filter(|customer| is_of(customer, scope) && shows(filter, customer));
         Ok(u64::try_from(shown.count()).unwrap_or(u64::MAX))
     }
 
     async fn update(&mut self, customer: &mut Customer) -> Result<(), StoreError> {
         let state = self.change_own()?;
         check_version(state.customers.get(&customer.id), customer)?;
-        let taken = by_email(state, customer.organization_id, &customer.email)
-            .is_some_and(|other| other.id != customer.id);
+        let scope = Scope {
+            organization_id: customer.organization_id,
+            mode: customer.mode,
+        };
+        let taken =
+            by_email(state, scope, &customer.email).is_some_and(|other| other.id != customer.id);
         if taken {
             return Err(StoreError::Conflict(UniqueField::Email));
         }

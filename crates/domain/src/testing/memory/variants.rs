@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use super::Memory;
 use super::paging::{directed, page};
 use super::tables::{Owned, check_version, count_up};
+use crate::access::Mode;
 use crate::catalog::{
     Inventory, Product, ProductStatus, ProductVariant, StockTaken, VariantFilter,
     folded_combination, is_same_combination,
@@ -308,18 +309,22 @@ impl VariantStore for Memory {
             .any(|row| sold_in(&row.checkout).any(|sold| sold == id)))
     }
 
-    async fn take_stock(&mut self, id: ProductVariantPubId) -> Result<StockTaken, StoreError> {
+    async fn take_stock(
+        &mut self,
+        id: ProductVariantPubId,
+        mode: Mode,
+    ) -> Result<StockTaken, StoreError> {
         let variant = self
             .change_own()?
             .variants
             .get_mut(&id)
             .ok_or(StoreError::Missing("variant"))?;
-        match variant.inventory {
+        match variant.stock.of(mode) {
             Inventory::Untracked => Ok(StockTaken::Untracked),
             Inventory::Tracked(quantity) => match quantity.checked_sub(1) {
                 None => Ok(StockTaken::NoneLeft),
                 Some(left) => {
-                    variant.inventory = Inventory::Tracked(left);
+                    *variant.stock.of_mut(mode) = Inventory::Tracked(left);
                     count_up(variant);
                     Ok(StockTaken::Taken)
                 }
@@ -327,14 +332,18 @@ impl VariantStore for Memory {
         }
     }
 
-    async fn return_stock(&mut self, id: ProductVariantPubId) -> Result<(), StoreError> {
+    async fn return_stock(
+        &mut self,
+        id: ProductVariantPubId,
+        mode: Mode,
+    ) -> Result<(), StoreError> {
         let variant = self
             .change_own()?
             .variants
             .get_mut(&id)
             .ok_or(StoreError::Missing("variant"))?;
-        if let Inventory::Tracked(quantity) = variant.inventory {
-            variant.inventory = Inventory::Tracked(quantity.saturating_add(1));
+        if let Inventory::Tracked(quantity) = variant.stock.of(mode) {
+            *variant.stock.of_mut(mode) = Inventory::Tracked(quantity.saturating_add(1));
             count_up(variant);
         }
         Ok(())

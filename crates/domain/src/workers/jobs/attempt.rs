@@ -1,6 +1,5 @@
 //! Calling whom a job asks for, outside of any unit of work.
 
-use crate::access::Mode;
 use crate::checkout::{Billing, Checkout, Effect, Lifecycle, PaymentMethod};
 use crate::customer::{Customer, IdentityStatus};
 use crate::ports::{
@@ -21,7 +20,7 @@ fn text(line: Option<&crate::text::Line>) -> Option<String> {
 }
 
 /// The customer, as the processor is told of it.
-pub(super) fn processor_customer(customer: &Customer, mode: Mode) -> ProcessorCustomer {
+pub(super) fn processor_customer(customer: &Customer) -> ProcessorCustomer {
     let profile = &customer.profile;
     let name: Vec<String> = [
         text(profile.first_name.as_ref()),
@@ -35,7 +34,7 @@ pub(super) fn processor_customer(customer: &Customer, mode: Mode) -> ProcessorCu
         email: customer.email.as_str().to_owned(),
         name: (!name.is_empty()).then(|| name.join(" ")),
         phone: text(profile.phone.as_ref()),
-        processor_id: customer.screening(mode).processor_id.clone(),
+        processor_id: customer.screening.processor_id.clone(),
     }
 }
 
@@ -109,7 +108,7 @@ impl JobRunner {
             now,
         };
         let processor = &self.providers.of(checkout.mode).processor;
-        let customer = processor_customer(&customer, checkout.mode);
+        let customer = processor_customer(&customer);
         match processor.payment_method(&attempt, &customer, known).await? {
             Verdict::Done(method) => Ok(method),
             Verdict::Refused(refusal) => Err(Error::rule(refusal.message)),
@@ -145,7 +144,7 @@ impl JobRunner {
         let attempt = self.attempt_of(job);
         let providers = self.providers.of(checkout.mode);
         let state = checkout.lifecycle();
-        let screening = customer.screening(checkout.mode);
+        let screening = &customer.screening;
         let at = |states: &[Lifecycle]| states.contains(&state);
         match job.new.effect {
             Effect::StartIdentityVerification if at(&[Lifecycle::IdentityRequired]) => {
@@ -276,25 +275,25 @@ impl JobRunner {
             .pub_id)
     }
 
-    /// The customer with the processor's id, which is asked for when it is not known.
+    /// The customer with the id that the processor of their mode has for them, which is asked for when
+    /// it is not known.
     pub(super) async fn known_customer(
         &self,
         attempt: &Attempt,
         customer: &Customer,
-        mode: Mode,
     ) -> Result<ProcessorCustomer, Setback> {
-        let mut known = processor_customer(customer, mode);
+        let mut known = processor_customer(customer);
         if known.processor_id.is_none() {
             let id = must(
                 self.providers
-                    .of(mode)
+                    .of(customer.mode)
                     .processor
                     .push_customer(&part(attempt, "customer"), &known)
                     .await?,
             )?;
             let mut uow = self.database.begin(customer.organization_id.into()).await?;
             if let Some(mut customer) = uow.customers().lock(customer.id).await? {
-                let screening = customer.screening_mut(mode);
+                let screening = &mut customer.screening;
                 // Two jobs may have asked at once: the first answer stays.
                 let id = screening.processor_id.get_or_insert(id).clone();
                 uow.customers().update(&mut customer).await?;

@@ -38,9 +38,7 @@ impl JobRunner {
         let request = SubscriptionRequest {
             checkout: checkout.id,
             organization: self.organization_pub_id(checkout).await?,
-            customer: self
-                .known_customer(attempt, customer, checkout.mode)
-                .await?,
+            customer: self.known_customer(attempt, customer).await?,
             payment_method: method.map(|method| method.id.clone()),
             description: name,
             monthly: quote.total_monthly_payment,
@@ -79,7 +77,7 @@ impl JobRunner {
         checkout: &Checkout,
         customer: &Customer,
     ) -> Result<Vec<Subscription>, Setback> {
-        let customer = processor_customer(customer, checkout.mode);
+        let customer = processor_customer(customer);
         if customer.processor_id.is_none() {
             // Whom the processor does not know it does not bill.
             return Ok(Vec::new());

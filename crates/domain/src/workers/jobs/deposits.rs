@@ -91,9 +91,7 @@ impl JobRunner {
         Ok(Some(DepositRequest {
             checkout: checkout.id,
             organization: self.organization_pub_id(checkout).await?,
-            customer: self
-                .known_customer(attempt, customer, checkout.mode)
-                .await?,
+            customer: self.known_customer(attempt, customer).await?,
             amount,
             payment_method: checkout.deposit_method_id.clone(),
             off_session: false,
@@ -164,13 +162,12 @@ impl JobRunner {
         checkout: &Checkout,
         customer: &Customer,
     ) -> Result<Change, Setback> {
-        let mode = checkout.mode;
-        let processor = &self.providers.of(mode).processor;
+        let processor = &self.providers.of(checkout.mode).processor;
         let mut rows = {
             let mut view = self.database.read(checkout.organization_id.into()).await?;
             view.ledger().of(checkout.id).await?
         };
-        let customer = processor_customer(customer, mode);
+        let customer = processor_customer(customer);
         if checkout.lifecycle().is_ended() && customer.processor_id.is_some() {
             for made in processor
                 .deposits_of(checkout.into(), &customer, checkout.id)

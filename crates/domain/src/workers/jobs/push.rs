@@ -8,8 +8,8 @@ use crate::ports::{
 };
 
 impl JobRunner {
-    /// Tells the processor of the catalog or of a customer, in each mode that has a
-    /// processor of its own.
+    /// Tells the processor of the catalog, in each mode that has a processor of its own. A customer is
+    /// of one mode, and pushed there by whatever needs them at the processor.
     pub(super) async fn push(&self, job: &Job) -> Result<Change, Setback> {
         for mode in Mode::ALL {
             let attempt = Attempt {

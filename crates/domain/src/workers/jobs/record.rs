@@ -89,7 +89,7 @@ impl JobRunner {
             Change::Happened(event) => event,
             Change::IdentityStarted(session) => {
                 let mut customer = moving::lock_customer_of(uow, checkout).await?;
-                let screening = customer.screening_mut(checkout.mode);
+                let screening = &mut customer.screening;
                 screening.identity = IdentityStatus::Pending;
                 screening.verification_session_id = Some(session);
                 customer.updated_at = now;
@@ -103,7 +103,7 @@ impl JobRunner {
             }
             Change::Credit(passed) => {
                 let mut customer = moving::lock_customer_of(uow, checkout).await?;
-                let screening = customer.screening_mut(checkout.mode);
+                let screening = &mut customer.screening;
                 screening.credit = if passed {
                     CreditStatus::Passed
                 } else {
@@ -306,7 +306,9 @@ async fn authorized(
     let stock = if is_sold_out {
         StockTaken::NoneLeft
     } else {
-        uow.variants().take_stock(checkout.variant_id).await?
+        uow.variants()
+            .take_stock(checkout.variant_id, checkout.mode)
+            .await?
     };
     let method = authorization
         .as_ref()

@@ -302,8 +302,7 @@ impl Sandbox {
             .await?;
         let mut checkout = checkouts::lock_visible(uow.as_mut(), ctx, id).await?;
         let customer = moving::customer_of(uow.as_mut(), &checkout).await?;
-        let screening = customer.screening(checkout.mode);
-        let Some(session) = screening.verification_session_id.clone() else {
+        let Some(session) = customer.screening.verification_session_id else {
             return Ok(Told::Answered);
         };
         identity::decide(

@@ -132,7 +132,11 @@ pub(super) async fn tell(
     }
     if let Event::StockFreed { stock } = &mut event
         && checkout.lifecycle() == Lifecycle::WaitlistedAfterDeposit
-        && uow.variants().take_stock(checkout.variant_id).await? == StockTaken::Taken
+        && uow
+            .variants()
+            .take_stock(checkout.variant_id, checkout.mode)
+            .await?
+            == StockTaken::Taken
     {
         *stock = StockTaken::Taken;
     }
@@ -157,7 +161,7 @@ pub(super) async fn tell(
     match (kind, &customer) {
         (EventKind::ProfileCompleted, Some(customer)) => {
             let by = Circumstances::new(ctx.now, Actor::System);
-            customers::profile_completed(uow, ctx.ids, checkout.mode, customer, &by).await
+            customers::profile_completed(uow, ctx.ids, customer, &by).await
         }
         (EventKind::IdentityVerified, _) => {
             identity::ask_for_others(uow, ctx.ids, ctx.now, checkout).await

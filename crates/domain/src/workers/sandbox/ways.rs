@@ -1,8 +1,7 @@
 //! Where a checkout can be moved from its state, and by what: each way is tried before it is offered.
 
 use super::samples::{sample_address, sample_tracking, with_profile};
-use crate::access::Mode;
-use crate::catalog::{Inventory, StockTaken};
+use crate::catalog::StockTaken;
 use crate::checkout::{
     Actor, Checkout, Circumstances, Event, EventKind, Lifecycle, Refusal, arrows_from,
 };
@@ -79,14 +78,9 @@ impl Act {
     }
 
     /// The event is the verifier's or the credit checker's, whose finding is the customer's.
-    fn found(
-        event: Event,
-        customer: &Customer,
-        mode: Mode,
-        find: impl FnOnce(&mut Screening),
-    ) -> Self {
+    fn found(event: Event, customer: &Customer, find: impl FnOnce(&mut Screening)) -> Self {
         let mut customer = customer.clone();
-        find(customer.screening_mut(mode));
+        find(&mut customer.screening);
         Self {
             customer: Some(customer),
             ..Self::new(event, Actor::Provider)
@@ -102,7 +96,7 @@ impl Act {
         now: Timestamp,
     ) -> Option<Lifecycle> {
         let mut tried = checkout.clone();
-        let facts = moving::facts_of(self.customer.as_ref().unwrap_or(customer), checkout);
+        let facts = moving::facts_of(self.customer.as_ref().unwrap_or(customer));
         let by = Circumstances::new(now, self.actor);
         tried.apply(self.event.clone(), &by, &facts).ok()?;
         Some(tried.lifecycle())
@@ -136,7 +130,7 @@ async fn is_in_stock(uow: &mut dyn UnitOfWork, checkout: &Checkout) -> Result<bo
         .variants()
         .get(checkout.organization_id, checkout.variant_id)
         .await?;
-    Ok(variant.is_some_and(|variant| variant.inventory != Inventory::Tracked(0)))
+    Ok(variant.is_some_and(|variant| variant.stock.of(checkout.mode).has_stock()))
 }
 
 /// Whether the checkout comes so far when the provider does its part.
@@ -166,7 +160,7 @@ async fn played(
         code: "card_declined".to_owned(),
         message: "Declined, as a sandbox key asked for.".to_owned(),
     };
-    let found = |event, find: fn(&mut Screening)| Act::found(event, customer, checkout.mode, find);
+    let found = |event, find: fn(&mut Screening)| Act::found(event, customer, find);
     let by_customer = |event| Act::new(event, Actor::Customer);
     let by_provider = |event| Act::new(event, Actor::Provider);
     let by_system = |event| Act::new(event, Actor::System);

@@ -1,6 +1,7 @@
 //! The statements about what an organization leases, and where and for how long.
 
 use super::Inquiry;
+use crate::access::Mode;
 use crate::catalog::{Product, VariantFilter};
 use crate::ids::IdRef;
 use crate::ports::{
@@ -268,12 +269,12 @@ async fn variants_in_stock(inquiry: &mut Inquiry<'_, '_>) {
         .await;
     inquiry
         .changes("variants.take_stock", async |uow| {
-            uow.variants().take_stock(variant).await
+            uow.variants().take_stock(variant, Mode::Sandbox).await
         })
         .await;
     inquiry
         .changes("variants.return_stock", async |uow| {
-            uow.variants().return_stock(variant).await
+            uow.variants().return_stock(variant, Mode::Sandbox).await
         })
         .await;
 }

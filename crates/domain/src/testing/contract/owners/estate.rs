@@ -16,8 +16,8 @@ use crate::money::{Currency, Money};
 use crate::organization::PickupLocation;
 use crate::ports::{
     CheckoutFilter, CheckoutSort, CustomerFilter, Database, IdGenerator, IdempotencyKey, Job,
-    JobFilter, JobState, JobSubject, NewJob, PageToken, ProductFilter, ProductSort, Scope,
-    SortOrder, StoreError, StoredAnswer, UnitOfWork,
+    JobFilter, JobState, JobSubject, NewJob, PageToken, ProductFilter, ProductSort, SortOrder,
+    StoreError, StoredAnswer, UnitOfWork,
 };
 use crate::shipments::{CarrierReport, EventOrigin, TrackingEvent, TrackingStatus};
 use crate::testing::contract::full;
@@ -249,8 +249,7 @@ impl<'d> Estate<'d> {
                 .await?;
             uow.idempotency().put(&key, &answer).await?;
             let mut customer = kept(uow.customers().lock(full.customer_id).await?);
-            let screening = customer.screening_mut(Mode::Sandbox);
-            screening.verification_session_id = Some(session);
+            customer.screening.verification_session_id = Some(session);
             uow.customers().update(&mut customer).await
         })
         .await;
@@ -342,18 +341,13 @@ impl<'d> Estate<'d> {
     }
 
     async fn show_leases(&self, view: &mut dyn UnitOfWork, shown: &mut Shown) {
-        let (id, all) = (self.shop.organization.id, first(MANY));
+        let all = first(MANY);
         let (checkout, at) = (self.full.id, self.answer.created_at);
-        let customers = view
-            .customers()
-            .list(id, &CustomerFilter::default(), all)
-            .await;
-        shown.add("customers.list", customers);
-        for mode in [Mode::Live, Mode::Sandbox] {
-            let scope = Scope {
-                organization_id: id,
-                mode,
-            };
+        for mode in Mode::ALL {
+            let scope = self.shop.scope(mode);
+            let filter = CustomerFilter::default();
+            let customers = view.customers().list(scope, &filter, all).await;
+            shown.add("customers.list", customers);
             let filter = CheckoutFilter::default();
             let (sort, order) = (CheckoutSort::CreatedAt, SortOrder::Ascending);
             let checkouts = view

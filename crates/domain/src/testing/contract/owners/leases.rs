@@ -42,7 +42,7 @@ fn late(inquiry: &Inquiry<'_, '_>) -> Timestamp {
 
 async fn customers(inquiry: &mut Inquiry<'_, '_>) {
     let estate = inquiry.estate;
-    let id = estate.shop.organization.id;
+    let scope = estate.shop.sandbox();
     let customer = &estate.customer;
     let new = || estate.shop.make.customer(&estate.shop.organization);
     let again = new().with(|it| it.email = customer.email.clone());
@@ -66,7 +66,7 @@ async fn customers(inquiry: &mut Inquiry<'_, '_>) {
         .await;
     inquiry
         .sees("customers.find_by_email", async |uow| {
-            uow.customers().find_by_email(id, &customer.email).await
+            uow.customers().find_by_email(scope, &customer.email).await
         })
         .await;
     let session = format!("vs_{}", customer.id.as_uuid().simple());
@@ -78,20 +78,15 @@ async fn customers(inquiry: &mut Inquiry<'_, '_>) {
                 .await
         })
         .await;
-    inquiry
-        .sees("customers.is_known_to", async |uow| {
-            uow.customers().is_known_to(customer.user_id, id).await
-        })
-        .await;
     let filter = CustomerFilter::default();
     inquiry
         .sees("customers.list", async |uow| {
-            uow.customers().list(id, &filter, first(9)).await
+            uow.customers().list(scope, &filter, first(9)).await
         })
         .await;
     inquiry
         .sees("customers.count", async |uow| {
-            uow.customers().count(id, &filter).await
+            uow.customers().count(scope, &filter).await
         })
         .await;
 }
@@ -240,7 +235,7 @@ async fn checkouts_in_line(inquiry: &mut Inquiry<'_, '_>) {
         .sees("checkouts.lock_waiting_for_stock", async |uow| {
             let checkouts = uow.checkouts();
             checkouts
-                .lock_waiting_for_stock(estate.variant.id, MANY)
+                .lock_waiting_for_stock(estate.variant.id, Mode::Sandbox, MANY)
                 .await
         })
         .await;
