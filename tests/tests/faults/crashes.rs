@@ -60,7 +60,8 @@ async fn between_any_two_requests_a_lease_is_billed_once() {
     }
     let last = deaths.pop_last();
     assert_eq!(last, Some((TOO_MANY, 0)), "some job makes more requests");
-    assert!(deaths.values().all(|died| *died >= 3), "{deaths:?}");
+    // The longest job alone dies in each cell of every number; others may be shorter when they are tried again.
+    assert!(deaths.values().all(|died| *died >= 2), "{deaths:?}");
 }
 
 /// A whole lease, one order that is cancelled when it is confirmed, and one that is cancelled while its

@@ -6,6 +6,7 @@
 )]
 
 mod checkouts;
+mod cluster;
 mod contract;
 mod jobs;
 mod leasing;

@@ -20,6 +20,7 @@ pub(crate) async fn run<T>(
 }
 
 /// Whether the test has a cluster under it, where what it asks of one server is not there; says so.
+#[expect(clippy::print_stdout, reason = "says what was not tested")]
 pub(crate) fn skipped_on_a_cluster(why: &str) -> bool {
     let is_cluster = lessor_adapters::testing::is_cluster();
     if is_cluster {

@@ -15,8 +15,8 @@ fn ids(list: &Value) -> Vec<&Value> {
 async fn a_key_sees_the_customers_of_its_mode() {
     let server = Server::shared(BINARY).await;
     let sandbox = server.client().await;
-    let live = sandbox.with_key(&server.key(&sandbox.organization, "live", "all"));
     sandbox.variant("BIKE", None).await;
+    let live = sandbox.with_key(&server.key(&sandbox.organization, "live", "all"));
     let mut customers = Vec::new();
     for (client, name) in [(&sandbox, "Grace"), (&live, "Amazing")] {
         let members = json!({ "customer": { "email": "grace@example.com", "firstName": name } });

@@ -381,6 +381,12 @@ pub(in crate::postgres) async fn owners_billed(
 }
 
 #[derive(QueryableByName)]
+struct Turn {
+    #[diesel(sql_type = BigInt)]
+    turn: i64,
+}
+
+#[derive(QueryableByName)]
 struct Asked {
     #[diesel(sql_type = SqlUuid)]
     id: Uuid,
@@ -397,6 +403,11 @@ pub(super) async fn under_way(
     owner: i64,
     limit: u32,
 ) -> Result<Vec<CheckoutPubId>, StoreError> {
+    // One turn for all that are asked together, drawn by itself: a cluster draws no number for each row.
+    let turn: Turn = diesel::sql_query("SELECT nextval('checkout_tracking_turns') AS turn")
+        .get_result(connection)
+        .await
+        .map_err(store_error)?;
     let mut asked: Vec<Asked> = diesel::sql_query(
         "WITH due AS MATERIALIZED (
             SELECT organization_id, checkout_id AS id, tracking_turn AS turn_before, shipped_at
@@ -408,12 +419,13 @@ pub(super) async fn under_way(
             FOR NO KEY UPDATE SKIP LOCKED
         )
         UPDATE checkout_shipments AS shipment
-        SET tracking_turn = nextval('checkout_tracking_turns')
+        SET tracking_turn = $3
         FROM due WHERE shipment.organization_id = due.organization_id AND shipment.checkout_id = due.id
         RETURNING due.id, due.turn_before, due.shipped_at",
     )
     .bind::<BigInt, _>(owner)
     .bind::<BigInt, _>(i64::from(limit))
+    .bind::<BigInt, _>(turn.turn)
     .load(connection)
     .await
     .map_err(store_error)?;

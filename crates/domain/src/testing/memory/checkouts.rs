@@ -543,9 +543,9 @@ impl CheckoutStore for Memory {
                 )
             });
         let asked = first(found.collect(), limit);
+        state.last_turn = state.last_turn.saturating_add(1);
+        let turn = state.last_turn;
         for id in &asked {
-            state.last_turn = state.last_turn.saturating_add(1);
-            let turn = state.last_turn;
             if let Some(row) = state.checkouts.get_mut(id) {
                 row.turn = Some(turn);
             }
