@@ -3,7 +3,7 @@
 create table customers (
     organization_id bigint not null,
     id uuid not null,
-    user_id bigint not null,
+    user_id bigint not null generated always as identity,
     mode text not null,
     email text not null,
     -- The address as it is compared. Made by the domain: lower() of the database folds by its locale.
@@ -34,7 +34,6 @@ create table customers (
     -- For checkouts, which are of their customer's mode. Neither column of it ever changes.
     constraint customers_organization_id_id_mode_key unique (organization_id, id, mode),
     constraint customers_organization_id_fkey foreign key (organization_id) references organizations (id),
-    constraint customers_user_id_fkey foreign key (user_id) references users (id),
     constraint customers_mode_check check (mode in ('live', 'sandbox')),
     constraint customers_country_check check (country ~ '^[A-Z]{2}$'),
     constraint customers_identity_check

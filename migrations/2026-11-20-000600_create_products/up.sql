@@ -35,7 +35,8 @@ create table products (
     constraint products_organization_id_fkey foreign key (organization_id) references organizations (id),
     constraint products_category_id_fkey
         foreign key (organization_id, category_id) references product_categories (organization_id, category_id),
-    constraint products_reviewed_by_fkey foreign key (reviewed_by) references users (id),
+    constraint products_reviewed_by_fkey
+        foreign key (organization_id, reviewed_by) references customers (organization_id, user_id),
     constraint products_options_check check (jsonb_typeof(options) = 'array'),
     constraint products_price_check check (price >= 0),
     constraint products_currency_check check (currency ~ '^[A-Z]{3}$'),

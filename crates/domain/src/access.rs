@@ -245,7 +245,7 @@ pub struct ApiKey {
     pub expires_at: Option<Timestamp>,
     /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
-    /// When it was last used, to the minute.
+    /// When it was last used, to the minute, where that was looked up.
     pub last_used_at: Option<Timestamp>,
 }
 

@@ -23,7 +23,7 @@ use super::encode::{text, text_if};
 use super::error::store_error;
 use super::metadata::{OF_CUSTOMERS, has_each};
 use super::paging::{Mark, after};
-use super::schema::{customers, users};
+use super::schema::customers;
 use super::version::{self, compare_and_set};
 
 /// All but the number, which is the user's.
@@ -199,19 +199,10 @@ impl CustomerStore for PgUnitOfWork {
             updated_at: new.created_at,
             version: 1,
         })?;
-        // Of two who insert the same address at this moment, one makes a user in vain.
-        let session = self.session()?;
-        session.send_ahead("SAVEPOINT without_user");
-        let user: i64 = diesel::insert_into(users::table)
-            .values(users::pub_id.eq(new.id.as_uuid()))
-            .returning(users::id)
-            .get_result(session.connection())
-            .await
-            .map_err(store_error)?;
         // Waits for who inserts the same address at this moment. When that one is
         // committed it is there to be read; when it was rolled back ours is kept.
         let kept: Option<Row> = diesel::insert_into(customers::table)
-            .values((&columns, customers::user_id.eq(user)))
+            .values(&columns)
             .on_conflict((
                 customers::organization_id,
                 customers::mode,
@@ -219,15 +210,13 @@ impl CustomerStore for PgUnitOfWork {
             ))
             .do_nothing()
             .returning((customers::user_id, Columns::as_returning()))
-            .get_result(session.connection())
+            .get_result(self.connection()?)
             .await
             .optional()
             .map_err(store_error)?;
         if let Some(row) = kept {
-            session.send_ahead("RELEASE without_user");
             return entity(row).map(InsertedCustomer::New);
         }
-        session.send_ahead("ROLLBACK TO without_user; RELEASE without_user");
         CustomerStore::find_by_email(self, scope, &new.email)
             .await?
             .map(InsertedCustomer::Existing)

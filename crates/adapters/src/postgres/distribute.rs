@@ -3,7 +3,7 @@
 //! On PostgreSQL with the extension `citus`, tables that belong to organizations are cut into shards by
 //! the organization, which is the first column of every key: an organization's rows lie together on one
 //! node, and whatever is done in its name is done there. What is nobody's and asked for by everybody
-//! (organizations, users, keys, states) is copied to every node; what only the server looks at stays on
+//! (organizations, keys, states) is copied to every node; what only the server looks at stays on
 //! the coordinator, where the statements go.
 
 use diesel::connection::SimpleConnection as _;
@@ -14,7 +14,7 @@ use super::PgDatabase;
 use super::migrate::{Blocking, MigrateError, lock};
 
 /// What every node has a copy of: rows of others refer to them.
-const EVERYWHERE: [&str; 4] = ["lifecycle_states", "users", "organizations", "api_keys"];
+const EVERYWHERE: [&str; 3] = ["lifecycle_states", "organizations", "api_keys"];
 
 /// The table beside whose shards those of the others lie.
 const FIRST: &str = "checkouts";
@@ -45,6 +45,7 @@ impl PgDatabase {
     /// # Errors
     /// [`MigrateError::NoCluster`] where the extension is not; [`MigrateError`].
     pub async fn distribute(&self) -> Result<usize, MigrateError> {
+        self.has_sessions()?;
         let spread = self.blocking(spread).await?;
         self.forget_idle();
         Ok(spread)

@@ -27,7 +27,7 @@ use super::{PgUnitOfWork, checkouts as queues, idempotency, jobs as queue};
 
 /// Which door. The migrations say of which tables each is.
 #[derive(Clone, Copy)]
-enum Door {
+pub(super) enum Door {
     /// Whoever has the address of a checkout's page.
     Page,
     /// Whoever was told of something by its id or number: a provider's message, an operator.
@@ -51,10 +51,10 @@ impl Door {
 
 /// A session with a door open, which is closed when this is dropped: whatever came of the question,
 /// and also when nobody waits for the answer any more.
-struct Open<'a>(&'a mut Session);
+pub(super) struct Open<'a>(&'a mut Session);
 
 impl Open<'_> {
-    const fn connection(&mut self) -> &mut AsyncPgConnection {
+    pub(super) const fn connection(&mut self) -> &mut AsyncPgConnection {
         self.0.connection()
     }
 }
@@ -72,7 +72,7 @@ fn owner(table: &'static str, number: i64) -> Result<OrganizationId, StoreError>
 
 impl PgUnitOfWork {
     /// Opens the door for a question, whose round trip it shares.
-    fn open(&mut self, door: Door) -> Result<Open<'_>, StoreError> {
+    pub(super) fn open(&mut self, door: Door) -> Result<Open<'_>, StoreError> {
         let session = self.session()?;
         session.send_ahead(door.opening());
         Ok(Open(session))

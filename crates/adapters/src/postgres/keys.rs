@@ -1,8 +1,11 @@
 //! API keys.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
+use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
 use lessor_domain::access::{ApiKey, KeyHash};
 use lessor_domain::ids::{ApiKeyPubId, OrganizationId, OrganizationPubId, UserPubId};
@@ -13,9 +16,10 @@ use uuid::Uuid;
 
 use super::PgUnitOfWork;
 use super::decode::Place;
+use super::doors::Door;
 use super::encode::{text, text_if};
 use super::error::store_error;
-use super::schema::{api_keys, organizations, users};
+use super::schema::{api_key_uses, api_keys, customers, organizations};
 
 #[derive(Queryable, Selectable, Insertable)]
 #[diesel(table_name = api_keys, check_for_backend(diesel::pg::Pg))]
@@ -23,6 +27,7 @@ struct Row {
     id: Uuid,
     organization_id: i64,
     user_id: i64,
+    user_pub_id: Uuid,
     kind: String,
     mode: String,
     permissions: Vec<String>,
@@ -32,15 +37,15 @@ struct Row {
     created_at: DateTime<Utc>,
     expires_at: Option<DateTime<Utc>>,
     revoked_at: Option<DateTime<Utc>>,
-    last_used_at: Option<DateTime<Utc>>,
 }
 
-impl From<&ApiKey> for Row {
-    fn from(key: &ApiKey) -> Self {
+impl Row {
+    fn new(key: &ApiKey, user: Uuid) -> Self {
         Self {
             id: key.id.as_uuid(),
             organization_id: key.organization_id.get(),
             user_id: key.user_id.get(),
+            user_pub_id: user,
             kind: text(&key.kind),
             mode: text(&key.mode),
             permissions: key.permissions.iter().map(|held| text(&held)).collect(),
@@ -50,7 +55,6 @@ impl From<&ApiKey> for Row {
             created_at: key.created_at,
             expires_at: key.expires_at,
             revoked_at: key.revoked_at,
-            last_used_at: key.last_used_at,
         }
     }
 }
@@ -58,16 +62,16 @@ impl From<&ApiKey> for Row {
 /// What is read of a key's organization: its public id, what was said of its catalog, and when its first
 /// live key was made.
 type Holding = (Uuid, Option<bool>, Option<DateTime<Utc>>);
-/// The key, what is read of its organization, and the public id of its user.
-type Joined = (Row, Holding, Uuid);
+/// The key, and what is read of its organization.
+type Joined = (Row, Holding);
 
-fn holder((row, holding, user): Joined) -> Result<KeyHolder, StoreError> {
+fn holder((row, holding): Joined) -> Result<KeyHolder, StoreError> {
     let (organization, said, first_live_key_at) = holding;
     let place = Place::new("api_keys", &row.id);
     let permissions = place.parse_all("permissions", &row.permissions)?;
     Ok(KeyHolder {
         organization_pub_id: OrganizationPubId::from_uuid(organization),
-        user_pub_id: UserPubId::from_uuid(user),
+        user_pub_id: UserPubId::from_uuid(row.user_pub_id),
         sandbox_writes_catalog: lets_sandbox_write_catalog(said, first_live_key_at),
         key: ApiKey {
             id: ApiKeyPubId::from_uuid(row.id),
@@ -82,12 +86,12 @@ fn holder((row, holding, user): Joined) -> Result<KeyHolder, StoreError> {
             created_at: row.created_at,
             expires_at: row.expires_at,
             revoked_at: row.revoked_at,
-            last_used_at: row.last_used_at,
+            last_used_at: None,
         },
     })
 }
 
-/// Keys with what is read of their organizations and users.
+/// Keys with what is read of their organizations.
 #[diesel::dsl::auto_type]
 fn joined() -> _ {
     let columns: (
@@ -97,7 +101,6 @@ fn joined() -> _ {
             organizations::sandbox_writes_catalog,
             organizations::first_live_key_at,
         ),
-        users::pub_id,
     ) = (
         Row::as_select(),
         (
@@ -105,19 +108,46 @@ fn joined() -> _ {
             organizations::sandbox_writes_catalog,
             organizations::first_live_key_at,
         ),
-        users::pub_id,
     );
     api_keys::table
         .inner_join(organizations::table.on(organizations::id.eq(api_keys::organization_id)))
-        .inner_join(users::table.on(users::id.eq(api_keys::user_id)))
         .select(columns)
+}
+
+impl PgUnitOfWork {
+    /// Fills in when the keys were last used, which is their organizations' to know: whoever administers
+    /// keys asks for those of all.
+    async fn note_uses(&mut self, holders: &mut [KeyHolder]) -> Result<(), StoreError> {
+        let ids: Vec<Uuid> = (holders.iter().map(|it| it.key.id.as_uuid())).collect();
+        let mut open = self.open(Door::Survey)?;
+        let uses: Vec<(Uuid, DateTime<Utc>)> = api_key_uses::table
+            .filter(api_key_uses::key_id.eq_any(ids))
+            .select((api_key_uses::key_id, api_key_uses::at))
+            .load(open.connection())
+            .await
+            .map_err(store_error)?;
+        let uses: HashMap<Uuid, DateTime<Utc>> = uses.into_iter().collect();
+        for holder in holders {
+            holder.key.last_used_at = uses.get(&holder.key.id.as_uuid()).copied();
+        }
+        Ok(())
+    }
 }
 
 #[async_trait]
 impl KeyStore for PgUnitOfWork {
     async fn insert(&mut self, key: &ApiKey) -> Result<(), StoreError> {
+        let user: Option<Uuid> = customers::table
+            .filter(customers::organization_id.eq(key.organization_id.get()))
+            .filter(customers::user_id.eq(key.user_id.get()))
+            .select(customers::id)
+            .first(self.connection()?)
+            .await
+            .optional()
+            .map_err(store_error)?;
+        let user = user.ok_or(StoreError::Missing("user"))?;
         diesel::insert_into(api_keys::table)
-            .values(Row::from(key))
+            .values(Row::new(key, user))
             .execute(self.connection()?)
             .await
             .map(|_| ())
@@ -136,14 +166,15 @@ impl KeyStore for PgUnitOfWork {
     }
 
     async fn get(&mut self, id: ApiKeyPubId) -> Result<Option<KeyHolder>, StoreError> {
-        joined()
+        let found = joined()
             .filter(api_keys::id.eq(id.as_uuid()))
             .first(self.connection()?)
             .await
             .optional()
-            .map_err(store_error)?
-            .map(holder)
-            .transpose()
+            .map_err(store_error)?;
+        let mut found: Vec<_> = found.map(holder).transpose()?.into_iter().collect();
+        self.note_uses(&mut found).await?;
+        Ok(found.pop())
     }
 
     async fn list(
@@ -162,7 +193,10 @@ impl KeyStore for PgUnitOfWork {
             None => newest_first.load(connection).await,
         }
         .map_err(store_error)?;
-        rows.into_iter().map(holder).collect()
+        let holders: Result<Vec<_>, _> = rows.into_iter().map(holder).collect();
+        let mut holders = holders?;
+        self.note_uses(&mut holders).await?;
+        Ok(holders)
     }
 
     async fn close(
@@ -186,15 +220,24 @@ impl KeyStore for PgUnitOfWork {
     }
 
     async fn touch(&mut self, id: ApiKeyPubId, at: Timestamp) -> Result<(), StoreError> {
+        let row = (
+            api_key_uses::organization_id.eq(self.owner()),
+            api_key_uses::key_id.eq(id.as_uuid()),
+            api_key_uses::at.eq(at),
+        );
         // Several processes note uses, and the last of them stays.
-        let before = api_keys::last_used_at
-            .is_null()
-            .or(api_keys::last_used_at.lt(at));
-        diesel::update(api_keys::table.find(id.as_uuid()).filter(before))
-            .set(api_keys::last_used_at.eq(at))
-            .execute(self.connection()?)
-            .await
-            .map(|_| ())
-            .map_err(store_error)
+        let noted = diesel::insert_into(api_key_uses::table)
+            .values(row)
+            .on_conflict((api_key_uses::organization_id, api_key_uses::key_id))
+            .do_update()
+            .set(api_key_uses::at.eq(excluded(api_key_uses::at)));
+        diesel::query_dsl::methods::FilterDsl::filter(
+            noted,
+            api_key_uses::at.lt(excluded(api_key_uses::at)),
+        )
+        .execute(self.connection()?)
+        .await
+        .map(|_| ())
+        .map_err(store_error)
     }
 }

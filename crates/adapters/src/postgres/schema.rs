@@ -20,13 +20,6 @@ diesel::table! {
 }
 
 diesel::table! {
-    users (id) {
-        id -> BigInt,
-        pub_id -> Uuid,
-    }
-}
-
-diesel::table! {
     pickup_locations (organization_id, id) {
         organization_id -> BigInt,
         id -> BigInt,
@@ -80,6 +73,7 @@ diesel::table! {
         id -> Uuid,
         organization_id -> BigInt,
         user_id -> BigInt,
+        user_pub_id -> Uuid,
         kind -> Text,
         mode -> Text,
         permissions -> Array<Text>,
@@ -89,7 +83,14 @@ diesel::table! {
         created_at -> Timestamptz,
         expires_at -> Nullable<Timestamptz>,
         revoked_at -> Nullable<Timestamptz>,
-        last_used_at -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    api_key_uses (organization_id, key_id) {
+        organization_id -> BigInt,
+        key_id -> Uuid,
+        at -> Timestamptz,
     }
 }
 
@@ -678,7 +679,6 @@ diesel::table! {
 
 diesel::allow_tables_to_appear_in_same_query!(
     organizations,
-    users,
     pickup_locations,
     customers,
     api_keys,

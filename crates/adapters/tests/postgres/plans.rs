@@ -96,12 +96,11 @@ const YEARS: &str = "
         from old;
     insert into variant_search_pieces (organization_id, piece, variant_id)
         select organization_id, i, id from old;
-    insert into users (pub_id) select id from old;
-    insert into customers (organization_id, id, user_id, mode, email, email_folded, identity,
+    insert into customers (organization_id, id, mode, email, email_folded, identity,
             verification_session_id, credit, created_at, updated_at, version)
-        select o.organization_id, o.id, u.id, o.mode, o.id || '@example.com', o.id || '@example.com',
-            'none', 'vs_' || o.i, 'unknown', o.at, o.at, 1
-        from old o join users u on u.pub_id = o.id;
+        select organization_id, id, mode, id || '@example.com', id || '@example.com', 'none',
+            'vs_' || i, 'unknown', at, at, 1
+        from old;
     insert into customer_metadata (organization_id, customer_id, key, value)
         select organization_id, id, 'line', i::text from old;
     analyze";

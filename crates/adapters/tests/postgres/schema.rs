@@ -103,7 +103,7 @@ async fn every_foreign_key_to_what_is_deleted_has_an_index() {
         .query(
             "SELECT c.conname FROM pg_constraint c WHERE c.contype = 'f' \
              AND c.connamespace = 'public'::regnamespace \
-             AND c.confrelid NOT IN ('organizations'::regclass, 'users'::regclass, \
+             AND c.confrelid NOT IN ('organizations'::regclass, 'api_keys'::regclass, \
                 'customers'::regclass, 'lifecycle_states'::regclass) \
              AND c.confrelid::regclass::text NOT LIKE 'simulated%' \
              AND NOT EXISTS ( \

@@ -10,15 +10,12 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use lessor_domain::access::{Access, KeyHash};
 use lessor_domain::ids::ApiKeyPubId;
 use lessor_domain::ports::{Database, KeyHolder, Reach, StoreError};
-use lessor_domain::time::Timestamp;
 use quick_cache::sync::Cache;
 
 use crate::http::error::ApiError;
 
 /// The most keys that are remembered.
 const KEYS_MAX: usize = 100_000;
-/// How exactly it is known when a key was last used: to the minute.
-const TOUCH_EVERY: Duration = Duration::from_secs(60);
 
 /// A key that was found.
 pub(crate) struct Found {
@@ -35,7 +32,7 @@ pub struct KeyCache {
     found: Arc<Cache<KeyHash, Arc<Found>>>,
     /// How long a key is remembered.
     ttl: Duration,
-    /// Lets the use of a key be noted once within [`TOUCH_EVERY`].
+    /// Lets the use of a key be noted once a minute: so exactly it is known when it was last used.
     notes: Arc<DefaultKeyedRateLimiter<ApiKeyPubId>>,
 }
 
@@ -83,18 +80,10 @@ impl KeyCache {
         Ok(Some(found))
     }
 
-    /// Whether the caller is to note the use of the key in the database: nobody has within
-    /// [`TOUCH_EVERY`], neither here nor, by what the database says, elsewhere. Of those who ask
-    /// together one is told so.
-    pub(crate) fn claim_note(&self, holder: &KeyHolder, now: Timestamp) -> bool {
-        let key = &holder.key;
-        if self.notes.check_key(&key.id).is_err() {
-            return false;
-        }
-        let noted_elsewhere = key
-            .last_used_at
-            .is_some_and(|at| (now - at).to_std().is_ok_and(|since| since < TOUCH_EVERY));
-        !noted_elsewhere
+    /// Whether the caller is to note the use of the key in the database: nobody here has within a minute.
+    /// Of those who ask together one is told so.
+    pub(crate) fn claim_note(&self, key: ApiKeyPubId) -> bool {
+        self.notes.check_key(&key).is_ok()
     }
 }
 

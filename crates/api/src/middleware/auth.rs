@@ -12,7 +12,7 @@ use actix_web::web::Data;
 use actix_web::{Error, HttpMessage as _, HttpRequest};
 use lessor_domain::access::{Access, KeyKind};
 use lessor_domain::cause::chain;
-use lessor_domain::ports::{KeyHolder, Reach, StoreError};
+use lessor_domain::ports::{KeyHolder, StoreError};
 use lessor_domain::time::Timestamp;
 
 use crate::auth::addresses::Standing;
@@ -134,14 +134,14 @@ async fn authenticate(state: &AppState, key: &KeyText) -> Result<Arc<Access>, Ap
 
 /// Notes that the key was used, now and then; the request does not wait for it.
 fn note_use(state: &AppState, holder: &KeyHolder, now: Timestamp) {
-    if !state.keys.claim_note(holder, now) {
+    if !state.keys.claim_note(holder.key.id) {
         return;
     }
-    let id = holder.key.id;
+    let (id, organization) = (holder.key.id, holder.key.organization_id);
     let database = Arc::clone(&state.engine.database);
     state.mutations.detach(async move {
         let touch = async {
-            let mut work = database.begin(Reach::Server).await?;
+            let mut work = database.begin(organization.into()).await?;
             work.keys().touch(id, now).await?;
             work.commit().await
         };

@@ -41,12 +41,13 @@ impl KeyHolder {
 #[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait KeyStore: Send {
-    /// Keeps a new key.
+    /// Keeps a new key of whose work it is.
     ///
     /// # Errors
-    /// [`StoreError::Internal`] of a publishable key with permissions.
+    /// [`StoreError::Missing`] of its user; [`StoreError::Internal`] of a publishable key with
+    /// permissions.
     async fn insert(&mut self, key: &ApiKey) -> Result<(), StoreError>;
-    /// The key of this hash, whether it is valid or not.
+    /// The key of this hash, whether it is valid or not. When it was last used is not looked up.
     async fn find_by_hash(&mut self, hash: &KeyHash) -> Result<Option<KeyHolder>, StoreError>;
     /// The key of this id.
     async fn get(&mut self, id: ApiKeyPubId) -> Result<Option<KeyHolder>, StoreError>;
@@ -65,6 +66,6 @@ pub trait KeyStore: Send {
         revoked_at: Option<Timestamp>,
         expires_at: Option<Timestamp>,
     ) -> Result<(), StoreError>;
-    /// Notes that the key was used.
+    /// Notes that a key of whose work it is was used.
     async fn touch(&mut self, id: ApiKeyPubId, at: Timestamp) -> Result<(), StoreError>;
 }

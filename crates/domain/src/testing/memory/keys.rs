@@ -38,7 +38,11 @@ impl KeyStore for Memory {
     async fn find_by_hash(&mut self, hash: &KeyHash) -> Result<Option<KeyHolder>, StoreError> {
         let state = self.unowned();
         let key = state.keys.values().find(|key| key.hash == *hash);
-        Ok(key.and_then(|key| holder(&state, key)))
+        let found = key.and_then(|key| holder(&state, key));
+        Ok(found.map(|mut found| {
+            found.key.last_used_at = None;
+            found
+        }))
     }
 
     async fn get(&mut self, id: ApiKeyPubId) -> Result<Option<KeyHolder>, StoreError> {
