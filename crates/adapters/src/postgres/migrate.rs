@@ -10,6 +10,7 @@ use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use lessor_domain::ports::StoreError;
 
 use super::PgDatabase;
+use super::pooling::Pooling;
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations");
 
@@ -71,6 +72,12 @@ pub enum MigrateError {
     /// The database cannot be reached.
     #[error("the database cannot be reached")]
     Connect(#[source] ConnectionError),
+    /// There is no session in which nobody else migrates.
+    #[error(
+        "migrations need a session of their own, and LESSOR_DATABASE_POOLING=transaction says that there is none: run \
+         `lessor migrate` with the address of the database itself"
+    )]
+    Pooled,
     /// A migration failed; those before it stay, of it nothing is left.
     #[error("the migration {name} failed")]
     Failed {
@@ -110,6 +117,7 @@ impl From<MigrateError> for StoreError {
             MigrateError::Connect(_) => Self::unavailable(error),
             MigrateError::Failed { .. }
             | MigrateError::History(_)
+            | MigrateError::Pooled
             | MigrateError::NoRole { .. }
             | MigrateError::NoCluster
             | MigrateError::Distribute(_)
@@ -128,8 +136,8 @@ impl PgDatabase {
     /// The role of the application, where there is one, may then work on the tables. A session
     /// that was begun before there was one is not used any more.
     ///
-    /// Needs a session of its own for the lock, so not through a pooler that shares
-    /// sessions between transactions.
+    /// Needs a session of its own for the lock, so not through a pooler that hands sessions on with
+    /// each transaction.
     ///
     /// # Errors
     /// [`MigrateError`].
@@ -137,6 +145,7 @@ impl PgDatabase {
         &self,
         progress: impl FnMut(&str) + Send + 'static,
     ) -> Result<usize, MigrateError> {
+        self.has_sessions()?;
         let ran = self
             .blocking(move |connection| run_pending(connection, progress))
             .await?;
@@ -150,6 +159,7 @@ impl PgDatabase {
     /// # Errors
     /// [`MigrateError`]; [`MigrateError::NoRole`] when there is no such role.
     pub async fn grant_to(&self, role: &str) -> Result<(), MigrateError> {
+        self.has_sessions()?;
         let role = role.to_owned();
         self.blocking(move |connection| {
             lock(connection)?;
@@ -173,6 +183,14 @@ impl PgDatabase {
                 .collect())
         })
         .await
+    }
+
+    /// Whether there is a session that holds a lock for as long as it is wanted.
+    pub(super) fn has_sessions(&self) -> Result<(), MigrateError> {
+        match self.pool.pooling() {
+            Pooling::Session => Ok(()),
+            Pooling::Transaction => Err(MigrateError::Pooled),
+        }
     }
 
     /// Diesel's migrations block; they must not on a thread that drives other work.

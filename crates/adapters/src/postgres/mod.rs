@@ -38,6 +38,7 @@ mod organizations;
 mod paging;
 mod pickup_locations;
 mod pool;
+mod pooling;
 mod products;
 mod sales;
 pub(crate) mod schema;
@@ -52,6 +53,7 @@ mod version;
 
 pub use migrate::MigrateError;
 pub use pool::{PgSettings, PoolStatus};
+pub use pooling::{Pooling, PoolingError};
 pub use server_key::{Fingerprint, KnownServerKey};
 pub use unit_of_work::{PgDatabase, PgUnitOfWork};
 pub use url::InvalidUrl;

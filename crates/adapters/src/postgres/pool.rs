@@ -17,6 +17,7 @@ use tokio::time::timeout;
 
 use super::connect::ConnectOptions;
 use super::line::{Session, Silence};
+use super::pooling::Pooling;
 use super::url::InvalidUrl;
 
 /// A connection that was idle for longer is asked whether it lives before it is
@@ -43,11 +44,13 @@ pub struct PgSettings {
     pub lock_timeout: Duration,
     /// How long a transaction may lie idle before the server ends its connection.
     pub idle_in_transaction_timeout: Duration,
+    /// For how long a session of the database is ours.
+    pub pooling: Pooling,
 }
 
 impl PgSettings {
     /// Ten connections; 3 s to get one, 5 s to connect, 5 s for a lock, 30 s for a
-    /// statement and for an idle transaction.
+    /// statement and for an idle transaction; sessions of its own.
     #[must_use]
     pub fn new(url: impl Into<String>) -> Self {
         Self {
@@ -58,16 +61,44 @@ impl PgSettings {
             statement_timeout: Duration::from_secs(30),
             lock_timeout: Duration::from_secs(5),
             idle_in_transaction_timeout: Duration::from_secs(30),
+            pooling: Pooling::Session,
         }
     }
 
-    fn session_sql(&self) -> String {
+    /// What is set for as long as a session is ours.
+    ///
+    /// English messages, since errors are told apart by them, and a server that notices a closed
+    /// connection while a statement waits. Both are asked for and not insisted on: the first needs a
+    /// right, the second an operating system, that may be missing.
+    ///
+    /// Whoever stands above row security, which keeps organizations apart, acts as somebody who does
+    /// not; where that is forbidden there is no session. Before the first migration there is nobody to
+    /// act as, and no row.
+    ///
+    /// On a cluster every node is told for whom a transaction works; elsewhere nobody reads that setting.
+    fn opening_sql(&self) -> String {
+        let (set, is_local) = match self.pooling {
+            Pooling::Session => ("SET", false),
+            Pooling::Transaction => ("SET LOCAL", true),
+        };
+        let wish = |name: &str, value: &str| {
+            format!(
+                "BEGIN PERFORM set_config('{name}', '{value}', {is_local}); EXCEPTION WHEN OTHERS THEN NULL; END;"
+            )
+        };
         format!(
-            "SET statement_timeout = {}; SET lock_timeout = {}; \
-             SET idle_in_transaction_session_timeout = {}; {COMMON_SESSION_SQL}",
+            "{set} statement_timeout = {}; {set} lock_timeout = {}; \
+             {set} idle_in_transaction_session_timeout = {}; \
+             DO $$ BEGIN {} {} \
+             IF EXISTS (SELECT FROM pg_roles WHERE rolname = session_user AND (rolsuper OR rolbypassrls)) \
+             AND EXISTS (SELECT FROM pg_roles WHERE rolname = 'lessor_app') \
+             THEN {set} ROLE lessor_app; END IF; END $$; \
+             {set} citus.propagate_set_commands = 'local'",
             self.statement_timeout.as_millis(),
             self.lock_timeout.as_millis(),
             self.idle_in_transaction_timeout.as_millis(),
+            wish("lc_messages", "C"),
+            wish("client_connection_check_interval", "1s"),
         )
     }
 }
@@ -85,28 +116,10 @@ impl fmt::Debug for PgSettings {
                 "idle_in_transaction_timeout",
                 &self.idle_in_transaction_timeout,
             )
+            .field("pooling", &self.pooling)
             .finish_non_exhaustive()
     }
 }
-
-/// English messages, since errors are told apart by them, and a server that notices
-/// a closed connection while a statement waits. Both are asked for and not insisted
-/// on: the first needs a right, the second an operating system, that may be missing.
-///
-/// On a cluster every node is told for whom a transaction works; elsewhere nobody reads that setting.
-///
-/// Whoever stands above row security, which keeps organizations apart, acts as somebody who does
-/// not; where that is forbidden there is no session. Before the first migration there is nobody to
-/// act as, and no row.
-const COMMON_SESSION_SQL: &str = "\
-SET default_transaction_isolation = 'read committed'; \
-SET citus.propagate_set_commands = 'local'; \
-DO $$ BEGIN PERFORM set_config('lc_messages', 'C', false); EXCEPTION WHEN OTHERS THEN NULL; END $$; \
-DO $$ BEGIN PERFORM set_config('client_connection_check_interval', '1s', false); EXCEPTION WHEN OTHERS THEN NULL; END $$; \
-DO $$ BEGIN \
-IF EXISTS (SELECT FROM pg_roles WHERE rolname = session_user AND (rolsuper OR rolbypassrls)) \
-AND EXISTS (SELECT FROM pg_roles WHERE rolname = 'lessor_app') \
-THEN SET ROLE lessor_app; END IF; END $$";
 
 /// For migrations, which may take and wait as long as they need, and are the tables' owner's to do.
 const PATIENT_SESSION_SQL: &str = "RESET ROLE; SET statement_timeout = 0; SET lock_timeout = 0; \
@@ -118,9 +131,18 @@ pub(super) type Connection = Object<PgManager>;
 /// Makes connections for the pool and checks them.
 pub(super) struct PgManager {
     options: ConnectOptions,
-    session_sql: String,
+    pooling: Pooling,
+    opening_sql: String,
     statement_timeout: Duration,
     silence: Arc<Silence>,
+}
+
+impl PgManager {
+    async fn connect(&self) -> Result<Session, ConnectionError> {
+        self.options
+            .connect(self.statement_timeout, &self.silence)
+            .await
+    }
 }
 
 impl Manager for PgManager {
@@ -128,15 +150,14 @@ impl Manager for PgManager {
     type Error = ConnectionError;
 
     async fn create(&self) -> Result<Session, ConnectionError> {
-        let mut session = self
-            .options
-            .connect(self.statement_timeout, &self.silence)
-            .await?;
-        session
-            .connection()
-            .batch_execute(&self.session_sql)
-            .await
-            .map_err(ConnectionError::CouldntSetupConfiguration)?;
+        let mut session = self.connect().await?;
+        if self.pooling == Pooling::Session {
+            session
+                .connection()
+                .batch_execute(&self.opening_sql)
+                .await
+                .map_err(ConnectionError::CouldntSetupConfiguration)?;
+        }
         Ok(session)
     }
 
@@ -191,7 +212,8 @@ impl PgPool {
     pub(super) fn new(settings: &PgSettings) -> Result<Self, InvalidUrl> {
         let manager = PgManager {
             options: ConnectOptions::parse(&settings.url, settings.connect_timeout)?,
-            session_sql: settings.session_sql(),
+            pooling: settings.pooling,
+            opening_sql: settings.opening_sql(),
             statement_timeout: settings.statement_timeout,
             silence: Arc::default(),
         };
@@ -224,13 +246,32 @@ impl PgPool {
         let _ = self.pool.retain(|_, _| false);
     }
 
-    /// A connection outside the pool that waits for locks as long as it takes.
+    /// For how long a session is ours.
+    pub(super) fn pooling(&self) -> Pooling {
+        self.pool.manager().pooling
+    }
+
+    /// What is set in each transaction, where a session is nobody's for longer.
+    pub(super) fn transaction_sql(&self) -> Option<&str> {
+        let manager = self.pool.manager();
+        (manager.pooling == Pooling::Transaction).then_some(&*manager.opening_sql)
+    }
+
+    /// A connection outside the pool in which nothing is set.
+    pub(super) async fn connect_bare(&self) -> Result<Session, ConnectionError> {
+        self.pool.manager().connect().await
+    }
+
+    /// A connection outside the pool that waits for locks as long as it takes, where its session is its
+    /// own.
     pub(super) async fn connect_patiently(&self) -> Result<AsyncPgConnection, ConnectionError> {
         let mut connection = self.pool.manager().create().await?.into_patient();
-        connection
-            .batch_execute(PATIENT_SESSION_SQL)
-            .await
-            .map_err(ConnectionError::CouldntSetupConfiguration)?;
+        if self.pooling() == Pooling::Session {
+            connection
+                .batch_execute(PATIENT_SESSION_SQL)
+                .await
+                .map_err(ConnectionError::CouldntSetupConfiguration)?;
+        }
         Ok(connection)
     }
 

@@ -63,20 +63,39 @@ impl PgDatabase {
     }
 
     pub(crate) async fn begin_work(&self, reach: Reach) -> Result<PgUnitOfWork, StoreError> {
-        let begin = opening("BEGIN", reach);
-        let mut work = PgUnitOfWork::new(self.pool.get().await?, reach, Kind::Work);
-        match work.execute(&begin).await {
+        match self.try_to_begin(reach).await {
             Err(StoreError::Unavailable(_)) => {
                 // The connection was closed since it was last used, and the others
                 // that lie about most likely too. Nothing has begun: try a new one.
-                drop(work);
                 self.pool.forget_idle();
-                let mut work = PgUnitOfWork::new(self.pool.get().await?, reach, Kind::Work);
-                work.execute(&begin).await?;
-                Ok(work)
+                self.try_to_begin(reach).await
             }
-            begun => begun.map(|()| work),
+            begun => begun,
         }
+    }
+
+    /// How a transaction begins: messages that follow each other on the line, in one round trip.
+    ///
+    /// For whom it works is said by a message of its own: a cluster hands each node on which the
+    /// transaction goes on the whole message that a setting came with.
+    fn opening(&self, begin: &str, reach: Reach) -> Vec<String> {
+        let mut opening = vec![format!("{begin} ISOLATION LEVEL READ COMMITTED")];
+        opening.extend(self.pool.transaction_sql().map(str::to_owned));
+        if let Reach::Organization(organization) = reach {
+            opening.push(in_the_name_of(organization));
+        }
+        opening
+    }
+
+    async fn try_to_begin(&self, reach: Reach) -> Result<PgUnitOfWork, StoreError> {
+        let mut work = PgUnitOfWork::new(self.pool.get().await?, reach, Kind::Work);
+        let mut opening = self.opening("BEGIN", reach);
+        let last = opening.pop().unwrap_or_default();
+        for ahead in opening {
+            work.session()?.send_ahead(&ahead);
+        }
+        work.execute(&last).await?;
+        Ok(work)
     }
 }
 
@@ -84,16 +103,6 @@ impl PgDatabase {
 /// with the transaction, so that nobody works on in the name of whoever had the connection before.
 fn in_the_name_of(organization: OrganizationId) -> String {
     format!("SET LOCAL lessor.organization = '{organization}'")
-}
-
-/// How a transaction begins, as one message.
-fn opening(begin: &str, reach: Reach) -> String {
-    match reach {
-        Reach::Organization(organization) => {
-            format!("{begin}; {}", in_the_name_of(organization))
-        }
-        Reach::Server => begin.to_owned(),
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -203,7 +212,9 @@ impl Database for PgDatabase {
     /// nobody's to wait for: it costs no more of them than reading without one.
     async fn read(&self, reach: Reach) -> Result<Box<dyn UnitOfWork>, StoreError> {
         let mut connection = self.pool.get().await?;
-        connection.send_ahead(&opening("BEGIN READ ONLY", reach));
+        for ahead in self.opening("BEGIN READ ONLY", reach) {
+            connection.send_ahead(&ahead);
+        }
         Ok(Box::new(PgUnitOfWork::new(connection, reach, Kind::View)))
     }
 }

@@ -15,6 +15,7 @@ mod migrations;
 mod owners;
 mod pages;
 mod plans;
+mod pooling;
 mod races;
 mod round_trips;
 mod rows;

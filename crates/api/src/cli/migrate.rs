@@ -35,7 +35,8 @@ pub(crate) fn run(config: &Config, output: Output, args: &MigrateArgs) -> anyhow
     let location = compose::locate(config, |step| output.progress(&format!("{step} …")))?;
     let runtime = compose::runtime(1)?;
     let applied = runtime.block_on(async {
-        let database = compose::connect(location.url(), 1)?;
+        let database = compose::connect(config, location.url(), 1)?;
+        compose::check_pooling(&database, config).await?;
         let pending = database.pending_migrations().await?;
         if !args.dry_run {
             database

@@ -150,8 +150,8 @@ where
     let location = compose::locate(config, |step| report(output, &step))?;
     let runtime = compose::runtime(1)?;
     let reply = runtime.block_on(async {
-        let database = compose::connect(location.url(), CONNECTIONS)?;
-        compose::prepare(&database, config.no_migrate, |_| {}).await?;
+        let database = compose::connect(config, location.url(), CONNECTIONS)?;
+        compose::prepare(&database, config, |_| {}).await?;
         command(database).await
     });
     drop(runtime);

@@ -27,8 +27,8 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
         let Some(location) = service::host(config, &stop, progress).await? else {
             return Ok(None);
         };
-        let database = compose::connect(location.url(), config.pool_size.get())?;
-        compose::prepare(&database, config.no_migrate, move |name| {
+        let database = compose::connect(config, location.url(), config.pool_size.get())?;
+        compose::prepare(&database, config, move |name| {
             progress(&format!("migrating: {name}"));
         })
         .await?;

@@ -9,7 +9,7 @@ use lessor_adapters::ambient::{SystemClock, SystemEntropy, SystemTimer, UuidV7Ge
 use lessor_adapters::carriers::FormatDetector;
 use lessor_adapters::dialing::PublishedPlans;
 use lessor_adapters::missing_provider::MissingProvider;
-use lessor_adapters::postgres::{PgDatabase, PgSettings};
+use lessor_adapters::postgres::{PgDatabase, PgSettings, Pooling};
 use lessor_adapters::processor::{
     self, ApiSecret, EventReader, HttpProcessor, SetupError, SystemPacing, Transport,
 };
@@ -144,9 +144,10 @@ pub fn runtime(threads: usize) -> anyhow::Result<Runtime> {
 ///
 /// # Errors
 /// The address cannot be used.
-pub fn connect(url: &str, connections: usize) -> anyhow::Result<PgDatabase> {
+pub fn connect(config: &Config, url: &str, connections: usize) -> anyhow::Result<PgDatabase> {
     let mut settings = PgSettings::new(url);
     settings.max_connections = connections;
+    settings.pooling = config.database_pooling;
     Ok(PgDatabase::new(&settings)?)
 }
 
@@ -183,19 +184,35 @@ pub fn connect_for(
     settings.max_connections = connections;
     settings.statement_timeout = purpose.statement();
     settings.wait_timeout = config.database_wait;
+    settings.pooling = config.database_pooling;
     Ok(PgDatabase::new(&settings)?)
 }
 
-/// Brings the tables up to date, or with `no_migrate` sees to it that they are.
+/// Sees to it that a pooler in front of a database that somebody else runs does as is set.
 ///
 /// # Errors
-/// The database cannot be reached; a migration failed; the tables are too old.
+/// The database cannot be reached; the pooler does not.
+pub async fn check_pooling(database: &PgDatabase, config: &Config) -> anyhow::Result<()> {
+    if config.database_url.is_some() {
+        database.check_pooling().await?;
+    }
+    Ok(())
+}
+
+/// Sees to it that the database can be worked with the way that it is reached, and brings the tables up
+/// to date; where nobody migrates, sees to it that they are.
+///
+/// # Errors
+/// The database cannot be reached; a pooler is in between that does not do as is set; a migration
+/// failed; the tables are too old.
 pub async fn prepare(
     database: &PgDatabase,
-    no_migrate: bool,
+    config: &Config,
     progress: impl FnMut(&str) + Send + 'static,
 ) -> anyhow::Result<()> {
-    if no_migrate {
+    check_pooling(database, config).await?;
+    // Migrations need a session that stays theirs.
+    if config.no_migrate || config.database_pooling == Pooling::Transaction {
         let pending = database.pending_migrations().await?;
         anyhow::ensure!(
             pending.is_empty(),

@@ -214,7 +214,7 @@ impl Service {
             .saturating_sub(reads * threads)
             .max(1);
         let database = compose::connect_for(Use::Writes, config, location.url(), rest)?;
-        compose::prepare(&database, config.no_migrate, move |name| {
+        compose::prepare(&database, config, move |name| {
             progress(&format!("migrating: {name}"));
         })
         .await?;
@@ -242,7 +242,7 @@ impl Service {
             public_url: PublicUrl::new(&url),
             body_limits: BodyLimits::default(),
             cors: Cors::new(config.cors_origins.clone()),
-            deadline: Deadline::default(),
+            deadline: Deadline(config.request_deadline),
             mutations: mutations.clone(),
             readiness: readiness(&database),
             metrics: Some(metrics),

@@ -1,5 +1,6 @@
 //! Every command with `--json`, on the data of a server that runs.
 
+use lessor_adapters::testing::is_cluster;
 use lessor_tests::{Server, run, text};
 use serde_json::{Value, json};
 
@@ -310,9 +311,12 @@ async fn the_configuration_keeps_its_secrets() {
                 .rsplit(':')
                 .next()
                 .map(str::to_owned)
+                .filter(|password| !password.starts_with("//"))
         });
+    // The nodes of a cluster for tests trust whoever comes.
     assert!(
-        password.is_some_and(|password| password.len() > 8 && !told.contains(&password)),
+        password.map_or_else(is_cluster, |password| password.len() > 8
+            && !told.contains(&password)),
         "{told}"
     );
     let document = run(&mut server.command(&["openapi"]));

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 use ipnet::IpNet;
+use lessor_adapters::postgres::Pooling;
 use secrecy::SecretString;
 
 use crate::auth::server_key::ServerKeys;
@@ -25,8 +26,8 @@ pub use settings::{EVERYWHERE, SERVING, Setting, flags, given, markdown, setting
 pub use values::parse_duration;
 
 use values::{
-    base_url, flag, listen, log_format, networks, origins, rate_limit, secrets, server_keys, up_to,
-    within,
+    base_url, flag, listen, log_format, networks, origins, pooling, rate_limit, secrets,
+    server_keys, up_to, within,
 };
 
 /// What one text says, and not as many arguments as it has parts, which `Vec` is to clap.
@@ -50,6 +51,11 @@ pub struct Config {
     /// one runs
     #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
     pub database_url: Option<SecretString>,
+    /// For how long a session of the database is Lessor's: `session`, or `transaction` behind a pooler that
+    /// hands sessions on with each transaction
+    #[arg(long, env = "LESSOR_DATABASE_POOLING", default_value = "session")]
+    #[arg(value_name = "POOLING", value_parser = pooling, help_heading = EVERYWHERE)]
+    pub database_pooling: Pooling,
     /// Folder of `postgres` and `initdb` for the embedded database; looked for when not given
     #[arg(long, env = "LESSOR_PG_BIN_DIR")]
     #[arg(value_name = "DIR", help_heading = EVERYWHERE)]
@@ -62,6 +68,11 @@ pub struct Config {
     #[arg(long, env = "LESSOR_DATABASE_WAIT", default_value = "1s")]
     #[arg(value_name = "TIME", value_parser = within("1s", "1m"), help_heading = SERVING)]
     pub database_wait: Duration,
+    /// How long a request may take from its head to its answer before it is answered 503, 1s to 10m; what
+    /// it began goes on
+    #[arg(long, env = "LESSOR_REQUEST_DEADLINE", default_value = "15s")]
+    #[arg(value_name = "TIME", value_parser = within("1s", "10m"), help_heading = SERVING)]
+    pub request_deadline: Duration,
     /// Which log lines are written, such as `info,lessor=debug`; `info` for serve, worker and demo, else
     /// `warn`
     #[arg(long, env = "LESSOR_LOG")]

@@ -399,3 +399,15 @@ fn a_request_waits_for_a_connection_for_a_second() {
         assert!(error.to_string().contains("--database-wait"), "{error}");
     }
 }
+
+#[test]
+fn a_request_has_a_quarter_of_a_minute() {
+    assert_eq!(
+        config(&[], &[], None).unwrap().request_deadline,
+        Duration::from_secs(15)
+    );
+    for bad in ["0s", "11m", "1", "soon"] {
+        let error = config(&[("request_deadline", bad)], &[], None).unwrap_err();
+        assert!(error.to_string().contains("--request-deadline"), "{error}");
+    }
+}

@@ -5,6 +5,7 @@ use std::num::{NonZeroU16, NonZeroU32};
 use std::time::Duration;
 
 use ipnet::IpNet;
+use lessor_adapters::postgres::Pooling;
 use secrecy::SecretString;
 use url::Url;
 
@@ -82,6 +83,10 @@ pub(super) fn log_format(text: &str) -> Result<LogFormat, String> {
         _ => None,
     };
     must(format, "be human or json")
+}
+
+pub(super) fn pooling(text: &str) -> Result<Pooling, String> {
+    must(text.parse().ok(), "be session or transaction")
 }
 
 pub(super) fn rate_limit(text: &str) -> Result<Option<NonZeroU32>, String> {

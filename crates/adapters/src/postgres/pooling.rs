@@ -1,0 +1,124 @@
+//! Poolers between Lessor and the database.
+//!
+//! One that gives each client a session of its own is not noticed. One that hands a session on with each transaction
+//! (PgBouncer's `pool_mode = transaction`) loses what was set for the session, whom it acts as included, so with it
+//! everything is set with each transaction; and it must know statements that were prepared before, as PgBouncer does
+//! from 1.21 on with `max_prepared_statements` above 0.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use diesel::ConnectionError;
+use diesel::IntoSql as _;
+use diesel::sql_types::Integer;
+use diesel_async::{RunQueryDsl as _, SimpleAsyncConnection as _};
+use lessor_domain::access::UnknownName;
+use lessor_domain::ports::IdGenerator as _;
+use tokio::time::timeout;
+
+use super::PgDatabase;
+use super::line::Session;
+use crate::ambient::UuidV7Generator;
+
+/// How long the one of two clients waits whose session the other may have.
+const WAIT: Duration = Duration::from_secs(2);
+
+/// For how long a session is a client's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pooling {
+    /// As long as it is connected: without a pooler, and behind one that pools sessions.
+    #[default]
+    Session,
+    /// For a transaction.
+    Transaction,
+}
+
+impl FromStr for Pooling {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        match text {
+            "session" => Ok(Self::Session),
+            "transaction" => Ok(Self::Transaction),
+            _ => Err(UnknownName {
+                allowed: "session, transaction".to_owned(),
+            }),
+        }
+    }
+}
+
+/// Why the way to the database cannot be used as it is set.
+#[derive(Debug, thiserror::Error)]
+pub enum PoolingError {
+    /// The database cannot be reached.
+    #[error("the database cannot be reached")]
+    Connect(#[source] ConnectionError),
+    /// Sessions are others' between transactions, and nobody said so.
+    #[error(
+        "between Lessor and the database is a pooler that hands sessions on with each transaction: set \
+         LESSOR_DATABASE_POOLING=transaction, or have the pooler keep a session for each client"
+    )]
+    SharesSessions,
+    /// A statement that was prepared is not known any more.
+    #[error(
+        "the pooler between Lessor and the database loses prepared statements (PgBouncer does before 1.21, and with \
+         max_prepared_statements = 0): have it know them, or keep a session for each client"
+    )]
+    LosesStatements,
+}
+
+impl PgDatabase {
+    /// Sees to it that what lies between here and the database does as the settings say.
+    ///
+    /// Two clients are there at once: a pooler that hands sessions on gives the other the one's session while that does
+    /// nothing.
+    ///
+    /// # Errors
+    /// [`PoolingError`].
+    pub async fn check_pooling(&self) -> Result<(), PoolingError> {
+        let unreachable = PoolingError::Connect;
+        let mut one = self.pool.connect_bare().await.map_err(unreachable)?;
+        let mut other = self.pool.connect_bare().await.map_err(unreachable)?;
+        match self.pool.pooling() {
+            Pooling::Session if !keeps_settings(&mut one, &mut other).await => {
+                Err(PoolingError::SharesSessions)
+            }
+            Pooling::Transaction if !keeps_statements(&mut one, &mut other).await => {
+                Err(PoolingError::LosesStatements)
+            }
+            Pooling::Session | Pooling::Transaction => Ok(()),
+        }
+    }
+}
+
+/// Whether what the one set is still set when the other has begun a transaction.
+async fn keeps_settings(one: &mut Session, other: &mut Session) -> bool {
+    // Nobody else's: a session that is handed on keeps what was set in it.
+    let mark = UuidV7Generator.next();
+    let set = format!("SET lessor.pooling = '{mark}'");
+    let look = format!(
+        "DO $$ BEGIN IF coalesce(current_setting('lessor.pooling', true), '') <> '{mark}' \
+         THEN RAISE EXCEPTION 'set in another session'; END IF; END $$"
+    );
+    if one.connection().batch_execute(&set).await.is_err() {
+        return false;
+    }
+    if other.connection().batch_execute("BEGIN").await.is_err() {
+        return false;
+    }
+    // Where there is one session for both, the one waits for the other's transaction.
+    let seen = timeout(WAIT, one.connection().batch_execute(&look)).await;
+    matches!(seen, Ok(Ok(())))
+}
+
+/// Whether the one's statement is known when the other has begun a transaction.
+async fn keeps_statements(one: &mut Session, other: &mut Session) -> bool {
+    // A statement of this form is prepared once and known by its name afterwards.
+    let ask = || diesel::select(1.into_sql::<Integer>());
+    let prepared: Result<i32, _> = ask().get_result(one.connection()).await;
+    if prepared.is_err() || other.connection().batch_execute("BEGIN").await.is_err() {
+        return false;
+    }
+    let again = async { ask().get_result::<i32>(one.connection()).await };
+    matches!(timeout(WAIT, again).await, Ok(Ok(_)))
+}
