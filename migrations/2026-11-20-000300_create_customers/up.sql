@@ -28,6 +28,8 @@ create table customers (
     metadata jsonb not null default '{}',
     created_at timestamptz not null,
     updated_at timestamptz not null,
+    -- When what told of the person was first taken away.
+    erased_at timestamptz,
     version bigint not null,
     constraint customers_pkey primary key (organization_id, id),
     constraint customers_user_id_key unique (organization_id, user_id),

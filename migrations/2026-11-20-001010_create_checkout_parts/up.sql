@@ -211,6 +211,7 @@ create function require_fitting_parts() returns trigger language plpgsql as $$
 declare
     working_for constant text := coalesce(current_setting('lessor.organization', true), '');
     unfit text;
+    is_nobodys boolean;
 begin
     perform set_config('lessor.organization', new.organization_id::text, true);
     select case
@@ -244,7 +245,16 @@ begin
     left join checkout_shipments as shipment
         on (shipment.organization_id, shipment.checkout_id) = (checkout.organization_id, checkout.id)
     where (checkout.organization_id, checkout.id) = (new.organization_id, new.id);
+    -- Whoever orders holds the customer until the commit: an erasure that waits for that finds the order, and one that was
+    -- waited for is found here. The order is made anew then, as somebody else.
+    is_nobodys := tg_op = 'INSERT' and exists (
+        select from customers as customer
+        where (customer.organization_id, customer.id) = (new.organization_id, new.customer_id)
+            and customer.erased_at is not null);
     perform set_config('lessor.organization', working_for, true);
+    if is_nobodys then
+        raise exception 'the customer of checkout % was erased', new.id using errcode = 'serialization_failure';
+    end if;
     if unfit is not null then
         raise exception 'checkout % is %: %', new.id, new.lifecycle, unfit
             using errcode = 'check_violation', table = 'checkouts', constraint = 'checkouts_fit_their_parts';

@@ -1,4 +1,5 @@
--- Every move of every checkout: who, when and why. Nothing is ever taken back from it.
+-- Every move of every checkout: who, when and why. Nothing is ever taken back from it but what somebody wrote about a
+-- customer who is erased.
 create table checkout_transitions (
     organization_id bigint not null,
     checkout_id uuid not null,
@@ -9,6 +10,8 @@ create table checkout_transitions (
     to_lifecycle text collate "C" not null,
     at timestamptz not null,
     actor text not null,
+    -- Which API key, where one did it.
+    key_id uuid,
     reason text,
     constraint checkout_transitions_pkey primary key (organization_id, checkout_id, sequence),
     constraint checkout_transitions_checkout_id_fkey
@@ -30,5 +33,10 @@ end
 $$;
 
 create trigger checkout_transitions_append_only
-    before update or delete or truncate on checkout_transitions
+    before delete or truncate on checkout_transitions
     for each statement execute function refuse_to_rewrite_history();
+-- A reason may be taken away. Whatever else is different is refused, in columns to come too.
+create trigger checkout_transitions_stay
+    before update on checkout_transitions for each row
+    when (new.reason is not null or to_jsonb(new) - 'reason' is distinct from to_jsonb(old) - 'reason')
+    execute function refuse_to_rewrite_history();

@@ -352,6 +352,7 @@ fn check_form(path: &str, value: &Value) -> Result<(), String> {
             let wrong = match name {
                 "createdAt"
                 | "updatedAt"
+                | "erasedAt"
                 | "reviewedAt"
                 | "shippedAt"
                 | "deliveredAt"

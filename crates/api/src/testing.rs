@@ -8,15 +8,16 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use lessor_adapters::ambient::{SystemEntropy, SystemTimer};
 use lessor_domain::access::{KeyKind, Mode, Permissions};
+use lessor_domain::audit::Origin;
 use lessor_domain::ids::{ApiKeyPubId, IdRef, OrganizationId, OrganizationRef};
 use lessor_domain::money::Currency;
 use lessor_domain::organization::ServiceArea;
 use lessor_domain::percentage::Percentage;
 use lessor_domain::ports::{
-    CategoryStore, CheckoutStore, Clock as _, CursorStore, CustomerStore, Database, Doors,
-    IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
-    OrganizationStore, PickupLocationStore, ProductStore, Reach, ShipmentStore, StoreError,
-    UnitOfWork, VariantStore,
+    AuditStore, CategoryStore, CheckoutStore, Clock as _, CursorStore, CustomerStore, Database,
+    Doors, IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
+    OrganizationStore, PersonalDataStore, PickupLocationStore, ProductStore, Reach, ShipmentStore,
+    StoreError, UnitOfWork, VariantStore,
 };
 use lessor_domain::services::keys::{self, CreateKey, KeyUser};
 use lessor_domain::services::organizations::{self, CreateOrganization};
@@ -152,10 +153,12 @@ impl Bench {
             FakeProviders::default().set(),
         );
         let mut work = memory.begin(Reach::Server).await.unwrap();
+        let origin = Origin::SYSTEM;
         let created = organizations::create_organization(
             &mut *work,
             &*engine.ids,
             clock.now(),
+            &origin,
             CreateOrganization {
                 name: Name::parse("Northwind Cycles").unwrap(),
                 currency: Currency::USD,
@@ -209,7 +212,8 @@ impl Bench {
             hint: key.hint().to_owned(),
         };
         let ids = &*self.state.engine.ids;
-        let created = keys::create_key(&mut *work, ids, self.clock.now(), input).await;
+        let now = self.clock.now();
+        let created = keys::create_key(&mut *work, ids, now, &Origin::SYSTEM, input).await;
         let (holder, _) = created.unwrap();
         work.commit().await.unwrap();
         holder.key.id
@@ -261,7 +265,8 @@ impl Bench {
 
     pub(crate) async fn revoke(&self) {
         let mut work = self.database.inner.begin(Reach::Server).await.unwrap();
-        let revoked = keys::revoke_key(&mut *work, self.clock.now(), self.key_id).await;
+        let (ids, now) = (&*self.state.engine.ids, self.clock.now());
+        let revoked = keys::revoke_key(&mut *work, ids, now, &Origin::SYSTEM, self.key_id).await;
         revoked.unwrap();
         work.commit().await.unwrap();
     }

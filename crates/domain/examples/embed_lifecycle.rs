@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
+use lessor_domain::audit::Origin;
 use lessor_domain::checkout::{Checkout, Lifecycle, Redirects};
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId};
 use lessor_domain::ports::{
@@ -35,6 +36,8 @@ struct Shop {
     ids: Arc<SequenceIds>,
     engine: Engine,
     access: Access,
+    /// Who the audit says it was.
+    origin: Origin,
     variant: VariantRef,
 }
 
@@ -55,8 +58,9 @@ impl Shop {
             requires_product_review: false,
             oftake_partner_id: None,
         };
+        let (now, operator) = (clock.now(), Origin::cli("operator"));
         let organization =
-            create_organization(uow.as_mut(), ids.as_ref(), clock.now(), input).await?;
+            create_organization(uow.as_mut(), ids.as_ref(), now, &operator, input).await?;
         let clerk = make.customer(&organization).email("clerk@example.com");
         let clerk = match uow.customers().insert(&clerk.new_record()).await? {
             InsertedCustomer::New(clerk) | InsertedCustomer::Existing(clerk) => clerk,
@@ -69,6 +73,7 @@ impl Shop {
 
         let access = Access {
             key_id: make.id::<ApiKeyPubId>(),
+            key_name: Some("Shop".parse()?),
             organization_id: organization.id,
             organization_pub_id: organization.pub_id,
             user_id: clerk.user_id,
@@ -91,6 +96,7 @@ impl Shop {
             clock,
             ids,
             engine,
+            origin: Origin::of_key(&access),
             access,
             variant: VariantRef::Id(variant.id),
         })
@@ -99,6 +105,7 @@ impl Shop {
     fn context(&self) -> Context<'_> {
         Context {
             access: &self.access,
+            origin: &self.origin,
             now: self.clock.now(),
             ids: self.ids.as_ref(),
             entropy: self.engine.entropy.as_ref(),
@@ -118,7 +125,6 @@ impl Shop {
         ) -> Result<(), lessor_domain::services::Error>,
     ) -> Result<Checkout, Box<dyn Error>> {
         self.clock.advance(TimeDelta::minutes(1));
-        let journey = Journey::new(self.clock.now(), self.ids.as_ref());
         let mut uow = self
             .database
             .begin(self.access.organization_id.into())
@@ -126,6 +132,8 @@ impl Shop {
         let missing = StoreError::Missing("checkout");
         let mut checkout = uow.checkouts().lock(id).await?.ok_or(missing)?;
         let before = checkout.lifecycle();
+        let customer = Origin::customer(checkout.customer_id);
+        let journey = Journey::new(self.clock.now(), self.ids.as_ref(), &customer);
         work(uow.as_mut(), journey, &mut checkout).await?;
         uow.commit().await?;
         let organization = self.access.organization_id;

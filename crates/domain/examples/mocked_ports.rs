@@ -7,9 +7,12 @@
 //! contended just once cannot be had otherwise. What follows from stored things is
 //! better told by `testing::MemoryDatabase`, which stores them.
 
+use lessor_domain::audit::Origin;
 use lessor_domain::checkout::Tracking;
 use lessor_domain::ids::ApiKeyPubId;
-use lessor_domain::ports::{CarrierDetector, Database, Doubt, Reach, ShipmentTracker, StoreError};
+use lessor_domain::ports::{
+    CarrierDetector, Database, Doubt, IdGenerator, Reach, ShipmentTracker, StoreError,
+};
 use lessor_domain::services::{Error, keys::revoke_key};
 use lessor_domain::shipments::{CarrierError, CarrierReport, TrackingNumber, TrackingStatus};
 use lessor_domain::time::Timestamp;
@@ -62,16 +65,26 @@ fn newest(reports: &[CarrierReport]) -> Option<TrackingStatus> {
 }
 
 /// The second rule.
-async fn lock_out(database: &dyn Database, id: ApiKeyPubId, now: Timestamp) -> Result<(), Error> {
-    match revoke(database, id, now).await {
-        Err(Error::Store(StoreError::Contended)) => revoke(database, id, now).await,
+async fn lock_out(
+    database: &dyn Database,
+    ids: &dyn IdGenerator,
+    id: ApiKeyPubId,
+    now: Timestamp,
+) -> Result<(), Error> {
+    match revoke(database, ids, id, now).await {
+        Err(Error::Store(StoreError::Contended)) => revoke(database, ids, id, now).await,
         outcome => outcome,
     }
 }
 
-async fn revoke(database: &dyn Database, id: ApiKeyPubId, now: Timestamp) -> Result<(), Error> {
+async fn revoke(
+    database: &dyn Database,
+    ids: &dyn IdGenerator,
+    id: ApiKeyPubId,
+    now: Timestamp,
+) -> Result<(), Error> {
     let mut work = database.begin(Reach::Server).await?;
-    revoke_key(work.as_mut(), now, id).await?;
+    revoke_key(work.as_mut(), ids, now, &Origin::cli("operator"), id).await?;
     Ok(work.commit().await?)
 }
 
@@ -89,7 +102,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut database = MockDatabase::new();
     database.expect_begin(Ok(work));
     let make = Fixtures::default();
-    match lock_out(&database, make.id(), make.tick()).await {
+    match lock_out(&database, make.ids(), make.id(), make.tick()).await {
         Err(Error::NotFound { .. }) => {}
         other => return Err(format!("nobody has the key, so not {other:?}").into()),
     }
@@ -189,6 +202,7 @@ mod tests {
             .expect_close()
             .times(1)
             .returning(|_, _, _| Ok(()));
+        work.audit.expect_append().times(1).returning(|_| Ok(()));
         work.expect_commit(commit);
         work
     }
@@ -211,7 +225,7 @@ mod tests {
         let mut database = MockDatabase::new();
         database.expect_begin(Ok(closes(&holder, Err(StoreError::Contended))));
         database.expect_begin(Ok(closes(&holder, Ok(()))));
-        lock_out(&database, holder.key.id, make.tick())
+        lock_out(&database, make.ids(), holder.key.id, make.tick())
             .await
             .unwrap();
         assert_eq!(database.commits(), 1);
@@ -225,7 +239,7 @@ mod tests {
         for _ in 0..2 {
             database.expect_begin(Ok(closes(&holder, Err(StoreError::Contended))));
         }
-        let outcome = lock_out(&database, holder.key.id, make.tick()).await;
+        let outcome = lock_out(&database, make.ids(), holder.key.id, make.tick()).await;
         assert!(matches!(outcome, Err(Error::Store(StoreError::Contended))));
         assert_eq!(database.commits(), 0);
     }

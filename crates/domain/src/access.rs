@@ -126,6 +126,10 @@ permissions! {
     LeaseTermRead,
     /// Create, update and delete lease terms.
     LeaseTermWrite,
+    /// Read who did what.
+    AuditRead,
+    /// Export and erase customers.
+    CustomerErase,
 }
 
 impl Permission {
@@ -147,7 +151,9 @@ impl Permission {
             | Self::CheckoutCreateWithCustomer
             | Self::CheckoutCancel
             | Self::CheckoutFulfill
-            | Self::LeaseTermRead => false,
+            | Self::LeaseTermRead
+            | Self::AuditRead
+            | Self::CustomerErase => false,
         }
     }
 }
@@ -261,6 +267,8 @@ impl ApiKey {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
     pub key_id: ApiKeyPubId,
+    /// The key's name for people.
+    pub key_name: Option<Name>,
     /// Its organization's number.
     pub organization_id: OrganizationId,
     /// Its organization's public id.

@@ -216,8 +216,37 @@ pub struct Customer {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+    /// When what told of the person was first taken away, if it was.
+    pub erased_at: Option<Timestamp>,
     /// Counts the writes; a write of another version is refused.
     pub version: i64,
+}
+
+impl Customer {
+    /// Takes away what tells of the person. Of whoever leases, name, address and e-mail address stay,
+    /// and what screening found; the payment processor's number stays in any case, since refunds and
+    /// disputes name it. False when nothing was left to take.
+    pub fn forget_person(&mut self, leases: bool, at: Timestamp) -> bool {
+        let before = self.clone();
+        self.metadata = Metadata::default();
+        self.profile.phone = None;
+        self.screening.verification_session_id = None;
+        self.screening.credit_ip_address = None;
+        if !leases {
+            self.email = Email::of_nobody(self.id.as_uuid());
+            self.profile = Profile::default();
+            self.screening = Screening {
+                processor_id: self.screening.processor_id.take(),
+                ..Screening::default()
+            };
+        }
+        self.erased_at = self.erased_at.or(Some(at));
+        if *self == before {
+            return false;
+        }
+        self.updated_at = at;
+        true
+    }
 }
 
 #[cfg(test)]

@@ -168,6 +168,8 @@ public_ids! {
     LeaseTermPubId = "term";
     /// An API key's record (never its secret), `key_…`.
     ApiKeyPubId = "key";
+    /// Something that the audit tells of, `aud_…`.
+    AuditEventPubId = "aud";
 }
 
 /// A customer and its user are one to one: the customer's id is the user's.

@@ -57,6 +57,7 @@ fn access(permissions: &[Permission], kind: KeyKind) -> Access {
     let key = make.api_key(&user).build();
     Access {
         key_id: key.id,
+        key_name: key.name,
         organization_id: key.organization_id,
         organization_pub_id: organization.pub_id,
         user_id: key.user_id,

@@ -28,6 +28,7 @@ suites! {
     pickup_locations,
     keys,
     customers,
+    audit,
     lease_terms,
     pricing_revisions,
     categories,
@@ -40,6 +41,7 @@ suites! {
     ledger,
     cursors,
     idempotency,
+    personal_data,
     doors,
     owners,
 }

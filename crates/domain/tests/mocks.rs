@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use lessor_domain::access::{ApiKey, Permission};
+use lessor_domain::audit::{AuditAction, Origin};
 use lessor_domain::lease_term::LeaseTerm;
 use lessor_domain::ports::{
     Database, IdGenerator, KeyHolder, MockDatabase, MockUnitOfWork, Page, Reach, Start, StoreError,
@@ -48,7 +49,7 @@ async fn revoke_if_there_are_terms(
         return Ok(());
     }
     let mut work = database.begin(Reach::Server).await?;
-    revoke_key(work.as_mut(), ctx.now, holder.key.id).await?;
+    revoke_key(work.as_mut(), ids, ctx.now, ctx.origin, holder.key.id).await?;
     Ok(work.commit().await?)
 }
 
@@ -67,6 +68,14 @@ fn database(commit: Result<(), StoreError>) -> (MockDatabase, Fixtures, KeyHolde
         .withf(|_, revoked_at, _| revoked_at.is_some())
         .times(1)
         .returning(|_, _, _| Ok(()));
+    work.audit
+        .expect_append()
+        .withf(|events| {
+            let actions: Vec<_> = events.iter().map(|event| event.action).collect();
+            actions == [AuditAction::KeyRevoked]
+        })
+        .times(1)
+        .returning(|_| Ok(()));
     work.expect_commit(commit);
     let mut database = MockDatabase::new();
     database.expect_read(Ok(view));
@@ -125,7 +134,8 @@ async fn a_forgotten_expectation_of_a_store_is_named() {
     let make = Fixtures::default();
     let (holder, _) = records(&make);
     let mut unit = MockUnitOfWork::new();
-    let _ = revoke_key(&mut unit, holder.key.created_at, holder.key.id).await;
+    let (now, origin) = (holder.key.created_at, Origin::SYSTEM);
+    let _ = revoke_key(&mut unit, make.ids(), now, &origin, holder.key.id).await;
 }
 
 #[tokio::test]

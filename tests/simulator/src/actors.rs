@@ -2,6 +2,7 @@
 
 use lessor_adapters::processor::parse_event_head;
 use lessor_domain::access::Mode;
+use lessor_domain::audit::Origin;
 use lessor_domain::catalog::{Inventory, ProductStatus};
 use lessor_domain::checkout::{Checkout, Lifecycle};
 use lessor_domain::ids::{CheckoutPubId, ProductVariantPubId};
@@ -122,7 +123,8 @@ impl Crew {
             .lock(id)
             .await?
             .ok_or(Error::not_found("checkout"))?;
-        let journey = Journey::new(self.now(), self.ids.as_ref());
+        let customer = Origin::customer(checkout.customer_id);
+        let journey = Journey::new(self.now(), self.ids.as_ref(), &customer);
         let (uow_ref, it) = (uow.as_mut(), &mut checkout);
         match it.lifecycle() {
             Lifecycle::ProfilePending => journey.complete_profile(uow_ref, it).await?,
@@ -162,7 +164,8 @@ impl Crew {
                 .lock(id)
                 .await?
                 .ok_or(Error::not_found("checkout"))?;
-            let journey = Journey::new(self.now(), self.ids.as_ref());
+            let customer = Origin::customer(checkout.customer_id);
+            let journey = Journey::new(self.now(), self.ids.as_ref(), &customer);
             if cancel {
                 journey.cancel(uow.as_mut(), &mut checkout).await?;
             } else {

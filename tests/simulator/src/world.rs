@@ -17,6 +17,7 @@ use lessor_adapters::processor::{
     ApiSecret, EventReader, HttpProcessor, ProcessorSettings, RetryPolicy,
 };
 use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
+use lessor_domain::audit::Origin;
 use lessor_domain::ids::{ApiKeyPubId, OrganizationId, ProductVariantPubId};
 use lessor_domain::ports::{Clock as _, Database, InsertedCustomer, ProviderSet, Reach};
 use lessor_domain::services::Context;
@@ -89,7 +90,8 @@ impl Shop {
             requires_product_review: false,
             oftake_partner_id: None,
         };
-        let organization = create_organization(uow.as_mut(), &ids, now, input)
+        let operator = Origin::cli("operator");
+        let organization = create_organization(uow.as_mut(), &ids, now, &operator, input)
             .await
             .expect("an organization");
         for months in TERMS {
@@ -136,6 +138,7 @@ impl Shop {
             memory,
             access: Access {
                 key_id: make.id::<ApiKeyPubId>(),
+                key_name: None,
                 organization_id: organization.id,
                 organization_pub_id: organization.pub_id,
                 user_id: staff.user_id,
@@ -160,6 +163,7 @@ pub(crate) struct Crew {
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) ids: Arc<SequenceIds>,
     pub(crate) access: Access,
+    origin: Origin,
     pub(crate) variants: [ProductVariantPubId; 3],
     /// The version that it runs, where that is not the newest.
     pub(crate) version: Option<Version>,
@@ -200,6 +204,7 @@ impl Crew {
             clock,
             ids: Arc::new(SequenceIds::seeded(3)),
             access: shop.access.clone(),
+            origin: Origin::of_key(&shop.access),
             variants: shop.variants,
             version: None,
             entropy: Arc::new(FixedEntropy::seeded(4)),
@@ -230,6 +235,7 @@ impl Crew {
     pub(crate) fn ctx(&self) -> Context<'_> {
         Context {
             access: &self.access,
+            origin: &self.origin,
             now: self.clock.now(),
             ids: self.ids.as_ref(),
             entropy: self.entropy.as_ref(),

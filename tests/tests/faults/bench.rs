@@ -14,6 +14,7 @@ use lessor_adapters::processor::{
     parse_event_head,
 };
 use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
+use lessor_domain::audit::Origin;
 use lessor_domain::catalog::ProductStatus;
 use lessor_domain::checkout::{Checkout, Effect, Lifecycle, Redirects};
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId, OrganizationId};
@@ -67,6 +68,7 @@ pub(crate) struct Bench {
     ids: Arc<SequenceIds>,
     providers: ProviderSet,
     access: Access,
+    origin: Origin,
     variant: VariantRef,
 }
 
@@ -111,7 +113,8 @@ impl Bench {
             requires_product_review: false,
             oftake_partner_id: None,
         };
-        let organization = create_organization(uow.as_mut(), ids.as_ref(), clock.now(), input)
+        let (now, operator) = (clock.now(), Origin::cli("operator"));
+        let organization = create_organization(uow.as_mut(), ids.as_ref(), now, &operator, input)
             .await
             .unwrap();
         let staff = make
@@ -127,6 +130,7 @@ impl Bench {
         uow.commit().await.unwrap();
         let access = Access {
             key_id: make.id::<ApiKeyPubId>(),
+            key_name: None,
             organization_id: organization.id,
             organization_pub_id: organization.pub_id,
             user_id: staff.user_id,
@@ -142,6 +146,7 @@ impl Bench {
             clock,
             ids,
             providers,
+            origin: Origin::of_key(&access),
             access,
             variant: VariantRef::Id(variant.id),
         }
@@ -170,6 +175,7 @@ impl Bench {
     fn ctx(&self) -> Context<'_> {
         Context {
             access: &self.access,
+            origin: &self.origin,
             now: self.clock.now(),
             ids: self.ids.as_ref(),
             entropy: &SystemEntropy,
@@ -502,7 +508,8 @@ impl Bench {
     pub(crate) async fn sign(&self, id: CheckoutPubId) {
         let mut uow = self.begin().await;
         let mut checkout = uow.checkouts().lock(id).await.unwrap().unwrap();
-        let journey = Journey::new(self.clock.now(), self.ids.as_ref());
+        let customer = Origin::customer(checkout.customer_id);
+        let journey = Journey::new(self.clock.now(), self.ids.as_ref(), &customer);
         journey
             .sign_documents(uow.as_mut(), &mut checkout)
             .await

@@ -232,6 +232,13 @@ impl Shop {
                 Some(json!({ "city": "Berlin" })),
                 "CustomerWrite",
             ),
+            (
+                "GET",
+                format!("/v1/customers/{customer}/export"),
+                None,
+                "CustomerErase",
+            ),
+            ("GET", "/v1/audit".into(), None, "AuditRead"),
             ("GET", "/v1/lease-terms".into(), None, "LeaseTermRead"),
             (
                 "POST",
@@ -260,6 +267,12 @@ impl Shop {
                 checkout_path("/cancel"),
                 Some(json!({})),
                 "CheckoutCancel",
+            ),
+            (
+                "POST",
+                format!("/v1/customers/{customer}/erase"),
+                None,
+                "CustomerErase",
             ),
             (
                 "DELETE",
@@ -303,7 +316,7 @@ pub(crate) async fn send(client: &Client, method: &str, path: &str, body: Option
     }
 }
 
-const PERMISSIONS: [&str; 15] = [
+const PERMISSIONS: [&str; 17] = [
     "ProductRead",
     "ProductWrite",
     "ProductDelete",
@@ -319,6 +332,8 @@ const PERMISSIONS: [&str; 15] = [
     "CheckoutFulfill",
     "LeaseTermRead",
     "LeaseTermWrite",
+    "AuditRead",
+    "CustomerErase",
 ];
 
 /// What belongs to another organization is answered like what does not exist, byte for byte.

@@ -85,6 +85,11 @@ async fn posts(client: &Client) -> Vec<(String, Value)> {
             of(&cancelled, "cancel"),
             json!({ "reason": "changed their mind" }),
         ),
+        // What tells of the customer among the answers of before is gone with it.
+        (
+            format!("/v1/customers/{}/erase", text(&cancelled["customerId"])),
+            json!({}),
+        ),
     ]
 }
 

@@ -63,8 +63,11 @@ const ENDPOINTS: [(&str, &str, &str); 31] = [
     ("delete", "/v1/lease-terms/{id}", "400"),
 ];
 
-const MORE: [(&str, &str); 19] = [
+const MORE: [(&str, &str); 22] = [
     ("get", "/v1/customers"),
+    ("get", "/v1/customers/{id}/export"),
+    ("post", "/v1/customers/{id}/erase"),
+    ("get", "/v1/audit"),
     ("post", "/v1/products/{id}/variants/generate"),
     ("get", "/v1/product-categories"),
     ("post", "/v1/product-categories"),

@@ -115,6 +115,7 @@ async fn shop(server: &Server, many: usize) -> (Client, Vec<Request>) {
             None,
         ),
         ("GET", "/v1/customers?limit=100".to_owned(), None),
+        ("GET", "/v1/audit?limit=100".to_owned(), None),
         ("GET", "/v1/lease-terms".to_owned(), None),
         ("GET", "/v1/product-categories?limit=100".to_owned(), None),
     ];

@@ -54,6 +54,7 @@ struct Columns {
     metadata: serde_json::Value,
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
+    erased_at: Option<DateTime<Utc>>,
     version: i64,
 }
 
@@ -70,6 +71,7 @@ struct Parts<'a> {
     metadata: &'a Metadata,
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
+    erased_at: Option<DateTime<Utc>>,
     version: i64,
 }
 
@@ -104,6 +106,7 @@ impl TryFrom<Parts<'_>> for Columns {
             metadata: json(parts.metadata)?,
             created_at: parts.created_at,
             updated_at: parts.updated_at,
+            erased_at: parts.erased_at,
             version: parts.version,
         })
     }
@@ -139,6 +142,7 @@ fn entity((user_id, row): Row) -> Result<Customer, StoreError> {
         metadata: place.json("metadata", row.metadata)?,
         created_at: row.created_at,
         updated_at: row.updated_at,
+        erased_at: row.erased_at,
         version: row.version,
     })
 }
@@ -197,6 +201,7 @@ impl CustomerStore for PgUnitOfWork {
             metadata: Metadata::NONE,
             created_at: new.created_at,
             updated_at: new.created_at,
+            erased_at: None,
             version: 1,
         })?;
         // Waits for who inserts the same address at this moment. When that one is
@@ -326,6 +331,7 @@ impl CustomerStore for PgUnitOfWork {
             metadata: &customer.metadata,
             created_at: customer.created_at,
             updated_at: customer.updated_at,
+            erased_at: customer.erased_at,
             version,
         })?;
         let connection = self.connection()?;

@@ -14,6 +14,7 @@
 //! well, for the indexes' sake. Under row security an index answers only operators that are
 //! leakproof: equality and order of plain values are, those of arrays and JSON are not.
 
+mod audit;
 mod categories;
 mod checkouts;
 mod connect;
@@ -36,12 +37,14 @@ mod metadata;
 mod migrate;
 mod organizations;
 mod paging;
+mod personal_data;
 mod pickup_locations;
 mod pool;
 mod pooling;
 mod products;
 mod sales;
 pub(crate) mod schema;
+mod seal;
 mod search;
 mod server_key;
 mod shipments;

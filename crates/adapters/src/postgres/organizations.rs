@@ -147,10 +147,12 @@ impl OrganizationStore for PgUnitOfWork {
     }
 
     async fn lock(&mut self, id: OrganizationId) -> Result<Option<Organization>, StoreError> {
+        // Whatever is done in an organization refers to it, the audit at the end of all else: it is not kept
+        // waiting by whoever changes the organization and goes on to what others have locked.
         organizations::table
             .filter(organizations::id.eq(id.get()))
             .select((organizations::id, Columns::as_select()))
-            .for_update()
+            .for_no_key_update()
             .first::<Row>(self.connection()?)
             .await
             .optional()

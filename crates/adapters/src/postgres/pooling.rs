@@ -20,6 +20,7 @@ use super::PgDatabase;
 use super::line::Session;
 use crate::ambient::UuidV7Generator;
 
+const TRIES: usize = 3;
 /// How long the one of two clients waits whose session the other may have.
 const WAIT: Duration = Duration::from_secs(2);
 
@@ -79,15 +80,19 @@ impl PgDatabase {
         let unreachable = PoolingError::Connect;
         let mut one = self.pool.connect_bare().await.map_err(unreachable)?;
         let mut other = self.pool.connect_bare().await.map_err(unreachable)?;
-        match self.pool.pooling() {
-            Pooling::Session if !keeps_settings(&mut one, &mut other).await => {
-                Err(PoolingError::SharesSessions)
+        // Which session the other is given is the pooler's to choose: several times tell.
+        for _ in 0..TRIES {
+            match self.pool.pooling() {
+                Pooling::Session if !keeps_settings(&mut one, &mut other).await => {
+                    return Err(PoolingError::SharesSessions);
+                }
+                Pooling::Transaction if !keeps_statements(&mut one, &mut other).await => {
+                    return Err(PoolingError::LosesStatements);
+                }
+                Pooling::Session | Pooling::Transaction => {}
             }
-            Pooling::Transaction if !keeps_statements(&mut one, &mut other).await => {
-                Err(PoolingError::LosesStatements)
-            }
-            Pooling::Session | Pooling::Transaction => Ok(()),
         }
+        Ok(())
     }
 }
 
@@ -108,7 +113,8 @@ async fn keeps_settings(one: &mut Session, other: &mut Session) -> bool {
     }
     // Where there is one session for both, the one waits for the other's transaction.
     let seen = timeout(WAIT, one.connection().batch_execute(&look)).await;
-    matches!(seen, Ok(Ok(())))
+    let ended = other.connection().batch_execute("ROLLBACK").await;
+    matches!((seen, ended), (Ok(Ok(())), Ok(())))
 }
 
 /// Whether the one's statement is known when the other has begun a transaction.
@@ -116,9 +122,16 @@ async fn keeps_statements(one: &mut Session, other: &mut Session) -> bool {
     // A statement of this form is prepared once and known by its name afterwards.
     let ask = || diesel::select(1.into_sql::<Integer>());
     let prepared: Result<i32, _> = ask().get_result(one.connection()).await;
-    if prepared.is_err() || other.connection().batch_execute("BEGIN").await.is_err() {
+    // The answer is there before the statement's end: what comes next comes after that.
+    let over = one.connection().batch_execute("SELECT").await;
+    if prepared.is_err()
+        || over.is_err()
+        || other.connection().batch_execute("BEGIN").await.is_err()
+    {
         return false;
     }
     let again = async { ask().get_result::<i32>(one.connection()).await };
-    matches!(timeout(WAIT, again).await, Ok(Ok(_)))
+    let known = timeout(WAIT, again).await;
+    let ended = other.connection().batch_execute("ROLLBACK").await;
+    matches!((known, ended), (Ok(Ok(_)), Ok(())))
 }

@@ -55,6 +55,7 @@ diesel::table! {
         metadata -> Jsonb,
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
+        erased_at -> Nullable<Timestamptz>,
         version -> BigInt,
     }
 }
@@ -428,7 +429,37 @@ diesel::table! {
         to_lifecycle -> Text,
         at -> Timestamptz,
         actor -> Text,
+        key_id -> Nullable<Uuid>,
         reason -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    customer_keys (organization_id, customer_id) {
+        organization_id -> BigInt,
+        customer_id -> Uuid,
+        key -> Bytea,
+        created_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    audit_events (organization_id, id) {
+        organization_id -> BigInt,
+        id -> Uuid,
+        at -> Timestamptz,
+        area -> Text,
+        actor_kind -> Text,
+        actor_id -> Text,
+        actor_name -> Nullable<Text>,
+        request_id -> Nullable<Text>,
+        address -> Nullable<Text>,
+        action -> Text,
+        subject -> Text,
+        customer_id -> Nullable<Uuid>,
+        before -> Nullable<Jsonb>,
+        after -> Nullable<Jsonb>,
+        sealed -> Nullable<Bytea>,
     }
 }
 

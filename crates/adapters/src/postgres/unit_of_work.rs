@@ -8,9 +8,10 @@ use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use lessor_domain::checkout::Checkout;
 use lessor_domain::ids::{CheckoutPubId, OrganizationId};
 use lessor_domain::ports::{
-    CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors, IdempotencyStore,
-    InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
-    PickupLocationStore, ProductStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors,
+    IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
+    OrganizationStore, PersonalDataStore, PickupLocationStore, ProductStore, Reach, ShipmentStore,
+    StoreError, UnitOfWork, VariantStore,
 };
 
 use super::error::store_error;
@@ -278,6 +279,14 @@ impl UnitOfWork for PgUnitOfWork {
     }
 
     fn idempotency(&mut self) -> &mut dyn IdempotencyStore {
+        self
+    }
+
+    fn audit(&mut self) -> &mut dyn AuditStore {
+        self
+    }
+
+    fn personal_data(&mut self) -> &mut dyn PersonalDataStore {
         self
     }
 

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use lessor_domain::access::Mode;
+use lessor_domain::audit::{AuditActorKind, AuditArea};
 use lessor_domain::checkout::{
     Actor, Checkout, Circumstances, Effect, Event, Facts, InsuranceStatus, Lifecycle, Standing,
-    WaitlistReason, arrows_from,
+    Transition, WaitlistReason, arrows_from,
 };
 use lessor_domain::ledger::{EntryKind, HoldState, RefundState, SubscriptionState};
 use lessor_domain::organization::NotServed;
@@ -626,6 +627,14 @@ async fn the_database_knows_every_value() {
             "checkout_transitions_actor_check",
             names(Actor::ALL, Actor::as_str),
         ),
+        (
+            "audit_events_area_check",
+            names(AuditArea::ALL, AuditArea::as_str),
+        ),
+        (
+            "audit_events_actor_kind_check",
+            names(AuditActorKind::ALL, AuditActorKind::as_str),
+        ),
         ("jobs_effect_check", names(Effect::ALL, Effect::as_str)),
         ("jobs_state_check", names(JobState::ALL, JobState::as_str)),
         (
@@ -705,7 +714,11 @@ async fn the_database_knows_every_value() {
 async fn history_cannot_be_rewritten() {
     let leasing = Leasing::open().await;
     let mut checkout = leasing.kept(leasing.checkout()).await;
-    let by = Circumstances::new(leasing.shop.make.tick(), Actor::Customer);
+    let by = Circumstances {
+        reason: Some("Ada asked for it".parse().unwrap()),
+        ..Circumstances::new(leasing.shop.make.tick(), Actor::Customer)
+    };
+    let by = by.with_key(leasing.shop.make.id());
     let applied = checkout.apply(Event::Opened, &by, &Facts::NONE).unwrap();
     leasing
         .shop
@@ -718,6 +731,10 @@ async fn history_cannot_be_rewritten() {
         .unwrap();
     for change in [
         "update checkout_transitions set actor = ''system''",
+        "update checkout_transitions set reason = ''another''",
+        "update checkout_transitions set reason = reason",
+        "update checkout_transitions set reason = null, key_id = null",
+        "update checkout_transitions set reason = null, actor = ''system''",
         "delete from checkout_transitions",
         "truncate checkout_transitions",
     ] {
@@ -735,6 +752,24 @@ async fn history_cannot_be_rewritten() {
     let history = view.checkouts().history(checkout.id).await.unwrap();
     let kept: Vec<_> = history.into_iter().map(|it| it.transition).collect();
     assert_eq!(kept, applied.transitions);
+    assert!(
+        kept.iter()
+            .any(|it| it.reason.is_some() && it.key.is_some())
+    );
+    // What somebody wrote about a customer may be taken away, and nothing else with it.
+    leasing
+        .shop
+        .test
+        .execute("update checkout_transitions set reason = null")
+        .await;
+    let mut view = leasing.shop.view().await;
+    let history = view.checkouts().history(checkout.id).await.unwrap();
+    let left: Vec<_> = history.into_iter().map(|it| it.transition).collect();
+    let expected: Vec<_> = kept
+        .into_iter()
+        .map(|it| Transition { reason: None, ..it })
+        .collect();
+    assert_eq!(left, expected);
 }
 
 #[tokio::test]

@@ -52,6 +52,8 @@ suites! {
     ledger,
     cursors,
     idempotency,
+    audit,
+    personal_data,
     doors,
     owners,
 }

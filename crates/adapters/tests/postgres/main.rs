@@ -5,9 +5,11 @@
     reason = "a test that cannot go on says where it stopped"
 )]
 
+mod audit;
 mod checkouts;
 mod cluster;
 mod contract;
+mod erasure;
 mod jobs;
 mod leasing;
 mod ledger;

@@ -188,7 +188,7 @@ async fn the_application_may_do_what_it_does() {
         let granted: &[&str] = match table.as_str() {
             "lifecycle_states" | "__diesel_schema_migrations" => &["SELECT"],
             // Added to, and never taken back.
-            "checkout_transitions" => &["INSERT", "SELECT"],
+            "checkout_transitions" | "audit_events" => &["INSERT", "SELECT"],
             _ => &["DELETE", "INSERT", "SELECT", "UPDATE"],
         };
         expected.extend(granted.iter().map(|granted| format!("{table} {granted}")));
@@ -205,6 +205,17 @@ async fn the_application_may_do_what_it_does() {
         there.symmetric_difference(&expected).collect::<Vec<_>>(),
         Vec::<&String>::new()
     );
+    let columns = test
+        .query(
+            "SELECT format('%s.%s %s', t.relname, a.attname, granted.privilege_type) \
+             FROM pg_class t JOIN pg_attribute a ON a.attrelid = t.oid, \
+                aclexplode(a.attacl) AS granted \
+             WHERE t.relnamespace = 'public'::regnamespace \
+             AND (granted.grantee = 'lessor_app'::regrole OR granted.grantee = 0)",
+        )
+        .await;
+    // What somebody wrote about a customer is taken away when they are erased.
+    assert_eq!(columns, ["checkout_transitions.reason UPDATE"]);
 }
 
 /// A statement for each owned table that inserts a row of the organization 1, whatever it means.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 use lessor_domain::access::Mode;
+use lessor_domain::audit::AuditViewer;
 use lessor_domain::catalog::VariantFilter;
 use lessor_domain::checkout::{
     Attention, AttentionReason, Billing, Checkout, Effect, Lifecycle, Tracking,
@@ -14,9 +15,9 @@ use lessor_domain::ledger::{Entry, HoldState, Thing};
 use lessor_domain::metadata::Metadata;
 use lessor_domain::money::{Currency, Money};
 use lessor_domain::ports::{
-    CheckoutFilter, CheckoutSort, CustomerFilter, Database, Doors, Errand, IdGenerator,
-    InboxMessage, JobSubject, NewJob, Page, PageToken, ProductFilter, ProductSort, SortOrder,
-    Start, StoreError, UnitOfWork,
+    AuditFilter, CheckoutFilter, CheckoutSort, CustomerFilter, Database, Doors, Errand,
+    IdGenerator, InboxMessage, JobSubject, NewJob, Page, PageToken, ProductFilter, ProductSort,
+    SortOrder, Start, StoreError, UnitOfWork,
 };
 use lessor_domain::shipments::Carrier;
 use lessor_domain::testing::metadata;
@@ -78,6 +79,11 @@ const YEARS: &str = "
         select organization_id, sha256(id::text::bytea), mode, 'POST /v1/checkouts', id::text,
             sha256(''), 201, '', false, true, at
         from old;
+    insert into audit_events (organization_id, id, at, area, actor_kind, actor_id, action, subject,
+            before, after)
+        select organization_id, id, at, case when i % 100 = 0 then 'sandbox' else 'live' end,
+            'provider', 'verifier ' || i, 'customer.screened', 'usr_' || i, '{}', '{}'
+        from old;
     insert into products (organization_id, id, name, description, options, price, currency, source,
             product_type, review_status, status, is_waitlisted, ignore_upstream_updates, search_text,
             search_grams, created_at, updated_at, version)
@@ -137,6 +143,9 @@ const INDEXES: &[&str] = &[
     "jobs_open_idx",
     "jobs_id_idx",
     "jobs_done_at_idx",
+    "audit_events_subject_idx",
+    "audit_events_actor_id_idx",
+    "audit_events_of_sandbox_idx",
     "idempotency_answers_created_at_idx",
     "inbox_messages_by_state_idx",
 ];
@@ -359,6 +368,32 @@ async fn look_for_work(
     Ok(())
 }
 
+async fn look_who_did_what(leasing: &Leasing, uow: &mut dyn UnitOfWork) -> Result<(), StoreError> {
+    let organization = leasing.shop.organization.id;
+    let page = Page {
+        start: Start::Offset(0),
+        limit: 10,
+    };
+    let all = AuditFilter::default();
+    let of_subject = AuditFilter {
+        subject: Some("usr_1".parse().unwrap()),
+        ..all.clone()
+    };
+    let of_actor = AuditFilter {
+        actor: Some("verifier 1".to_owned()),
+        ..all.clone()
+    };
+    for (viewer, filter) in [
+        (AuditViewer::Sandbox, all),
+        (AuditViewer::Live, of_subject),
+        (AuditViewer::Live, of_actor),
+    ] {
+        let audit = uow.audit();
+        audit.list(organization, viewer, &filter, page).await?;
+    }
+    Ok(())
+}
+
 /// What is asked across organizations.
 async fn look_through_doors(
     doors: &mut dyn Doors,
@@ -443,6 +478,7 @@ async fn look_ups_go_by_their_indexes() {
         .await
         .unwrap();
     look_for_work(&mut *uow, shipped, now).await.unwrap();
+    look_who_did_what(&leasing, &mut *uow).await.unwrap();
     look_through_doors(uow.doors(), shipped, now).await.unwrap();
     search(&leasing, &mut *uow).await.unwrap();
     uow.commit().await.unwrap();

@@ -165,7 +165,6 @@ async fn a_pooler_that_loses_prepared_statements_is_refused_by_name() {
 
 /// Each transaction acts as whom it should, and keeps the limits, whichever session it has.
 #[tokio::test(flavor = "multi_thread")]
-#[expect(clippy::print_stdout, reason = "says what was not tested")]
 async fn sessions_that_are_handed_on_serve_where_it_was_said() {
     let Some((program, knows)) = program() else {
         return;

@@ -104,6 +104,17 @@ async fn a_changed_customer_is_brought_up_to_date() {
         id
     );
     assert_eq!(rig.double.object(&id).unwrap()["name"], "Ada Lovelace");
+    // Who is erased is called nothing; without a name the processor would keep the one that it has.
+    rig.customer.processor_id = Some(id.clone());
+    for (key, name, expected) in [
+        ("silent", None, "Ada Lovelace".into()),
+        ("erased", Some(String::new()), serde_json::Value::Null),
+    ] {
+        rig.customer.name = name;
+        let attempt = rig.attempt(key);
+        done(rig.processor.push_customer(&attempt, &rig.customer).await);
+        assert_eq!(rig.double.object(&id).unwrap()["name"], expected, "{key}");
+    }
 }
 
 #[tokio::test]

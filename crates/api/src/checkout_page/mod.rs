@@ -25,7 +25,7 @@ use self::pieces::{Notice, Place};
 use self::steps::Step;
 use crate::http::error::ApiError;
 use crate::request::FormBody;
-use crate::state::AppState;
+use crate::state::{AppState, Sender};
 
 /// Where the page's style is.
 const STYLE_PATH: &str = "/assets/checkout.css";
@@ -136,6 +136,7 @@ fn notice_of(error: Error) -> Result<Notice, ApiError> {
 /// Somebody who came with a token.
 struct Visitor {
     state: AppState,
+    sender: Sender,
     token: String,
     prefix: String,
 }
@@ -147,8 +148,10 @@ impl Visitor {
             .map(|url| url.path().trim_end_matches('/').to_owned())
             .unwrap_or_default();
         let token = request.match_info().get("token").unwrap_or_default();
+        let sender = Sender::of(&state, request);
         Ok(Self {
             state,
+            sender,
             token: token.to_owned(),
             prefix,
         })
@@ -176,10 +179,11 @@ impl Visitor {
 
     /// Does a step of the customer, and lets the providers do what follows from it for a moment.
     async fn step(&self, step: Step, entered: Fields) -> Result<(), Error> {
-        let state = self.state.clone();
+        let (state, sender) = (self.state.clone(), self.sender.clone());
         let token = state.pages.read(&self.token);
         let token = token.ok_or(Error::not_found("page"))?;
-        let taken = async move { Ok::<_, ApiError>(step.take(&state, token, &entered).await) };
+        let taken =
+            async move { Ok::<_, ApiError>(step.take(&state, &sender, token, &entered).await) };
         // A task that panicked has no error of the domain; it is logged where it panicked.
         match self.state.mutations.run(taken).await {
             Ok(result) => result,

@@ -1,6 +1,7 @@
 //! What the customer does, one form each.
 
 use lessor_domain::access::Mode;
+use lessor_domain::audit::Origin;
 use lessor_domain::checkout::{Checkout, Lifecycle, PaymentMethod};
 use lessor_domain::ids::IdError;
 use lessor_domain::ports::{JobSubject, PageToken, Reach, UnitOfWork};
@@ -10,8 +11,8 @@ use lessor_domain::services::{Error, billing, visits};
 use super::fields::Fields;
 use super::words;
 use crate::idempotency::{Tries, close};
-use crate::state::AppState;
 use crate::state::settle::settle;
+use crate::state::{AppState, Sender};
 
 /// A step of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,12 +65,13 @@ impl Step {
     pub(super) async fn take(
         self,
         state: &AppState,
+        sender: &Sender,
         token: PageToken,
         entered: &Fields,
     ) -> Result<(), Error> {
         let mut tries = Tries::default();
         let checkout = loop {
-            match self.attempt(state, token, entered).await {
+            match self.attempt(state, sender, token, entered).await {
                 Err(error) if tries.again(&error) => {}
                 result => break result?,
             }
@@ -82,13 +84,14 @@ impl Step {
     async fn attempt(
         self,
         state: &AppState,
+        sender: &Sender,
         token: PageToken,
         entered: &Fields,
     ) -> Result<Checkout, Error> {
         let method = self.payment_method(state, token, entered).await?;
         let mut work = state.engine.database.begin(Reach::Server).await?;
         let done = self
-            .take_in(state, &mut *work, &token, entered, method)
+            .take_in(state, sender, &mut *work, &token, entered, method)
             .await;
         close(work, done).await
     }
@@ -96,13 +99,14 @@ impl Step {
     async fn take_in(
         self,
         state: &AppState,
+        sender: &Sender,
         work: &mut dyn UnitOfWork,
         token: &PageToken,
         entered: &Fields,
         method: Option<PaymentMethod>,
     ) -> Result<Checkout, Error> {
         let mut checkout = visits::lock(work, token).await?;
-        self.apply(state, work, &mut checkout, entered, method)
+        self.apply(state, sender, work, &mut checkout, entered, method)
             .await?;
         Ok(checkout)
     }
@@ -110,12 +114,14 @@ impl Step {
     async fn apply(
         self,
         state: &AppState,
+        sender: &Sender,
         work: &mut dyn UnitOfWork,
         checkout: &mut Checkout,
         entered: &Fields,
         method: Option<PaymentMethod>,
     ) -> Result<(), Error> {
-        let journey = Journey::new(state.engine.clock.now(), &*state.engine.ids);
+        let origin = sender.named(Origin::customer(checkout.customer_id));
+        let journey = Journey::new(state.engine.clock.now(), &*state.engine.ids, &origin);
         let phones = &*state.engine.providers.phones;
         let refused = |param: &'static str| move |error: IdError| Error::invalid(param, error);
         match self {
@@ -178,7 +184,7 @@ impl Step {
             Self::RetryCapture => journey.retry_capture(work, checkout).await?,
             Self::RetryPayment => {
                 let (ids, now) = (&*state.engine.ids, state.engine.clock.now());
-                billing::try_again(work, ids, now, checkout, method).await?;
+                billing::try_again(work, ids, now, &origin, checkout, method).await?;
                 return Ok(());
             }
             Self::Back => journey.go_back(work, checkout).await?,

@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::output::{Output, Reply};
+use super::session;
 use crate::demo::{self, Listener, Report, Step};
 use crate::middleware::WebOrigin;
 use crate::run::compose;
@@ -55,7 +56,8 @@ pub(crate) fn run(config: &Config, output: Output, args: &DemoArgs) -> anyhow::R
         };
         let service = Service::start(&config, &location, listener, progress).await?;
         let narrator = Narrator(output);
-        let journey = demo::run(service.url(), service.engine(), &narrator);
+        let origin = session::origin();
+        let journey = demo::run(service.url(), service.engine(), &origin, &narrator);
         let report = match stop.run_until_cancelled(journey).await {
             None => {
                 service.stop().await?;

@@ -9,7 +9,9 @@ use lessor_domain::access::{KeyKind, Mode, Permission, Permissions};
 use lessor_domain::ids::{ApiKeyPubId, OrganizationRef, UserPubId};
 use lessor_domain::ports::KeyHolder;
 use lessor_domain::services::Error;
-use lessor_domain::services::keys::{CreateKey, KeyUser, create_key, revoke_key, roll_key};
+use lessor_domain::services::keys::{
+    CreateKey, KeyUser, RollKey, create_key, revoke_key, roll_key,
+};
 use lessor_domain::text::{Email, Name};
 use lessor_domain::time::Timestamp;
 use serde::Serialize;
@@ -40,7 +42,8 @@ pub(crate) enum KeyCommand {
         key's mode who has the same e-mail address, made when there is none.\n\n\
         Permissions: ProductRead, ProductWrite, ProductDelete, ProductVariantRead, ProductVariantWrite,\n\
         ProductVariantDelete, CustomerRead, CustomerWrite, CheckoutRead, CheckoutWrite,\n\
-        CheckoutCreateWithCustomer, CheckoutCancel, CheckoutFulfill, LeaseTermRead, LeaseTermWrite")]
+        CheckoutCreateWithCustomer, CheckoutCancel, CheckoutFulfill, LeaseTermRead, LeaseTermWrite,\n\
+        AuditRead, CustomerErase")]
     Create(CreateArgs),
     /// List keys, newest first
     #[command(after_help = "Examples:\n  lessor key list\n  lessor key list --org 1 --json")]
@@ -211,7 +214,8 @@ pub(crate) async fn run(session: Session, command: KeyCommand) -> anyhow::Result
         KeyCommand::Revoke { id } => {
             let now = session.now();
             let mut uow = session.begin().await?;
-            let holder = revoke_key(uow.as_mut(), now, id).await?;
+            let (ids, origin) = (session.ids(), session.origin());
+            let holder = revoke_key(uow.as_mut(), ids, now, origin, id).await?;
             uow.commit().await?;
             View::new(&holder, now).reply(None)
         }
@@ -260,7 +264,8 @@ async fn create(session: &Session, args: CreateArgs) -> anyhow::Result<Reply> {
         hint: secret.hint().to_owned(),
     };
     let mut uow = session.begin().await?;
-    let (holder, _) = create_key(uow.as_mut(), session.ids(), now, input).await?;
+    let (ids, origin) = (session.ids(), session.origin());
+    let (holder, _) = create_key(uow.as_mut(), ids, now, origin, input).await?;
     uow.commit().await?;
     View::new(&holder, now).reply(Some(secret.reveal()))
 }
@@ -322,16 +327,14 @@ async fn roll(session: &Session, id: ApiKeyPubId, overlap: Duration) -> anyhow::
         .await?
         .ok_or(Error::not_found("API key"))?;
     let secret = KeyText::mint(&SystemEntropy, old.key.kind, old.key.mode);
-    let holder = roll_key(
-        uow.as_mut(),
-        session.ids(),
-        now,
+    let input = RollKey {
         id,
         overlap,
-        secret.hash(),
-        secret.hint().to_owned(),
-    )
-    .await?;
+        hash: secret.hash(),
+        hint: secret.hint().to_owned(),
+    };
+    let (ids, origin) = (session.ids(), session.origin());
+    let holder = roll_key(uow.as_mut(), ids, now, origin, input).await?;
     uow.commit().await?;
     View::new(&holder, now).reply(Some(secret.reveal()))
 }

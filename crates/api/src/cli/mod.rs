@@ -4,6 +4,7 @@
 //! JSON object on standard output. What goes wrong is one line (or one JSON object) on standard error
 //! and a status that is not zero: 2 when the command line is at fault, else 1.
 
+mod audit;
 mod config;
 mod demo;
 mod inbox;
@@ -93,6 +94,8 @@ enum Command {
     /// Show messages of providers that are not handled, and have them handled again
     #[command(subcommand)]
     Inbox(inbox::InboxCommand),
+    /// Show who did what in an organization, newest first
+    Audit(audit::AuditArgs),
     /// Compare checkouts with what the payment processor has, and show what differs
     Reconcile(reconcile::ReconcileArgs),
     /// Bring the database's tables up to date
@@ -185,6 +188,7 @@ fn dispatch(cli: Cli, given: &ArgMatches, output: Output) -> anyhow::Result<()> 
         Command::Inbox(command) => {
             session::run(&config, output, |session| inbox::run(session, command))
         }
+        Command::Audit(args) => session::run(&config, output, |session| audit::run(session, args)),
         Command::Reconcile(args) => reconcile::run(&config, output, &args),
         Command::Migrate(args) => migrate::run(&config, output, &args),
         Command::Config(args) => output.reply(&config::run(&config, &args)?),

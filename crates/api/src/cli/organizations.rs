@@ -234,7 +234,14 @@ async fn create(session: &Session, args: CreateArgs) -> anyhow::Result<Reply> {
         oftake_partner_id: offtake_partner,
     };
     let mut uow = session.begin().await?;
-    let created = create_organization(uow.as_mut(), session.ids(), session.now(), input).await?;
+    let created = create_organization(
+        uow.as_mut(),
+        session.ids(),
+        session.now(),
+        session.origin(),
+        input,
+    )
+    .await?;
     uow.commit().await?;
     let view = View::from(&created);
     let next = format!(
@@ -267,6 +274,7 @@ async fn update(session: &Session, args: UpdateArgs) -> anyhow::Result<Reply> {
         uow.as_mut(),
         session.ids(),
         session.now(),
+        session.origin(),
         args.organization,
         update,
     )

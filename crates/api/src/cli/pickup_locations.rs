@@ -7,7 +7,7 @@ use lessor_domain::ids::{OrganizationRef, PickupLocationId};
 use lessor_domain::organization::PickupLocation;
 use lessor_domain::services::Error;
 use lessor_domain::services::pickup_locations::{
-    UpdatePickupLocation, create_pickup_location, update_pickup_location,
+    CreatePickupLocation, UpdatePickupLocation, create_pickup_location, update_pickup_location,
 };
 use lessor_domain::text::{Line, Name};
 use serde::Serialize;
@@ -209,12 +209,18 @@ async fn create(session: &Session, args: CreateArgs) -> anyhow::Result<Reply> {
     };
     let mut uow = session.begin().await?;
     let organization = session::enter(uow.as_mut(), args.org).await?;
+    let input = CreatePickupLocation {
+        organization_id: organization.id,
+        name: args.name,
+        address,
+    };
     let created = create_pickup_location(
         uow.as_mut(),
+        session.ids(),
+        session.now(),
+        session.origin(),
         &PublishedPlans,
-        organization.id,
-        args.name,
-        address,
+        input,
     )
     .await?;
     uow.commit().await?;
@@ -249,15 +255,18 @@ async fn update(session: &Session, args: UpdateArgs) -> anyhow::Result<Reply> {
     }
     let old = found.ok_or(Error::not_found("pickup location"))?;
     let update = UpdatePickupLocation {
+        organization_id: old.organization_id,
+        id: old.id,
         address: args.address(&old.address),
         name: args.name,
         active: args.active,
     };
     let updated = update_pickup_location(
         uow.as_mut(),
+        session.ids(),
+        session.now(),
+        session.origin(),
         &PublishedPlans,
-        old.organization_id,
-        old.id,
         update,
     )
     .await?;

@@ -8,6 +8,7 @@ use lessor_adapters::carriers::FormatDetector;
 use lessor_adapters::dialing::PublishedPlans;
 use lessor_adapters::postgres::PgDatabase;
 use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
+use lessor_domain::audit::Origin;
 use lessor_domain::ids::{
     ApiKeyPubId, OrganizationId, OrganizationPubId, OrganizationRef, UserId, UserPubId,
 };
@@ -30,6 +31,7 @@ const CONNECTIONS: usize = 2;
 pub(crate) struct Session {
     database: Arc<dyn Database>,
     ids: UuidV7Generator,
+    origin: Origin,
 }
 
 impl Session {
@@ -57,10 +59,16 @@ impl Session {
         &self.ids
     }
 
+    /// Who the audit says it was: the user of the system that runs the command.
+    pub(crate) const fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
     /// The operator acting for the organization.
     pub(crate) fn operator<'a>(&'a self, access: &'a Access) -> Context<'a> {
         Context {
             access,
+            origin: &self.origin,
             now: self.now(),
             ids: &self.ids,
             entropy: &SystemEntropy,
@@ -101,6 +109,7 @@ pub(crate) fn operator_access(
 ) -> Result<Access, Error> {
     Ok(Access {
         key_id: ApiKeyPubId::from_uuid(Uuid::nil()),
+        key_name: None,
         organization_id: id,
         organization_pub_id: pub_id,
         user_id: UserId::new(i64::MAX).map_err(|error| Error::invalid("userId", error))?,
@@ -110,6 +119,25 @@ pub(crate) fn operator_access(
         permissions: Permissions::all(),
         sandbox_writes_catalog: true,
     })
+}
+
+/// The longest name of a user that the audit is told.
+const USER_MAX: usize = 64;
+
+/// Who runs this command: the user of the system by name, or by number where the environment names none.
+pub(crate) fn origin() -> Origin {
+    let named = ["LOGNAME", "USER"]
+        .into_iter()
+        .find_map(|name| user_name(&std::env::var(name).ok()?));
+    let user = named.unwrap_or_else(|| format!("uid:{}", rustix::process::getuid().as_raw()));
+    Origin::cli(user)
+}
+
+/// The name without what is not seen; none where nothing is left of it.
+fn user_name(text: &str) -> Option<String> {
+    let seen = text.trim().chars().filter(|letter| !letter.is_control());
+    let name: String = seen.take(USER_MAX).collect();
+    (!name.is_empty()).then_some(name)
 }
 
 /// The organizations that the operator may have meant: the one named, else every one.
@@ -136,6 +164,7 @@ where
         command(Session {
             database: Arc::new(database),
             ids: UuidV7Generator,
+            origin: origin(),
         })
     })
 }
@@ -189,5 +218,25 @@ fn report(output: Output, step: &Progress) {
         | Progress::Initializing { .. }
         | Progress::Recovering => output.progress(&format!("{step} …")),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_a_user_can_be_read() {
+        for (text, name) in [
+            ("ada", Some("ada")),
+            (" Ada L. ", Some("Ada L.")),
+            ("a\u{7}da\n", Some("ada")),
+            ("", None),
+            (" \t", None),
+        ] {
+            assert_eq!(user_name(text).as_deref(), name, "{text:?}");
+        }
+        let long = "x".repeat(USER_MAX + 1);
+        assert_eq!(user_name(&long).map(|name| name.len()), Some(USER_MAX));
     }
 }

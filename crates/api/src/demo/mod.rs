@@ -6,6 +6,7 @@ mod story;
 
 use anyhow::{Context as _, ensure};
 use lessor_domain::access::{KeyKind, Mode, Permissions};
+use lessor_domain::audit::Origin;
 use lessor_domain::ids::{CheckoutPubId, OrganizationId, OrganizationPubId};
 use lessor_domain::organization::{Organization, ServiceArea};
 use lessor_domain::percentage::Percentage;
@@ -68,13 +69,19 @@ impl Report {
     }
 }
 
-/// Makes the whole journey against the service at `url`, whose ports these are.
+/// Makes the whole journey against the service at `url`, whose ports these are. What is set up for it
+/// beforehand is done in the name of `origin`.
 ///
 /// # Errors
 /// A request was refused; a lease did not become active.
-pub async fn run(url: &str, engine: &Engine, listener: &dyn Listener) -> anyhow::Result<Report> {
-    let organization = organization(engine).await?;
-    let key_of = async |kind| key(engine, organization.pub_id, kind).await;
+pub async fn run(
+    url: &str,
+    engine: &Engine,
+    origin: &Origin,
+    listener: &dyn Listener,
+) -> anyhow::Result<Report> {
+    let organization = organization(engine, origin).await?;
+    let key_of = async |kind| key(engine, origin, organization.pub_id, kind).await;
     let key = key_of(KeyKind::Secret).await?;
     let publishable = key_of(KeyKind::Publishable).await?;
     let client = Client::new(url, key.reveal(), listener)?;
@@ -133,7 +140,7 @@ async fn subscriptions(
 }
 
 /// The demo's organization, made when there is none.
-async fn organization(engine: &Engine) -> anyhow::Result<Organization> {
+async fn organization(engine: &Engine, origin: &Origin) -> anyhow::Result<Organization> {
     let mut uow = engine.database.begin(Reach::Server).await?;
     let organizations = uow.organizations().list().await?;
     let found = organizations
@@ -150,14 +157,15 @@ async fn organization(engine: &Engine) -> anyhow::Result<Organization> {
         requires_product_review: false,
         oftake_partner_id: None,
     };
-    let now = engine.clock.now();
-    let organization = create_organization(uow.as_mut(), engine.ids.as_ref(), now, input).await?;
+    let (ids, now) = (engine.ids.as_ref(), engine.clock.now());
+    let organization = create_organization(uow.as_mut(), ids, now, origin, input).await?;
     uow.commit().await?;
     Ok(organization)
 }
 
 async fn key(
     engine: &Engine,
+    origin: &Origin,
     organization: OrganizationPubId,
     kind: KeyKind,
 ) -> anyhow::Result<KeyText> {
@@ -178,7 +186,7 @@ async fn key(
         hint: secret.hint().to_owned(),
     };
     let mut uow = engine.database.begin(Reach::Server).await?;
-    create_key(uow.as_mut(), engine.ids.as_ref(), now, input).await?;
+    create_key(uow.as_mut(), engine.ids.as_ref(), now, origin, input).await?;
     uow.commit().await?;
     Ok(secret)
 }

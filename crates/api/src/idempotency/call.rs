@@ -9,6 +9,7 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest, HttpResponse, dev};
 use async_trait::async_trait;
 use lessor_domain::access::{Access, Permission};
+use lessor_domain::audit::Origin;
 use lessor_domain::cause::chain;
 use lessor_domain::ports::{IdempotencyKey, StoreError, UnitOfWork};
 use lessor_domain::services::{Context, Error, UseCase};
@@ -18,7 +19,7 @@ use super::once::{Answer, Conclusion, FirstPhase, Once, TwoPhases, key_of, reque
 use super::runner::{Runner, Viewer};
 use crate::http::error::ApiError;
 use crate::middleware::Caller;
-use crate::state::AppState;
+use crate::state::{AppState, Sender};
 
 /// A request of somebody who may use the service, and the way to the stores. An extractor.
 #[derive(Clone, Debug)]
@@ -282,11 +283,13 @@ fn call_of(request: &HttpRequest) -> Result<Call, ApiError> {
     // Without the layer that checks keys nobody passes.
     let caller = request.extensions().get::<Caller>().cloned();
     let Caller(access) = caller.ok_or_else(ApiError::unauthorized)?;
+    let origin = Sender::of(&state, request).named(Origin::of_key(&access));
     let uri = request.uri();
     Ok(Call {
         runner: Runner {
             state,
             access: Arc::clone(&access),
+            origin: Arc::new(origin),
         },
         method: request.method().clone(),
         path: uri.path().to_owned(),

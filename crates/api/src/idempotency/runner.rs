@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use lessor_domain::access::Access;
+use lessor_domain::audit::Origin;
 use lessor_domain::cause::chain;
 use lessor_domain::ports::{StoreError, UnitOfWork};
 use lessor_domain::services::{Context, Error, UseCase};
@@ -18,6 +19,8 @@ pub struct Runner {
     pub state: AppState,
     /// Who asks.
     pub access: Arc<Access>,
+    /// The same for the audit, and from where.
+    pub origin: Arc<Origin>,
 }
 
 impl Runner {
@@ -26,6 +29,7 @@ impl Runner {
     pub fn context(&self, now: Timestamp) -> Context<'_> {
         Context {
             access: &self.access,
+            origin: &self.origin,
             now,
             ids: &*self.state.engine.ids,
             entropy: &*self.state.engine.entropy,

@@ -3,6 +3,7 @@
 //! A handler extracts and parses, calls one use case, renders. What it answers is a type of its own,
 //! not the domain's.
 
+pub mod audit;
 pub mod categories;
 pub mod checkouts;
 pub mod customers;
@@ -34,6 +35,7 @@ pub fn configure(config: &mut ServiceConfig<'_>) {
                 .configure(categories::configure)
                 .configure(checkouts::configure)
                 .configure(customers::configure)
+                .configure(audit::configure)
                 .configure(sandbox::configure)
                 .wrap(from_fn(require_key)),
         )

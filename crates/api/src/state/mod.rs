@@ -1,6 +1,7 @@
 //! What handlers work with: the ports, and what is kept between requests.
 
 pub mod pricing_summaries;
+mod sender;
 pub mod settle;
 
 use std::fmt;
@@ -24,6 +25,8 @@ use crate::http::error::ApiError;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
 use crate::state::pricing_summaries::SummaryCache;
+
+pub(crate) use self::sender::Sender;
 
 /// What an operator chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,7 +12,9 @@ use lessor_domain::percentage::{self, TermMonths};
 use lessor_domain::services::lease_terms::Method;
 use lessor_domain::shipments::TrackingNumber as ShipmentNumber;
 use lessor_domain::time::Timestamp;
-use lessor_domain::{catalog, checkout, customer, ids, lease_term, ports, shipments, text};
+use lessor_domain::{
+    audit, catalog, checkout, customer, ids, lease_term, ledger, ports, shipments, text,
+};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, Schema, SchemaFormat};
 
@@ -55,6 +57,8 @@ values! {
     Line = text::Line => { schemas::text(text::Line::MAX) }
     /// What a carrier says of an event.
     EventText = text::EventText => { schemas::text(text::EventText::MAX) }
+    /// What something was done to, as audit events name it.
+    AuditSubject = audit::AuditSubject => { schemas::text(audit::AuditSubject::MAX) }
     /// What is looked for in texts.
     SearchTerm = text::SearchTerm => { schemas::text(text::SearchTerm::MAX) }
     /// A key of metadata.
@@ -143,6 +147,10 @@ public_ids! {
     UserId = ids::UserPubId;
     /// `org_…`.
     OrganizationId = ids::OrganizationPubId;
+    /// `key_…`.
+    KeyId = ids::ApiKeyPubId;
+    /// `aud_…`.
+    AuditEventId = ids::AuditEventPubId;
 }
 
 /// The id of a product that may exist or not.
@@ -308,6 +316,14 @@ enumerations! {
     Environment = Mode as "Environment";
     /// What the credit check said.
     CreditStatus = customer::CreditStatus as "CreditStatus";
+    /// What was made at the payment processor.
+    PaymentKind = ledger::EntryKind as "PaymentKind";
+    /// Who moved a checkout.
+    CheckoutActor = checkout::Actor as "CheckoutActor";
+    /// What kind of actor did something.
+    AuditActorKind = audit::AuditActorKind as "AuditActorType";
+    /// What was done.
+    AuditAction = audit::AuditAction as "AuditAction";
     /// How far the identity verification is.
     IdentityStatus = customer::IdentityStatus as "IdentityVerificationStatus";
 }

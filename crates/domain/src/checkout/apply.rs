@@ -70,7 +70,10 @@ impl Checkout {
         }
         if !is_step_back(kind) {
             // What is known already is the system's doing, whoever made the first step.
-            let known = Circumstances::new(by.at, Actor::System);
+            let known = Circumstances {
+                key: by.key,
+                ..Circumstances::new(by.at, Actor::System)
+            };
             while let Some(next) = stage::known(&self.0, facts) {
                 match self.step(next, &known, &mut applied) {
                     Ok(Told::News) => {}
@@ -142,6 +145,7 @@ impl Checkout {
             to,
             at: by.at,
             actor: by.actor,
+            key: by.key,
             reason: by.reason.clone(),
         });
         Ok(Told::News)

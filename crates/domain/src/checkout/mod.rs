@@ -35,7 +35,7 @@ pub use parts::{
 };
 pub use progress::{Milestone, MilestoneName, Progress, STEPS};
 pub use rule::Move;
-pub use snapshot::{Checkout, Snapshot, Unfit};
+pub use snapshot::{CANCELLED_BY_ERASURE, Checkout, Snapshot, Unfit};
 pub use stage::opening::{NewCheckout, Opening};
 pub use stage::shipment::MissingStep;
 pub use state::{Lifecycle, Phase, State};

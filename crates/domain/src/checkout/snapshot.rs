@@ -4,8 +4,8 @@ use std::ops::Deref;
 
 use super::parts::Attention;
 use super::parts::{
-    Billing, CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, InsuranceStatus, LeaseDates,
-    MilestoneTimes, PurchaseItem, Recurring, Redirects, Return, Shipment, Waitlist,
+    AttentionReason, Billing, CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, InsuranceStatus,
+    LeaseDates, MilestoneTimes, PurchaseItem, Recurring, Redirects, Return, Shipment, Waitlist,
 };
 use super::state::{Lifecycle, State};
 use crate::access::Mode;
@@ -19,6 +19,9 @@ use crate::money::{Money, MoneyError};
 use crate::pricing::Quote;
 use crate::text::{ExternalId, Line};
 use crate::time::Timestamp;
+
+/// Why checkouts were called off whose customer was erased: it tells of no person, and stays.
+pub const CANCELLED_BY_ERASURE: &str = "the customer was erased";
 
 /// All that a [`Checkout`](super::Checkout) knows. A checkout is read as one and changed by its
 /// own methods alone; a store takes one apart into its tables and puts it together again with
@@ -145,6 +148,46 @@ impl Snapshot {
             .try_fold(zero, |sum, item| sum.checked_add(item.total()?))
     }
 
+    /// The same without what tells of the customer's person: addresses, what people wrote, who signed
+    /// for the goods and what pays. What was ordered, when and for how much tells of nobody.
+    #[must_use]
+    pub fn without_person(&self) -> Self {
+        let mut rest = self.clone();
+        rest.redirects = Redirects::default();
+        rest.billing = CheckoutAddress::default();
+        rest.shipping = CheckoutAddress::default();
+        rest.deposit_method_id = None;
+        rest.recurring.method = None;
+        rest.recurring.last_failure = None;
+        rest.shipment.signed_by = None;
+        rest.return_.reason = None;
+        rest.return_.notes = None;
+        rest.metadata = Metadata::default();
+        if let Some(waitlist) = &mut rest.waitlist {
+            waitlist.address = None;
+        }
+        if rest
+            .cancel_reason
+            .as_ref()
+            .is_some_and(|reason| reason.as_str() != CANCELLED_BY_ERASURE)
+        {
+            rest.cancel_reason = None;
+        }
+        // Which work was refused is said before the processor's own words.
+        for attention in &mut rest.attention {
+            if attention.reason == AttentionReason::ProcessorRefused
+                && let Some((work, _)) = attention
+                    .detail
+                    .as_deref()
+                    .unwrap_or_default()
+                    .split_once(": ")
+            {
+                attention.detail = Some(work.to_owned());
+            }
+        }
+        rest
+    }
+
     /// Whether the recurring payments have a failure that was not made good, or one
     /// that the customer's bank contests.
     #[must_use]
@@ -260,6 +303,22 @@ impl Checkout {
     pub fn annotate(&mut self, metadata: Metadata, at: Timestamp) {
         self.0.metadata = metadata;
         self.0.changed(at);
+    }
+
+    /// Takes away [what tells of the customer's person](Snapshot::without_person), once the checkout has
+    /// ended. False when nothing was left to take, or while it goes on.
+    pub fn forget_person(&mut self, at: Timestamp) -> bool {
+        if !self.lifecycle().is_ended() {
+            return false;
+        }
+        let mut rest = self.0.without_person();
+        rest.review(at);
+        if rest == self.0 {
+            return false;
+        }
+        rest.updated_at = at;
+        self.0 = rest;
+        true
     }
 
     /// What a store calls when it has written the checkout: the version that it has there.

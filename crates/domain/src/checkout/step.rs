@@ -5,7 +5,7 @@ use super::event::{Actor, EventKind};
 use super::rule::Move;
 use super::state::Lifecycle;
 use crate::customer::{CreditStatus, IdentityStatus};
-use crate::ids::CheckoutItemPubId;
+use crate::ids::{ApiKeyPubId, CheckoutItemPubId};
 use crate::text::Line;
 use crate::time::Timestamp;
 
@@ -18,18 +18,34 @@ pub struct Circumstances {
     pub at: Timestamp,
     /// By whom.
     pub actor: Actor,
+    /// With which API key, where it took one.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub key: Option<ApiKeyPubId>,
     /// Why, where somebody said so.
     pub reason: Option<Line>,
 }
 
 impl Circumstances {
-    /// Without a reason.
+    /// Without a key and a reason.
     #[must_use]
     pub const fn new(at: Timestamp, actor: Actor) -> Self {
         Self {
             at,
             actor,
+            key: None,
             reason: None,
+        }
+    }
+
+    /// The same with this API key. The nil id is no key's: the command line acts by it.
+    #[must_use]
+    pub fn with_key(self, key: ApiKeyPubId) -> Self {
+        Self {
+            key: Some(key).filter(|key| !key.as_uuid().is_nil()),
+            ..self
         }
     }
 }
@@ -71,6 +87,13 @@ pub struct Transition {
     pub at: Timestamp,
     /// By whom.
     pub actor: Actor,
+    /// With which API key, where it took one: also where the key's request alone made the checkout
+    /// pass through the step.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub key: Option<ApiKeyPubId>,
     /// Why, where somebody said so.
     pub reason: Option<Line>,
 }

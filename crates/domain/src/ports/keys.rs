@@ -22,9 +22,10 @@ pub struct KeyHolder {
 impl KeyHolder {
     /// Who a request with the key acts for.
     #[must_use]
-    pub const fn access(&self) -> Access {
+    pub fn access(&self) -> Access {
         Access {
             key_id: self.key.id,
+            key_name: self.key.name.clone(),
             organization_id: self.key.organization_id,
             organization_pub_id: self.organization_pub_id,
             user_id: self.key.user_id,

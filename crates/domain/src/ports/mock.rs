@@ -8,13 +8,13 @@ use std::thread;
 use async_trait::async_trait;
 
 use super::{
-    CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors, IdempotencyStore,
-    InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, MockCategoryStore,
-    MockCheckoutStore, MockCursorStore, MockCustomerStore, MockDoors, MockIdempotencyStore,
-    MockInboxStore, MockJobStore, MockKeyStore, MockLeaseTermStore, MockLedgerStore,
-    MockOrganizationStore, MockPickupLocationStore, MockProductStore, MockShipmentStore,
-    MockVariantStore, OrganizationStore, PickupLocationStore, ProductStore, Reach, ShipmentStore,
-    StoreError, UnitOfWork, VariantStore,
+    AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors,
+    IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, MockAuditStore,
+    MockCategoryStore, MockCheckoutStore, MockCursorStore, MockCustomerStore, MockDoors,
+    MockIdempotencyStore, MockInboxStore, MockJobStore, MockKeyStore, MockLeaseTermStore,
+    MockLedgerStore, MockOrganizationStore, MockPersonalDataStore, MockPickupLocationStore,
+    MockProductStore, MockShipmentStore, MockVariantStore, OrganizationStore, PersonalDataStore,
+    PickupLocationStore, ProductStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
 };
 use crate::ids::OrganizationId;
 
@@ -51,9 +51,11 @@ macro_rules! mock_unit_of_work {
         /// straight to a use case; code that begins its own work gets it of a [`MockDatabase`].
         ///
         /// ```
+        /// use lessor_domain::audit::Origin;
         /// use lessor_domain::ids::ApiKeyPubId;
         /// use lessor_domain::ports::MockUnitOfWork;
         /// use lessor_domain::services::{Error, keys::revoke_key};
+        /// use lessor_domain::testing::SequenceIds;
         /// use lessor_domain::time::Timestamp;
         /// use uuid::Uuid;
         ///
@@ -62,7 +64,8 @@ macro_rules! mock_unit_of_work {
         /// let mut unit = MockUnitOfWork::new();
         /// unit.keys.expect_get().returning(|_| Ok(None));
         /// let id = ApiKeyPubId::from_uuid(Uuid::nil());
-        /// let revoked = revoke_key(&mut unit, Timestamp::UNIX_EPOCH, id).await;
+        /// let (ids, now, origin) = (SequenceIds::default(), Timestamp::UNIX_EPOCH, Origin::cli("ada"));
+        /// let revoked = revoke_key(&mut unit, &ids, now, &origin, id).await;
         /// assert!(matches!(revoked, Err(Error::NotFound { .. })));
         /// # }
         /// ```
@@ -134,6 +137,10 @@ mock_unit_of_work! {
     cursors: MockCursorStore as dyn CursorStore,
     /// Answers to requests that may be repeated.
     idempotency: MockIdempotencyStore as dyn IdempotencyStore,
+    /// Who did what.
+    audit: MockAuditStore as dyn AuditStore,
+    /// What is known of persons, to be taken away.
+    personal_data: MockPersonalDataStore as dyn PersonalDataStore,
     /// What is asked across organizations.
     doors: MockDoors as dyn Doors,
 }

@@ -5,6 +5,7 @@
 //! entity's `version` and tell stale from missing.
 
 mod ambient;
+mod audit;
 mod categories;
 mod checkouts;
 mod cursors;
@@ -21,6 +22,7 @@ mod ledger;
 mod mock;
 mod organizations;
 mod paging;
+mod personal_data;
 mod processor;
 mod processor_event;
 mod products;
@@ -31,6 +33,7 @@ mod unit_of_work;
 mod variants;
 
 pub use ambient::{Clock, Entropy, IdGenerator, Timer};
+pub use audit::{AuditFilter, AuditStore};
 pub use categories::{CategoryStore, NewCategory};
 pub use checkouts::{
     CheckoutFilter, CheckoutSort, CheckoutStore, HistoryEntry, InsertedCheckout, PageToken, Scope,
@@ -49,6 +52,7 @@ pub use organizations::{
     NewOrganization, NewPickupLocation, OrganizationStore, PickupLocationStore,
 };
 pub use paging::{Page, SortOrder, Start};
+pub use personal_data::{Erasure, PersonalDataStore, PersonalTable, Removal, ReplacementAnswer};
 pub use processor::{
     Attempt, Capture, DepositRequest, PaymentProcessor, ProcessorCustomer, ProcessorProduct,
     ProcessorVariant, SubscriptionRequest, Verdict, VoidResult, WalkPage,
@@ -67,6 +71,7 @@ pub use variants::{VariantSelection, VariantStore};
 #[cfg(feature = "mock")]
 pub use {
     ambient::{MockClock, MockEntropy, MockIdGenerator, MockTimer},
+    audit::MockAuditStore,
     categories::MockCategoryStore,
     checkouts::MockCheckoutStore,
     cursors::MockCursorStore,
@@ -81,6 +86,7 @@ pub use {
     ledger::MockLedgerStore,
     mock::{MockDatabase, MockUnitOfWork},
     organizations::{MockOrganizationStore, MockPickupLocationStore},
+    personal_data::MockPersonalDataStore,
     processor::MockPaymentProcessor,
     products::MockProductStore,
     providers::{

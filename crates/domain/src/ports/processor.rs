@@ -77,9 +77,9 @@ pub struct ProcessorCustomer {
     pub id: CustomerPubId,
     /// The e-mail address.
     pub email: String,
-    /// The full name.
+    /// The full name. Without one the processor keeps what it has; an empty one has it forget.
     pub name: Option<String>,
-    /// The phone number.
+    /// The phone number, likewise.
     pub phone: Option<String>,
     /// The processor's id, when it is known.
     pub processor_id: Option<String>,

@@ -3,9 +3,10 @@
 use async_trait::async_trait;
 
 use super::{
-    CategoryStore, CheckoutStore, CursorStore, CustomerStore, Doors, IdempotencyStore, InboxStore,
-    JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore, PickupLocationStore,
-    ProductStore, Scope, ShipmentStore, StoreError, VariantStore,
+    AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Doors, IdempotencyStore,
+    InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
+    PersonalDataStore, PickupLocationStore, ProductStore, Scope, ShipmentStore, StoreError,
+    VariantStore,
 };
 use crate::ids::OrganizationId;
 
@@ -63,6 +64,10 @@ pub trait UnitOfWork: Send {
     fn cursors(&mut self) -> &mut dyn CursorStore;
     /// Answers to requests that may be repeated.
     fn idempotency(&mut self) -> &mut dyn IdempotencyStore;
+    /// Who did what.
+    fn audit(&mut self) -> &mut dyn AuditStore;
+    /// What is known of persons, to be taken away.
+    fn personal_data(&mut self) -> &mut dyn PersonalDataStore;
     /// What is asked across organizations. Its answers do not depend on whom the work reaches.
     fn doors(&mut self) -> &mut dyn Doors;
 
@@ -113,6 +118,8 @@ macro_rules! for_each_store {
             ledger: LedgerStore,
             cursors: CursorStore,
             idempotency: IdempotencyStore,
+            audit: AuditStore,
+            personal_data: PersonalDataStore,
             doors: Doors,
         }
     };

@@ -2,9 +2,11 @@
 
 use async_trait::async_trait;
 
+use super::audit::{self, Entry};
 use super::checkouts::lock_visible;
 use super::{Context, Error, UseCase, ledger, moving};
 use crate::access::Permission;
+use crate::audit::{AuditAction, Origin};
 use crate::checkout::{Billing, Checkout, Effect, PaymentMethod};
 use crate::ids::CheckoutPubId;
 use crate::ports::{IdGenerator, UnitOfWork};
@@ -33,7 +35,15 @@ impl UseCase for RetryPayments {
     async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Checkout, Error> {
         let mut checkout = lock_visible(uow, ctx, self.id).await?;
         ctx.access.require(self.permission())?;
-        try_again(uow, ctx.ids, ctx.now, &mut checkout, self.method).await?;
+        try_again(
+            uow,
+            ctx.ids,
+            ctx.now,
+            ctx.origin,
+            &mut checkout,
+            self.method,
+        )
+        .await?;
         Ok(checkout)
     }
 }
@@ -70,9 +80,11 @@ pub async fn try_again(
     uow: &mut dyn UnitOfWork,
     ids: &dyn IdGenerator,
     now: Timestamp,
+    origin: &Origin,
     checkout: &mut Checkout,
     method: Option<PaymentMethod>,
 ) -> Result<(), Error> {
+    let before = checkout.clone();
     let is_new = method.is_some_and(|method| checkout.change_method(method, now));
     let has_failed = checkout.recurring.failure_count > 0;
     let effect = match checkout.recurring.billing.clone() {
@@ -89,6 +101,8 @@ pub async fn try_again(
         }
     };
     uow.checkouts().update(checkout).await?;
+    let retried = Entry::changed(AuditAction::CheckoutPaymentsRetried, &before, checkout);
+    audit::record(uow, ids, now, origin, checkout.organization_id, retried).await?;
     ledger::ask_once(uow, ids, now, checkout, effect).await?;
     Ok(moving::release(uow, checkout, now).await?)
 }

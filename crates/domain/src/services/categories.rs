@@ -2,9 +2,11 @@
 
 use async_trait::async_trait;
 
+use super::audit::{self, Entry};
 use super::slice::unknown_start;
 use super::{Context, Error, Slice, UseCase};
 use crate::access::Permission;
+use crate::audit::AuditAction;
 use crate::catalog::Category;
 use crate::ids::{IdRef, ProductCategoryPubId};
 use crate::ports::{NewCategory, Page, Start, UnitOfWork};
@@ -35,7 +37,10 @@ impl UseCase for CreateCategory {
             name: self.name,
             created_at: ctx.now,
         };
-        Ok(uow.categories().insert(&new).await?)
+        let category = uow.categories().insert(&new).await?;
+        let made = Entry::created(AuditAction::CategoryCreated, &category);
+        audit::note(uow, ctx, made).await?;
+        Ok(category)
     }
 }
 

@@ -3,12 +3,14 @@
 use async_trait::async_trait;
 
 use super::addresses::checked_phone;
+use super::audit::{self, Entry};
 use super::checkouts::scope_of;
 use super::products::merge_metadata;
 use super::slice::unknown_start;
 use super::{Context, Error, Patch, Slice, UseCase, moving};
 use crate::access::Permission;
 use crate::address::{AddressError, AddressProblem, Country, parse_state, parse_zip};
+use crate::audit::AuditAction;
 use crate::checkout::{Actor, Circumstances, Event, Lifecycle};
 use crate::customer::{Customer, Profile};
 use crate::ids::CustomerPubId;
@@ -63,7 +65,7 @@ pub fn checked_profile(
 }
 
 /// The customer, if the key may know of it.
-async fn known(
+pub(super) async fn known(
     uow: &mut dyn UnitOfWork,
     ctx: &Context<'_>,
     id: CustomerPubId,
@@ -146,7 +148,7 @@ impl UseCase for ListCustomers {
 ///
 /// # Errors
 /// [`Error`]: not found, the missing permission, a phone, postal code or state that
-/// is not of the country.
+/// is not of the country; [`Error::Rule`] of one who was erased.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpdateCustomer {
     /// Which one.
@@ -171,9 +173,13 @@ impl UseCase for UpdateCustomer {
             .lock(self.id)
             .await?
             .ok_or(Error::not_found("customer"))?;
+        if customer.erased_at.is_some() {
+            return Err(Error::rule("the customer was erased"));
+        }
+        let was = customer.clone();
         merge_metadata(&mut customer.metadata, self.changes.metadata)?;
         let profile = &mut customer.profile;
-        let before = profile.clone();
+        let before = &was.profile;
         self.changes.first_name.apply(&mut profile.first_name);
         self.changes.last_name.apply(&mut profile.last_name);
         self.changes.address1.apply(&mut profile.address1);
@@ -190,8 +196,10 @@ impl UseCase for UpdateCustomer {
         }
         customer.updated_at = ctx.now;
         uow.customers().update(&mut customer).await?;
+        let updated = Entry::changed(AuditAction::CustomerUpdated, &was, &customer);
+        audit::note(uow, ctx, updated).await?;
         if customer.profile.is_complete() && !before.is_complete() {
-            let by = Circumstances::new(ctx.now, Actor::System);
+            let by = ctx.circumstances(Actor::System);
             profile_completed(uow, ctx.ids, &customer, &by).await?;
         }
         Ok(customer)

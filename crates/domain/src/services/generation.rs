@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 
+use super::audit::{self, Entry};
 use super::products::{catalog_job, organization_of, price_in};
 use super::variants::explain;
 use super::{Context, Error, UseCase};
@@ -246,6 +247,8 @@ impl UseCase for GenerateVariants {
         }
         check_skus(&created)?;
         uow.variants().insert_all(&created).await.map_err(explain)?;
+        let made = created.iter().map(Entry::variant_created).collect();
+        audit::note_all(uow, ctx, made).await?;
         let jobs: Vec<_> = created
             .iter()
             .map(|variant| catalog_job(ctx, Effect::PushVariant, JobSubject::Variant(variant.id)))

@@ -1,12 +1,31 @@
 //! What the identity verifier decides.
 
 use super::Error;
+use super::audit::{self, Entry};
 use super::concern::Concern;
 use super::moving::{self, Due};
+use crate::audit::Origin;
 use crate::checkout::{Actor, Checkout, Circumstances, Effect, Event, Lifecycle, Outcome};
 use crate::customer::IdentityStatus;
 use crate::ports::{IdGenerator, IdentityResult, JobSubject, ProcessorEvent, UnitOfWork};
 use crate::time::Timestamp;
+
+/// What the audit calls the identity verifier.
+const VERIFIER: &str = "identityVerifier";
+
+/// The identity verifier, as the audit tells of it.
+pub(crate) fn verifier() -> Origin {
+    Origin::provider(VERIFIER)
+}
+
+/// What was decided of a verifier's session.
+pub(crate) struct Decision<'a> {
+    /// The verifier's id of the session.
+    pub session_id: &'a str,
+    pub result: IdentityResult,
+    /// Who decided, for the audit.
+    pub origin: &'a Origin,
+}
 
 /// What a message about something unknown comes to. One about a checkout of ours came
 /// before the answer that makes it known; others tell of what somebody else does with the
@@ -45,9 +64,16 @@ pub(crate) async fn told(
         .of_customer(event.mode, customer.id, &states)
         .await?;
     let mut handled = Concern::Nothing;
+    let by = Circumstances::new(now, Actor::Provider);
+    let origin = verifier();
+    let decision = Decision {
+        session_id,
+        result,
+        origin: &origin,
+    };
     for id in waiting {
         let mut checkout = moving::lock(uow, id).await?;
-        if decide(uow, ids, now, &mut checkout, session_id, result, Due::Now).await? {
+        if decide(uow, ids, &by, &mut checkout, &decision, Due::Now).await? {
             handled = Concern::Checkout(id);
         }
     }
@@ -59,15 +85,20 @@ pub(crate) async fn told(
 pub(crate) async fn decide(
     uow: &mut dyn UnitOfWork,
     ids: &dyn IdGenerator,
-    now: Timestamp,
+    by: &Circumstances,
     checkout: &mut Checkout,
-    session_id: &str,
-    result: IdentityResult,
+    decision: &Decision<'_>,
     due: Due,
 ) -> Result<bool, Error> {
+    let Decision {
+        session_id,
+        result,
+        origin,
+    } = *decision;
     let Some(mut customer) = uow.customers().lock(checkout.customer_id).await? else {
         return Ok(false);
     };
+    let before = customer.clone();
     let screening = &mut customer.screening;
     if screening.verification_session_id.as_deref() != Some(session_id)
         || screening.identity == IdentityStatus::Verified && result != IdentityResult::Verified
@@ -83,11 +114,13 @@ pub(crate) async fn decide(
     };
     if screening.identity != status {
         screening.identity = status;
-        customer.updated_at = now;
+        customer.updated_at = by.at;
         uow.customers().update(&mut customer).await?;
+        let screened = Entry::screened(&before, &customer);
+        let organization = customer.organization_id;
+        audit::record(uow, ids, by.at, origin, organization, screened).await?;
     }
-    let by = Circumstances::new(now, Actor::Provider);
-    match moving::apply_due(uow, ids, checkout, event, &by, due).await {
+    match moving::apply_due(uow, ids, checkout, event, by, due).await {
         Ok(applied) => Ok(applied.outcome == Outcome::Applied),
         Err(Error::Rule { .. }) => Ok(false),
         Err(other) => Err(other),

@@ -3,14 +3,16 @@
 //! Whoever serves the page finds the checkout by its token and calls these; the
 //! sandbox plays them for a test.
 
+use super::audit::{self, Entry};
 use super::moving::{self, Due};
 use super::{Error, customers};
 use crate::access::Mode;
 use crate::address::Address;
+use crate::audit::{AuditAction, AuditActor, Origin};
 use crate::checkout::{
     Actor, Applied, Checkout, Circumstances, Event, Lifecycle, Obstacle, Outcome, PaymentMethod,
 };
-use crate::customer::{IdentityStatus, Profile};
+use crate::customer::{Customer, IdentityStatus, Profile};
 use crate::ids::{LeaseTermRef, PickupLocationId};
 use crate::ports::{DialingPlan, IdGenerator, StoreError, UnitOfWork};
 use crate::time::Timestamp;
@@ -20,38 +22,69 @@ use crate::time::Timestamp;
 pub struct Journey<'a> {
     now: Timestamp,
     ids: &'a dyn IdGenerator,
+    origin: &'a Origin,
     due: Due,
 }
 
 impl<'a> Journey<'a> {
-    /// The page at this time. What the customer's steps ask of providers is due at once.
+    /// The page at this time. What the customer's steps ask of providers is due at once. The origin is
+    /// the customer's, with the address that they are at.
     #[must_use]
-    pub const fn new(now: Timestamp, ids: &'a dyn IdGenerator) -> Self {
+    pub const fn new(now: Timestamp, ids: &'a dyn IdGenerator, origin: &'a Origin) -> Self {
         Self {
             now,
             ids,
+            origin,
             due: Due::Now,
         }
     }
 
-    /// The page as it is played: what a step asks of providers is done when somebody asks for it.
-    pub(crate) const fn played(now: Timestamp, ids: &'a dyn IdGenerator) -> Self {
+    /// The page as it is played by the origin's key: what a step asks of providers is done when somebody
+    /// asks for it.
+    pub(crate) const fn played(
+        now: Timestamp,
+        ids: &'a dyn IdGenerator,
+        origin: &'a Origin,
+    ) -> Self {
         Self {
             now,
             ids,
+            origin,
             due: Due::WhenTold,
         }
     }
 }
 
 impl Journey<'_> {
+    /// When and by whom, with the key where one plays the customer.
+    fn circumstances(&self, actor: Actor) -> Circumstances {
+        let by = Circumstances::new(self.now, actor);
+        match &self.origin.actor {
+            AuditActor::Key { id, .. } => by.with_key(*id),
+            AuditActor::Cli { .. }
+            | AuditActor::Customer { .. }
+            | AuditActor::Provider { .. }
+            | AuditActor::System => by,
+        }
+    }
+
+    async fn record(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        customer: &Customer,
+        entry: Entry,
+    ) -> Result<(), Error> {
+        let organization = customer.organization_id;
+        audit::record(uow, self.ids, self.now, self.origin, organization, entry).await
+    }
+
     async fn apply(
         &self,
         uow: &mut dyn UnitOfWork,
         checkout: &mut Checkout,
         event: Event,
     ) -> Result<Applied, Error> {
-        let by = Circumstances::new(self.now, Actor::Customer);
+        let by = self.circumstances(Actor::Customer);
         moving::apply_due(uow, self.ids, checkout, event, &by, self.due).await
     }
 
@@ -110,11 +143,14 @@ impl Journey<'_> {
         profile: Profile,
     ) -> Result<Applied, Error> {
         let mut customer = moving::lock_customer_of(uow, checkout).await?;
+        let before = customer.clone();
         customer.profile = profile;
         customer.updated_at = self.now;
         uow.customers().update(&mut customer).await?;
+        let given = Entry::changed(AuditAction::CustomerUpdated, &before, &customer);
+        self.record(uow, &customer, given).await?;
         let applied = self.complete_profile(uow, checkout).await?;
-        let by = Circumstances::new(self.now, Actor::System);
+        let by = self.circumstances(Actor::System);
         customers::profile_completed(uow, self.ids, &customer, &by).await?;
         Ok(applied)
     }
@@ -130,7 +166,7 @@ impl Journey<'_> {
         checkout: &mut Checkout,
         term: LeaseTermRef,
     ) -> Result<(), Error> {
-        super::checkouts::set_term(uow, self.now, checkout, term).await
+        super::checkouts::set_term(uow, self.ids, self.now, self.origin, checkout, term).await
     }
 
     /// The customer asks to be verified.
@@ -162,9 +198,12 @@ impl Journey<'_> {
         let applied = self.apply(uow, checkout, Event::IdentitySubmitted).await?;
         if applied.outcome == Outcome::Applied {
             let mut customer = moving::lock_customer_of(uow, checkout).await?;
+            let before = customer.clone();
             customer.screening.identity = IdentityStatus::Processing;
             customer.updated_at = self.now;
             uow.customers().update(&mut customer).await?;
+            let submitted = Entry::screened(&before, &customer);
+            self.record(uow, &customer, submitted).await?;
         }
         Ok(applied)
     }

@@ -6,7 +6,9 @@
 use std::time::Duration;
 
 use super::Error;
+use super::audit::{self, Entry};
 use crate::access::{ApiKey, KeyHash, KeyKind, Mode, Permissions};
+use crate::audit::{AuditAction, Origin};
 use crate::customer::{Customer, Profile};
 use crate::ids::{ApiKeyPubId, CustomerPubId, OrganizationRef, UserPubId};
 use crate::organization::Organization;
@@ -47,11 +49,26 @@ pub struct CreateKey {
     pub hint: String,
 }
 
+/// A key to be replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RollKey {
+    /// Which one.
+    pub id: ApiKeyPubId,
+    /// How long it still opens.
+    pub overlap: Duration,
+    /// Hash of the new key's secret.
+    pub hash: KeyHash,
+    /// The new secret's last four characters.
+    pub hint: String,
+}
+
 /// Notes when the organization's first live key is made: from then on its catalog is the live one's,
 /// unless its operator says otherwise. Answers the organization as it is then.
 async fn note_live_key(
     uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
     now: Timestamp,
+    origin: &Origin,
     organization: Organization,
 ) -> Result<Organization, Error> {
     if organization.first_live_key_at.is_some() {
@@ -64,9 +81,12 @@ async fn note_live_key(
         .ok_or(Error::not_found("organization"))?;
     // Another may have been made meanwhile.
     if organization.first_live_key_at.is_none() {
+        let before = organization.clone();
         organization.first_live_key_at = Some(now);
         organization.updated_at = now;
         uow.organizations().update(&mut organization).await?;
+        let noted = Entry::changed(AuditAction::OrganizationUpdated, &before, &organization);
+        audit::record(uow, ids, now, origin, organization.id, noted).await?;
     }
     Ok(organization)
 }
@@ -80,6 +100,7 @@ pub async fn create_key(
     uow: &mut dyn UnitOfWork,
     ids: &dyn IdGenerator,
     now: Timestamp,
+    origin: &Origin,
     input: CreateKey,
 ) -> Result<(KeyHolder, Customer), Error> {
     if input.kind == KeyKind::Publishable && input.permissions != Permissions::default() {
@@ -95,7 +116,7 @@ pub async fn create_key(
         .ok_or(Error::not_found("organization"))?;
     uow.enter(organization.id).await?;
     if input.mode == Mode::Live {
-        organization = note_live_key(uow, now, organization).await?;
+        organization = note_live_key(uow, ids, now, origin, organization).await?;
     }
     let new = |email, profile| NewCustomer {
         id: CustomerPubId::from_uuid(ids.next()),
@@ -112,10 +133,12 @@ pub async fn create_key(
             if named.mode == input.mode {
                 named
             } else {
-                find_or_make(uow, &new(named.email, named.profile)).await?
+                find_or_make(uow, ids, origin, &new(named.email, named.profile)).await?
             }
         }
-        KeyUser::Email(email) => find_or_make(uow, &new(email, Profile::default())).await?,
+        KeyUser::Email(email) => {
+            find_or_make(uow, ids, origin, &new(email, Profile::default())).await?
+        }
     };
     let key = ApiKey {
         id: ApiKeyPubId::from_uuid(ids.next()),
@@ -133,32 +156,45 @@ pub async fn create_key(
         last_used_at: None,
     };
     uow.keys().insert(&key).await?;
-    Ok((
-        KeyHolder {
-            key,
-            organization_pub_id: organization.pub_id,
-            user_pub_id: user.id,
-            sandbox_writes_catalog: organization.lets_sandbox_write_catalog(),
-        },
-        user,
-    ))
+    let holder = KeyHolder {
+        key,
+        organization_pub_id: organization.pub_id,
+        user_pub_id: user.id,
+        sandbox_writes_catalog: organization.lets_sandbox_write_catalog(),
+    };
+    let made = Entry::created(AuditAction::KeyCreated, &holder);
+    audit::record(uow, ids, now, origin, organization.id, made).await?;
+    Ok((holder, user))
 }
 
 /// The customer of the mode and the address, who stays as they are when there is one.
-async fn find_or_make(uow: &mut dyn UnitOfWork, new: &NewCustomer) -> Result<Customer, Error> {
+async fn find_or_make(
+    uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
+    origin: &Origin,
+    new: &NewCustomer,
+) -> Result<Customer, Error> {
     match uow.customers().insert(new).await? {
-        InsertedCustomer::New(user) | InsertedCustomer::Existing(user) => Ok(user),
+        InsertedCustomer::New(user) => {
+            let made = Entry::created(AuditAction::CustomerCreated, &user);
+            let organization = user.organization_id;
+            audit::record(uow, ids, new.created_at, origin, organization, made).await?;
+            Ok(user)
+        }
+        InsertedCustomer::Existing(user) => Ok(user),
     }
 }
 
 /// Revokes a key at once; again changes nothing. The catalog stays the live one's also when no live key
-/// is left.
+/// is left. The work goes on in the name of the key's organization.
 ///
 /// # Errors
 /// [`Error::NotFound`].
 pub async fn revoke_key(
     uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
     now: Timestamp,
+    origin: &Origin,
     id: ApiKeyPubId,
 ) -> Result<KeyHolder, Error> {
     let mut holder = uow
@@ -167,16 +203,21 @@ pub async fn revoke_key(
         .await?
         .ok_or(Error::not_found("API key"))?;
     if holder.key.revoked_at.is_none() {
+        let organization = holder.key.organization_id;
+        uow.enter(organization).await?;
+        let before = holder.clone();
         holder.key.revoked_at = Some(now);
         uow.keys()
             .close(id, holder.key.revoked_at, holder.key.expires_at)
             .await?;
+        let revoked = Entry::changed(AuditAction::KeyRevoked, &before, &holder);
+        audit::record(uow, ids, now, origin, organization, revoked).await?;
     }
     Ok(holder)
 }
 
 /// Replaces a key by one of the same user that may do the same; the old one still opens for the
-/// overlap.
+/// overlap. The work goes on in the name of the key's organization.
 ///
 /// # Errors
 /// [`Error::NotFound`]; [`Error::Rule`] when the key is revoked or has ended.
@@ -184,11 +225,15 @@ pub async fn roll_key(
     uow: &mut dyn UnitOfWork,
     ids: &dyn IdGenerator,
     now: Timestamp,
-    id: ApiKeyPubId,
-    overlap: Duration,
-    hash: KeyHash,
-    hint: String,
+    origin: &Origin,
+    input: RollKey,
 ) -> Result<KeyHolder, Error> {
+    let RollKey {
+        id,
+        overlap,
+        hash,
+        hint,
+    } = input;
     let old = uow
         .keys()
         .get(id)
@@ -199,6 +244,8 @@ pub async fn roll_key(
             "the key is revoked or has ended: create a new one",
         ));
     }
+    let organization_id = old.key.organization_id;
+    uow.enter(organization_id).await?;
     let new = ApiKey {
         id: ApiKeyPubId::from_uuid(ids.next()),
         hash,
@@ -212,10 +259,10 @@ pub async fn roll_key(
     if new.mode == Mode::Live {
         let organization = uow
             .organizations()
-            .get(new.organization_id)
+            .get(organization_id)
             .await?
             .ok_or(Error::not_found("organization"))?;
-        sandbox_writes_catalog = note_live_key(uow, now, organization)
+        sandbox_writes_catalog = note_live_key(uow, ids, now, origin, organization)
             .await?
             .lets_sandbox_write_catalog();
     }
@@ -228,9 +275,17 @@ pub async fn roll_key(
         (until, expires) => until.or(expires),
     };
     uow.keys().close(id, None, ends).await?;
-    Ok(KeyHolder {
+    let mut ending = old.clone();
+    ending.key.expires_at = ends;
+    let holder = KeyHolder {
         key: new,
+        organization_pub_id: old.organization_pub_id,
+        user_pub_id: old.user_pub_id,
         sandbox_writes_catalog,
-        ..old
-    })
+    };
+    let mut rolled = Entry::changed(AuditAction::KeyRolled, &old, &ending);
+    rolled.change.after.set("newKeyId", holder.key.id);
+    let made = Entry::created(AuditAction::KeyCreated, &holder);
+    audit::record_all(uow, ids, now, origin, organization_id, vec![rolled, made]).await?;
+    Ok(holder)
 }

@@ -4,9 +4,11 @@ use std::cmp::Reverse;
 
 use async_trait::async_trait;
 
+use super::audit::{self, Entry};
 use super::slice::unknown_start;
 use super::{Context, Error, Slice, UseCase};
 use crate::access::Permission;
+use crate::audit::AuditAction;
 use crate::ids::{LeaseTermPubId, LeaseTermRef, ProductPubId};
 use crate::lease_term::{LeaseTerm, LeaseTermStatus, MAX_ACTIVE};
 use crate::names::named_enum;
@@ -147,7 +149,10 @@ impl UseCase for CreateLeaseTerm {
             status: self.status,
             created_at: ctx.now,
         };
-        uow.lease_terms().insert(&new).await.map_err(explain)
+        let term = uow.lease_terms().insert(&new).await.map_err(explain)?;
+        let made = Entry::created(AuditAction::LeaseTermCreated, &term);
+        audit::note(uow, ctx, made).await?;
+        Ok(term)
     }
 }
 
@@ -233,6 +238,7 @@ impl UseCase for UpdateLeaseTerm {
 
     async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<LeaseTerm, Error> {
         let mut term = lock(uow, ctx, self.id, self.permission()).await?;
+        let before = term.clone();
         let (now_method, factor, rate) = match term.card.rate {
             Rate::MoneyFactor(factor) => (Method::MoneyFactor, Some(factor), None),
             Rate::AnnualRate(rate) => (Method::AnnualRate, None, Some(rate)),
@@ -255,6 +261,8 @@ impl UseCase for UpdateLeaseTerm {
         term.status = status;
         term.updated_at = ctx.now;
         uow.lease_terms().update(&mut term).await.map_err(explain)?;
+        let updated = Entry::changed(AuditAction::LeaseTermUpdated, &before, &term);
+        audit::note(uow, ctx, updated).await?;
         Ok(term)
     }
 }
@@ -279,11 +287,16 @@ impl UseCase for DeleteLeaseTerm {
 
     async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<LeaseTerm, Error> {
         let mut term = lock(uow, ctx, self.id, self.permission()).await?;
-        if uow.lease_terms().delete(term.id).await? == DeletedTerm::InUse {
+        let done = if uow.lease_terms().delete(term.id).await? == DeletedTerm::InUse {
+            let before = term.clone();
             term.status = LeaseTermStatus::Inactive;
             term.updated_at = ctx.now;
             uow.lease_terms().update(&mut term).await?;
-        }
+            Entry::changed(AuditAction::LeaseTermUpdated, &before, &term)
+        } else {
+            Entry::deleted(AuditAction::LeaseTermDeleted, &term)
+        };
+        audit::note(uow, ctx, done).await?;
         Ok(term)
     }
 }

@@ -13,11 +13,13 @@
 //! the rules ([`Error::Invalid`], [`Error::Taken`], [`Error::Rule`]).
 
 pub mod addresses;
+pub mod audit;
 pub mod billing;
 pub mod categories;
 pub mod checkouts;
 mod concern;
 pub mod customers;
+pub mod erasure;
 mod error;
 pub mod generation;
 pub(crate) mod identity;
@@ -45,6 +47,8 @@ pub use slice::Slice;
 pub use use_case::UseCase;
 
 use crate::access::Access;
+use crate::audit::Origin;
+use crate::checkout::{Actor, Circumstances};
 use crate::ports::{CarrierDetector, DialingPlan, Entropy, IdGenerator};
 use crate::time::Timestamp;
 
@@ -53,6 +57,8 @@ use crate::time::Timestamp;
 pub struct Context<'a> {
     /// Who asks.
     pub access: &'a Access,
+    /// The same for the audit, and from where.
+    pub origin: &'a Origin,
     pub now: Timestamp,
     /// Where ids come from.
     pub ids: &'a dyn IdGenerator,
@@ -62,4 +68,12 @@ pub struct Context<'a> {
     pub carriers: &'a dyn CarrierDetector,
     /// How phone numbers are dialled.
     pub phones: &'a dyn DialingPlan,
+}
+
+impl Context<'_> {
+    /// The circumstances of what somebody does to a checkout by this request.
+    #[must_use]
+    pub fn circumstances(&self, actor: Actor) -> Circumstances {
+        Circumstances::new(self.now, actor).with_key(self.access.key_id)
+    }
 }

@@ -2,7 +2,9 @@
 
 use rust_decimal::Decimal;
 
+use super::audit::{self, Entry};
 use super::{Error, Patch, waitlist};
+use crate::audit::{AuditAction, Origin};
 use crate::ids::{IdError, LeaseTermPubId, OftakePartnerId, OrganizationPubId, OrganizationRef};
 use crate::lease_term::LeaseTermStatus;
 use crate::money::Currency;
@@ -68,6 +70,7 @@ pub async fn create_organization(
     uow: &mut dyn UnitOfWork,
     ids: &dyn IdGenerator,
     now: Timestamp,
+    origin: &Origin,
     input: CreateOrganization,
 ) -> Result<Organization, Error> {
     if !input.currency.is_chargeable() {
@@ -98,8 +101,13 @@ pub async fn create_organization(
         })
         .await?;
     uow.enter(organization.id).await?;
+    let mut made = vec![Entry::created(
+        AuditAction::OrganizationCreated,
+        &organization,
+    )];
     for card in first_terms().map_err(|error| Error::invalid("termInMonths", error))? {
-        uow.lease_terms()
+        let term = uow
+            .lease_terms()
             .insert(&NewLeaseTerm {
                 id: LeaseTermPubId::from_uuid(ids.next()),
                 organization_id: organization.id,
@@ -109,7 +117,9 @@ pub async fn create_organization(
                 created_at: now,
             })
             .await?;
+        made.push(Entry::created(AuditAction::LeaseTermCreated, &term));
     }
+    audit::record_all(uow, ids, now, origin, organization.id, made).await?;
     Ok(organization)
 }
 
@@ -122,6 +132,7 @@ pub async fn update_organization(
     uow: &mut dyn UnitOfWork,
     ids: &dyn IdGenerator,
     now: Timestamp,
+    origin: &Origin,
     organization: OrganizationRef,
     update: UpdateOrganization,
 ) -> Result<Organization, Error> {
@@ -136,6 +147,7 @@ pub async fn update_organization(
         .lock(found.id)
         .await?
         .ok_or(Error::not_found("organization"))?;
+    let before = organization.clone();
     organization.name = update.name.unwrap_or(organization.name);
     organization.discount = update.discount.unwrap_or(organization.discount);
     organization.requires_product_review = update
@@ -151,6 +163,8 @@ pub async fn update_organization(
     organization.service_area = update.service_area.unwrap_or(organization.service_area);
     organization.updated_at = now;
     uow.organizations().update(&mut organization).await?;
+    let updated = Entry::changed(AuditAction::OrganizationUpdated, &before, &organization);
+    audit::record(uow, ids, now, origin, organization.id, updated).await?;
     if widened {
         let mut after = None;
         while let Some(last) = waitlist::free_location(

@@ -2,9 +2,11 @@
 
 use async_trait::async_trait;
 
+use super::audit::{self, Entry};
 use super::slice::unknown_start;
 use super::{Context, Error, Patch, Slice, UseCase, waitlist, window};
 use crate::access::{Mode, Permission};
+use crate::audit::AuditAction;
 use crate::catalog::{
     Category, OptionDefinition, Product, ProductSource, ProductStatus, ProductType, Review,
     ReviewStatus, check_definitions, check_selection, is_product_offered,
@@ -291,6 +293,8 @@ impl UseCase for CreateProduct {
             version: 1,
         };
         uow.products().insert(&product).await?;
+        let made = Entry::created(AuditAction::ProductCreated, &product);
+        audit::note(uow, ctx, made).await?;
         push(
             uow,
             ctx,
@@ -533,6 +537,8 @@ impl UseCase for UpdateProduct {
         }
         product.updated_at = ctx.now;
         uow.products().update(&mut product).await?;
+        let updated = Entry::changed(AuditAction::ProductUpdated, &before, &product);
+        audit::note(uow, ctx, updated).await?;
         push(
             uow,
             ctx,
@@ -590,14 +596,24 @@ impl UseCase for DeleteProduct {
             );
         }
         if uow.products().has_checkout_items(product.id).await? {
+            let before = product.clone();
             product.updated_at = ctx.now;
             product.status = ProductStatus::Archived;
-            for mut variant in locked {
+            let mut done = vec![Entry::changed(
+                AuditAction::ProductUpdated,
+                &before,
+                &product,
+            )];
+            for before in locked {
+                let mut variant = before.clone();
                 variant.status = ProductStatus::Archived;
                 variant.updated_at = ctx.now;
                 uow.variants().update(&mut variant).await?;
+                let archived = Entry::changed(AuditAction::VariantUpdated, &before, &variant);
+                done.push(archived);
             }
             uow.products().update(&mut product).await?;
+            audit::note_all(uow, ctx, done).await?;
             push(
                 uow,
                 ctx,
@@ -606,7 +622,17 @@ impl UseCase for DeleteProduct {
             )
             .await?;
         } else {
+            let mut gone = vec![Entry::deleted(AuditAction::ProductDeleted, &product)];
+            let deleted = |variant| Entry::deleted(AuditAction::VariantDeleted, variant);
+            gone.extend(locked.iter().map(deleted));
+            // Its own terms go with it.
+            let terms = uow.lease_terms().list(product.organization_id).await?;
+            let own = terms
+                .iter()
+                .filter(|term| term.product_id == Some(product.id));
+            gone.extend(own.map(|term| Entry::deleted(AuditAction::LeaseTermDeleted, term)));
             uow.products().delete(product.id).await?;
+            audit::note_all(uow, ctx, gone).await?;
         }
         Ok(product)
     }
@@ -629,7 +655,7 @@ pub async fn review_product(
         .lock(ctx.access.organization_id, id)
         .await?
         .ok_or(Error::not_found("product"))?;
-    let was_open = is_product_offered(&product);
+    let before = product.clone();
     product.review = Review {
         status,
         notes,
@@ -638,7 +664,9 @@ pub async fn review_product(
     };
     product.updated_at = ctx.now;
     uow.products().update(&mut product).await?;
-    if is_product_offered(&product) && !was_open {
+    let reviewed = Entry::changed(AuditAction::ProductReviewed, &before, &product);
+    audit::note(uow, ctx, reviewed).await?;
+    if is_product_offered(&product) && !is_product_offered(&before) {
         waitlist::after_product_opened(uow, ctx, &product).await?;
     }
     Ok(product)

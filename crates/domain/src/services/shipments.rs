@@ -4,8 +4,10 @@ use async_trait::async_trait;
 
 use std::collections::BTreeMap;
 
+use super::audit::{self, Entry};
 use super::{Context, Error, UseCase, checkouts, moving};
 use crate::access::Permission;
+use crate::audit::AuditAction;
 use crate::checkout::{Actor, Checkout, Circumstances, Event, Lifecycle, MissingStep, Tracking};
 use crate::ids::{CheckoutItemPubId, CheckoutPubId};
 use crate::ports::{CarrierDetector, IdGenerator, UnitOfWork};
@@ -127,7 +129,7 @@ impl UseCase for FulfillCheckout {
                 )
             }));
         }
-        let by = Circumstances::new(ctx.now, Actor::Operator);
+        let by = ctx.circumstances(Actor::Operator);
         moving::apply(
             uow,
             ctx.ids,
@@ -170,8 +172,9 @@ async fn claim(
     tracking: &Tracking,
 ) -> Result<Checkout, Error> {
     let id = checkout.id;
+    let by = ctx.circumstances(Actor::Provider);
     for early in uow.shipments().unclaimed(tracking).await? {
-        checkout = report(uow, ctx.ids, ctx.now, id, early.reported, early.origin).await?;
+        (checkout, _) = take_in(uow, ctx.ids, &by, id, early.reported, early.origin).await?;
     }
     Ok(checkout)
 }
@@ -256,11 +259,14 @@ impl UseCase for SetTracking {
         if checkout.shipment.delivered_at.is_some() {
             return Err(Error::rule("the goods are delivered: their tracking stays"));
         }
+        let was = checkout.clone();
         let changed = checkout
             .change_tracking(tracking.clone(), ctx.now)
             .map_err(|obstacle| Error::rule(obstacle.to_string()))?;
         if changed {
             uow.checkouts().update(&mut checkout).await?;
+            let set = Entry::changed(AuditAction::CheckoutTrackingSet, &was, &checkout);
+            audit::note(uow, ctx, set).await?;
             checkout = claim(uow, ctx, checkout, &tracking).await?;
         }
         view(uow, checkout).await
@@ -322,6 +328,40 @@ pub async fn report(
     reported: CarrierReport,
     origin: EventOrigin,
 ) -> Result<Checkout, Error> {
+    let by = Circumstances::new(now, Actor::Provider);
+    let (checkout, _) = take_in(uow, ids, &by, id, reported, origin).await?;
+    Ok(checkout)
+}
+
+/// [`report`], by a sandbox key that plays the carrier.
+///
+/// # Errors
+/// As of [`report`].
+pub(crate) async fn play_report(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: CheckoutPubId,
+    reported: CarrierReport,
+) -> Result<Checkout, Error> {
+    let by = ctx.circumstances(Actor::Provider);
+    let told = reported.clone();
+    let (checkout, is_new) = take_in(uow, ctx.ids, &by, id, reported, EventOrigin::Sandbox).await?;
+    if is_new {
+        audit::note(uow, ctx, Entry::tracking_played(&checkout, &told)).await?;
+    }
+    Ok(checkout)
+}
+
+/// Takes a report in, see [`report`]. Tells whether it is new.
+async fn take_in(
+    uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
+    by: &Circumstances,
+    id: CheckoutPubId,
+    reported: CarrierReport,
+    origin: EventOrigin,
+) -> Result<(Checkout, bool), Error> {
+    let now = by.at;
     let mut checkout = moving::lock(uow, id).await?;
     let Some(tracking) = checkout.shipment.tracking.clone() else {
         return Err(Error::rule(format!(
@@ -339,7 +379,7 @@ pub async fn report(
         .insert(checkout.id, &tracking, &event)
         .await?
     {
-        return Ok(checkout);
+        return Ok((checkout, false));
     }
     if checkout.lifecycle().is_ended() || checkout.shipment.delivered_at.is_some() {
         // Kept for the record; nothing is left to move, but a signature may come late.
@@ -348,16 +388,15 @@ pub async fn report(
         {
             uow.checkouts().update(&mut checkout).await?;
         }
-        return Ok(checkout);
+        return Ok((checkout, true));
     }
-    let by = Circumstances::new(now, Actor::Provider);
     if reported.status == TrackingStatus::Delivered {
         let event = Event::Delivered {
             at: reported.at,
             signed_by: reported.signed_by,
         };
-        moving::apply(uow, ids, &mut checkout, event, &by).await?;
-        return Ok(checkout);
+        moving::apply(uow, ids, &mut checkout, event, by).await?;
+        return Ok((checkout, true));
     }
     let events = uow.shipments().list(checkout.id, &tracking).await?;
     // Lessor's note of the shipment is no word of the carrier, whatever the two clocks say.
@@ -376,7 +415,7 @@ pub async fn report(
         _ => None,
     };
     if let Some(event) = event {
-        moving::apply(uow, ids, &mut checkout, event, &by).await?;
+        moving::apply(uow, ids, &mut checkout, event, by).await?;
     }
-    Ok(checkout)
+    Ok((checkout, true))
 }

@@ -2,11 +2,13 @@
 
 use async_trait::async_trait;
 
+use super::audit::{self, Entry};
 use super::pricing::{PricedVariant, price_all};
 use super::products::{merge_metadata, organization_of, price_in, push, wanted_status};
 use super::slice::unknown_start;
 use super::{Context, Error, Patch, Slice, UseCase, waitlist, window};
 use crate::access::Permission;
+use crate::audit::AuditAction;
 use crate::catalog::{
     Inventory, MAX_VARIANTS_OF_PRODUCT, NewVariant, OptionSelection, Product, ProductStatus,
     ProductVariant, Stock, VariantFilter, check_selection,
@@ -206,6 +208,7 @@ impl UseCase for CreateVariant {
             ..ProductVariant::new(&product, new, ctx.now)
         };
         uow.variants().insert(&variant).await.map_err(explain)?;
+        audit::note(uow, ctx, Entry::variant_created(&variant)).await?;
         push(
             uow,
             ctx,
@@ -300,6 +303,9 @@ impl UseCase for UpdateVariant {
         merge_metadata(&mut variant.metadata, self.changes.metadata)?;
         variant.updated_at = ctx.now;
         uow.variants().update(&mut variant).await.map_err(explain)?;
+        let updated = Entry::changed(AuditAction::VariantUpdated, &before, &variant);
+        let stocked = Entry::stock_set(ctx.access.mode, &before, &variant);
+        audit::note_all(uow, ctx, vec![updated, stocked]).await?;
         push(
             uow,
             ctx,
@@ -346,9 +352,12 @@ impl UseCase for DeleteVariant {
             return Err(Error::not_found("product variant"));
         }
         if uow.variants().has_checkout_items(variant.id).await? {
+            let before = variant.clone();
             variant.status = ProductStatus::Archived;
             variant.updated_at = ctx.now;
             uow.variants().update(&mut variant).await?;
+            let archived = Entry::changed(AuditAction::VariantUpdated, &before, &variant);
+            audit::note(uow, ctx, archived).await?;
             push(
                 uow,
                 ctx,
@@ -358,6 +367,8 @@ impl UseCase for DeleteVariant {
             .await?;
         } else {
             uow.variants().delete(variant.id).await?;
+            let deleted = Entry::deleted(AuditAction::VariantDeleted, &variant);
+            audit::note(uow, ctx, deleted).await?;
         }
         Ok(variant)
     }

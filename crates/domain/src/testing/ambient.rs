@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::{FakeCarrierDetector, FakeDialingPlan};
 use crate::access::Access;
+use crate::audit::Origin;
 use crate::ports::{Clock, Entropy, IdGenerator, Timer};
 use crate::services::Context;
 use crate::time::Timestamp;
@@ -152,11 +153,14 @@ impl Entropy for FixedEntropy {
     }
 }
 
-/// Somebody who asks, for tests that care for neither secrets nor carriers nor phone numbers.
+/// Somebody who asks, for tests that care for neither the audit nor secrets nor carriers nor phone
+/// numbers.
 pub fn context<'a>(access: &'a Access, now: Timestamp, ids: &'a dyn IdGenerator) -> Context<'a> {
     static ENTROPY: FixedEntropy = FixedEntropy::seeded(1);
+    static ORIGIN: Origin = Origin::SYSTEM;
     Context {
         access,
+        origin: &ORIGIN,
         now,
         ids,
         entropy: &ENTROPY,

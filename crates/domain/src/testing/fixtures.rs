@@ -145,6 +145,7 @@ impl Fixtures {
             metadata: Metadata::default(),
             created_at: at,
             updated_at: at,
+            erased_at: None,
             version: 1,
         })
     }

@@ -74,6 +74,7 @@ impl Engine {
             lease: self.job_lease,
             settled: self.job_settled,
             probe: Arc::clone(&self.probe),
+            key: None,
         }
     }
 

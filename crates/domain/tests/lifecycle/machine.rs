@@ -8,10 +8,12 @@ use lessor_domain::checkout::{
     arrows_from, transition,
 };
 use lessor_domain::customer::{CreditStatus, IdentityStatus};
+use lessor_domain::ids::ApiKeyPubId;
 use lessor_domain::ports::Clock;
 use lessor_domain::testing::{Details, Fixtures, event};
 use lessor_domain::time::add_months;
 use proptest::prelude::*;
+use uuid::Uuid;
 
 /// One thing that happens.
 #[derive(Debug, Clone, Copy)]
@@ -455,6 +457,34 @@ proptest! {
             world.happen(command);
         }
         prop_assert!(world.make.clock().now() > begun);
+    }
+}
+
+/// What a checkout passes through by a key's request names the key as well.
+#[test]
+fn a_move_names_the_key_that_asked_for_it() {
+    let screened = Facts {
+        profile_complete: true,
+        identity: IdentityStatus::Verified,
+        credit: CreditStatus::Passed,
+    };
+    let fixtures = Fixtures::seeded(1);
+    let key = fixtures.id::<ApiKeyPubId>();
+    // The command line has none.
+    let nil = ApiKeyPubId::from_uuid(Uuid::nil());
+    for (with, named) in [(Some(key), Some(key)), (Some(nil), None), (None, None)] {
+        let mut checkout = World::new(Lifecycle::Created, true, false).checkout;
+        let by = Circumstances::new(fixtures.tick(), Actor::System);
+        let by = match with {
+            Some(key) => by.with_key(key),
+            None => by,
+        };
+        let event = Event::ProfileCompleted;
+        let applied = checkout.apply(event, &by, &screened).unwrap();
+        assert!(applied.transitions.len() > 1, "{:?}", applied.transitions);
+        for passed in applied.transitions {
+            assert_eq!(passed.key, named, "{passed:?}");
+        }
     }
 }
 

@@ -267,7 +267,8 @@ async fn who_has_no_profile_gets_the_sandboxs() {
         };
         let organization = IdRef::Public(world.organization.pub_id);
         let now = world.clock.now();
-        update_organization(uow.as_mut(), world.ids.as_ref(), now, organization, update)
+        let (ids, operator) = (world.ids.as_ref(), world.operator());
+        update_organization(uow.as_mut(), ids, now, &operator, organization, update)
             .await
             .unwrap();
         uow.commit().await.unwrap();
@@ -305,6 +306,7 @@ async fn who_lives_nowhere_that_is_known_is_asked_for_an_address() {
         uow.as_mut(),
         world.ids.as_ref(),
         now,
+        &world.operator(),
         organization,
         everywhere,
     )

@@ -7,7 +7,7 @@ use lessor_domain::customer::{Customer, Screening};
 use lessor_domain::ids::IdRef;
 use lessor_domain::metadata::Metadata;
 use lessor_domain::ports::KeyHolder;
-use lessor_domain::services::keys::{CreateKey, KeyUser, create_key, roll_key};
+use lessor_domain::services::keys::{CreateKey, KeyUser, RollKey, create_key, roll_key};
 
 use crate::world::World;
 
@@ -26,7 +26,8 @@ async fn key(world: &World, mode: Mode, user: KeyUser) -> (KeyHolder, Customer) 
     };
     let now = world.ctx().now;
     let mut uow = world.begin_for_server().await;
-    let made = create_key(uow.as_mut(), world.ids.as_ref(), now, input).await;
+    let (ids, operator) = (world.ids.as_ref(), world.operator());
+    let made = create_key(uow.as_mut(), ids, now, &operator, input).await;
     uow.commit().await.unwrap();
     made.unwrap()
 }
@@ -88,17 +89,16 @@ async fn a_rolled_key_keeps_its_user() {
         let (old, user) = key(&world, mode, address("shop@example.com")).await;
         let now = world.ctx().now;
         let mut uow = world.begin_for_server().await;
-        let new = roll_key(
-            uow.as_mut(),
-            world.ids.as_ref(),
-            now,
-            old.key.id,
-            Duration::from_secs(60),
-            KeyHash([9; 32]),
-            "c3D4".to_owned(),
-        )
-        .await
-        .unwrap();
+        let input = RollKey {
+            id: old.key.id,
+            overlap: Duration::from_secs(60),
+            hash: KeyHash([9; 32]),
+            hint: "c3D4".to_owned(),
+        };
+        let (ids, operator) = (world.ids.as_ref(), world.operator());
+        let new = roll_key(uow.as_mut(), ids, now, &operator, input)
+            .await
+            .unwrap();
         uow.commit().await.unwrap();
         assert_ne!(new.key.id, old.key.id);
         assert_eq!(

@@ -6,7 +6,9 @@ use lessor_domain::ids::IdRef;
 use lessor_domain::organization::Organization;
 use lessor_domain::ports::KeyHolder;
 use lessor_domain::services::categories::CreateCategory;
-use lessor_domain::services::keys::{CreateKey, KeyUser, create_key, revoke_key, roll_key};
+use lessor_domain::services::keys::{
+    CreateKey, KeyUser, RollKey, create_key, revoke_key, roll_key,
+};
 use lessor_domain::services::organizations::{UpdateOrganization, update_organization};
 use lessor_domain::services::products::{DeleteProduct, ProductChanges, UpdateProduct};
 use lessor_domain::services::variants::{DeleteVariant, UpdateVariant, VariantChanges};
@@ -31,7 +33,8 @@ async fn key(world: &World, mode: Mode, kind: KeyKind, number: u8) -> KeyHolder 
         hint: "a1B2".to_owned(),
     };
     let mut uow = world.begin_for_server().await;
-    let made = create_key(uow.as_mut(), world.ids.as_ref(), world.ctx().now, input).await;
+    let (ids, now) = (world.ids.as_ref(), world.ctx().now);
+    let made = create_key(uow.as_mut(), ids, now, &world.operator(), input).await;
     let (holder, _) = made.unwrap();
     uow.commit().await.unwrap();
     holder
@@ -45,7 +48,8 @@ async fn say(world: &World, said: Patch<bool>) {
     let named = IdRef::Public(world.organization.pub_id);
     let (ids, now) = (world.ids.as_ref(), world.ctx().now);
     let mut uow = world.begin_for_server().await;
-    let updated = update_organization(uow.as_mut(), ids, now, named, update).await;
+    let operator = world.operator();
+    let updated = update_organization(uow.as_mut(), ids, now, &operator, named, update).await;
     updated.unwrap();
     uow.commit().await.unwrap();
 }
@@ -111,7 +115,8 @@ async fn what_became_live_stays_so_unless_the_operator_says_otherwise() {
     let live = key(&world, Mode::Live, KeyKind::Secret, 2).await;
     assert!(writes(&world, &live).await);
     let mut uow = world.begin_for_server().await;
-    revoke_key(uow.as_mut(), world.ctx().now, live.key.id)
+    let (ids, now) = (world.ids.as_ref(), world.ctx().now);
+    revoke_key(uow.as_mut(), ids, now, &world.operator(), live.key.id)
         .await
         .unwrap();
     uow.commit().await.unwrap();
@@ -138,10 +143,13 @@ async fn a_rolled_live_key_counts_too() {
         let (ids, now) = (world.ids.as_ref(), world.ctx().now);
         let mut uow = world.begin_for_server().await;
         uow.organizations().update(&mut unnoted).await.unwrap();
-        let overlap = std::time::Duration::ZERO;
-        let (hash, hint) = (KeyHash([2; 32]), "a1B2".to_owned());
-        let id = old.key.id;
-        let rolled = roll_key(uow.as_mut(), ids, now, id, overlap, hash, hint).await;
+        let input = RollKey {
+            id: old.key.id,
+            overlap: std::time::Duration::ZERO,
+            hash: KeyHash([2; 32]),
+            hint: "a1B2".to_owned(),
+        };
+        let rolled = roll_key(uow.as_mut(), ids, now, &world.operator(), input).await;
         let rolled = rolled.unwrap();
         uow.commit().await.unwrap();
         let is_live = mode == Mode::Live;

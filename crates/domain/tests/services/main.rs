@@ -7,9 +7,11 @@
     reason = "a test that cannot go on says where it stopped"
 )]
 
+mod audit;
 mod billing;
 mod customers;
 mod deposits;
+mod erasure;
 mod generation;
 mod journey;
 mod keys;

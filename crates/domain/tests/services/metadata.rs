@@ -192,6 +192,7 @@ async fn a_customer_is_their_organizations_alone() {
         uow.as_mut(),
         world.ids.as_ref(),
         world.ctx().now,
+        &world.operator(),
         CreateOrganization {
             name: "Elsewhere".parse().unwrap(),
             currency: "USD".parse().unwrap(),

@@ -326,6 +326,7 @@ async fn an_address_that_is_not_served_waits_for_the_area() {
         uow.as_mut(),
         world.ids.as_ref(),
         lessor_domain::ports::Clock::now(world.clock.as_ref()),
+        &world.operator(),
         organization,
         update,
     )

@@ -236,13 +236,13 @@ async fn a_publishable_key_is_made_without_permissions() {
         hash: KeyHash([7; 32]),
         hint: "a1B2".to_owned(),
     };
-    let (ids, now) = (world.ids.as_ref(), world.ctx().now);
+    let (ids, now, operator) = (world.ids.as_ref(), world.ctx().now, world.operator());
     let mut uow = world.begin_for_server().await;
     let able = create(&[Permission::ProductRead]);
-    let refused = create_key(uow.as_mut(), ids, now, able).await;
+    let refused = create_key(uow.as_mut(), ids, now, &operator, able).await;
     let is_said = matches!(&refused, Err(Error::Invalid { param, .. }) if param == "permissions");
     assert!(is_said, "{refused:?}");
-    let made = create_key(uow.as_mut(), ids, now, create(&[])).await;
+    let made = create_key(uow.as_mut(), ids, now, &operator, create(&[])).await;
     let (holder, _) = made.unwrap();
     let access = holder.access();
     assert_eq!(access.kind, KeyKind::Publishable);
@@ -253,7 +253,7 @@ async fn a_publishable_key_is_made_without_permissions() {
 #[tokio::test]
 async fn a_key_is_made_for_no_other_organizations_user() {
     let world = World::new().await;
-    let (ids, now) = (world.ids.as_ref(), world.ctx().now);
+    let (ids, now, operator) = (world.ids.as_ref(), world.ctx().now, world.operator());
     let mut uow = world.begin_for_server().await;
     let input = CreateOrganization {
         name: "Elsewhere".parse().unwrap(),
@@ -263,7 +263,7 @@ async fn a_key_is_made_for_no_other_organizations_user() {
         requires_product_review: false,
         oftake_partner_id: None,
     };
-    let elsewhere = create_organization(uow.as_mut(), ids, now, input)
+    let elsewhere = create_organization(uow.as_mut(), ids, now, &operator, input)
         .await
         .unwrap();
     uow.commit().await.unwrap();
@@ -280,7 +280,7 @@ async fn a_key_is_made_for_no_other_organizations_user() {
             hint: "a1B2".to_owned(),
         };
         let mut uow = world.begin_for_server().await;
-        match create_key(uow.as_mut(), ids, now, input).await {
+        match create_key(uow.as_mut(), ids, now, &operator, input).await {
             Ok((holder, _)) => {
                 assert!(is_own, "it is another's user");
                 assert_eq!(holder.user_pub_id, world.access.user_pub_id);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
+use lessor_domain::audit::Origin;
 use lessor_domain::catalog::{Inventory, Product, ProductSource, ProductType, ProductVariant};
 use lessor_domain::checkout::{Checkout, Effect, Lifecycle};
 use lessor_domain::customer::Profile;
@@ -34,6 +35,11 @@ impl Timer for NoTimer {
     async fn sleep(&self, _: Duration) {}
 }
 
+/// The operator of the installation.
+fn operator() -> Origin {
+    Origin::cli("ada")
+}
+
 pub(crate) struct World {
     pub(crate) database: Arc<MemoryDatabase>,
     pub(crate) clock: Arc<ManualClock>,
@@ -43,6 +49,8 @@ pub(crate) struct World {
     pub(crate) fixtures: Fixtures,
     pub(crate) organization: Organization,
     pub(crate) access: Access,
+    /// What the audit says of the holder of the key.
+    pub(crate) origin: Origin,
     pub(crate) product: Product,
     pub(crate) variant: ProductVariant,
 }
@@ -60,6 +68,7 @@ impl World {
             uow.as_mut(),
             ids.as_ref(),
             now,
+            &operator(),
             CreateOrganization {
                 name: "Bikes".parse().unwrap(),
                 currency: "USD".parse().unwrap(),
@@ -84,6 +93,7 @@ impl World {
         };
         let access = Access {
             key_id: fixtures.id::<ApiKeyPubId>(),
+            key_name: "Clerk".parse().ok(),
             organization_id: organization.id,
             organization_pub_id: organization.pub_id,
             user_id: staff.user_id,
@@ -94,8 +104,10 @@ impl World {
             sandbox_writes_catalog: true,
         };
         let entropy = Arc::new(FixedEntropy::seeded(9));
+        let origin = Origin::of_key(&access);
         let ctx = Context {
             access: &access,
+            origin: &origin,
             now,
             ids: ids.as_ref(),
             entropy: entropy.as_ref(),
@@ -139,6 +151,7 @@ impl World {
             fixtures,
             organization,
             access,
+            origin,
             product,
             variant,
         }
@@ -147,12 +160,18 @@ impl World {
     pub(crate) fn ctx(&self) -> Context<'_> {
         Context {
             access: &self.access,
+            origin: &self.origin,
             now: self.clock.now(),
             ids: self.ids.as_ref(),
             entropy: self.entropy.as_ref(),
             carriers: &FakeCarrierDetector,
             phones: &FakeDialingPlan,
         }
+    }
+
+    /// Who makes keys and settings.
+    pub(crate) fn operator(&self) -> Origin {
+        operator()
     }
 
     pub(crate) fn engine(&self) -> Engine {

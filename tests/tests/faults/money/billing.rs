@@ -1,6 +1,7 @@
 //! What bills a lease, and for how long: first payments, delisted goods, leases that are not paid any more.
 
 use chrono::TimeDelta;
+use lessor_domain::audit::Origin;
 use lessor_domain::checkout::{AttentionReason, Lifecycle, RecurringPaymentStatus};
 use lessor_domain::ports::{Clock as _, Database as _, Reach};
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
@@ -163,8 +164,9 @@ async fn nobody_leases_in_a_currency_that_cannot_be_charged_to_the_unit() {
             requires_product_review: false,
             oftake_partner_id: None,
         };
-        let (ids, clock) = (SequenceIds::seeded(1), ManualClock::default());
-        let refused = create_organization(uow.as_mut(), &ids, clock.now(), input).await;
+        let (ids, now) = (SequenceIds::seeded(1), ManualClock::default().now());
+        let operator = Origin::cli("operator");
+        let refused = create_organization(uow.as_mut(), &ids, now, &operator, input).await;
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains(currency), "{currency}: {refused}");
     }

@@ -90,6 +90,9 @@ rows! {
     GET    "/v1/customers"                                     CustomerRead         Else    Nothing;
     GET    "/v1/customers/{id}"                                CustomerRead         Else    OfMode;
     PUT    "/v1/customers/{id}"                                CustomerWrite        Else    OfMode;
+    GET    "/v1/customers/{id}/export"                         CustomerErase        Else    OfMode;
+    POST   "/v1/customers/{id}/erase"                          CustomerErase        Else    OfMode;
+    GET    "/v1/audit"                                         AuditRead            Else    Nothing;
     GET    "/v1/checkouts"                                     CheckoutRead         Else    Nothing;
     POST   "/v1/checkouts"       CheckoutWrite | CheckoutCreateWithCustomer         Else    Shared;
     GET    "/v1/checkouts/{id}"                                CheckoutRead         Else    OfMode;

@@ -377,6 +377,7 @@ fn every_command_helps() {
         "product",
         "jobs",
         "inbox",
+        "audit",
         "reconcile",
         "pickup-location",
         "config",

@@ -1,4 +1,5 @@
 //! `/v1/customers`.
 
+mod erase;
 mod list;
 mod modes;

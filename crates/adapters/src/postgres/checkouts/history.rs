@@ -4,7 +4,7 @@ use diesel::dsl::max;
 use diesel::prelude::*;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::checkout::Transition;
-use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId};
 use lessor_domain::ports::{HistoryEntry, StoreError};
 use lessor_domain::text::Line;
 use lessor_domain::time::Timestamp;
@@ -23,6 +23,7 @@ struct TransitionRow {
     to_lifecycle: String,
     at: Timestamp,
     actor: String,
+    key_id: Option<Uuid>,
     reason: Option<String>,
 }
 
@@ -37,6 +38,7 @@ struct NewRow<'a> {
     to_lifecycle: &'a str,
     at: Timestamp,
     actor: &'a str,
+    key_id: Option<Uuid>,
     reason: Option<&'a str>,
 }
 
@@ -70,6 +72,7 @@ pub(super) async fn record(
             to_lifecycle: transition.to.as_str(),
             at: transition.at,
             actor: transition.actor.as_str(),
+            key_id: transition.key.map(|key| key.as_uuid()),
             reason: transition.reason.as_ref().map(Line::as_str),
         })
         .collect();
@@ -107,6 +110,7 @@ pub(super) async fn of(
                     to: at.parse("to_lifecycle", &row.to_lifecycle)?,
                     at: row.at,
                     actor: at.parse("actor", &row.actor)?,
+                    key: row.key_id.map(ApiKeyPubId::from_uuid),
                     reason: at.parse_if("reason", row.reason)?,
                 },
             })

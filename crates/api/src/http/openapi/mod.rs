@@ -43,6 +43,7 @@ pub const PUBLISHABLE_KEY: &str = "publishableKey";
         (name = "Lease terms", description = "For how long, and at what rate."),
         (name = "Checkouts", description = "A customer's way to a lease, its fulfillment and its return."),
         (name = "Customers", description = "Who leases."),
+        (name = "Audit", description = "Who did what."),
         (name = "Sandbox", description = "What customers, providers and carriers would do, played."),
         (name = "Webhooks", description = "What the payment processor and carriers report."),
         (name = "Checkout page", description = "Where the customer goes from step to step."),

@@ -31,7 +31,7 @@ use crate::request::{Body, OptionalBody, PathId, Plain as _, QueryParams};
 use crate::wire::{CheckoutId, Line, listed};
 
 pub use record::CheckoutRecord;
-pub(crate) use tracking::TrackingRecord;
+pub(crate) use tracking::{TrackingEventRecord, TrackingRecord};
 
 /// What is not found here.
 pub(super) const CHECKOUT: &str = "checkout";

@@ -1,6 +1,7 @@
 //! The way of a checkout's goods.
 
 use lessor_domain::services::shipments::TrackingView;
+use lessor_domain::shipments::TrackingEvent;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -57,7 +58,7 @@ pub(crate) struct TrackingRecord {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = TrackingEvent)]
 #[serde(rename_all = "camelCase")]
-struct TrackingEventRecord {
+pub(crate) struct TrackingEventRecord {
     /// When it happened.
     timestamp: DateTimeText,
     /// Where the shipment is since then.
@@ -96,19 +97,22 @@ impl TrackingRecord {
             shipped_at: shipment.shipped_at.map(Into::into),
             delivered_at: shipment.delivered_at.map(Into::into),
             signed_by: shipment.signed_by.as_ref().map(ToString::to_string),
-            events: view
-                .events
-                .iter()
-                .map(|event| TrackingEventRecord {
-                    timestamp: event.reported.at.into(),
-                    status: event.reported.status.into(),
-                    description: event.reported.description.as_ref().map_or_else(
-                        || event.reported.status.description().to_owned(),
-                        ToString::to_string,
-                    ),
-                    location: event.reported.location.as_ref().map(ToString::to_string),
-                })
-                .collect(),
+            events: view.events.iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<&TrackingEvent> for TrackingEventRecord {
+    fn from(event: &TrackingEvent) -> Self {
+        let reported = &event.reported;
+        Self {
+            timestamp: reported.at.into(),
+            status: reported.status.into(),
+            description: reported.description.as_ref().map_or_else(
+                || reported.status.description().to_owned(),
+                ToString::to_string,
+            ),
+            location: reported.location.as_ref().map(ToString::to_string),
         }
     }
 }

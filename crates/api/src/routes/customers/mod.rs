@@ -1,6 +1,8 @@
 //! `/v1/customers`.
 
 mod body;
+mod erase;
+mod export;
 mod list;
 mod record;
 
@@ -24,12 +26,15 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
     config
         .service(list::list_customers)
         .service(get_customer)
-        .service(update_customer);
+        .service(update_customer)
+        .service(export::export_customer)
+        .service(erase::erase_customer);
 }
 
 /// Read a customer.
 ///
-/// One of the key's organization and mode: who leases in both modes is another customer in each.
+/// One of the key's organization and mode: who leases in both modes is another customer in each. Of one
+/// who was erased nothing is left but that, since when (`erasedAt`), and what a running lease needs.
 /// Requires `CustomerRead`.
 #[utoipa::path(
     tag = "Customers",
@@ -49,7 +54,7 @@ async fn get_customer(
 /// Update a customer's profile, address and metadata.
 ///
 /// Members that are left out stay as they are; `null` clears one. Checkouts that waited for the
-/// profile go on. Requires `CustomerWrite`.
+/// profile go on. One who was erased cannot be updated. Requires `CustomerWrite`.
 #[utoipa::path(
     tag = "Customers",
     params(("id" = inline(UserId), Path, description = "The customer, `usr_…`.")),

@@ -23,10 +23,13 @@ pub(super) struct CustomerRecord {
     created_at: DateTimeText,
     /// When the customer last changed.
     updated_at: DateTimeText,
+    /// When the customer was erased, if that was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    erased_at: Option<DateTimeText>,
     /// What the organization keeps beside it, if anything.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     metadata: BTreeMap<String, String>,
-    /// E-mail address.
+    /// E-mail address; one that nobody has, when the customer was erased.
     email: String,
     /// Given name.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,6 +94,7 @@ impl CustomerRecord {
             user_id: customer.user_id.get(),
             created_at: customer.created_at.into(),
             updated_at: customer.updated_at.into(),
+            erased_at: customer.erased_at.map(Into::into),
             metadata: wire::metadata_record(&customer.metadata),
             email: customer.email.to_string(),
             first_name: text(&profile.first_name),

@@ -6,10 +6,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::{
-    CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors, IdempotencyStore,
-    InboxMessage, InboxRecord, InboxState, InboxStore, JobStore, KeyStore, LeaseTermStore,
-    LedgerStore, OrganizationStore, PickupLocationStore, ProductStore, Reach, ShipmentStore,
-    StoreError, UnitOfWork, VariantStore,
+    AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors,
+    IdempotencyStore, InboxMessage, InboxRecord, InboxState, InboxStore, JobStore, KeyStore,
+    LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
+    ProductStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
 };
 use lessor_domain::time::Timestamp;
 use tokio::sync::Notify;
@@ -133,6 +133,14 @@ impl UnitOfWork for WakingWork {
 
     fn idempotency(&mut self) -> &mut dyn IdempotencyStore {
         self.inner.idempotency()
+    }
+
+    fn audit(&mut self) -> &mut dyn AuditStore {
+        self.inner.audit()
+    }
+
+    fn personal_data(&mut self) -> &mut dyn PersonalDataStore {
+        self.inner.personal_data()
     }
 
     fn doors(&mut self) -> &mut dyn Doors {

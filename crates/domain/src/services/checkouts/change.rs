@@ -4,13 +4,15 @@ use async_trait::async_trait;
 
 use super::lock_visible;
 use crate::access::Permission;
+use crate::audit::{AuditAction, Origin};
 use crate::checkout::{
     Actor, Checkout, ChosenTerm, Circumstances, Event, EventKind, Facts, InsuranceStatus, Lifecycle,
 };
 use crate::ids::{CheckoutPubId, LeaseTermRef};
 use crate::lease_term::{LeaseTerm, offered};
 use crate::metadata::MetadataPatch;
-use crate::ports::{Scope, UnitOfWork};
+use crate::ports::{IdGenerator, Scope, UnitOfWork};
+use crate::services::audit::{self, Entry};
 use crate::services::products::merge_metadata;
 use crate::services::{Context, Error, UseCase, moving};
 use crate::text::Line;
@@ -41,7 +43,7 @@ impl UseCase for ChooseTerm {
     async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Checkout, Error> {
         let mut checkout = lock_visible(uow, ctx, self.id).await?;
         ctx.access.require(self.permission())?;
-        set_term(uow, ctx.now, &mut checkout, self.term).await?;
+        set_term(uow, ctx.ids, ctx.now, ctx.origin, &mut checkout, self.term).await?;
         Ok(checkout)
     }
 }
@@ -72,8 +74,11 @@ impl UseCase for Annotate {
         let mut metadata = checkout.metadata.clone();
         merge_metadata(&mut metadata, self.changes)?;
         if metadata != checkout.metadata {
+            let before = checkout.clone();
             checkout.annotate(metadata, ctx.now);
             uow.checkouts().update(&mut checkout).await?;
+            let annotated = Entry::changed(AuditAction::CheckoutUpdated, &before, &checkout);
+            audit::note(uow, ctx, annotated).await?;
         }
         Ok(checkout)
     }
@@ -82,7 +87,9 @@ impl UseCase for Annotate {
 /// Sets the lease term of the locked checkout, whoever chose it.
 pub(crate) async fn set_term(
     uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
     now: Timestamp,
+    origin: &Origin,
     checkout: &mut Checkout,
     term: LeaseTermRef,
 ) -> Result<(), Error> {
@@ -136,11 +143,13 @@ pub(crate) async fn set_term(
             "is the term of another running checkout of the customer for this variant",
         ));
     }
+    let before = checkout.clone();
     checkout
         .choose_term(found, now)
         .map_err(|obstacle| Error::rule(obstacle.to_string()))?;
     uow.checkouts().update(checkout).await?;
-    Ok(())
+    let chosen = Entry::changed(AuditAction::CheckoutUpdated, &before, checkout);
+    audit::record(uow, ids, now, origin, checkout.organization_id, chosen).await
 }
 
 /// Moves the checkout to the state as an operator can; the same state again changes
@@ -170,7 +179,7 @@ impl UseCase for MoveCheckout {
         if checkout.lifecycle() == self.target {
             return Ok(checkout);
         }
-        let by = Circumstances::new(ctx.now, Actor::Operator);
+        let by = ctx.circumstances(Actor::Operator);
         let event = operator_event(&checkout, self.target, ctx.now).ok_or_else(|| {
             Error::rule(format!(
                 "the checkout is {} and cannot be moved to {}: {}",
@@ -252,7 +261,7 @@ impl UseCase for CancelCheckout {
         ctx.access.require(self.permission())?;
         let by = Circumstances {
             reason: self.reason.clone(),
-            ..Circumstances::new(ctx.now, Actor::Operator)
+            ..ctx.circumstances(Actor::Operator)
         };
         moving::apply(
             uow,
@@ -291,8 +300,11 @@ impl UseCase for SetInsurance {
     async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Checkout, Error> {
         let mut checkout = lock_visible(uow, ctx, self.id).await?;
         ctx.access.require(self.permission())?;
+        let before = checkout.clone();
         if checkout.insure(self.status, ctx.now) {
             uow.checkouts().update(&mut checkout).await?;
+            let insured = Entry::changed(AuditAction::CheckoutUpdated, &before, &checkout);
+            audit::note(uow, ctx, insured).await?;
         }
         Ok(checkout)
     }

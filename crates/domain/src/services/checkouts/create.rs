@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use super::scope_of;
 use crate::access::Permission;
 use crate::address::Address;
+use crate::audit::AuditAction;
 use crate::catalog::{Availability, ProductType, availability};
 use crate::checkout::{Checkout, ChosenTerm, NewCheckout, Opening, PurchaseItem, Redirects};
 use crate::customer::{Customer, Profile};
@@ -17,6 +18,7 @@ use crate::percentage::TermMonths;
 use crate::ports::{
     InsertedCheckout, InsertedCustomer, NewCustomer, StoreError, UnitOfWork, VariantSelection,
 };
+use crate::services::audit::{self, Entry};
 use crate::services::pricing::organization_with_terms;
 use crate::services::products::price_in;
 use crate::services::{Context, Error, UseCase};
@@ -179,7 +181,11 @@ impl UseCase for CreateCheckout {
         let opening = opening(&new, &customer, &organization, available);
         let checkout = Checkout::open(new, opening, ctx.now);
         match uow.checkouts().insert(&checkout).await? {
-            InsertedCheckout::New => Ok((checkout, true)),
+            InsertedCheckout::New => {
+                let made = Entry::created(AuditAction::CheckoutCreated, &checkout);
+                audit::note(uow, ctx, made).await?;
+                Ok((checkout, true))
+            }
             InsertedCheckout::Existing(existing) => Ok((*existing, false)),
         }
     }
@@ -362,9 +368,16 @@ async fn customer_for(
 ) -> Result<Customer, Error> {
     let Some(CustomerInput { email, profile }) = input else {
         let own = uow.customers().get(ctx.access.user_pub_id).await?;
-        return own
+        let own = own
             .filter(|own| own.mode == ctx.access.mode)
-            .ok_or(Error::Store(StoreError::Missing("customer")));
+            .ok_or(Error::Store(StoreError::Missing("customer")))?;
+        if own.erased_at.is_some() {
+            return Err(Error::invalid(
+                "customer",
+                "is needed: the key's own user was erased",
+            ));
+        }
+        return Ok(own);
     };
     let new = NewCustomer {
         id: CustomerPubId::from_uuid(ctx.ids.next()),
@@ -375,8 +388,13 @@ async fn customer_for(
         created_at: ctx.now,
     };
     match uow.customers().insert(&new).await? {
-        InsertedCustomer::New(customer) => Ok(customer),
+        InsertedCustomer::New(customer) => {
+            let made = Entry::created(AuditAction::CustomerCreated, &customer);
+            audit::note(uow, ctx, made).await?;
+            Ok(customer)
+        }
         InsertedCustomer::Existing(existing) => {
+            check_not_erased(&existing)?;
             let mut filled = existing.clone();
             filled.profile.fill_from(new.profile.clone());
             if filled.profile == existing.profile {
@@ -388,10 +406,28 @@ async fn customer_for(
                 .lock(existing.id)
                 .await?
                 .ok_or(Error::Store(StoreError::Missing("customer")))?;
+            // Erased since it was found: by the address there may be somebody else now.
+            if customer.erased_at != existing.erased_at {
+                return Err(Error::Store(StoreError::Contended));
+            }
+            let before = customer.clone();
             customer.profile.fill_from(new.profile);
             customer.updated_at = ctx.now;
             uow.customers().update(&mut customer).await?;
+            let filled = Entry::changed(AuditAction::CustomerUpdated, &before, &customer);
+            audit::note(uow, ctx, filled).await?;
             Ok(customer)
         }
+    }
+}
+
+/// Who was erased and still leases keeps the e-mail address until then, and starts nothing new.
+fn check_not_erased(customer: &Customer) -> Result<(), Error> {
+    match customer.erased_at {
+        None => Ok(()),
+        Some(_) => Err(Error::invalid(
+            "customer.email",
+            "is that of a customer who was erased and whose lease has not ended",
+        )),
     }
 }

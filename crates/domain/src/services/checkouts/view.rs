@@ -214,7 +214,7 @@ impl Cost {
 ///
 /// # Errors
 /// [`Error::Pricing`], [`Error::Store`].
-async fn views_of(
+pub(crate) async fn views_of(
     uow: &mut dyn UnitOfWork,
     ctx: &Context<'_>,
     checkouts: Vec<Checkout>,

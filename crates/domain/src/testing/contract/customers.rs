@@ -195,6 +195,7 @@ async fn customers_are_kept_as_they_are(shop: &Shop<'_>) {
     };
     customer.metadata = metadata(&[("tier", "gold"), ("größe", "„M“")]);
     customer.updated_at = make.tick();
+    customer.erased_at = Some(make.tick());
     let before = customer.clone();
     shop.done("customers.update: writes", async |uow| {
         uow.customers().update(&mut customer).await

@@ -11,6 +11,7 @@
     reason = "a suite tells by a panic which clause is broken, as a test does"
 )]
 
+mod audit;
 mod carriers;
 mod categories;
 mod checkout_lists;
@@ -31,6 +32,7 @@ mod lease_terms;
 mod ledger;
 mod organizations;
 mod owners;
+mod personal_data;
 mod pricing_revisions;
 mod products;
 mod shipments;
@@ -48,6 +50,7 @@ static QUEUES: futures_util::lock::Mutex<()> = futures_util::lock::Mutex::new(()
 /// do so one after another. Who holds both locks takes [`QUEUES`] first.
 static WATCHES: futures_util::lock::Mutex<()> = futures_util::lock::Mutex::new(());
 
+pub use audit::audit;
 pub use carriers::carriers;
 pub use categories::categories;
 pub use checkouts::checkouts;
@@ -63,6 +66,7 @@ pub use lease_terms::lease_terms;
 pub use ledger::ledger;
 pub use organizations::{organizations, pickup_locations};
 pub use owners::owners;
+pub use personal_data::personal_data;
 pub use pricing_revisions::pricing_revisions;
 pub use products::products;
 pub use shipments::shipments;

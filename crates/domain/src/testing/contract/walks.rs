@@ -87,6 +87,7 @@ pub async fn walk(database: &dyn Database, seed: u64, steps: usize) -> Vec<Strin
         ids.push(shop.checkout(builder).await.id);
         access = Some(Access {
             key_id: shop.make.id(),
+            key_name: None,
             organization_id: shop.organization.id,
             organization_pub_id: shop.organization.pub_id,
             user_id: customer.user_id,
@@ -219,7 +220,7 @@ async fn perform(
         ..
     } = doing;
     let mut checkout = moving::lock(uow, id).await?;
-    let journey = Journey::new(at, ctx.ids);
+    let journey = Journey::new(at, ctx.ids, ctx.origin);
     if actor == Actor::Customer {
         let applied = match kind {
             EventKind::Opened => journey.open(uow, &mut checkout).await,

@@ -65,6 +65,7 @@ impl CustomerStore for Memory {
             metadata: Metadata::default(),
             created_at: new.created_at,
             updated_at: new.created_at,
+            erased_at: None,
             version: 1,
         };
         let state = self.change_own()?;

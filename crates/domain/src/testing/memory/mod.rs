@@ -11,6 +11,7 @@
 //! One task must not begin a second unit of work while it holds one: it would wait
 //! for itself.
 
+mod audit;
 mod categories;
 mod checkouts;
 mod cursors;
@@ -24,6 +25,7 @@ mod lease_terms;
 mod ledger;
 mod organizations;
 mod paging;
+mod personal_data;
 mod products;
 mod shipments;
 mod tables;
@@ -37,9 +39,10 @@ use futures_util::lock::{Mutex, OwnedMutexGuard};
 use self::tables::{Owned, Tables, Unowned};
 use crate::ids::OrganizationId;
 use crate::ports::{
-    CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors, IdempotencyStore,
-    InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
-    PickupLocationStore, ProductStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors,
+    IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
+    OrganizationStore, PersonalDataStore, PickupLocationStore, ProductStore, Reach, ShipmentStore,
+    StoreError, UnitOfWork, VariantStore,
 };
 use crate::time::Timestamp;
 

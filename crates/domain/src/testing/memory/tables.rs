@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::access::{ApiKey, Mode};
+use crate::audit::AuditEvent;
 use crate::catalog::{Category, Product, ProductVariant};
 use crate::checkout::{Checkout, Tracking};
 use crate::customer::Customer;
 use crate::ids::{
-    ApiKeyPubId, CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, PickupLocationId,
-    ProductCategoryPubId, ProductPubId, ProductVariantPubId, UserId, UserPubId,
+    ApiKeyPubId, AuditEventPubId, CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId,
+    PickupLocationId, ProductCategoryPubId, ProductPubId, ProductVariantPubId, UserId, UserPubId,
 };
 use crate::lease_term::LeaseTerm;
 use crate::ledger::Entry;
@@ -82,6 +83,8 @@ pub(super) struct Owned {
     pub(super) answers: HashMap<IdempotencyKey, StoredAnswer>,
     /// In the order in which they were first kept.
     pub(super) ledger: Vec<LedgerRow>,
+    /// Each shared with the copies of the state: none of them ever changes.
+    pub(super) audit: BTreeMap<AuditEventPubId, Arc<AuditEvent>>,
 }
 
 impl Owned {

@@ -19,8 +19,8 @@ use chrono::TimeDelta;
 use futures_util::future::{Either, select};
 
 use crate::cause::chain;
-use crate::checkout::{AttentionReason, Effect, Event, Lifecycle, Refusal};
-use crate::ids::{CheckoutPubId, OrganizationId, ProductVariantPubId};
+use crate::checkout::{Actor, AttentionReason, Circumstances, Effect, Event, Lifecycle, Refusal};
+use crate::ids::{ApiKeyPubId, CheckoutPubId, OrganizationId, ProductVariantPubId};
 use crate::ledger::{Authorization, Entry, Subscription};
 use crate::names::named_enum;
 use crate::ports::{
@@ -94,6 +94,8 @@ pub struct JobRunner {
     pub settled: TimeDelta,
     /// Who watches; [`NoProbe`] outside of tests.
     pub probe: Arc<dyn Probe>,
+    /// The API key that has them carried out, where somebody plays a sandbox checkout forward.
+    pub key: Option<ApiKeyPubId>,
 }
 
 /// What became of one try of a job.
@@ -365,6 +367,14 @@ impl JobRunner {
                 self.put_back(&job).await?;
                 Err(doubt.into())
             }
+        }
+    }
+
+    /// When a provider answered, with the key where one asked for it.
+    fn circumstances(&self, now: Timestamp) -> Circumstances {
+        Circumstances {
+            key: self.key,
+            ..Circumstances::new(now, Actor::Provider)
         }
     }
 

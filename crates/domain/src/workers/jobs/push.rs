@@ -1,16 +1,22 @@
-//! Telling the processor of the catalog.
+//! Telling the processor of the catalog, and of customers who were erased.
 
-use super::attempt::{must, part};
+use super::attempt::{must, part, processor_customer};
 use super::{Change, JobRunner, Setback};
 use crate::access::Mode;
+use crate::customer::Customer;
+use crate::ids::CustomerPubId;
 use crate::ports::{
-    Attempt, Doubt, Job, JobSubject, ProcessorProduct, ProcessorVariant, StoreError,
+    Attempt, Doubt, Job, JobSubject, ProcessorCustomer, ProcessorProduct, ProcessorVariant,
+    StoreError,
 };
 
 impl JobRunner {
-    /// Tells the processor of the catalog, in each mode that has a processor of its own. A customer is
-    /// of one mode, and pushed there by whatever needs them at the processor.
+    /// Tells the processor of the catalog, in each mode that has a processor of its own; of a customer,
+    /// who is of one mode, that mode's.
     pub(super) async fn push(&self, job: &Job) -> Result<Change, Setback> {
+        if let JobSubject::Customer(id) = job.new.subject {
+            return self.push_customer(job, id).await;
+        }
         for mode in Mode::ALL {
             let attempt = Attempt {
                 mode,
@@ -30,6 +36,32 @@ impl JobRunner {
             }
         }
         Ok(Change::Nothing)
+    }
+
+    /// Writes over what the processor knows of the customer with what is known here, and has it forget
+    /// the rest. One that it does not know it need not be told of: whatever needs them there does so first.
+    async fn push_customer(&self, job: &Job, id: CustomerPubId) -> Result<Change, Setback> {
+        let mut uow = self.view(job).await?;
+        let customer = uow.customers().get(id).await?;
+        drop(uow);
+        let is_known = |customer: &Customer| customer.screening.processor_id.is_some();
+        let Some(customer) = customer.filter(is_known) else {
+            return Ok(Change::Nothing);
+        };
+        let known = processor_customer(&customer);
+        let told = ProcessorCustomer {
+            // An empty text is how the processor is told to forget one.
+            name: known.name.or_else(|| Some(String::new())),
+            phone: known.phone.or_else(|| Some(String::new())),
+            ..known
+        };
+        let attempt = self.attempt_of(job);
+        let processor = &self.providers.of(customer.mode).processor;
+        match processor.push_customer(&attempt, &told).await {
+            Ok(answer) => must(answer).map(|_| Change::Nothing),
+            Err(Doubt::Unconfigured(_)) => Ok(Change::Nothing),
+            Err(doubt) => Err(doubt.into()),
+        }
     }
 
     async fn push_product(

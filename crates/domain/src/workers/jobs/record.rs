@@ -1,17 +1,23 @@
 //! Writing what a provider answered.
 
 use super::{Change, CrashPoint, JobResult, JobRunner, Setback};
+use crate::audit::Origin;
 use crate::catalog::StockTaken;
 use crate::checkout::{
-    Actor, AttentionReason, Billing, Checkout, Circumstances, Effect, Event, Hold, Invoice,
-    Lifecycle, Refusal, Standing,
+    AttentionReason, Billing, Checkout, Circumstances, Effect, Event, Hold, Invoice, Lifecycle,
+    Refusal, Standing,
 };
-use crate::customer::{CreditStatus, IdentityStatus};
+use crate::customer::{CreditStatus, Customer, IdentityStatus};
 use crate::ledger::{Authorization, Entry, HoldState, Subscription, SubscriptionState, Thing};
 use crate::ports::{IdGenerator, Job, JobSubject, UnitOfWork};
+use crate::services::audit::{self, Entry as AuditEntry};
+use crate::services::identity::Decision;
 use crate::services::moving::{self, Due};
 use crate::services::{Error, identity, ledger, waitlist};
 use crate::time::Timestamp;
+
+/// What the audit calls the credit checker.
+const CREDIT_CHECKER: &str = "creditChecker";
 
 impl JobRunner {
     /// Writes the answer and marks the job done, in one unit of work.
@@ -83,26 +89,43 @@ impl JobRunner {
         due: Due,
     ) -> Result<Option<Refusal>, Setback> {
         let ids = self.ids.as_ref();
-        let by = Circumstances::new(now, Actor::Provider);
+        let by = self.circumstances(now);
         let event = match change {
             Change::Nothing | Change::Promoted(_) => return Ok(None),
             Change::Happened(event) => event,
             Change::IdentityStarted(session) => {
                 let mut customer = moving::lock_customer_of(uow, checkout).await?;
+                // Nothing more is found out about whoever was erased meanwhile.
+                if customer.erased_at.is_some() {
+                    return Ok(None);
+                }
+                let before = customer.clone();
                 let screening = &mut customer.screening;
                 screening.identity = IdentityStatus::Pending;
                 screening.verification_session_id = Some(session);
                 customer.updated_at = now;
                 uow.customers().update(&mut customer).await?;
+                let origin = identity::verifier();
+                screened(uow, ids, now, &origin, &before, &customer).await?;
                 Event::IdentityStarted
             }
             Change::Identity(session, result) => {
-                identity::decide(uow, ids, now, checkout, &session, result, due).await?;
+                let origin = identity::verifier();
+                let decision = Decision {
+                    session_id: &session,
+                    result,
+                    origin: &origin,
+                };
+                identity::decide(uow, ids, &by, checkout, &decision, due).await?;
                 identity::ask_for_others(uow, ids, now, checkout).await?;
                 return Ok(None);
             }
             Change::Credit(passed) => {
                 let mut customer = moving::lock_customer_of(uow, checkout).await?;
+                if customer.erased_at.is_some() {
+                    return Ok(None);
+                }
+                let before = customer.clone();
                 let screening = &mut customer.screening;
                 screening.credit = if passed {
                     CreditStatus::Passed
@@ -112,6 +135,8 @@ impl JobRunner {
                 screening.credit_at = Some(now);
                 customer.updated_at = now;
                 uow.customers().update(&mut customer).await?;
+                let origin = Origin::provider(CREDIT_CHECKER);
+                screened(uow, ids, now, &origin, &before, &customer).await?;
                 if passed {
                     Event::Qualified
                 } else {
@@ -211,7 +236,7 @@ impl JobRunner {
         subscription: &Subscription,
     ) -> Result<(), Error> {
         let ids = self.ids.as_ref();
-        let by = Circumstances::new(now, Actor::Provider);
+        let by = self.circumstances(now);
         let id = subscription.id.as_str();
         let known = uow.ledger().find(checkout.mode, id).await?;
         let payments = match known.map(|known| known.thing) {
@@ -275,6 +300,19 @@ impl JobRunner {
         }
         Ok(())
     }
+}
+
+/// Records what a provider found out about the customer.
+async fn screened(
+    uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
+    now: Timestamp,
+    origin: &Origin,
+    before: &Customer,
+    after: &Customer,
+) -> Result<(), Error> {
+    let found = AuditEntry::screened(before, after);
+    audit::record(uow, ids, now, origin, after.organization_id, found).await
 }
 
 /// What the processor's answer to the authorization of a deposit means for the checkout by now; the

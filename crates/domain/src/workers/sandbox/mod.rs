@@ -18,14 +18,15 @@ use self::play::{has_asked, play, stuck, tell};
 use self::ways::{Way, check_move, check_way, not_possible, reached, ways};
 use super::jobs::{JobResult, JobRunner, Towards};
 use crate::access::{Mode, Permission};
-use crate::checkout::{Checkout, EventKind, Lifecycle};
+use crate::checkout::{Actor, Checkout, EventKind, Lifecycle};
 use crate::ids::{CheckoutPubId, LeaseTermRef};
 use crate::metadata::MetadataPatch;
 use crate::ports::{Doubt, IdentityResult, JobFilter, JobSubject, Timer, UnitOfWork};
+use crate::services::identity::Decision;
 use crate::services::moving::Due;
 use crate::services::shipments::TrackingView;
 use crate::services::{Context, Error, UseCase, checkouts, identity, moving, shipments};
-use crate::shipments::{CarrierReport, EventOrigin, TrackingStatus};
+use crate::shipments::{CarrierReport, TrackingStatus};
 
 /// More steps than any way has.
 const MOST_STEPS: usize = 60;
@@ -97,9 +98,7 @@ impl UseCase for PlayTrackingEvent {
         Sandbox::sandbox_only(ctx)?;
         checkouts::lock_visible(uow, ctx, self.id).await?;
         ctx.access.require(self.permission())?;
-        let origin = EventOrigin::Sandbox;
-        let report = shipments::report(uow, ctx.ids, ctx.now, self.id, self.reported, origin);
-        let checkout = report.await?;
+        let checkout = shipments::play_report(uow, ctx, self.id, self.reported).await?;
         shipments::view(uow, checkout).await
     }
 }
@@ -169,6 +168,14 @@ impl Sandbox {
         }
     }
 
+    /// Who carries jobs out for the key: what they move is moved by it.
+    fn runner_for(&self, ctx: &Context<'_>) -> JobRunner {
+        JobRunner {
+            key: Some(ctx.access.key_id),
+            ..self.runner.clone()
+        }
+    }
+
     async fn read(&self, ctx: &Context<'_>, id: CheckoutPubId) -> Result<Checkout, Error> {
         let mut view = self
             .runner
@@ -231,7 +238,7 @@ impl Sandbox {
         if checkout.lifecycle().is_at_provider() {
             return Ok(checkout);
         }
-        self.runner
+        self.runner_for(ctx)
             .drain(ctx.access.organization_id, JobSubject::Checkout(id))
             .await?;
         self.read(ctx, id).await
@@ -305,16 +312,14 @@ impl Sandbox {
         let Some(session) = customer.screening.verification_session_id else {
             return Ok(Told::Answered);
         };
-        identity::decide(
-            uow.as_mut(),
-            ctx.ids,
-            ctx.now,
-            &mut checkout,
-            &session,
-            IdentityResult::Verified,
-            Due::WhenTold,
-        )
-        .await?;
+        let by = ctx.circumstances(Actor::Provider);
+        let decision = Decision {
+            session_id: &session,
+            result: IdentityResult::Verified,
+            origin: ctx.origin,
+        };
+        let (work, due) = (uow.as_mut(), Due::WhenTold);
+        identity::decide(work, ctx.ids, &by, &mut checkout, &decision, due).await?;
         uow.commit().await?;
         Ok(Told::Answered)
     }
@@ -323,7 +328,7 @@ impl Sandbox {
     async fn provider(&self, ctx: &Context<'_>, id: CheckoutPubId) -> Result<Told, Error> {
         for _ in 0..MOST_WAITS {
             match self
-                .runner
+                .runner_for(ctx)
                 .carry_out_next(ctx.access.organization_id, JobSubject::Checkout(id))
                 .await?
             {
@@ -381,15 +386,7 @@ impl Sandbox {
             .database
             .begin(ctx.access.organization_id.into())
             .await?;
-        shipments::report(
-            uow.as_mut(),
-            ctx.ids,
-            ctx.now,
-            id,
-            reported,
-            EventOrigin::Sandbox,
-        )
-        .await?;
+        shipments::play_report(uow.as_mut(), ctx, id, reported).await?;
         uow.commit().await.map_err(Error::from)
     }
 
@@ -469,7 +466,7 @@ impl Sandbox {
             let has_job = !self.is_idle(ctx, id).await?;
             if has_asked(&checkout) || has_job {
                 match self
-                    .runner
+                    .runner_for(ctx)
                     .carry_out_towards(ctx.access.organization_id, id, target)
                     .await?
                 {
@@ -514,8 +511,7 @@ impl Sandbox {
         }
         if kind == EventKind::Delivered && checkout.shipment.tracking.is_some() {
             let reported = self.report_of(ctx, TrackingStatus::Delivered);
-            let origin = EventOrigin::Sandbox;
-            shipments::report(uow.as_mut(), ctx.ids, ctx.now, id, reported, origin).await?;
+            shipments::play_report(uow.as_mut(), ctx, id, reported).await?;
         } else {
             play(uow.as_mut(), ctx, &mut checkout, kind, target, method).await?;
         }

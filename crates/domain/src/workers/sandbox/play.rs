@@ -3,11 +3,13 @@
 use super::WAIT;
 use super::samples::{sample_address, sample_tracking, with_profile};
 use super::ways::Act;
+use crate::audit::AuditAction;
 use crate::catalog::StockTaken;
 use crate::checkout::{
-    Actor, Applied, Checkout, Circumstances, Effect, Event, EventKind, Lifecycle, PaymentMethod,
+    Actor, Applied, Checkout, Effect, Event, EventKind, Lifecycle, PaymentMethod,
 };
 use crate::ports::{JobSubject, UnitOfWork};
+use crate::services::audit::{self, Entry};
 use crate::services::journey::Journey;
 use crate::services::moving::Due;
 use crate::services::{Context, Error, customers, identity, moving};
@@ -42,7 +44,7 @@ pub(super) async fn play(
     target: Lifecycle,
     method: Option<PaymentMethod>,
 ) -> Result<(), Error> {
-    let journey = Journey::played(ctx.now, ctx.ids);
+    let journey = Journey::played(ctx.now, ctx.ids, ctx.origin);
     let (event, actor) = match kind {
         EventKind::Opened => return done(journey.open(uow, checkout).await),
         EventKind::ProfileCompleted => {
@@ -103,7 +105,7 @@ pub(super) async fn play(
             (event, Actor::Operator)
         }
     };
-    let by = Circumstances::new(ctx.now, actor);
+    let by = ctx.circumstances(actor);
     done(moving::apply_due(uow, ctx.ids, checkout, event, &by, Due::WhenTold).await)
 }
 
@@ -127,8 +129,12 @@ pub(super) async fn tell(
     let kind = event.kind();
     let mut customer = customer;
     if let Some(found) = &mut customer {
+        let before = moving::customer_of(uow, checkout).await?;
         found.updated_at = ctx.now;
         uow.customers().update(found).await?;
+        let updated = Entry::changed(AuditAction::CustomerUpdated, &before, found);
+        let screened = Entry::screened(&before, found);
+        audit::note_all(uow, ctx, vec![updated, screened]).await?;
     }
     if let Event::StockFreed { stock } = &mut event
         && checkout.lifecycle() == Lifecycle::WaitlistedAfterDeposit
@@ -149,7 +155,7 @@ pub(super) async fn tell(
     } else {
         Due::Now
     };
-    let by = Circumstances::new(ctx.now, actor);
+    let by = ctx.circumstances(actor);
     moving::apply_due(uow, ctx.ids, checkout, event, &by, due).await?;
     if checkout.lifecycle() != target {
         return Err(Error::rule(format!(
@@ -160,7 +166,7 @@ pub(super) async fn tell(
     // What is found out about the customer concerns their other checkouts too.
     match (kind, &customer) {
         (EventKind::ProfileCompleted, Some(customer)) => {
-            let by = Circumstances::new(ctx.now, Actor::System);
+            let by = ctx.circumstances(Actor::System);
             customers::profile_completed(uow, ctx.ids, customer, &by).await
         }
         (EventKind::IdentityVerified, _) => {
@@ -177,7 +183,7 @@ async fn refuse_capture(
     checkout: &mut Checkout,
 ) -> Result<(), Error> {
     if checkout.signed_at.is_none() {
-        let by = Circumstances::new(ctx.now, Actor::Customer);
+        let by = ctx.circumstances(Actor::Customer);
         let signed = Event::DocumentsSigned;
         moving::apply_due(uow, ctx.ids, checkout, signed, &by, Due::WhenTold).await?;
     }

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use crate::access::Mode;
+use crate::audit::{AuditAction, AuditChange, AuditEvent, AuditMembers, AuditViewer, Origin};
 use crate::catalog::{Category, Product, ProductStatus, ProductVariant, VariantFilter};
 use crate::checkout::{
     Actor, Billing, Checkout, Effect, EventKind, InvoiceOutcome, Lifecycle, Tracking, Transition,
@@ -15,9 +16,9 @@ use crate::ledger::{Entry, HoldState, Thing};
 use crate::money::{Currency, Money};
 use crate::organization::PickupLocation;
 use crate::ports::{
-    CheckoutFilter, CheckoutSort, CustomerFilter, Database, IdGenerator, IdempotencyKey, Job,
-    JobFilter, JobState, JobSubject, NewJob, PageToken, ProductFilter, ProductSort, SortOrder,
-    StoreError, StoredAnswer, UnitOfWork,
+    AuditFilter, CheckoutFilter, CheckoutSort, CustomerFilter, Database, IdGenerator,
+    IdempotencyKey, Job, JobFilter, JobState, JobSubject, NewJob, PageToken, ProductFilter,
+    ProductSort, SortOrder, StoreError, StoredAnswer, UnitOfWork,
 };
 use crate::shipments::{CarrierReport, EventOrigin, TrackingEvent, TrackingStatus};
 use crate::testing::contract::full;
@@ -64,6 +65,8 @@ pub(super) struct Estate<'d> {
     pub(super) dead: Job,
     pub(super) key: IdempotencyKey,
     pub(super) answer: StoredAnswer,
+    /// Something that somebody did to the customer.
+    pub(super) event: AuditEvent,
 }
 
 /// What was just kept.
@@ -90,6 +93,23 @@ pub(super) fn job(shop: &Shop<'_>) -> NewJob {
     }
 }
 
+/// That the customer of the full checkout was changed.
+pub(super) fn audit_event(shop: &Shop<'_>, full: &Checkout) -> AuditEvent {
+    let mut after = AuditMembers::new();
+    after.set("city", "Oakland");
+    AuditEvent {
+        id: shop.make.id(),
+        organization_id: full.organization_id,
+        area: full.mode.into(),
+        at: shop.make.tick(),
+        origin: Origin::customer(full.customer_id),
+        action: AuditAction::CustomerUpdated,
+        subject: full.customer_id.into(),
+        change: AuditChange::created(after),
+        customer: Some(full.customer_id),
+    }
+}
+
 pub(super) fn tracking_event(at: Timestamp) -> TrackingEvent {
     TrackingEvent {
         reported: CarrierReport {
@@ -112,6 +132,7 @@ pub(super) fn transition(at: Timestamp) -> Transition {
         to: Lifecycle::ReturnPending,
         at,
         actor: Actor::Operator,
+        key: None,
         reason: None,
     }
 }
@@ -238,6 +259,7 @@ impl<'d> Estate<'d> {
             created_at: at,
         };
         let (due, held, taken, dead) = jobs(&shop).await;
+        let event = audit_event(&shop, &full);
         let session = format!("vs_{}", full.customer_id.as_uuid().simple());
         shop.done("an organization has something of everything", async |uow| {
             uow.checkouts().set_page_tokens(full.id, &[PAGE]).await?;
@@ -248,6 +270,7 @@ impl<'d> Estate<'d> {
                 .insert(full.id, tracking_of(&full), &tracking_event(at))
                 .await?;
             uow.idempotency().put(&key, &answer).await?;
+            uow.audit().append(std::slice::from_ref(&event)).await?;
             let mut customer = kept(uow.customers().lock(full.customer_id).await?);
             customer.screening.verification_session_id = Some(session);
             uow.customers().update(&mut customer).await
@@ -285,6 +308,7 @@ impl<'d> Estate<'d> {
             dead,
             key,
             answer,
+            event,
         }
     }
 
@@ -374,6 +398,12 @@ impl<'d> Estate<'d> {
         }
         let answer = view.idempotency().find(&self.key, at).await;
         shown.add("idempotency.find", answer);
+        let (id, all_events) = (self.shop.organization.id, AuditFilter::default());
+        let events = view
+            .audit()
+            .list(id, AuditViewer::Live, &all_events, all)
+            .await;
+        shown.add("audit.list", events);
     }
 }
 

@@ -3,14 +3,15 @@
 use chrono::TimeDelta;
 
 use super::Inquiry;
-use super::estate::{LEASE, MANY, PAGE, entry, job, tracking_event, transition};
+use super::estate::{LEASE, MANY, PAGE, audit_event, entry, job, tracking_event, transition};
 use crate::access::Mode;
+use crate::audit::AuditViewer;
 use crate::checkout::Lifecycle;
 use crate::ids::CheckoutPubId;
 use crate::ledger::{HoldState, Thing};
 use crate::ports::{
-    CheckoutFilter, CheckoutSort, CustomerFilter, IdGenerator, Job, JobFilter, JobState, PageToken,
-    SortOrder,
+    AuditFilter, CheckoutFilter, CheckoutSort, CustomerFilter, Erasure, IdGenerator, Job,
+    JobFilter, JobState, PageToken, ReplacementAnswer, SortOrder,
 };
 use crate::testing::altered;
 use crate::testing::contract::full::parsed;
@@ -31,6 +32,8 @@ pub(super) async fn ask(inquiry: &mut Inquiry<'_, '_>) {
     jobs_that_are_claimed(inquiry).await;
     jobs_that_wait(inquiry).await;
     answers(inquiry).await;
+    audit(inquiry).await;
+    personal_data(inquiry).await;
 }
 
 /// Later than anything that the estate has.
@@ -466,6 +469,62 @@ async fn answers(inquiry: &mut Inquiry<'_, '_>) {
     inquiry
         .changes("idempotency.purge", async |uow| {
             uow.idempotency().purge(late).await.map(|_| ())
+        })
+        .await;
+}
+
+async fn audit(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let id = estate.shop.organization.id;
+    // In the owner's name, and about the owner's customer in one's own.
+    for owner in [None, inquiry.thief()] {
+        let mut stray = audit_event(&estate.shop, &estate.full);
+        stray.organization_id = owner.unwrap_or(id);
+        inquiry
+            .keeps("audit.append", async |uow| {
+                uow.audit().append(std::slice::from_ref(&stray)).await
+            })
+            .await;
+    }
+    inquiry
+        .sees("audit.get", async |uow| {
+            uow.audit().get(id, estate.event.id).await
+        })
+        .await;
+    let filter = AuditFilter::default();
+    inquiry
+        .sees("audit.list", async |uow| {
+            let audit = uow.audit();
+            audit.list(id, AuditViewer::Live, &filter, first(9)).await
+        })
+        .await;
+    inquiry
+        .sees("audit.count", async |uow| {
+            uow.audit().count(id, AuditViewer::Live, &filter).await
+        })
+        .await;
+}
+
+async fn personal_data(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let erasure = Erasure {
+        customer: estate.customer.id,
+        // What the answer that is kept was asked by.
+        names: vec![estate.key.path.clone()],
+        ended: vec![estate.full.id],
+        running: Vec::new(),
+        shipments: Vec::new(),
+        // No message is as late: they are nobody's, and other suites'.
+        since: late(inquiry),
+        replacement: ReplacementAnswer {
+            status: 404,
+            body: b"erased".to_vec(),
+        },
+    };
+    let scope = estate.shop.sandbox();
+    inquiry
+        .changes("personal_data.erase", async |uow| {
+            uow.personal_data().erase(scope, &erasure).await
         })
         .await;
 }

@@ -11,7 +11,7 @@ use self::estate::Estate;
 use super::shop::must;
 use crate::catalog::StockTaken;
 use crate::ids::OrganizationId;
-use crate::ports::{Database, DeletedTerm, Reach, StoreError, UnitOfWork};
+use crate::ports::{Database, DeletedTerm, Reach, Removal, StoreError, UnitOfWork};
 
 /// What every statement of every store does about the records of an organization when it is asked
 /// for them in nobody's name and in another organization's: nothing, and it tells of none. Its own
@@ -116,6 +116,12 @@ impl Tells for StockTaken {
 impl Tells for DeletedTerm {
     fn is_something(&self) -> bool {
         true
+    }
+}
+
+impl Tells for Removal {
+    fn is_something(&self) -> bool {
+        !self.tables.is_empty()
     }
 }
 
@@ -254,6 +260,7 @@ mod tests {
 
     /// Where the stores are.
     const PORTS: &[&str] = &[
+        include_str!("../../../ports/audit.rs"),
         include_str!("../../../ports/categories.rs"),
         include_str!("../../../ports/checkouts.rs"),
         include_str!("../../../ports/cursors.rs"),
@@ -266,6 +273,7 @@ mod tests {
         include_str!("../../../ports/lease_terms.rs"),
         include_str!("../../../ports/ledger.rs"),
         include_str!("../../../ports/organizations.rs"),
+        include_str!("../../../ports/personal_data.rs"),
         include_str!("../../../ports/products.rs"),
         include_str!("../../../ports/shipments.rs"),
         include_str!("../../../ports/variants.rs"),

@@ -1,0 +1,2 @@
+drop table audit_events;
+drop table customer_keys;
