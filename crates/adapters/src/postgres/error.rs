@@ -156,6 +156,8 @@ fn by_message(info: &dyn DatabaseErrorInformation) -> Told {
         "failure on connection marked as essential",
         "could not establish any connections to the node ",
         "server closed the connection unexpectedly",
+        // What the node said is told by a warning alone: whether it is done nobody knows.
+        "could not commit transaction for shard ",
     ];
     let message = info.message();
     let begins = |starts: &[&str]| starts.iter().any(|start| message.starts_with(start));

@@ -63,11 +63,42 @@ async fn a_shard_that_moves_loses_nothing() {
         return;
     }
     let shop = Arc::new(Shop::open().await);
+    let number = shop.organization.id;
+    let place = format!(
+        "SELECT citus_move_shard_placement(lying.shardid, lying.nodename, lying.nodeport::int, \
+         other.nodename, other.nodeport, shard_transfer_mode => 'block_writes') \
+         FROM pg_dist_shard_placement AS lying, pg_dist_node AS other \
+         WHERE lying.shardid = get_shard_id_for_distribution_column('checkouts', {number}) \
+         AND other.nodeport <> lying.nodeport AND other.shouldhaveshards LIMIT 1"
+    );
+    assert_nothing_is_lost(&shop, &[&place]).await;
+}
+
+/// As whoever takes a node out of service does it: in the background, all of its shards.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_is_emptied_loses_nothing() {
+    if skipped_without_a_cluster() {
+        return;
+    }
+    let shop = Arc::new(Shop::open().await);
+    let number = shop.organization.id;
+    let close = format!(
+        "SELECT citus_set_node_property(nodename, nodeport::int, 'shouldhaveshards', false) \
+         FROM pg_dist_shard_placement \
+         WHERE shardid = get_shard_id_for_distribution_column('checkouts', {number})"
+    );
+    let empty = "SELECT citus_rebalance_start(shard_transfer_mode => 'block_writes')";
+    let wait = "SELECT citus_rebalance_wait()";
+    assert_nothing_is_lost(&shop, &[&close, empty, wait]).await;
+}
+
+/// Has writers write while statements move the organization to another node, and some more behind them.
+async fn assert_nothing_is_lost(shop: &Arc<Shop>, moving: &[&str]) {
     let number = shop.organization.id.to_string();
     let has_moved = Arc::new(AtomicBool::new(false));
     let writers: Vec<_> = (0..WRITERS)
         .map(|_| {
-            let (shop, has_moved) = (Arc::clone(&shop), Arc::clone(&has_moved));
+            let (shop, has_moved) = (Arc::clone(shop), Arc::clone(&has_moved));
             tokio::spawn(async move {
                 let mut acknowledged = Vec::new();
                 // Some more behind the move: the new place is written to as well.
@@ -83,15 +114,9 @@ async fn a_shard_that_moves_loses_nothing() {
         })
         .collect();
     let before = shop.test.query(&nodes_of(&number)).await;
-    shop.test
-        .execute(&format!(
-            "SELECT citus_move_shard_placement(lying.shardid, lying.nodename, lying.nodeport::int, \
-             other.nodename, other.nodeport, shard_transfer_mode => 'block_writes') \
-             FROM pg_dist_shard_placement AS lying, pg_dist_node AS other \
-             WHERE lying.shardid = get_shard_id_for_distribution_column('checkouts', {number}) \
-             AND other.nodeport <> lying.nodeport AND other.shouldhaveshards LIMIT 1"
-        ))
-        .await;
+    for statement in moving {
+        shop.test.execute(statement).await;
+    }
     has_moved.store(true, Ordering::SeqCst);
     let mut acknowledged = Vec::new();
     for writer in writers {
@@ -100,6 +125,7 @@ async fn a_shard_that_moves_loses_nothing() {
     let after = shop.test.query(&nodes_of(&number)).await;
     assert_eq!(after.len(), 1, "its tables moved together");
     assert_ne!(after, before);
+    assert!(!acknowledged.is_empty());
     let mut view = shop
         .database()
         .read(shop.organization.id.into())
