@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use lessor_adapters::testing::TestDatabase;
+use lessor_adapters::testing::{ReplicaPair, TestDatabase};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use tokio::sync::OnceCell;
@@ -38,6 +38,8 @@ enum Data {
     Copy(TestDatabase),
     /// The same, with a tap on the line to it.
     Tapped(TestDatabase, Tap),
+    /// A database with a replica, and a tap on the line to that.
+    Pair(Box<ReplicaPair>, Tap),
     /// A folder, with the durable database that the binary runs itself.
     Embedded(Folder),
 }
@@ -117,6 +119,18 @@ impl Server {
         (Self::serve(binary, data, flags).await, tap)
     }
 
+    /// A server of the caller's own with a replica for lists, and the tap on its line to that; none
+    /// where there can be no replica, which is said.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub async fn replicated(binary: &'static str) -> Option<(Self, Tap)> {
+        let servers = ReplicaPair::start().await?;
+        let tap = Tap::on(servers.replica_url()).await;
+        let data = Data::Pair(Box::new(servers), tap.clone());
+        Some((Self::serve(binary, data, &[]).await, tap))
+    }
+
     /// A server of the caller's own, with the embedded, durable database.
     ///
     /// # Panics
@@ -174,6 +188,14 @@ impl Server {
                 let mut command = bare(binary);
                 command
                     .env("DATABASE_URL", &tap.url)
+                    .env("LESSOR_SERVER_SECRET", SERVER_KEY);
+                command
+            }
+            Data::Pair(servers, tap) => {
+                let mut command = bare(binary);
+                command
+                    .env("DATABASE_URL", servers.url())
+                    .env("LESSOR_REPLICA_URL", &tap.url)
                     .env("LESSOR_SERVER_SECRET", SERVER_KEY);
                 command
             }
@@ -273,7 +295,19 @@ impl Server {
     pub async fn query(&self, sql: &str) -> Vec<String> {
         match &self.data {
             Data::Copy(database) | Data::Tapped(database, _) => database.query(sql).await,
+            Data::Pair(servers, _) => servers.query(sql).await,
             Data::Embedded(_) => refuse("the embedded database is the server's own"),
+        }
+    }
+
+    /// The database and its replica.
+    ///
+    /// # Panics
+    /// When there is no replica.
+    pub fn servers(&mut self) -> &mut ReplicaPair {
+        match &mut self.data {
+            Data::Pair(servers, _) => servers,
+            _ => refuse("the database has no replica"),
         }
     }
 

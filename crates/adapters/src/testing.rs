@@ -17,6 +17,7 @@
 #![expect(clippy::panic, reason = "tests have nothing to do without a database")]
 
 mod cluster;
+mod replica;
 
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -27,6 +28,8 @@ use tokio_postgres::NoTls;
 
 use self::cluster::Cluster;
 use crate::postgres::{PgDatabase, PgSettings};
+
+pub use self::replica::ReplicaPair;
 
 const TEMPLATE: &str = "lessor_template";
 /// Tests run in parallel, and some of them use many connections.

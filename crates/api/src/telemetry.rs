@@ -27,6 +27,9 @@ const LATENCY_BUCKETS: [f64; 12] = [
 /// Counts messages in the processor's name that were not taken, by why.
 pub(crate) const MESSAGES_REFUSED: &str = "lessor_processor_messages_refused_total";
 
+/// Counts lists that the replica was to answer, by what came of it.
+pub(crate) const REPLICA_READS: &str = "lessor_replica_reads_total";
+
 /// Why logging could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
@@ -85,6 +88,10 @@ impl Metrics {
         metrics::describe_counter!(
             MESSAGES_REFUSED,
             "Messages in the payment processor's name that were not taken, by why"
+        );
+        metrics::describe_counter!(
+            REPLICA_READS,
+            "Lists that the replica was to answer, by what came of it"
         );
         metrics::describe_histogram!(
             "http_request_duration_seconds",

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use chrono::TimeDelta;
 use lessor_adapters::ambient::{SystemEntropy, SystemTimer};
+use lessor_adapters::postgres::LastCommit;
 use lessor_domain::access::{KeyKind, Mode, Permissions};
 use lessor_domain::audit::Origin;
 use lessor_domain::ids::{ApiKeyPubId, IdRef, OrganizationId, OrganizationRef};
@@ -46,6 +47,7 @@ type Failure = fn() -> StoreError;
 pub(crate) struct CountingDatabase {
     inner: MemoryDatabase,
     counts: Arc<Counts>,
+    noted: Option<LastCommit>,
 }
 
 #[derive(Default)]
@@ -65,6 +67,14 @@ impl CountingDatabase {
             .extend(vec![failure; times]);
     }
 
+    /// The same stores, which note their commits: the number of each is its position.
+    pub(crate) fn noting(&self, last_commit: LastCommit) -> Self {
+        Self {
+            noted: Some(last_commit),
+            ..self.clone()
+        }
+    }
+
     /// How many views were opened.
     pub(crate) fn reads(&self) -> usize {
         self.counts.reads.load(Ordering::SeqCst)
@@ -82,6 +92,7 @@ impl Database for CountingDatabase {
         Ok(Box::new(Work {
             inner: self.inner.begin(reach).await?,
             counts: Arc::clone(&self.counts),
+            noted: self.noted.clone(),
         }))
     }
 
@@ -94,6 +105,7 @@ impl Database for CountingDatabase {
 struct Work {
     inner: Box<dyn UnitOfWork>,
     counts: Arc<Counts>,
+    noted: Option<LastCommit>,
 }
 
 macro_rules! stores {
@@ -113,8 +125,12 @@ macro_rules! stores {
                 if let Some(failure) = failure {
                     return Err(failure());
                 }
-                self.counts.commits.fetch_add(1, Ordering::SeqCst);
-                self.inner.commit().await
+                let number = self.counts.commits.fetch_add(1, Ordering::SeqCst) + 1;
+                self.inner.commit().await?;
+                if let Some(noted) = &self.noted {
+                    noted.note(format!("{number:016x}").parse().unwrap());
+                }
+                Ok(())
             }
 
             async fn roll_back(self: Box<Self>) -> Result<(), StoreError> {
@@ -142,6 +158,7 @@ impl Bench {
         let database = CountingDatabase {
             inner: memory.clone(),
             counts: Arc::default(),
+            noted: None,
         };
         let clock = Arc::new(ManualClock::default());
         let engine = Engine::new(

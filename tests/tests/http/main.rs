@@ -18,6 +18,7 @@ mod products;
 mod publishable;
 mod races;
 mod readme;
+mod replica;
 mod resets;
 mod statements;
 mod variants;

@@ -8,17 +8,20 @@
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use diesel::ConnectionError;
 use diesel::connection::{Instrumentation, InstrumentationEvent};
-use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection as _};
+use diesel::pg::data_types::PgLsn as Lsn;
+use diesel::{ConnectionError, QueryResult};
+use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection};
 use lessor_domain::cause::chain;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 use tokio_postgres::{Client, Connection};
+
+use super::position::pg_current_wal_insert_lsn;
 
 /// How often it is looked whether a statement is overdue.
 const LOOK: Duration = Duration::from_secs(1);
@@ -180,6 +183,31 @@ impl Session {
         // Noted as begun, they would never be noted as ended. A statement before them of which
         // nobody awaited the end stays noted.
         self.end.line.begun.store(begun, Ordering::Relaxed);
+    }
+
+    /// Carries out statements, and asks behind them on the line how far the database's log has come
+    /// then: one round trip for both. Answers what came of each.
+    pub(super) async fn execute_and_locate(
+        &mut self,
+        sql: &str,
+    ) -> (QueryResult<()>, QueryResult<Lsn>) {
+        // Here alone: whatever is atomic has a `load` of its own.
+        use diesel_async::RunQueryDsl as _;
+
+        let (mut first, mut second) = (&self.connection, &self.connection);
+        let mut executed = pin!(SimpleAsyncConnection::batch_execute(&mut first, sql));
+        // At its first poll it is put on the line, so that the question comes behind it. The answers come
+        // in that order too: who has waited for the second need not wait for the first.
+        let early = executed
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()));
+        let located = diesel::select(pg_current_wal_insert_lsn()).get_result::<Lsn>(&mut second);
+        let located = located.await;
+        let executed = match early {
+            Poll::Ready(executed) => executed,
+            Poll::Pending => executed.await,
+        };
+        (executed, located)
     }
 
     /// Whether the line is closed.

@@ -12,12 +12,13 @@ use diesel::ConnectionError;
 use diesel_async::pooled_connection::PoolableConnection;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use lessor_domain::cause::tried;
-use lessor_domain::ports::StoreError;
+use lessor_domain::ports::{Reach, StoreError};
 use tokio::time::timeout;
 
 use super::connect::ConnectOptions;
 use super::line::{Session, Silence};
 use super::pooling::Pooling;
+use super::unit_of_work::in_the_name_of;
 use super::url::InvalidUrl;
 
 /// A connection that was idle for longer is asked whether it lives before it is
@@ -76,10 +77,14 @@ impl PgSettings {
     /// act as, and no row.
     ///
     /// On a cluster every node is told for whom a transaction works; elsewhere nobody reads that setting.
-    fn opening_sql(&self) -> String {
+    fn opening_sql(&self, shows: Shows) -> String {
         let (set, is_local) = match self.pooling {
             Pooling::Session => ("SET", false),
             Pooling::Transaction => ("SET LOCAL", true),
+        };
+        let if_there = match shows {
+            Shows::Tables => "AND EXISTS (SELECT FROM pg_roles WHERE rolname = 'lessor_app')",
+            Shows::Replay => "",
         };
         let wish = |name: &str, value: &str| {
             format!(
@@ -91,14 +96,14 @@ impl PgSettings {
              {set} idle_in_transaction_session_timeout = {}; \
              DO $$ BEGIN {} {} \
              IF EXISTS (SELECT FROM pg_roles WHERE rolname = session_user AND (rolsuper OR rolbypassrls)) \
-             AND EXISTS (SELECT FROM pg_roles WHERE rolname = 'lessor_app') \
-             THEN {set} ROLE lessor_app; END IF; END $$; \
+             {} THEN {set} ROLE lessor_app; END IF; END $$; \
              {set} citus.propagate_set_commands = 'local'",
             self.statement_timeout.as_millis(),
             self.lock_timeout.as_millis(),
             self.idle_in_transaction_timeout.as_millis(),
             wish("lc_messages", "C"),
             wish("client_connection_check_interval", "1s"),
+            if_there,
         )
     }
 }
@@ -119,6 +124,16 @@ impl fmt::Debug for PgSettings {
             .field("pooling", &self.pooling)
             .finish_non_exhaustive()
     }
+}
+
+/// What a server shows from the beginning.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shows {
+    /// What its own migrations have made.
+    Tables,
+    /// Whatever another server does, whenever it comes to that: a session from before the first
+    /// migration would stand above row security ever after.
+    Replay,
 }
 
 /// For migrations, which may take and wait as long as they need, and are the tables' owner's to do.
@@ -202,6 +217,15 @@ pub struct PoolStatus {
     pub waiting: usize,
 }
 
+/// That there is no connection, as the domain's error.
+pub(super) fn no_connection(error: PoolError<ConnectionError>) -> StoreError {
+    StoreError::unavailable(match error {
+        PoolError::Timeout(_) => tried("no connection to the database is free", error),
+        PoolError::Backend(error) => tried("cannot connect to the database", error),
+        other => other.into(),
+    })
+}
+
 /// A pool of connections to one database.
 #[derive(Clone)]
 pub(super) struct PgPool {
@@ -210,10 +234,19 @@ pub(super) struct PgPool {
 
 impl PgPool {
     pub(super) fn new(settings: &PgSettings) -> Result<Self, InvalidUrl> {
+        Self::showing(settings, Shows::Tables)
+    }
+
+    /// Connections to a replica, to read rows there.
+    pub(super) fn of_replica(settings: &PgSettings) -> Result<Self, InvalidUrl> {
+        Self::showing(settings, Shows::Replay)
+    }
+
+    fn showing(settings: &PgSettings, shows: Shows) -> Result<Self, InvalidUrl> {
         let manager = PgManager {
             options: ConnectOptions::parse(&settings.url, settings.connect_timeout)?,
             pooling: settings.pooling,
-            opening_sql: settings.opening_sql(),
+            opening_sql: settings.opening_sql(shows),
             statement_timeout: settings.statement_timeout,
             silence: Arc::default(),
         };
@@ -232,13 +265,12 @@ impl PgPool {
 
     /// A connection that was alive a moment ago.
     pub(super) async fn get(&self) -> Result<Connection, StoreError> {
-        self.pool.get().await.map_err(|error| {
-            StoreError::unavailable(match error {
-                PoolError::Timeout(_) => tried("no connection to the database is free", error),
-                PoolError::Backend(error) => tried("cannot connect to the database", error),
-                other => other.into(),
-            })
-        })
+        self.take().await.map_err(no_connection)
+    }
+
+    /// Like [`PgPool::get`], with what the pool itself says where there is none.
+    pub(super) async fn take(&self) -> Result<Connection, PoolError<ConnectionError>> {
+        self.pool.get().await
     }
 
     /// Closes the connections that nobody uses.
@@ -251,10 +283,20 @@ impl PgPool {
         self.pool.manager().pooling
     }
 
-    /// What is set in each transaction, where a session is nobody's for longer.
-    pub(super) fn transaction_sql(&self) -> Option<&str> {
+    /// How a transaction begins: messages that follow each other on the line, in one round trip.
+    ///
+    /// For whom it works is said by a message of its own: a cluster hands each node on which the
+    /// transaction goes on the whole message that a setting came with.
+    pub(super) fn opening(&self, begin: &str, reach: Reach) -> Vec<String> {
         let manager = self.pool.manager();
-        (manager.pooling == Pooling::Transaction).then_some(&*manager.opening_sql)
+        let mut opening = vec![format!("{begin} ISOLATION LEVEL READ COMMITTED")];
+        if manager.pooling == Pooling::Transaction {
+            opening.push(manager.opening_sql.clone());
+        }
+        if let Reach::Organization(organization) = reach {
+            opening.push(in_the_name_of(organization));
+        }
+        opening
     }
 
     /// A connection outside the pool in which nothing is set.

@@ -17,12 +17,19 @@ use lessor_domain::ports::{
 use super::error::store_error;
 use super::line::Session;
 use super::pool::{Connection, PgPool, PgSettings, PoolStatus};
+use super::position::LastCommit;
 use super::url::InvalidUrl;
+
+/// COMMIT of a transaction in which a statement failed says nothing and rolls back. The empty
+/// statement before it fails then.
+const COMMIT: &str = "SELECT; COMMIT";
 
 /// The stores on Postgres. Cloning it shares its connections.
 #[derive(Clone)]
 pub struct PgDatabase {
     pub(super) pool: PgPool,
+    /// Where it is noted how far the log has come with each commit, where somebody wants to know.
+    last_commit: Option<LastCommit>,
 }
 
 impl PgDatabase {
@@ -36,7 +43,20 @@ impl PgDatabase {
     pub fn new(settings: &PgSettings) -> Result<Self, InvalidUrl> {
         Ok(Self {
             pool: PgPool::new(settings)?,
+            last_commit: None,
         })
+    }
+
+    /// The same stores over the same connections, which note here how far the database's log has come
+    /// with each commit: whoever is told that can be answered by a replica that has come as far. It is
+    /// asked for with the commit, in the same round trip; a commit after which it was not told is
+    /// [`StoreError::Unavailable`], as one that was not heard of.
+    #[must_use]
+    pub fn noting(&self, last_commit: LastCommit) -> Self {
+        Self {
+            pool: self.pool.clone(),
+            last_commit: Some(last_commit),
+        }
     }
 
     /// Whether the database answers.
@@ -75,22 +95,10 @@ impl PgDatabase {
         }
     }
 
-    /// How a transaction begins: messages that follow each other on the line, in one round trip.
-    ///
-    /// For whom it works is said by a message of its own: a cluster hands each node on which the
-    /// transaction goes on the whole message that a setting came with.
-    fn opening(&self, begin: &str, reach: Reach) -> Vec<String> {
-        let mut opening = vec![format!("{begin} ISOLATION LEVEL READ COMMITTED")];
-        opening.extend(self.pool.transaction_sql().map(str::to_owned));
-        if let Reach::Organization(organization) = reach {
-            opening.push(in_the_name_of(organization));
-        }
-        opening
-    }
-
     async fn try_to_begin(&self, reach: Reach) -> Result<PgUnitOfWork, StoreError> {
         let mut work = PgUnitOfWork::new(self.pool.get().await?, reach, Kind::Work);
-        let mut opening = self.opening("BEGIN", reach);
+        work.last_commit.clone_from(&self.last_commit);
+        let mut opening = self.pool.opening("BEGIN", reach);
         let last = opening.pop().unwrap_or_default();
         for ahead in opening {
             work.session()?.send_ahead(&ahead);
@@ -102,7 +110,7 @@ impl PgDatabase {
 
 /// Says for whom the transaction works: row security shows it no other organization's rows. It ends
 /// with the transaction, so that nobody works on in the name of whoever had the connection before.
-fn in_the_name_of(organization: OrganizationId) -> String {
+pub(super) fn in_the_name_of(organization: OrganizationId) -> String {
     format!("SET LOCAL lessor.organization = '{organization}'")
 }
 
@@ -124,6 +132,8 @@ pub struct PgUnitOfWork {
     began: Reach,
     /// In whose name it goes on.
     reach: Reach,
+    /// Where its commit is noted.
+    last_commit: Option<LastCommit>,
     /// Those that it has locked in that name, as they are stored.
     pub(super) checkouts: HashMap<CheckoutPubId, Checkout>,
 }
@@ -135,8 +145,17 @@ impl PgUnitOfWork {
             kind,
             began: reach,
             reach,
+            last_commit: None,
             checkouts: HashMap::new(),
         }
+    }
+
+    /// A view, whose transaction begins with its first statement's round trip.
+    pub(super) fn view(mut connection: Connection, opening: &[String], reach: Reach) -> Self {
+        for ahead in opening {
+            connection.send_ahead(ahead);
+        }
+        Self::new(connection, reach, Kind::View)
     }
 
     /// The session, for what is sent ahead.
@@ -176,11 +195,23 @@ impl PgUnitOfWork {
 
     pub(crate) async fn finish(mut self) -> Result<(), StoreError> {
         if self.kind == Kind::Work {
-            // COMMIT of a transaction in which a statement failed says nothing and
-            // rolls back. The empty statement before it fails then.
-            self.execute("SELECT; COMMIT").await?;
+            match self.last_commit.take() {
+                Some(last_commit) => self.commit_noted(&last_commit).await?,
+                None => self.execute(COMMIT).await?,
+            }
             self.connection = None;
         }
+        Ok(())
+    }
+
+    /// Commits, and notes how far the log has come then.
+    async fn commit_noted(&mut self, last_commit: &LastCommit) -> Result<(), StoreError> {
+        let (committed, told) = self.session()?.execute_and_locate(COMMIT).await;
+        committed.map_err(store_error)?;
+        // The work is done, whatever was said then. But whoever does not know how far the log has come
+        // would not be shown it, so that it is as if nobody had heard of it.
+        let position = told.map_err(StoreError::unavailable)?;
+        last_commit.note(position.into());
         Ok(())
     }
 }
@@ -212,11 +243,9 @@ impl Database for PgDatabase {
     /// The transaction of a view begins with its first statement's round trip, and its end is
     /// nobody's to wait for: it costs no more of them than reading without one.
     async fn read(&self, reach: Reach) -> Result<Box<dyn UnitOfWork>, StoreError> {
-        let mut connection = self.pool.get().await?;
-        for ahead in self.opening("BEGIN READ ONLY", reach) {
-            connection.send_ahead(&ahead);
-        }
-        Ok(Box::new(PgUnitOfWork::new(connection, reach, Kind::View)))
+        let connection = self.pool.get().await?;
+        let opening = self.pool.opening("BEGIN READ ONLY", reach);
+        Ok(Box::new(PgUnitOfWork::view(connection, &opening, reach)))
     }
 }
 

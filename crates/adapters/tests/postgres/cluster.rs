@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use lessor_adapters::postgres::{PgReplica, PgSettings, ReplicaError};
 use lessor_adapters::testing::is_cluster;
 use lessor_domain::ids::ProductPubId;
 use lessor_domain::ports::{Database, StoreError};
@@ -54,6 +55,20 @@ async fn an_organization_lies_on_one_node() {
         shop.database().distribute().await.unwrap(),
         0,
         "what is spread stays as it is"
+    );
+}
+
+#[tokio::test]
+async fn a_cluster_has_no_replica() {
+    if skipped_without_a_cluster() {
+        return;
+    }
+    let shop = Shop::open().await;
+    let copy = PgReplica::new(&PgSettings::new(shop.test.url())).unwrap();
+    let refused = copy.check(shop.database()).await;
+    assert!(
+        matches!(refused, Err(ReplicaError::Distributed)),
+        "{refused:?}"
     );
 }
 

@@ -19,6 +19,7 @@ mod pages;
 mod plans;
 mod pooling;
 mod races;
+mod replica;
 mod round_trips;
 mod rows;
 mod schema;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use lessor_adapters::postgres::{PgDatabase, PgSettings};
+use lessor_adapters::postgres::{LastCommit, PgDatabase, PgSettings};
 use lessor_domain::ports::{Database, Reach};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
@@ -161,5 +161,18 @@ async fn whom_work_reaches_is_said_without_waiting() {
         written.await,
         3,
         "work is its begin, its question and its commit"
+    );
+
+    let noting = database.noting(LastCommit::default());
+    let noted = fewest(&line, async || {
+        let mut work = noting.begin(organization.into()).await.unwrap();
+        let found = work.products().get(organization, product.id).await.unwrap();
+        assert!(found.is_some());
+        work.commit().await.unwrap();
+    });
+    assert_eq!(
+        noted.await,
+        3,
+        "how far the log has come is told with the commit"
     );
 }

@@ -7,6 +7,7 @@ mod error_map;
 pub mod head;
 pub mod mutation;
 pub mod openapi;
+pub(crate) mod position;
 pub mod public_url;
 pub mod request_id;
 pub mod server;

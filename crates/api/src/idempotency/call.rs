@@ -8,6 +8,7 @@ use std::sync::Arc;
 use actix_web::http::{Method, StatusCode};
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest, HttpResponse, dev};
 use async_trait::async_trait;
+use lessor_adapters::postgres::{LastCommit, Position};
 use lessor_domain::access::{Access, Permission};
 use lessor_domain::audit::Origin;
 use lessor_domain::cause::chain;
@@ -18,6 +19,7 @@ use serde::Serialize;
 use super::once::{Answer, Conclusion, FirstPhase, Once, TwoPhases, key_of, request_hash};
 use super::runner::{Runner, Viewer};
 use crate::http::error::ApiError;
+use crate::http::position::position_of;
 use crate::middleware::Caller;
 use crate::state::{AppState, Sender};
 
@@ -30,6 +32,8 @@ pub struct Call {
     /// Path and query.
     uri: String,
     idempotency_key: Option<String>,
+    /// How much a list has to show; only of lists it matters whether that is well-formed.
+    position: Result<Option<Position>, ApiError>,
 }
 
 impl Call {
@@ -99,6 +103,28 @@ impl Call {
         let organization = self.access().organization_id;
         let mut view = self.state().reads.read(organization.into()).await?;
         Ok(use_case.run(&mut *view, &self.context()).await?)
+    }
+
+    /// Like [`Call::read`], of a use case that lists something: a replica that is as far as the caller has
+    /// to see answers, where there is one. What it refuses the primary decides, which may know more.
+    ///
+    /// # Errors
+    /// The use case's own; the stores cannot be reached; 400 about the position.
+    pub async fn list<U: UseCase>(&self, use_case: U) -> Result<U::Output, ApiError> {
+        let position = self.position.clone()?;
+        let organization = self.access().organization_id;
+        if let (Some(replica), Some(position)) = (&self.state().replica, position)
+            && let Some(mut view) = replica.view_at(organization.into(), position).await
+        {
+            match use_case.clone().run(&mut *view, &self.context()).await {
+                Ok(listed) => {
+                    replica.gave();
+                    return Ok(listed);
+                }
+                Err(error) => replica.gave_up(&error),
+            }
+        }
+        self.read(use_case).await
     }
 
     /// Runs work that changes something and has its own order of transactions, to its end.
@@ -177,6 +203,7 @@ impl Call {
                 }),
                 Err(error) => Err(error),
             };
+            runner.note_now().await;
             let kept = match (&finished, &once) {
                 (_, None) => Ok(()),
                 (Ok(answer), Some(once)) => runner.keep_final(once, answer).await,
@@ -279,7 +306,8 @@ impl FromRequest for Call {
 }
 
 fn call_of(request: &HttpRequest) -> Result<Call, ApiError> {
-    let state = AppState::of(request)?.clone();
+    let last_commit = request.extensions().get::<LastCommit>().cloned();
+    let state = AppState::of(request)?.clone().noting(last_commit);
     // Without the layer that checks keys nobody passes.
     let caller = request.extensions().get::<Caller>().cloned();
     let Caller(access) = caller.ok_or_else(ApiError::unauthorized)?;
@@ -297,5 +325,6 @@ fn call_of(request: &HttpRequest) -> Result<Call, ApiError> {
             .path_and_query()
             .map_or_else(String::new, ToString::to_string),
         idempotency_key: key_of(request)?,
+        position: position_of(request),
     })
 }

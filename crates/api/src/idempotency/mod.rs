@@ -18,7 +18,7 @@
 //! when it succeeds and rolled back when it is refused. When it met another's work it is run again from
 //! the beginning, from another copy.
 //!
-//! - [`Call::read`] for GET.
+//! - [`Call::read`] for GET of a record, [`Call::list`] for GET of a list.
 //! - [`Call::mutate`] for PUT and DELETE: once or again, the end is the same.
 //! - [`Call::post`] for POST: a request that carries an `Idempotency-Key` is carried out once, and
 //!   its answer is kept with the work and given again.
@@ -27,6 +27,7 @@
 
 mod call;
 mod once;
+mod position;
 mod runner;
 
 pub use call::Call;

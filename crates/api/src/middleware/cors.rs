@@ -17,10 +17,11 @@ const PATHS: &str = "/v1";
 const METHODS: &str = "GET, HEAD, POST, PUT, DELETE";
 /// The headers that a request may bear.
 const REQUEST_HEADERS: &str =
-    "Authorization, Content-Type, Idempotency-Key, X-Request-Id, traceparent";
+    "Authorization, Content-Type, Idempotency-Key, Lessor-Position, X-Request-Id, traceparent";
 /// The headers of an answer that a page may read, beside those that every page may.
 const ANSWER_HEADERS: &str = "Request-Id, Link, X-Total-Count, Idempotent-Replayed, \
-     Existing-Checkout, ETag, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset";
+     Existing-Checkout, Lessor-Position, ETag, Retry-After, RateLimit-Limit, RateLimit-Remaining, \
+     RateLimit-Reset";
 /// How long a browser keeps what it was told, in seconds.
 const MAX_AGE: &str = "600";
 

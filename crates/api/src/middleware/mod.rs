@@ -4,6 +4,7 @@ mod auth;
 mod context;
 mod cors;
 mod fallback;
+mod position;
 
 pub use crate::http::request_id::RequestId;
 pub(crate) use auth::Caller;
@@ -11,3 +12,4 @@ pub use auth::require_key;
 pub use context::{Deadline, context};
 pub use cors::{Cors, WebOrigin};
 pub use fallback::{RouteTable, fallback};
+pub use position::tell_position;

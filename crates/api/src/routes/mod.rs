@@ -21,7 +21,7 @@ use actix_web::middleware::from_fn;
 use utoipa_actix_web::scope::scope;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::middleware::require_key;
+use crate::middleware::{require_key, tell_position};
 
 /// Every route of the service, for [`app::build`](crate::run::app::build). The app needs an
 /// [`AppState`](crate::state::AppState) among its data.
@@ -37,6 +37,7 @@ pub fn configure(config: &mut ServiceConfig<'_>) {
                 .configure(customers::configure)
                 .configure(audit::configure)
                 .configure(sandbox::configure)
+                .wrap(from_fn(tell_position))
                 .wrap(from_fn(require_key)),
         )
         .configure(webhooks::configure)

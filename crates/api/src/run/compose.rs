@@ -9,12 +9,15 @@ use lessor_adapters::ambient::{SystemClock, SystemEntropy, SystemTimer, UuidV7Ge
 use lessor_adapters::carriers::FormatDetector;
 use lessor_adapters::dialing::PublishedPlans;
 use lessor_adapters::missing_provider::MissingProvider;
-use lessor_adapters::postgres::{PgDatabase, PgSettings, Pooling};
+use lessor_adapters::postgres::{
+    LastCommit, PgDatabase, PgReplica, PgSettings, Pooling, ReplicaError,
+};
 use lessor_adapters::processor::{
     self, ApiSecret, EventReader, HttpProcessor, SetupError, SystemPacing, Transport,
 };
 use lessor_adapters::simulated::{self, SimulatedProcessor};
-use lessor_domain::ports::{Entropy, ProviderSet, Providers};
+use lessor_domain::cause::chain;
+use lessor_domain::ports::{Database, Entropy, ProviderSet, Providers};
 use lessor_domain::workers::Engine;
 use lessor_domain::workers::housekeeping::Policy;
 use lessor_domain::workers::jobs::{NoProbe, Probe};
@@ -28,9 +31,12 @@ use crate::run::worker::{
     Chore, Gauges, Housekeeping, KeptMessages, Purge, Reconciliation, SimulatedInvoices, WakeUp,
     WakingDatabase, Worker,
 };
+use crate::state::replica::Replica;
 
 /// What live mode lacks: nobody has written an adapter for a credit bureau or a signing service.
 const NOT_IN_LIVE_MODE: &str = "one up where the program puts its providers together";
+/// Where the replica is set.
+const REPLICA: &str = "LESSOR_REPLICA_URL";
 /// Connections of the embedded database that are left for commands and other processes.
 const FOR_OTHERS: usize = 50;
 
@@ -186,6 +192,21 @@ pub fn connect_for(
     settings.wait_timeout = config.database_wait;
     settings.pooling = config.database_pooling;
     Ok(PgDatabase::new(&settings)?)
+}
+
+/// The replica for lists, where one is set. Connects when it is first read from.
+///
+/// # Errors
+/// The address cannot be used.
+pub fn connect_replica(config: &Config, connections: usize) -> anyhow::Result<Option<PgReplica>> {
+    let Some(url) = &config.replica_url else {
+        return Ok(None);
+    };
+    let mut settings = PgSettings::new(url.expose_secret());
+    settings.max_connections = connections;
+    settings.pooling = config.database_pooling;
+    settings.statement_timeout = Use::Reads.statement();
+    PgReplica::new(&settings).map(Some).context(REPLICA)
 }
 
 /// Sees to it that a pooler in front of a database that somebody else runs does as is set.
@@ -357,6 +378,35 @@ fn providers(config: &Config, simulated: &Providers) -> anyhow::Result<ProviderS
 }
 
 impl Composition {
+    /// The replica for lists of requests on this database, where one is set. One that cannot be reached
+    /// now may be later: the primary answers until it is.
+    ///
+    /// # Errors
+    /// What is set is no replica of the database, or cannot be one.
+    pub async fn replica(
+        &self,
+        config: &Config,
+        database: &PgDatabase,
+    ) -> anyhow::Result<Option<Replica>> {
+        let Some(stores) = connect_replica(config, 1)? else {
+            return Ok(None);
+        };
+        match stores.check(database).await {
+            Ok(()) => {}
+            Err(error @ ReplicaError::Unreachable(_)) => tracing::warn!(
+                error = %chain(&error),
+                "the primary answers lists until the replica is available"
+            ),
+            Err(error) => return Err(error).context(REPLICA),
+        }
+        let (database, wake_up) = (database.clone(), self.wake_up.clone());
+        let noting = move |last_commit: LastCommit| -> Arc<dyn Database> {
+            let noted = Arc::new(database.noting(last_commit));
+            Arc::new(WakingDatabase::new(noted, wake_up.clone()))
+        };
+        Ok(Some(Replica::new(stores, Arc::new(noting))))
+    }
+
     /// A worker that has not begun.
     #[must_use]
     pub fn worker(&self, config: &Config) -> Worker {

@@ -222,6 +222,7 @@ impl Service {
         let engine = &composition.engine;
         let server_keys =
             server_key::obtain(config, &database, &*engine.clock, &*engine.entropy).await?;
+        let replica = composition.replica(config, &database).await?;
         let metrics = Metrics::install().context("metrics")?;
         tokio::spawn(metrics.clone().upkeep());
 
@@ -256,6 +257,11 @@ impl Service {
                 Ok(database) => state.clone().reading_from(Arc::new(database)),
                 // The same address was good a moment ago.
                 Err(_) => state.clone(),
+            };
+            let stores = compose::connect_replica(&reads_config, reads);
+            let state = match (&replica, stores) {
+                (Some(replica), Ok(Some(stores))) => state.listing_from(replica.over(stores)),
+                _ => state,
             };
             app::build(&parts, routes::configure).app_data(state)
         };

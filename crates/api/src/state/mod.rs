@@ -1,6 +1,7 @@
 //! What handlers work with: the ports, and what is kept between requests.
 
 pub mod pricing_summaries;
+pub mod replica;
 mod sender;
 pub mod settle;
 
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::HttpRequest;
+use lessor_adapters::postgres::LastCommit;
 use lessor_adapters::processor::signature::{SignatureError, WebhookSecret, verify};
 use lessor_adapters::processor::standard_webhooks::SharedSecret;
 use lessor_domain::access::Mode;
@@ -25,6 +27,7 @@ use crate::http::error::ApiError;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
 use crate::state::pricing_summaries::SummaryCache;
+use crate::state::replica::Replica;
 
 pub(crate) use self::sender::Sender;
 
@@ -115,6 +118,8 @@ pub struct AppState {
     pub engine: Engine,
     /// What reads go to: the same stores, by connections of the worker's own where there are any.
     pub reads: Arc<dyn Database>,
+    /// What answers lists of who says how much it has to know, where there is one.
+    pub replica: Option<Replica>,
     /// Where work that changes anything runs.
     pub mutations: Mutations,
     /// What an operator chose.
@@ -137,6 +142,7 @@ impl AppState {
     pub fn new(engine: Engine, mutations: Mutations, settings: StateSettings) -> Self {
         Self {
             reads: Arc::clone(&engine.database),
+            replica: None,
             engine,
             mutations,
             keys: KeyCache::new(settings.key_cache_ttl),
@@ -159,6 +165,22 @@ impl AppState {
     #[must_use]
     pub fn reading_from(mut self, reads: Arc<dyn Database>) -> Self {
         self.reads = reads;
+        self
+    }
+
+    /// The same state, with a replica for lists. Its connections belong to the runtime on which they
+    /// were opened, too.
+    #[must_use]
+    pub fn listing_from(mut self, replica: Replica) -> Self {
+        self.replica = Some(replica);
+        self
+    }
+
+    /// The same state for a request whose commits are noted, where somebody wants to know of them.
+    pub(crate) fn noting(mut self, last_commit: Option<LastCommit>) -> Self {
+        if let (Some(replica), Some(last_commit)) = (&self.replica, last_commit) {
+            self.engine.database = replica.noted(last_commit);
+        }
         self
     }
 

@@ -66,6 +66,7 @@ async fn a_page_of_a_known_origin_reads_every_answer() {
             "X-Total-Count",
             "Idempotent-Replayed",
             "Existing-Checkout",
+            "Lessor-Position",
             "ETag",
             "Retry-After",
             "RateLimit-Remaining",
@@ -103,6 +104,7 @@ async fn a_preflight_needs_no_key() {
         "Authorization",
         "Content-Type",
         "Idempotency-Key",
+        "Lessor-Position",
         "X-Request-Id",
         "traceparent",
     ] {

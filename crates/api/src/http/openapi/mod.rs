@@ -2,7 +2,7 @@
 //!
 //! Handlers document what is their own: parameters, body, success. What holds for every operation is
 //! added here, so that no operation can lack it: the error answers, the security scheme, the
-//! `Request-Id` header.
+//! `Request-Id` header, the `Lessor-Position` of what changes something.
 
 mod examples;
 mod inline;
@@ -214,6 +214,11 @@ pub fn finish(document: &utoipa::openapi::OpenApi, public_url: &str) -> Value {
         "RetryAfter": {
             "description": "Seconds to wait.",
             "schema": { "type": "integer", "minimum": 1 }
+        },
+        "Position": {
+            "description": "How far the database had come when the request was committed. A list that is sent it as \
+                            `Lessor-Position` shows what was changed. Only from a service with a read replica.",
+            "schema": { "type": "string", "pattern": "^[0-9a-f]{16}$" }
         }
     });
     components["responses"] = Value::Object(ERRORS.iter().map(error_response).collect());
@@ -254,6 +259,8 @@ fn finish_operation(path: &str, method: &str, operation: &mut Value) {
     let Some(operation) = operation.as_object_mut() else {
         return;
     };
+    // To fetch changes nothing.
+    let changes = is_api(path) && method != "get" && !path.ends_with("/bulk/fetch");
     if !is_api(path) {
         operation.insert("security".to_owned(), json!([]));
     }
@@ -270,6 +277,10 @@ fn finish_operation(path: &str, method: &str, operation: &mut Value) {
                 response["description"] = json!("Success.");
             }
             response["headers"]["Request-Id"] = json!({ "$ref": "#/components/headers/RequestId" });
+            if changes {
+                response["headers"]["Lessor-Position"] =
+                    json!({ "$ref": "#/components/headers/Position" });
+            }
         }
     }
     for (name, status, _) in errors {

@@ -47,7 +47,10 @@ struct ListAuditQuery {
 /// never changed; what they say of a customer's person goes when that is erased. Requires `AuditRead`.
 #[utoipa::path(
     tag = "Audit",
-    params(ListAuditQuery),
+    params(
+        ListAuditQuery,
+        ("Lessor-Position" = Option<String>, Header, pattern = "^[0-9a-f]{16}$", description = "How much the list has to show: what the answer to your last change said. A read replica may answer then.")
+    ),
     responses((
         status = 200,
         body = [AuditEventRecord],
@@ -68,7 +71,7 @@ async fn list_audit_events(
         subject: query.subject.plain(),
         actor: query.actor.plain().map(|actor| actor.to_string()),
     };
-    let slice = call.read(ListAudit { filter, page }).await?;
+    let slice = call.list(ListAudit { filter, page }).await?;
     let mut response = listed(&call, &slice, |event| event.id);
     let records = slice.items.iter().map(AuditEventRecord::from);
     Ok(response.json(records.collect::<Vec<_>>()))

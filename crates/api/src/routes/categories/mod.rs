@@ -101,7 +101,10 @@ struct ListProductCategoriesQuery {
 /// Newest first. Requires `ProductRead`.
 #[utoipa::path(
     tag = "Product categories",
-    params(ListProductCategoriesQuery),
+    params(
+        ListProductCategoriesQuery,
+        ("Lessor-Position" = Option<String>, Header, pattern = "^[0-9a-f]{16}$", description = "How much the list has to show: what the answer to your last change said. A read replica may answer then.")
+    ),
     responses((
         status = 200,
         body = [ProductCategoryRecord],
@@ -118,7 +121,7 @@ async fn list_product_categories(
     QueryParams(query): QueryParams<ListProductCategoriesQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let page = page(query.limit, query.offset, query.starting_after)?;
-    let slice = call.read(ListCategories { page }).await?;
+    let slice = call.list(ListCategories { page }).await?;
     let mut response = listed(&call, &slice, |category| category.id);
     let records = slice.items.iter().map(ProductCategoryRecord::from);
     Ok(response.json(records.collect::<Vec<_>>()))

@@ -96,7 +96,10 @@ async fn create_checkout(
 /// Requires `CheckoutRead`.
 #[utoipa::path(
     tag = "Checkouts",
-    params(ListCheckoutsQuery),
+    params(
+        ListCheckoutsQuery,
+        ("Lessor-Position" = Option<String>, Header, pattern = "^[0-9a-f]{16}$", description = "How much the list has to show: what the answer to your last change said. A read replica may answer then.")
+    ),
     responses((
         status = 200,
         body = [CheckoutRecord],
@@ -112,7 +115,7 @@ async fn list_checkouts(
     call: Call,
     QueryParams(query): QueryParams<ListCheckoutsQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let slice = call.read(query.command()?).await?;
+    let slice = call.list(query.command()?).await?;
     let mut response = listed(&call, &slice, |view| view.checkout.id);
     let links = call.viewer().links;
     let records = slice

@@ -41,7 +41,10 @@ struct ListCustomersQuery {
 /// `CustomerRead`.
 #[utoipa::path(
     tag = "Customers",
-    params(ListCustomersQuery),
+    params(
+        ListCustomersQuery,
+        ("Lessor-Position" = Option<String>, Header, pattern = "^[0-9a-f]{16}$", description = "How much the list has to show: what the answer to your last change said. A read replica may answer then.")
+    ),
     responses((
         status = 200,
         body = [CustomerRecord],
@@ -62,7 +65,7 @@ pub(super) async fn list_customers(
         email: query.email.plain(),
         metadata: wire::metadata(query.metadata)?,
     };
-    let slice = call.read(ListCustomers { filter, page }).await?;
+    let slice = call.list(ListCustomers { filter, page }).await?;
     let mut response = listed(&call, &slice, |customer| customer.id);
     let records = slice.items.iter().map(CustomerRecord::new);
     Ok(response.json(records.collect::<Vec<_>>()))

@@ -96,6 +96,7 @@ pub(super) const GUIDES: [Guide; 8] = [
         parts: &[
             File(repository!("docs/guides/lists.md")),
             Section(DESIGN, "Lists"),
+            Section(DESIGN, "Reading what was written"),
             Section(DESIGN, "Representation"),
         ],
     },

@@ -72,7 +72,10 @@ struct ListLeaseTermsQuery {
 /// Newest first, those of products and inactive ones included. Requires `LeaseTermRead`.
 #[utoipa::path(
     tag = "Lease terms",
-    params(ListLeaseTermsQuery),
+    params(
+        ListLeaseTermsQuery,
+        ("Lessor-Position" = Option<String>, Header, pattern = "^[0-9a-f]{16}$", description = "How much the list has to show: what the answer to your last change said. A read replica may answer then.")
+    ),
     responses((
         status = 200,
         body = [LeaseTermRecord],
@@ -89,7 +92,7 @@ async fn list_lease_terms(
     QueryParams(query): QueryParams<ListLeaseTermsQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let page = page(query.limit, query.offset, query.starting_after)?;
-    let slice = call.read(ListLeaseTerms { page }).await?;
+    let slice = call.list(ListLeaseTerms { page }).await?;
     let mut response = listed(&call, &slice, |term| term.id);
     let records = slice.items.iter().map(LeaseTermRecord::from);
     Ok(response.json(records.collect::<Vec<_>>()))

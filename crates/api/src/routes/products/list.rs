@@ -134,7 +134,10 @@ impl ListProductsQuery {
 /// Newest first, without archived ones, unless something else is asked for. Requires `ProductRead`.
 #[utoipa::path(
     tag = "Products",
-    params(ListProductsQuery),
+    params(
+        ListProductsQuery,
+        ("Lessor-Position" = Option<String>, Header, pattern = "^[0-9a-f]{16}$", description = "How much the list has to show: what the answer to your last change said. A read replica may answer then.")
+    ),
     responses((
         status = 200,
         body = ProductList,
@@ -150,7 +153,7 @@ pub(super) async fn list_products(
     call: Call,
     QueryParams(query): QueryParams<ListProductsQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let slice = call.read(query.command()?).await?;
+    let slice = call.list(query.command()?).await?;
     let mut response = listed(&call, &slice, |product| product.id);
     Ok(response.json(ProductList {
         results: slice.items.iter().map(Into::into).collect(),

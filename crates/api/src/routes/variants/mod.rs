@@ -189,7 +189,11 @@ async fn bulk_update_product_variants(
 /// Newest first, without archived ones. Requires `ProductVariantRead`.
 #[utoipa::path(
     tag = "Products",
-    params(("id" = inline(ProductId), Path, description = "The product, `prod_…`."), ListVariantsOfProductQuery),
+    params(
+        ("id" = inline(ProductId), Path, description = "The product, `prod_…`."),
+        ListVariantsOfProductQuery,
+        ("Lessor-Position" = Option<String>, Header, pattern = "^[0-9a-f]{16}$", description = "How much the list has to show: what the answer to your last change said. A read replica may answer then.")
+    ),
     responses((
         status = 200,
         body = [ProductVariantRecord],
@@ -203,7 +207,7 @@ async fn list_variants_of_product(
     id: PathId<ProductPubId>,
     QueryParams(query): QueryParams<ListVariantsOfProductQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let mut slice = call.read(query.command(id)?).await?;
+    let mut slice = call.list(query.command(id)?).await?;
     let mode = call.access().mode;
     let records = slice.items.iter();
     let records = records.map(|priced| ProductVariantRecord::priced(priced, mode));

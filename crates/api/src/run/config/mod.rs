@@ -51,6 +51,10 @@ pub struct Config {
     /// one runs
     #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
     pub database_url: Option<SecretString>,
+    /// A streaming replica of the database, in the same form: it answers lists that say with
+    /// `Lessor-Position` how much they have to show, when it is as far
+    #[arg(long, env = "LESSOR_REPLICA_URL", hide_env_values = true)]
+    pub replica_url: Option<SecretString>,
     /// For how long a session of the database is Lessor's: `session`, or `transaction` behind a pooler that
     /// hands sessions on with each transaction
     #[arg(long, env = "LESSOR_DATABASE_POOLING", default_value = "session")]

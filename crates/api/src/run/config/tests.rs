@@ -262,6 +262,10 @@ fn secrets_are_shown_nowhere() {
                 "DATABASE_URL",
                 "postgres://app:hunter2@db.example.com/lessor?sslmode=require",
             ),
+            (
+                "LESSOR_REPLICA_URL",
+                "postgres://app:hunter2@replica.example.com/lessor",
+            ),
             ("LESSOR_PROCESSOR_LIVE_KEY", "hunter2"),
             ("LESSOR_PROCESSOR_LIVE_WEBHOOK_SECRETS", "hunter2,hunter2"),
             ("LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS", "hunter2"),
@@ -275,6 +279,10 @@ fn secrets_are_shown_nowhere() {
     assert_eq!(
         entry(&config, "database_url").value.as_deref(),
         Some("postgres://app:***@db.example.com/lessor?sslmode=require")
+    );
+    assert_eq!(
+        entry(&config, "replica_url").value.as_deref(),
+        Some("postgres://app:***@replica.example.com/lessor")
     );
     assert_eq!(
         entry(&config, "tracking_webhook_secrets").value.as_deref(),

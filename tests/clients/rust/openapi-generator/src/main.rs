@@ -93,9 +93,9 @@ async fn main() -> Result<(), Box<dyn StdError>> {
 
     // A page, and the one after it, of a list that takes little else: this client takes each
     // parameter by its place, and its calls change with every filter.
-    let newest = list_product_categories(&shop, Some(1), None, None).await?;
+    let newest = list_product_categories(&shop, Some(1), None, None, None).await?;
     let after = Some(newest[0].id.as_str());
-    let older = list_product_categories(&shop, Some(1), None, after).await?;
+    let older = list_product_categories(&shop, Some(1), None, after, None).await?;
     assert_eq!((newest.len(), older.len()), (1, 1));
     assert_ne!(newest[0].name, older[0].name);
     let variants = list_variants_of_products(&shop, vec![product.id.clone()]).await?;
@@ -112,6 +112,7 @@ async fn main() -> Result<(), Box<dyn StdError>> {
         None,
         None,
         active,
+        None,
         None,
         None,
         None,
