@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use lessor_adapters::testing::TestDatabase;
+use lessor_adapters::testing::{TestDatabase, is_cluster};
 use lessor_tests::client::{Client, Reply};
 use lessor_tests::process::{bare, run};
 use lessor_tests::server::{PATIENCE, SERVER_KEY};
@@ -245,8 +245,13 @@ fn documents_the_header(client: &Client, path: &str) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_replica_is_refused_at_the_start() {
     let database = TestDatabase::create().await;
+    let refused_for = if is_cluster() {
+        "spread over the nodes of a cluster"
+    } else {
+        "is no replica"
+    };
     for (replica, word) in [
-        (database.url(), "replica"),
+        (database.url(), refused_for),
         ("mysql://nobody@nowhere/nothing", "postgres://"),
     ] {
         let output = run(bare(BINARY)
