@@ -172,6 +172,12 @@ impl DialingPlan for FakeDialingPlan {
             .chars()
             .filter(|c| !matches!(c, ' ' | '-' | '(' | ')'))
             .collect();
+        // A last digit that stands apart may be meant as an extension.
+        let is_apart = rest
+            .chars()
+            .rev()
+            .nth(1)
+            .is_some_and(|c| !c.is_ascii_digit());
         let (_, code, length) = if is_international {
             let known = COUNTRIES
                 .iter()
@@ -187,8 +193,10 @@ impl DialingPlan for FakeDialingPlan {
         // A number that begins like a calling code or a prefix may be meant otherwise.
         let is_prefixed = digits.starts_with('0') || digits.starts_with(code);
         let is_plain = !is_prefixed && (is_international || !digits.starts_with('1'));
-        let is_number =
-            is_plain && digits.len() == *length && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number = is_plain
+            && !is_apart
+            && digits.len() == *length
+            && digits.bytes().all(|byte| byte.is_ascii_digit());
         is_number.then_some(PhoneNumber {
             country_code: code.parse().ok()?,
             national: digits,
