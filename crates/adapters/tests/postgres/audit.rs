@@ -1,7 +1,5 @@
 //! The audit as it lies in the database: added to alone, and what is personal sealed.
 
-use std::time::Duration;
-
 use lessor_adapters::postgres::PgDatabase;
 use lessor_domain::audit::{
     AuditAction, AuditActor, AuditArea, AuditChange, AuditEvent, AuditMembers, AuditViewer, Origin,
@@ -11,7 +9,7 @@ use lessor_domain::ids::ProductPubId;
 use lessor_domain::ports::{AuditFilter, Database, Page, Start, StoreError};
 
 use super::leasing::{RACERS, race, somebody, wide};
-use super::support::{Shop, skipped_on_a_cluster};
+use super::support::{Shop, skipped_on_a_cluster, until_somebody_waits};
 
 /// That a key named a product anew.
 fn renamed(shop: &Shop) -> AuditEvent {
@@ -210,7 +208,7 @@ async fn whoever_is_erased_gets_no_key_any_more() {
         .unwrap()
         .unwrap();
     let appending = tokio::spawn(append(shop.database().clone(), event.clone()));
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    until_somebody_waits(&shop.test).await;
     assert!(!appending.is_finished(), "it waits for the erasure");
     assert!(customer.forget_person(false, shop.make.tick()));
     erasing.customers().update(&mut customer).await.unwrap();

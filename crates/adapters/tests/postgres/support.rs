@@ -1,5 +1,7 @@
 //! Records to begin with.
 
+use std::time::{Duration, Instant};
+
 use lessor_adapters::postgres::{PgDatabase, PgSettings};
 use lessor_adapters::testing::TestDatabase;
 use lessor_domain::catalog::{Product, ProductVariant};
@@ -28,6 +30,25 @@ pub(crate) fn skipped_on_a_cluster(why: &str) -> bool {
         println!("SKIPPED {test}: {why}");
     }
     is_cluster
+}
+
+/// Waits until the server says so.
+pub(crate) async fn until(test: &TestDatabase, condition: &str) {
+    let begun = Instant::now();
+    while test.query(&format!("SELECT {condition}")).await != ["t"] {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{condition}");
+    }
+}
+
+/// Waits until somebody waits for a lock: on a cluster, on any of its nodes.
+pub(crate) async fn until_somebody_waits(test: &TestDatabase) {
+    let waits = if lessor_adapters::testing::is_cluster() {
+        "EXISTS (SELECT FROM citus_lock_waits)"
+    } else {
+        "EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() \
+         AND wait_event_type = 'Lock')"
+    };
+    until(test, waits).await;
 }
 
 /// Another pool on the test's database.

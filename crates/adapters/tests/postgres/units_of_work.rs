@@ -1,9 +1,8 @@
 //! What becomes of units of work, locks and connections when things go wrong.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lessor_adapters::postgres::{PgDatabase, PgSettings};
-use lessor_adapters::testing::TestDatabase;
 use lessor_domain::cause::chain;
 use lessor_domain::ids::{OrganizationId, ProductPubId};
 use lessor_domain::ports::{Database, Reach, StoreError, UniqueField, UnitOfWork};
@@ -11,7 +10,7 @@ use tokio::sync::oneshot;
 use tokio_postgres::NoTls;
 use uuid::Uuid;
 
-use super::support::{Shop, pool, skipped_on_a_cluster};
+use super::support::{Shop, pool, skipped_on_a_cluster, until, until_somebody_waits};
 
 /// How long a lock that nobody holds may take to be had.
 const SOON: Duration = Duration::from_secs(3);
@@ -27,14 +26,6 @@ async fn can_lock(shop: &Shop) {
     let other = pool(&shop.test, |settings| settings.lock_timeout = SOON);
     let mut uow = other.begin(shop.reach()).await.unwrap();
     lock(&mut uow, shop.organization.id).await.unwrap();
-}
-
-/// Waits until the server says so.
-async fn until(test: &TestDatabase, condition: &str) {
-    let begun = Instant::now();
-    while test.query(&format!("SELECT {condition}")).await != ["t"] {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{condition}");
-    }
 }
 
 const NOBODY_IS_IN_A_TRANSACTION: &str = "NOT EXISTS (SELECT FROM pg_stat_activity \
@@ -103,12 +94,7 @@ async fn a_request_that_is_cancelled_in_a_statement_leaves_no_lock() {
         uow.variants().lock(id, variant.id).await.unwrap();
         lock(&mut uow, id).await
     });
-    until(
-        &shop.test,
-        "EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() \
-         AND wait_event_type = 'Lock')",
-    )
-    .await;
+    until_somebody_waits(&shop.test).await;
     request.abort();
     assert!(request.await.unwrap_err().is_cancelled());
     let other = pool(&shop.test, |settings| settings.lock_timeout = SOON);
@@ -372,12 +358,7 @@ async fn a_view_that_is_cancelled_in_a_statement_is_left_to_itself() {
             .get(id, ProductPubId::from_uuid(Uuid::nil()))
             .await
     });
-    until(
-        &shop.test,
-        "EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() \
-         AND wait_event_type = 'Lock')",
-    )
-    .await;
+    until_somebody_waits(&shop.test).await;
     request.abort();
     assert!(request.await.unwrap_err().is_cancelled());
     let mut view = database.read(shop.reach()).await.unwrap();
