@@ -204,7 +204,9 @@ async fn what_is_no_position_is_refused_by_every_list() {
         "/v1/lease-terms",
         "/v1/checkouts",
         "/v1/customers",
+        "/v1/audit",
     ];
+    assert_eq!(lists.len(), lists_that_take_it(&client), "each is asked");
     for path in lists {
         let documented = documents_the_header(&client, path);
         assert!(documented, "{path}");
@@ -233,6 +235,15 @@ async fn what_is_no_position_is_refused_by_every_list() {
     }
     let made = client.post(CATEGORIES, json!({ "name": "A" })).await;
     assert_eq!(made.header("lessor-position"), "");
+}
+
+/// How many operations of the document take the header.
+fn lists_that_take_it(client: &Client) -> usize {
+    let paths = client.contract().document["paths"].as_object();
+    let paths = paths.into_iter().flatten().map(|(path, _)| path);
+    paths
+        .filter(|path| documents_the_header(client, path))
+        .count()
 }
 
 fn documents_the_header(client: &Client, path: &str) -> bool {
