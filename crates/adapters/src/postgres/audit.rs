@@ -12,7 +12,7 @@ use diesel::dsl::sql;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
-use diesel_async::RunQueryDsl;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::audit::{
     AuditActor, AuditActorKind, AuditChange, AuditEvent, AuditMembers, AuditViewer, Origin,
 };
@@ -215,6 +215,39 @@ fn shown(
     query
 }
 
+async fn find(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+    id: AuditEventPubId,
+) -> Result<Option<Row>, StoreError> {
+    audit_events::table
+        .find((organization.get(), id.as_uuid()))
+        .select(Row::as_select())
+        .first(connection)
+        .await
+        .optional()
+        .map_err(store_error)
+}
+
+async fn newest_first(
+    connection: &mut AsyncPgConnection,
+    shown: audit_events::BoxedQuery<'static, Pg>,
+    page: Page,
+) -> Result<Vec<Row>, StoreError> {
+    let newest_first = shown
+        .order(audit_events::id.desc())
+        .limit(page.limit.into());
+    let query = match page.start {
+        Start::Offset(offset) => newest_first.offset(offset.into()),
+        Start::After(id) => newest_first.filter(audit_events::id.lt(id)),
+    };
+    query
+        .select(Row::as_select())
+        .load(connection)
+        .await
+        .map_err(store_error)
+}
+
 impl PgUnitOfWork {
     /// The keys of those of the organization's customers who have one.
     async fn sealing_keys(
@@ -350,13 +383,7 @@ impl AuditStore for PgUnitOfWork {
         organization: OrganizationId,
         id: AuditEventPubId,
     ) -> Result<Option<AuditEvent>, StoreError> {
-        let found: Option<Row> = audit_events::table
-            .find((organization.get(), id.as_uuid()))
-            .select(Row::as_select())
-            .first(self.connection()?)
-            .await
-            .optional()
-            .map_err(store_error)?;
+        let found = find(self.connection()?, organization, id).await?;
         let rows = found.into_iter().collect();
         let events = self.opened(organization, rows).await?;
         Ok(events.into_iter().next())
@@ -369,18 +396,8 @@ impl AuditStore for PgUnitOfWork {
         filter: &AuditFilter,
         page: Page,
     ) -> Result<Vec<AuditEvent>, StoreError> {
-        let newest_first = shown(organization, viewer, filter)
-            .order(audit_events::id.desc())
-            .limit(page.limit.into());
-        let query = match page.start {
-            Start::Offset(offset) => newest_first.offset(offset.into()),
-            Start::After(id) => newest_first.filter(audit_events::id.lt(id)),
-        };
-        let rows: Vec<Row> = query
-            .select(Row::as_select())
-            .load(self.connection()?)
-            .await
-            .map_err(store_error)?;
+        let shown = shown(organization, viewer, filter);
+        let rows = newest_first(self.connection()?, shown, page).await?;
         self.opened(organization, rows).await
     }
 

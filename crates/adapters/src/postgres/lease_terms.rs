@@ -5,7 +5,7 @@ use bigdecimal::BigDecimal;
 use chrono::{DateTime, Utc};
 use diesel::dsl::{exists, select};
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::ids::{IdRef, LeaseTermPubId, LeaseTermRef, OrganizationId, ProductPubId};
 use lessor_domain::lease_term::{LeaseTerm, LeaseTermStatus};
 use lessor_domain::organization::Organization;
@@ -119,6 +119,30 @@ fn entity((lease_term_id, row): Row) -> Result<LeaseTerm, StoreError> {
     })
 }
 
+/// The organization with each of its terms, or with none.
+type WithOrganization = (i64, organizations::Columns, Option<i64>, Option<Columns>);
+
+async fn with_organization(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+) -> Result<Vec<WithOrganization>, StoreError> {
+    schema::organizations::table
+        .left_join(
+            lease_terms::table.on(lease_terms::organization_id.eq(schema::organizations::id)),
+        )
+        .filter(schema::organizations::id.eq(organization.get()))
+        .order((lease_terms::term_in_months, lease_terms::lease_term_id))
+        .select((
+            schema::organizations::id,
+            organizations::Columns::as_select(),
+            lease_terms::lease_term_id.nullable(),
+            Option::<Columns>::as_select(),
+        ))
+        .load(connection)
+        .await
+        .map_err(store_error)
+}
+
 #[async_trait]
 impl LeaseTermStore for PgUnitOfWork {
     async fn insert(&mut self, new: &NewLeaseTerm) -> Result<LeaseTerm, StoreError> {
@@ -184,23 +208,7 @@ impl LeaseTermStore for PgUnitOfWork {
         &mut self,
         organization: OrganizationId,
     ) -> Result<Option<(Organization, Vec<LeaseTerm>)>, StoreError> {
-        let rows: Vec<(i64, organizations::Columns, Option<i64>, Option<Columns>)> =
-            schema::organizations::table
-                .left_join(
-                    lease_terms::table
-                        .on(lease_terms::organization_id.eq(schema::organizations::id)),
-                )
-                .filter(schema::organizations::id.eq(organization.get()))
-                .order((lease_terms::term_in_months, lease_terms::lease_term_id))
-                .select((
-                    schema::organizations::id,
-                    organizations::Columns::as_select(),
-                    lease_terms::lease_term_id.nullable(),
-                    Option::<Columns>::as_select(),
-                ))
-                .load(self.connection()?)
-                .await
-                .map_err(store_error)?;
+        let rows = with_organization(self.connection()?, organization).await?;
         let mut owner = None;
         let mut terms = Vec::with_capacity(rows.len());
         for (id, row, number, term) in rows {

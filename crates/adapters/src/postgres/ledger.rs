@@ -5,7 +5,7 @@ use diesel::dsl::sql;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
-use diesel_async::RunQueryDsl;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{InvoiceOutcome, Refusal};
 use lessor_domain::ids::CheckoutPubId;
@@ -199,30 +199,71 @@ ON CONFLICT ON CONSTRAINT ledger_entries_pkey DO UPDATE SET \
         excluded.subscription_id, excluded.is_cycle, excluded.payment_intent_id, \
         excluded.failed_attempts, excluded.failure_code, excluded.failure_message)";
 
+async fn of(
+    connection: &mut AsyncPgConnection,
+    owner: i64,
+    checkout: CheckoutPubId,
+) -> Result<Vec<EntryRow>, StoreError> {
+    ledger_entries::table
+        .filter(ledger_entries::organization_id.eq(owner))
+        .filter(ledger_entries::checkout_id.eq(checkout.as_uuid()))
+        .order(ledger_entries::sequence)
+        .select(EntryRow::as_select())
+        .load(connection)
+        .await
+        .map_err(store_error)
+}
+
+async fn find(
+    connection: &mut AsyncPgConnection,
+    owner: i64,
+    mode: Mode,
+    id: &str,
+) -> Result<Option<EntryRow>, StoreError> {
+    ledger_entries::table
+        .find((owner, mode.as_str(), id))
+        .select(EntryRow::as_select())
+        .first(connection)
+        .await
+        .optional()
+        .map_err(store_error)
+}
+
+async fn find_payment(
+    connection: &mut AsyncPgConnection,
+    owner: i64,
+    mode: Mode,
+    payment_intent_id: &str,
+) -> Result<Vec<EntryRow>, StoreError> {
+    let of_mode = || {
+        ledger_entries::table
+            .filter(ledger_entries::organization_id.eq(owner))
+            .filter(ledger_entries::mode.eq(mode.as_str()))
+            .select(EntryRow::as_select())
+    };
+    // Each half has an index of its own; the conditions on the kind are the partial one's.
+    let holds = of_mode()
+        .filter(ledger_entries::id.eq(payment_intent_id))
+        .filter(sql::<Bool>("kind = 'hold'"));
+    let invoices = of_mode()
+        .filter(ledger_entries::payment_intent_id.eq(payment_intent_id))
+        .filter(sql::<Bool>("kind = 'invoice'"));
+    let both = holds.union_all(invoices);
+    both.load(connection).await.map_err(store_error)
+}
+
 #[async_trait]
 impl LedgerStore for PgUnitOfWork {
     async fn of(&mut self, checkout: CheckoutPubId) -> Result<Vec<Entry>, StoreError> {
-        let rows: Vec<EntryRow> = ledger_entries::table
-            .filter(ledger_entries::organization_id.eq(self.owner()))
-            .filter(ledger_entries::checkout_id.eq(checkout.as_uuid()))
-            .order(ledger_entries::sequence)
-            .select(EntryRow::as_select())
-            .load(self.connection()?)
-            .await
-            .map_err(store_error)?;
+        let owner = self.owner();
+        let rows = of(self.connection()?, owner, checkout).await?;
         rows.into_iter().map(EntryRow::into_entry).collect()
     }
 
     async fn find(&mut self, mode: Mode, id: &str) -> Result<Option<Entry>, StoreError> {
-        ledger_entries::table
-            .find((self.owner(), mode.as_str(), id))
-            .select(EntryRow::as_select())
-            .first(self.connection()?)
-            .await
-            .optional()
-            .map_err(store_error)?
-            .map(EntryRow::into_entry)
-            .transpose()
+        let owner = self.owner();
+        let found = find(self.connection()?, owner, mode, id).await?;
+        found.map(EntryRow::into_entry).transpose()
     }
 
     async fn find_payment(
@@ -231,24 +272,7 @@ impl LedgerStore for PgUnitOfWork {
         payment_intent_id: &str,
     ) -> Result<Option<Entry>, StoreError> {
         let owner = self.owner();
-        let of_mode = || {
-            ledger_entries::table
-                .filter(ledger_entries::organization_id.eq(owner))
-                .filter(ledger_entries::mode.eq(mode.as_str()))
-                .select(EntryRow::as_select())
-        };
-        // Each half has an index of its own; the conditions on the kind are the partial one's.
-        let holds = of_mode()
-            .filter(ledger_entries::id.eq(payment_intent_id))
-            .filter(sql::<Bool>("kind = 'hold'"));
-        let invoices = of_mode()
-            .filter(ledger_entries::payment_intent_id.eq(payment_intent_id))
-            .filter(sql::<Bool>("kind = 'invoice'"));
-        let found: Vec<EntryRow> = holds
-            .union_all(invoices)
-            .load(self.connection()?)
-            .await
-            .map_err(store_error)?;
+        let found = find_payment(self.connection()?, owner, mode, payment_intent_id).await?;
         found
             .into_iter()
             .next()

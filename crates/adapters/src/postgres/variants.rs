@@ -270,6 +270,41 @@ fn uuids(ids: &[ProductVariantPubId]) -> Vec<Uuid> {
     ids.iter().map(ProductVariantPubId::as_uuid).collect()
 }
 
+async fn with_products(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+    selected: &VariantSelection,
+) -> Result<Vec<(Row, super::products::Row)>, StoreError> {
+    let of_variant = products::organization_id
+        .eq(product_variants::organization_id)
+        .and(products::id.eq(product_variants::product_id));
+    let all = product_variants::table
+        .inner_join(products::table.on(of_variant))
+        .filter(product_variants::organization_id.eq(organization.get()))
+        .order((
+            product_variants::product_id,
+            product_variants::created_at,
+            product_variants::id,
+        ))
+        .select((Row::as_select(), super::products::Row::as_select()))
+        .into_boxed();
+    let wanted = match selected {
+        VariantSelection::Ids(ids) => all
+            .filter(is_live())
+            .filter(product_variants::id.eq_any(uuids(ids))),
+        VariantSelection::IdsWithArchived(ids) => {
+            all.filter(product_variants::id.eq_any(uuids(ids)))
+        }
+        VariantSelection::OfProducts { products, most } => {
+            let products: Vec<Uuid> = products.iter().map(ProductPubId::as_uuid).collect();
+            all.filter(is_live())
+                .filter(product_variants::product_id.eq_any(products))
+                .limit(i64::from(*most))
+        }
+    };
+    wanted.load(connection).await.map_err(store_error)
+}
+
 #[async_trait]
 impl VariantStore for PgUnitOfWork {
     async fn insert(&mut self, variant: &ProductVariant) -> Result<(), StoreError> {
@@ -329,35 +364,7 @@ impl VariantStore for PgUnitOfWork {
         organization: OrganizationId,
         selected: &VariantSelection,
     ) -> Result<Vec<(ProductVariant, Product)>, StoreError> {
-        let of_variant = products::organization_id
-            .eq(product_variants::organization_id)
-            .and(products::id.eq(product_variants::product_id));
-        let all = product_variants::table
-            .inner_join(products::table.on(of_variant))
-            .filter(product_variants::organization_id.eq(organization.get()))
-            .order((
-                product_variants::product_id,
-                product_variants::created_at,
-                product_variants::id,
-            ))
-            .select((Row::as_select(), super::products::Row::as_select()))
-            .into_boxed();
-        let wanted = match selected {
-            VariantSelection::Ids(ids) => all
-                .filter(is_live())
-                .filter(product_variants::id.eq_any(uuids(ids))),
-            VariantSelection::IdsWithArchived(ids) => {
-                all.filter(product_variants::id.eq_any(uuids(ids)))
-            }
-            VariantSelection::OfProducts { products, most } => {
-                let products: Vec<Uuid> = products.iter().map(ProductPubId::as_uuid).collect();
-                all.filter(is_live())
-                    .filter(product_variants::product_id.eq_any(products))
-                    .limit(i64::from(*most))
-            }
-        };
-        let rows: Vec<(Row, super::products::Row)> =
-            wanted.load(self.connection()?).await.map_err(store_error)?;
+        let rows = with_products(self.connection()?, organization, selected).await?;
         rows.into_iter()
             .map(|(variant, product)| Ok((variant.try_into()?, product.try_into()?)))
             .collect()

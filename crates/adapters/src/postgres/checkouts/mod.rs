@@ -82,6 +82,23 @@ async fn find_by_external_order(
     rows::load_one(connection, of_order.into_boxed()).await
 }
 
+async fn find_by_page_token(
+    connection: &mut AsyncPgConnection,
+    owner: i64,
+    token: &PageToken,
+) -> Result<Option<Checkout>, StoreError> {
+    let (PageToken::Proven { nonce } | PageToken::Unproven { nonce, .. }) = token;
+    let mut one = rows::whole()
+        .filter(checkouts::organization_id.eq(owner))
+        .filter(checkout_applications::page_nonce.eq(nonce.as_slice()))
+        .into_boxed();
+    if let PageToken::Unproven { hash, .. } = token {
+        let kept = checkout_applications::page_token_hashes;
+        one = one.filter(kept.contains(vec![hash.as_slice()]));
+    }
+    rows::load_one(connection, one).await
+}
+
 /// The whole checkout of this id.
 async fn get(
     connection: &mut AsyncPgConnection,
@@ -166,16 +183,8 @@ impl CheckoutStore for PgUnitOfWork {
         &mut self,
         token: &PageToken,
     ) -> Result<Option<Checkout>, StoreError> {
-        let (PageToken::Proven { nonce } | PageToken::Unproven { nonce, .. }) = token;
-        let mut one = rows::whole()
-            .filter(checkouts::organization_id.eq(self.owner()))
-            .filter(checkout_applications::page_nonce.eq(nonce.as_slice()))
-            .into_boxed();
-        if let PageToken::Unproven { hash, .. } = token {
-            let kept = checkout_applications::page_token_hashes;
-            one = one.filter(kept.contains(vec![hash.as_slice()]));
-        }
-        rows::load_one(self.connection()?, one).await
+        let owner = self.owner();
+        find_by_page_token(self.connection()?, owner, token).await
     }
 
     async fn set_page_tokens(
