@@ -213,8 +213,8 @@ impl Contract {
         }
         let operation = self.operation(method, path);
         // A page for people tells them what is wrong, with the same status.
-        let is_page =
-            path.starts_with("/c/") && answered.header("content-type").starts_with("text/html");
+        let is_of_a_page = path == "/c" || path.starts_with("/c/");
+        let is_page = is_of_a_page && answered.header("content-type").starts_with("text/html");
         if is_page {
             return match operation {
                 Some((_, operation))
@@ -222,6 +222,10 @@ impl Contract {
                 {
                     Ok(())
                 }
+                // What there is not, or not by that method.
+                None if status >= 400 || path == "/c" => Ok(()),
+                // What is refused of any request before it is anybody's.
+                Some(_) if matches!(status, 414 | 431) => Ok(()),
                 _ => Err(format!("{status} is not documented for {method} {path}")),
             };
         }
@@ -242,7 +246,8 @@ impl Contract {
         }
         // What browsers alone ask for is not in the document.
         let is_for_browsers = path == "/"
-            || ["/docs/", "/elements/", "/favicon."]
+            || path == "/c"
+            || ["/docs/", "/elements/", "/favicon.", "/assets/accents/"]
                 .iter()
                 .any(|begin| path.starts_with(begin));
         if operation.is_none() && is_for_browsers {
