@@ -33,6 +33,7 @@ pub mod organization;
 pub mod percentage;
 pub mod ports;
 pub mod pricing;
+pub mod processor_account;
 pub mod secret;
 pub mod services;
 pub mod shipments;

@@ -10,8 +10,8 @@ use lessor_domain::ids::{CheckoutPubId, OrganizationId};
 use lessor_domain::ports::{
     AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors,
     IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
-    OrganizationStore, PersonalDataStore, PickupLocationStore, ProductStore, Reach, ShipmentStore,
-    StoreError, UnitOfWork, VariantStore,
+    OrganizationStore, PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
+    Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
 };
 
 use super::error::store_error;
@@ -321,6 +321,10 @@ impl UnitOfWork for PgUnitOfWork {
     }
 
     fn ledger(&mut self) -> &mut dyn LedgerStore {
+        self
+    }
+
+    fn processor_accounts(&mut self) -> &mut dyn ProcessorAccountStore {
         self
     }
 
