@@ -4,6 +4,8 @@ create table inbox_messages (
     id text not null,
     sequence bigint generated always as identity,
     mode text not null constraint inbox_messages_mode_check check (mode in ('live', 'sandbox')),
+    -- Whose own account sent it, where it is not one that all share: what it names of others is no affair of its sender's.
+    organization_id bigint,
     body bytea not null,
     received_at timestamptz not null,
     state text not null constraint inbox_messages_state_check check (state in ('waiting', 'handled', 'failed')),

@@ -27,13 +27,19 @@ use tokio::sync::OnceCell;
 use tokio_postgres::NoTls;
 
 use self::cluster::Cluster;
-use crate::postgres::{PgDatabase, PgSettings};
+use crate::postgres::{PgDatabase, PgSettings, SecretKeys};
 
 pub use self::replica::ReplicaPair;
 
 const TEMPLATE: &str = "lessor_template";
 /// Tests run in parallel, and some of them use many connections.
 const MAX_CONNECTIONS: u16 = 400;
+
+/// What the databases of tests seal secrets with.
+#[must_use]
+pub fn secrets() -> SecretKeys {
+    SecretKeys::new([[7; SecretKeys::LENGTH]])
+}
 
 /// The server of this process. It is never dropped; the kernel ends it with the process.
 static SERVER: OnceCell<Server> = OnceCell::const_new();
@@ -112,7 +118,9 @@ impl TestDatabase {
         let name = server.name_of(NEXT.fetch_add(1, Ordering::Relaxed));
         server.copy(template, &name).await;
         let url = server.url_of(&name);
-        let database = must(PgDatabase::new(&PgSettings::new(&url)), "connect");
+        let mut settings = PgSettings::new(&url);
+        settings.secrets = secrets();
+        let database = must(PgDatabase::new(&settings), "connect");
         Self {
             name,
             url,

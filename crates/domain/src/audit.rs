@@ -227,6 +227,10 @@ named_enum! {
         OrganizationCreated = "organization.created",
         /// The organization's settings were changed.
         OrganizationUpdated = "organization.updated",
+        /// The organization was given an account of its own at the payment processor, or another key.
+        ProcessorAccountSet = "processor_account.set",
+        /// The organization's own account at the payment processor was removed.
+        ProcessorAccountRemoved = "processor_account.removed",
         /// A pickup location was added.
         PickupLocationCreated = "pickup_location.created",
         /// A pickup location was changed, or switched on or off.
@@ -296,6 +300,8 @@ impl AuditAction {
             | Self::KeyRevoked
             | Self::KeyRolled
             | Self::OrganizationCreated
+            | Self::ProcessorAccountSet
+            | Self::ProcessorAccountRemoved
             | Self::PickupLocationCreated
             | Self::CategoryCreated
             | Self::ProductCreated

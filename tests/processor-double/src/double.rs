@@ -20,7 +20,7 @@ use crate::fault::Rule;
 use crate::journal::Recorded;
 use crate::people as acts;
 use crate::server;
-use crate::state::{Locked, Shared};
+use crate::state::{Locked, Place, Shared};
 use crate::webhooks::{self, Delivery, Webhooks};
 
 /// A running double. It ends when this is dropped.
@@ -224,6 +224,26 @@ impl Double {
     #[must_use]
     pub fn live_objects(&self, kind: &str) -> Vec<Value> {
         self.lock().world(true).all(kind).to_vec()
+    }
+
+    /// The objects of a kind of the account that keys like `sk_test_acctBlue_1` name, here `acctBlue`.
+    #[must_use]
+    pub fn objects_at(&self, account: &str, live: bool, kind: &str) -> Vec<Value> {
+        let place = Place {
+            account: account.to_owned(),
+            live,
+        };
+        let state = self.lock();
+        let world = state.world_at(&place);
+        world.map_or_else(Vec::new, |world| world.all(kind).to_vec())
+    }
+
+    /// Every event of that account since the start, oldest first. They are sent nowhere: a test delivers
+    /// them by itself.
+    #[must_use]
+    pub fn events_at(&self, account: &str) -> Vec<Event> {
+        drop(self.lock());
+        self.lock().events_at(account)
     }
 
     /// The object of this id, in either mode.

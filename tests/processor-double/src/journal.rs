@@ -27,6 +27,8 @@ pub struct Recorded {
     pub user_agent: Option<String>,
     /// Whether it came with a key for real money.
     pub live: bool,
+    /// The account that the key names; empty of the one whose keys name none.
+    pub account: String,
     /// When, Unix seconds of the double's clock.
     pub at: i64,
     /// Which connection it came on.

@@ -36,7 +36,8 @@
 //! # Keys and modes
 //!
 //! `Authorization: Bearer sk_test_…` is the test mode, `sk_live_…` the live mode. They
-//! share nothing. The test mode knows payment methods by name (`pm_card_visa`,
+//! share nothing. A key like `sk_test_acctBlue_1` is one of the account `acctBlue`, all others are of one account:
+//! "Each account's objects are its own", its keys for repeated requests too. The test mode knows payment methods by name (`pm_card_visa`,
 //! `pm_card_chargeDeclined`, `pm_card_visa_chargeDeclinedInsufficientFunds`,
 //! `pm_card_chargeCustomerFail`, `pm_card_authenticationRequired`,
 //! `pm_card_createDispute`, …); the live mode gets methods from [`Double::new_card`].

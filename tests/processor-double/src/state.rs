@@ -1,5 +1,6 @@
 //! Everything that a double knows, and how a request goes through it.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
@@ -102,6 +103,10 @@ pub(crate) struct State {
     pub(crate) messages_first: bool,
     test: World,
     live: World,
+    /// The worlds of accounts that keys name.
+    others: BTreeMap<Place, World>,
+    /// What happened there, by the account.
+    others_events: BTreeMap<String, Vec<Event>>,
     marker: String,
     requests: u64,
     connections: u64,
@@ -120,10 +125,50 @@ pub(crate) struct Incoming {
     pub(crate) connection: u64,
 }
 
+/// Where the objects of a key are: "Each account's objects are its own", as are those of each of its modes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Place {
+    /// Empty of the account whose keys name none.
+    pub(crate) account: String,
+    pub(crate) live: bool,
+}
+
+impl Place {
+    /// Of a key `Bearer sk_test_…` or `Bearer sk_live_…`. One whose rest begins with `acct`, letters and
+    /// digits names its account with them: `sk_test_acctBlue_1` and `sk_test_acctBlue_2` are two keys of one
+    /// account. All others are of one account too.
+    fn of(authorization: Option<&str>) -> Option<Self> {
+        let key = authorization?.strip_prefix("Bearer ")?.trim();
+        let live = is_live(authorization)?;
+        let rest = key.splitn(3, '_').nth(2).unwrap_or_default();
+        let name = rest.split('_').next().unwrap_or_default();
+        let is_named = name.len() > 4
+            && name.starts_with("acct")
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        Some(Self {
+            account: if is_named {
+                name.to_owned()
+            } else {
+                String::new()
+            },
+            live,
+        })
+    }
+
+    /// The idempotency key, which is the account's: of two accounts each has its own of the same text.
+    fn own(&self, key: &str) -> String {
+        if self.account.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{}\0{key}", self.account)
+        }
+    }
+}
+
 /// A request that is to be carried out.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    live: bool,
+    place: Place,
     operation: Operation,
     ids: Vec<String>,
     params: Value,
@@ -170,6 +215,8 @@ impl State {
             messages_first: false,
             test,
             live,
+            others: BTreeMap::new(),
+            others_events: BTreeMap::new(),
             marker,
             requests: 0,
             connections: 0,
@@ -188,13 +235,51 @@ impl State {
     /// The world that has the object.
     pub(crate) fn world_of(&mut self, id: &str) -> Option<&mut World> {
         let live = self.live.any(id).is_some();
-        (live || self.test.any(id).is_some()).then(|| self.world_mut(live))
+        if live || self.test.any(id).is_some() {
+            return Some(self.world_mut(live));
+        }
+        self.others
+            .values_mut()
+            .find(|world| world.any(id).is_some())
+    }
+
+    /// The objects of the account and mode; none where nothing was made there yet.
+    pub(crate) fn world_at(&self, place: &Place) -> Option<&World> {
+        if place.account.is_empty() {
+            Some(self.world(place.live))
+        } else {
+            self.others.get(place)
+        }
+    }
+
+    /// The same, to be made where it is not.
+    pub(crate) fn world_at_mut(&mut self, place: &Place) -> &mut World {
+        if place.account.is_empty() {
+            return self.world_mut(place.live);
+        }
+        let like = self.world(place.live);
+        let (rules, now, pages) = (like.rules, like.now, like.pages.clone());
+        let marker = format!("{}{}", self.marker, place.account);
+        self.others.entry(place.clone()).or_insert_with(|| {
+            let mut world = World::new(place.live, &marker, rules);
+            world.now = now;
+            world.pages = pages;
+            world
+        })
+    }
+
+    /// What happened at the account, oldest first.
+    pub(crate) fn events_at(&self, account: &str) -> Vec<Event> {
+        self.others_events.get(account).cloned().unwrap_or_default()
     }
 
     /// Where pages for customers are.
     pub(crate) fn serve_pages_at(&mut self, url: &str) {
         for live in [false, true] {
             url.clone_into(&mut self.world_mut(live).pages);
+        }
+        for world in self.others.values_mut() {
+            url.clone_into(&mut world.pages);
         }
     }
 
@@ -207,6 +292,10 @@ impl State {
         let now = self.clock.now().timestamp();
         for live in [false, true] {
             let world = self.world_mut(live);
+            world.request = serde_json::json!({ "id": null, "idempotency_key": null });
+            world.catch_up(now);
+        }
+        for world in self.others.values_mut() {
             world.request = serde_json::json!({ "id": null, "idempotency_key": null });
             world.catch_up(now);
         }
@@ -231,6 +320,11 @@ impl State {
 
     /// The events that came since the last time.
     fn gather(&mut self) -> Vec<Event> {
+        for (place, world) in &mut self.others {
+            let fresh = std::mem::take(&mut world.fresh_events);
+            let told = self.others_events.entry(place.account.clone()).or_default();
+            told.extend(fresh.iter().map(Event::of));
+        }
         let mut fresh = std::mem::take(&mut self.test.fresh_events);
         fresh.append(&mut self.live.fresh_events);
         let fresh: Vec<_> = fresh.iter().map(Event::of).collect();
@@ -248,6 +342,7 @@ impl State {
         let params = operation
             .as_ref()
             .and_then(|(operation, _)| spec::read(&tree, operation.params).ok());
+        let place = Place::of(incoming.authorization.as_deref());
         self.journal.push(Recorded {
             id: id.clone(),
             method: incoming.method.clone(),
@@ -258,7 +353,8 @@ impl State {
             idempotency_key: incoming.key.clone(),
             api_version: incoming.version.clone(),
             user_agent: incoming.agent.clone(),
-            live: is_live(incoming.authorization.as_deref()).unwrap_or(false),
+            live: place.as_ref().is_some_and(|place| place.live),
+            account: place.map(|place| place.account).unwrap_or_default(),
             at: self.clock.now().timestamp(),
             connection: incoming.connection,
             fault: fault.as_ref().map(|fault| fault.name().to_owned()),
@@ -281,7 +377,8 @@ impl State {
     /// # Errors
     /// The answer, when there is nothing to carry out.
     pub(crate) fn prepare(&mut self, incoming: &Incoming) -> Result<Prepared, Reply> {
-        let live = is_live(incoming.authorization.as_deref()).ok_or_else(ApiError::unauthorized)?;
+        let place =
+            Place::of(incoming.authorization.as_deref()).ok_or_else(ApiError::unauthorized)?;
         if let Some(version) = incoming.version.as_deref().filter(|text| !is_version(text)) {
             let message = format!("Invalid Stripe API version: {version}");
             return Err(ApiError::invalid(None, &message).into());
@@ -307,7 +404,8 @@ impl State {
                 params: params.clone(),
             };
             let now = self.clock.now().timestamp();
-            if let Begun::Again(answer) = self.keys.begin(live, key, request, now)? {
+            let begun = self.keys.begin(place.live, &place.own(key), request, now)?;
+            if let Begun::Again(answer) = begun {
                 return Err(Reply {
                     answer,
                     replayed: true,
@@ -315,7 +413,7 @@ impl State {
             }
         }
         Ok(Prepared {
-            live,
+            place,
             operation,
             ids,
             params,
@@ -325,7 +423,7 @@ impl State {
 
     /// Carries the request out, and keeps the answer for its key.
     pub(crate) fn perform(&mut self, id: &str, prepared: &Prepared) -> Reply {
-        let world = self.world_mut(prepared.live);
+        let world = self.world_at_mut(&prepared.place);
         world.request = serde_json::json!({ "id": id, "idempotency_key": prepared.key });
         let mut context = Context {
             world,
@@ -333,8 +431,9 @@ impl State {
             ids: &prepared.ids,
         };
         let done = api::carry_out(&prepared.operation, &mut context).and_then(|mut object| {
-            self.world(prepared.live)
-                .expand(&mut object, &prepared.params)?;
+            if let Some(world) = self.world_at(&prepared.place) {
+                world.expand(&mut object, &prepared.params)?;
+            }
             Ok(object)
         });
         let reply = match done {
@@ -351,14 +450,17 @@ impl State {
     /// Has the key answer this from now on.
     pub(crate) fn keep(&mut self, prepared: &Prepared, reply: &Reply) {
         if let Some(key) = &prepared.key {
-            self.keys.keep(prepared.live, key, reply.answer.clone());
+            let place = &prepared.place;
+            self.keys
+                .keep(place.live, &place.own(key), reply.answer.clone());
         }
     }
 
     /// The request is as if it had not been.
     pub(crate) fn let_go(&mut self, prepared: &Prepared) {
         if let Some(key) = &prepared.key {
-            self.keys.release(prepared.live, key);
+            let place = &prepared.place;
+            self.keys.release(place.live, &place.own(key));
         }
     }
 }

@@ -324,6 +324,7 @@ impl Crew {
                 source: "processor".to_owned(),
                 id: head.id,
                 mode: head.mode,
+                organization_id: None,
                 body: event.body.clone(),
                 received_at: self.now(),
             };

@@ -8,8 +8,8 @@ use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::{
     AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors,
     IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
-    OrganizationStore, PersonalDataStore, PickupLocationStore, ProductStore, Reach, ShipmentStore,
-    StoreError, UnitOfWork, VariantStore,
+    OrganizationStore, PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
+    Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
 };
 use lessor_domain::testing::MemoryDatabase;
 

@@ -369,6 +369,7 @@ impl Bench {
             source: "processor".to_owned(),
             id: head.id,
             mode: head.mode,
+            organization_id: None,
             body: event.body.clone(),
             received_at: self.clock.now(),
         };

@@ -1,6 +1,7 @@
 //! The HTTP surface: the real binary on a real database. The tree mirrors the URLs.
 
 mod access;
+mod accounts;
 mod audit;
 mod checkouts;
 mod cli;

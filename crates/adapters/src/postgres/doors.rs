@@ -23,7 +23,7 @@ use super::line::Session;
 use super::schema::{
     checkout_applications, checkout_shipments, checkouts, customers, jobs, ledger_entries,
 };
-use super::{PgUnitOfWork, checkouts as queues, idempotency, jobs as queue};
+use super::{PgUnitOfWork, checkouts as queues, idempotency, jobs as queue, processor_accounts};
 
 /// Which door. The migrations say of which tables each is.
 #[derive(Clone, Copy)]
@@ -215,6 +215,10 @@ impl Doors for PgUnitOfWork {
         let (table, found) = match errand {
             Errand::Jobs { due } => ("jobs", queue::owners_due(connection, due).await?),
             Errand::OldJobs { before } => ("jobs", queue::owners_done(connection, before).await?),
+            Errand::OwnAccount { mode } => (
+                "processor_accounts",
+                processor_accounts::owners(connection, mode).await?,
+            ),
             Errand::OldAnswers { before } => {
                 let found = idempotency::owners_of_old(connection, before).await?;
                 ("idempotency_answers", found)

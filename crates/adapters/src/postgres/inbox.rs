@@ -5,6 +5,7 @@ use diesel::dsl::{case_when, count_star, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Timestamptz};
 use diesel_async::RunQueryDsl;
+use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::{InboxMessage, InboxRecord, InboxState, InboxStore, StoreError};
 use lessor_domain::time::Timestamp;
 
@@ -25,14 +26,21 @@ struct MessageRow {
     source: String,
     id: String,
     mode: String,
+    organization_id: Option<i64>,
     body: Vec<u8>,
     received_at: Timestamp,
 }
 
 impl MessageRow {
     fn into_message(self) -> Result<InboxMessage, StoreError> {
-        let mode = Place::new("inbox_messages", &self.id).parse("mode", &self.mode)?;
+        let at = Place::new("inbox_messages", &self.id);
+        let mode = at.parse("mode", &self.mode)?;
+        let organization_id = self
+            .organization_id
+            .map(|number| at.number("organization_id", number))
+            .transpose()?;
         Ok(InboxMessage {
+            organization_id,
             source: self.source,
             id: self.id,
             mode,
@@ -98,6 +106,8 @@ impl InboxStore for PgUnitOfWork {
                 inbox_messages::source.eq(&message.source),
                 inbox_messages::id.eq(&message.id),
                 inbox_messages::mode.eq(message.mode.as_str()),
+                inbox_messages::organization_id
+                    .eq(message.organization_id.map(OrganizationId::get)),
                 inbox_messages::body.eq(&message.body),
                 inbox_messages::received_at.eq(message.received_at),
                 inbox_messages::state.eq(InboxState::Waiting.as_str()),

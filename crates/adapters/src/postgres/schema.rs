@@ -525,6 +525,7 @@ diesel::table! {
         id -> Text,
         sequence -> BigInt,
         mode -> Text,
+        organization_id -> Nullable<BigInt>,
         body -> Bytea,
         received_at -> Timestamptz,
         state -> Text,
@@ -696,6 +697,19 @@ diesel::table! {
         checkout_id -> Uuid,
         quote -> Jsonb,
         created_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    processor_accounts (organization_id, mode) {
+        organization_id -> BigInt,
+        mode -> Text,
+        sealed_key -> Bytea,
+        sealed_webhook_secrets -> Bytea,
+        key_hint -> Text,
+        created_at -> Timestamptz,
+        updated_at -> Timestamptz,
+        version -> BigInt,
     }
 }
 

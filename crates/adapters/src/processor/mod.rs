@@ -5,10 +5,12 @@
 //! [`parse_event`] read the messages that the processor sends by itself;
 //! [`standard_webhooks`] those of carriers.
 
+mod accounts;
 pub mod signature;
 pub mod standard_webhooks;
 mod stripe;
 
+pub use accounts::{ByAccount, OwnAccounts};
 pub use stripe::{
     API_VERSION, ApiSecret, DEFAULT_URL, EventError, EventHead, EventReader, HttpProcessor, Pacing,
     ProcessorSettings, RawResponse, RetryPolicy, SIGNATURE_HEADER, Sent, SetupError, SystemPacing,

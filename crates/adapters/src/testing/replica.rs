@@ -41,7 +41,8 @@ impl ReplicaPair {
             replica,
             folder,
         } = must(started, "start PostgreSQL");
-        let settings = PgSettings::new(primary.url());
+        let mut settings = PgSettings::new(primary.url());
+        settings.secrets = super::secrets();
         let pair = Self {
             replica_url: replica.url().to_owned(),
             replica: Some(replica),

@@ -50,6 +50,7 @@ suites! {
     jobs,
     inbox,
     ledger,
+    processor_accounts,
     cursors,
     idempotency,
     audit,

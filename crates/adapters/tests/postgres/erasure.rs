@@ -378,6 +378,7 @@ impl<'b> Person<'b> {
             source: PROCESSOR.to_owned(),
             id: format!("{id}-{}", self.customer.id),
             mode: Mode::Sandbox,
+            organization_id: None,
             body: body.into_bytes(),
             received_at: at,
         };

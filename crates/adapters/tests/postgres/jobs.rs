@@ -203,6 +203,7 @@ async fn messages_that_somebody_handles_are_left_out() {
         source: "processor".to_owned(),
         id: id.to_owned(),
         mode: Mode::Sandbox,
+        organization_id: None,
         body: b"{}".to_vec(),
         received_at: now,
     };

@@ -23,6 +23,7 @@ mod replica;
 mod round_trips;
 mod rows;
 mod schema;
+mod secrets;
 mod server_key;
 mod simulated;
 mod support;

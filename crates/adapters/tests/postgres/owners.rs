@@ -45,6 +45,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "checkout_shipments",
             "idempotency_answers",
             "jobs",
+            "processor_accounts",
             "simulated_invoices",
             "simulated_payment_intents",
             "simulated_subscriptions",

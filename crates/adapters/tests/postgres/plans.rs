@@ -214,6 +214,7 @@ async fn keep_busy(leasing: &Leasing, checkouts: &[Checkout], now: Timestamp) {
                         source: "processor".to_owned(),
                         id: checkout.id.to_string(),
                         mode: checkout.mode,
+                        organization_id: None,
                         body: Vec::new(),
                         received_at: now,
                     })

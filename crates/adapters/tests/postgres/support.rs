@@ -54,6 +54,7 @@ pub(crate) async fn until_somebody_waits(test: &TestDatabase) {
 /// Another pool on the test's database.
 pub(crate) fn pool(test: &TestDatabase, change: impl FnOnce(&mut PgSettings)) -> PgDatabase {
     let mut settings = PgSettings::new(test.url());
+    settings.secrets = lessor_adapters::testing::secrets();
     change(&mut settings);
     PgDatabase::new(&settings).unwrap()
 }

@@ -16,6 +16,7 @@ mod openapi;
 mod organizations;
 mod output;
 mod pickup_locations;
+mod processor_accounts;
 mod products;
 mod reconcile;
 mod serve;
@@ -167,6 +168,11 @@ fn dispatch(cli: Cli, given: &ArgMatches, output: Output) -> anyhow::Result<()> 
         Command::Demo(args) => demo::run(&config, output, &args),
         Command::Serve(_) => serve::run(&config, output),
         Command::Worker(_) => worker::run(&config, output),
+        Command::Org(command) if command.seals() => {
+            session::run_sealing(&config, output, |session| {
+                organizations::run(session, command)
+            })
+        }
         Command::Org(command) => session::run(&config, output, |session| {
             organizations::run(session, command)
         }),

@@ -13,6 +13,7 @@ use lessor_domain::text::Name;
 use serde::Serialize;
 
 use super::output::{Reply, time};
+use super::processor_accounts::{self, ProcessorCommand};
 use super::session::{self, Session};
 
 /// Create, change and show organizations.
@@ -39,6 +40,19 @@ pub(crate) enum OrgCommand {
         #[arg(value_name = "ORG")]
         organization: OrganizationRef,
     },
+    /// Set, show and remove organizations' own accounts at the payment processor
+    #[command(subcommand)]
+    Processor(ProcessorCommand),
+}
+
+impl OrgCommand {
+    /// Whether it keeps secrets, for which the server's key is needed.
+    pub(crate) const fn seals(&self) -> bool {
+        match self {
+            Self::Processor(command) => command.seals(),
+            Self::Create(_) | Self::Update(_) | Self::List | Self::Show { .. } => false,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -210,6 +224,7 @@ pub(crate) async fn run(session: Session, command: OrgCommand) -> anyhow::Result
         OrgCommand::Create(args) => create(&session, args).await,
         OrgCommand::Update(args) => update(&session, args).await,
         OrgCommand::List => list(&session).await,
+        OrgCommand::Processor(command) => processor_accounts::run(session, command).await,
         OrgCommand::Show { organization } => {
             let mut view = session.read().await?;
             let found = session::organization(view.as_mut(), organization).await?;

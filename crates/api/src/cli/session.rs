@@ -23,6 +23,7 @@ use uuid::Uuid;
 use super::output::{Output, Reply};
 use crate::run::compose;
 use crate::run::config::Config;
+use crate::run::server_key;
 
 /// Connections of a command: it does one thing after the other.
 const CONNECTIONS: usize = 2;
@@ -35,6 +36,14 @@ pub(crate) struct Session {
 }
 
 impl Session {
+    fn on(database: PgDatabase) -> Self {
+        Self {
+            database: Arc::new(database),
+            ids: UuidV7Generator,
+            origin: origin(),
+        }
+    }
+
     /// Work that changes something. It is nobody's until it enters an organization.
     pub(crate) async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
         self.database.begin(Reach::Server).await
@@ -160,16 +169,60 @@ where
     F: FnOnce(Session) -> R,
     R: Future<Output = anyhow::Result<Reply>>,
 {
-    on_database(config, output, |database| {
-        command(Session {
-            database: Arc::new(database),
-            ids: UuidV7Generator,
-            origin: origin(),
-        })
+    on_database(config, output, ServerKey::IfHere, |database| {
+        command(Session::on(database))
     })
 }
 
-fn on_database<F, R>(config: &Config, output: Output, command: F) -> anyhow::Result<()>
+/// Runs a command that keeps secrets on the database, which needs the server's key.
+///
+/// # Errors
+/// As [`run`], and where the key is not here.
+pub(crate) fn run_sealing<F, R>(config: &Config, output: Output, command: F) -> anyhow::Result<()>
+where
+    F: FnOnce(Session) -> R,
+    R: Future<Output = anyhow::Result<Reply>>,
+{
+    on_database(config, output, ServerKey::Needed, |database| {
+        command(Session::on(database))
+    })
+}
+
+/// What a command has of the server's key.
+#[derive(Debug, Clone, Copy)]
+enum ServerKey {
+    /// It opens what is sealed, where there is something and the key is here.
+    IfHere,
+    /// It seals something.
+    Needed,
+}
+
+/// The database, with what secrets are sealed with.
+async fn sealing(
+    config: &Config,
+    database: PgDatabase,
+    key: ServerKey,
+) -> anyhow::Result<PgDatabase> {
+    let keys = match key {
+        ServerKey::Needed => Some(server_key::claim(config, &database, &SystemClock).await?),
+        // Most commands open nothing; one that does says then that there is no key.
+        ServerKey::IfHere => server_key::at_hand(config, &database)
+            .await
+            .inspect_err(|error| tracing::warn!(%error, "the server's key is not worked with"))
+            .unwrap_or_default(),
+    };
+    Ok(match keys {
+        Some(keys) => database.sealing_with(keys.sealing()),
+        None => database,
+    })
+}
+
+fn on_database<F, R>(
+    config: &Config,
+    output: Output,
+    key: ServerKey,
+    command: F,
+) -> anyhow::Result<()>
 where
     F: FnOnce(PgDatabase) -> R,
     R: Future<Output = anyhow::Result<Reply>>,
@@ -181,6 +234,7 @@ where
     let reply = runtime.block_on(async {
         let database = compose::connect(config, location.url(), CONNECTIONS)?;
         compose::prepare(&database, config, |_| {}).await?;
+        let database = sealing(config, database, key).await?;
         command(database).await
     });
     drop(runtime);
@@ -197,7 +251,7 @@ where
     F: FnOnce(Engine) -> R,
     R: Future<Output = anyhow::Result<Reply>>,
 {
-    on_database(config, output, |database| {
+    on_database(config, output, ServerKey::IfHere, |database| {
         let composition = compose::compose(config, &database);
         async move { command(composition?.engine).await }
     })

@@ -13,7 +13,8 @@ use lessor_adapters::postgres::{
     LastCommit, PgDatabase, PgReplica, PgSettings, Pooling, ReplicaError,
 };
 use lessor_adapters::processor::{
-    self, ApiSecret, EventReader, HttpProcessor, SetupError, SystemPacing, Transport,
+    self, ApiSecret, ByAccount, EventReader, HttpProcessor, OwnAccounts, SetupError, SystemPacing,
+    Transport,
 };
 use lessor_adapters::simulated::{self, SimulatedProcessor};
 use lessor_domain::cause::chain;
@@ -35,6 +36,9 @@ use crate::state::replica::Replica;
 
 /// What live mode lacks: nobody has written an adapter for a credit bureau or a signing service.
 const NOT_IN_LIVE_MODE: &str = "one up where the program puts its providers together";
+/// What live mode lacks for an organization without an account of its own.
+const NO_LIVE_ACCOUNT: &str = "LESSOR_PROCESSOR_LIVE_KEY, or an account of the organization's own with \
+                               `lessor org processor set ORG --mode live`";
 /// Where the replica is set.
 const REPLICA: &str = "LESSOR_REPLICA_URL";
 /// Connections of the embedded database that are left for commands and other processes.
@@ -283,7 +287,8 @@ fn over_the_wire(settings: &processor::ProcessorSettings) -> Result<HttpProcesso
 pub struct Composition {
     /// The ports; work that is committed to the stores wakes the worker of this process.
     pub engine: Engine,
-    /// The processor of sandbox mode where that is simulated, whose payments somebody has to tell.
+    /// The processor of sandbox mode where that is simulated for those without an account of their own, whose
+    /// payments somebody has to tell.
     simulated: Option<SimulatedProcessor>,
     wake_up: WakeUp,
 }
@@ -293,7 +298,7 @@ fn span(time: Duration) -> TimeDelta {
     TimeDelta::from_std(time).unwrap_or(TimeDelta::MAX)
 }
 
-/// Fills the ports.
+/// Fills the ports. The database is one that opens organizations' secrets, where they are to be opened.
 ///
 /// # Errors
 /// The payment processor cannot be set up.
@@ -311,7 +316,7 @@ pub fn compose(config: &Config, database: &PgDatabase) -> anyhow::Result<Composi
             database: Arc::new(waking),
             clock: Arc::new(SystemClock),
             ids: Arc::new(UuidV7Generator),
-            providers: providers(config, &simulated::providers(database, &entropy))?,
+            providers: providers(config, database, &simulated::providers(database, &entropy))?,
             entropy,
             timer: Arc::new(SystemTimer),
             job_lease: config.job_lease,
@@ -323,9 +328,13 @@ pub fn compose(config: &Config, database: &PgDatabase) -> anyhow::Result<Composi
     })
 }
 
-/// The providers: the payment processor in the modes that have a key for it; without one, simulated
-/// providers in sandbox mode and none in live mode.
-fn providers(config: &Config, simulated: &Providers) -> anyhow::Result<ProviderSet> {
+/// The providers: the payment processor for organizations that have an account of their own, and in the
+/// modes that have a key for it; without either, simulated providers in sandbox mode and none in live mode.
+fn providers(
+    config: &Config,
+    database: &PgDatabase,
+    simulated: &Providers,
+) -> anyhow::Result<ProviderSet> {
     let keys = &config.processor;
     let secret = |key: &Option<SecretString>| {
         key.as_ref()
@@ -341,35 +350,45 @@ fn providers(config: &Config, simulated: &Providers) -> anyhow::Result<ProviderS
         ..processor::ProcessorSettings::default()
     };
     let real = Arc::new(over_the_wire(&settings).context("the payment processor")?);
+    let accounts = OwnAccounts::new(Arc::new(database.clone()), (*real).clone());
+    let missing = Arc::new(MissingProvider::new(NOT_IN_LIVE_MODE));
     let live = match settings.live_key {
-        Some(_) => {
-            let missing = MissingProvider::new(NOT_IN_LIVE_MODE);
-            Providers {
-                processor: real.clone(),
-                identity: real.clone(),
-                credit: Arc::new(missing),
-                signer: Arc::new(missing),
-            }
-        }
+        Some(_) => ByAccount::new(accounts.clone(), real.clone(), real.clone()),
         None => {
             tracing::warn!(
-                "live mode has no payment processor: its payment steps are refused until \
-                 LESSOR_PROCESSOR_LIVE_KEY is set"
+                "live mode has no payment processor for organizations without an account of their own: their \
+                 payment steps are refused until LESSOR_PROCESSOR_LIVE_KEY is set, or `lessor org processor set` \
+                 gives them one"
             );
-            MissingProvider::new("LESSOR_PROCESSOR_LIVE_KEY").providers()
+            let missing = Arc::new(MissingProvider::new(NO_LIVE_ACCOUNT));
+            ByAccount::new(accounts.clone(), missing.clone(), missing)
         }
     };
     let sandbox = match settings.sandbox_key {
-        Some(_) => Providers {
-            processor: real.clone(),
-            identity: real,
-            ..simulated.clone()
-        },
-        None => simulated.clone(),
+        Some(_) => ByAccount::new(accounts.clone(), real.clone(), real),
+        None => ByAccount::new(
+            accounts.clone(),
+            Arc::clone(&simulated.processor),
+            Arc::clone(&simulated.identity),
+        ),
+    };
+    let live = Arc::new(live);
+    let sandbox = Arc::new(sandbox);
+    let live = Providers {
+        processor: live.clone(),
+        identity: live,
+        credit: missing.clone(),
+        signer: missing,
+    };
+    let sandbox = Providers {
+        processor: sandbox.clone(),
+        identity: sandbox,
+        ..simulated.clone()
     };
     Ok(ProviderSet {
         live,
         sandbox,
+        accounts: Some(Arc::new(accounts)),
         tracker: None,
         messages: Arc::new(EventReader),
         carriers: Arc::new(FormatDetector),

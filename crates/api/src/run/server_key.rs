@@ -75,6 +75,76 @@ pub async fn obtain(
     Ok(keys)
 }
 
+/// The keys of a command that ends by itself; none where there are none here. It makes none.
+///
+/// # Errors
+/// The keys here are not the database's; the file cannot be read, or others can read it.
+pub async fn at_hand(config: &Config, database: &PgDatabase) -> anyhow::Result<Option<ServerKeys>> {
+    let file = KeyFile::of(&config.data_dir)?;
+    let (keys, place) = match &config.server_secret {
+        Some(keys) => (
+            keys.clone(),
+            config.origin(SETTING).unwrap_or(SETTING).to_owned(),
+        ),
+        None => match file.read()? {
+            Some(keys) => (keys, file.0.display().to_string()),
+            None => return Ok(None),
+        },
+    };
+    if let Some(known) = database.server_key().await?
+        && let Some(refusal) = refusal(&keys, &place, &known)
+    {
+        anyhow::bail!(refusal);
+    }
+    Ok(Some(keys))
+}
+
+/// The keys of a command that keeps secrets in this database, which is under them from then on, as after a
+/// server's first start.
+///
+/// # Errors
+/// As [`at_hand`], and where there are no keys here.
+pub async fn claim(
+    config: &Config,
+    database: &PgDatabase,
+    clock: &dyn Clock,
+) -> anyhow::Result<ServerKeys> {
+    let Some(keys) = at_hand(config, database).await? else {
+        anyhow::bail!(
+            "secrets are kept under the server's key, and it is not here: set LESSOR_SERVER_SECRET, or run this where \
+             {FILE} is in the data directory; the first start of `lessor serve` makes that file"
+        );
+    };
+    let replaced = keys.second().map(ServerKey::fingerprint);
+    let decided = database
+        .put_under_server_key(keys.first().fingerprint(), replaced, clock.now())
+        .await?;
+    if let Some(refusal) = refusal(&keys, "this process", &decided) {
+        anyhow::bail!(refusal);
+    }
+    Ok(keys)
+}
+
+/// Seals anew what is kept under the key that is replaced, while both are given: so nothing is lost when the
+/// old one goes. A secret that no key opens stays as it is, and is told of.
+///
+/// # Errors
+/// The database cannot be used.
+pub async fn renew(database: &PgDatabase) -> anyhow::Result<()> {
+    let renewal = database
+        .renew_secrets()
+        .await
+        .context("secrets cannot be sealed under the new server key")?;
+    if renewal.renewed > 0 || renewal.unopened > 0 {
+        tracing::info!(
+            renewed = renewal.renewed,
+            unopened = renewal.unopened,
+            "organizations' secrets were sealed under the new server key"
+        );
+    }
+    Ok(())
+}
+
 /// Why these keys are not for the database.
 fn refusal(keys: &ServerKeys, place: &str, known: &KnownServerKey) -> Option<String> {
     let has = |fingerprint| keys.all().any(|key| key.fingerprint() == fingerprint);

@@ -27,6 +27,8 @@ pub enum Errand {
     Shipments,
     /// Checkouts of the mode whose subscription was asked for.
     Billed { mode: Mode },
+    /// An account of the mode of their own at the payment processor.
+    OwnAccount { mode: Mode },
     /// Answers to requests, kept before the time.
     OldAnswers { before: Timestamp },
     /// Jobs that were done or skipped before the time.

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 
 use super::{ProcessorEvent, StoreError};
 use crate::access::Mode;
+use crate::ids::OrganizationId;
 use crate::names::named_enum;
 use crate::time::Timestamp;
 
@@ -16,10 +17,24 @@ pub struct InboxMessage {
     pub id: String,
     /// Live or sandbox.
     pub mode: Mode,
+    /// Whose own account sent it: it says nothing of anybody else's. None of a sender that all share.
+    pub organization_id: Option<OrganizationId>,
     /// The body as it came.
     pub body: Vec<u8>,
     /// When it came.
     pub received_at: Timestamp,
+}
+
+impl InboxMessage {
+    /// Who the messages of the payment processor are kept from: the account that all share, or an
+    /// organization's own. Each numbers its messages for itself.
+    #[must_use]
+    pub fn processor_source(own_account_of: Option<OrganizationId>) -> String {
+        match own_account_of {
+            Some(organization) => format!("processor:{organization}"),
+            None => "processor".to_owned(),
+        }
+    }
 }
 
 named_enum! {

@@ -13,8 +13,9 @@ use super::{
     MockCategoryStore, MockCheckoutStore, MockCursorStore, MockCustomerStore, MockDoors,
     MockIdempotencyStore, MockInboxStore, MockJobStore, MockKeyStore, MockLeaseTermStore,
     MockLedgerStore, MockOrganizationStore, MockPersonalDataStore, MockPickupLocationStore,
-    MockProductStore, MockShipmentStore, MockVariantStore, OrganizationStore, PersonalDataStore,
-    PickupLocationStore, ProductStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    MockProcessorAccountStore, MockProductStore, MockShipmentStore, MockVariantStore,
+    OrganizationStore, PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
+    Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
 };
 use crate::ids::OrganizationId;
 
@@ -133,6 +134,8 @@ mock_unit_of_work! {
     inbox: MockInboxStore as dyn InboxStore,
     /// What was made at the payment processor.
     ledger: MockLedgerStore as dyn LedgerStore,
+    /// Organizations' own accounts at the payment processor.
+    processor_accounts: MockProcessorAccountStore as dyn ProcessorAccountStore,
     /// How far long walks have come.
     cursors: MockCursorStore as dyn CursorStore,
     /// Answers to requests that may be repeated.

@@ -24,6 +24,7 @@ mod organizations;
 mod paging;
 mod personal_data;
 mod processor;
+mod processor_accounts;
 mod processor_event;
 mod products;
 mod providers;
@@ -57,6 +58,7 @@ pub use processor::{
     Attempt, Capture, DepositRequest, PaymentProcessor, ProcessorCustomer, ProcessorProduct,
     ProcessorVariant, SubscriptionRequest, Verdict, VoidResult, WalkPage,
 };
+pub use processor_accounts::{ProcessorAccountStore, ProcessorAccounts};
 pub use processor_event::{OurIds, ProcessorEvent, ProcessorFact};
 pub use products::{ProductFilter, ProductSort, ProductStore};
 pub use providers::{
@@ -88,6 +90,7 @@ pub use {
     organizations::{MockOrganizationStore, MockPickupLocationStore},
     personal_data::MockPersonalDataStore,
     processor::MockPaymentProcessor,
+    processor_accounts::{MockProcessorAccountStore, MockProcessorAccounts},
     products::MockProductStore,
     providers::{
         MockCarrierDetector, MockCreditChecker, MockDocumentSigner, MockIdentityVerifier,

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{Attempt, DialingPlan, MessageReader, PaymentProcessor, Scope, Verdict};
+use super::{
+    Attempt, DialingPlan, MessageReader, PaymentProcessor, ProcessorAccounts, Scope, Verdict,
+};
 use crate::access::Mode;
 use crate::address::Address;
 use crate::cause::Cause;
@@ -177,6 +179,9 @@ pub struct ProviderSet {
     pub live: Providers,
     /// Simulated.
     pub sandbox: Providers,
+    /// Organizations' own accounts at the payment processor, where any can have one. The processor of a
+    /// mode chooses by itself whose account a call is for that names an organization.
+    pub accounts: Option<Arc<dyn ProcessorAccounts>>,
     /// Carriers that are asked, where any are.
     pub tracker: Option<Arc<dyn ShipmentTracker>>,
     /// How the processor's messages are read.

@@ -5,8 +5,8 @@ use async_trait::async_trait;
 use super::{
     AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Doors, IdempotencyStore,
     InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
-    PersonalDataStore, PickupLocationStore, ProductStore, Scope, ShipmentStore, StoreError,
-    VariantStore,
+    PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore, Scope,
+    ShipmentStore, StoreError, VariantStore,
 };
 use crate::ids::OrganizationId;
 
@@ -60,6 +60,8 @@ pub trait UnitOfWork: Send {
     fn inbox(&mut self) -> &mut dyn InboxStore;
     /// What was made at the payment processor.
     fn ledger(&mut self) -> &mut dyn LedgerStore;
+    /// Organizations' own accounts at the payment processor.
+    fn processor_accounts(&mut self) -> &mut dyn ProcessorAccountStore;
     /// How far long walks have come.
     fn cursors(&mut self) -> &mut dyn CursorStore;
     /// Answers to requests that may be repeated.
@@ -116,6 +118,7 @@ macro_rules! for_each_store {
             jobs: JobStore,
             inbox: InboxStore,
             ledger: LedgerStore,
+            processor_accounts: ProcessorAccountStore,
             cursors: CursorStore,
             idempotency: IdempotencyStore,
             audit: AuditStore,

@@ -32,6 +32,7 @@ pub mod organizations;
 pub mod payments;
 pub mod pickup_locations;
 pub mod pricing;
+pub mod processor_accounts;
 pub mod products;
 pub mod shipments;
 mod slice;

@@ -25,11 +25,23 @@ pub struct Findings {
     pub invoice: Option<Invoice>,
 }
 
-/// Whose affair the message is: who has what it names. None when nobody has it.
+/// Whose affair the message is: who has what it names. None when nobody has it, and when it is told by
+/// the account of another organization than that: an account tells of its own organization alone.
 ///
 /// # Errors
 /// [`Error::Store`].
 pub async fn owner(
+    uow: &mut dyn UnitOfWork,
+    event: &ProcessorEvent,
+    asked: &Findings,
+    own_account_of: Option<OrganizationId>,
+) -> Result<Option<OrganizationId>, Error> {
+    let named = named(uow, event, asked).await?;
+    Ok(named.filter(|owner| own_account_of.is_none_or(|teller| teller == *owner)))
+}
+
+/// Who has what the message names.
+async fn named(
     uow: &mut dyn UnitOfWork,
     event: &ProcessorEvent,
     asked: &Findings,
@@ -79,7 +91,9 @@ pub async fn owner(
     }
 }
 
-/// Takes in what the processor told. `asked` is what it told when it was asked.
+/// Takes in what the processor told. `asked` is what it told when it was asked, and `own_account_of` whose
+/// own account tells it; none: the one that all work with who have none of the mode. What is told of
+/// somebody who works with another account is of no concern here.
 ///
 /// # Errors
 /// [`Error::Store`].
@@ -89,11 +103,18 @@ pub async fn handle(
     now: Timestamp,
     event: &ProcessorEvent,
     asked: Findings,
+    own_account_of: Option<OrganizationId>,
 ) -> Result<Concern, Error> {
-    let Some(owner) = owner(uow, event, &asked).await? else {
+    let Some(owner) = owner(uow, event, &asked, own_account_of).await? else {
         return Ok(Concern::Nothing);
     };
     uow.enter(owner).await?;
+    if own_account_of.is_none() {
+        let accounts = uow.processor_accounts().list(owner).await?;
+        if accounts.iter().any(|account| account.mode == event.mode) {
+            return Ok(Concern::Nothing);
+        }
+    }
     match &event.fact {
         ProcessorFact::Identity { session_id, result } => {
             identity::told(uow, ids, now, event, session_id, *result).await

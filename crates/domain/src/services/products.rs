@@ -12,15 +12,19 @@ use crate::catalog::{
     ReviewStatus, check_definitions, check_selection, is_product_offered,
 };
 use crate::checkout::Effect;
-use crate::ids::{IdRef, OrganizationRef, ProductCategoryRef, ProductPubId, UserId};
+use crate::ids::{
+    IdRef, OrganizationId, OrganizationRef, ProductCategoryRef, ProductPubId, UserId,
+};
 use crate::metadata::{Metadata, MetadataPatch};
 use crate::money::{Amount, Money};
 use crate::organization::Organization;
 use crate::percentage::Percentage;
 use crate::ports::{
-    JobSubject, NewJob, Page, ProductFilter, ProductSort, SortOrder, Start, StoreError, UnitOfWork,
+    IdGenerator, JobSubject, NewJob, Page, ProductFilter, ProductSort, SortOrder, Start,
+    StoreError, UnitOfWork,
 };
 use crate::text::{Description, ExternalId, Name, Notes, Sku, Url};
+use crate::time::Timestamp;
 
 /// An option as a caller gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -218,14 +222,31 @@ async fn category_of(
 
 /// A job about the catalog, which concerns both modes.
 pub(super) fn catalog_job(ctx: &Context<'_>, effect: Effect, subject: JobSubject) -> NewJob {
-    NewJob {
-        id: ctx.ids.next(),
+    job_of_catalog(
+        ctx.ids,
+        ctx.now,
+        ctx.access.organization_id,
         effect,
         subject,
-        organization_id: ctx.access.organization_id,
+    )
+}
+
+/// A job that tells the processor of the organization's product or variant.
+pub(super) fn job_of_catalog(
+    ids: &dyn IdGenerator,
+    now: Timestamp,
+    organization_id: OrganizationId,
+    effect: Effect,
+    subject: JobSubject,
+) -> NewJob {
+    NewJob {
+        id: ids.next(),
+        effect,
+        subject,
+        organization_id,
         mode: Mode::Live,
-        created_at: ctx.now,
-        available_at: ctx.now,
+        created_at: now,
+        available_at: now,
         is_held: false,
         units: None,
     }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 
+use crate::access::Mode;
 use crate::checkout::{Invoice, InvoiceOutcome, Tracking};
-use crate::ids::CheckoutPubId;
+use crate::ids::{CheckoutPubId, OrganizationId};
 use crate::ports::{
-    Clock, Database, IdGenerator, InboxMessage, ProcessorEvent, ProcessorFact, ProviderSet, Reach,
-    Scope,
+    Clock, Database, IdGenerator, InboxMessage, PaymentProcessor, ProcessorEvent, ProcessorFact,
+    ProviderSet, Reach, Scope,
 };
 use crate::services::payments::{self, Findings};
 use crate::services::{Concern, Error, shipments};
@@ -127,7 +128,7 @@ impl Inbox {
     pub async fn handle(&self, message: &InboxMessage) -> Result<Option<CheckoutPubId>, Error> {
         let read = self.providers.messages.read(message);
         let asked = match &read {
-            Ok(event) => match self.ask(event).await {
+            Ok(event) => match self.ask(event, message.organization_id).await {
                 Ok(asked) => asked,
                 // Asked again later: it stands in front of no other message.
                 Err(Error::Provider(_)) => return self.put_off(message).await,
@@ -144,18 +145,21 @@ impl Inbox {
         let ids = self.ids.as_ref();
         let handled = match read {
             Err(problem) => Err(problem),
-            Ok(event) => match payments::handle(uow.as_mut(), ids, now, &event, asked).await? {
-                Concern::Checkout(id) => Ok(Some(id)),
-                Concern::Nothing => Ok(None),
-                Concern::NotYet => {
-                    let age = now.signed_duration_since(message.received_at);
-                    if age < PATIENCE {
-                        drop(uow);
-                        return self.put_off(message).await;
+            Ok(event) => {
+                let teller = message.organization_id;
+                match payments::handle(uow.as_mut(), ids, now, &event, asked, teller).await? {
+                    Concern::Checkout(id) => Ok(Some(id)),
+                    Concern::Nothing => Ok(None),
+                    Concern::NotYet => {
+                        let age = now.signed_duration_since(message.received_at);
+                        if age < PATIENCE {
+                            drop(uow);
+                            return self.put_off(message).await;
+                        }
+                        Err("what it is about never became known".to_owned())
                     }
-                    Err("what it is about never became known".to_owned())
                 }
-            },
+            }
         };
         let changed = match handled {
             Ok(changed) => {
@@ -187,8 +191,31 @@ impl Inbox {
         Ok(None)
     }
 
+    /// The account that tells. None where an organization's own is not there any more.
+    async fn teller(
+        &self,
+        mode: Mode,
+        own_account_of: Option<OrganizationId>,
+    ) -> Result<Option<Arc<dyn PaymentProcessor>>, Error> {
+        let Some(organization_id) = own_account_of else {
+            return Ok(Some(Arc::clone(&self.providers.of(mode).processor)));
+        };
+        let scope = Scope {
+            organization_id,
+            mode,
+        };
+        match &self.providers.accounts {
+            Some(accounts) => Ok(accounts.of(scope).await?),
+            None => Ok(None),
+        }
+    }
+
     /// Asks what the message does not say. Without an answer a failure counts all the same.
-    async fn ask(&self, event: &ProcessorEvent) -> Result<Findings, Error> {
+    async fn ask(
+        &self,
+        event: &ProcessorEvent,
+        own_account_of: Option<OrganizationId>,
+    ) -> Result<Findings, Error> {
         let mut asked = Findings::default();
         let asks = matches!(
             event.fact,
@@ -203,9 +230,12 @@ impl Inbox {
         if !asks {
             return Ok(asked);
         }
+        let processor = self.teller(event.mode, own_account_of).await?;
+        let Some(processor) = processor else {
+            return Ok(asked);
+        };
         let mut view = self.database.read(Reach::Server).await?;
-        let owner = payments::owner(view.as_mut(), event, &asked).await?;
-        let processor = &self.providers.of(event.mode).processor;
+        let owner = payments::owner(view.as_mut(), event, &asked, own_account_of).await?;
         match (&event.fact, owner) {
             (ProcessorFact::Invoice(Invoice { id, .. }), Some(organization_id)) => {
                 drop(view);

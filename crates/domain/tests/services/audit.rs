@@ -1048,7 +1048,8 @@ async fn of_what_verifiers_tell() {
     for _ in 0..2 {
         let mut uow = world.begin_for_server().await;
         let (ids, now) = (world.ids.as_ref(), world.clock.now());
-        let handled = payments::handle(uow.as_mut(), ids, now, &event, Findings::default()).await;
+        let handled =
+            payments::handle(uow.as_mut(), ids, now, &event, Findings::default(), None).await;
         handled.unwrap();
         uow.commit().await.unwrap();
     }

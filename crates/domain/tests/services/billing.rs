@@ -119,7 +119,7 @@ async fn asked(
     };
     let mut uow = world.begin_for_server().await;
     let (ids, now) = (world.ids.as_ref(), world.clock.now());
-    let handled = payments::handle(uow.as_mut(), ids, now, &event, asked)
+    let handled = payments::handle(uow.as_mut(), ids, now, &event, asked, None)
         .await
         .unwrap();
     uow.commit().await.unwrap();

@@ -17,6 +17,7 @@ mod journey;
 mod keys;
 mod live_catalog;
 mod metadata;
+mod processor_accounts;
 mod products;
 mod sandbox;
 mod shipments;

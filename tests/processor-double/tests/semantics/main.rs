@@ -18,6 +18,7 @@ mod inactive;
 mod incomplete;
 mod methods;
 mod missed;
+mod own_accounts;
 mod pages;
 mod payments;
 mod program;

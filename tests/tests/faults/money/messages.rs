@@ -39,6 +39,7 @@ async fn a_message_that_cannot_be_read_is_kept_and_can_be_read_again() {
         source: "processor".to_owned(),
         id: "evt_unreadable".to_owned(),
         mode: Mode::Sandbox,
+        organization_id: None,
         body: br#"{"id":"evt_unreadable","type":"invoice.paid","created":1,"livemode":false,"data":{"object":{"planet":7}}}"#.to_vec(),
         received_at: bench.now(),
     };

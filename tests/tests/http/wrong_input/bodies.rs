@@ -53,7 +53,7 @@ async fn every_fault_of_every_body_is_named_and_nothing_is_written() {
         };
         // Its bodies are the processor's, who adds to them as it likes: only what cannot be told
         // apart is refused.
-        if operation.template == "/webhooks/processor" {
+        if operation.template.starts_with("/webhooks/processor") {
             continue;
         }
         let sampler = Sampler::new(world.client.contract(), world.hints(&operation.template));

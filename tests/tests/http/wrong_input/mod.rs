@@ -26,6 +26,11 @@ pub(crate) struct World {
     term: String,
 }
 
+/// Where messages of an organization's own account are sent to.
+const OWN_ACCOUNT: &str = "/webhooks/processor/{organizationId}";
+/// What they are signed with.
+const OWN_SECRET: &str = "whsec_of_the_own_account";
+
 /// An operation of the document.
 #[derive(Clone, Debug)]
 pub(crate) struct Operation {
@@ -52,6 +57,7 @@ impl World {
             .await;
         let checkout = client.checkout("BIKE", "grace@example.com").await;
         let terms = client.get("/v1/lease-terms").await.ok();
+        set_account(&server, &client);
         Self {
             product: text(&product["id"]),
             variant: text(&variant["id"]),
@@ -101,6 +107,7 @@ impl World {
             .replace("{id}", id)
             .replace("{identifier}", &self.variant)
             .replace("{sku}", "BIKE")
+            .replace("{organizationId}", &self.client.organization)
             .replace("{file}", "style.css")
     }
 
@@ -152,14 +159,43 @@ impl Operation {
 fn signature(operation: &Operation, body: &str) -> Vec<(&'static str, String)> {
     match operation.template.as_str() {
         "/webhooks/tracking" => signed_headers("msg_1", body),
-        "/webhooks/processor" => {
-            let now = lessor_tests::now().timestamp();
-            let signature =
-                lessor_processor_double::sign(body.as_bytes(), &[PROCESSOR_SECRET], now);
-            vec![(SIGNATURE_HEADER, signature)]
-        }
+        "/webhooks/processor" => processor_signature(PROCESSOR_SECRET, body),
+        OWN_ACCOUNT => processor_signature(OWN_SECRET, body),
         _ => Vec::new(),
     }
+}
+
+/// The header of a message of the processor's.
+fn processor_signature(secret: &str, body: &str) -> Vec<(&'static str, String)> {
+    let now = lessor_tests::now().timestamp();
+    let signature = lessor_processor_double::sign(body.as_bytes(), &[secret], now);
+    vec![(SIGNATURE_HEADER, signature)]
+}
+
+/// Gives the organization a live account of its own, whose messages are signed with [`OWN_SECRET`].
+fn set_account(server: &Server, client: &Client) {
+    let folder = lessor_tests::Folder::new("own-account");
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_string_lossy().into_owned()
+    };
+    let (key, secret) = (
+        file("key", "sk_live_of_the_tests_1234"),
+        file("secret", OWN_SECRET),
+    );
+    server.cli(&[
+        "org",
+        "processor",
+        "set",
+        &client.organization,
+        "--mode",
+        "live",
+        "--key-file",
+        &key,
+        "--webhook-secret-file",
+        &secret,
+    ]);
 }
 
 /// The headers of a carrier's message.

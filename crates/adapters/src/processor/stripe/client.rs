@@ -77,6 +77,23 @@ impl Client {
         })
     }
 
+    /// The same client with this key of the mode, and none of the other.
+    ///
+    /// # Errors
+    /// [`SetupError::Key`] when no header can carry the key.
+    pub(super) fn with_key(&self, mode: Mode, key: &ApiSecret) -> Result<Self, SetupError> {
+        let bearer = bearer(Some(key), mode)?;
+        let (live, sandbox) = match mode {
+            Mode::Live => (bearer, None),
+            Mode::Sandbox => (None, bearer),
+        };
+        Ok(Self {
+            live,
+            sandbox,
+            ..self.clone()
+        })
+    }
+
     /// Reads an object or a list.
     pub(super) async fn get<T, Q>(
         &self,

@@ -17,7 +17,7 @@ use lessor_domain::time::Timestamp;
 
 use super::client::Client;
 use super::retry::{Pacing, SystemPacing};
-use super::settings::{ProcessorSettings, SetupError};
+use super::settings::{ApiSecret, ProcessorSettings, SetupError};
 use super::transport::{Transport, over_http};
 use super::{
     catalog, customers, deposits, identity, invoices, payment_methods, payments, refunds,
@@ -64,6 +64,16 @@ impl HttpProcessor {
         pacing: Arc<dyn Pacing>,
     ) -> Result<Self, SetupError> {
         let client = Client::new(transport, settings, pacing)?;
+        Ok(Self { client })
+    }
+
+    /// The processor at the same place and by the same way, with this key of the mode and none of the
+    /// other: another account's.
+    ///
+    /// # Errors
+    /// [`SetupError::Key`] when no header can carry the key.
+    pub fn with_key(&self, mode: Mode, key: &ApiSecret) -> Result<Self, SetupError> {
+        let client = self.client.with_key(mode, key)?;
         Ok(Self { client })
     }
 }

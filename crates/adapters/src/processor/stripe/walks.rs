@@ -239,6 +239,7 @@ pub(super) async fn messages(
             source: SOURCE.to_owned(),
             id: head.id,
             mode: head.mode,
+            organization_id: None,
             body: body.to_vec(),
             // When it would have come.
             received_at: instant(created)?,

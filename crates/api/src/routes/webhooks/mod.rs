@@ -10,6 +10,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {
     config
         .service(processor::take_processor_message)
+        .service(processor::take_account_message)
         .service(tracking::take_tracking_message);
 }
 

@@ -1,11 +1,14 @@
-//! `POST /webhooks/processor`: the payment processor tells what happened there.
+//! `POST /webhooks/processor`: the payment processor tells what happened there; with an organization's id
+//! behind it, at that organization's own account.
 
 use actix_web::web::Json;
 use actix_web::{HttpRequest, post};
+use lessor_adapters::processor::signature::WebhookSecret;
 use lessor_adapters::processor::{SIGNATURE_HEADER, parse_event_head};
 use lessor_domain::access::Mode;
 use lessor_domain::cause::chain;
-use lessor_domain::ports::InboxMessage;
+use lessor_domain::ids::{IdRef, OrganizationId, OrganizationPubId};
+use lessor_domain::ports::{InboxMessage, Reach};
 use lessor_domain::services::Error;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -13,13 +16,10 @@ use utoipa::ToSchema;
 use super::Received;
 use crate::http::error::ApiError;
 use crate::idempotency::Tries;
-use crate::request::RawBody;
-use crate::state::AppState;
+use crate::request::{RawBody, Segment};
 use crate::state::settle::within_patience;
+use crate::state::{AppState, ProcessorSecrets};
 use crate::telemetry::MESSAGES_REFUSED;
-
-/// Who the messages are kept from.
-const SOURCE: &str = "processor";
 
 /// What the processor sends. Its other members are its own.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -40,7 +40,8 @@ struct ProcessorMessage {
 /// Tell what happened at the payment processor.
 ///
 /// For the payment processor. Signed with a secret of `LESSOR_PROCESSOR_LIVE_WEBHOOK_SECRETS` or
-/// `LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS`, which opens its own mode alone. A message is kept before
+/// `LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS`, which opens its own mode alone, and tells nothing of organizations
+/// that have an account of the mode of their own. A message is kept before
 /// it is answered, and takes effect once, whatever order they come in and however often.
 #[utoipa::path(
     tag = "Webhooks",
@@ -59,7 +60,99 @@ pub(super) async fn take_processor_message(
     body: RawBody,
 ) -> Result<Json<Received>, ApiError> {
     let state = AppState::of(&request)?.clone();
-    let signed = authenticated(&request, &state, &body.0)?;
+    let header = signature(&request)?;
+    let secrets = &state.settings.processor_secrets;
+    let signed = secrets
+        .mode_of(&body.0, header, state.engine.clock.now())
+        .map_err(|error| refused(&error.to_string()))?;
+    take(&state, &body, signed, None).await
+}
+
+/// Tell what happened at an organization's own account at the payment processor.
+///
+/// For the payment processor, of accounts that `lessor org processor set` gave to the organization. Signed
+/// with a secret of one of its accounts, which opens that account's mode alone; a message says nothing of
+/// what other organizations have. A message is kept before it is answered, and takes effect once, whatever
+/// order they come in and however often.
+#[utoipa::path(
+    tag = "Webhooks",
+    params(
+        ("organizationId" = String, Path, description = "Public id of the organization, `org_…`"),
+        (
+            "Stripe-Signature" = String,
+            Header,
+            description = "`t=<Unix seconds>,v1=<hex>`, where `v1` is HMAC-SHA256 over `<t>.<body>`; within five \
+                           minutes, several `v1` during a rotation."
+        )
+    ),
+    request_body = ProcessorMessage,
+    responses((status = 200, body = Received, description = "The message is kept."))
+)]
+#[post("/webhooks/processor/{organizationId}")]
+pub(super) async fn take_account_message(
+    request: HttpRequest,
+    organization: Segment,
+    body: RawBody,
+) -> Result<Json<Received>, ApiError> {
+    let state = AppState::of(&request)?.clone();
+    // Nobody is looked up for who brings no signature.
+    let header = signature(&request)?;
+    let account = Accounts::of(&state, &organization.0).await?;
+    let signed = account
+        .secrets
+        .mode_of(&body.0, header, state.engine.clock.now())
+        .map_err(|error| refused(&error.to_string()))?;
+    take(&state, &body, signed, Some(account.organization)).await
+}
+
+/// The accounts of an organization's own, by what their messages are signed with.
+struct Accounts {
+    organization: OrganizationId,
+    secrets: ProcessorSecrets,
+}
+
+impl Accounts {
+    /// # Errors
+    /// 401 where there is no such organization, or it has no account: whoever asks hears no more than of a
+    /// signature that is not good.
+    async fn of(state: &AppState, organization: &str) -> Result<Self, ApiError> {
+        let unknown = || refused("the organization has no account of its own");
+        let id: OrganizationPubId = organization.parse().map_err(|_| unknown())?;
+        let mut view = state.engine.database.read(Reach::Server).await?;
+        let found = view.organizations().find(IdRef::Public(id)).await?;
+        let organization = found.ok_or_else(unknown)?.id;
+        view.enter(organization).await?;
+        let mut secrets = ProcessorSecrets::default();
+        for mode in Mode::ALL {
+            let account = view.processor_accounts().get(organization, mode).await?;
+            let known = account.map(|account| account.webhook_secrets);
+            let read = known
+                .iter()
+                .flatten()
+                .filter_map(|secret| WebhookSecret::new(secret.expose()).ok())
+                .collect();
+            match mode {
+                Mode::Live => secrets.live = read,
+                Mode::Sandbox => secrets.sandbox = read,
+            }
+        }
+        if secrets.live.is_empty() && secrets.sandbox.is_empty() {
+            return Err(unknown());
+        }
+        Ok(Self {
+            organization,
+            secrets,
+        })
+    }
+}
+
+/// Keeps a message that is signed with a secret of the mode, and does what it says.
+async fn take(
+    state: &AppState,
+    body: &RawBody,
+    signed: Mode,
+    own_account_of: Option<OrganizationId>,
+) -> Result<Json<Received>, ApiError> {
     // Not acknowledged, so that the processor keeps it, shows it, and sends it again.
     let head = parse_event_head(&body.0).map_err(|error| {
         tracing::warn!(%error, mode = signed.as_str(), "a signed message of the processor is none");
@@ -77,9 +170,10 @@ pub(super) async fn take_processor_message(
         return Err(ApiError::unsigned());
     }
     let message = InboxMessage {
-        source: SOURCE.to_owned(),
+        source: InboxMessage::processor_source(own_account_of),
         id: head.id,
         mode: head.mode,
+        organization_id: own_account_of,
         body: body.0.to_vec(),
         received_at: state.engine.clock.now(),
     };
@@ -95,7 +189,7 @@ pub(super) async fn take_processor_message(
         })
         .await?;
     // From here on it cannot be lost: what is not handled now, a worker handles.
-    within_patience(&state, "the processor's message", async move {
+    within_patience(state, "the processor's message", async move {
         let mut tries = Tries::default();
         loop {
             match inbox.handle(&message).await {
@@ -112,20 +206,17 @@ pub(super) async fn take_processor_message(
     Ok(Json(Received { received: true }))
 }
 
-/// The mode whose secret signed the body.
-fn authenticated(request: &HttpRequest, state: &AppState, body: &[u8]) -> Result<Mode, ApiError> {
-    let refuse = |why: &str| {
-        tracing::warn!(why, "a message in the processor's name was refused");
-        metrics::counter!(MESSAGES_REFUSED, "why" => "unsigned").increment(1);
-        ApiError::unsigned()
-    };
-    let header = request
+/// The signature that the request brings.
+fn signature(request: &HttpRequest) -> Result<&str, ApiError> {
+    request
         .headers()
         .get(SIGNATURE_HEADER)
         .and_then(|value| value.to_str().ok())
-        .ok_or_else(|| refuse("the signature is missing"))?;
-    let secrets = &state.settings.processor_secrets;
-    secrets
-        .mode_of(body, header, state.engine.clock.now())
-        .map_err(|error| refuse(&error.to_string()))
+        .ok_or_else(|| refused("the signature is missing"))
+}
+
+fn refused(why: &str) -> ApiError {
+    tracing::warn!(why, "a message in the processor's name was refused");
+    metrics::counter!(MESSAGES_REFUSED, "why" => "unsigned").increment(1);
+    ApiError::unsigned()
 }

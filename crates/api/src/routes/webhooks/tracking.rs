@@ -97,6 +97,7 @@ pub(super) async fn take_tracking_message(
                 source: SOURCE.to_owned(),
                 id: message_id,
                 mode: Mode::Live,
+                organization_id: None,
                 body: body.0.to_vec(),
                 received_at: state.engine.clock.now(),
             };

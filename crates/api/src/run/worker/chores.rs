@@ -426,8 +426,15 @@ impl Chore for SimulatedInvoices {
                 refusal: invoice.failure.clone(),
                 invoice: None,
             };
-            let handled =
-                payments::handle(uow.as_mut(), self.ids.as_ref(), now, &event, asked).await?;
+            let handled = payments::handle(
+                uow.as_mut(),
+                self.ids.as_ref(),
+                now,
+                &event,
+                asked,
+                Some(owner),
+            )
+            .await?;
             if handled == Concern::NotYet {
                 // The lease does not know its subscription yet: it is told at the next round.
                 continue;

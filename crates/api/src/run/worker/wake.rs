@@ -9,7 +9,8 @@ use lessor_domain::ports::{
     AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors,
     IdempotencyStore, InboxMessage, InboxRecord, InboxState, InboxStore, JobStore, KeyStore,
     LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
-    ProductStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    ProcessorAccountStore, ProductStore, Reach, ShipmentStore, StoreError, UnitOfWork,
+    VariantStore,
 };
 use lessor_domain::time::Timestamp;
 use tokio::sync::Notify;
@@ -125,6 +126,10 @@ impl UnitOfWork for WakingWork {
 
     fn ledger(&mut self) -> &mut dyn LedgerStore {
         self.inner.ledger()
+    }
+
+    fn processor_accounts(&mut self) -> &mut dyn ProcessorAccountStore {
+        self.inner.processor_accounts()
     }
 
     fn cursors(&mut self) -> &mut dyn CursorStore {

@@ -19,6 +19,7 @@ use crate::metadata::Metadata;
 use crate::organization::{Organization, PickupLocation};
 use crate::ports::KeyHolder;
 use crate::pricing::Rate;
+use crate::processor_account::{AccountRecord, ProcessorAccount};
 use crate::services::lease_terms::Method;
 use crate::shipments::CarrierReport;
 use crate::text::{Name, Url};
@@ -89,6 +90,33 @@ impl Entry {
                 AuditChange::between(members(before), members(after)),
             )
         }
+    }
+
+    /// The organization was given an account of its own at the payment processor, or its account another
+    /// key. Of the key only what is shown of it anywhere is told.
+    pub(crate) fn account_set(
+        organization: &Organization,
+        account: &ProcessorAccount,
+        moved: bool,
+    ) -> Self {
+        let mut members = AuditMembers::new();
+        members
+            .set("mode", account.mode)
+            .set("keyHint", account.key_hint())
+            .set("webhookSecrets", account.webhook_secrets.len())
+            .set("newAccount", moved);
+        let change = AuditChange::created(members);
+        Self::of(AuditAction::ProcessorAccountSet, organization, change)
+    }
+
+    /// The organization's own account at the payment processor is not worked with any more.
+    pub(crate) fn account_removed(organization: &Organization, account: &AccountRecord) -> Self {
+        let mut members = AuditMembers::new();
+        members
+            .set("mode", account.mode)
+            .set("keyHint", &account.key_hint);
+        let change = AuditChange::deleted(members);
+        Self::of(AuditAction::ProcessorAccountRemoved, organization, change)
     }
 
     /// Something was found out about the customer.

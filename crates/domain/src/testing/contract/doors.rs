@@ -8,6 +8,7 @@ use chrono::TimeDelta;
 
 use super::checkout_watches::watched;
 use super::full;
+use super::processor_accounts::processor_account;
 use super::shop::{Shop, must};
 use crate::access::Mode;
 use crate::checkout::{
@@ -47,6 +48,7 @@ pub async fn doors(database: &dyn Database) {
     silent_shipments_are_errands(&Street::open(database).await).await;
     shipments_under_way_are_errands(&Street::open(database).await).await;
     billed_checkouts_are_errands(&Street::open(database).await).await;
+    own_accounts_are_errands(&Street::open(database).await).await;
     old_answers_are_errands(&Street::open(database).await).await;
     old_jobs_are_errands(&Street::open(database).await).await;
     let _queues = super::QUEUES.lock().await;
@@ -153,6 +155,11 @@ async fn finds(shop: &Shop<'_>, errand: Errand) -> bool {
         Errand::Billed { mode } => {
             let found = uow.checkouts().billed(mode, None, 1).await;
             found.map(checkouts)
+        }
+        Errand::OwnAccount { mode } => {
+            let owner = shop.organization.id;
+            let found = uow.processor_accounts().get(owner, mode).await;
+            found.map(|found| found.is_some())
         }
         Errand::OldAnswers { before } => {
             let purged = uow.idempotency().purge(before).await;
@@ -724,6 +731,23 @@ async fn billed_checkouts_are_errands(street: &Street<'_>) {
             .await;
         end(shop, &stored.unwrap_or_else(|| checkout.clone())).await;
     }
+}
+
+async fn own_accounts_are_errands(street: &Street<'_>) {
+    let shop = &street.shop;
+    let has = async |mode| street.has(Errand::OwnAccount { mode }).await;
+    let clause = "doors.owners_with: for who has an account of the mode of their own";
+    assert!(!has(Mode::Sandbox).await, "{clause}");
+    let mut account = processor_account(shop, Mode::Sandbox);
+    shop.done("processor_accounts.insert: keeps an account", async |uow| {
+        uow.processor_accounts().insert(&mut account).await
+    })
+    .await;
+    assert_eq!(
+        [has(Mode::Sandbox).await, has(Mode::Live).await],
+        [true, false],
+        "{clause}"
+    );
 }
 
 async fn old_answers_are_errands(street: &Street<'_>) {

@@ -45,6 +45,7 @@ impl<'s, 'd> Source<'s, 'd> {
             source: self.name.clone(),
             id: format!("{name}-{}", self.name),
             mode: Mode::Live,
+            organization_id: None,
             body: vec![b'{', 0xff, b'}'],
             received_at: self.shop.make.tick(),
         }
@@ -176,11 +177,22 @@ async fn messages_are_kept_once(shop: &Shop<'_>) {
     );
     let elsewhere = InboxMessage {
         source: format!("{}-too", source.name),
+        organization_id: Some(shop.organization.id),
         ..first.clone()
     };
     assert!(
         source.insert(&elsewhere).await,
         "inbox.insert: another source's id is another message"
+    );
+    let found = shop
+        .done_for_server("inbox.lock_one: reads", async |uow| {
+            uow.inbox().lock_one(&elsewhere.source, &elsewhere.id).await
+        })
+        .await;
+    assert_eq!(
+        found,
+        Some(elsewhere.clone()),
+        "inbox.lock_one: with whose own account sent it"
     );
     let now = third.received_at;
     source.due(now, 1).await;

@@ -316,6 +316,7 @@ impl<'s, 'd> Person<'s, 'd> {
             source: self.source.clone(),
             id: id.to_owned(),
             mode: self.customer.mode,
+            organization_id: None,
             body: body.into_bytes(),
             received_at: self.shop.make.tick(),
         }

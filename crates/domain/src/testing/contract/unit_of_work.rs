@@ -333,6 +333,7 @@ async fn messages_that_others_hold_are_left_out(shop: &Shop<'_>) {
         source: source.clone(),
         id: id.to_owned(),
         mode: crate::access::Mode::Sandbox,
+        organization_id: None,
         body: b"{}".to_vec(),
         received_at: shop.make.tick(),
     };

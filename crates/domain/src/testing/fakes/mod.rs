@@ -47,6 +47,7 @@ impl FakeProviders {
         ProviderSet {
             live: providers.clone(),
             sandbox: providers,
+            accounts: None,
             tracker: Some(Arc::<FakeShipmentTracker>::clone(&self.tracker)),
             messages: Arc::new(NoMessages),
             carriers: Arc::new(FakeCarrierDetector),

@@ -53,6 +53,7 @@ fn has(owned: &Owned, errand: Errand, clock: Timestamp) -> bool {
         }
         Errand::Shipments => all(owned).any(is_under_way),
         Errand::Billed { mode } => all(owned).any(|checkout| is_billed(checkout, mode)),
+        Errand::OwnAccount { mode } => owned.processor_accounts.contains_key(&mode),
         Errand::OldAnswers { before } => {
             owned.answers.values().any(|answer| is_old(answer, before))
         }

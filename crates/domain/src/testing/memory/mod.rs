@@ -26,6 +26,7 @@ mod ledger;
 mod organizations;
 mod paging;
 mod personal_data;
+mod processor_accounts;
 mod products;
 mod shipments;
 mod tables;
@@ -41,8 +42,8 @@ use crate::ids::OrganizationId;
 use crate::ports::{
     AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors,
     IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
-    OrganizationStore, PersonalDataStore, PickupLocationStore, ProductStore, Reach, ShipmentStore,
-    StoreError, UnitOfWork, VariantStore,
+    OrganizationStore, PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
+    Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
 };
 use crate::time::Timestamp;
 

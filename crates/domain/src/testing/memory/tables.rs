@@ -18,6 +18,7 @@ use crate::organization::{Organization, PickupLocation};
 use crate::ports::{
     HistoryEntry, IdempotencyKey, InboxMessage, InboxState, Job, StoreError, StoredAnswer,
 };
+use crate::processor_account::ProcessorAccount;
 use crate::shipments::TrackingEvent;
 use crate::time::Timestamp;
 
@@ -83,6 +84,7 @@ pub(super) struct Owned {
     pub(super) answers: HashMap<IdempotencyKey, StoredAnswer>,
     /// In the order in which they were first kept.
     pub(super) ledger: Vec<LedgerRow>,
+    pub(super) processor_accounts: BTreeMap<Mode, ProcessorAccount>,
     /// Each shared with the copies of the state: none of them ever changes.
     pub(super) audit: BTreeMap<AuditEventPubId, Arc<AuditEvent>>,
 }
@@ -197,6 +199,7 @@ versioned! {
     Organization = "organization" of id;
     Customer = "customer" of organization_id;
     LeaseTerm = "lease term" of organization_id;
+    ProcessorAccount = "processor account" of organization_id;
     Product = "product" of organization_id;
     ProductVariant = "variant" of organization_id;
 }

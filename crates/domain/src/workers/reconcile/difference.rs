@@ -2,9 +2,11 @@
 
 use std::fmt;
 
-use crate::ids::CheckoutPubId;
+use crate::cause::chain;
+use crate::ids::{CheckoutPubId, OrganizationId};
 use crate::ledger::{HoldState, SubscriptionState};
 use crate::money::Money;
+use crate::services::Error;
 use crate::time::Timestamp;
 
 /// What differs between a checkout and the processor.
@@ -251,4 +253,26 @@ pub struct Report {
     pub failures: Vec<Failure>,
     /// How many messages were taken in that had not come.
     pub messages: usize,
+}
+
+impl Report {
+    /// Takes in what another account's comparison found.
+    pub(super) fn add(&mut self, part: Self) {
+        self.compared = self.compared.saturating_add(part.compared);
+        self.findings.extend(part.findings);
+        self.failures.extend(part.failures);
+        self.messages = self.messages.saturating_add(part.messages);
+    }
+
+    /// An account could not be compared: the organization's own, or the one that all share.
+    pub(super) fn failed(&mut self, own_account_of: Option<OrganizationId>, error: &Error) {
+        let whose = own_account_of.map_or_else(
+            || "the account that all share".to_owned(),
+            |organization| format!("the account of organization {organization}"),
+        );
+        self.failures.push(Failure {
+            checkout: None,
+            problem: format!("{whose}: {}", chain(error)),
+        });
+    }
 }

@@ -60,7 +60,8 @@ impl Reconciler {
         let mode = lease.checkout.mode;
         let key = format!("reconcile-end-{id}-{}", self.clock.now().timestamp());
         let attempt = self.attempt(lease, key);
-        let answer = self.processor(mode).set_end(&attempt, id, ends_at).await?;
+        let processor = &self.providers.of(mode).processor;
+        let answer = processor.set_end(&attempt, id, ends_at).await?;
         if matches!(answer, Verdict::Refused(_)) {
             return Ok(false);
         }
@@ -75,7 +76,7 @@ impl Reconciler {
     /// Ends a subscription too many and pays back what it took.
     async fn undo(&self, lease: &Lease, id: &str) -> Result<bool, Error> {
         let (mode, checkout) = (lease.checkout.mode, lease.checkout.id);
-        let processor = self.processor(mode);
+        let processor = &self.providers.of(mode).processor;
         let attempt = self.attempt(lease, format!("reconcile-cancel-{id}"));
         if let Verdict::Refused(_) = processor.cancel_subscription(&attempt, id).await? {
             return Ok(false);

@@ -21,11 +21,11 @@ use self::lease::Lease;
 use crate::access::Mode;
 use crate::cause::chain;
 use crate::checkout::{AttentionReason, Billing, Checkout, Effect, Invoice, InvoiceOutcome};
-use crate::ids::CheckoutPubId;
+use crate::ids::{CheckoutPubId, OrganizationId};
 use crate::ledger::{Authorization, Dispute, Entry, Refund, Subscription};
 use crate::ports::{
-    Clock, Database, Errand, IdGenerator, JobFilter, JobState, JobSubject, PaymentProcessor,
-    ProviderSet, Reach, StoreError, UnitOfWork,
+    Clock, Database, Errand, IdGenerator, InboxMessage, JobFilter, JobState, JobSubject,
+    PaymentProcessor, ProviderSet, Reach, Scope, StoreError, UnitOfWork,
 };
 use crate::services::{Error, ledger, moving, payments};
 use crate::time::Timestamp;
@@ -51,8 +51,59 @@ pub struct Reconciler {
     pub ids: Arc<dyn IdGenerator>,
 }
 
+/// Whose checkouts an account bills.
+enum Whose {
+    /// All of those who have none of the mode of their own: these have.
+    AllBut(BTreeSet<OrganizationId>),
+    /// One organization's.
+    Own(OrganizationId),
+}
+
+/// An account at the processor, whose records are walked.
+struct Account {
+    mode: Mode,
+    whose: Whose,
+    processor: Arc<dyn PaymentProcessor>,
+}
+
+impl Account {
+    /// Whether it bills the organization's checkouts of the mode. What it says of others is nobody's affair.
+    fn bills(&self, organization: OrganizationId) -> bool {
+        match &self.whose {
+            Whose::AllBut(others) => !others.contains(&organization),
+            Whose::Own(owner) => *owner == organization,
+        }
+    }
+
+    const fn own_account_of(&self) -> Option<OrganizationId> {
+        match &self.whose {
+            Whose::AllBut(_) => None,
+            Whose::Own(owner) => Some(*owner),
+        }
+    }
+
+    /// What the walk is called by which it is known how far it has come.
+    fn walk(&self, what: &str) -> String {
+        match self.own_account_of() {
+            None => format!("{what}:{}", self.mode),
+            Some(owner) => format!("{what}:{}:{owner}", self.mode),
+        }
+    }
+
+    /// The message, as one of this account.
+    fn told(&self, message: InboxMessage) -> InboxMessage {
+        let teller = self.own_account_of();
+        InboxMessage {
+            source: InboxMessage::processor_source(teller),
+            organization_id: teller,
+            ..message
+        }
+    }
+}
+
 /// One walk, and what it has found so far.
 struct Walk {
+    account: Account,
     mode: Mode,
     mend: bool,
     seen: HashSet<String>,
@@ -81,23 +132,87 @@ async fn enter_owner(uow: &mut dyn UnitOfWork, id: CheckoutPubId) -> Result<bool
 }
 
 impl Reconciler {
-    /// Compares everything of the mode, and mends what it may when asked to.
+    /// Compares everything of the mode, account by account, and mends what it may when asked to. An account
+    /// that cannot be asked is told of, and keeps no other from it.
     ///
     /// # Errors
-    /// [`Error::Store`]; [`Error::Provider`] when the processor does not answer at all.
+    /// [`Error::Store`]; [`Error::Provider`] when there is one account, and it does not answer at all.
     pub async fn run(&self, mode: Mode, mend: bool) -> Result<Report, Error> {
-        let mut walk = Walk {
+        let own = self.with_own_account(mode).await?;
+        let mut report = Report::default();
+        match self.compare(self.shared(mode, own.clone()), mend).await {
+            Ok(part) => report.add(part),
+            Err(error) if own.is_empty() => return Err(error),
+            Err(error) => report.failed(None, &error),
+        }
+        for organization in own {
+            let compared = match self.own(organization, mode).await {
+                Ok(Some(account)) => self.compare(account, mend).await,
+                Ok(None) => continue,
+                Err(error) => Err(error),
+            };
+            match compared {
+                Ok(part) => report.add(part),
+                Err(error) => report.failed(Some(organization), &error),
+            }
+        }
+        Ok(report)
+    }
+
+    /// Who has an account of the mode of their own.
+    async fn with_own_account(&self, mode: Mode) -> Result<BTreeSet<OrganizationId>, Error> {
+        let mut view = self.database.read(Reach::Server).await?;
+        let owners = view
+            .doors()
+            .owners_with(Errand::OwnAccount { mode })
+            .await?;
+        Ok(owners.into_iter().collect())
+    }
+
+    /// The account of the mode that all work with but those who have one of their own.
+    fn shared(&self, mode: Mode, others: BTreeSet<OrganizationId>) -> Account {
+        Account {
             mode,
+            whose: Whose::AllBut(others),
+            processor: Arc::clone(&self.providers.of(mode).processor),
+        }
+    }
+
+    /// The organization's own account of the mode; none where it is not there any more.
+    async fn own(
+        &self,
+        organization_id: OrganizationId,
+        mode: Mode,
+    ) -> Result<Option<Account>, Error> {
+        let Some(accounts) = &self.providers.accounts else {
+            return Ok(None);
+        };
+        let scope = Scope {
+            organization_id,
+            mode,
+        };
+        let processor = accounts.of(scope).await?;
+        Ok(processor.map(|processor| Account {
+            mode,
+            whose: Whose::Own(organization_id),
+            processor,
+        }))
+    }
+
+    async fn compare(&self, account: Account, mend: bool) -> Result<Report, Error> {
+        let begun = self.clock.now();
+        let name = account.walk("compared");
+        let since = self.since(&name).await?;
+        let mut walk = Walk {
+            mode: account.mode,
+            account,
             mend,
             seen: HashSet::new(),
             billed: BTreeSet::new(),
             shown: BTreeSet::new(),
             report: Report::default(),
         };
-        let begun = self.clock.now();
-        let name = format!("compared:{mode}");
-        let since = self.since(&name).await?;
-        walk.report.messages = self.fetch_messages(mode).await?;
+        walk.report.messages = self.fetch_from(&walk.account).await?;
         self.subscriptions(&mut walk).await?;
         self.invoices(&mut walk, since).await?;
         self.deposits(&mut walk, since).await?;
@@ -146,14 +261,32 @@ impl Reconciler {
         Ok(())
     }
 
-    /// Takes in the messages that the processor sent since the last time, whether they came or not.
-    /// Whoever handles messages handles them.
+    /// Takes in the messages that the processor sent since the last time, whether they came or not, of
+    /// every account of the mode. Whoever handles messages handles them.
     ///
     /// # Errors
-    /// [`Error::Store`]; [`Error::Provider`].
+    /// [`Error::Store`]; [`Error::Provider`], once every account was asked.
     pub async fn fetch_messages(&self, mode: Mode) -> Result<usize, Error> {
-        let name = format!("messages:{mode}");
-        let processor = self.processor(mode);
+        let own = self.with_own_account(mode).await?;
+        let shared = self.shared(mode, own.clone());
+        let mut taken_in = self.fetch_from(&shared).await;
+        for organization in own {
+            let fetched = match self.own(organization, mode).await {
+                Ok(Some(account)) => self.fetch_from(&account).await,
+                Ok(None) => continue,
+                Err(error) => Err(error),
+            };
+            taken_in = match (taken_in, fetched) {
+                (Ok(before), Ok(more)) => Ok(before.saturating_add(more)),
+                (Err(error), _) | (Ok(_), Err(error)) => Err(error),
+            };
+        }
+        taken_in
+    }
+
+    async fn fetch_from(&self, account: &Account) -> Result<usize, Error> {
+        let mode = account.mode;
+        let name = account.walk("messages");
         let now = self.clock.now();
         let since = now.checked_sub_signed(MESSAGES_KEPT).unwrap_or(now);
         let mut view = self.database.read(Reach::Server).await?;
@@ -161,15 +294,17 @@ impl Reconciler {
         drop(view);
         let mut taken_in = 0_usize;
         loop {
-            let page = processor
+            let page = account
+                .processor
                 .walk_messages(mode, since, position.clone())
                 .await?;
             let Some(last) = page.items.last().map(|message| message.id.clone()) else {
                 return Ok(taken_in);
             };
             let mut uow = self.database.begin(Reach::Server).await?;
-            for message in &page.items {
-                if uow.inbox().insert(message).await? {
+            for message in page.items {
+                let message = account.told(message);
+                if uow.inbox().insert(&message).await? {
                     taken_in = taken_in.saturating_add(1);
                 }
             }
@@ -188,15 +323,12 @@ impl Reconciler {
         self.database.begin(owner.into()).await
     }
 
-    fn processor(&self, mode: Mode) -> &dyn PaymentProcessor {
-        self.providers.of(mode).processor.as_ref()
-    }
-
     async fn subscriptions(&self, walk: &mut Walk) -> Result<(), Error> {
         let mut after = None;
         loop {
-            let page = self
-                .processor(walk.mode)
+            let page = walk
+                .account
+                .processor
                 .walk_subscriptions(walk.mode, after)
                 .await?;
             for theirs in &page.items {
@@ -233,8 +365,9 @@ impl Reconciler {
             && found.iter().any(is_double)
         {
             // What else runs may be all that bills the lease.
-            let known = self
-                .processor(walk.mode)
+            let known = walk
+                .account
+                .processor
                 .subscription((&lease.checkout).into(), ours)
                 .await?;
             if known.is_none_or(|known| known.has_ended()) {
@@ -247,8 +380,9 @@ impl Reconciler {
     async fn invoices(&self, walk: &mut Walk, since: Timestamp) -> Result<(), Error> {
         let mut after = None;
         loop {
-            let page = self
-                .processor(walk.mode)
+            let page = walk
+                .account
+                .processor
                 .walk_invoices(walk.mode, since, after)
                 .await?;
             for (id, invoice) in &page.items {
@@ -302,8 +436,9 @@ impl Reconciler {
     async fn deposits(&self, walk: &mut Walk, since: Timestamp) -> Result<(), Error> {
         let mut after = None;
         loop {
-            let page = self
-                .processor(walk.mode)
+            let page = walk
+                .account
+                .processor
                 .walk_deposits(walk.mode, since, after)
                 .await?;
             for theirs in &page.items {
@@ -369,8 +504,9 @@ impl Reconciler {
     async fn refunds(&self, walk: &mut Walk, since: Timestamp) -> Result<(), Error> {
         let mut after = None;
         loop {
-            let page = self
-                .processor(walk.mode)
+            let page = walk
+                .account
+                .processor
                 .walk_refunds(walk.mode, since, after)
                 .await?;
             for refund in &page.items {
@@ -435,8 +571,9 @@ impl Reconciler {
     async fn disputes(&self, walk: &mut Walk, since: Timestamp) -> Result<(), Error> {
         let mut after = None;
         loop {
-            let page = self
-                .processor(walk.mode)
+            let page = walk
+                .account
+                .processor
                 .walk_disputes(walk.mode, since, after)
                 .await?;
             for dispute in &page.items {
@@ -492,6 +629,9 @@ impl Reconciler {
         let owners = view.doors().owners_with(errand).await?;
         drop(view);
         for owner in owners {
+            if !walk.account.bills(owner) {
+                continue;
+            }
             let mut after = None;
             loop {
                 let mut view = self.database.read(owner.into()).await?;
@@ -521,8 +661,9 @@ impl Reconciler {
         }
         if let Some(missing) = lease.missing(&walk.seen) {
             // A walk may pass one that is made meanwhile: asked by its name it is there.
-            if self
-                .processor(walk.mode)
+            if walk
+                .account
+                .processor
                 .subscription((&lease.checkout).into(), missing)
                 .await?
                 .is_none()
@@ -541,7 +682,10 @@ impl Reconciler {
             return Ok(None);
         }
         let checkout = view.checkouts().get(id).await?;
-        let Some(checkout) = checkout.filter(|checkout| checkout.mode == walk.mode) else {
+        let is_meant = |checkout: &Checkout| {
+            checkout.mode == walk.mode && walk.account.bills(checkout.organization_id)
+        };
+        let Some(checkout) = checkout.filter(is_meant) else {
             return Ok(None);
         };
         if checkout.needs(AttentionReason::Difference) {

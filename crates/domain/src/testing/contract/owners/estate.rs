@@ -20,8 +20,10 @@ use crate::ports::{
     IdempotencyKey, Job, JobFilter, JobState, JobSubject, NewJob, PageToken, ProductFilter,
     ProductSort, SortOrder, StoreError, StoredAnswer, UnitOfWork,
 };
+use crate::processor_account::ProcessorAccount;
 use crate::shipments::{CarrierReport, EventOrigin, TrackingEvent, TrackingStatus};
 use crate::testing::contract::full;
+use crate::testing::contract::processor_accounts::processor_account;
 use crate::testing::contract::shop::{Shop, first, must};
 use crate::time::Timestamp;
 
@@ -55,6 +57,8 @@ pub(super) struct Estate<'d> {
     pub(super) entry: Entry,
     /// An invoice of the full checkout, and what pays it.
     pub(super) payment: String,
+    /// Its own at the payment processor, of the sandbox.
+    pub(super) account: ProcessorAccount,
     /// To be done.
     pub(super) due: NewJob,
     /// That is held until somebody asks for it.
@@ -261,21 +265,26 @@ impl<'d> Estate<'d> {
         let (due, held, taken, dead) = jobs(&shop).await;
         let event = audit_event(&shop, &full);
         let session = format!("vs_{}", full.customer_id.as_uuid().simple());
-        shop.done("an organization has something of everything", async |uow| {
-            uow.checkouts().set_page_tokens(full.id, &[PAGE]).await?;
-            uow.checkouts().record(full.id, &[transition(at)]).await?;
-            uow.ledger().put(&entry).await?;
-            uow.ledger().put(&invoice).await?;
-            uow.shipments()
-                .insert(full.id, tracking_of(&full), &tracking_event(at))
-                .await?;
-            uow.idempotency().put(&key, &answer).await?;
-            uow.audit().append(std::slice::from_ref(&event)).await?;
-            let mut customer = kept(uow.customers().lock(full.customer_id).await?);
-            customer.screening.verification_session_id = Some(session);
-            uow.customers().update(&mut customer).await
-        })
-        .await;
+        let mut account = processor_account(&shop, Mode::Sandbox);
+        let account = shop
+            .done("an organization has something of everything", async |uow| {
+                uow.checkouts().set_page_tokens(full.id, &[PAGE]).await?;
+                uow.checkouts().record(full.id, &[transition(at)]).await?;
+                uow.ledger().put(&entry).await?;
+                uow.ledger().put(&invoice).await?;
+                uow.shipments()
+                    .insert(full.id, tracking_of(&full), &tracking_event(at))
+                    .await?;
+                uow.idempotency().put(&key, &answer).await?;
+                uow.audit().append(std::slice::from_ref(&event)).await?;
+                let mut customer = kept(uow.customers().lock(full.customer_id).await?);
+                customer.screening.verification_session_id = Some(session);
+                customer.screening.processor_id = Some("cus_estate".to_owned());
+                uow.customers().update(&mut customer).await?;
+                uow.processor_accounts().insert(&mut account).await?;
+                Ok(account)
+            })
+            .await;
         let mut view = shop.view().await;
         let clause = "the stores find what was kept";
         let pickup = kept(full.pickup_location_id);
@@ -302,6 +311,7 @@ impl<'d> Estate<'d> {
             checkouts,
             entry,
             payment,
+            account,
             due,
             held,
             taken,
@@ -389,6 +399,11 @@ impl<'d> Estate<'d> {
         let events = view.shipments().list(checkout, self.tracking()).await;
         shown.add("shipments.list", events);
         shown.add("ledger.of", view.ledger().of(checkout).await);
+        for mode in Mode::ALL {
+            let owner = self.shop.organization.id;
+            let account = view.processor_accounts().get(owner, mode).await;
+            shown.add("processor_accounts.get", account);
+        }
         for state in JobState::ALL {
             let filter = JobFilter {
                 state: Some(*state),

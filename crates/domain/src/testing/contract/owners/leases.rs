@@ -15,6 +15,7 @@ use crate::ports::{
 };
 use crate::testing::altered;
 use crate::testing::contract::full::parsed;
+use crate::testing::contract::processor_accounts::processor_account;
 use crate::testing::contract::shop::first;
 use crate::time::Timestamp;
 
@@ -28,6 +29,7 @@ pub(super) async fn ask(inquiry: &mut Inquiry<'_, '_>) {
     checkouts_that_time_moves(inquiry).await;
     shipments(inquiry).await;
     ledger(inquiry).await;
+    processor_accounts(inquiry).await;
     jobs(inquiry).await;
     jobs_that_are_claimed(inquiry).await;
     jobs_that_wait(inquiry).await;
@@ -345,6 +347,49 @@ async fn ledger(inquiry: &mut Inquiry<'_, '_>) {
             .keeps("ledger.put", async |uow| uow.ledger().put(&entry).await)
             .await;
     }
+}
+
+async fn processor_accounts(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let (owner, mode) = (estate.shop.organization.id, Mode::Sandbox);
+    inquiry
+        .sees("processor_accounts.get", async |uow| {
+            uow.processor_accounts().get(owner, mode).await
+        })
+        .await;
+    inquiry
+        .sees("processor_accounts.list", async |uow| {
+            uow.processor_accounts().list(owner).await
+        })
+        .await;
+    inquiry
+        .sees("processor_accounts.resting", async |uow| {
+            uow.processor_accounts().resting(owner, mode, MANY).await
+        })
+        .await;
+    let new = processor_account(&estate.shop, Mode::Live);
+    inquiry
+        .keeps("processor_accounts.insert", async |uow| {
+            uow.processor_accounts().insert(&mut new.clone()).await
+        })
+        .await;
+    let mut account = estate.account.clone();
+    account.key = new.key;
+    inquiry
+        .keeps("processor_accounts.update", async |uow| {
+            uow.processor_accounts().update(&mut account.clone()).await
+        })
+        .await;
+    inquiry
+        .changes("processor_accounts.forget_customers", async |uow| {
+            uow.processor_accounts().forget_customers(owner, mode).await
+        })
+        .await;
+    inquiry
+        .changes("processor_accounts.remove", async |uow| {
+            uow.processor_accounts().remove(owner, mode).await
+        })
+        .await;
 }
 
 async fn jobs(inquiry: &mut Inquiry<'_, '_>) {

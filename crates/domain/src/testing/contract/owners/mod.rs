@@ -274,6 +274,7 @@ mod tests {
         include_str!("../../../ports/ledger.rs"),
         include_str!("../../../ports/organizations.rs"),
         include_str!("../../../ports/personal_data.rs"),
+        include_str!("../../../ports/processor_accounts.rs"),
         include_str!("../../../ports/products.rs"),
         include_str!("../../../ports/shipments.rs"),
         include_str!("../../../ports/variants.rs"),

@@ -1,0 +1,1 @@
+drop table processor_accounts;
