@@ -490,8 +490,14 @@ mod tests {
     fn the_address_that_a_browser_is_sent_to_may_name_the_checkout() {
         let id = crate::ids::CheckoutPubId::from_uuid(uuid::Uuid::from_u128(7));
         for (given, filled) in [
-            ("https://shop.example/thanks", "https://shop.example/thanks".to_owned()),
-            ("https://shop.example/{CHECKOUT_ID}/thanks", format!("https://shop.example/{id}/thanks")),
+            (
+                "https://shop.example/thanks",
+                "https://shop.example/thanks".to_owned(),
+            ),
+            (
+                "https://shop.example/{CHECKOUT_ID}/thanks",
+                format!("https://shop.example/{id}/thanks"),
+            ),
             (
                 "http://localhost:3000/?a={CHECKOUT_ID}&b={CHECKOUT_ID}#{CHECKOUT_ID}",
                 format!("http://localhost:3000/?a={id}&b={id}#{id}"),

@@ -108,9 +108,7 @@ async fn keys_that_only_read_are_shown_no_token() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_link_ends_the_old_one() {
     let server = Server::shared(BINARY).await;
-    let client = server
-        .client_of(&["--name", "Bikes & <Co>"])
-        .await;
+    let client = server.client_of(&["--name", "Bikes & <Co>"]).await;
     client.variant("BIKE", None).await;
     let made = client.checkout("BIKE", "grace@example.com").await;
     let old = Browser::at(&client, &made);
@@ -235,10 +233,7 @@ async fn what_an_older_record_holds_is_neither_shown_nor_changed() {
     for member in ["firstName", "lastName", "address1", "zip", "phone"] {
         assert_eq!(after[member], before[member], "{member}");
     }
-    client
-        .advance(&made, "shippingAddressPending")
-        .await
-        .ok();
+    client.advance(&made, "shippingAddressPending").await.ok();
     let page = browser.look().await;
     assert!(!page.contains("Secret"), "{page}");
 
@@ -297,7 +292,8 @@ async fn the_term_is_chosen_first_and_changed_until_the_lease_is_accepted() {
     let server = Server::shared(BINARY).await;
     let client = server.client().await;
     client.variant("BIKE", None).await;
-    let helmet = json!({ "purchaseItems": [{ "name": "Helmet", "amount": "49.00", "quantity": 2 }] });
+    let helmet =
+        json!({ "purchaseItems": [{ "name": "Helmet", "amount": "49.00", "quantity": 2 }] });
     let made = client
         .try_checkout("BIKE", "grace@example.com", helmet)
         .await
@@ -341,9 +337,7 @@ async fn the_term_is_chosen_first_and_changed_until_the_lease_is_accepted() {
     }
     client.advance(&made, "depositPending").await.ok();
     assert!(!browser.look().await.contains("leaseTermId"));
-    let late = browser
-        .send("term", &[("leaseTermId", &of(12))])
-        .await;
+    let late = browser.send("term", &[("leaseTermId", &of(12))]).await;
     late.has(400);
     assert_eq!(
         client.reread(&made).await["pricing"]["termInMonths"],
@@ -356,7 +350,8 @@ async fn what_is_taken_when_is_said_to_the_cent() {
     let server = Server::shared(BINARY).await;
     let client = server.client().await;
     client.variant("BIKE", None).await;
-    let helmet = json!({ "purchaseItems": [{ "name": "Helmet", "amount": "49.00", "quantity": 2 }] });
+    let helmet =
+        json!({ "purchaseItems": [{ "name": "Helmet", "amount": "49.00", "quantity": 2 }] });
     let made = client
         .try_checkout("BIKE", "grace@example.com", helmet)
         .await
@@ -424,17 +419,11 @@ async fn the_browser_is_sent_to_the_shop_once() {
     client.advance(&made, "orderConfirmed").await.ok();
     let browser = Browser::at(&client, &made);
     let thanks = format!("https://shop.example/thanks?order={}", text(&made["id"]));
-    let head = browser
-        .client
-        .send("HEAD", &browser.path, &[], None)
-        .await;
+    let head = browser.client.send("HEAD", &browser.path, &[], None).await;
     head.has(200);
     let before = client.reread(&made).await;
     let led = browser.client.get(&browser.path).await;
-    assert_eq!(
-        (led.status, led.header("location")),
-        (303, thanks.as_str())
-    );
+    assert_eq!((led.status, led.header("location")), (303, thanks.as_str()));
     assert_eq!(client.reread(&made).await, before);
     assert!(browser.look().await.contains(&thanks));
 
@@ -495,7 +484,13 @@ async fn whatever_goes_wrong_people_can_read() {
     let long = format!("{}{}", browser.path, "x".repeat(20_000));
     let large = vec![b'x'; 2 * 1024 * 1024];
     for (method, path, content, body, status) in [
-        ("POST", profile.as_str(), "application/json", b"{}".to_vec(), 415),
+        (
+            "POST",
+            profile.as_str(),
+            "application/json",
+            b"{}".to_vec(),
+            415,
+        ),
         ("POST", &profile, form, large, 413),
         ("POST", &profile, form, b"a=%FF".to_vec(), 400),
         ("DELETE", &profile, form, Vec::new(), 405),

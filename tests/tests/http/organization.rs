@@ -74,7 +74,13 @@ async fn a_face_is_set_read_and_taken_away() {
         let refused = server.refused(&["org", "update", &client.organization, flag, wrong]);
         assert_eq!(refused.0, 2, "{flag}: {refused:?}");
     }
-    let insecure = ["org", "update", &client.organization, "--logo-url", "http://x.example/"];
+    let insecure = [
+        "org",
+        "update",
+        &client.organization,
+        "--logo-url",
+        "http://x.example/",
+    ];
     assert_eq!(server.refused(&insecure).0, 1);
 }
 
@@ -122,7 +128,10 @@ async fn the_page_has_the_face_of_the_organization() {
     let made = client.checkout("BIKE", "grace@example.com").await;
     let browser = Browser::at(&client, &made);
     let bare = browser.look().await;
-    assert!(!bare.contains("<img") && !bare.contains("<footer"), "{bare}");
+    assert!(
+        !bare.contains("<img") && !bare.contains("<footer"),
+        "{bare}"
+    );
     client.put("/v1/organization", face()).await.ok();
     let reply = browser.client.get(&browser.path).await;
     let policy = reply.header("content-security-policy");

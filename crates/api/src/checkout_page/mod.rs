@@ -159,7 +159,10 @@ async fn checkout_page_accent(request: HttpRequest) -> Result<HttpResponse, ApiE
     let color: Color = format!("#{digits}")
         .parse()
         .map_err(|_| ApiError::not_found("style"))?;
-    let style = format!(":root {{ --brand: {color}; --on-brand: {}; }}\n", color.ink());
+    let style = format!(
+        ":root {{ --brand: {color}; --on-brand: {}; }}\n",
+        color.ink()
+    );
     Ok(HttpResponse::Ok()
         .content_type("text/css; charset=utf-8")
         .insert_header((header::CACHE_CONTROL, "public, max-age=31536000, immutable"))

@@ -61,10 +61,7 @@ fn masthead(organization: &Organization) -> Markup {
 /// Whom to ask.
 fn contact(organization: &Organization) -> Markup {
     let face = &organization.face;
-    let links = [
-        (&face.terms_url, "Terms"),
-        (&face.privacy_url, "Privacy"),
-    ];
+    let links = [(&face.terms_url, "Terms"), (&face.privacy_url, "Privacy")];
     let has_links = links.iter().any(|(url, _)| url.is_some());
     let is_reached = face.support_email.is_some() || face.support_phone.is_some();
     html! {
@@ -103,7 +100,8 @@ fn message(
 
 /// The page of nothing.
 pub(super) fn not_found(prefix: &str) -> String {
-    let content = html! { p { "The link is incomplete. Please use the link as it was sent to you." } };
+    let content =
+        html! { p { "The link is incomplete. Please use the link as it was sent to you." } };
     message(prefix, None, "There is no such page", &content)
 }
 
@@ -127,7 +125,13 @@ pub(super) fn personal(prefix: &str) -> String {
 }
 
 /// The page of a request that failed, with the way back to the checkout where there is one.
-pub(super) fn failed(prefix: &str, title: &str, text: &str, id: &str, back: Option<&str>) -> String {
+pub(super) fn failed(
+    prefix: &str,
+    title: &str,
+    text: &str,
+    id: &str,
+    back: Option<&str>,
+) -> String {
     let content = html! {
         p { (text) }
         @if let Some(back) = back { p { a.button href=(back) { "Back to your checkout" } } }

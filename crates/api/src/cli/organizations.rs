@@ -8,10 +8,10 @@ use lessor_domain::ids::{OftakePartnerId, OrganizationRef};
 use lessor_domain::money::Currency;
 use lessor_domain::organization::{Color, Face, Organization, ServiceArea};
 use lessor_domain::percentage::Percentage;
-use lessor_domain::services::{Error, Patch};
 use lessor_domain::services::organizations::{
     CreateOrganization, FaceChanges, UpdateOrganization, create_organization, update_organization,
 };
+use lessor_domain::services::{Error, Patch};
 use lessor_domain::text::{Email, Line, Name, Url};
 use serde::Serialize;
 

@@ -190,7 +190,9 @@ impl Call {
         request: P,
         body: &[u8],
     ) -> Result<HttpResponse, ApiError> {
-        let user = request.is_of_its_user().then_some(self.access().user_pub_id);
+        let user = request
+            .is_of_its_user()
+            .then_some(self.access().user_pub_id);
         let once = self.once(request.permission(), body, user);
         let answered = self.run(|runner| async move {
             let (interim, rest) = match runner.answer(once.as_ref(), request).await? {

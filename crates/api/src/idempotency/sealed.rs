@@ -119,7 +119,11 @@ mod tests {
         assert!(!text.contains(&case.links.token(&case.checkout)), "{text}");
         assert_eq!(checkout_of(&kept), Some(case.checkout.id));
         let again = opened(&kept, case.checkout.id, Some(&case.checkout), &case.links);
-        assert_eq!(again, case.body(), "byte for byte, as long as the link holds");
+        assert_eq!(
+            again,
+            case.body(),
+            "byte for byte, as long as the link holds"
+        );
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl Default for Deadline {
 
 /// Said of a request, in its extensions, for whose answer only the head is asked.
 #[derive(Clone, Copy, Debug)]
-pub struct HeadOnly;
+pub(crate) struct HeadOnly;
 
 /// The middleware (for `actix_web::middleware::from_fn`), to be the outermost of the app.
 ///

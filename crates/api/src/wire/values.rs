@@ -13,7 +13,8 @@ use lessor_domain::services::lease_terms::Method;
 use lessor_domain::shipments::TrackingNumber as ShipmentNumber;
 use lessor_domain::time::Timestamp;
 use lessor_domain::{
-    audit, catalog, checkout, customer, ids, lease_term, ledger, organization, ports, shipments, text,
+    audit, catalog, checkout, customer, ids, lease_term, ledger, organization, ports, shipments,
+    text,
 };
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, Schema, SchemaFormat};

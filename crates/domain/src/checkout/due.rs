@@ -100,7 +100,9 @@ mod tests {
         let card = make.lease_term(&make.organization().build()).build().card;
         let quote = crate::pricing::quote(usd(129_900), Percentage::ZERO, &card).unwrap();
         for (items, bought) in [(vec![], 0), (vec![helmets], 9_800)] {
-            let due = checkout(|it| it.purchase_items = items).due(&quote).unwrap();
+            let due = checkout(|it| it.purchase_items = items)
+                .due(&quote)
+                .unwrap();
             assert_eq!(due.purchases, usd(bought));
             assert_eq!(
                 due.authorized_at_signing.minor(),

@@ -5,7 +5,8 @@ use std::ops::Deref;
 use super::parts::Attention;
 use super::parts::{
     AttentionReason, Billing, CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, InsuranceStatus,
-    LeaseDates, MilestoneTimes, PurchaseItem, Recurring, Redirects, Return, Shipment, Waitlist, WayOut,
+    LeaseDates, MilestoneTimes, PurchaseItem, Recurring, Redirects, Return, Shipment, Waitlist,
+    WayOut,
 };
 use super::state::{Lifecycle, State};
 use crate::access::Mode;

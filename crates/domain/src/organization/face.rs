@@ -75,7 +75,12 @@ impl Color {
     /// <https://www.w3.org/TR/WCAG22/#dfn-relative-luminance>
     #[must_use]
     pub fn luminance(self) -> u32 {
-        let linear = |channel: u8| LINEAR.get(usize::from(channel)).copied().unwrap_or_default();
+        let linear = |channel: u8| {
+            LINEAR
+                .get(usize::from(channel))
+                .copied()
+                .unwrap_or_default()
+        };
         let weighted = |weight: u64, channel: u8| weight.saturating_mul(u64::from(linear(channel)));
         let sum = weighted(2_126, self.red)
             .saturating_add(weighted(7_152, self.green))
@@ -181,7 +186,9 @@ mod tests {
         for (text, shown) in [("#0b57a4", "#0b57a4"), (" #FFcc00 ", "#ffcc00")] {
             assert_eq!(color(text).to_string(), shown);
         }
-        for bad in ["", "#", "0b57a4", "#0b57a", "#0b57a44", "#0b57ag", "#+b57a4", "#é57a4", "red"] {
+        for bad in [
+            "", "#", "0b57a4", "#0b57a", "#0b57a44", "#0b57ag", "#+b57a4", "#é57a4", "red",
+        ] {
             assert_eq!(bad.parse::<Color>(), Err(ColorError), "{bad}");
         }
     }
@@ -218,9 +225,9 @@ mod tests {
     #[test]
     fn every_color_has_an_ink() {
         let steps = || (0..=255_u8).step_by(5);
-        for (red, green, blue) in
-            steps().flat_map(|red| steps().flat_map(move |green| steps().map(move |blue| (red, green, blue))))
-        {
+        for (red, green, blue) in steps().flat_map(|red| {
+            steps().flat_map(move |green| steps().map(move |blue| (red, green, blue)))
+        }) {
             let color = Color { red, green, blue };
             let (one, other) = (color.luminance(), color.ink().luminance());
             let (light, dark) = (one.max(other) + 50_000, one.min(other) + 50_000);

@@ -206,7 +206,11 @@ fn told_of(before: &Customer, after: &Customer) -> impl Iterator<Item = Personal
 fn told_in(before: &Snapshot, after: &Snapshot) -> impl Iterator<Item = PersonalTable> + use<> {
     let is_annotated = before.metadata != after.metadata;
     let person = |of: &Snapshot| {
-        let addresses = (of.given_profile.clone(), of.billing.clone(), of.shipping.clone());
+        let addresses = (
+            of.given_profile.clone(),
+            of.billing.clone(),
+            of.shipping.clone(),
+        );
         (of.redirects.clone(), addresses)
     };
     let application = person(before) != person(after);

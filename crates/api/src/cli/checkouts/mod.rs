@@ -19,8 +19,10 @@ pub(crate) enum CheckoutCommand {
 /// Runs the command.
 pub(crate) fn run(config: &Config, output: Output, command: CheckoutCommand) -> anyhow::Result<()> {
     match command {
-        CheckoutCommand::Relink(args) => session::run_with_links(config, output, |session, links| {
-            relink::run(session, links, args)
-        }),
+        CheckoutCommand::Relink(args) => {
+            session::run_with_links(config, output, |session, links| {
+                relink::run(session, links, args)
+            })
+        }
     }
 }

@@ -320,12 +320,7 @@ fn applies(path: &str, method: &str, operation: &Value, status: u16) -> bool {
         400 => is_api(path) || has_body || has_parameters,
         // A message whose signature is not good.
         401 => is_api(path) || path.starts_with("/webhooks/"),
-        503 => {
-            is_api(path)
-                || path.starts_with("/webhooks/")
-                || is_page(path)
-                || path == "/readyz"
-        }
+        503 => is_api(path) || path.starts_with("/webhooks/") || is_page(path) || path == "/readyz",
         403 => is_api(path) || is_page(path) && method == "post",
         414 | 429 | 431 => is_api(path),
         404 => is_api(path) || path.contains('{'),

@@ -21,7 +21,8 @@ use crate::http::error::ApiError;
 use crate::idempotency::{FirstPhase, Runner, TwoPhases, Viewer};
 use crate::request::{List, Parsed, Plain as _, Whole};
 use crate::wire::{
-    self, Amount, ExternalId, MetadataInput, Name, RedirectUrl, Sku, TermOrText, VariantId, VariantLookup,
+    self, Amount, ExternalId, MetadataInput, Name, RedirectUrl, Sku, TermOrText, VariantId,
+    VariantLookup,
 };
 
 /// What is bought along.

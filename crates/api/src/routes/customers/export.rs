@@ -223,8 +223,5 @@ pub(super) async fn export_customer(
 ) -> Result<Json<CustomerExportRecord>, ApiError> {
     let id = id.of(CUSTOMER)?;
     let export = call.read(ExportCustomer { id }).await?;
-    Ok(Json(CustomerExportRecord::new(
-        &export,
-        call.viewer(),
-    )))
+    Ok(Json(CustomerExportRecord::new(&export, call.viewer())))
 }

@@ -15,7 +15,9 @@ use crate::idempotency::Call;
 use crate::request::Body;
 
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {
-    config.service(get_organization).service(update_organization);
+    config
+        .service(get_organization)
+        .service(update_organization);
 }
 
 /// Read the organization.

@@ -520,7 +520,10 @@ mod tests {
             assert_eq!(applied.effects, [], "nobody is asked anything");
             assert_eq!(
                 story.checkout.waitlist,
-                Some(Waitlist::for_service(Some(address.clone()), NotServed::State))
+                Some(Waitlist::for_service(
+                    Some(address.clone()),
+                    NotServed::State
+                ))
             );
             let again = story.tell(event());
             assert_eq!(again.outcome, crate::checkout::Outcome::AlreadyApplied);

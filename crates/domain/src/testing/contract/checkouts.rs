@@ -375,7 +375,11 @@ async fn ways_out_are_noted_once(shop: &Shop<'_>, id: CheckoutPubId, other: Chec
         })
         .await
     };
-    assert_eq!(last().await, (None, None), "checkouts.last_way_out: none yet");
+    assert_eq!(
+        last().await,
+        (None, None),
+        "checkouts.last_way_out: none yet"
+    );
     for (way, is_first) in [
         (WayOut::Success, true),
         (WayOut::Success, false),

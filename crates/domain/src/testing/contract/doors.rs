@@ -380,7 +380,11 @@ async fn pages_that_ended_have_owners(street: &Street<'_>, shop: &Shop<'_>) {
         );
     }
     assert_eq!(
-        owners(PageToken::Unproven { nonce, hash: [9; 32] }).await,
+        owners(PageToken::Unproven {
+            nonce,
+            hash: [9; 32]
+        })
+        .await,
         (None, None),
         "doors.owner_of_ended_page: not by a token that nobody kept"
     );
