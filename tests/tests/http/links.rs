@@ -169,12 +169,12 @@ async fn kept_answers_hold_no_links() {
     client.variant("BIKE", None).await;
     let body = json!({ "sku": "BIKE", "customer": { "email": "grace@example.com" } });
     let first = client.post_once("/v1/checkouts", "key-1", &body).await;
-    let made = first.ok();
+    let made = first.body.clone();
     let again = client.post_once("/v1/checkouts", "key-1", &body).await;
     assert_eq!(again.bytes, first.bytes);
     let path = format!("/v1/checkouts/{}/link", text(&made["id"]));
     let relinked = client.post_once(&path, "key-2", &json!({})).await;
-    let link = relinked.ok()["checkoutUrl"].clone();
+    let link = relinked.body["checkoutUrl"].clone();
     assert_ne!(link, made["checkoutUrl"]);
     let same = client.post_once(&path, "key-2", &json!({})).await;
     assert_eq!(same.bytes, relinked.bytes, "it is not made twice");
