@@ -8,6 +8,10 @@ create table checkout_applications (
     checkout_id uuid not null,
     purchase_items jsonb not null,
     redirects jsonb not null,
+    -- Where the customer's browser was sent last.
+    way_out text,
+    -- Name and address of the customer as this checkout gave them.
+    given_profile jsonb,
     -- {address, locked}
     billing jsonb not null,
     shipping jsonb not null,
@@ -29,6 +33,7 @@ create table checkout_applications (
     constraint checkout_applications_pickup_location_id_fkey
         foreign key (organization_id, pickup_location_id) references pickup_locations (organization_id, id),
     constraint checkout_applications_page_nonce_check check (octet_length(page_nonce) = 16),
+    constraint checkout_applications_way_out_check check (way_out in ('success', 'cancel', 'failure')),
     constraint checkout_applications_metadata_check check (jsonb_typeof(metadata) = 'object')
 );
 

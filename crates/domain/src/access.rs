@@ -130,10 +130,15 @@ permissions! {
     AuditRead,
     /// Export and erase customers.
     CustomerErase,
+    /// Read the organization's own settings.
+    OrganizationRead,
+    /// Change how the organization shows itself, and where it delivers.
+    OrganizationWrite,
 }
 
 impl Permission {
-    /// Whether it changes what both modes lease by: the catalog, categories included, and lease terms.
+    /// Whether it changes what both modes lease by: the catalog, categories included, lease terms, and
+    /// the organization's face and area.
     #[must_use]
     pub const fn writes_catalog(self) -> bool {
         match self {
@@ -141,7 +146,8 @@ impl Permission {
             | Self::ProductDelete
             | Self::ProductVariantWrite
             | Self::ProductVariantDelete
-            | Self::LeaseTermWrite => true,
+            | Self::LeaseTermWrite
+            | Self::OrganizationWrite => true,
             Self::ProductRead
             | Self::ProductVariantRead
             | Self::CustomerRead
@@ -153,7 +159,8 @@ impl Permission {
             | Self::CheckoutFulfill
             | Self::LeaseTermRead
             | Self::AuditRead
-            | Self::CustomerErase => false,
+            | Self::CustomerErase
+            | Self::OrganizationRead => false,
         }
     }
 }
@@ -295,7 +302,7 @@ pub enum Denied {
     Permission(Permission),
     /// It is a sandbox key, and live keys alone write the organization's catalog.
     #[error(
-        "catalog and lease terms are written with live keys only, since the organization has one or its operator \
+        "catalog, lease terms and the organization's settings are written with live keys only, since the organization has one or its operator \
          wants it so: use a live key, or `lessor org update --sandbox-writes-catalog on`"
     )]
     LiveCatalog,
@@ -326,6 +333,18 @@ impl Access {
         } else {
             Err(Denied::Permission(permission))
         }
+    }
+
+    /// Whether the key is shown the addresses of checkout pages with their tokens: whoever has one acts
+    /// as the customer, which is more than reading.
+    #[must_use]
+    pub fn has_links(&self) -> bool {
+        [
+            Permission::CheckoutWrite,
+            Permission::CheckoutCreateWithCustomer,
+        ]
+        .into_iter()
+        .any(|permission| self.require_permission(permission).is_ok())
     }
 
     /// Whether the key may look at one thing that it names: with the permission, or as a publishable

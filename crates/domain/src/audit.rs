@@ -271,6 +271,8 @@ named_enum! {
         CheckoutCreated = "checkout.created",
         /// A checkout was changed without a move: its lease term, its insurance, its metadata.
         CheckoutUpdated = "checkout.updated",
+        /// A checkout's page was given another address.
+        CheckoutRelinked = "checkout.relinked",
         /// The number of a checkout's shipment was given or changed.
         CheckoutTrackingSet = "checkout.tracking_set",
         /// A sandbox checkout's carrier was played.
@@ -313,6 +315,7 @@ impl AuditAction {
             | Self::CustomerCreated
             | Self::CustomerErased
             | Self::CheckoutCreated
+            | Self::CheckoutRelinked
             | Self::CheckoutTrackingPlayed
             | Self::CheckoutPaymentsRetried => false,
         }

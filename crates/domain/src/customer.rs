@@ -90,6 +90,8 @@ impl Default for Screening {
 
 /// Name, phone and postal address of a customer; each member may be missing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, rename_all = "camelCase"))]
 pub struct Profile {
     /// Given name.
     pub first_name: Option<Line>,
@@ -137,6 +139,12 @@ impl Profile {
         }
         .of_its_country()
         .ok()
+    }
+
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
     }
 
     /// Fills what is missing here from `given`; what is here stays. The address is filled whole or

@@ -3,6 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+mod face;
+
+pub use face::{Color, ColorError, Face};
+
 use crate::address::{Address, Country};
 use crate::ids::{OftakePartnerId, OrganizationId, OrganizationPubId, PickupLocationId};
 use crate::money::Currency;
@@ -29,6 +33,8 @@ pub struct Organization {
     pub requires_product_review: bool,
     /// Its financing partner.
     pub oftake_partner_id: OftakePartnerId,
+    /// How it shows itself to customers.
+    pub face: Face,
     /// Whether its sandbox keys write catalog and lease terms, as its operator says; none: until it has
     /// a live key.
     pub sandbox_writes_catalog: Option<bool>,
@@ -43,6 +49,12 @@ pub struct Organization {
 }
 
 impl Organization {
+    /// The name that customers know.
+    #[must_use]
+    pub fn shown_name(&self) -> &Name {
+        self.face.display_name.as_ref().unwrap_or(&self.name)
+    }
+
     /// Whether its sandbox keys write catalog and lease terms now.
     #[must_use]
     pub const fn lets_sandbox_write_catalog(&self) -> bool {

@@ -223,6 +223,9 @@ texts! {
     Email { max: 254, multiline: false, form: email_form },
     /// An absolute URL, up to 2,048 characters; what schemes are allowed is the caller's rule.
     Url { max: 2_048, multiline: false, form: url_form },
+    /// An absolute URL that a customer's browser is sent to, up to 2,048 characters; behind its host it
+    /// may hold [`RedirectUrl::CHECKOUT_ID`].
+    RedirectUrl { max: 2_048, multiline: false, form: redirect_form },
 }
 
 /// The text as it is compared where neither case nor the form of letters (NFKC) tells texts apart.
@@ -281,6 +284,32 @@ fn url_form(text: &str) -> Result<(), TextError> {
     Ok(())
 }
 
+/// A URL once its placeholders are filled in. A host is never filled in: where the browser goes is
+/// said by whoever gives the URL.
+fn redirect_form(text: &str) -> Result<(), TextError> {
+    let rest = text.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if authority.contains('{') {
+        return Err(TextError::Form {
+            rule: "must be an absolute http or https URL without user info, with {CHECKOUT_ID} behind its host only",
+        });
+    }
+    url_form(&text.replace(RedirectUrl::CHECKOUT_ID, "chk"))
+}
+
+/// Whether the host of the URL is this machine's own.
+fn leads_home(url: &str) -> bool {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    host_of(authority).is_some_and(|host| {
+        host.eq_ignore_ascii_case("localhost")
+            || host == "[::1]"
+            || host
+                .parse::<Ipv4Addr>()
+                .is_ok_and(|address| address.is_loopback())
+    })
+}
+
 fn host_of(authority: &str) -> Option<&str> {
     let (host, port) = if let Some(end) = authority.find(']') {
         let (host, rest) = authority.split_at_checked(end.checked_add(1)?)?;
@@ -315,15 +344,30 @@ impl Url {
     /// Whether the host is this machine's own.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        let rest = self.0.split_once("://").map_or("", |(_, rest)| rest);
-        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        host_of(authority).is_some_and(|host| {
-            host.eq_ignore_ascii_case("localhost")
-                || host == "[::1]"
-                || host
-                    .parse::<Ipv4Addr>()
-                    .is_ok_and(|address| address.is_loopback())
-        })
+        leads_home(&self.0)
+    }
+}
+
+impl RedirectUrl {
+    /// What stands for the checkout's id.
+    pub const CHECKOUT_ID: &'static str = "{CHECKOUT_ID}";
+
+    /// Whether the scheme is `https`.
+    #[must_use]
+    pub fn is_https(&self) -> bool {
+        self.0.starts_with("https://")
+    }
+
+    /// Whether the host is this machine's own.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        leads_home(&self.0)
+    }
+
+    /// The address for this checkout.
+    #[must_use]
+    pub fn filled(&self, checkout: crate::ids::CheckoutPubId) -> String {
+        self.0.replace(Self::CHECKOUT_ID, &checkout.to_string())
     }
 }
 
@@ -440,5 +484,41 @@ mod tests {
         }
         assert!(Url::parse("http://127.0.0.1:1/").is_ok_and(|url| url.is_loopback()));
         assert!(Url::parse("http://127.0.0.1.example.com/").is_ok_and(|url| !url.is_loopback()));
+    }
+
+    #[test]
+    fn the_address_that_a_browser_is_sent_to_may_name_the_checkout() {
+        let id = crate::ids::CheckoutPubId::from_uuid(uuid::Uuid::from_u128(7));
+        for (given, filled) in [
+            (
+                "https://shop.example/thanks",
+                "https://shop.example/thanks".to_owned(),
+            ),
+            (
+                "https://shop.example/{CHECKOUT_ID}/thanks",
+                format!("https://shop.example/{id}/thanks"),
+            ),
+            (
+                "http://localhost:3000/?a={CHECKOUT_ID}&b={CHECKOUT_ID}#{CHECKOUT_ID}",
+                format!("http://localhost:3000/?a={id}&b={id}#{id}"),
+            ),
+        ] {
+            let url = RedirectUrl::parse(given).unwrap();
+            assert_eq!(url.filled(id), filled, "{given}");
+            assert_eq!(url.as_str(), given, "it is kept as it was given");
+            assert_eq!(url.is_loopback(), given.starts_with("http://localhost"));
+        }
+        for bad in [
+            "https://{CHECKOUT_ID}.example/",
+            "https://{CHECKOUT_ID}/",
+            "{CHECKOUT_ID}",
+            "https://shop.example/{checkout_id}",
+            "https://shop.example/{CHECKOUT_ID",
+            "https://shop.example/{ORDER}",
+            "https://shop.example:{CHECKOUT_ID}/",
+            "ftp://shop.example/{CHECKOUT_ID}",
+        ] {
+            assert!(RedirectUrl::parse(bad).is_err(), "{bad}");
+        }
     }
 }

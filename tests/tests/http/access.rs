@@ -203,6 +203,12 @@ impl Shop {
             ),
             (
                 "POST",
+                checkout_path("/link"),
+                Some(json!({})),
+                "CheckoutWrite",
+            ),
+            (
+                "POST",
                 checkout_path("/tracking"),
                 Some(json!({ "trackingNumber": "1Z999AA10123456784" })),
                 "CheckoutFulfill",
@@ -239,6 +245,13 @@ impl Shop {
                 "CustomerErase",
             ),
             ("GET", "/v1/audit".into(), None, "AuditRead"),
+            ("GET", "/v1/organization".into(), None, "OrganizationRead"),
+            (
+                "PUT",
+                "/v1/organization".into(),
+                Some(json!({ "displayName": format!("Bikes{tag}") })),
+                "OrganizationWrite",
+            ),
             ("GET", "/v1/lease-terms".into(), None, "LeaseTermRead"),
             (
                 "POST",
@@ -316,7 +329,7 @@ pub(crate) async fn send(client: &Client, method: &str, path: &str, body: Option
     }
 }
 
-const PERMISSIONS: [&str; 17] = [
+const PERMISSIONS: [&str; 19] = [
     "ProductRead",
     "ProductWrite",
     "ProductDelete",
@@ -334,6 +347,8 @@ const PERMISSIONS: [&str; 17] = [
     "LeaseTermWrite",
     "AuditRead",
     "CustomerErase",
+    "OrganizationRead",
+    "OrganizationWrite",
 ];
 
 /// What belongs to another organization is answered like what does not exist, byte for byte.

@@ -241,6 +241,18 @@ async fn story(client: &Client) -> Vec<Asked> {
         asked("POST", step(&ready, "fulfill"), json!({}), Move),
         asked(
             "POST",
+            step(&ready, "link"),
+            json!({}),
+            Event("checkout.relinked"),
+        ),
+        asked(
+            "PUT",
+            "/v1/organization",
+            json!({ "displayName": "Better Bikes" }),
+            Event("organization.updated"),
+        ),
+        asked(
+            "POST",
             step(&shipped, "tracking"),
             number,
             Named("checkout.tracking_set"),

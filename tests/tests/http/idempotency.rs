@@ -81,6 +81,7 @@ async fn posts(client: &Client) -> Vec<(String, Value)> {
             json!({ "status": "inTransit" }),
         ),
         (of(&unpaid, "payments/retry"), json!({})),
+        (of(&unpaid, "link"), json!({})),
         (
             of(&cancelled, "cancel"),
             json!({ "reason": "changed their mind" }),

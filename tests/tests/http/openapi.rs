@@ -63,7 +63,7 @@ const ENDPOINTS: [(&str, &str, &str); 31] = [
     ("delete", "/v1/lease-terms/{id}", "400"),
 ];
 
-const MORE: [(&str, &str); 23] = [
+const MORE: [(&str, &str); 27] = [
     ("get", "/v1/customers"),
     ("get", "/v1/customers/{id}/export"),
     ("post", "/v1/customers/{id}/erase"),
@@ -72,6 +72,9 @@ const MORE: [(&str, &str); 23] = [
     ("get", "/v1/product-categories"),
     ("post", "/v1/product-categories"),
     ("post", "/v1/checkouts/{id}/payments/retry"),
+    ("post", "/v1/checkouts/{id}/link"),
+    ("get", "/v1/organization"),
+    ("put", "/v1/organization"),
     ("post", "/v1/sandbox/checkouts/{id}/advance"),
     ("post", "/v1/sandbox/checkouts/{id}/tracking-event"),
     ("post", "/webhooks/tracking"),
@@ -85,6 +88,7 @@ const MORE: [(&str, &str); 23] = [
     ("get", "/readyz"),
     ("get", "/metrics"),
     ("get", "/c/{token}"),
+    ("get", "/c/{token}/{step}"),
     ("post", "/c/{token}/{step}"),
     ("get", "/assets/checkout.css"),
 ];

@@ -21,7 +21,8 @@ use super::decode::{Place, row_count};
 use super::error::store_error;
 use super::line::Session;
 use super::schema::{
-    checkout_applications, checkout_shipments, checkouts, customers, jobs, ledger_entries,
+    checkout_applications, checkout_shipments, checkouts, customers, ended_checkout_links, jobs,
+    ledger_entries,
 };
 use super::{PgUnitOfWork, checkouts as queues, idempotency, jobs as queue, processor_accounts};
 
@@ -127,6 +128,30 @@ impl Doors for PgUnitOfWork {
             .map_err(store_error)?;
         found
             .map(|number| owner("checkout_applications", number))
+            .transpose()
+    }
+
+    async fn owner_of_ended_page(
+        &mut self,
+        token: &PageToken,
+    ) -> Result<Option<OrganizationId>, StoreError> {
+        let (PageToken::Proven { nonce } | PageToken::Unproven { nonce, .. }) = token;
+        let mut ended = ended_checkout_links::table
+            .filter(ended_checkout_links::page_nonce.eq(nonce.as_slice()))
+            .select(ended_checkout_links::organization_id)
+            .into_boxed();
+        if let PageToken::Unproven { hash, .. } = token {
+            let kept = ended_checkout_links::page_token_hashes;
+            ended = ended.filter(kept.contains(vec![hash.as_slice()]));
+        }
+        let mut open = self.open(Door::Page)?;
+        let found: Option<i64> = ended
+            .first(open.connection())
+            .await
+            .optional()
+            .map_err(store_error)?;
+        found
+            .map(|number| owner("ended_checkout_links", number))
             .transpose()
     }
 

@@ -8,12 +8,13 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
 use lessor_domain::ids::{IdRef, OrganizationId, OrganizationPubId, OrganizationRef};
-use lessor_domain::organization::{Organization, ServiceArea};
+use lessor_domain::organization::{Face, Organization, ServiceArea};
 use lessor_domain::ports::{NewOrganization, OrganizationStore, StoreError};
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
-use super::decode::Place;
+use super::decode::{Place, json};
 use super::encode::{percentage, text, texts};
 use super::error::store_error;
 use super::schema::{organizations, pricing_revisions};
@@ -37,6 +38,7 @@ pub(super) struct Columns {
     service_area: Vec<String>,
     requires_product_review: bool,
     oftake_partner_id: i64,
+    face: Value,
     sandbox_writes_catalog: Option<bool>,
     first_live_key_at: Option<DateTime<Utc>>,
     created_at: DateTime<Utc>,
@@ -46,9 +48,11 @@ pub(super) struct Columns {
 
 pub(super) type Row = (i64, Columns);
 
-impl From<&Organization> for Columns {
-    fn from(entity: &Organization) -> Self {
-        Self {
+impl TryFrom<&Organization> for Columns {
+    type Error = StoreError;
+
+    fn try_from(entity: &Organization) -> Result<Self, StoreError> {
+        Ok(Self {
             pub_id: entity.pub_id.as_uuid(),
             name: text(&entity.name),
             currency: text(&entity.currency),
@@ -56,12 +60,13 @@ impl From<&Organization> for Columns {
             service_area: texts(entity.service_area.regions()),
             requires_product_review: entity.requires_product_review,
             oftake_partner_id: entity.oftake_partner_id.get(),
+            face: json(&entity.face)?,
             sandbox_writes_catalog: entity.sandbox_writes_catalog,
             first_live_key_at: entity.first_live_key_at,
             created_at: entity.created_at,
             updated_at: entity.updated_at,
             version: entity.version,
-        }
+        })
     }
 }
 
@@ -76,6 +81,7 @@ pub(super) fn entity((id, row): Row) -> Result<Organization, StoreError> {
         service_area: ServiceArea::new(place.parse_all("service_area", &row.service_area)?),
         requires_product_review: row.requires_product_review,
         oftake_partner_id: place.number("oftake_partner_id", row.oftake_partner_id)?,
+        face: place.json("face", row.face)?,
         sandbox_writes_catalog: row.sandbox_writes_catalog,
         first_live_key_at: row.first_live_key_at,
         created_at: row.created_at,
@@ -95,6 +101,7 @@ impl OrganizationStore for PgUnitOfWork {
             service_area: texts(new.service_area.regions()),
             requires_product_review: new.requires_product_review,
             oftake_partner_id: new.oftake_partner_id.get(),
+            face: json(&Face::default())?,
             sandbox_writes_catalog: None,
             first_live_key_at: None,
             created_at: new.created_at,
@@ -166,7 +173,7 @@ impl OrganizationStore for PgUnitOfWork {
         let version = version::next(organization.version);
         let columns = Columns {
             version,
-            ..Columns::from(&*organization)
+            ..Columns::try_from(&*organization)?
         };
         let connection = self.connection()?;
         let discount: Option<BigDecimal> = organizations::table

@@ -11,6 +11,7 @@ diesel::table! {
         service_area -> Array<Text>,
         requires_product_review -> Bool,
         oftake_partner_id -> BigInt,
+        face -> Jsonb,
         sandbox_writes_catalog -> Nullable<Bool>,
         first_live_key_at -> Nullable<Timestamptz>,
         created_at -> Timestamptz,
@@ -288,6 +289,8 @@ diesel::table! {
         checkout_id -> Uuid,
         purchase_items -> Jsonb,
         redirects -> Jsonb,
+        way_out -> Nullable<Text>,
+        given_profile -> Nullable<Jsonb>,
         billing -> Jsonb,
         shipping -> Jsonb,
         pickup_location_id -> Nullable<BigInt>,
@@ -298,6 +301,16 @@ diesel::table! {
         page_nonce -> Bytea,
         page_token_hashes -> Array<Bytea>,
         metadata -> Jsonb,
+    }
+}
+
+diesel::table! {
+    ended_checkout_links (organization_id, page_nonce) {
+        organization_id -> BigInt,
+        page_nonce -> Bytea,
+        checkout_id -> Uuid,
+        page_token_hashes -> Array<Bytea>,
+        ended_at -> Timestamptz,
     }
 }
 
@@ -742,6 +755,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     checkout_returns,
     ledger_entries,
     checkout_transitions,
+    ended_checkout_links,
     tracking_events,
 );
 

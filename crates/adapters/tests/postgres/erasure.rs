@@ -216,6 +216,15 @@ impl<'b> Person<'b> {
             "https://shop.example.com/{}",
             self.says("ok")
         )));
+        let given = self.address();
+        it.given_profile = Some(Profile {
+            first_name: given.first_name,
+            last_name: given.last_name,
+            address1: Some(given.address1),
+            address2: given.address2,
+            phone: given.phone,
+            ..Profile::default()
+        });
         it.billing.address = Some(self.address());
         it.shipping.address = Some(self.address());
         let (key, value) = (self.says("key"), self.says("value"));

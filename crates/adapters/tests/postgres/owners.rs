@@ -24,7 +24,7 @@ const OWNERLESS: &[(&str, &str)] = &[
 
 /// What can be read of all organizations through each door.
 const DOORS: &[(&str, &[&str])] = &[
-    ("page", &["checkout_applications"]),
+    ("page", &["checkout_applications", "ended_checkout_links"]),
     (
         "message",
         &[

@@ -45,6 +45,8 @@ const YEARS: &str = "
     insert into checkout_applications (organization_id, checkout_id, purchase_items, redirects,
             billing, shipping, page_nonce)
         select organization_id, id, '[]', '{}', '{}', '{}', uuid_send(id) from old;
+    insert into ended_checkout_links (organization_id, page_nonce, checkout_id, ended_at)
+        select organization_id, uuid_send(id), id, at from old;
     insert into checkout_metadata (organization_id, checkout_id, key, value)
         select organization_id, id, 'line', i::text from old;
     insert into checkout_purchases (organization_id, variant_id, checkout_id)
@@ -121,6 +123,7 @@ const INDEXES: &[&str] = &[
     "checkouts_waiting_for_stock_idx",
     "checkouts_waiting_for_location_idx",
     "checkout_applications_page_nonce_idx",
+    "ended_checkout_links_page_nonce_idx",
     "checkout_purchases_pkey",
     "checkout_metadata_entries_idx",
     "customers_created_at_idx",
@@ -404,6 +407,9 @@ async fn look_through_doors(
     doors.owner_of_checkout(shipped.id).await?;
     doors
         .owner_of_page(&PageToken::Proven { nonce: [0; 16] })
+        .await?;
+    doors
+        .owner_of_ended_page(&PageToken::Proven { nonce: [0; 16] })
         .await?;
     doors.owner_of_payment(Mode::Sandbox, "pi_1").await?;
     doors.owner_of_verification(Mode::Sandbox, "vs_1").await?;

@@ -46,8 +46,19 @@ impl CheckoutPageLinks {
         format!(
             "{}{PATH}/{}",
             self.public_url.as_str(),
-            token(self.keys.first(), &checkout.page_nonce)
+            self.token(checkout)
         )
+    }
+
+    /// The address for whoever is not shown the checkout's own: a page that says so.
+    #[must_use]
+    pub fn without_token(&self) -> String {
+        format!("{}{PATH}", self.public_url.as_str())
+    }
+
+    /// The token of the checkout's page.
+    pub(crate) fn token(&self, checkout: &Checkout) -> String {
+        token(self.keys.first(), &checkout.page_nonce)
     }
 
     /// What is stored of the tokens of the checkout's page, one for each key: during a rotation a process

@@ -6,6 +6,8 @@
 use lessor_domain::access::Mode;
 use lessor_domain::address::Country;
 use lessor_domain::checkout::{EventKind, PaymentMethod};
+use lessor_domain::customer::Profile;
+use lessor_domain::ids::LeaseTermPubId;
 use lessor_domain::services::visits::Visit;
 use lessor_domain::text::Line;
 use maud::{Markup, html};
@@ -140,6 +142,9 @@ pub(super) fn of(
         return html! {};
     };
     match next {
+        EventKind::Opened | EventKind::ProfileCompleted if visit.is_on_file() => {
+            on_file(visit, place)
+        }
         EventKind::Opened | EventKind::ProfileCompleted => profile(visit, place, &filling),
         EventKind::IdentityRequested if is_sandbox => {
             button(place, "identity", "Start the verification")
@@ -152,7 +157,9 @@ pub(super) fn of(
         ),
         EventKind::ShippingAddressGiven => shipping(visit, place, &filling),
         EventKind::PickupLocationGiven => pickup(visit, place, &filling),
-        EventKind::LeaseAccepted if checkout.term.is_none() => term(visit, place, &filling),
+        EventKind::LeaseAccepted if checkout.term.is_none() => html! {
+            p { "Choose how long you would like to lease, then accept these terms." }
+        },
         EventKind::LeaseAccepted => button(place, "accept", "Accept these terms"),
         EventKind::DepositSubmitted if is_sandbox => html! {
             p { "The sandbox's test card is used." }
@@ -223,10 +230,23 @@ pub(super) fn payment(visit: &Visit, place: Place<'_>, entered: &Fields) -> Mark
     }
 }
 
-fn profile(visit: &Visit, place: Place<'_>, filling: &Filling<'_>) -> Markup {
-    let known = &visit.customer.profile;
+/// What an older record says of the customer is passed by, and not shown: who has the link of one
+/// checkout need not know it.
+fn on_file(visit: &Visit, place: Place<'_>) -> Markup {
+    let name = visit.organization.shown_name();
     html! {
-        p { "We write to you at " strong { (visit.customer.email) } "." }
+        p { "Your name and address are on file with " (name) ". If something of them has changed, tell " (name) " before you go on." }
+        (button(place, "begin", "Go on"))
+    }
+}
+
+fn profile(visit: &Visit, place: Place<'_>, filling: &Filling<'_>) -> Markup {
+    let given = visit.checkout.given_profile.as_ref();
+    let nothing = Profile::default();
+    let known = given.unwrap_or(&nothing);
+    html! {
+        // Whoever made the checkout named the customer by it.
+        @if given.is_some() { p { "We write to you at " strong { (visit.customer.email) } "." } }
         form method="post" action=(place.step("profile")) {
             div.fields {
                 (filling.field(&FIRST_NAME, known.first_name.as_ref()))
@@ -255,13 +275,14 @@ fn shipping(visit: &Visit, place: Place<'_>, filling: &Filling<'_>) -> Markup {
     };
     if let (true, Some(address)) = (shipping.locked, &shipping.address) {
         return html! {
-            p { (visit.organization.name) " has set the address; it cannot be changed here." }
+            p { (visit.organization.shown_name()) " has set the address; it cannot be changed here." }
             (postal(address))
             (button(place, "shipping", "Ship it to this address"))
             (to_pickup)
         };
     }
-    let home = visit.customer.profile.address();
+    let given = visit.checkout.given_profile.as_ref();
+    let home = given.and_then(Profile::address);
     let known = shipping.address.as_ref().or(home.as_ref());
     let line = |of: fn(&lessor_domain::address::Address) -> Option<&Line>| known.and_then(of);
     html! {
@@ -310,28 +331,47 @@ fn pickup(visit: &Visit, place: Place<'_>, filling: &Filling<'_>) -> Markup {
     }
 }
 
-fn term(visit: &Visit, place: Place<'_>, filling: &Filling<'_>) -> Markup {
-    let chosen = filling.entered.get("leaseTermId");
+/// What each term costs, with the chosen one marked, and the way to another: until the lease is accepted.
+pub(super) fn terms(visit: &Visit, place: Place<'_>, entered: &Fields) -> Markup {
+    let checkout = &visit.checkout;
+    if !checkout.offers_terms() {
+        return html! {};
+    }
+    let typed = entered.get("leaseTermId");
+    let chosen = checkout.term.map(|term| term.id);
+    let is_checked = |id: LeaseTermPubId| match typed {
+        Some(typed) => id.to_string() == typed,
+        None => chosen == Some(id),
+    };
     html! {
-        @if visit.terms.is_empty() {
-            p.notice { "This item is not offered for any lease term at the moment. Please get in touch with us." }
-        } @else {
-            form method="post" action=(place.step("term")) {
-                fieldset {
-                    legend { "How long would you like to lease?" }
-                    @for (id, quote) in &visit.terms {
-                        label.choice {
-                            input type="radio" name="leaseTermId" value=(id) required
-                                checked[chosen == Some(id.to_string().as_str())];
-                            span {
-                                strong { (quote.term) " months" }
-                                " at " (money(quote.total_monthly_payment)) " a month, "
-                                (money(quote.total_due_at_signing)) " due at signing"
+        section.aside {
+            h2 { "How long would you like to lease?" }
+            @if visit.terms.is_empty() {
+                p.notice { "This item is not offered for any lease term at the moment. Please get in touch with us." }
+            } @else {
+                form method="post" action=(place.step("term")) {
+                    table {
+                        thead {
+                            tr { th scope="col" { "Term" } th scope="col" { "Every month" } th scope="col" { "Deposit" } th scope="col" { "Due at signing" } }
+                        }
+                        tbody {
+                            @for (id, quote) in &visit.terms {
+                                tr.chosen[chosen == Some(*id)] {
+                                    th scope="row" {
+                                        label.term {
+                                            input type="radio" name="leaseTermId" value=(id) required checked[is_checked(*id)];
+                                            span { (quote.term) " months" @if chosen == Some(*id) { " (your choice)" } }
+                                        }
+                                    }
+                                    td { (money(quote.total_monthly_payment)) }
+                                    td { (money(quote.deposit)) }
+                                    @if let Ok(due) = checkout.due(quote) { td { (money(due.due_at_signing)) } }
+                                }
                             }
                         }
                     }
+                    button.quiet[chosen.is_some()] { @if chosen.is_some() { "Change the term" } @else { "Choose this term" } }
                 }
-                button { "Choose this term" }
             }
         }
     }

@@ -12,32 +12,119 @@ mod view;
 mod words;
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{self, HeaderName, HeaderValue};
-use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, get, post};
-use lessor_domain::checkout::Lifecycle;
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, get, post};
+use lessor_domain::organization::Color;
 use lessor_domain::ports::Reach;
 use lessor_domain::services::Error;
-use lessor_domain::services::visits::Visit;
+use lessor_domain::services::visits::{Visit, note_way_out, replaced_by};
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::fields::Fields;
 use self::pieces::{Notice, Place};
 use self::steps::Step;
+use crate::auth::links::PATH;
 use crate::http::error::ApiError;
+use crate::idempotency::close;
+use crate::middleware::HeadOnly;
 use crate::request::FormBody;
 use crate::state::{AppState, Sender};
 
 /// Where the page's style is.
 const STYLE_PATH: &str = "/assets/checkout.css";
 const STYLE: &str = include_str!("style.css");
+/// Where the styles of organizations' colors are.
+const ACCENT_PATH: &str = "/assets/accents";
 
-/// Nothing may run, be loaded from elsewhere, be framed, or learn the address.
-const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+/// Nothing may run, be loaded from elsewhere, be framed, or learn the address; but the organization's logo
+/// is loaded from where it is, and a form may lead to where the organization wants its customers back:
+/// browsers ask that of what a form's answer leads to as well.
+fn policy(visit: Option<&Visit>) -> String {
+    let mut policy = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'".to_owned();
+    let Some(visit) = visit else {
+        return policy;
+    };
+    let origin = |url: &str| Some(url::Url::parse(url).ok()?.origin().ascii_serialization());
+    let redirects = visit.checkout.redirects.all();
+    let mut targets: Vec<String> = redirects.filter_map(|url| origin(url.as_str())).collect();
+    targets.sort_unstable();
+    targets.dedup();
+    for target in targets {
+        policy.push(' ');
+        policy.push_str(&target);
+    }
+    if let Some(logo) = &visit.organization.face.logo_url
+        && let Some(origin) = origin(logo.as_str())
+    {
+        policy.push_str("; img-src ");
+        policy.push_str(&origin);
+    }
+    policy
+}
+
+/// Whether the path is one of the pages', whose errors people read.
+pub(crate) fn is_page(path: &str) -> bool {
+    path.strip_prefix(PATH)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The prefix of the public address's path, often empty.
+fn prefix_of(public_url: &str) -> String {
+    url::Url::parse(public_url)
+        .map(|url| url.path().trim_end_matches('/').to_owned())
+        .unwrap_or_default()
+}
+
+/// What people read of a request to a page that failed, with the headers of a page.
+pub(crate) fn failure(
+    error: &ApiError,
+    path: &str,
+    public_url: &str,
+    request_id: &str,
+    headers: &mut HeaderMap,
+) -> String {
+    dress(headers, &policy(None));
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/html; charset=utf-8"),
+    );
+    let prefix = prefix_of(public_url);
+    let (title, text) = words::failure(error.status());
+    // Only what can be a token is put into a link.
+    let token = path.split('/').nth(2).unwrap_or_default();
+    let is_token = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let back = is_token.then(|| {
+        let place = Place {
+            prefix: &prefix,
+            token,
+        };
+        place.path()
+    });
+    view::failed(&prefix, title, text, request_id, back.as_deref())
+}
+
+/// Gives an answer the headers of a page.
+fn dress(headers: &mut HeaderMap, policy: &str) {
+    // An origin is of ASCII.
+    if let Ok(policy) = HeaderValue::from_str(policy) {
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+    for (name, value) in [
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (HeaderName::from_static("x-robots-tag"), "noindex"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}
 
 pub(crate) fn configure(config: &mut ServiceConfig<'_>) {
     config
         .service(checkout_page_style)
+        .service(checkout_page_accent)
+        .service(explain_checkout_page)
         .service(show_checkout_page)
+        .service(show_checkout_step)
         .service(take_checkout_step);
 }
 
@@ -57,28 +144,94 @@ async fn checkout_page_style() -> HttpResponse {
         .body(STYLE)
 }
 
+/// The style of a color.
+///
+/// What an organization's buttons are filled with, and black or white for their text, whichever is read
+/// more easily.
+#[utoipa::path(
+    tag = "Checkout page",
+    params(("color" = String, Path, pattern = "^[0-9A-Fa-f]{6}$", description = "The color, six hexadecimal digits.")),
+    responses((status = 200, content_type = "text/css", body = String, description = "The style."))
+)]
+#[get("/assets/accents/{color}.css")]
+async fn checkout_page_accent(request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    let digits = request.match_info().get("color").unwrap_or_default();
+    let color: Color = format!("#{digits}")
+        .parse()
+        .map_err(|_| ApiError::not_found("style"))?;
+    let style = format!(
+        ":root {{ --brand: {color}; --on-brand: {}; }}\n",
+        color.ink()
+    );
+    Ok(HttpResponse::Ok()
+        .content_type("text/css; charset=utf-8")
+        .insert_header((header::CACHE_CONTROL, "public, max-age=31536000, immutable"))
+        .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .body(style))
+}
+
+/// What a checkout's page is without its token.
+///
+/// Keys that are not shown links have this address as `checkoutUrl`.
+#[utoipa::path(
+    tag = "Checkout page",
+    responses((status = 200, content_type = "text/html", body = String, description = "The page."))
+)]
+#[get("/c")]
+async fn explain_checkout_page(request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    let visitor = Visitor::of(&request)?;
+    Ok(shown(StatusCode::OK, None, view::personal(&visitor.prefix)))
+}
+
 /// The checkout's page.
 ///
-/// For the customer's browser: `checkoutUrl` leads here. The token is the secret.
+/// For the customer's browser: `checkoutUrl` leads here. The token is the secret. Looking at it changes
+/// nothing; once the checkout has turned out, the first look leads on to where the organization wants
+/// its customers.
 #[utoipa::path(
     tag = "Checkout page",
     params(("token" = String, Path, description = "The token of `checkoutUrl`.")),
-    responses((status = 200, content_type = "text/html", body = String, description = "The page."))
+    responses(
+        (status = 200, content_type = "text/html", body = String, description = "The page."),
+        (status = 303, description = "The shop is at `Location`."),
+        (status = 410, content_type = "text/html", body = String, description = "The link was replaced by a newer one.")
+    )
 )]
 #[get("/c/{token}")]
 async fn show_checkout_page(request: HttpRequest) -> Result<HttpResponse, ApiError> {
     let visitor = Visitor::of(&request)?;
-    let Some(mut visit) = visitor.look().await? else {
-        return Ok(visitor.nothing());
+    let Some(visit) = visitor.look().await? else {
+        return visitor.nothing().await;
     };
-    if visit.checkout.lifecycle() == Lifecycle::Created {
-        visitor.step(Step::Open, Fields::default()).await?;
-        visit = match visitor.look().await? {
-            Some(opened) => opened,
-            None => return Ok(visitor.nothing()),
-        };
+    // Programs that only ask for the head are no browser to be sent anywhere.
+    let is_head = request.extensions().contains::<HeadOnly>();
+    if !is_head && let Some(gone) = visitor.leave(&visit).await? {
+        return Ok(gone);
     }
     Ok(visitor.page(StatusCode::OK, &visit, None, &Fields::default()))
+}
+
+/// The checkout's page, by the address of one of its forms.
+///
+/// A browser has it in its line after a form was refused.
+#[utoipa::path(
+    tag = "Checkout page",
+    params(
+        ("token" = String, Path, description = "The token of `checkoutUrl`."),
+        ("step" = String, Path, description = "The form.")
+    ),
+    responses(
+        (status = 303, description = "The page is at `Location`."),
+        (status = 410, content_type = "text/html", body = String, description = "The link was replaced by a newer one.")
+    )
+)]
+#[get("/c/{token}/{step}")]
+async fn show_checkout_step(request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    let visitor = Visitor::of(&request)?;
+    match request.match_info().get("step").and_then(Step::parse) {
+        Some(_) => Ok(visitor.back_to_page()),
+        None => visitor.nothing().await,
+    }
 }
 
 /// A step of the customer.
@@ -91,7 +244,10 @@ async fn show_checkout_page(request: HttpRequest) -> Result<HttpResponse, ApiErr
         ("step" = String, Path, description = "The form.")
     ),
     request_body(description = "The fields of the form, each once.", content = HashMap<String, String>, content_type = "application/x-www-form-urlencoded"),
-    responses((status = 303, description = "The page is at `Location`."))
+    responses(
+        (status = 303, description = "The page, or the shop once the checkout has turned out, is at `Location`."),
+        (status = 410, content_type = "text/html", body = String, description = "The link was replaced by a newer one.")
+    )
 )]
 #[post("/c/{token}/{step}")]
 async fn take_checkout_step(
@@ -99,19 +255,29 @@ async fn take_checkout_step(
     form: FormBody,
 ) -> Result<HttpResponse, ApiError> {
     let visitor = Visitor::of(&request)?;
+    let site = request.headers().get("sec-fetch-site");
+    if site.is_some_and(|site| site.as_bytes() == b"cross-site") {
+        return Err(ApiError::forbidden(
+            "forms of a checkout's page are sent from the page itself",
+        ));
+    }
     let Some(step) = request.match_info().get("step").and_then(Step::parse) else {
-        return Ok(visitor.nothing());
+        return visitor.nothing().await;
     };
     let entered = Fields::from(form);
     let notice = match visitor.step(step, entered.clone()).await {
-        Ok(()) => return Ok(visitor.back_to_page()),
-        Err(Error::NotFound { .. }) => return Ok(visitor.nothing()),
-        Err(error) => notice_of(error)?,
+        Ok(()) => None,
+        Err(Error::NotFound { .. }) => return visitor.nothing().await,
+        Err(error) => Some(notice_of(error)?),
     };
     let Some(visit) = visitor.look().await? else {
-        return Ok(visitor.nothing());
+        return visitor.nothing().await;
     };
-    Ok(visitor.page(StatusCode::BAD_REQUEST, &visit, Some(&notice), &entered))
+    if notice.is_none() {
+        let gone = visitor.leave(&visit).await?;
+        return Ok(gone.unwrap_or_else(|| visitor.back_to_page()));
+    }
+    Ok(visitor.page(StatusCode::BAD_REQUEST, &visit, notice.as_ref(), &entered))
 }
 
 /// What the customer reads of a refusal. What is no refusal stays an error.
@@ -133,6 +299,24 @@ fn notice_of(error: Error) -> Result<Notice, ApiError> {
     }
 }
 
+/// A page as a browser is given it; the policy is the visit's, where there is one.
+fn shown(status: StatusCode, visit: Option<&Visit>, html: String) -> HttpResponse {
+    let mut response = HttpResponse::build(status)
+        .content_type("text/html; charset=utf-8")
+        .body(html);
+    dress(response.headers_mut(), &policy(visit));
+    response
+}
+
+/// The way to another address.
+fn led_to(address: &str) -> HttpResponse {
+    let mut response = HttpResponse::SeeOther()
+        .insert_header((header::LOCATION, address))
+        .finish();
+    dress(response.headers_mut(), &policy(None));
+    response
+}
+
 /// Somebody who came with a token.
 struct Visitor {
     state: AppState,
@@ -144,9 +328,7 @@ struct Visitor {
 impl Visitor {
     fn of(request: &HttpRequest) -> Result<Self, ApiError> {
         let state = AppState::of(request)?.clone();
-        let prefix = url::Url::parse(state.settings.public_url.as_str())
-            .map(|url| url.path().trim_end_matches('/').to_owned())
-            .unwrap_or_default();
+        let prefix = prefix_of(state.settings.public_url.as_str());
         let token = request.match_info().get("token").unwrap_or_default();
         let sender = Sender::of(&state, request);
         Ok(Self {
@@ -170,7 +352,7 @@ impl Visitor {
             return Ok(None);
         };
         let mut work = self.state.reads.read(Reach::Server).await?;
-        match Visit::of(&mut *work, &token).await {
+        match Visit::of(&mut *work, &token, self.state.engine.clock.now()).await {
             Ok(visit) => Ok(Some(visit)),
             Err(Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(error.into()),
@@ -193,33 +375,48 @@ impl Visitor {
         }
     }
 
-    fn dressed(&self, status: StatusCode) -> HttpResponseBuilder {
-        let mut response = HttpResponse::build(status);
-        response
-            .insert_header((header::CONTENT_SECURITY_POLICY, POLICY))
-            .insert_header((header::REFERRER_POLICY, "no-referrer"))
-            .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
-            .insert_header((
-                HeaderName::from_static("x-robots-tag"),
-                HeaderValue::from_static("noindex"),
-            ));
-        response
-    }
-
-    fn html(&self, status: StatusCode, html: String) -> HttpResponse {
-        self.dressed(status)
-            .content_type("text/html; charset=utf-8")
-            .body(html)
+    /// Leads the browser to where the organization wants its customers, once the checkout has turned out:
+    /// once for each way that it does, so that who comes back sees the page.
+    async fn leave(&self, visit: &Visit) -> Result<Option<HttpResponse>, ApiError> {
+        let Some((way, url, _)) = words::way_out(&visit.checkout) else {
+            return Ok(None);
+        };
+        let Some(token) = self.state.pages.read(&self.token) else {
+            return Ok(None);
+        };
+        if visit.is_past || visit.sent_to == Some(way) {
+            return Ok(None);
+        }
+        let state = self.state.clone();
+        let noted = async move {
+            let mut work = state.engine.database.begin(Reach::Server).await?;
+            let noted = note_way_out(&mut *work, &token, way).await;
+            Ok::<_, ApiError>(close(work, noted).await?)
+        };
+        let is_first = self.state.mutations.run(noted).await?;
+        Ok(is_first.then(|| led_to(&url)))
     }
 
     fn back_to_page(&self) -> HttpResponse {
-        self.dressed(StatusCode::SEE_OTHER)
-            .insert_header((header::LOCATION, self.place().path()))
-            .finish()
+        led_to(&self.place().path())
     }
 
-    fn nothing(&self) -> HttpResponse {
-        self.html(StatusCode::NOT_FOUND, view::not_found(&self.prefix))
+    /// The page of a token that opens nothing: it opened one once, or it never did.
+    async fn nothing(&self) -> Result<HttpResponse, ApiError> {
+        let replaced = match self.state.pages.read(&self.token) {
+            Some(token) => {
+                let mut work = self.state.reads.read(Reach::Server).await?;
+                replaced_by(&mut *work, &token).await?
+            }
+            None => None,
+        };
+        Ok(match replaced {
+            Some(organization) => {
+                let page = view::replaced(&self.prefix, &organization);
+                shown(StatusCode::GONE, None, page)
+            }
+            None => shown(StatusCode::NOT_FOUND, None, view::not_found(&self.prefix)),
+        })
     }
 
     fn page(
@@ -229,6 +426,7 @@ impl Visitor {
         notice: Option<&Notice>,
         entered: &Fields,
     ) -> HttpResponse {
-        self.html(status, view::checkout(visit, self.place(), notice, entered))
+        let page = view::checkout(visit, self.place(), notice, entered);
+        shown(status, Some(visit), page)
     }
 }

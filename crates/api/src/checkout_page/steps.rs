@@ -17,7 +17,9 @@ use crate::state::{AppState, Sender};
 /// A step of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
+    /// What sending the profile begins with, whatever was entered.
     Open,
+    Begin,
     Profile,
     Identity,
     SubmitIdentity,
@@ -40,6 +42,7 @@ impl Step {
     /// The step of a form's path.
     pub(super) fn parse(name: &str) -> Option<Self> {
         Some(match name {
+            "begin" => Self::Begin,
             "profile" => Self::Profile,
             "identity" => Self::Identity,
             "identity-submit" => Self::SubmitIdentity,
@@ -69,6 +72,13 @@ impl Step {
         token: PageToken,
         entered: &Fields,
     ) -> Result<(), Error> {
+        if self == Self::Profile
+            && let Err(error @ Error::Store(_)) =
+                Self::Open.attempt(state, sender, token, entered).await
+        {
+            // What else is wrong the step itself says.
+            tracing::debug!(%error, "the page was not opened before its form was taken");
+        }
         let mut tries = Tries::default();
         let checkout = loop {
             match self.attempt(state, sender, token, entered).await {
@@ -125,7 +135,8 @@ impl Step {
         let phones = &*state.engine.providers.phones;
         let refused = |param: &'static str| move |error: IdError| Error::invalid(param, error);
         match self {
-            Self::Open => journey.open(work, checkout).await?,
+            Self::Open => return journey.open_for_profile(work, checkout).await,
+            Self::Begin => journey.begin(work, checkout).await?,
             Self::Profile => {
                 let profile = entered.profile()?;
                 journey
@@ -160,10 +171,12 @@ impl Step {
             Self::Term => {
                 let param = "leaseTermId";
                 let term = entered.required(param)?.parse().map_err(refused(param))?;
-                if checkout.term.is_none() {
-                    journey.choose_term(work, checkout, term).await?;
+                if !checkout.offers_terms() {
+                    return Err(Error::rule(
+                        "the lease is accepted with its term; go a step back to choose another",
+                    ));
                 }
-                return Ok(());
+                return journey.choose_term(work, checkout, term).await;
             }
             Self::Accept => journey.accept_lease(work, checkout).await?,
             Self::Deposit => {

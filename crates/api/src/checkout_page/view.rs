@@ -2,6 +2,7 @@
 
 use lessor_domain::access::Mode;
 use lessor_domain::money::Money;
+use lessor_domain::organization::Organization;
 use lessor_domain::services::visits::Visit;
 use maud::{DOCTYPE, Markup, html};
 
@@ -10,8 +11,15 @@ use super::forms;
 use super::pieces::{Notice, Place, money, postal};
 use super::words;
 
-/// A page around its content.
-fn document(prefix: &str, title: &str, refreshes: bool, content: &Markup) -> String {
+/// A page around its content, with the face of the organization where it is known.
+fn document(
+    prefix: &str,
+    title: &str,
+    refreshes: bool,
+    organization: Option<&Organization>,
+    content: &Markup,
+) -> String {
+    let accent = organization.and_then(|it| it.face.accent_color);
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -22,25 +30,124 @@ fn document(prefix: &str, title: &str, refreshes: bool, content: &Markup) -> Str
                 @if refreshes { meta http-equiv="refresh" content="4"; }
                 title { (title) }
                 link rel="stylesheet" href={ (prefix) (super::STYLE_PATH) };
+                @if let Some(accent) = accent {
+                    link rel="stylesheet" href={ (prefix) (super::ACCENT_PATH) "/" (accent.digits()) ".css" };
+                }
             }
             body {
                 a.skip href="#step" { "Skip to the current step" }
-                div.page { (content) }
+                div.page {
+                    @if let Some(organization) = organization { (masthead(organization)) }
+                    (content)
+                    @if let Some(organization) = organization { (contact(organization)) }
+                }
             }
         }
     }
     .into_string()
 }
 
+/// Who it is.
+fn masthead(organization: &Organization) -> Markup {
+    let name = organization.shown_name();
+    html! {
+        header {
+            @if let Some(logo) = &organization.face.logo_url { img.logo src=(logo) alt=""; }
+            p { (name) }
+        }
+    }
+}
+
+/// Whom to ask.
+fn contact(organization: &Organization) -> Markup {
+    let face = &organization.face;
+    let links = [(&face.terms_url, "Terms"), (&face.privacy_url, "Privacy")];
+    let has_links = links.iter().any(|(url, _)| url.is_some());
+    let is_reached = face.support_email.is_some() || face.support_phone.is_some();
+    html! {
+        @if is_reached || has_links {
+            footer {
+                @if is_reached {
+                    p {
+                        "Questions? " (organization.shown_name()) ": "
+                        @if let Some(email) = &face.support_email { a href={ "mailto:" (email) } { (email) } }
+                        @if face.support_email.is_some() && face.support_phone.is_some() { " · " }
+                        @if let Some(phone) = &face.support_phone { a href={ "tel:" (phone) } { (phone) } }
+                    }
+                }
+                @if has_links {
+                    p {
+                        @for (url, words) in links {
+                            @if let Some(url) = url { a href=(url) rel="noreferrer" { (words) } " " }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A page that only says something.
+fn message(
+    prefix: &str,
+    organization: Option<&Organization>,
+    title: &str,
+    content: &Markup,
+) -> String {
+    let content = html! { main #step { h1 { (title) } (content) } };
+    document(prefix, title, false, organization, &content)
+}
+
 /// The page of nothing.
 pub(super) fn not_found(prefix: &str) -> String {
+    let content =
+        html! { p { "The link is incomplete. Please use the link as it was sent to you." } };
+    message(prefix, None, "There is no such page", &content)
+}
+
+/// The page of a link that was replaced.
+pub(super) fn replaced(prefix: &str, organization: &Organization) -> String {
+    let name = organization.shown_name();
     let content = html! {
-        main #step {
-            h1 { "There is no such page" }
-            p { "The link is incomplete or has been replaced by a newer one. Please use the newest link that you were sent." }
-        }
+        p { "This link was replaced by a newer one. Please use the newest link that you were sent, or ask " (name) " for it." }
     };
-    document(prefix, "There is no such page", false, &content)
+    let title = "This link has ended";
+    message(prefix, Some(organization), title, &content)
+}
+
+/// The page of a link without its token.
+pub(super) fn personal(prefix: &str) -> String {
+    let content = html! {
+        p { "The page of a checkout is opened by a personal link, which is not shown here." }
+        p { "If you are the customer, use the link that you were sent, or ask the shop that you lease from for it." }
+    };
+    message(prefix, None, "This link is personal", &content)
+}
+
+/// The page of a request that failed, with the way back to the checkout where there is one.
+pub(super) fn failed(
+    prefix: &str,
+    title: &str,
+    text: &str,
+    id: &str,
+    back: Option<&str>,
+) -> String {
+    let content = html! {
+        p { (text) }
+        @if let Some(back) = back { p { a.button href=(back) { "Back to your checkout" } } }
+        p.notice { "If it happens again, tell us this number: " (id) }
+    };
+    message(prefix, None, title, &content)
+}
+
+/// The checkout's page long after its end: how it ended, and no more.
+fn past(visit: &Visit, place: Place<'_>) -> String {
+    let (title, text) = words::heading(&visit.checkout);
+    let content = html! {
+        p { (text) }
+        @for item in &visit.checkout.items { p { strong { (item.name) } } }
+    };
+    message(place.prefix, Some(&visit.organization), title, &content)
 }
 
 /// The checkout's page.
@@ -50,9 +157,11 @@ pub(super) fn checkout(
     notice: Option<&Notice>,
     entered: &Fields,
 ) -> String {
+    if visit.is_past {
+        return past(visit, place);
+    }
     let (title, text) = words::heading(&visit.checkout);
     let content = html! {
-        header { p { (visit.organization.name) } }
         @if visit.checkout.mode == Mode::Sandbox {
             p.notice { strong { "Sandbox." } " This is a trial: no identity is checked, no money moves, no goods are sent." }
         }
@@ -69,7 +178,8 @@ pub(super) fn checkout(
                 }
                 (forms::payment(visit, place, entered))
                 (forms::of(visit, place, notice, entered))
-                @if let Some((url, words)) = words::way_out(&visit.checkout) {
+                (forms::terms(visit, place, entered))
+                @if let Some((_, url, words)) = words::way_out(&visit.checkout) {
                     p { a.button href=(url) rel="noreferrer" { (words) } }
                 }
                 (shipment(visit))
@@ -78,11 +188,12 @@ pub(super) fn checkout(
             (summary(visit))
         }
     };
-    let title = format!("{title} – {}", visit.organization.name);
+    let title = format!("{title} – {}", visit.organization.shown_name());
     document(
         place.prefix,
         &title,
         words::is_moving(&visit.checkout),
+        Some(&visit.organization),
         &content,
     )
 }
@@ -150,8 +261,8 @@ fn summary(visit: &Visit) -> Markup {
 
 fn costs(visit: &Visit, quote: &lessor_domain::pricing::Quote) -> Markup {
     let checkout = &visit.checkout;
-    let purchases = checkout.purchase_total(Money::zero(quote.currency)).ok();
-    let due = purchases.and_then(|total| quote.total_due_at_signing.checked_add(total).ok());
+    // More than can be counted is nowhere to be had: the checkout was refused then.
+    let due = checkout.due(quote).ok();
     html! {
         section {
             h2 { "Every month" }
@@ -165,14 +276,15 @@ fn costs(visit: &Visit, quote: &lessor_domain::pricing::Quote) -> Markup {
             h2 { "To begin with" }
             dl {
                 (row("Refundable deposit", quote.deposit))
-                (row("First month", quote.total_monthly_payment))
                 @for item in &checkout.purchase_items {
                     @if let Ok(total) = item.total() {
                         dt { (item.name) @if item.quantity > 1 { " × " (item.quantity) } } dd { (money(total)) }
                     }
                 }
                 @if let Some(due) = due {
-                    dt.total { "Due at signing" } dd.total { (money(due)) }
+                    dt.total { "Reserved when you accept, charged when you sign" } dd.total { (money(due.authorized_at_signing)) }
+                    (row(words::first_payment(due.first_payment_due), due.first_payment))
+                    dt.total { "Due at signing" } dd.total { (money(due.due_at_signing)) }
                 }
             }
         }

@@ -1,6 +1,9 @@
 //! A checkout in the customer's words.
 
-use lessor_domain::checkout::{Billing, Checkout, EventKind, Lifecycle, Move, transition};
+use actix_web::http::StatusCode;
+use lessor_domain::checkout::{
+    Billing, Checkout, EventKind, FirstPaymentDue, Lifecycle, Move, WayOut, transition,
+};
 
 /// The steps that the customer sees, in order.
 pub(super) const STEPS: [&str; 9] = [
@@ -34,6 +37,44 @@ impl Words {
 
 const A_MOMENT: &str =
     "This usually takes a moment. There is nothing for you to do; this page looks again by itself.";
+
+/// What the page says of a request that failed, by the status of its answer.
+pub(super) fn failure(status: StatusCode) -> (&'static str, &'static str) {
+    match status {
+        StatusCode::FORBIDDEN => (
+            "This form came from elsewhere",
+            "Forms of a checkout are taken from its own page only. Open the page by your link and try again.",
+        ),
+        StatusCode::NOT_FOUND => (
+            "There is no such page",
+            "The link is incomplete. Please use the link as it was sent to you.",
+        ),
+        StatusCode::METHOD_NOT_ALLOWED => (
+            "This address is not opened like that",
+            "Open the page of your checkout by your link.",
+        ),
+        StatusCode::REQUEST_TIMEOUT => (
+            "That took too long",
+            "What you sent did not arrive in time. Nothing was changed; please try again.",
+        ),
+        StatusCode::PAYLOAD_TOO_LARGE | StatusCode::URI_TOO_LONG => (
+            "That was too much",
+            "What you sent is longer than the form takes. Nothing was changed.",
+        ),
+        StatusCode::TOO_MANY_REQUESTS => (
+            "One moment, please",
+            "There were too many requests in a short time. Please wait a moment and try again.",
+        ),
+        status if status.is_server_error() => (
+            "Something went wrong",
+            "That is on our side. Please wait a moment and look at your checkout again: whatever was done is shown there.",
+        ),
+        _ => (
+            "That could not be read",
+            "What was sent is no form of this page. Nothing was changed; please open the page and try again.",
+        ),
+    }
+}
 
 /// The words for each state.
 static WORDS: [Words; Lifecycle::ALL.len()] = [
@@ -258,18 +299,23 @@ pub(super) const fn can_cancel(state: Lifecycle) -> bool {
     matches!(transition(state, EventKind::Cancelled), Move::To(_))
 }
 
-/// Where the customer's browser goes from the end, with the words of the link.
-pub(super) fn way_out(checkout: &Checkout) -> Option<(&str, &'static str)> {
-    let redirects = &checkout.redirects;
-    let (url, words) = match checkout.lifecycle() {
-        Lifecycle::Cancelled => (&redirects.cancel, "Back to the shop"),
-        Lifecycle::Expired | Lifecycle::IdentityFailed | Lifecycle::QualificationFailed => {
-            (&redirects.failure, "Back to the shop")
-        }
-        state if state.is_confirmed() => (&redirects.success, "Continue to the shop"),
-        _ => return None,
+/// Where the customer's browser goes from the end, by which way, with the words of the link.
+pub(super) fn way_out(checkout: &Checkout) -> Option<(WayOut, String, &'static str)> {
+    let way = checkout.way_out()?;
+    let url = checkout.redirects.of(way)?.filled(checkout.id);
+    let words = match way {
+        WayOut::Success => "Continue to the shop",
+        WayOut::Cancel | WayOut::Failure => "Back to the shop",
     };
-    Some((url.as_ref()?.as_str(), words))
+    Some((way, url, words))
+}
+
+/// When the first month is charged.
+pub(super) const fn first_payment(due: FirstPaymentDue) -> &'static str {
+    match due {
+        FirstPaymentDue::OnDelivery => "First month, charged when your goods arrive",
+        FirstPaymentDue::OnShipment => "First month, charged when your goods are handed over",
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! and a status that is not zero: 2 when the command line is at fault, else 1.
 
 mod audit;
+mod checkouts;
 mod config;
 mod demo;
 mod inbox;
@@ -86,6 +87,9 @@ enum Command {
     /// Review products
     #[command(subcommand)]
     Product(products::ProductCommand),
+    /// Give the page of a checkout another link
+    #[command(subcommand)]
+    Checkout(checkouts::CheckoutCommand),
     /// Manage the places where customers pick goods up
     #[command(subcommand)]
     PickupLocation(pickup_locations::PickupLocationCommand),
@@ -185,6 +189,7 @@ fn dispatch(cli: Cli, given: &ArgMatches, output: Output) -> anyhow::Result<()> 
         Command::Product(command) => {
             session::run(&config, output, |session| products::run(session, command))
         }
+        Command::Checkout(command) => checkouts::run(&config, output, command),
         Command::PickupLocation(command) => session::run(&config, output, |session| {
             pickup_locations::run(session, command)
         }),

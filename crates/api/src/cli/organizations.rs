@@ -1,15 +1,18 @@
 //! `lessor org`: the lessors of the installation.
 
+use std::str::FromStr;
+
 use clap::{Args, Subcommand, ValueEnum};
+use lessor_adapters::dialing::PublishedPlans;
 use lessor_domain::ids::{OftakePartnerId, OrganizationRef};
 use lessor_domain::money::Currency;
-use lessor_domain::organization::{Organization, ServiceArea};
+use lessor_domain::organization::{Color, Face, Organization, ServiceArea};
 use lessor_domain::percentage::Percentage;
-use lessor_domain::services::Patch;
 use lessor_domain::services::organizations::{
-    CreateOrganization, UpdateOrganization, create_organization, update_organization,
+    CreateOrganization, FaceChanges, UpdateOrganization, create_organization, update_organization,
 };
-use lessor_domain::text::Name;
+use lessor_domain::services::{Error, Patch};
+use lessor_domain::text::{Email, Line, Name, Url};
 use serde::Serialize;
 
 use super::output::{Reply, time};
@@ -28,6 +31,8 @@ pub(crate) enum OrgCommand {
         lessor org update org_06EAAA… --service-area 'US-CA,US:941*'\n  \
         lessor org update 1 --service-area ''        (everywhere again)\n  \
         lessor org update 1 --requires-review=false\n  \
+        lessor org update 1 --display-name 'My Shop' --accent-color '#0b57a4' --support-email help@shop.example\n  \
+        lessor org update 1 --logo-url ''            (none again)\n  \
         lessor org update 1 --sandbox-writes-catalog on")]
     Update(UpdateArgs),
     /// List the organizations, oldest first
@@ -79,7 +84,74 @@ pub(crate) struct UpdateArgs {
     #[arg(long, value_name = "WHEN")]
     sandbox_writes_catalog: Option<SandboxWrites>,
     #[command(flatten)]
+    face: FaceArgs,
+    #[command(flatten)]
     common: CommonArgs,
+}
+
+/// How an organization shows itself to its customers; an empty value takes one away.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Face")]
+struct FaceArgs {
+    /// The name that customers know
+    #[arg(long, value_name = "NAME")]
+    display_name: Option<Cleared<Name>>,
+    /// The logo on the checkout page, https
+    #[arg(long, value_name = "URL")]
+    logo_url: Option<Cleared<Url>>,
+    /// What the checkout page's buttons are filled with, such as '#0b57a4'
+    #[arg(long, value_name = "COLOR")]
+    accent_color: Option<Cleared<Color>>,
+    /// Where customers write to
+    #[arg(long, value_name = "EMAIL")]
+    support_email: Option<Cleared<Email>>,
+    /// Where customers call, in international form
+    #[arg(long, value_name = "PHONE")]
+    support_phone: Option<Cleared<Line>>,
+    /// The terms of business, https
+    #[arg(long, value_name = "URL")]
+    terms_url: Option<Cleared<Url>>,
+    /// What is done with personal data, https
+    #[arg(long, value_name = "URL")]
+    privacy_url: Option<Cleared<Url>>,
+    /// Where the organization itself is told what needs its attention
+    #[arg(long, value_name = "EMAIL")]
+    notify_email: Option<Cleared<Email>>,
+}
+
+/// A value, or nothing where the text is empty.
+#[derive(Debug, Clone)]
+struct Cleared<T>(Option<T>);
+
+impl<T: FromStr> FromStr for Cleared<T> {
+    type Err = T::Err;
+
+    fn from_str(text: &str) -> Result<Self, T::Err> {
+        let text = Some(text.trim()).filter(|text| !text.is_empty());
+        text.map(str::parse).transpose().map(Self)
+    }
+}
+
+impl<T> Cleared<T> {
+    fn patch(said: Option<Self>) -> Patch<T> {
+        said.map(|Self(value)| value).into()
+    }
+}
+
+impl FaceArgs {
+    fn changes(self) -> Result<FaceChanges, Error> {
+        let changes = FaceChanges {
+            display_name: Cleared::patch(self.display_name),
+            logo_url: Cleared::patch(self.logo_url),
+            accent_color: Cleared::patch(self.accent_color),
+            support_email: Cleared::patch(self.support_email),
+            support_phone: Cleared::patch(self.support_phone),
+            terms_url: Cleared::patch(self.terms_url),
+            privacy_url: Cleared::patch(self.privacy_url),
+            notify_email: Cleared::patch(self.notify_email),
+        };
+        changes.checked(&PublishedPlans)
+    }
 }
 
 /// What the operator says of sandbox keys and the catalog.
@@ -155,6 +227,9 @@ struct View {
     sandbox_writes_catalog_setting: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     first_live_key_at: Option<String>,
+    /// How it shows itself, in the names of the HTTP interface.
+    #[serde(flatten)]
+    face: Face,
     created_at: String,
     updated_at: String,
 }
@@ -174,10 +249,15 @@ impl From<&Organization> for View {
             sandbox_writes_catalog: organization.lets_sandbox_write_catalog(),
             sandbox_writes_catalog_setting: said.as_str(),
             first_live_key_at: organization.first_live_key_at.map(time),
+            face: organization.face.clone(),
             created_at: time(organization.created_at),
             updated_at: time(organization.updated_at),
         }
     }
+}
+
+fn shown<T: ToString>(value: Option<&T>) -> String {
+    value.map(ToString::to_string).unwrap_or_default()
 }
 
 impl View {
@@ -211,6 +291,14 @@ impl View {
                     "first live key",
                     self.first_live_key_at.clone().unwrap_or_default(),
                 ),
+                ("display name", shown(self.face.display_name.as_ref())),
+                ("logo", shown(self.face.logo_url.as_ref())),
+                ("accent color", shown(self.face.accent_color.as_ref())),
+                ("support e-mail", shown(self.face.support_email.as_ref())),
+                ("support phone", shown(self.face.support_phone.as_ref())),
+                ("terms", shown(self.face.terms_url.as_ref())),
+                ("privacy", shown(self.face.privacy_url.as_ref())),
+                ("notified at", shown(self.face.notify_email.as_ref())),
                 ("created", self.created_at.clone()),
                 ("updated", self.updated_at.clone()),
             ],
@@ -283,6 +371,7 @@ async fn update(session: &Session, args: UpdateArgs) -> anyhow::Result<Reply> {
             .sandbox_writes_catalog
             .map(Into::into)
             .unwrap_or_default(),
+        face: args.face.changes()?,
     };
     let mut uow = session.begin().await?;
     let updated = update_organization(

@@ -21,9 +21,10 @@ use lessor_embedded_postgres::Progress;
 use uuid::Uuid;
 
 use super::output::{Output, Reply};
-use crate::run::compose;
+use crate::auth::links::CheckoutPageLinks;
+use crate::http::public_url::PublicUrl;
 use crate::run::config::Config;
-use crate::run::server_key;
+use crate::run::{compose, server_key, service};
 
 /// Connections of a command: it does one thing after the other.
 const CONNECTIONS: usize = 2;
@@ -214,6 +215,32 @@ async fn sealing(
     Ok(match keys {
         Some(keys) => database.sealing_with(keys.sealing()),
         None => database,
+    })
+}
+
+/// Runs a command that shows links of checkouts' pages, as the server beside it would.
+///
+/// # Errors
+/// The database or the server's key cannot be had; what the command says.
+pub(crate) fn run_with_links<F, R>(
+    config: &Config,
+    output: Output,
+    command: F,
+) -> anyhow::Result<()>
+where
+    F: FnOnce(Session, CheckoutPageLinks) -> R,
+    R: Future<Output = anyhow::Result<Reply>>,
+{
+    on_database(config, output, ServerKey::IfHere, |database| async move {
+        anyhow::ensure!(
+            database.server_key().await?.is_some(),
+            "no server has started on this database: there are no links yet"
+        );
+        let keys = server_key::obtain(config, &database, &SystemClock, &SystemEntropy).await?;
+        let url = service::public_url(config);
+        let links = CheckoutPageLinks::new(keys, PublicUrl::new(&url));
+        let session = Session::on(database);
+        command(session, links).await
     })
 }
 

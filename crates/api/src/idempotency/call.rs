@@ -12,6 +12,7 @@ use lessor_adapters::postgres::{LastCommit, Position};
 use lessor_domain::access::{Access, Permission};
 use lessor_domain::audit::Origin;
 use lessor_domain::cause::chain;
+use lessor_domain::ids::UserPubId;
 use lessor_domain::ports::{IdempotencyKey, StoreError, UnitOfWork};
 use lessor_domain::services::{Context, Error, UseCase};
 use serde::Serialize;
@@ -189,7 +190,10 @@ impl Call {
         request: P,
         body: &[u8],
     ) -> Result<HttpResponse, ApiError> {
-        let once = self.once(request.permission(), body);
+        let user = request
+            .is_of_its_user()
+            .then_some(self.access().user_pub_id);
+        let once = self.once(request.permission(), body, user);
         let answered = self.run(|runner| async move {
             let (interim, rest) = match runner.answer(once.as_ref(), request).await? {
                 Conclusion::Answered(answer) => return Ok(answer),
@@ -221,7 +225,7 @@ impl Call {
         respond(answered.await?)
     }
 
-    fn once(&self, permission: Permission, body: &[u8]) -> Option<Once> {
+    fn once(&self, permission: Permission, body: &[u8], user: Option<UserPubId>) -> Option<Once> {
         let access = self.access();
         self.idempotency_key.as_ref().map(|key| Once {
             key: IdempotencyKey {
@@ -230,7 +234,7 @@ impl Call {
                 path: format!("{} {}", self.method, self.path),
                 key: key.clone(),
             },
-            request_hash: request_hash(&self.method, &self.uri, body),
+            request_hash: request_hash(&self.method, &self.uri, body, user),
             permission,
         })
     }

@@ -29,6 +29,7 @@ mod call;
 mod once;
 mod position;
 mod runner;
+mod sealed;
 
 pub use call::Call;
 pub use once::{FirstPhase, MAX_KEY_LENGTH, TwoPhases};

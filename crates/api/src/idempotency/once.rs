@@ -16,6 +16,7 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use lessor_domain::access::Permission;
 use lessor_domain::cause::tried;
+use lessor_domain::ids::UserPubId;
 use lessor_domain::ports::{IdempotencyKey, StoreError, StoredAnswer, UnitOfWork};
 use lessor_domain::services::{Context, Error};
 use lessor_domain::time::Timestamp;
@@ -23,6 +24,8 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::runner::{Runner, Tries, Viewer, close};
+use super::sealed::{checkout_of, opened, sealed};
+use crate::auth::links::CheckoutPageLinks;
 use crate::http::error::ApiError;
 
 /// The longest key, in characters.
@@ -93,10 +96,18 @@ pub(super) fn key_of(request: &HttpRequest) -> Result<Option<String>, ApiError> 
     }
 }
 
-/// The SHA-256 of what makes a request the same as another.
-pub(super) fn request_hash(method: &Method, uri: &str, body: &[u8]) -> [u8; 32] {
+/// The SHA-256 of what makes a request the same as another. Of one that is about the user who asks, the
+/// user is a part.
+pub(super) fn request_hash(
+    method: &Method,
+    uri: &str,
+    body: &[u8],
+    user: Option<UserPubId>,
+) -> [u8; 32] {
     let mut hash = Sha256::new();
-    for part in [method.as_str().as_bytes(), uri.as_bytes(), body] {
+    let user = user.map(|user| user.to_string());
+    let parts = [method.as_str().as_bytes(), uri.as_bytes(), body];
+    for part in parts.into_iter().chain(user.as_deref().map(str::as_bytes)) {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
@@ -128,6 +139,11 @@ pub trait TwoPhases: Clone + Send + Sync + 'static {
 
     /// What it takes, also to see a kept answer.
     fn permission(&self) -> Permission;
+
+    /// Whether it is about the user who asks: sent by another it is another request.
+    fn is_of_its_user(&self) -> bool {
+        false
+    }
 
     /// What is done in a transaction.
     async fn first(
@@ -162,11 +178,17 @@ pub(super) enum Conclusion<T> {
 }
 
 impl Once {
-    fn stored(&self, answer: &Answer, is_final: bool, now: Timestamp) -> StoredAnswer {
+    fn stored(
+        &self,
+        answer: &Answer,
+        is_final: bool,
+        now: Timestamp,
+        links: &CheckoutPageLinks,
+    ) -> StoredAnswer {
         StoredAnswer {
             request_hash: self.request_hash,
             status: answer.status,
-            body: answer.body.clone(),
+            body: sealed(&answer.body, links),
             is_existing: answer.is_existing,
             is_final,
             created_at: now,
@@ -175,13 +197,14 @@ impl Once {
 
     /// What to say to a request whose key has an answer; nothing when it is to be carried out anew.
     fn replay<T>(&self, stored: StoredAnswer, by: &Context<'_>) -> Option<Conclusion<T>> {
+        // Before all else: who may not ask learns nothing of what others asked.
+        if let Err(denied) = by.access.require(self.permission) {
+            return Some(Conclusion::Refused(Error::from(denied).into()));
+        }
         if stored.request_hash != self.request_hash {
             return Some(Conclusion::Refused(ApiError::invalid_request(format!(
                 "another request was made with this {HEADER}"
             ))));
-        }
-        if let Err(denied) = by.access.require(self.permission) {
-            return Some(Conclusion::Refused(Error::from(denied).into()));
         }
         if !stored.is_final && by.now - stored.created_at < SECOND_PHASE {
             return Some(Conclusion::Refused(ApiError::idempotency_in_progress()));
@@ -247,7 +270,7 @@ impl Runner {
                 .find(&once.key, context.now - KEPT_FOR)
                 .await?;
             if let Some(outcome) = kept.and_then(|stored| once.replay(stored, context)) {
-                return Ok(outcome);
+                return self.with_links(uow, outcome).await;
             }
         }
         let first = request.first(uow, context, self.viewer()).await?;
@@ -263,16 +286,38 @@ impl Runner {
             FirstPhase::Begun(rest) => Conclusion::Interim(None, rest),
         };
         if let Some(once) = once {
+            let links = &self.state.pages;
             let stored = match &outcome {
-                Conclusion::Answered(answer) => once.stored(answer, true, context.now),
-                Conclusion::Interim(Some(answer), _) => once.stored(answer, false, context.now),
+                Conclusion::Answered(answer) => once.stored(answer, true, context.now, links),
+                Conclusion::Interim(Some(answer), _) => {
+                    once.stored(answer, false, context.now, links)
+                }
                 Conclusion::Interim(None, _) | Conclusion::Refused(_) => {
-                    once.stored(&Answer::NONE, false, context.now)
+                    once.stored(&Answer::NONE, false, context.now, links)
                 }
             };
             uow.idempotency().put(&once.key, &stored).await?;
         }
         Ok(outcome)
+    }
+
+    /// A kept answer with the link that its checkout's page has now, for who is shown links.
+    async fn with_links<T>(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        outcome: Conclusion<T>,
+    ) -> Result<Conclusion<T>, Error> {
+        let Conclusion::Answered(mut answer) = outcome else {
+            return Ok(outcome);
+        };
+        if let Some(id) = checkout_of(&answer.body) {
+            let seen = match self.access.has_links() {
+                true => uow.checkouts().get(id).await?,
+                false => None,
+            };
+            answer.body = opened(&answer.body, id, seen.as_ref(), &self.state.pages);
+        }
+        Ok(Conclusion::Answered(answer))
     }
 
     /// Keeps that a rule refused the request. What was done of it is gone with its transaction.
@@ -285,7 +330,7 @@ impl Runner {
             let is_locked = store.try_lock(&once.key).await?;
             // The key was free for a moment: who took it in between says what is kept.
             if is_locked && store.find(&once.key, now - KEPT_FOR).await?.is_none() {
-                let stored = once.stored(&answer, true, now);
+                let stored = once.stored(&answer, true, now, &self.state.pages);
                 store.put(&once.key, &stored).await?;
             }
             uow.commit().await?;
@@ -315,14 +360,20 @@ impl Runner {
     pub(super) async fn forget(&self, once: &Once) -> Result<(), Error> {
         let mut uow = self.begin().await?;
         // An answer from before all times is older than any that is looked for.
-        let stored = once.stored(&Answer::NONE, true, Timestamp::UNIX_EPOCH);
+        let stored = once.stored(
+            &Answer::NONE,
+            true,
+            Timestamp::UNIX_EPOCH,
+            &self.state.pages,
+        );
         uow.idempotency().put(&once.key, &stored).await?;
         Ok(uow.commit().await?)
     }
 
     /// Keeps the answer that the second phase found.
     pub(super) async fn keep_final(&self, once: &Once, answer: &Answer) -> Result<(), Error> {
-        let stored = once.stored(answer, true, self.state.engine.clock.now());
+        let now = self.state.engine.clock.now();
+        let stored = once.stored(answer, true, now, &self.state.pages);
         let mut uow = self.begin().await?;
         uow.idempotency().put(&once.key, &stored).await?;
         Ok(uow.commit().await?)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use lessor_domain::access::Access;
 use lessor_domain::audit::Origin;
 use lessor_domain::cause::chain;
+use lessor_domain::checkout::Checkout;
 use lessor_domain::ports::{StoreError, UnitOfWork};
 use lessor_domain::services::{Context, Error, UseCase};
 use lessor_domain::time::Timestamp;
@@ -83,6 +84,17 @@ pub struct Viewer<'a> {
     pub access: &'a Access,
     /// The addresses of checkout pages.
     pub links: &'a CheckoutPageLinks,
+}
+
+impl Viewer<'_> {
+    /// The address of the checkout's page, without its token for who is shown none.
+    pub(crate) fn checkout_url(&self, checkout: &Checkout) -> String {
+        if self.access.has_links() {
+            self.links.url(checkout)
+        } else {
+            self.links.without_token()
+        }
+    }
 }
 
 /// Ends a unit of work: what was done is committed. What was refused is rolled back, and the connection

@@ -14,6 +14,7 @@ use futures_util::FutureExt as _;
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
+use crate::checkout_page;
 use crate::http::connection::UnderWay;
 use crate::http::error::ApiError;
 use crate::http::head;
@@ -35,6 +36,10 @@ impl Default for Deadline {
         Self(Duration::from_secs(15))
     }
 }
+
+/// Said of a request, in its extensions, for whose answer only the head is asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HeadOnly;
 
 /// The middleware (for `actix_web::middleware::from_fn`), to be the outermost of the app.
 ///
@@ -61,6 +66,9 @@ pub async fn context(
     let envelope = Envelope {
         id: id.clone(),
         public_url: public_url.unwrap_or_default(),
+        page: Some(request.path())
+            .filter(|path| checkout_page::is_page(path))
+            .map(ToOwned::to_owned),
         cors: request
             .app_data::<Cors>()
             .and_then(|cors| cors.of(request.head())),
@@ -85,6 +93,7 @@ pub async fn context(
     request.extensions_mut().insert(id);
     if method == Method::HEAD {
         request.head_mut().method = Method::GET;
+        request.extensions_mut().insert(HeadOnly);
     }
 
     let in_flight = InFlight::enter();
@@ -171,6 +180,8 @@ impl Drop for InFlight {
 struct Envelope {
     id: RequestId,
     public_url: Arc<str>,
+    /// The path, where people read what is wrong.
+    page: Option<String>,
     cors: Option<Grant>,
 }
 
@@ -179,15 +190,32 @@ impl Envelope {
         if let Some(error) = failure(response.response()) {
             let headers = response.headers_mut();
             headers.remove(header::CONTENT_ENCODING);
-            headers.insert(
-                header::CONTENT_TYPE,
-                HeaderValue::from_static("application/json"),
-            );
-            let body = BoxBody::new(error.body(&self.public_url, Some(self.id.as_str())));
+            let body = self.body(&error, headers);
             response = response.map_body(|_, _| body);
         }
         self.finish_headers(response.headers_mut());
         response
+    }
+
+    /// What is read of an error: our shape, or on a page what people can read.
+    fn body(&self, error: &ApiError, headers: &mut HeaderMap) -> BoxBody {
+        let id = self.id.as_str();
+        match &self.page {
+            Some(path) => BoxBody::new(checkout_page::failure(
+                error,
+                path,
+                &self.public_url,
+                id,
+                headers,
+            )),
+            None => {
+                headers.insert(
+                    header::CONTENT_TYPE,
+                    HeaderValue::from_static("application/json"),
+                );
+                BoxBody::new(error.body(&self.public_url, Some(id)))
+            }
+        }
     }
 
     fn finish_headers(&self, headers: &mut HeaderMap) {
@@ -213,10 +241,9 @@ impl Envelope {
             status: api.status(),
             response: std::cell::RefCell::new(Some({
                 let mut response = api.error_response();
+                let body = self.body(&api, response.headers_mut());
                 self.finish_headers(response.headers_mut());
-                response.set_body(BoxBody::new(
-                    api.body(&self.public_url, Some(self.id.as_str())),
-                ))
+                response.set_body(body)
             })),
         }
         .into()

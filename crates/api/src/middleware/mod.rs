@@ -9,6 +9,7 @@ mod position;
 pub use crate::http::request_id::RequestId;
 pub(crate) use auth::Caller;
 pub use auth::require_key;
+pub(crate) use context::HeadOnly;
 pub use context::{Deadline, context};
 pub use cors::{Cors, WebOrigin};
 pub use fallback::{RouteTable, fallback};

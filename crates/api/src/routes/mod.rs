@@ -11,6 +11,7 @@ pub mod docs;
 pub mod elements;
 pub mod health;
 pub mod lease_terms;
+pub mod organization;
 pub mod products;
 pub mod root;
 pub mod sandbox;
@@ -36,6 +37,7 @@ pub fn configure(config: &mut ServiceConfig<'_>) {
                 .configure(checkouts::configure)
                 .configure(customers::configure)
                 .configure(audit::configure)
+                .configure(organization::configure)
                 .configure(sandbox::configure)
                 .wrap(from_fn(tell_position))
                 .wrap(from_fn(require_key)),

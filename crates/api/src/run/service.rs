@@ -373,6 +373,18 @@ fn readiness(database: &PgDatabase) -> Readiness {
     })
 }
 
+/// Where clients reach the server of this configuration, as far as another process can say: one that
+/// listens on any port says its own.
+pub(crate) fn public_url(config: &Config) -> String {
+    if let Some(url) = &config.public_url {
+        return url.clone();
+    }
+    match config.listen.parse() {
+        Ok(address) => format!("http://{}", reachable(address)),
+        Err(_) => format!("http://{}", config.listen),
+    }
+}
+
 /// An address that a client on this machine can use.
 fn reachable(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {

@@ -13,7 +13,8 @@ use lessor_domain::services::lease_terms::Method;
 use lessor_domain::shipments::TrackingNumber as ShipmentNumber;
 use lessor_domain::time::Timestamp;
 use lessor_domain::{
-    audit, catalog, checkout, customer, ids, lease_term, ledger, ports, shipments, text,
+    audit, catalog, checkout, customer, ids, lease_term, ledger, organization, ports, shipments,
+    text,
 };
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, Schema, SchemaFormat};
@@ -75,6 +76,16 @@ values! {
             .format(Some(SchemaFormat::Custom("uri".to_owned())))
             .pattern(Some("^https?://"))
     }
+    /// Where a browser is sent; `{CHECKOUT_ID}` behind the host stands for the checkout's id.
+    RedirectUrl = text::RedirectUrl => {
+        schemas::text(text::RedirectUrl::MAX).pattern(Some("^https?://"))
+    }
+    /// A color, `#rrggbb`.
+    Color = organization::Color => {
+        schemas::text(7).min_length(Some(7)).pattern(Some("^#[0-9A-Fa-f]{6}$"))
+    }
+    /// A country, a state or postal codes of one: `US`, `US-CA`, `US:941*`.
+    Region = organization::Region => { schemas::text(255) }
     /// A country of ISO 3166-1, by its two letters in any case.
     Country = CountryCode => { schemas::text(2).min_length(Some(2)).pattern(Some("^[A-Za-z]{2}$")) }
     /// A carrier's number of a shipment.
@@ -306,6 +317,8 @@ enumerations! {
     RecurringPaymentStatus = checkout::RecurringPaymentStatus as "RecurringPaymentStatus";
     /// Why a person must look at a checkout.
     AttentionReason = checkout::AttentionReason as "AttentionReason";
+    /// When the first monthly payment is taken.
+    FirstPaymentDue = checkout::FirstPaymentDue as "FirstPaymentDue";
     /// What a checkout waits for.
     WaitlistReason = checkout::WaitlistReason as "WaitlistReason";
     /// A carrier whose shipments can be tracked.

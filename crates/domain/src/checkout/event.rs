@@ -10,6 +10,7 @@ use crate::address::Address;
 use crate::catalog::StockTaken;
 use crate::ids::{CheckoutItemPubId, PickupLocationId};
 use crate::names::named_enum;
+use crate::organization::NotServed;
 use crate::pricing::Quote;
 use crate::text::{EventText, Line, Notes};
 use crate::time::{Day, Timestamp};
@@ -37,6 +38,13 @@ macro_rules! events {
             Opened = "opened" => moves_only;
             /// Name and address are complete.
             ProfileCompleted = "profileCompleted" => moves_only;
+            /// Name and address are complete, and the organization does not serve the address.
+            AddressNotServed {
+                /// The address, when all of it is known.
+                address: Option<Address>,
+                /// Why it is not served.
+                code: NotServed,
+            } = "addressNotServed" => opening::address_not_served;
             /// The customer asked to be verified.
             IdentityRequested = "identityRequested" => identity::requested;
             /// The verifier opened a session.

@@ -13,6 +13,7 @@
 mod apply;
 mod attention;
 mod diagram;
+mod due;
 mod effect;
 mod event;
 mod parts;
@@ -25,13 +26,14 @@ mod step;
 mod table;
 
 pub use diagram::{dot, markdown_table, mermaid};
+pub use due::{Due, FirstPaymentDue};
 pub use effect::Effect;
 pub use event::{Actor, Event, EventKind};
 pub use parts::{
     Attention, AttentionReason, Billing, CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, Hold,
     InsuranceStatus, Invoice, InvoiceOutcome, InvoiceTally, LeaseDates, MilestoneTimes,
     PaymentFailure, PaymentMethod, PurchaseItem, Recurring, RecurringPaymentStatus, Redirects,
-    Refusal, Renewals, Return, Shipment, Standing, Tracking, Waitlist, WaitlistReason,
+    Refusal, Renewals, Return, Shipment, Standing, Tracking, Waitlist, WaitlistReason, WayOut,
 };
 pub use progress::{Milestone, MilestoneName, Progress, STEPS};
 pub use rule::Move;

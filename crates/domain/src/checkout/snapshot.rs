@@ -6,10 +6,12 @@ use super::parts::Attention;
 use super::parts::{
     AttentionReason, Billing, CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, InsuranceStatus,
     LeaseDates, MilestoneTimes, PurchaseItem, Recurring, Redirects, Return, Shipment, Waitlist,
+    WayOut,
 };
 use super::state::{Lifecycle, State};
 use crate::access::Mode;
 use crate::address::Address;
+use crate::customer::Profile;
 use crate::ids::{
     CheckoutPubId, CustomerPubId, OrganizationId, PickupLocationId, ProductPubId,
     ProductVariantPubId, UserId,
@@ -55,6 +57,14 @@ pub struct Snapshot {
     pub external_order_id: Option<ExternalId>,
     /// Where the browser goes.
     pub redirects: Redirects,
+    /// The customer's name and address as this checkout gave them, by its page or by whoever made it:
+    /// what its page may show of the customer, and change. What an older record holds is none of its
+    /// affair.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub given_profile: Option<Profile>,
     /// The billing address.
     pub billing: CheckoutAddress,
     /// The shipping address.
@@ -138,6 +148,28 @@ impl Snapshot {
             .or(self.billing.address.as_ref())
     }
 
+    /// How it turned out for the customer's browser, once it did.
+    #[must_use]
+    pub const fn way_out(&self) -> Option<WayOut> {
+        match self.lifecycle() {
+            Lifecycle::Cancelled => Some(WayOut::Cancel),
+            Lifecycle::Expired | Lifecycle::IdentityFailed | Lifecycle::QualificationFailed => {
+                Some(WayOut::Failure)
+            }
+            state if state.is_confirmed() => Some(WayOut::Success),
+            _ => None,
+        }
+    }
+
+    /// Whether the customer, on the page, chooses between lease terms: until the lease is accepted.
+    #[must_use]
+    pub fn offers_terms(&self) -> bool {
+        let state = self.lifecycle();
+        let is_accepted = state.rank() >= Lifecycle::DepositPending.rank();
+        let is_before = state.is_waitlisted() || !is_accepted;
+        is_before && !state.is_ended() && self.quote.is_none() && self.deposit == Deposit::Open
+    }
+
     /// What the purchase items cost together.
     ///
     /// # Errors
@@ -154,6 +186,7 @@ impl Snapshot {
     pub fn without_person(&self) -> Self {
         let mut rest = self.clone();
         rest.redirects = Redirects::default();
+        rest.given_profile = None;
         rest.billing = CheckoutAddress::default();
         rest.shipping = CheckoutAddress::default();
         rest.deposit_method_id = None;
@@ -303,6 +336,22 @@ impl Checkout {
     pub fn annotate(&mut self, metadata: Metadata, at: Timestamp) {
         self.0.metadata = metadata;
         self.0.changed(at);
+    }
+
+    /// Gives its page another address: who has the old one is not let in any more.
+    pub fn relink(&mut self, page_nonce: [u8; 16], at: Timestamp) {
+        self.0.page_nonce = page_nonce;
+        self.0.changed(at);
+    }
+
+    /// Keeps the customer's name and address as its page gives them. False when they are kept already.
+    pub fn keep_given_profile(&mut self, profile: Profile, at: Timestamp) -> bool {
+        let is_news = self.0.given_profile.as_ref() != Some(&profile);
+        if is_news {
+            self.0.given_profile = Some(profile);
+            self.0.changed(at);
+        }
+        is_news
     }
 
     /// Takes away [what tells of the customer's person](Snapshot::without_person), once the checkout has

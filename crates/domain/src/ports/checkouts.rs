@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::{Page, SortOrder, StoreError};
 use crate::access::Mode;
-use crate::checkout::{Checkout, Lifecycle, Tracking, Transition, WaitlistReason};
+use crate::checkout::{Checkout, Lifecycle, Tracking, Transition, WaitlistReason, WayOut};
 use crate::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
 };
@@ -131,6 +131,15 @@ pub trait CheckoutStore: Send {
         id: CheckoutPubId,
         hashes: &[[u8; 32]],
     ) -> Result<(), StoreError>;
+    /// Ends the address that the checkout's page has now: its tokens are known as ended from then on. Whoever
+    /// calls it gives the page another nonce by an update in the same unit of work. Again for the same
+    /// address it changes nothing.
+    async fn end_page(&mut self, id: CheckoutPubId, at: Timestamp) -> Result<(), StoreError>;
+    /// Notes that the customer's browser is sent to where the way out leads. False when that is where
+    /// it was sent last.
+    async fn note_way_out(&mut self, id: CheckoutPubId, way: WayOut) -> Result<bool, StoreError>;
+    /// Where the customer's browser was sent last.
+    async fn last_way_out(&mut self, id: CheckoutPubId) -> Result<Option<WayOut>, StoreError>;
     /// The customer's checkout of the variant and term that has not ended: the one that is no
     /// lease yet, else the newest lease.
     async fn find_open(

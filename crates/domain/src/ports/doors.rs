@@ -52,6 +52,11 @@ pub trait Doors: Send {
         &mut self,
         token: &PageToken,
     ) -> Result<Option<OrganizationId>, StoreError>;
+    /// Whose checkout's page the token opened, before the page was given another address.
+    async fn owner_of_ended_page(
+        &mut self,
+        token: &PageToken,
+    ) -> Result<Option<OrganizationId>, StoreError>;
     /// Whose ledger has the processor's thing of this id, or the invoice that the payment of this id
     /// pays.
     async fn owner_of_payment(

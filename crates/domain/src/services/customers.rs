@@ -7,11 +7,11 @@ use super::audit::{self, Entry};
 use super::checkouts::scope_of;
 use super::products::merge_metadata;
 use super::slice::unknown_start;
-use super::{Context, Error, Patch, Slice, UseCase, moving};
+use super::{Context, Error, Patch, Slice, UseCase, moving, waitlist};
 use crate::access::Permission;
 use crate::address::{AddressError, AddressProblem, Country, parse_state, parse_zip};
 use crate::audit::AuditAction;
-use crate::checkout::{Actor, Circumstances, Event, Lifecycle};
+use crate::checkout::{Actor, Circumstances, Lifecycle};
 use crate::customer::{Customer, Profile};
 use crate::ids::CustomerPubId;
 use crate::metadata::MetadataPatch;
@@ -230,7 +230,8 @@ pub(crate) async fn profile_completed(
     for id in waiting {
         let mut checkout = moving::lock(uow, id).await?;
         if checkout.lifecycle() == Lifecycle::ProfilePending {
-            moving::apply(uow, ids, &mut checkout, Event::ProfileCompleted, by).await?;
+            let event = waitlist::profile_event(uow, &checkout, customer).await?;
+            moving::apply(uow, ids, &mut checkout, event, by).await?;
         }
     }
     Ok(())

@@ -205,8 +205,15 @@ fn told_of(before: &Customer, after: &Customer) -> impl Iterator<Item = Personal
 /// The tables in which something of the checkout differs.
 fn told_in(before: &Snapshot, after: &Snapshot) -> impl Iterator<Item = PersonalTable> + use<> {
     let is_annotated = before.metadata != after.metadata;
-    let application = (&before.redirects, &before.billing, &before.shipping)
-        != (&after.redirects, &after.billing, &after.shipping);
+    let person = |of: &Snapshot| {
+        let addresses = (
+            of.given_profile.clone(),
+            of.billing.clone(),
+            of.shipping.clone(),
+        );
+        (of.redirects.clone(), addresses)
+    };
+    let application = person(before) != person(after);
     let checkout =
         (&before.cancel_reason, &before.attention) != (&after.cancel_reason, &after.attention);
     [

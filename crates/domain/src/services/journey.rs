@@ -5,7 +5,7 @@
 
 use super::audit::{self, Entry};
 use super::moving::{self, Due};
-use super::{Error, customers};
+use super::{Error, customers, waitlist};
 use crate::access::Mode;
 use crate::address::Address;
 use crate::audit::{AuditAction, AuditActor, Origin};
@@ -68,6 +68,11 @@ impl Journey<'_> {
         }
     }
 
+    /// Whether a key plays the customer, who is nobody then that has to be kept from another's record.
+    fn is_played(&self) -> bool {
+        self.due == Due::WhenTold
+    }
+
     async fn record(
         &self,
         uow: &mut dyn UnitOfWork,
@@ -88,7 +93,8 @@ impl Journey<'_> {
         moving::apply_due(uow, self.ids, checkout, event, &by, self.due).await
     }
 
-    /// The customer opened the page.
+    /// The customer begins: the first thing that they do on the page. What is known already is passed
+    /// through.
     ///
     /// # Errors
     /// [`Error::Rule`] when the checkout has ended.
@@ -97,7 +103,48 @@ impl Journey<'_> {
         uow: &mut dyn UnitOfWork,
         checkout: &mut Checkout,
     ) -> Result<Applied, Error> {
+        let customer = moving::customer_of(uow, checkout).await?;
+        if checkout.lifecycle() == Lifecycle::Created && customer.profile.is_complete() {
+            // The area may have become smaller since.
+            let event = waitlist::profile_event(uow, checkout, &customer).await?;
+            if event != Event::ProfileCompleted {
+                return self.apply(uow, checkout, event).await;
+            }
+        }
         self.apply(uow, checkout, Event::Opened).await
+    }
+
+    /// The customer begins by giving name and address, which are still to be looked at: the page counts as
+    /// opened, unless they are known already and would be passed by.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn open_for_profile(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+    ) -> Result<(), Error> {
+        let customer = moving::customer_of(uow, checkout).await?;
+        if checkout.lifecycle() == Lifecycle::Created && !customer.profile.is_complete() {
+            self.apply(uow, checkout, Event::Opened).await?;
+        }
+        Ok(())
+    }
+
+    /// The customer begins with what is on file of them, which the page neither shows nor changes.
+    ///
+    /// # Errors
+    /// [`Error::Rule`] when name and address are not complete, or the checkout has ended.
+    pub async fn begin(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+    ) -> Result<Applied, Error> {
+        let opened = self.open(uow, checkout).await?;
+        if checkout.lifecycle() == Lifecycle::ProfilePending {
+            return self.complete_profile(uow, checkout).await;
+        }
+        Ok(opened)
     }
 
     /// The customer says that name and address are complete.
@@ -112,14 +159,20 @@ impl Journey<'_> {
         let customer = moving::customer_of(uow, checkout).await?;
         if !customer.profile.is_complete() {
             return Err(Error::rule(
-                "the profile is not complete: first name, last name and a complete address are needed",
+                "the profile is not complete: first name, last name and a complete address are needed, and what is on \
+                 file of the customer already only the organization changes",
             ));
         }
-        self.apply(uow, checkout, Event::ProfileCompleted).await
+        let event = waitlist::profile_event(uow, checkout, &customer).await?;
+        self.apply(uow, checkout, event).await
     }
 
     /// The customer gives name, phone and address, all of them at once, and goes on if
-    /// nothing is missing. Their other checkouts that waited for it go on too.
+    /// nothing is missing; an address outside of the organization's area is told of at once. Their other
+    /// checkouts that waited for it go on too.
+    ///
+    /// What an older record of the customer holds stays: who has the link of one checkout does not write
+    /// over what others said of the person. It is filled where something is missing.
     ///
     /// # Errors
     /// [`Error::Invalid`] naming the member at fault; [`Error::Rule`] when something is
@@ -142,9 +195,27 @@ impl Journey<'_> {
         checkout: &mut Checkout,
         profile: Profile,
     ) -> Result<Applied, Error> {
+        let is_asked_for = matches!(
+            checkout.lifecycle(),
+            Lifecycle::Created | Lifecycle::ProfilePending
+        );
+        if !is_asked_for {
+            // Sent again it is no news; whoever was checked is not renamed by it.
+            return self.complete_profile(uow, checkout).await;
+        }
         let mut customer = moving::lock_customer_of(uow, checkout).await?;
         let before = customer.clone();
-        customer.profile = profile;
+        let is_of_this_checkout = customer.profile.is_empty()
+            || checkout.given_profile.as_ref() == Some(&customer.profile);
+        if is_of_this_checkout || self.is_played() {
+            customer.profile = profile.clone();
+        } else {
+            customer.profile.fill_from(profile.clone());
+        }
+        let is_given_here = is_of_this_checkout || !self.is_played();
+        if is_given_here && checkout.keep_given_profile(profile, self.now) {
+            uow.checkouts().update(checkout).await?;
+        }
         customer.updated_at = self.now;
         uow.customers().update(&mut customer).await?;
         let given = Entry::changed(AuditAction::CustomerUpdated, &before, &customer);

@@ -1,18 +1,21 @@
 //! Organizations: administration by the operator of the installation.
 
+use async_trait::async_trait;
 use rust_decimal::Decimal;
 
+use super::addresses::checked_phone;
 use super::audit::{self, Entry};
-use super::{Error, Patch, waitlist};
-use crate::audit::{AuditAction, Origin};
+use super::{Context, Error, Patch, UseCase, waitlist};
+use crate::access::Permission;
+use crate::audit::{AuditAction, AuditArea, Origin};
 use crate::ids::{IdError, LeaseTermPubId, OftakePartnerId, OrganizationPubId, OrganizationRef};
 use crate::lease_term::LeaseTermStatus;
 use crate::money::Currency;
-use crate::organization::{Organization, ServiceArea};
+use crate::organization::{Color, Face, Organization, ServiceArea};
 use crate::percentage::{MoneyFactor, Percentage, RateError, TermMonths};
-use crate::ports::{IdGenerator, NewLeaseTerm, NewOrganization, UnitOfWork};
+use crate::ports::{DialingPlan, IdGenerator, NewLeaseTerm, NewOrganization, UnitOfWork};
 use crate::pricing::{Rate, RateCard};
-use crate::text::Name;
+use crate::text::{Email, Line, Name, Url};
 use crate::time::Timestamp;
 
 /// An organization to be created.
@@ -42,6 +45,117 @@ pub struct UpdateOrganization {
     pub oftake_partner_id: Option<OftakePartnerId>,
     /// Whether its sandbox keys write catalog and lease terms; cleared: until it has a live key.
     pub sandbox_writes_catalog: Patch<bool>,
+    /// How it shows itself, [checked](FaceChanges::checked).
+    pub face: FaceChanges,
+}
+
+/// What is to change in how an organization shows itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FaceChanges {
+    pub display_name: Patch<Name>,
+    /// Of an https address.
+    pub logo_url: Patch<Url>,
+    pub accent_color: Patch<Color>,
+    pub support_email: Patch<Email>,
+    pub support_phone: Patch<Line>,
+    /// Of an https address.
+    pub terms_url: Patch<Url>,
+    /// Of an https address.
+    pub privacy_url: Patch<Url>,
+    pub notify_email: Patch<Email>,
+}
+
+impl FaceChanges {
+    /// The same, as far as an organization can show it.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] of an address that browsers would load in clear, and of a phone number that cannot
+    /// be dialled from everywhere.
+    pub fn checked(self, phones: &dyn DialingPlan) -> Result<Self, Error> {
+        for (member, url) in [
+            ("logoUrl", &self.logo_url),
+            ("termsUrl", &self.terms_url),
+            ("privacyUrl", &self.privacy_url),
+        ] {
+            if matches!(url, Patch::Set(url) if !url.is_https()) {
+                return Err(Error::invalid(member, "must be an absolute https URL"));
+            }
+        }
+        if let Patch::Set(phone) = &self.support_phone {
+            // Without a country: customers of every country are to dial it.
+            checked_phone(phones, None, Some(phone.clone()))
+                .map_err(|fault| Error::invalid("supportPhone", fault.problem))?;
+        }
+        Ok(self)
+    }
+
+    fn apply(self, face: &mut Face) {
+        self.display_name.apply(&mut face.display_name);
+        self.logo_url.apply(&mut face.logo_url);
+        self.accent_color.apply(&mut face.accent_color);
+        self.support_email.apply(&mut face.support_email);
+        self.support_phone.apply(&mut face.support_phone);
+        self.terms_url.apply(&mut face.terms_url);
+        self.privacy_url.apply(&mut face.privacy_url);
+        self.notify_email.apply(&mut face.notify_email);
+    }
+}
+
+/// The caller's organization.
+///
+/// # Errors
+/// [`Error::Forbidden`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GetOrganization;
+
+#[async_trait]
+impl UseCase for GetOrganization {
+    type Output = Organization;
+
+    fn permission(&self) -> Permission {
+        Permission::OrganizationRead
+    }
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Organization, Error> {
+        ctx.access.require(self.permission())?;
+        let own = uow.organizations().get(ctx.access.organization_id).await?;
+        own.ok_or(Error::not_found("organization"))
+    }
+}
+
+/// Changes how the caller's organization shows itself, and where it delivers. Both modes have the one
+/// face and area, so that a sandbox key changes them no longer than it writes the catalog.
+///
+/// # Errors
+/// [`Error::Forbidden`]; [`Error::Invalid`] naming the member at fault.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ChangeOrganization {
+    /// Where it delivers.
+    pub service_area: Option<ServiceArea>,
+    /// How it shows itself.
+    pub face: FaceChanges,
+}
+
+#[async_trait]
+impl UseCase for ChangeOrganization {
+    type Output = Organization;
+
+    fn permission(&self) -> Permission {
+        Permission::OrganizationWrite
+    }
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Organization, Error> {
+        ctx.access.require(self.permission())?;
+        let update = UpdateOrganization {
+            service_area: self.service_area,
+            face: self.face.checked(ctx.phones)?,
+            ..UpdateOrganization::default()
+        };
+        let own = OrganizationRef::Number(ctx.access.organization_id);
+        // As much of the organization as a sandbox key may change with the catalog, it may look after too.
+        let area = AuditArea::Catalog;
+        change(uow, ctx.ids, ctx.now, ctx.origin, own, update, area).await
+    }
 }
 
 /// The terms that a new organization offers: months and residual in percent.
@@ -136,6 +250,19 @@ pub async fn update_organization(
     organization: OrganizationRef,
     update: UpdateOrganization,
 ) -> Result<Organization, Error> {
+    let area = AuditArea::Organization;
+    change(uow, ids, now, origin, organization, update, area).await
+}
+
+async fn change(
+    uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
+    now: Timestamp,
+    origin: &Origin,
+    organization: OrganizationRef,
+    update: UpdateOrganization,
+    area: AuditArea,
+) -> Result<Organization, Error> {
     let found = uow
         .organizations()
         .find(organization)
@@ -156,6 +283,7 @@ pub async fn update_organization(
     organization.oftake_partner_id = update
         .oftake_partner_id
         .unwrap_or(organization.oftake_partner_id);
+    update.face.apply(&mut organization.face);
     update
         .sandbox_writes_catalog
         .apply(&mut organization.sandbox_writes_catalog);
@@ -163,7 +291,10 @@ pub async fn update_organization(
     organization.service_area = update.service_area.unwrap_or(organization.service_area);
     organization.updated_at = now;
     uow.organizations().update(&mut organization).await?;
-    let updated = Entry::changed(AuditAction::OrganizationUpdated, &before, &organization);
+    let updated = Entry {
+        area,
+        ..Entry::changed(AuditAction::OrganizationUpdated, &before, &organization)
+    };
     audit::record(uow, ids, now, origin, organization.id, updated).await?;
     if widened {
         let mut after = None;

@@ -1,14 +1,17 @@
 //! What a customer's page shows of a checkout.
 
+use chrono::TimeDelta;
+
 use super::checkouts::quote_of;
 use super::{Error, pricing};
-use crate::checkout::{Checkout, Lifecycle};
+use crate::checkout::{Checkout, Lifecycle, WayOut};
 use crate::customer::Customer;
 use crate::ids::LeaseTermPubId;
 use crate::organization::{Organization, PickupLocation};
 use crate::ports::{PageToken, StoreError, UnitOfWork, VariantSelection};
 use crate::pricing::Quote;
 use crate::shipments::TrackingEvent;
+use crate::time::Timestamp;
 
 /// What is not found where a token opens nothing.
 const NO_PAGE: Error = Error::not_found("page");
@@ -24,7 +27,7 @@ pub struct Visit {
     pub organization: Organization,
     /// What the lease costs, once a term is chosen.
     pub quote: Option<Quote>,
-    /// The terms that the customer can choose from, while there is none.
+    /// The terms that the customer can choose from, shortest first, until the lease is accepted.
     pub terms: Vec<(LeaseTermPubId, Quote)>,
     /// Where the goods can be picked up, while that is asked.
     pub locations: Vec<PickupLocation>,
@@ -32,6 +35,41 @@ pub struct Visit {
     pub location: Option<PickupLocation>,
     /// The way of the goods, oldest first.
     pub events: Vec<TrackingEvent>,
+    /// Whether the checkout ended so long ago that the page shows how, and no more.
+    pub is_past: bool,
+    /// Where the customer's browser was sent last.
+    pub sent_to: Option<WayOut>,
+}
+
+/// How long after a checkout's end its page shows all of it.
+pub const SHOWN_AFTER_THE_END: TimeDelta = TimeDelta::days(30);
+
+/// The organization whose page this token opened once: the page has another address since.
+///
+/// # Errors
+/// [`Error::Store`].
+pub async fn replaced_by(
+    work: &mut dyn UnitOfWork,
+    token: &PageToken,
+) -> Result<Option<Organization>, Error> {
+    let Some(owner) = work.doors().owner_of_ended_page(token).await? else {
+        return Ok(None);
+    };
+    Ok(work.organizations().get(owner).await?)
+}
+
+/// Notes that the browser of whoever has this token is sent to where the way out leads. False when it
+/// was sent there before.
+///
+/// # Errors
+/// [`Error::NotFound`], [`Error::Store`].
+pub async fn note_way_out(
+    work: &mut dyn UnitOfWork,
+    token: &PageToken,
+    way: WayOut,
+) -> Result<bool, Error> {
+    let id = checkout_of(work, token).await?.id;
+    Ok(work.checkouts().note_way_out(id, way).await?)
 }
 
 /// The checkout of whoever has this token. The work, which nobody's name is given to yet, goes on in
@@ -56,20 +94,36 @@ pub async fn lock(work: &mut dyn UnitOfWork, token: &PageToken) -> Result<Checko
 }
 
 impl Visit {
+    /// Whether name and address are complete by an older record of the customer: the page neither shows
+    /// nor changes them.
+    #[must_use]
+    pub fn is_on_file(&self) -> bool {
+        let profile = &self.customer.profile;
+        profile.is_complete() && self.checkout.given_profile.as_ref() != Some(profile)
+    }
+
     /// All that the page of this token shows.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Store`], [`Error::Pricing`].
-    pub async fn of(work: &mut dyn UnitOfWork, token: &PageToken) -> Result<Self, Error> {
+    pub async fn of(
+        work: &mut dyn UnitOfWork,
+        token: &PageToken,
+        now: Timestamp,
+    ) -> Result<Self, Error> {
         let checkout = checkout_of(work, token).await?;
-        Self::load(work, checkout).await
+        Self::load(work, checkout, now).await
     }
 
     /// All that the page of this checkout shows.
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::Pricing`].
-    async fn load(work: &mut dyn UnitOfWork, checkout: Checkout) -> Result<Self, Error> {
+    async fn load(
+        work: &mut dyn UnitOfWork,
+        checkout: Checkout,
+        now: Timestamp,
+    ) -> Result<Self, Error> {
         let customer = work
             .customers()
             .get(checkout.customer_id)
@@ -81,10 +135,7 @@ impl Visit {
             .await?
             .ok_or(Error::Store(StoreError::Missing("organization")))?;
         let quote = quote_of(work, &checkout).await?;
-        let asks_for_a_term = checkout.term.is_none()
-            && checkout.lifecycle() == Lifecycle::LeaseReviewPending
-            && checkout.takes_a_term();
-        let terms = if asks_for_a_term {
+        let terms = if checkout.offers_terms() {
             Self::terms(work, &checkout, &organization).await?
         } else {
             Vec::new()
@@ -113,6 +164,17 @@ impl Visit {
             Some(tracking) => work.shipments().list(checkout.id, tracking).await?,
             None => Vec::new(),
         };
+        let is_past = checkout.lifecycle().is_ended() && {
+            let history = work.checkouts().history(checkout.id).await?;
+            let moved = history.iter().map(|entry| &entry.transition);
+            let ended = moved.rev().find(|step| step.from != step.to);
+            let ended_at = ended.map_or(checkout.updated_at, |step| step.at);
+            now - ended_at >= SHOWN_AFTER_THE_END
+        };
+        let sent_to = match checkout.way_out() {
+            Some(_) => work.checkouts().last_way_out(checkout.id).await?,
+            None => None,
+        };
         Ok(Self {
             checkout,
             customer,
@@ -122,6 +184,8 @@ impl Visit {
             locations,
             location,
             events,
+            is_past,
+            sent_to,
         })
     }
 

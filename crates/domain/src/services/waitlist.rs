@@ -8,10 +8,11 @@
 use super::{Context, Error, moving};
 use crate::access::Mode;
 use crate::catalog::{Inventory, Product, ProductVariant, StockTaken, is_offered};
-use crate::checkout::{Actor, Circumstances, Effect, Event, Lifecycle};
+use crate::checkout::{Actor, Checkout, Circumstances, Effect, Event, Lifecycle};
+use crate::customer::Customer;
 use crate::ids::{CheckoutPubId, OrganizationId, ProductVariantPubId};
 use crate::organization::ServiceArea;
-use crate::ports::{IdGenerator, Job, JobSubject, NewJob, UnitOfWork};
+use crate::ports::{IdGenerator, Job, JobSubject, NewJob, StoreError, UnitOfWork};
 use crate::time::Timestamp;
 
 /// Most checkouts that one unit of work frees; the rest follow in the next.
@@ -154,6 +155,36 @@ pub(crate) async fn promote(
         uow.jobs().push(&[next]).await?;
     }
     Ok(())
+}
+
+/// What becomes of the checkout of a customer whose name and address are complete: it goes on, or it
+/// waits for the organization to serve the address. Nobody is checked who cannot be served.
+///
+/// # Errors
+/// [`Error::Store`].
+pub(super) async fn profile_event(
+    uow: &mut dyn UnitOfWork,
+    checkout: &Checkout,
+    customer: &Customer,
+) -> Result<Event, Error> {
+    let organization = uow
+        .organizations()
+        .get(checkout.organization_id)
+        .await?
+        .ok_or(Error::Store(StoreError::Missing("organization")))?;
+    let profile = customer.profile.address();
+    let address = checkout.served_address(profile.as_ref());
+    let refused = address.and_then(|address| {
+        let code = organization.service_area.serves(address).err()?;
+        Some((address.clone(), code))
+    });
+    Ok(match refused {
+        Some((address, code)) => Event::AddressNotServed {
+            address: Some(address),
+            code,
+        },
+        None => Event::ProfileCompleted,
+    })
 }
 
 /// Frees those among the organization's next checkouts that the area now serves.

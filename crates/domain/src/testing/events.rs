@@ -13,6 +13,7 @@ use crate::checkout::{
 };
 use crate::ids::PickupLocationId;
 use crate::money::{Currency, Money};
+use crate::organization::NotServed;
 use crate::pricing::Quote;
 use crate::shipments::{Carrier, TrackingNumber};
 use crate::time::Timestamp;
@@ -88,6 +89,10 @@ pub fn event(
     match kind {
         EventKind::ShippingAddressGiven => Event::ShippingAddressGiven {
             address: make.address(),
+        },
+        EventKind::AddressNotServed => Event::AddressNotServed {
+            address: reusable.then(|| make.address()),
+            code: NotServed::Zip,
         },
         EventKind::PickupLocationGiven => Event::PickupLocationGiven {
             location: PickupLocationId::new(1).expect("a positive number"),

@@ -27,7 +27,7 @@ use crate::ids::{
 use crate::lease_term::{LeaseTerm, LeaseTermStatus};
 use crate::metadata::Metadata;
 use crate::money::{Currency, Money};
-use crate::organization::{Organization, ServiceArea};
+use crate::organization::{Face, Organization, ServiceArea};
 use crate::percentage::{Percentage, TermMonths};
 use crate::ports::IdGenerator;
 use crate::pricing::{Rate, RateCard};
@@ -111,6 +111,7 @@ impl Fixtures {
             service_area: ServiceArea::default(),
             requires_product_review: false,
             oftake_partner_id: OftakePartnerId::new(1).expect("a positive number"),
+            face: Face::default(),
             sandbox_writes_catalog: None,
             first_live_key_at: None,
             created_at: at,

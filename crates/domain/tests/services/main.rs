@@ -15,6 +15,7 @@ mod erasure;
 mod generation;
 mod journey;
 mod keys;
+mod links;
 mod live_catalog;
 mod metadata;
 mod processor_accounts;

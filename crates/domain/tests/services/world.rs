@@ -218,6 +218,11 @@ impl World {
         self.database.begin(Reach::Server).await.unwrap()
     }
 
+    /// A look of who has a link.
+    pub(crate) async fn view_for_server(&self) -> Box<dyn UnitOfWork> {
+        self.database.read(Reach::Server).await.unwrap()
+    }
+
     /// What the organization has.
     pub(crate) async fn view(&self) -> Box<dyn UnitOfWork> {
         self.database

@@ -93,6 +93,8 @@ rows! {
     GET    "/v1/customers/{id}/export"                         CustomerErase        Else    OfMode;
     POST   "/v1/customers/{id}/erase"                          CustomerErase        Else    OfMode;
     GET    "/v1/audit"                                         AuditRead            Else    Nothing;
+    GET    "/v1/organization"                                  OrganizationRead     Else    Nothing;
+    PUT    "/v1/organization"                                  OrganizationWrite    Catalog Nothing;
     GET    "/v1/checkouts"                                     CheckoutRead         Else    Nothing;
     POST   "/v1/checkouts"       CheckoutWrite | CheckoutCreateWithCustomer         Else    Shared;
     GET    "/v1/checkouts/{id}"                                CheckoutRead         Else    OfMode;
@@ -100,6 +102,7 @@ rows! {
     POST   "/v1/checkouts/{id}/cancel"                         CheckoutCancel       Else    OfMode;
     POST   "/v1/checkouts/{id}/fulfill"                        CheckoutFulfill      Else    OfMode;
     POST   "/v1/checkouts/{id}/payments/retry"                 CheckoutWrite        Else    OfMode;
+    POST   "/v1/checkouts/{id}/link"                           CheckoutWrite        Else    OfMode;
     GET    "/v1/checkouts/{id}/tracking"                       CheckoutRead         Else    OfMode;
     POST   "/v1/checkouts/{id}/tracking"                       CheckoutFulfill      Else    OfMode;
     POST   "/v1/sandbox/checkouts/{id}/advance"                CheckoutWrite        Else    OfSandbox;

@@ -9,9 +9,10 @@ mod write;
 use async_trait::async_trait;
 use diesel::dsl::{exists, not, select};
 use diesel::prelude::*;
+use diesel::sql_types::Timestamptz;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
-use lessor_domain::checkout::{Checkout, Lifecycle, Tracking, Transition};
+use lessor_domain::checkout::{Checkout, Lifecycle, Tracking, Transition, WayOut};
 use lessor_domain::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
 };
@@ -28,8 +29,9 @@ pub(super) use self::queues::{
     owners_under_way, owners_untouched,
 };
 use super::PgUnitOfWork;
+use super::decode::Place;
 use super::error::store_error;
-use super::schema::{checkout_applications, checkout_shipments, checkouts};
+use super::schema::{checkout_applications, checkout_shipments, checkouts, ended_checkout_links};
 
 /// An id that no checkout has.
 const MISSING: StoreError = StoreError::Missing("checkout");
@@ -200,6 +202,59 @@ impl CheckoutStore for PgUnitOfWork {
             .await
             .map(|_| ())
             .map_err(store_error)
+    }
+
+    async fn end_page(&mut self, id: CheckoutPubId, at: Timestamp) -> Result<(), StoreError> {
+        let key = self.key_of(id).await?;
+        let ended = checkout_applications::table.find(key).select((
+            checkout_applications::organization_id,
+            checkout_applications::page_nonce,
+            checkout_applications::checkout_id,
+            checkout_applications::page_token_hashes,
+            at.into_sql::<Timestamptz>(),
+        ));
+        diesel::insert_into(ended_checkout_links::table)
+            .values(ended)
+            .into_columns((
+                ended_checkout_links::organization_id,
+                ended_checkout_links::page_nonce,
+                ended_checkout_links::checkout_id,
+                ended_checkout_links::page_token_hashes,
+                ended_checkout_links::ended_at,
+            ))
+            .on_conflict_do_nothing()
+            .execute(self.connection()?)
+            .await
+            .map(|_| ())
+            .map_err(store_error)
+    }
+
+    async fn note_way_out(&mut self, id: CheckoutPubId, way: WayOut) -> Result<bool, StoreError> {
+        let key = self.key_of(id).await?;
+        let last = checkout_applications::way_out;
+        let noted = diesel::update(checkout_applications::table.find(key))
+            .filter(last.is_distinct_from(way.as_str()))
+            .set(last.eq(way.as_str()))
+            .execute(self.connection()?)
+            .await
+            .map_err(store_error)?;
+        Ok(noted > 0)
+    }
+
+    async fn last_way_out(&mut self, id: CheckoutPubId) -> Result<Option<WayOut>, StoreError> {
+        let key = (self.owner(), id.as_uuid());
+        let found: Option<Option<String>> = checkout_applications::table
+            .find(key)
+            .select(checkout_applications::way_out)
+            .first(self.connection()?)
+            .await
+            .optional()
+            .map_err(store_error)?;
+        let place = Place::new("checkout_applications", &id);
+        found
+            .flatten()
+            .map(|way| place.parse("way_out", &way))
+            .transpose()
     }
 
     async fn find_open(

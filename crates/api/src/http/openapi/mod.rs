@@ -40,6 +40,7 @@ pub const PUBLISHABLE_KEY: &str = "publishableKey";
         (name = "Products", description = "What is leased, with its options."),
         (name = "Product variants", description = "A combination of options, with a price, a stock, and what it costs for every lease term."),
         (name = "Product categories", description = "Products by kind."),
+        (name = "Organization", description = "How it shows itself, and where it delivers."),
         (name = "Lease terms", description = "For how long, and at what rate."),
         (name = "Checkouts", description = "A customer's way to a lease, its fulfillment and its return."),
         (name = "Customers", description = "Who leases."),
@@ -160,12 +161,14 @@ const ERRORS: [(&str, u16, &str); 14] = [
 
 /// What browsers alone ask for. Makers of clients make nothing of these, and stumble over some: a path
 /// that ends with a slash, an icon.
-const FOR_BROWSERS: [&str; 8] = [
+const FOR_BROWSERS: [&str; 10] = [
     "/",
     "/favicon.svg",
     "/favicon.ico",
     "/docs/",
     "/elements/{file}",
+    "/assets/accents/{color}.css",
+    "/c",
     "/docs/reference",
     "/docs/{guide}",
     "/docs/scalar/{version}/{file}",
@@ -283,16 +286,28 @@ fn finish_operation(path: &str, method: &str, operation: &mut Value) {
             }
         }
     }
-    for (name, status, _) in errors {
+    for (name, status, description) in errors {
         let status = status.to_string();
         if responses.get(&status).is_none() {
-            responses[&status] = json!({ "$ref": format!("#/components/responses/{name}") });
+            responses[&status] = match is_page(path) {
+                true => json!({
+                    "description": format!("{description} A page says so."),
+                    "headers": { "Request-Id": { "$ref": "#/components/headers/RequestId" } },
+                    "content": { "text/html": { "schema": { "type": "string" } } }
+                }),
+                false => json!({ "$ref": format!("#/components/responses/{name}") }),
+            };
         }
     }
 }
 
 fn is_api(path: &str) -> bool {
     path == "/v1" || path.starts_with("/v1/")
+}
+
+/// Whether people read what is answered there.
+fn is_page(path: &str) -> bool {
+    path.starts_with("/c/")
 }
 
 /// Whether an operation can answer with this error.
@@ -305,13 +320,9 @@ fn applies(path: &str, method: &str, operation: &Value, status: u16) -> bool {
         400 => is_api(path) || has_body || has_parameters,
         // A message whose signature is not good.
         401 => is_api(path) || path.starts_with("/webhooks/"),
-        503 => {
-            is_api(path)
-                || path.starts_with("/webhooks/")
-                || path.starts_with("/c/")
-                || path == "/readyz"
-        }
-        403 | 414 | 429 | 431 => is_api(path),
+        503 => is_api(path) || path.starts_with("/webhooks/") || is_page(path) || path == "/readyz",
+        403 => is_api(path) || is_page(path) && method == "post",
+        414 | 429 | 431 => is_api(path),
         404 => is_api(path) || path.contains('{'),
         408 | 413 | 415 => has_body,
         409 => is_api(path) && method == "post",

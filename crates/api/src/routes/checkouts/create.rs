@@ -21,7 +21,8 @@ use crate::http::error::ApiError;
 use crate::idempotency::{FirstPhase, Runner, TwoPhases, Viewer};
 use crate::request::{List, Parsed, Plain as _, Whole};
 use crate::wire::{
-    self, Amount, ExternalId, MetadataInput, Name, Sku, TermOrText, Url, VariantId, VariantLookup,
+    self, Amount, ExternalId, MetadataInput, Name, RedirectUrl, Sku, TermOrText, VariantId,
+    VariantLookup,
 };
 
 /// What is bought along.
@@ -51,12 +52,13 @@ pub(crate) struct CreateCheckoutBody {
     /// Your order id, unique per organization and mode.
     external_order_id: Option<ExternalId>,
     /// Where the customer's browser goes after the confirmation: https, or http for this machine's
-    /// own addresses in sandbox mode.
-    success_url: Option<Url>,
+    /// own addresses in sandbox mode. In each of the three, `{CHECKOUT_ID}` behind the host stands for the
+    /// checkout's id.
+    success_url: Option<RedirectUrl>,
     /// Where it goes after a cancel.
-    cancel_url: Option<Url>,
+    cancel_url: Option<RedirectUrl>,
     /// Where it goes after a failure.
-    failure_url: Option<Url>,
+    failure_url: Option<RedirectUrl>,
     /// What you keep beside it: up to 50 keys of 40 characters, each with a text of up to 500. A
     /// checkout that there is already keeps its own.
     metadata: Option<MetadataInput>,
@@ -162,6 +164,10 @@ impl TwoPhases for CreateWithPage {
         self.0.permission()
     }
 
+    fn is_of_its_user(&self) -> bool {
+        self.0.customer.is_none()
+    }
+
     async fn first(
         self,
         uow: &mut dyn UnitOfWork,
@@ -173,7 +179,7 @@ impl TwoPhases for CreateWithPage {
             set_page(uow, checkout.id, &viewer.links.hashes(&checkout)).await?;
         }
         let view = view_of(uow, ctx, checkout).await?;
-        let record = CheckoutRecord::new(&view, viewer.links);
+        let record = CheckoutRecord::new(&view, viewer);
         Ok(if is_new {
             FirstPhase::Done(record)
         } else {

@@ -63,7 +63,7 @@ impl TwoPhases for FulfillAndBill {
         viewer: Viewer<'_>,
     ) -> Result<FirstPhase<CheckoutRecord, CheckoutPubId>, Error> {
         let view = WithView(self.0).run(uow, ctx).await?;
-        let record = CheckoutRecord::new(&view, viewer.links);
+        let record = CheckoutRecord::new(&view, viewer);
         let billing = &view.checkout.recurring.billing;
         Ok(if matches!(billing, Billing::Requested { .. }) {
             FirstPhase::Interim(record, view.checkout.id)

@@ -3,6 +3,7 @@
 mod address;
 mod create;
 mod fulfill;
+mod link;
 mod list;
 mod payments;
 pub(crate) mod record;
@@ -13,7 +14,9 @@ use actix_web::web::Json;
 use actix_web::{HttpResponse, get, post, put};
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::services::Error;
-use lessor_domain::services::checkouts::{CancelCheckout, GetCheckout, WithView, view_now};
+use lessor_domain::services::checkouts::{
+    CancelCheckout, GetCheckout, RelinkCheckout, WithView, view_now,
+};
 use lessor_domain::services::shipments::{FulfillCheckout, GetTracking, SetTracking};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -21,6 +24,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::create::{CreateCheckoutBody, CreateWithPage};
 use self::fulfill::{FulfillAndBill, FulfillCheckoutBody};
+use self::link::{RelinkCheckoutBody, RelinkWithPage};
 use self::list::ListCheckoutsQuery;
 use self::payments::RetryPaymentsBody;
 use self::tracking::SetTrackingBody;
@@ -45,6 +49,7 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
         .service(cancel_checkout)
         .service(fulfill_checkout)
         .service(retry_payments)
+        .service(relink_checkout)
         .service(set_tracking)
         .service(get_tracking);
 }
@@ -60,7 +65,7 @@ pub(crate) async fn record_now(
         .read(organization.into())
         .await?;
     let view = view_now(&mut *work, &ctx, id).await?;
-    Ok(CheckoutRecord::new(&view, &runner.state.pages))
+    Ok(CheckoutRecord::new(&view, runner.viewer()))
 }
 
 /// Create a checkout.
@@ -117,11 +122,11 @@ async fn list_checkouts(
 ) -> Result<HttpResponse, ApiError> {
     let slice = call.list(query.command()?).await?;
     let mut response = listed(&call, &slice, |view| view.checkout.id);
-    let links = call.viewer().links;
+    let viewer = call.viewer();
     let records = slice
         .items
         .iter()
-        .map(|view| CheckoutRecord::new(view, links));
+        .map(|view| CheckoutRecord::new(view, viewer));
     Ok(response.json(records.collect::<Vec<_>>()))
 }
 
@@ -140,7 +145,7 @@ async fn get_checkout(
 ) -> Result<Json<CheckoutRecord>, ApiError> {
     let id = id.of(CHECKOUT)?;
     let view = call.read(WithView(GetCheckout { id })).await?;
-    Ok(Json(CheckoutRecord::new(&view, call.viewer().links)))
+    Ok(Json(CheckoutRecord::new(&view, call.viewer())))
 }
 
 /// Change a checkout's lease term, state or metadata.
@@ -200,7 +205,7 @@ async fn cancel_checkout(
     let id = id.of(CHECKOUT)?;
     let cancel = WithView(CancelCheckout { id, reason });
     call.post(cancel, &body.raw, |view, viewer| {
-        CheckoutRecord::new(&view, viewer.links)
+        CheckoutRecord::new(&view, viewer)
     })
     .await
 }
@@ -255,6 +260,30 @@ async fn retry_payments(
 ) -> Result<HttpResponse, ApiError> {
     let retry = body.value.command(id.of(CHECKOUT)?);
     call.post_in_two_phases(retry, &body.raw).await
+}
+
+/// Make a new link of a checkout's page.
+///
+/// The one that there was ends: who comes with it is told to use the newest. The answer has the new one
+/// as `checkoutUrl`. Requires `CheckoutWrite`.
+#[utoipa::path(
+    tag = "Checkouts",
+    params(
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
+        ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
+    ),
+    request_body(content = Option<RelinkCheckoutBody>),
+    responses((status = 200, body = CheckoutRecord, description = "The checkout."))
+)]
+#[post("/checkouts/{id}/link")]
+async fn relink_checkout(
+    call: Call,
+    id: PathId<CheckoutPubId>,
+    body: OptionalBody<RelinkCheckoutBody>,
+) -> Result<HttpResponse, ApiError> {
+    let id = id.of(CHECKOUT)?;
+    let relink = RelinkWithPage(RelinkCheckout { id });
+    call.post_in_two_phases(relink, &body.raw).await
 }
 
 /// Add or change tracking.

@@ -74,7 +74,7 @@ impl TwoPhases for RetryAndPay {
             return Ok(FirstPhase::Begun(Rest::Ask(Box::new(checkout), named)));
         }
         let view = WithView(retry).run(uow, ctx).await?;
-        let record = CheckoutRecord::new(&view, viewer.links);
+        let record = CheckoutRecord::new(&view, viewer);
         Ok(FirstPhase::Interim(record, Rest::Settle(view.checkout.id)))
     }
 

@@ -9,12 +9,12 @@ use lessor_domain::services::checkouts::{CheckoutView, Cost};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::auth::links::CheckoutPageLinks;
+use crate::idempotency::Viewer;
 use crate::routes::variants::PricingEntry;
 use crate::wire::records::AddressRecord;
 use crate::wire::{
     self, AttentionReason, Carrier, CheckoutId, CheckoutItemId, DateText, DateTimeText,
-    Environment, InsuranceStatus, Lifecycle, MoneyText, OrganizationId, Phase,
+    Environment, FirstPaymentDue, InsuranceStatus, Lifecycle, MoneyText, OrganizationId, Phase,
     RecurringPaymentStatus, TrackingStatus, UserId, VariantId, WaitlistReason,
 };
 
@@ -44,7 +44,8 @@ pub struct CheckoutRecord {
     offtake_partner_id: i64,
     /// The lessee; `GET /v1/customers/{id}` has more.
     customer_id: UserId,
-    /// The customer's page of this checkout. Whoever has it acts as the customer.
+    /// The customer's page of this checkout. Whoever has it acts as the customer: keys without
+    /// `CheckoutWrite` and `CheckoutCreateWithCustomer` are shown it without its token.
     #[schema(format = "uri")]
     checkout_url: String,
     /// The caller's order id.
@@ -277,7 +278,8 @@ struct PurchaseItemRecord {
     product_variant_id: Option<VariantId>,
 }
 
-/// What the lease of a checkout costs. `totalDueAtSigning` includes the purchase items.
+/// What the lease of a checkout costs, and when it is taken. `totalDueAtSigning` includes the purchase
+/// items: it is `authorizedAtSigning` and `firstPayment` together.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct CheckoutPricing {
@@ -285,6 +287,12 @@ struct CheckoutPricing {
     entry: PricingEntry,
     /// What the purchase items cost together.
     purchase_items: MoneyText,
+    /// The deposit and the purchase items: reserved when the lease is accepted, taken when it is signed.
+    authorized_at_signing: MoneyText,
+    /// The first month, with its insurance.
+    first_payment: MoneyText,
+    /// When the first month is taken: of goods that are tracked on delivery, of others on shipment.
+    first_payment_due: FirstPaymentDue,
 }
 
 /// A payment method at the processor.
@@ -315,8 +323,8 @@ fn text<T: ToString + ?Sized>(value: Option<&T>) -> Option<String> {
 }
 
 impl CheckoutRecord {
-    /// The record of the checkout, with the address of its page.
-    pub(crate) fn new(view: &CheckoutView, links: &CheckoutPageLinks) -> Self {
+    /// The record of the checkout, with the address of its page as the viewer is shown it.
+    pub(crate) fn new(view: &CheckoutView, viewer: Viewer<'_>) -> Self {
         let CheckoutView {
             checkout,
             organization,
@@ -341,7 +349,7 @@ impl CheckoutRecord {
             organization_id: organization.pub_id.into(),
             offtake_partner_id: organization.oftake_partner_id.get(),
             customer_id: checkout.customer_id.into(),
-            checkout_url: links.url(checkout),
+            checkout_url: viewer.checkout_url(checkout),
             external_order_id: text(checkout.external_order_id.as_ref()),
             metadata: wire::metadata_record(&checkout.metadata),
             items: checkout
@@ -420,12 +428,16 @@ impl CheckoutRecord {
 
 impl From<&Cost> for CheckoutPricing {
     fn from(cost: &Cost) -> Self {
+        let due = &cost.due;
         Self {
             entry: PricingEntry {
-                total_due_at_signing: cost.due_at_signing.into(),
+                total_due_at_signing: due.due_at_signing.into(),
                 ..(&cost.price).into()
             },
-            purchase_items: cost.purchases.into(),
+            purchase_items: due.purchases.into(),
+            authorized_at_signing: due.authorized_at_signing.into(),
+            first_payment: due.first_payment.into(),
+            first_payment_due: due.first_payment_due.into(),
         }
     }
 }

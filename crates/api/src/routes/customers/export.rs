@@ -12,9 +12,8 @@ use utoipa::ToSchema;
 
 use super::CUSTOMER;
 use super::record::CustomerRecord;
-use crate::auth::links::CheckoutPageLinks;
 use crate::http::error::ApiError;
-use crate::idempotency::Call;
+use crate::idempotency::{Call, Viewer};
 use crate::request::PathId;
 use crate::routes::audit::AuditEventRecord;
 use crate::routes::checkouts::{CheckoutRecord, TrackingEventRecord};
@@ -105,12 +104,12 @@ struct PaymentRecord {
 }
 
 impl CustomerExportRecord {
-    fn new(export: &CustomerExport, links: &CheckoutPageLinks) -> Self {
+    fn new(export: &CustomerExport, viewer: Viewer<'_>) -> Self {
         let checkouts = export.checkouts.iter();
         Self {
             customer: CustomerRecord::new(&export.customer),
             checkouts: checkouts
-                .map(|checkout| CheckoutExportRecord::new(checkout, links))
+                .map(|checkout| CheckoutExportRecord::new(checkout, viewer))
                 .collect(),
             audit: export.audit.iter().map(Into::into).collect(),
         }
@@ -118,9 +117,9 @@ impl CustomerExportRecord {
 }
 
 impl CheckoutExportRecord {
-    fn new(export: &CheckoutExport, links: &CheckoutPageLinks) -> Self {
+    fn new(export: &CheckoutExport, viewer: Viewer<'_>) -> Self {
         Self {
-            checkout: CheckoutRecord::new(&export.view, links),
+            checkout: CheckoutRecord::new(&export.view, viewer),
             history: export.history.iter().map(Into::into).collect(),
             tracking_events: export.tracking_events.iter().map(Into::into).collect(),
             payments: export.payments.iter().map(Into::into).collect(),
@@ -224,8 +223,5 @@ pub(super) async fn export_customer(
 ) -> Result<Json<CustomerExportRecord>, ApiError> {
     let id = id.of(CUSTOMER)?;
     let export = call.read(ExportCustomer { id }).await?;
-    Ok(Json(CustomerExportRecord::new(
-        &export,
-        call.viewer().links,
-    )))
+    Ok(Json(CustomerExportRecord::new(&export, call.viewer())))
 }

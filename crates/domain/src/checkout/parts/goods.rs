@@ -6,7 +6,7 @@ use crate::lease_term::LeaseTerm;
 use crate::money::{Money, MoneyError};
 use crate::names::named_enum;
 use crate::percentage::TermMonths;
-use crate::text::{Line, Name, Sku, Url};
+use crate::text::{Line, Name, RedirectUrl, Sku};
 use crate::time::Timestamp;
 
 named_enum! {
@@ -99,13 +99,44 @@ impl PurchaseItem {
 pub struct Redirects {
     /// After the confirmation.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    pub success: Option<Url>,
+    pub success: Option<RedirectUrl>,
     /// After a cancel.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    pub cancel: Option<Url>,
+    pub cancel: Option<RedirectUrl>,
     /// After a failure.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    pub failure: Option<Url>,
+    pub failure: Option<RedirectUrl>,
+}
+
+named_enum! {
+    /// How a checkout turned out for the customer's browser: where it is sent then.
+    pub enum WayOut {
+        /// The order is confirmed.
+        Success = "success",
+        /// It was called off.
+        Cancel = "cancel",
+        /// It expired or was refused.
+        Failure = "failure",
+    }
+}
+
+impl Redirects {
+    /// The address of the way out.
+    #[must_use]
+    pub const fn of(&self, way: WayOut) -> Option<&RedirectUrl> {
+        match way {
+            WayOut::Success => self.success.as_ref(),
+            WayOut::Cancel => self.cancel.as_ref(),
+            WayOut::Failure => self.failure.as_ref(),
+        }
+    }
+
+    /// The addresses that there are.
+    pub fn all(&self) -> impl Iterator<Item = &RedirectUrl> {
+        [&self.success, &self.cancel, &self.failure]
+            .into_iter()
+            .flatten()
+    }
 }
 
 /// An address of a checkout.

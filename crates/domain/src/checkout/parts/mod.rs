@@ -16,7 +16,7 @@ pub use billing::{
 pub use deposit::{Deposit, Hold, Renewals};
 pub use goods::{
     CheckoutAddress, CheckoutItem, ChosenTerm, InsuranceStatus, MilestoneTimes, PurchaseItem,
-    Redirects,
+    Redirects, WayOut,
 };
 pub use return_::Return;
 pub use shipment::{Shipment, Tracking};

@@ -12,7 +12,7 @@ use crate::checkout::rule::{Move, rules};
 use crate::checkout::snapshot::{Checkout, Snapshot};
 use crate::checkout::state::{Lifecycle, State};
 use crate::checkout::step::{Facts, Obstacle, Ruling, Step, Told};
-use crate::customer::Customer;
+use crate::customer::{Customer, Profile};
 use crate::ids::{
     CheckoutItemPubId, CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId,
     PickupLocationId, ProductPubId, ProductVariantPubId, UserId,
@@ -33,6 +33,11 @@ rules! {
         go    Created | ProfilePending => IdentityRequired;
         done  IdentityRequired..=ReturnPending;
         never Returned..=QualificationFailed;
+    }
+    AddressNotServed by Customer | System {
+        go    Created | ProfilePending => WaitlistedLocation;
+        done  WaitlistedLocation;
+        never IdentityRequired..=WaitlistedAfterDeposit | Cancelled..=QualificationFailed;
     }
     PickupChosen by Customer | System {
         go    ShippingAddressPending => PickupLocationPending;
@@ -111,6 +116,8 @@ pub struct NewCheckout {
     pub external_order_id: Option<ExternalId>,
     /// Where the browser goes.
     pub redirects: Redirects,
+    /// The customer's name and address as whoever makes the checkout gives them.
+    pub given_profile: Option<Profile>,
     /// The billing address, which the customer cannot change when it is given.
     pub billing_address: Option<Address>,
     /// The shipping address, which the customer cannot change when it is given.
@@ -150,6 +157,7 @@ impl NewCheckout {
             purchase_items: Vec::new(),
             external_order_id: None,
             redirects: Redirects::default(),
+            given_profile: None,
             billing_address: None,
             shipping_address: None,
             metadata: Metadata::default(),
@@ -226,6 +234,7 @@ impl Checkout {
             purchase_items: new.purchase_items,
             external_order_id: new.external_order_id,
             redirects: new.redirects,
+            given_profile: new.given_profile,
             billing: CheckoutAddress::given(new.billing_address),
             shipping: CheckoutAddress::given(new.shipping_address),
             pickup_location_id: None,
@@ -330,6 +339,16 @@ pub(super) fn known(checkout: &Snapshot, facts: &Facts) -> Option<Event> {
         }
         _ => None,
     }
+}
+
+pub(in crate::checkout) fn address_not_served(
+    checkout: &mut Snapshot,
+    _: &mut Step<'_>,
+    address: Option<Address>,
+    code: NotServed,
+) -> Ruling {
+    checkout.waitlist = Some(Waitlist::for_service(address, code));
+    Ok(Told::News)
 }
 
 pub(in crate::checkout) const fn shipping_chosen(
@@ -482,6 +501,33 @@ mod tests {
             refused.contains("a lease term is to be chosen first"),
             "{refused}"
         );
+    }
+
+    #[test]
+    fn who_is_not_served_waits_before_anything_is_checked() {
+        let address = Story::new().make.address();
+        for opened in [false, true] {
+            let mut story = Story::new();
+            if opened {
+                story.tell(Event::Opened);
+            }
+            let event = || Event::AddressNotServed {
+                address: Some(address.clone()),
+                code: NotServed::State,
+            };
+            let applied = story.tell(event());
+            assert_eq!(story.checkout.lifecycle(), Lifecycle::WaitlistedLocation);
+            assert_eq!(applied.effects, [], "nobody is asked anything");
+            assert_eq!(
+                story.checkout.waitlist,
+                Some(Waitlist::for_service(
+                    Some(address.clone()),
+                    NotServed::State
+                ))
+            );
+            let again = story.tell(event());
+            assert_eq!(again.outcome, crate::checkout::Outcome::AlreadyApplied);
+        }
     }
 
     #[test]

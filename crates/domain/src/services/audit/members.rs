@@ -255,7 +255,17 @@ impl Audited for Organization {
             Some(false) => "off",
             None => "default",
         };
-        members.set("sandboxWritesCatalogSetting", setting);
+        let face = &self.face;
+        members
+            .set("sandboxWritesCatalogSetting", setting)
+            .set_if("displayName", face.display_name.as_ref())
+            .set_if("logoUrl", face.logo_url.as_ref())
+            .set_if("accentColor", face.accent_color)
+            .set_if("supportEmail", face.support_email.as_ref())
+            .set_if("supportPhone", face.support_phone.as_ref())
+            .set_if("termsUrl", face.terms_url.as_ref())
+            .set_if("privacyUrl", face.privacy_url.as_ref())
+            .set_if("notifyEmail", face.notify_email.as_ref());
         members
     }
 }

@@ -137,6 +137,7 @@ impl UseCase for CreateCheckout {
             None => None,
         };
         let purchase_items = purchase_items(uow, ctx, &organization, self.purchase_items).await?;
+        let given_profile = self.customer.as_ref().map(|given| given.profile.clone());
         let customer = customer_for(uow, ctx, self.customer).await?;
         let scope = scope_of(ctx.access);
         let term_id = term.map(|term| term.id);
@@ -167,6 +168,7 @@ impl UseCase for CreateCheckout {
             purchase_items,
             external_order_id: self.external_order_id,
             redirects: self.redirects,
+            given_profile,
             billing_address: self.billing_address,
             shipping_address: self.shipping_address,
             metadata: self.metadata,
@@ -234,7 +236,7 @@ fn insecure_redirect(redirects: &Redirects, ctx: &Context<'_>) -> Error {
 
 impl Redirects {
     fn first_insecure(&self, mode: crate::access::Mode) -> Option<&'static str> {
-        let insecure = |url: &Option<crate::text::Url>| {
+        let insecure = |url: &Option<crate::text::RedirectUrl>| {
             url.as_ref().is_some_and(|url| {
                 !(url.is_https() || mode == crate::access::Mode::Sandbox && url.is_loopback())
             })

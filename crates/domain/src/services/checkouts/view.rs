@@ -4,9 +4,9 @@ use async_trait::async_trait;
 
 use super::{scope_of, visible};
 use crate::access::Permission;
-use crate::checkout::{Checkout, ChosenTerm};
+use crate::checkout::{Checkout, ChosenTerm, Due};
 use crate::ids::{CheckoutPubId, OrganizationRef, ProductVariantPubId};
-use crate::money::{Money, MoneyError};
+use crate::money::MoneyError;
 use crate::organization::Organization;
 use crate::ports::{
     CheckoutFilter, CheckoutSort, Page, SortOrder, Start, StoreError, UnitOfWork, VariantSelection,
@@ -189,18 +189,14 @@ pub struct CheckoutView {
 pub struct Cost {
     /// The lease's price.
     pub price: TermPrice,
-    /// What is bought along.
-    pub purchases: Money,
-    /// What is due at signing, with what is bought along.
-    pub due_at_signing: Money,
+    /// What is taken at the beginning, and when.
+    pub due: Due,
 }
 
 impl Cost {
     fn of(checkout: &Checkout, term: ChosenTerm, quote: Quote) -> Result<Self, MoneyError> {
-        let purchases = checkout.purchase_total(Money::zero(quote.currency))?;
         Ok(Self {
-            due_at_signing: quote.total_due_at_signing.checked_add(purchases)?,
-            purchases,
+            due: checkout.due(&quote)?,
             price: TermPrice {
                 lease_term_id: term.id,
                 quote,

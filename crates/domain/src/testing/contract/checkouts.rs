@@ -4,7 +4,7 @@ use super::shop::{Shop, must, must_be_missing, must_be_stale, must_conflict};
 use super::{checkout_lists, checkout_queues, checkout_races, checkout_watches, full};
 use crate::access::Mode;
 use crate::checkout::{
-    Actor, Billing, Checkout, Circumstances, Deposit, Event, Hold, Lifecycle, Standing,
+    Actor, Billing, Checkout, Circumstances, Deposit, Event, Hold, Lifecycle, Standing, WayOut,
 };
 use crate::ids::CheckoutPubId;
 use crate::ports::{Database, IdGenerator, InsertedCheckout, PageToken, UniqueField};
@@ -356,6 +356,59 @@ async fn pages_open_to_their_tokens(shop: &Shop<'_>, id: CheckoutPubId, other: C
     }
 }
 
+/// Of a checkout whose customer's browser was sent nowhere.
+async fn ways_out_are_noted_once(shop: &Shop<'_>, id: CheckoutPubId, other: CheckoutPubId) {
+    let stored = async || {
+        shop.seen("checkouts.get: reads", async |view| {
+            view.checkouts().get(id).await
+        })
+        .await
+    };
+    let before = stored().await;
+    let last = async || {
+        shop.seen("checkouts.last_way_out: reads", async |view| {
+            let checkouts = view.checkouts();
+            Ok((
+                checkouts.last_way_out(id).await?,
+                checkouts.last_way_out(other).await?,
+            ))
+        })
+        .await
+    };
+    assert_eq!(
+        last().await,
+        (None, None),
+        "checkouts.last_way_out: none yet"
+    );
+    for (way, is_first) in [
+        (WayOut::Success, true),
+        (WayOut::Success, false),
+        (WayOut::Cancel, true),
+        (WayOut::Failure, true),
+        (WayOut::Failure, false),
+    ] {
+        let noted = shop
+            .done("checkouts.note_way_out: writes", async |uow| {
+                uow.checkouts().note_way_out(id, way).await
+            })
+            .await;
+        assert_eq!(
+            noted, is_first,
+            "checkouts.note_way_out: says whether it is another than the last ({way})"
+        );
+        assert_eq!(
+            last().await,
+            (Some(way), None),
+            "checkouts.last_way_out: of the checkout alone"
+        );
+    }
+    assert_eq!(
+        stored().await,
+        before,
+        "checkouts.note_way_out: is no change of the checkout"
+    );
+}
+
 async fn checkouts_are_found(shop: &Shop<'_>) {
     let make = &shop.make;
     let unique = make.ids().next().simple().to_string();
@@ -388,6 +441,7 @@ async fn checkouts_are_found(shop: &Shop<'_>) {
         panic!("the suite made three checkouts");
     };
     pages_open_to_their_tokens(shop, *shipped, *active).await;
+    ways_out_are_noted_once(shop, *shipped, *active).await;
     let (by_tracking, of_customer) = shop
         .seen("checkouts.find_by_tracking: reads", async |view| {
             let store = view.checkouts();

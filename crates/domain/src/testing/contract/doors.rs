@@ -329,7 +329,77 @@ async fn checkouts_and_their_pages_have_owners(street: &Street<'_>) {
             None,
             "doors.owner_of_page: not by a nonce of no page"
         );
+        pages_that_ended_have_owners(street, shop).await;
     }
+}
+
+/// A page that was given another address is known by the old one, and opened by the new one alone.
+async fn pages_that_ended_have_owners(street: &Street<'_>, shop: &Shop<'_>) {
+    let checkout = shop.any_checkout(|checkout| checkout).await;
+    let (id, nonce, hash) = (checkout.id, checkout.page_nonce, [7; 32]);
+    let next = shop.make.ids().next().into_bytes();
+    let tokens = [
+        PageToken::Proven { nonce },
+        PageToken::Unproven { nonce, hash },
+    ];
+    let owners = async |token: PageToken| {
+        let opened = street
+            .ask("doors.owner_of_page: answers", async |doors| {
+                doors.owner_of_page(&token).await
+            })
+            .await;
+        let ended = street
+            .ask("doors.owner_of_ended_page: answers", async |doors| {
+                doors.owner_of_ended_page(&token).await
+            })
+            .await;
+        (opened, ended)
+    };
+    let owner = Some(shop.organization.id);
+    shop.done("checkouts.set_page_tokens: writes", async |uow| {
+        uow.checkouts().set_page_tokens(id, &[hash]).await
+    })
+    .await;
+    for token in tokens {
+        assert_eq!(
+            owners(token).await,
+            (owner, None),
+            "doors.owner_of_ended_page: not while the address opens the page"
+        );
+    }
+    shop.done("checkouts.end_page: writes", async |uow| {
+        let checkouts = uow.checkouts();
+        let locked = checkouts.lock(id).await?;
+        let mut checkout = locked.ok_or(StoreError::Missing("checkout"))?;
+        let at = shop.make.tick();
+        checkouts.end_page(id, at).await?;
+        checkouts.end_page(id, at).await?;
+        checkout.relink(next, at);
+        checkouts.update(&mut checkout).await?;
+        checkouts.set_page_tokens(id, &[[8; 32]]).await
+    })
+    .await;
+    for token in tokens {
+        assert_eq!(
+            owners(token).await,
+            (None, owner),
+            "doors.owner_of_ended_page: whose page the address opened"
+        );
+    }
+    assert_eq!(
+        owners(PageToken::Unproven {
+            nonce,
+            hash: [9; 32]
+        })
+        .await,
+        (None, None),
+        "doors.owner_of_ended_page: not by a token that nobody kept"
+    );
+    assert_eq!(
+        owners(PageToken::Proven { nonce: next }).await,
+        (owner, None),
+        "checkouts.end_page: the next address opens the page"
+    );
 }
 
 async fn payments_have_owners(street: &Street<'_>) {

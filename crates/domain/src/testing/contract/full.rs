@@ -131,10 +131,11 @@ pub(super) async fn checkout(shop: &Shop<'_>) -> Checkout {
                 },
             ];
             it.redirects = Redirects {
-                success: Some(parsed("https://shop.example.com/ok?a=b")),
+                success: Some(parsed("https://shop.example.com/ok/{CHECKOUT_ID}?a=b")),
                 cancel: Some(parsed("https://shop.example.com/cancel")),
                 failure: Some(parsed("http://localhost:3000/failed")),
             };
+            it.given_profile = Some(customer.profile.clone());
             it.billing.address = Some(address.clone());
             it.billing.locked = true;
             it.shipping.address = Some(address.clone());

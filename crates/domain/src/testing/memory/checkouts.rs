@@ -8,7 +8,9 @@ use super::Memory;
 use super::paging::{directed, directed_nulls_last, page};
 use super::tables::{CheckoutRow, Owned, check_version, count_up};
 use crate::access::Mode;
-use crate::checkout::{AttentionReason, Billing, Checkout, Lifecycle, Tracking, Transition};
+use crate::checkout::{
+    AttentionReason, Billing, Checkout, Lifecycle, Tracking, Transition, WayOut,
+};
 use crate::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
 };
@@ -134,6 +136,14 @@ pub(super) fn opens(token: &PageToken, row: &CheckoutRow) -> bool {
     }
 }
 
+/// Whether the token opened the checkout's page once.
+pub(super) fn opened(token: &PageToken, row: &CheckoutRow) -> bool {
+    row.ended_pages.iter().any(|(ended, kept)| match token {
+        PageToken::Proven { nonce } => ended == nonce,
+        PageToken::Unproven { nonce, hash } => ended == nonce && kept.contains(hash),
+    })
+}
+
 /// Whether it has this tracking number and has not ended.
 pub(super) fn is_shipment_of(checkout: &Checkout, tracking: &Tracking) -> bool {
     !checkout.lifecycle().is_ended() && checkout.shipment.tracking.as_ref() == Some(tracking)
@@ -229,6 +239,8 @@ impl CheckoutStore for Memory {
             CheckoutRow {
                 checkout: checkout.clone(),
                 page_tokens: Vec::new(),
+                ended_pages: Vec::new(),
+                way_out: None,
                 history: Vec::new(),
                 waiting_since: checkout.created_at,
                 turn: None,
@@ -262,6 +274,24 @@ impl CheckoutStore for Memory {
         let row = self.change_own()?.checkouts.get_mut(&id).ok_or(MISSING)?;
         row.page_tokens = hashes.to_vec();
         Ok(())
+    }
+
+    async fn end_page(&mut self, id: CheckoutPubId, _: Timestamp) -> Result<(), StoreError> {
+        let row = self.change_own()?.checkouts.get_mut(&id).ok_or(MISSING)?;
+        let nonce = row.checkout.page_nonce;
+        if !row.ended_pages.iter().any(|(ended, _)| *ended == nonce) {
+            row.ended_pages.push((nonce, row.page_tokens.clone()));
+        }
+        Ok(())
+    }
+
+    async fn note_way_out(&mut self, id: CheckoutPubId, way: WayOut) -> Result<bool, StoreError> {
+        let row = self.change_own()?.checkouts.get_mut(&id).ok_or(MISSING)?;
+        Ok(row.way_out.replace(way) != Some(way))
+    }
+
+    async fn last_way_out(&mut self, id: CheckoutPubId) -> Result<Option<WayOut>, StoreError> {
+        Ok(self.own().checkouts.get(&id).and_then(|row| row.way_out))
     }
 
     async fn find_open(

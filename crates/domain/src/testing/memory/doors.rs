@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::Memory;
 use super::checkouts::{
     all, billing_since, ends_on, heard_at, is_billed, is_shipment_of, is_under_way, is_untouched,
-    lapses, opens,
+    lapses, opened, opens,
 };
 use super::customers::is_screened_in;
 use super::idempotency::is_old;
@@ -75,6 +75,13 @@ impl Doors for Memory {
         token: &PageToken,
     ) -> Result<Option<OrganizationId>, StoreError> {
         Ok(self.owner(|owned| owned.checkouts.values().any(|row| opens(token, row))))
+    }
+
+    async fn owner_of_ended_page(
+        &mut self,
+        token: &PageToken,
+    ) -> Result<Option<OrganizationId>, StoreError> {
+        Ok(self.owner(|owned| owned.checkouts.values().any(|row| opened(token, row))))
     }
 
     async fn owner_of_payment(

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::Memory;
 use super::tables::{check_version, count_up};
 use crate::ids::{IdRef, OrganizationId, OrganizationRef, PickupLocationId};
-use crate::organization::{Organization, PickupLocation};
+use crate::organization::{Face, Organization, PickupLocation};
 use crate::ports::{
     NewOrganization, NewPickupLocation, OrganizationStore, PickupLocationStore, Reach, StoreError,
     UniqueField,
@@ -25,6 +25,7 @@ impl OrganizationStore for Memory {
             service_area: new.service_area,
             requires_product_review: new.requires_product_review,
             oftake_partner_id: new.oftake_partner_id,
+            face: Face::default(),
             sandbox_writes_catalog: None,
             first_live_key_at: None,
             created_at: new.created_at,

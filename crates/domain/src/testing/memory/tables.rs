@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::access::{ApiKey, Mode};
 use crate::audit::AuditEvent;
 use crate::catalog::{Category, Product, ProductVariant};
-use crate::checkout::{Checkout, Tracking};
+use crate::checkout::{Checkout, Tracking, WayOut};
 use crate::customer::Customer;
 use crate::ids::{
     ApiKeyPubId, AuditEventPubId, CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId,
@@ -27,6 +27,10 @@ use crate::time::Timestamp;
 pub(super) struct CheckoutRow {
     pub(super) checkout: Checkout,
     pub(super) page_tokens: Vec<[u8; 32]>,
+    /// The addresses that its page had: nonces, with the tokens that were kept of them.
+    pub(super) ended_pages: Vec<([u8; 16], Vec<[u8; 32]>)>,
+    /// Where the customer's browser was sent last.
+    pub(super) way_out: Option<WayOut>,
     pub(super) history: Vec<HistoryEntry>,
     /// When it began to wait; kept afterwards, as its place in the line.
     pub(super) waiting_since: Timestamp,

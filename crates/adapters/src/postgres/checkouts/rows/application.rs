@@ -3,6 +3,7 @@
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use lessor_domain::checkout::{CheckoutAddress, PurchaseItem, Redirects, Snapshot};
+use lessor_domain::customer::Profile;
 use lessor_domain::ids::{CheckoutPubId, PickupLocationId};
 use lessor_domain::metadata::Metadata;
 use lessor_domain::ports::StoreError;
@@ -14,7 +15,8 @@ use uuid::Uuid;
 use crate::postgres::decode::{Place, json};
 use crate::postgres::schema::checkout_applications;
 
-/// The row, without the hashes of the page's tokens, which only the store knows.
+/// The row, without what only the store knows: the hashes of the page's tokens, and where the browser
+/// was sent.
 #[derive(Debug, PartialEq, Queryable, Selectable, Insertable, AsChangeset)]
 #[diesel(table_name = checkout_applications, primary_key(organization_id, checkout_id))]
 #[diesel(
@@ -27,6 +29,7 @@ pub(in crate::postgres::checkouts) struct ApplicationRow {
     checkout_id: Uuid,
     purchase_items: Value,
     redirects: Value,
+    given_profile: Option<Value>,
     billing: Value,
     shipping: Value,
     pickup_location_id: Option<i64>,
@@ -42,6 +45,7 @@ pub(in crate::postgres::checkouts) struct ApplicationRow {
 pub(super) struct Application {
     pub(super) purchase_items: Vec<PurchaseItem>,
     pub(super) redirects: Redirects,
+    pub(super) given_profile: Option<Profile>,
     pub(super) billing: CheckoutAddress,
     pub(super) shipping: CheckoutAddress,
     pub(super) pickup_location_id: Option<PickupLocationId>,
@@ -60,6 +64,7 @@ impl ApplicationRow {
             checkout_id: checkout.id.as_uuid(),
             purchase_items: json(&checkout.purchase_items)?,
             redirects: json(&checkout.redirects)?,
+            given_profile: checkout.given_profile.as_ref().map(json).transpose()?,
             billing: json(&checkout.billing)?,
             shipping: json(&checkout.shipping)?,
             pickup_location_id: checkout.pickup_location_id.map(PickupLocationId::get),
@@ -78,6 +83,7 @@ impl ApplicationRow {
         Ok(Application {
             purchase_items: at.json("purchase_items", row.purchase_items)?,
             redirects: at.json("redirects", row.redirects)?,
+            given_profile: at.json_if("given_profile", row.given_profile)?,
             billing: at.json("billing", row.billing)?,
             shipping: at.json("shipping", row.shipping)?,
             pickup_location_id: at.number_if("pickup_location_id", row.pickup_location_id)?,

@@ -221,6 +221,7 @@ fn restore(found: Found, items: Vec<ItemRow>) -> Result<Checkout, StoreError> {
         purchase_items: application.purchase_items,
         external_order_id: core.external_order_id,
         redirects: application.redirects,
+        given_profile: application.given_profile,
         billing: application.billing,
         shipping: application.shipping,
         pickup_location_id: application.pickup_location_id,

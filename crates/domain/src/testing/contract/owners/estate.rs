@@ -8,6 +8,7 @@ use crate::audit::{AuditAction, AuditChange, AuditEvent, AuditMembers, AuditView
 use crate::catalog::{Category, Product, ProductStatus, ProductVariant, VariantFilter};
 use crate::checkout::{
     Actor, Billing, Checkout, Effect, EventKind, InvoiceOutcome, Lifecycle, Tracking, Transition,
+    WayOut,
 };
 use crate::customer::Customer;
 use crate::ids::{CheckoutPubId, IdRef};
@@ -269,6 +270,9 @@ impl<'d> Estate<'d> {
         let account = shop
             .done("an organization has something of everything", async |uow| {
                 uow.checkouts().set_page_tokens(full.id, &[PAGE]).await?;
+                uow.checkouts()
+                    .note_way_out(full.id, WayOut::Success)
+                    .await?;
                 uow.checkouts().record(full.id, &[transition(at)]).await?;
                 uow.ledger().put(&entry).await?;
                 uow.ledger().put(&invoice).await?;
@@ -396,6 +400,8 @@ impl<'d> Estate<'d> {
         );
         let page = view.checkouts().find_by_page_token(&self.page()).await;
         shown.add("checkouts.find_by_page_token", page);
+        let way_out = view.checkouts().last_way_out(checkout).await;
+        shown.add("checkouts.last_way_out", way_out);
         let events = view.shipments().list(checkout, self.tracking()).await;
         shown.add("shipments.list", events);
         shown.add("ledger.of", view.ledger().of(checkout).await);

@@ -6,7 +6,7 @@ use super::Inquiry;
 use super::estate::{LEASE, MANY, PAGE, audit_event, entry, job, tracking_event, transition};
 use crate::access::Mode;
 use crate::audit::AuditViewer;
-use crate::checkout::Lifecycle;
+use crate::checkout::{Lifecycle, WayOut};
 use crate::ids::CheckoutPubId;
 use crate::ledger::{HoldState, Thing};
 use crate::ports::{
@@ -146,6 +146,11 @@ async fn checkouts(inquiry: &mut Inquiry<'_, '_>) {
             })
             .await;
     }
+    inquiry
+        .sees("checkouts.last_way_out", async |uow| {
+            uow.checkouts().last_way_out(full.id).await
+        })
+        .await;
     let term = full.term.map(|term| term.id);
     inquiry
         .sees("checkouts.find_open", async |uow| {
@@ -223,6 +228,17 @@ async fn checkouts_that_change(inquiry: &mut Inquiry<'_, '_>) {
     inquiry
         .changes("checkouts.set_page_tokens", async |uow| {
             uow.checkouts().set_page_tokens(id, &others).await
+        })
+        .await;
+    let at = estate.shop.make.tick();
+    inquiry
+        .changes("checkouts.end_page", async |uow| {
+            uow.checkouts().end_page(id, at).await
+        })
+        .await;
+    inquiry
+        .changes("checkouts.note_way_out", async |uow| {
+            uow.checkouts().note_way_out(id, WayOut::Failure).await
         })
         .await;
     let transitions = [transition(estate.shop.make.tick())];

@@ -335,6 +335,7 @@ mod tests {
             &[
                 "doors.owner_of_checkout",
                 "doors.owner_of_page",
+                "doors.owner_of_ended_page",
                 "doors.owner_of_payment",
                 "doors.owner_of_verification",
                 "doors.owner_of_job",

@@ -1,0 +1,1 @@
+drop table ended_checkout_links;
