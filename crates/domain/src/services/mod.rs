@@ -33,6 +33,7 @@ pub mod payments;
 pub mod pickup_locations;
 pub mod pricing;
 pub mod products;
+pub mod sessions;
 pub mod shipments;
 mod slice;
 mod use_case;

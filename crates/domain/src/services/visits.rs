@@ -1,10 +1,11 @@
 //! What a customer's page shows of a checkout.
 
 use super::checkouts::quote_of;
-use super::{Error, pricing};
+use super::{Error, pricing, sessions};
 use crate::checkout::{Checkout, Lifecycle};
 use crate::customer::Customer;
 use crate::ids::LeaseTermPubId;
+use crate::ledger::SessionPurpose;
 use crate::organization::{Organization, PickupLocation};
 use crate::ports::{PageToken, StoreError, UnitOfWork, VariantSelection};
 use crate::pricing::Quote;
@@ -30,6 +31,8 @@ pub struct Visit {
     pub locations: Vec<PickupLocation>,
     /// Where the goods are picked up, once that is known.
     pub location: Option<PickupLocation>,
+    /// Whether the customer has a page of the processor's open, where the deposit is paid.
+    pub pays_elsewhere: bool,
     /// The way of the goods, oldest first.
     pub events: Vec<TrackingEvent>,
 }
@@ -113,6 +116,10 @@ impl Visit {
             Some(tracking) => work.shipments().list(checkout.id, tracking).await?,
             None => Vec::new(),
         };
+        let pays_elsewhere = checkout.lifecycle() == Lifecycle::DepositProcessing
+            && !sessions::open_of(work, &checkout, SessionPurpose::Deposit)
+                .await?
+                .is_empty();
         Ok(Self {
             checkout,
             customer,
@@ -121,6 +128,7 @@ impl Visit {
             terms,
             locations,
             location,
+            pays_elsewhere,
             events,
         })
     }

@@ -19,6 +19,7 @@ mod live_catalog;
 mod metadata;
 mod products;
 mod sandbox;
+mod sessions;
 mod shipments;
 mod waitlists;
 mod window;
