@@ -4,9 +4,11 @@ use lessor_domain::access::Mode;
 use lessor_domain::audit::Origin;
 use lessor_domain::checkout::{Checkout, Lifecycle, PaymentMethod};
 use lessor_domain::ids::IdError;
+use lessor_domain::ledger::SessionPurpose;
 use lessor_domain::ports::{JobSubject, PageToken, Reach, UnitOfWork};
 use lessor_domain::services::journey::Journey;
 use lessor_domain::services::{Error, billing, visits};
+use lessor_domain::workers::jobs::WayBack;
 
 use super::fields::Fields;
 use super::words;
@@ -28,7 +30,9 @@ pub(super) enum Step {
     Term,
     Accept,
     Deposit,
+    LeaveDeposit,
     PaymentMethod,
+    Card,
     Sign,
     RetryCapture,
     RetryPayment,
@@ -50,7 +54,9 @@ impl Step {
             "term" => Self::Term,
             "accept" => Self::Accept,
             "deposit" => Self::Deposit,
+            "leave-deposit" => Self::LeaveDeposit,
             "payment-method" => Self::PaymentMethod,
+            "card" => Self::Card,
             "sign" => Self::Sign,
             "retry-capture" => Self::RetryCapture,
             "retry-payment" => Self::RetryPayment,
@@ -61,14 +67,67 @@ impl Step {
     }
 
     /// Does the step in a unit of work of its own, then lets the providers do their part for a
-    /// moment: what takes longer a worker does, and the page says so.
+    /// moment: what takes longer a worker does, and the page says so. Answers the address of the
+    /// provider's own page where the step leads to one.
     pub(super) async fn take(
         self,
         state: &AppState,
         sender: &Sender,
         token: PageToken,
         entered: &Fields,
-    ) -> Result<(), Error> {
+        back: &WayBack,
+    ) -> Result<Option<String>, Error> {
+        let known = look(state, &token).await?;
+        let runner = state.engine.jobs();
+        if !runner.hosts(known.mode) {
+            self.take_here(state, sender, token, entered).await?;
+            return Ok(None);
+        }
+        let to = match self {
+            Self::Identity => runner.open_identity(&known, &back.done).await?,
+            Self::Deposit => {
+                if is_to_be_begun(&known) {
+                    // What cannot be paid anywhere is not begun; and what an earlier price was to be
+                    // paid at is closed.
+                    runner.introduce(&known).await?;
+                    let deposit = SessionPurpose::Deposit;
+                    runner.leave_sessions(&known, deposit).await?;
+                }
+                let begun = self.take_here(state, sender, token, entered).await?;
+                let purpose = SessionPurpose::Deposit;
+                runner.open_session(&begun, purpose, back).await?
+            }
+            Self::Card => {
+                runner.introduce(&known).await?;
+                let begun = self.take_here(state, sender, token, entered).await?;
+                let purpose = SessionPurpose::Method;
+                runner.open_session(&begun, purpose, back).await?
+            }
+            Self::LeaveDeposit => {
+                let deposit = SessionPurpose::Deposit;
+                runner.leave_sessions(&known, deposit).await?;
+                None
+            }
+            _ => {
+                self.take_here(state, sender, token, entered).await?;
+                return Ok(None);
+            }
+        };
+        if to.is_none() {
+            let subject = JobSubject::Checkout(known.id);
+            settle(state, known.organization_id, subject).await;
+        }
+        Ok(to)
+    }
+
+    /// Does the step in a unit of work of its own, and what follows from it.
+    async fn take_here(
+        self,
+        state: &AppState,
+        sender: &Sender,
+        token: PageToken,
+        entered: &Fields,
+    ) -> Result<Checkout, Error> {
         let mut tries = Tries::default();
         let checkout = loop {
             match self.attempt(state, sender, token, entered).await {
@@ -78,7 +137,7 @@ impl Step {
         };
         let subject = JobSubject::Checkout(checkout.id);
         settle(state, checkout.organization_id, subject).await;
-        Ok(())
+        Ok(checkout)
     }
 
     async fn attempt(
@@ -132,10 +191,7 @@ impl Step {
                     .give_profile(work, phones, checkout, profile)
                     .await?
             }
-            Self::Identity => {
-                in_sandbox(checkout, "the verification")?;
-                journey.request_identity(work, checkout).await?
-            }
+            Self::Identity => journey.request_identity(work, checkout).await?,
             Self::SubmitIdentity => journey.submit_identity(work, checkout).await?,
             Self::Shipping => {
                 let locked = checkout.shipping.locked;
@@ -166,12 +222,19 @@ impl Step {
                 return Ok(());
             }
             Self::Accept => journey.accept_lease(work, checkout).await?,
-            Self::Deposit => {
-                in_sandbox(checkout, "the deposit")?;
-                journey.submit_deposit(work, checkout, None).await?
+            Self::Deposit if state.engine.jobs().hosts(checkout.mode) => {
+                journey.begin_deposit(work, checkout).await?;
+                return Ok(());
             }
+            Self::Deposit => journey.submit_deposit(work, checkout, None).await?,
+            // Nothing of it is anywhere else.
+            Self::LeaveDeposit => return Ok(()),
+            Self::Card if state.engine.jobs().hosts(checkout.mode) => {
+                journey.begin_method(work, checkout).await?;
+                return Ok(());
+            }
+            Self::Card => return Err(Error::rule("the sandbox has no page for cards")),
             Self::PaymentMethod => {
-                in_sandbox(checkout, "the payment method")?;
                 let method = method.ok_or_else(|| {
                     Error::rule(format!(
                         "the checkout is {} and asks for no payment method",
@@ -222,8 +285,9 @@ impl Step {
             let method = state.engine.jobs().named_method(&checkout, named).await?;
             return Ok(Some(method));
         }
+        // Without a card of the customer's only the sandbox has one.
         let asks = checkout.lifecycle() == Lifecycle::RecurringPaymentMethodPending
-            && checkout.mode == Mode::Sandbox;
+            && (checkout.mode == Mode::Sandbox || checkout.recurring.method.is_some());
         if !asks {
             return Ok(checkout.recurring.method.clone());
         }
@@ -251,14 +315,36 @@ pub(super) const TEST_CARDS: [(&str, &str); 4] = [
     ),
 ];
 
-/// What the page can only do where everything is simulated.
-fn in_sandbox(checkout: &Checkout, what: &str) -> Result<(), Error> {
-    match checkout.mode {
-        Mode::Sandbox => Ok(()),
-        Mode::Live => Err(Error::rule(format!(
-            "{what} is not available on this page yet; please get in touch"
-        ))),
+/// The checkout as it is now.
+async fn look(state: &AppState, token: &PageToken) -> Result<Checkout, Error> {
+    let mut view = state.engine.database.read(Reach::Server).await?;
+    visits::checkout_of(&mut *view, token).await
+}
+
+/// Whether the deposit is to be begun, and not gone on with.
+const fn is_to_be_begun(checkout: &Checkout) -> bool {
+    matches!(
+        checkout.lifecycle(),
+        Lifecycle::DepositPending | Lifecycle::DepositFailed
+    )
+}
+
+/// The customer is back from a provider's own page: what came of it is asked and taken in. One that they
+/// left without paying is closed there first. What cannot be asked now the providers' messages tell.
+pub(super) async fn come_back(state: &AppState, token: PageToken, left: bool) -> Result<(), Error> {
+    let checkout = look(state, &token).await?;
+    let runner = state.engine.jobs();
+    if !runner.hosts(checkout.mode) {
+        return Ok(());
     }
+    if left {
+        let deposit = SessionPurpose::Deposit;
+        runner.leave_sessions(&checkout, deposit).await?;
+    }
+    runner.customer_is_back(&checkout).await?;
+    let subject = JobSubject::Checkout(checkout.id);
+    settle(state, checkout.organization_id, subject).await;
+    Ok(())
 }
 
 /// A field's name, as the customer reads it.

@@ -50,7 +50,11 @@ pub(super) fn checkout(
     notice: Option<&Notice>,
     entered: &Fields,
 ) -> String {
-    let (title, text) = words::heading(&visit.checkout);
+    let (title, text) = if visit.pays_elsewhere {
+        words::PAYS_ELSEWHERE
+    } else {
+        words::heading(&visit.checkout)
+    };
     let content = html! {
         header { p { (visit.organization.name) } }
         @if visit.checkout.mode == Mode::Sandbox {
