@@ -84,6 +84,7 @@ const MORE: [(&str, &str); 22] = [
     ("get", "/readyz"),
     ("get", "/metrics"),
     ("get", "/c/{token}"),
+    ("get", "/c/{token}/return"),
     ("post", "/c/{token}/{step}"),
     ("get", "/assets/checkout.css"),
 ];
