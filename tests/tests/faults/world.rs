@@ -189,6 +189,7 @@ impl World {
             processor: double.url(),
             folder: folder.clone(),
             abort: setup.abort,
+            live: setup.live,
         };
         let serve = base.clone();
         let separate = setup.separate_worker;
@@ -286,6 +287,7 @@ impl World {
             processor: self.double.url(),
             folder: self.folder.clone(),
             abort: None,
+            live: false,
         };
         let output = base
             .command()
@@ -403,6 +405,7 @@ struct Base {
     processor: String,
     folder: PathBuf,
     abort: Option<(String, u32)>,
+    live: bool,
 }
 
 impl Base {
@@ -416,8 +419,6 @@ impl Base {
             .env("LESSOR_SERVER_SECRET", SERVER_KEY)
             .env("LESSOR_PROCESSOR_URL", &self.processor)
             .env("LESSOR_PROCESSOR_SANDBOX_KEY", "sk_test_faults")
-            .env("LESSOR_PROCESSOR_LIVE_KEY", "sk_live_faults")
-            .env("LESSOR_PROCESSOR_LIVE_WEBHOOK_SECRETS", LIVE_WEBHOOK_SECRET)
             .env("LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS", WEBHOOK_SECRET)
             .env("LESSOR_JOB_LEASE", JOB_LEASE)
             .env("LESSOR_POOL_SIZE", "8")
@@ -425,6 +426,11 @@ impl Base {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
+        if self.live {
+            command
+                .env("LESSOR_PROCESSOR_LIVE_KEY", "sk_live_faults")
+                .env("LESSOR_PROCESSOR_LIVE_WEBHOOK_SECRETS", LIVE_WEBHOOK_SECRET);
+        }
         if let Some((point, times)) = &self.abort {
             command
                 .env("ABORT_JOBS_AT", point)

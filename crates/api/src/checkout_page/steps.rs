@@ -322,7 +322,7 @@ async fn look(state: &AppState, token: &PageToken) -> Result<Checkout, Error> {
 }
 
 /// Whether the deposit is to be begun, and not gone on with.
-const fn is_to_be_begun(checkout: &Checkout) -> bool {
+fn is_to_be_begun(checkout: &Checkout) -> bool {
     matches!(
         checkout.lifecycle(),
         Lifecycle::DepositPending | Lifecycle::DepositFailed

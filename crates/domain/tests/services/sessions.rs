@@ -375,7 +375,11 @@ async fn a_card_that_is_left_pays_from_then_on() {
         let method = now.recurring.method.as_ref().unwrap();
         assert_eq!(method.id, format!("pm_{}", session.id));
         ids.push(method.id.clone());
-        let now = world.advance(&now, state).await;
+        // A first card is what was asked for.
+        if now.lifecycle() != state {
+            world.advance(&now, state).await;
+        }
+        let now = world.read(order.id).await;
         assert_eq!(now.lifecycle(), state);
         assert!(sessions::takes_a_card(&now));
     }

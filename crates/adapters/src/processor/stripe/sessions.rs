@@ -235,8 +235,12 @@ fn known(session: &Session) -> Result<HostedSession, Doubt> {
         PageStatus::Open => SessionState::Open,
         PageStatus::Complete => SessionState::Completed,
         PageStatus::Expired => SessionState::Expired,
-        PageStatus::Unknown(status) => {
-            return Err(Doubt::failed(format!("{} is {status}", session.id)));
+        other @ PageStatus::Unknown(_) => {
+            return Err(Doubt::failed(format!(
+                "{} is {}",
+                session.id,
+                other.as_str()
+            )));
         }
     };
     let is_done = state == SessionState::Completed;
