@@ -291,7 +291,13 @@ impl Rig {
     pub(crate) fn assert_same_bytes(&self, what: &str) {
         for pair in self.keyed().windows(2) {
             if pair[0].idempotency_key == pair[1].idempotency_key {
-                let of = |entry: &Recorded| (entry.path.clone(), entry.raw.clone());
+                // A page that closes within a day is another one a day later, when keys are forgotten.
+                let is_end = |pair: &&str| pair.starts_with("expires_at=");
+                let said = |raw: &str| -> Vec<String> {
+                    let pairs = raw.split('&').filter(|pair| !is_end(pair));
+                    pairs.map(str::to_owned).collect()
+                };
+                let of = |entry: &Recorded| (entry.path.clone(), said(&entry.raw));
                 assert_eq!(of(&pair[0]), of(&pair[1]), "{what}");
             }
         }
