@@ -164,6 +164,7 @@ impl IdentityVerifier for MissingProvider {
         _: &Attempt,
         _: CheckoutPubId,
         _: &Person,
+        _: Option<String>,
     ) -> Result<Verdict<IdentitySession>, Doubt> {
         self.doubt("identity verifier")
     }

@@ -63,7 +63,7 @@ const ENDPOINTS: [(&str, &str, &str); 31] = [
     ("delete", "/v1/lease-terms/{id}", "400"),
 ];
 
-const MORE: [(&str, &str); 27] = [
+const MORE: [(&str, &str); 28] = [
     ("get", "/v1/customers"),
     ("get", "/v1/customers/{id}/export"),
     ("post", "/v1/customers/{id}/erase"),
@@ -88,6 +88,7 @@ const MORE: [(&str, &str); 27] = [
     ("get", "/readyz"),
     ("get", "/metrics"),
     ("get", "/c/{token}"),
+    ("get", "/c/{token}/return"),
     ("get", "/c/{token}/{step}"),
     ("post", "/c/{token}/{step}"),
     ("get", "/assets/checkout.css"),

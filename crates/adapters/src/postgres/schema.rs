@@ -429,6 +429,8 @@ diesel::table! {
         failed_attempts -> Nullable<Integer>,
         failure_code -> Nullable<Text>,
         failure_message -> Nullable<Text>,
+        session_id -> Nullable<Text>,
+        purpose -> Nullable<Text>,
     }
 }
 

@@ -59,6 +59,7 @@ impl IdentityVerifier for SimulatedIdentity {
         attempt: &Attempt,
         checkout: CheckoutPubId,
         person: &Person,
+        _: Option<String>,
     ) -> Result<Verdict<IdentitySession>, Doubt> {
         let parameters = [checkout.to_string(), person.id.to_string()];
         let answer = match self

@@ -160,7 +160,11 @@ pub(super) fn checkout(
     if visit.is_past {
         return past(visit, place);
     }
-    let (title, text) = words::heading(&visit.checkout);
+    let (title, text) = if visit.pays_elsewhere {
+        words::PAYS_ELSEWHERE
+    } else {
+        words::heading(&visit.checkout)
+    };
     let content = html! {
         @if visit.checkout.mode == Mode::Sandbox {
             p.notice { strong { "Sandbox." } " This is a trial: no identity is checked, no money moves, no goods are sent." }

@@ -35,6 +35,12 @@ impl Words {
     }
 }
 
+/// What is said while the customer has the processor's page open.
+pub(super) const PAYS_ELSEWHERE: (&str, &str) = (
+    "Your payment is open",
+    "Go on with it on the payment processor's page. When you have paid there, this page goes on by itself.",
+);
+
 const A_MOMENT: &str =
     "This usually takes a moment. There is nothing for you to do; this page looks again by itself.";
 

@@ -83,7 +83,12 @@ macro_rules! events {
                 quote: Quote,
                 /// The processor's id of the method that pays, when the customer named one.
                 method: Option<String>,
+                /// Whether the customer pays on the processor's own page: nobody authorizes it for
+                /// them.
+                hosted: bool,
             } = "depositSubmitted" => deposit::submitted;
+            /// The customer left the processor's page without paying, or came too late for it.
+            DepositAbandoned = "depositAbandoned" => deposit::abandoned;
             /// The deposit is authorized, and stock was taken.
             DepositAuthorized {
                 /// What is held on the customer's method; none when nothing is due.

@@ -56,14 +56,16 @@ pub use paging::{Page, SortOrder, Start};
 pub use personal_data::{Erasure, PersonalDataStore, PersonalTable, Removal, ReplacementAnswer};
 pub use processor::{
     Attempt, Capture, DepositRequest, PaymentProcessor, ProcessorCustomer, ProcessorProduct,
-    ProcessorVariant, SubscriptionRequest, Verdict, VoidResult, WalkPage,
+    ProcessorVariant, SessionItem, SessionRequest, SessionWanted, SubscriptionRequest, Verdict,
+    VoidResult, WalkPage,
 };
 pub use processor_accounts::{ProcessorAccountStore, ProcessorAccounts};
 pub use processor_event::{OurIds, ProcessorEvent, ProcessorFact};
 pub use products::{ProductFilter, ProductSort, ProductStore};
 pub use providers::{
-    CarrierDetector, CreditChecker, DocumentSigner, Doubt, IdentityResult, IdentitySession,
-    IdentityVerifier, LeaseDocument, Person, ProviderSet, Providers, ShipmentTracker,
+    CarrierDetector, CreditChecker, DocumentSigner, Doubt, IdentityProgress, IdentityResult,
+    IdentitySession, IdentityVerifier, LeaseDocument, Person, ProviderSet, Providers,
+    ShipmentTracker,
 };
 pub use shipments::ShipmentStore;
 pub use store_error::{StoreError, UniqueField};

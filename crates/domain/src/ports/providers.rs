@@ -73,6 +73,16 @@ pub struct IdentitySession {
     pub url: Option<String>,
 }
 
+/// How an identity verification stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdentityProgress {
+    /// What was decided.
+    pub result: IdentityResult,
+    /// Where the customer goes on, while they have something to do and the verifier has a page of its
+    /// own. It is good for one visit.
+    pub url: Option<String>,
+}
+
 /// What the verifier decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IdentityResult {
@@ -92,15 +102,23 @@ pub enum IdentityResult {
 #[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait IdentityVerifier: Send + Sync {
-    /// Opens a session.
+    /// Opens a session. A verifier with a page of its own sends the customer back to `return_url`.
     async fn start(
         &self,
         attempt: &Attempt,
         checkout: CheckoutPubId,
         person: &Person,
+        return_url: Option<String>,
     ) -> Result<Verdict<IdentitySession>, Doubt>;
     /// What was decided.
     async fn result(&self, scope: Scope, session_id: &str) -> Result<IdentityResult, Doubt>;
+    /// What was decided, and where the customer goes on.
+    async fn progress(&self, scope: Scope, session_id: &str) -> Result<IdentityProgress, Doubt> {
+        Ok(IdentityProgress {
+            result: self.result(scope, session_id).await?,
+            url: None,
+        })
+    }
 }
 
 /// Checks credit: done means passed, refused means failed.

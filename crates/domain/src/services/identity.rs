@@ -127,6 +127,33 @@ pub(crate) async fn decide(
     }
 }
 
+/// The verifier opened a session at the customer's request. Nothing is written when the checkout needs
+/// none any more, or whoever was to be verified was erased meanwhile.
+pub(crate) async fn started(
+    uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
+    by: &Circumstances,
+    checkout: &mut Checkout,
+    session_id: String,
+    due: Due,
+) -> Result<bool, Error> {
+    let mut customer = moving::lock_customer_of(uow, checkout).await?;
+    if customer.erased_at.is_some() {
+        return Ok(false);
+    }
+    let before = customer.clone();
+    let screening = &mut customer.screening;
+    screening.identity = IdentityStatus::Pending;
+    screening.verification_session_id = Some(session_id);
+    customer.updated_at = by.at;
+    uow.customers().update(&mut customer).await?;
+    let screened = Entry::screened(&before, &customer);
+    let organization = customer.organization_id;
+    audit::record(uow, ids, by.at, &verifier(), organization, screened).await?;
+    moving::apply_due(uow, ids, checkout, Event::IdentityStarted, by, due).await?;
+    Ok(true)
+}
+
 /// Asks the verifier again for the customer's other checkouts that wait.
 pub(crate) async fn ask_for_others(
     uow: &mut dyn UnitOfWork,

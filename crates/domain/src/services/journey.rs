@@ -5,7 +5,7 @@
 
 use super::audit::{self, Entry};
 use super::moving::{self, Due};
-use super::{Error, customers, waitlist};
+use super::{Error, customers, sessions, waitlist};
 use crate::access::Mode;
 use crate::address::Address;
 use crate::audit::{AuditAction, AuditActor, Origin};
@@ -14,6 +14,8 @@ use crate::checkout::{
 };
 use crate::customer::{Customer, IdentityStatus, Profile};
 use crate::ids::{LeaseTermRef, PickupLocationId};
+use crate::ledger::SessionPurpose;
+use crate::money::Money;
 use crate::ports::{DialingPlan, IdGenerator, StoreError, UnitOfWork};
 use crate::time::Timestamp;
 
@@ -385,8 +387,91 @@ impl Journey<'_> {
         let quote = super::checkouts::quote_of(uow, checkout)
             .await?
             .ok_or_else(|| Error::rule(Obstacle::NoTerm.to_string()))?;
-        let event = Event::DepositSubmitted { quote, method };
+        let event = Event::DepositSubmitted {
+            quote,
+            method,
+            hosted: false,
+        };
         self.apply(uow, checkout, event).await
+    }
+
+    /// The customer goes to have the deposit held on a card of theirs, on the processor's own page. In
+    /// a deposit that could not be charged another card takes the first one's place. False when there
+    /// is nowhere to go: nothing is due, or it is done.
+    ///
+    /// # Errors
+    /// [`Error::Rule`] when no term is chosen, while the deposit is authorized or charged already, or in
+    /// another state.
+    pub async fn begin_deposit(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+    ) -> Result<bool, Error> {
+        let purpose = SessionPurpose::Deposit;
+        let is_open = !sessions::open_of(uow, checkout, purpose).await?.is_empty();
+        let quote = super::checkouts::quote_of(uow, checkout)
+            .await?
+            .ok_or_else(|| Error::rule(Obstacle::NoTerm.to_string()))?;
+        let amount = checkout
+            .purchase_total(Money::zero(quote.currency))
+            .and_then(|items| items.checked_add(quote.deposit))
+            .map_err(|error| Error::rule(error.to_string()))?;
+        match checkout.lifecycle() {
+            Lifecycle::DepositProcessing if is_open => {}
+            Lifecycle::DepositProcessing => {
+                return Err(Error::rule("the deposit is being authorized"));
+            }
+            Lifecycle::CaptureFailed if checkout.capture_requested_at.is_some() => {
+                return Err(Error::rule("the deposit is being charged"));
+            }
+            Lifecycle::CaptureFailed if checkout.deposit.open_hold().is_none() => {
+                return Err(Error::rule(Obstacle::NoDeposit.to_string()));
+            }
+            Lifecycle::CaptureFailed => {}
+            _ if amount.is_zero() => {
+                self.submit_deposit(uow, checkout, None).await?;
+                return Ok(false);
+            }
+            // It may be of another amount.
+            Lifecycle::DepositPending | Lifecycle::DepositFailed if is_open => {
+                return Err(Error::rule("an earlier page for the deposit is open still"));
+            }
+            _ => {
+                let event = Event::DepositSubmitted {
+                    quote,
+                    method: None,
+                    hosted: true,
+                };
+                if self.apply(uow, checkout, event).await?.outcome == Outcome::AlreadyApplied {
+                    return Ok(false);
+                }
+            }
+        }
+        sessions::ask(uow, self.ids, self.now, checkout, purpose, amount).await?;
+        Ok(true)
+    }
+
+    /// The customer goes to leave a card on the processor's own page, which pays every month from then
+    /// on.
+    ///
+    /// # Errors
+    /// [`Error::Rule`] where no card is asked for.
+    pub async fn begin_method(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &Checkout,
+    ) -> Result<(), Error> {
+        let quote = checkout
+            .quote
+            .filter(|_| sessions::takes_a_card(checkout))
+            .ok_or_else(|| {
+                Error::rule(format!(
+                    "the checkout is {} and asks for no payment method",
+                    checkout.lifecycle()
+                ))
+            })?;
+        let (purpose, amount) = (SessionPurpose::Method, Money::zero(quote.currency));
+        sessions::ask(uow, self.ids, self.now, checkout, purpose, amount).await
     }
 
     /// The customer names the method of the recurring payments.

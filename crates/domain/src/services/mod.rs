@@ -34,6 +34,7 @@ pub mod pickup_locations;
 pub mod pricing;
 pub mod processor_accounts;
 pub mod products;
+pub mod sessions;
 pub mod shipments;
 mod slice;
 mod use_case;

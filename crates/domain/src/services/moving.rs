@@ -115,11 +115,12 @@ pub(crate) async fn apply_due(
     let customer = customer_of(uow, checkout).await?;
     let facts = facts_of(&customer);
     let is_captured = matches!(event, Event::DepositCaptured { .. });
+    let is_begun = matches!(event, Event::DepositSubmitted { .. });
     let applied = checkout.apply(event, by, &facts)?;
     if applied.outcome == Outcome::AlreadyApplied {
         return Ok(applied);
     }
-    if applied.effects.contains(&Effect::AuthorizeDeposit) {
+    if is_begun {
         overtake(uow, checkout, by.at, "the deposit was begun anew").await?;
     } else if is_captured {
         overtake(uow, checkout, by.at, "the deposit was taken").await?;

@@ -3,10 +3,11 @@
 use chrono::TimeDelta;
 
 use super::checkouts::quote_of;
-use super::{Error, pricing};
+use super::{Error, pricing, sessions};
 use crate::checkout::{Checkout, Lifecycle, WayOut};
 use crate::customer::Customer;
 use crate::ids::LeaseTermPubId;
+use crate::ledger::SessionPurpose;
 use crate::organization::{Organization, PickupLocation};
 use crate::ports::{PageToken, StoreError, UnitOfWork, VariantSelection};
 use crate::pricing::Quote;
@@ -33,6 +34,8 @@ pub struct Visit {
     pub locations: Vec<PickupLocation>,
     /// Where the goods are picked up, once that is known.
     pub location: Option<PickupLocation>,
+    /// Whether the customer has a page of the processor's open, where the deposit is paid.
+    pub pays_elsewhere: bool,
     /// The way of the goods, oldest first.
     pub events: Vec<TrackingEvent>,
     /// Whether the checkout ended so long ago that the page shows how, and no more.
@@ -164,12 +167,16 @@ impl Visit {
             Some(tracking) => work.shipments().list(checkout.id, tracking).await?,
             None => Vec::new(),
         };
+        let pays_elsewhere = checkout.lifecycle() == Lifecycle::DepositProcessing
+            && !sessions::open_of(work, &checkout, SessionPurpose::Deposit)
+                .await?
+                .is_empty();
         let is_past = checkout.lifecycle().is_ended() && {
             let history = work.checkouts().history(checkout.id).await?;
             let moved = history.iter().map(|entry| &entry.transition);
             let ended = moved.rev().find(|step| step.from != step.to);
             let ended_at = ended.map_or(checkout.updated_at, |step| step.at);
-            now - ended_at >= SHOWN_AFTER_THE_END
+            now.signed_duration_since(ended_at) >= SHOWN_AFTER_THE_END
         };
         let sent_to = match checkout.way_out() {
             Some(_) => work.checkouts().last_way_out(checkout.id).await?,
@@ -183,6 +190,7 @@ impl Visit {
             terms,
             locations,
             location,
+            pays_elsewhere,
             events,
             is_past,
             sent_to,

@@ -21,6 +21,7 @@ mod metadata;
 mod processor_accounts;
 mod products;
 mod sandbox;
+mod sessions;
 mod shipments;
 mod waitlists;
 mod window;

@@ -285,7 +285,7 @@ async fn screening_goes_as_the_address_asks() {
             done(
                 scene
                     .identity
-                    .start(&scene.attempt(key), checkout, &scene.person())
+                    .start(&scene.attempt(key), checkout, &scene.person(), None)
                     .await,
             )
         };
@@ -352,7 +352,7 @@ async fn organizations_share_nothing() {
     let session = done(
         scene
             .identity
-            .start(&scene.attempt("5"), checkout, &scene.person())
+            .start(&scene.attempt("5"), checkout, &scene.person(), None)
             .await,
     );
     let result = scene.identity.result(scope, &session.id).await;
@@ -446,7 +446,7 @@ async fn live_mode_is_refused() {
         refused(
             scene
                 .identity
-                .start(&live, checkout, &scene.person())
+                .start(&live, checkout, &scene.person(), None)
                 .await
                 .err(),
         ),

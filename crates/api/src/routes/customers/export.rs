@@ -75,13 +75,14 @@ struct MoveRecord {
 #[schema(as = Payment)]
 #[serde(rename_all = "camelCase")]
 struct PaymentRecord {
-    /// The processor's id.
+    /// The processor's id; of a session ours.
     id: String,
     /// What it is.
     kind: PaymentKind,
     /// How far it is: `held`, `captured` or `released` of a hold; `incomplete`, `active`, `pastDue`, `unpaid`,
     /// `paused` or `ended` of a subscription; `open`, `failed`, `void` or `paid` of an invoice; `pending`,
-    /// `succeeded` or `failed` of a refund.
+    /// `succeeded` or `failed` of a refund; `asked`, `open`, `completed` or `expired` of a session on the
+    /// processor's own pages.
     state: &'static str,
     /// Of a hold what is held, of a subscription each payment, else the whole.
     amount: MoneyText,
@@ -89,7 +90,7 @@ struct PaymentRecord {
     currency: &'static str,
     /// Since when it is so.
     at: DateTimeText,
-    /// When a hold or a subscription ends by itself.
+    /// When a hold, a subscription or a session ends by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     ends_at: Option<DateTimeText>,
     /// The processor's id of the subscription that an invoice is of.
@@ -191,6 +192,11 @@ impl From<&Entry> for PaymentRecord {
                 state: state.as_str(),
                 payment_intent_id: Some(payment_intent_id.clone()),
                 failure: failure.clone(),
+                ..record
+            },
+            Thing::Session { state, ends_at, .. } => Self {
+                state: state.as_str(),
+                ends_at: Some((*ends_at).into()),
                 ..record
             },
         }

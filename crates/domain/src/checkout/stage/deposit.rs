@@ -21,6 +21,12 @@ rules! {
         never Created..=LeaseReviewPending | Returned..=WaitlistedAfterProfile
             | WaitlistedLocation..=QualificationFailed;
     }
+    // The processor closed its page before anybody paid: what is paid there no more cannot be.
+    DepositAbandoned by Provider {
+        go    DepositProcessing => DepositPending;
+        done  DepositPending | DepositFailed..=QualificationFailed;
+        never Created..=LeaseReviewPending;
+    }
     DepositAuthorized by Provider {
         go    DepositProcessing => RecurringPaymentMethodPending;
         // A hold that comes too late is in the ledger, and let go of.
@@ -88,6 +94,33 @@ impl Checkout {
         true
     }
 
+    /// The customer had the deposit held anew, on another card: the new hold takes the old one's
+    /// place, which is to be let go, and its card pays from now on. False when nothing is held any more,
+    /// or it is this one that is held.
+    pub fn replace_hold(
+        &mut self,
+        payment_intent_id: &str,
+        ends_at: Timestamp,
+        method: Option<PaymentMethod>,
+        at: Timestamp,
+    ) -> bool {
+        if self.lifecycle().is_ended() {
+            return false;
+        }
+        match &mut self.0.deposit {
+            Deposit::Authorized { hold } if hold.payment_intent_id != payment_intent_id => {
+                *hold = Hold::new(payment_intent_id, ends_at);
+            }
+            _ => return false,
+        }
+        if method.is_some() {
+            self.0.recurring.method = method;
+        }
+        self.0.recurring.last_failure = None;
+        self.0.changed(at);
+        true
+    }
+
     /// The bank declined to renew the hold, for good if `is_barred`: the hold lasts until its end.
     /// False when nothing is held any more.
     pub fn renewal_refused(&mut self, refusal: Refusal, is_barred: bool, at: Timestamp) -> bool {
@@ -139,6 +172,7 @@ pub(in crate::checkout) fn submitted(
     step: &mut Step<'_>,
     quote: Quote,
     method: Option<String>,
+    hosted: bool,
 ) -> Ruling {
     let term = checkout.term.ok_or(Obstacle::NoTerm)?;
     if quote.term != term.months {
@@ -149,7 +183,15 @@ pub(in crate::checkout) fn submitted(
         checkout.deposit_method_id = method;
     }
     checkout.deposit_submitted_at = Some(step.by.at);
-    step.ask(Effect::AuthorizeDeposit);
+    if !hosted {
+        step.ask(Effect::AuthorizeDeposit);
+    }
+    Ok(Told::News)
+}
+
+pub(in crate::checkout) fn abandoned(checkout: &mut Snapshot, _: &mut Step<'_>) -> Ruling {
+    // Nothing is authorized: the price follows the catalog again.
+    checkout.quote = None;
     Ok(Told::News)
 }
 
@@ -312,6 +354,51 @@ mod tests {
             story.checkout.signed_at, None,
             "what was signed named the lapsed deposit"
         );
+    }
+
+    #[test]
+    fn a_deposit_that_is_paid_elsewhere_is_authorized_by_nobody_and_can_be_left() {
+        let mut story = Story::new();
+        story.walk(&TO_DEPOSIT[..TO_DEPOSIT.len() - 1], DETAILS);
+        assert_eq!(story.checkout.lifecycle(), Lifecycle::DepositPending);
+        let mut submitted = story.event(EventKind::DepositSubmitted, DETAILS);
+        if let Event::DepositSubmitted { hosted, .. } = &mut submitted {
+            *hosted = true;
+        }
+        let submitted = story.tell(submitted);
+        assert_eq!(submitted.effects, []);
+        assert_eq!(story.checkout.lifecycle(), Lifecycle::DepositProcessing);
+        story.tell(Event::DepositAbandoned);
+        assert_eq!(story.checkout.lifecycle(), Lifecycle::DepositPending);
+        assert_eq!(story.checkout.quote, None, "the price follows the catalog");
+        let again = story.tell(Event::DepositAbandoned);
+        assert_eq!(again.outcome, Outcome::AlreadyApplied);
+        let cancelled = story.tell(Event::Cancelled { reason: None });
+        assert_eq!(
+            cancelled.effects,
+            [Effect::VoidDeposit],
+            "what may be held all the same is let go"
+        );
+    }
+
+    #[test]
+    fn a_hold_on_another_card_takes_the_place_of_the_one_that_could_not_be_taken() {
+        let mut story = held();
+        let at = story.make.tick();
+        let before = story.checkout.deposit.open_hold().unwrap().clone();
+        let ends_at = before.expires_at + chrono::TimeDelta::days(7);
+        let known = before.payment_intent_id.as_str();
+        assert!(!story.checkout.replace_hold(known, ends_at, None, at));
+        let other = Some(PaymentMethod {
+            id: "pm_other".to_owned(),
+            ..card()
+        });
+        let replaced = story
+            .checkout
+            .replace_hold("pi_other", ends_at, other.clone(), at);
+        assert!(replaced);
+        assert!(story.checkout.needs_hold("pi_other") && !story.checkout.needs_hold(known));
+        assert_eq!(story.checkout.recurring.method, other);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Who verifies, checks, has signed and carries.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -10,9 +11,9 @@ use crate::address::{Country, PhoneNumber};
 use crate::checkout::Tracking;
 use crate::ids::CheckoutPubId;
 use crate::ports::{
-    Attempt, CarrierDetector, CreditChecker, DialingPlan, DocumentSigner, Doubt, IdentityResult,
-    IdentitySession, IdentityVerifier, InboxMessage, LeaseDocument, MessageReader, Person,
-    ProcessorEvent, Scope, ShipmentTracker, Verdict,
+    Attempt, CarrierDetector, CreditChecker, DialingPlan, DocumentSigner, Doubt, IdentityProgress,
+    IdentityResult, IdentitySession, IdentityVerifier, InboxMessage, LeaseDocument, MessageReader,
+    Person, ProcessorEvent, Scope, ShipmentTracker, Verdict,
 };
 use crate::pricing::Quote;
 use crate::shipments::{Carrier, CarrierError, CarrierReport, TrackingNumber};
@@ -24,9 +25,15 @@ pub struct FakeIdentityVerifier {
     /// Answers of [`IdentityVerifier::start`].
     pub sessions: Script<IdentitySession>,
     results: Mutex<HashMap<String, IdentityResult>>,
+    opened: AtomicUsize,
 }
 
 impl FakeIdentityVerifier {
+    /// How many sessions with a page were opened before.
+    fn opened(&self) -> usize {
+        self.opened.fetch_add(1, Ordering::Relaxed)
+    }
+
     /// Decides the session; one that is not decided is verified.
     pub fn decide(&self, session_id: &str, result: IdentityResult) {
         self.results
@@ -43,10 +50,29 @@ impl IdentityVerifier for FakeIdentityVerifier {
         attempt: &Attempt,
         checkout: CheckoutPubId,
         _person: &Person,
+        return_url: Option<String>,
     ) -> Result<Verdict<IdentitySession>, Doubt> {
-        self.sessions.answer(attempt, || IdentitySession {
-            id: format!("vs_{}", checkout.as_uuid().simple()),
-            url: None,
+        let id = checkout.as_uuid().simple();
+        // Where nobody is to come back there is no page either.
+        let answer = |url: Option<String>| match url {
+            None => IdentitySession {
+                id: format!("vs_{id}"),
+                url: None,
+            },
+            Some(_) => IdentitySession {
+                id: format!("vs_{id}_{}", self.opened()),
+                url: Some(format!("https://verifier.test/{id}")),
+            },
+        };
+        self.sessions.answer(attempt, || answer(return_url))
+    }
+
+    async fn progress(&self, scope: Scope, session_id: &str) -> Result<IdentityProgress, Doubt> {
+        let result = self.result(scope, session_id).await?;
+        let is_open = result == IdentityResult::AwaitingCustomer;
+        Ok(IdentityProgress {
+            result,
+            url: is_open.then(|| format!("https://verifier.test/again/{session_id}")),
         })
     }
 

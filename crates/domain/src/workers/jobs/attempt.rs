@@ -38,7 +38,7 @@ pub(super) fn processor_customer(customer: &Customer) -> ProcessorCustomer {
     }
 }
 
-fn person(customer: &Customer) -> Person {
+pub(super) fn person(customer: &Customer) -> Person {
     Person {
         id: customer.id,
         email: customer.email.as_str().to_owned(),
@@ -151,7 +151,7 @@ impl JobRunner {
                 let session = must(
                     providers
                         .identity
-                        .start(&attempt, checkout.id, &person(customer))
+                        .start(&attempt, checkout.id, &person(customer), None)
                         .await?,
                 )?;
                 Ok(Change::IdentityStarted(session.id))
@@ -194,6 +194,7 @@ impl JobRunner {
             Effect::CheckDeposit if !state.is_ended() => {
                 self.check_deposit(&attempt, checkout).await
             }
+            Effect::CheckSessions => self.check_sessions(checkout).await,
             Effect::VoidDeposit | Effect::RefundDeposit => {
                 self.settle_deposits(&attempt, checkout, customer).await
             }

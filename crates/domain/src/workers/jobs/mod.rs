@@ -10,6 +10,9 @@ mod billing;
 mod deposits;
 mod push;
 mod record;
+mod sessions;
+
+pub use self::sessions::WayBack;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +24,7 @@ use futures_util::future::{Either, select};
 use crate::cause::chain;
 use crate::checkout::{Actor, AttentionReason, Circumstances, Effect, Event, Lifecycle, Refusal};
 use crate::ids::{ApiKeyPubId, CheckoutPubId, OrganizationId, ProductVariantPubId};
-use crate::ledger::{Authorization, Entry, Subscription};
+use crate::ledger::{Authorization, Entry, HostedSession, Subscription};
 use crate::names::named_enum;
 use crate::ports::{
     Attempt, Capture, Clock, Database, Doubt, Entropy, Errand, IdGenerator, IdentityResult, Job,
@@ -158,6 +161,8 @@ enum Change {
         rows: Vec<Entry>,
         refused: Option<Refusal>,
     },
+    /// How the customer's sessions on the processor's pages stand.
+    Sessions(Vec<(Entry, Option<HostedSession>)>),
     /// Those that wait for the variant are to go on.
     Promoted(ProductVariantPubId),
     /// Something else happened.

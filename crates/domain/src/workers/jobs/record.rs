@@ -2,18 +2,17 @@
 
 use super::{Change, CrashPoint, JobResult, JobRunner, Setback};
 use crate::audit::Origin;
-use crate::catalog::StockTaken;
 use crate::checkout::{
-    AttentionReason, Billing, Checkout, Circumstances, Effect, Event, Hold, Invoice, Lifecycle,
-    Refusal, Standing,
+    AttentionReason, Billing, Checkout, Circumstances, Effect, Event, Invoice, Lifecycle, Refusal,
+    Standing,
 };
-use crate::customer::{CreditStatus, Customer, IdentityStatus};
-use crate::ledger::{Authorization, Entry, HoldState, Subscription, SubscriptionState, Thing};
+use crate::customer::{CreditStatus, Customer};
+use crate::ledger::{Entry, HoldState, Subscription, SubscriptionState, Thing};
 use crate::ports::{IdGenerator, Job, JobSubject, UnitOfWork};
 use crate::services::audit::{self, Entry as AuditEntry};
 use crate::services::identity::Decision;
 use crate::services::moving::{self, Due};
-use crate::services::{Error, identity, ledger, waitlist};
+use crate::services::{Error, identity, ledger, sessions, waitlist};
 use crate::time::Timestamp;
 
 /// What the audit calls the credit checker.
@@ -94,20 +93,9 @@ impl JobRunner {
             Change::Nothing | Change::Promoted(_) => return Ok(None),
             Change::Happened(event) => event,
             Change::IdentityStarted(session) => {
-                let mut customer = moving::lock_customer_of(uow, checkout).await?;
-                // Nothing more is found out about whoever was erased meanwhile.
-                if customer.erased_at.is_some() {
-                    return Ok(None);
-                }
-                let before = customer.clone();
-                let screening = &mut customer.screening;
-                screening.identity = IdentityStatus::Pending;
-                screening.verification_session_id = Some(session);
-                customer.updated_at = now;
-                uow.customers().update(&mut customer).await?;
-                let origin = identity::verifier();
-                screened(uow, ids, now, &origin, &before, &customer).await?;
-                Event::IdentityStarted
+                identity::started(uow, ids, &by, checkout, session, due).await?;
+                ledger::let_go(uow, ids, now, checkout).await?;
+                return Ok(None);
             }
             Change::Identity(session, result) => {
                 let origin = identity::verifier();
@@ -146,13 +134,15 @@ impl JobRunner {
             Change::Authorized {
                 authorization,
                 is_sold_out,
-            } => match authorized(uow, now, checkout, authorization, is_sold_out).await? {
-                Some(event) => event,
-                None => {
-                    ledger::let_go(uow, ids, now, checkout).await?;
-                    return Ok(None);
+            } => {
+                match sessions::authorized(uow, now, checkout, authorization, is_sold_out).await? {
+                    Some(event) => event,
+                    None => {
+                        ledger::let_go(uow, ids, now, checkout).await?;
+                        return Ok(None);
+                    }
                 }
-            },
+            }
             Change::Renewed(authorization) => {
                 let row = Entry::hold(checkout.id, &authorization, now);
                 ledger::note(uow, checkout.mode, &row).await?;
@@ -215,6 +205,12 @@ impl JobRunner {
                 let detail = format!("the processor has no subscription {id}");
                 if checkout.raise(AttentionReason::Difference, Some(detail), now) {
                     uow.checkouts().update(checkout).await?;
+                }
+                return Ok(None);
+            }
+            Change::Sessions(told) => {
+                for (row, session) in told {
+                    sessions::take_in(uow, ids, &by, checkout, &row, session.as_ref()).await?;
                 }
                 return Ok(None);
             }
@@ -313,46 +309,6 @@ async fn screened(
 ) -> Result<(), Error> {
     let found = AuditEntry::screened(before, after);
     audit::record(uow, ids, now, origin, after.organization_id, found).await
-}
-
-/// What the processor's answer to the authorization of a deposit means for the checkout by now; the
-/// answer may be old. None when it came too late.
-async fn authorized(
-    uow: &mut dyn UnitOfWork,
-    now: Timestamp,
-    checkout: &Checkout,
-    authorization: Option<Authorization>,
-    is_sold_out: bool,
-) -> Result<Option<Event>, Error> {
-    let mut state = HoldState::Held;
-    if let Some(authorization) = &authorization {
-        let row = Entry::hold(checkout.id, authorization, now);
-        ledger::note(uow, checkout.mode, &row).await?;
-        let known = uow.ledger().find(checkout.mode, &row.id).await?;
-        state = known.and_then(|row| row.hold_state()).unwrap_or(state);
-    }
-    if checkout.lifecycle() != Lifecycle::DepositProcessing {
-        return Ok(None);
-    }
-    if state != HoldState::Held {
-        let refusal = Refusal {
-            code: "authorization_ended".to_owned(),
-            message: "The authorization of the deposit has ended.".to_owned(),
-        };
-        return Ok(Some(Event::DepositRefused { refusal }));
-    }
-    let stock = if is_sold_out {
-        StockTaken::NoneLeft
-    } else {
-        uow.variants()
-            .take_stock(checkout.variant_id, checkout.mode)
-            .await?
-    };
-    let method = authorization
-        .as_ref()
-        .and_then(|known| known.method.clone());
-    let hold = authorization.map(|known| Hold::new(known.payment_intent_id, known.expires_at));
-    Ok(Some(Event::deposit_authorized(hold, method, stock)))
 }
 
 /// Applies the event, and lets go of whatever the checkout has no use for from then on.

@@ -216,9 +216,11 @@ async fn played(
             Some(quote) => by_customer(Event::DepositSubmitted {
                 quote,
                 method: None,
+                hosted: false,
             }),
             None => return Ok(None),
         },
+        EventKind::DepositAbandoned => by_provider(Event::DepositAbandoned),
         EventKind::DepositRefused => by_provider(Event::DepositRefused { refusal: refusal() }),
         // Nothing is captured before the lease is there to be signed.
         EventKind::CaptureRefused if checkout.lease_document_id.is_none() => return Ok(None),
