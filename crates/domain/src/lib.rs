@@ -33,6 +33,7 @@ pub mod organization;
 pub mod percentage;
 pub mod ports;
 pub mod pricing;
+pub mod secret;
 pub mod services;
 pub mod shipments;
 #[cfg(feature = "testing")]

@@ -18,6 +18,7 @@ use tokio::time::timeout;
 use super::connect::ConnectOptions;
 use super::line::{Session, Silence};
 use super::pooling::Pooling;
+use super::secrets::SecretKeys;
 use super::unit_of_work::in_the_name_of;
 use super::url::InvalidUrl;
 
@@ -47,11 +48,13 @@ pub struct PgSettings {
     pub idle_in_transaction_timeout: Duration,
     /// For how long a session of the database is ours.
     pub pooling: Pooling,
+    /// What organizations' secrets are sealed with.
+    pub secrets: SecretKeys,
 }
 
 impl PgSettings {
     /// Ten connections; 3 s to get one, 5 s to connect, 5 s for a lock, 30 s for a
-    /// statement and for an idle transaction; sessions of its own.
+    /// statement and for an idle transaction; sessions of its own; no key for secrets.
     #[must_use]
     pub fn new(url: impl Into<String>) -> Self {
         Self {
@@ -63,6 +66,7 @@ impl PgSettings {
             lock_timeout: Duration::from_secs(5),
             idle_in_transaction_timeout: Duration::from_secs(30),
             pooling: Pooling::Session,
+            secrets: SecretKeys::none(),
         }
     }
 
@@ -122,6 +126,7 @@ impl fmt::Debug for PgSettings {
                 &self.idle_in_transaction_timeout,
             )
             .field("pooling", &self.pooling)
+            .field("secrets", &self.secrets)
             .finish_non_exhaustive()
     }
 }

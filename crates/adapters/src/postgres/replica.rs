@@ -14,6 +14,7 @@ use super::error::store_error;
 use super::pool::{PgPool, PgSettings, no_connection};
 use super::pooling::PoolingError;
 use super::position::{Position, pg_is_in_recovery, pg_last_wal_replay_lsn};
+use super::secrets::SecretKeys;
 use super::unit_of_work::{PgDatabase, PgUnitOfWork};
 use super::url::InvalidUrl;
 
@@ -99,6 +100,15 @@ impl PgReplica {
         })
     }
 
+    /// The same replica over the same connections, with these keys for what organizations keep secret.
+    #[must_use]
+    pub fn sealing_with(&self, secrets: SecretKeys) -> Self {
+        Self {
+            pool: self.pool.clone(),
+            server: self.server.sealing_with(secrets),
+        }
+    }
+
     /// Sees to it that this is a replica of that primary, and that it says of its rows how far it is.
     ///
     /// # Errors
@@ -159,6 +169,7 @@ impl PgReplica {
         };
         let opening = self.pool.opening("BEGIN READ ONLY", reach);
         let mut view = PgUnitOfWork::view(connection, &opening, reach);
+        view.secrets = self.server.secrets.clone();
         // Each statement of the view sees what was replayed before it, so that what is there now stays.
         let (is_replica, replayed): (bool, Option<Lsn>) =
             diesel::select((pg_is_in_recovery(), pg_last_wal_replay_lsn()))

@@ -18,6 +18,7 @@ use super::error::store_error;
 use super::line::Session;
 use super::pool::{Connection, PgPool, PgSettings, PoolStatus};
 use super::position::LastCommit;
+use super::secrets::SecretKeys;
 use super::url::InvalidUrl;
 
 /// COMMIT of a transaction in which a statement failed says nothing and rolls back. The empty
@@ -30,6 +31,8 @@ pub struct PgDatabase {
     pub(super) pool: PgPool,
     /// Where it is noted how far the log has come with each commit, where somebody wants to know.
     last_commit: Option<LastCommit>,
+    /// What organizations' secrets are sealed with.
+    pub(super) secrets: SecretKeys,
 }
 
 impl PgDatabase {
@@ -44,6 +47,7 @@ impl PgDatabase {
         Ok(Self {
             pool: PgPool::new(settings)?,
             last_commit: None,
+            secrets: settings.secrets.clone(),
         })
     }
 
@@ -56,6 +60,17 @@ impl PgDatabase {
         Self {
             pool: self.pool.clone(),
             last_commit: Some(last_commit),
+            secrets: self.secrets.clone(),
+        }
+    }
+
+    /// The same stores over the same connections, with these keys for what organizations keep secret: a
+    /// server has them once it knows which key the database is under.
+    #[must_use]
+    pub fn sealing_with(&self, secrets: SecretKeys) -> Self {
+        Self {
+            secrets,
+            ..self.clone()
         }
     }
 
@@ -98,6 +113,7 @@ impl PgDatabase {
     async fn try_to_begin(&self, reach: Reach) -> Result<PgUnitOfWork, StoreError> {
         let mut work = PgUnitOfWork::new(self.pool.get().await?, reach, Kind::Work);
         work.last_commit.clone_from(&self.last_commit);
+        work.secrets = self.secrets.clone();
         let mut opening = self.pool.opening("BEGIN", reach);
         let last = opening.pop().unwrap_or_default();
         for ahead in opening {
@@ -134,6 +150,8 @@ pub struct PgUnitOfWork {
     reach: Reach,
     /// Where its commit is noted.
     last_commit: Option<LastCommit>,
+    /// What its stores seal secrets with.
+    pub(super) secrets: SecretKeys,
     /// Those that it has locked in that name, as they are stored.
     pub(super) checkouts: HashMap<CheckoutPubId, Checkout>,
 }
@@ -146,6 +164,7 @@ impl PgUnitOfWork {
             began: reach,
             reach,
             last_commit: None,
+            secrets: SecretKeys::none(),
             checkouts: HashMap::new(),
         }
     }
@@ -245,7 +264,9 @@ impl Database for PgDatabase {
     async fn read(&self, reach: Reach) -> Result<Box<dyn UnitOfWork>, StoreError> {
         let connection = self.pool.get().await?;
         let opening = self.pool.opening("BEGIN READ ONLY", reach);
-        Ok(Box::new(PgUnitOfWork::view(connection, &opening, reach)))
+        let mut view = PgUnitOfWork::view(connection, &opening, reach);
+        view.secrets = self.secrets.clone();
+        Ok(Box::new(view))
     }
 }
 

@@ -8,6 +8,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use hmac::{Hmac, Mac as _};
+use lessor_adapters::postgres::SecretKeys;
 use lessor_domain::ports::Entropy;
 use sha2::{Digest as _, Sha256};
 
@@ -19,6 +20,8 @@ const RANDOM: usize = 32;
 const BLOCK: usize = 64;
 /// What is derived for anything else has another text here.
 const FINGERPRINT: &[u8] = b"lessor server key fingerprint\0";
+/// What organizations' secrets are sealed with.
+const SEALING: &[u8] = b"lessor sealed secrets\0";
 
 /// One key. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
@@ -98,6 +101,16 @@ impl ServerKeys {
         self.second.as_ref()
     }
 
+    /// What organizations' secrets are sealed with in the database, derived from every key: what was
+    /// sealed under the other one opens too.
+    #[must_use]
+    pub fn sealing(&self) -> SecretKeys {
+        SecretKeys::new(
+            self.all()
+                .map(|key| key.derive(SEALING).finalize().into_bytes().into()),
+        )
+    }
+
     /// Every key, the first one first.
     pub fn all(&self) -> impl Iterator<Item = &ServerKey> {
         std::iter::once(&self.first).chain(&self.second)
@@ -168,6 +181,18 @@ mod tests {
             hex::encode(fingerprint),
             "9c5319c8ffd6c1838ea2967caf95b52351ae9545c8aede574ec0f4323076c0dd"
         );
+    }
+
+    #[test]
+    fn what_one_key_sealed_opens_while_it_is_given() {
+        let (new, old) = ("n".repeat(32), "o".repeat(32));
+        let sealed = keys(&old).sealing().seal(b"it", b"hunter2").unwrap();
+        let both = keys(&format!("{new},{old}")).sealing();
+        assert_eq!(both.open(b"it", &sealed).unwrap(), b"hunter2");
+        assert!(keys(&new).sealing().open(b"it", &sealed).is_err());
+        // Links and fingerprints are derived from the same key, and open nothing.
+        let fingerprint = SecretKeys::new([keys(&old).first().fingerprint()]);
+        assert!(fingerprint.open(b"it", &sealed).is_err());
     }
 
     #[test]
