@@ -1,6 +1,7 @@
 //! `lessor worker`: the worker alone.
 
 use clap::Args;
+use lessor_adapters::ambient::{SystemClock, SystemEntropy};
 use serde_json::json;
 
 use super::output::{Output, Reply};
@@ -32,10 +33,9 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
             progress(&format!("migrating: {name}"));
         })
         .await?;
+        let keys = server_key::obtain(config, &database, &SystemClock, &SystemEntropy).await?;
+        let database = database.sealing_with(keys.sealing());
         let composition = compose::compose(config, &database)?;
-        let engine = &composition.engine;
-        // It derives nothing, but has the key as every process has: a machine that lacks it is found at once.
-        server_key::obtain(config, &database, &*engine.clock, &*engine.entropy).await?;
         let working = composition.worker(config).start();
         let database = location.describe();
         output.reply(&Reply::text(

@@ -75,6 +75,17 @@ pub async fn obtain(
     Ok(keys)
 }
 
+/// The keys of a command: those that are set, else those of the file, where there is one.
+///
+/// # Errors
+/// The file cannot be read, or others can read it.
+pub fn at_hand(config: &Config) -> anyhow::Result<Option<ServerKeys>> {
+    match &config.server_secret {
+        Some(keys) => Ok(Some(keys.clone())),
+        None => KeyFile::of(&config.data_dir)?.read(),
+    }
+}
+
 /// Why these keys are not for the database.
 fn refusal(keys: &ServerKeys, place: &str, known: &KnownServerKey) -> Option<String> {
     let has = |fingerprint| keys.all().any(|key| key.fingerprint() == fingerprint);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use lessor_adapters::ambient::{SystemClock, SystemEntropy};
 use lessor_adapters::postgres::PgDatabase;
 use lessor_adapters::processor::signature::WebhookSecret;
 use lessor_domain::workers::Engine;
@@ -218,10 +219,12 @@ impl Service {
             progress(&format!("migrating: {name}"));
         })
         .await?;
+        let server_keys =
+            server_key::obtain(config, &database, &SystemClock, &SystemEntropy).await?;
+        let sealing = server_keys.sealing();
+        let database = database.sealing_with(sealing.clone());
         let composition = compose::compose(config, &database)?;
         let engine = &composition.engine;
-        let server_keys =
-            server_key::obtain(config, &database, &*engine.clock, &*engine.entropy).await?;
         let replica = composition.replica(config, &database).await?;
         let metrics = Metrics::install().context("metrics")?;
         tokio::spawn(metrics.clone().upkeep());
@@ -254,7 +257,9 @@ impl Service {
             // A connection belongs to the thread that opened it.
             let connected = compose::connect_for(Use::Reads, &reads_config, &reads_url, reads);
             let state = match connected {
-                Ok(database) => state.clone().reading_from(Arc::new(database)),
+                Ok(database) => state
+                    .clone()
+                    .reading_from(Arc::new(database.sealing_with(sealing.clone()))),
                 // The same address was good a moment ago.
                 Err(_) => state.clone(),
             };
