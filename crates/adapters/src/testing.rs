@@ -27,7 +27,13 @@ use tokio::sync::OnceCell;
 use tokio_postgres::NoTls;
 
 use self::cluster::Cluster;
-use crate::postgres::{PgDatabase, PgSettings};
+use crate::postgres::{PgDatabase, PgSettings, SecretKeys};
+
+/// What databases of tests seal organizations' secrets with.
+#[must_use]
+pub fn secrets() -> SecretKeys {
+    SecretKeys::new([[7; SecretKeys::LENGTH]])
+}
 
 pub use self::replica::ReplicaPair;
 
@@ -112,7 +118,9 @@ impl TestDatabase {
         let name = server.name_of(NEXT.fetch_add(1, Ordering::Relaxed));
         server.copy(template, &name).await;
         let url = server.url_of(&name);
-        let database = must(PgDatabase::new(&PgSettings::new(&url)), "connect");
+        let mut settings = PgSettings::new(&url);
+        settings.secrets = secrets();
+        let database = must(PgDatabase::new(&settings), "connect");
         Self {
             name,
             url,

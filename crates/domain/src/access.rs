@@ -121,6 +121,8 @@ permissions! {
     /// Create checkouts for other customers.
     CheckoutCreateWithCustomer,
     CheckoutCancel,
+    /// Decide about the credit of customers.
+    CheckoutQualify,
     /// Fulfill checkouts and give tracking.
     CheckoutFulfill,
     LeaseTermRead,
@@ -150,6 +152,7 @@ impl Permission {
             | Self::CheckoutWrite
             | Self::CheckoutCreateWithCustomer
             | Self::CheckoutCancel
+            | Self::CheckoutQualify
             | Self::CheckoutFulfill
             | Self::LeaseTermRead
             | Self::AuditRead

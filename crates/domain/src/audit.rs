@@ -227,6 +227,8 @@ named_enum! {
         OrganizationCreated = "organization.created",
         /// The organization's settings were changed.
         OrganizationUpdated = "organization.updated",
+        /// How the organization decides about credit was set.
+        OrganizationCreditSet = "organization.credit_set",
         /// A pickup location was added.
         PickupLocationCreated = "pickup_location.created",
         /// A pickup location was changed, or switched on or off.
@@ -296,6 +298,7 @@ impl AuditAction {
             | Self::KeyRevoked
             | Self::KeyRolled
             | Self::OrganizationCreated
+            | Self::OrganizationCreditSet
             | Self::PickupLocationCreated
             | Self::CategoryCreated
             | Self::ProductCreated

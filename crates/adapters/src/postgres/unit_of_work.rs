@@ -8,10 +8,10 @@ use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use lessor_domain::checkout::Checkout;
 use lessor_domain::ids::{CheckoutPubId, OrganizationId};
 use lessor_domain::ports::{
-    AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors,
-    IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
-    OrganizationStore, PersonalDataStore, PickupLocationStore, ProductStore, Reach, ShipmentStore,
-    StoreError, UnitOfWork, VariantStore,
+    AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore, CustomerStore,
+    Database, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
+    OrganizationStore, PersonalDataStore, PickupLocationStore, ProductStore, QualificationStore,
+    Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
 };
 
 use super::error::store_error;
@@ -329,6 +329,14 @@ impl UnitOfWork for PgUnitOfWork {
     }
 
     fn idempotency(&mut self) -> &mut dyn IdempotencyStore {
+        self
+    }
+
+    fn credit_policies(&mut self) -> &mut dyn CreditPolicyStore {
+        self
+    }
+
+    fn qualifications(&mut self) -> &mut dyn QualificationStore {
         self
     }
 

@@ -50,6 +50,7 @@ suites! {
     jobs,
     inbox,
     ledger,
+    credit,
     cursors,
     idempotency,
     audit,

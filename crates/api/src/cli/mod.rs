@@ -5,7 +5,9 @@
 //! and a status that is not zero: 2 when the command line is at fault, else 1.
 
 mod audit;
+mod checkouts;
 mod config;
+mod credit;
 mod demo;
 mod inbox;
 mod jobs;
@@ -88,6 +90,9 @@ enum Command {
     /// Manage the places where customers pick goods up
     #[command(subcommand)]
     PickupLocation(pickup_locations::PickupLocationCommand),
+    /// Decide about checkouts
+    #[command(subcommand)]
+    Checkout(checkouts::CheckoutCommand),
     /// Show, repeat and skip what providers are still to be told
     #[command(subcommand)]
     Jobs(jobs::JobsCommand),
@@ -167,6 +172,11 @@ fn dispatch(cli: Cli, given: &ArgMatches, output: Output) -> anyhow::Result<()> 
         Command::Demo(args) => demo::run(&config, output, &args),
         Command::Serve(_) => serve::run(&config, output),
         Command::Worker(_) => worker::run(&config, output),
+        Command::Org(command) if command.seals() => {
+            session::run_sealing(&config, output, |session| {
+                organizations::run(session, command)
+            })
+        }
         Command::Org(command) => session::run(&config, output, |session| {
             organizations::run(session, command)
         }),
@@ -182,6 +192,9 @@ fn dispatch(cli: Cli, given: &ArgMatches, output: Output) -> anyhow::Result<()> 
         Command::PickupLocation(command) => session::run(&config, output, |session| {
             pickup_locations::run(session, command)
         }),
+        Command::Checkout(command) => {
+            session::run(&config, output, |session| checkouts::run(session, command))
+        }
         Command::Jobs(command) => {
             session::run(&config, output, |session| jobs::run(session, command))
         }

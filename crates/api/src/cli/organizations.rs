@@ -5,13 +5,14 @@ use lessor_domain::ids::{OftakePartnerId, OrganizationRef};
 use lessor_domain::money::Currency;
 use lessor_domain::organization::{Organization, ServiceArea};
 use lessor_domain::percentage::Percentage;
-use lessor_domain::services::Patch;
+use lessor_domain::services::{Patch, credit};
 use lessor_domain::services::organizations::{
     CreateOrganization, UpdateOrganization, create_organization, update_organization,
 };
 use lessor_domain::text::Name;
 use serde::Serialize;
 
+use super::credit::{CreditArgs, Wanted};
 use super::output::{Reply, time};
 use super::session::{self, Session};
 
@@ -27,8 +28,10 @@ pub(crate) enum OrgCommand {
         lessor org update org_06EAAA… --service-area 'US-CA,US:941*'\n  \
         lessor org update 1 --service-area ''        (everywhere again)\n  \
         lessor org update 1 --requires-review=false\n  \
-        lessor org update 1 --sandbox-writes-catalog on")]
-    Update(UpdateArgs),
+        lessor org update 1 --sandbox-writes-catalog on\n  \
+        lessor org update 1 --mode live --credit rules --credit-rules limits.json\n  \
+        lessor org update 1 --mode live --credit http --credit-url https://decide.example.com/credit")]
+    Update(Box<UpdateArgs>),
     /// List the organizations, oldest first
     #[command(after_help = "Example:\n  lessor org list --json")]
     List,
@@ -39,6 +42,16 @@ pub(crate) enum OrgCommand {
         #[arg(value_name = "ORG")]
         organization: OrganizationRef,
     },
+}
+
+impl OrgCommand {
+    /// Whether it keeps secrets, for which the server's key is needed.
+    pub(crate) fn seals(&self) -> bool {
+        match self {
+            Self::Update(args) => args.credit.seals(),
+            Self::Create(_) | Self::List | Self::Show { .. } => false,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -64,6 +77,8 @@ pub(crate) struct UpdateArgs {
     /// Whether sandbox keys write catalog and lease terms, in force within six seconds
     #[arg(long, value_name = "WHEN")]
     sandbox_writes_catalog: Option<SandboxWrites>,
+    #[command(flatten)]
+    credit: CreditArgs,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -208,7 +223,7 @@ impl View {
 pub(crate) async fn run(session: Session, command: OrgCommand) -> anyhow::Result<Reply> {
     match command {
         OrgCommand::Create(args) => create(&session, args).await,
-        OrgCommand::Update(args) => update(&session, args).await,
+        OrgCommand::Update(args) => update(&session, *args).await,
         OrgCommand::List => list(&session).await,
         OrgCommand::Show { organization } => {
             let mut view = session.read().await?;
@@ -279,8 +294,34 @@ async fn update(session: &Session, args: UpdateArgs) -> anyhow::Result<Reply> {
         update,
     )
     .await?;
+    let wanted = args
+        .credit
+        .wanted(uow.as_mut(), &updated, session.targets())
+        .await?;
+    if let Some(wanted) = &wanted {
+        let (mode, policy) = (wanted.mode, wanted.policy.clone());
+        let named = OrganizationRef::Number(updated.id);
+        let (ids, origin) = (session.ids(), session.origin());
+        credit::set_policy(
+            uow.as_mut(),
+            ids,
+            session.now(),
+            origin,
+            named,
+            mode,
+            policy,
+        )
+        .await?;
+    }
     uow.commit().await?;
-    View::from(&updated).reply()
+    let mut reply = View::from(&updated).reply()?;
+    for (name, value) in wanted.iter().flat_map(Wanted::shown) {
+        if let Some(text) = value.as_str() {
+            reply = reply.with_note(&format!("{name}: {text}"));
+        }
+        reply = reply.with_member(name, value);
+    }
+    Ok(reply)
 }
 
 async fn list(session: &Session) -> anyhow::Result<Reply> {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use lessor_adapters::ambient::{SystemClock, SystemEntropy, UuidV7Generator};
 use lessor_adapters::carriers::FormatDetector;
+use chrono::TimeDelta;
 use lessor_adapters::dialing::PublishedPlans;
+use lessor_adapters::outbound::Targets;
 use lessor_adapters::postgres::PgDatabase;
 use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
 use lessor_domain::audit::Origin;
@@ -23,6 +25,7 @@ use uuid::Uuid;
 use super::output::{Output, Reply};
 use crate::run::compose;
 use crate::run::config::Config;
+use crate::run::server_key;
 
 /// Connections of a command: it does one thing after the other.
 const CONNECTIONS: usize = 2;
@@ -32,6 +35,8 @@ pub(crate) struct Session {
     database: Arc<dyn Database>,
     ids: UuidV7Generator,
     origin: Origin,
+    targets: Targets,
+    credit_holds: TimeDelta,
 }
 
 impl Session {
@@ -57,6 +62,16 @@ impl Session {
     /// Where ids come from.
     pub(crate) const fn ids(&self) -> &UuidV7Generator {
         &self.ids
+    }
+
+    /// Which URLs organizations may name.
+    pub(crate) const fn targets(&self) -> Targets {
+        self.targets
+    }
+
+    /// How long an approval of a customer's credit holds.
+    pub(crate) const fn credit_holds(&self) -> TimeDelta {
+        self.credit_holds
     }
 
     /// Who the audit says it was: the user of the system that runs the command.
@@ -165,8 +180,22 @@ where
             database: Arc::new(database),
             ids: UuidV7Generator,
             origin: origin(),
+            targets: compose::targets(config),
+            credit_holds: TimeDelta::days(config.credit_decision_days.get().into()),
         })
     })
+}
+
+/// Runs a command that keeps secrets on the database, which needs the server's key.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn run_sealing<F, R>(config: &Config, output: Output, command: F) -> anyhow::Result<()>
+where
+    F: FnOnce(Session) -> R,
+    R: Future<Output = anyhow::Result<Reply>>,
+{
+    run(config, output, command)
 }
 
 fn on_database<F, R>(config: &Config, output: Output, command: F) -> anyhow::Result<()>
@@ -181,6 +210,10 @@ where
     let reply = runtime.block_on(async {
         let database = compose::connect(config, location.url(), CONNECTIONS)?;
         compose::prepare(&database, config, |_| {}).await?;
+        let database = match server_key::at_hand(config)? {
+            Some(keys) => database.sealing_with(keys.sealing()),
+            None => database,
+        };
         command(database).await
     });
     drop(runtime);

@@ -7,8 +7,10 @@ use anyhow::Context as _;
 use chrono::TimeDelta;
 use lessor_adapters::ambient::{SystemClock, SystemEntropy, SystemTimer, UuidV7Generator};
 use lessor_adapters::carriers::FormatDetector;
+use lessor_adapters::credit::HttpCreditDesk;
 use lessor_adapters::dialing::PublishedPlans;
 use lessor_adapters::missing_provider::MissingProvider;
+use lessor_adapters::outbound::{Outbound, Targets};
 use lessor_adapters::postgres::{
     LastCommit, PgDatabase, PgReplica, PgSettings, Pooling, ReplicaError,
 };
@@ -293,6 +295,14 @@ fn span(time: Duration) -> TimeDelta {
     TimeDelta::from_std(time).unwrap_or(TimeDelta::MAX)
 }
 
+/// Where requests to organizations' URLs may go.
+#[must_use]
+pub const fn targets(config: &Config) -> Targets {
+    Targets {
+        allow_loopback: config.allow_loopback_targets,
+    }
+}
+
 /// Fills the ports.
 ///
 /// # Errors
@@ -316,6 +326,7 @@ pub fn compose(config: &Config, database: &PgDatabase) -> anyhow::Result<Composi
             timer: Arc::new(SystemTimer),
             job_lease: config.job_lease,
             job_settled: span(config.job_settled),
+            credit_holds: TimeDelta::days(config.credit_decision_days.get().into()),
             probe: probe(),
         },
         simulated,
@@ -371,6 +382,7 @@ fn providers(config: &Config, simulated: &Providers) -> anyhow::Result<ProviderS
         live,
         sandbox,
         tracker: None,
+        desk: Arc::new(HttpCreditDesk::new(Outbound::new(targets(config)))),
         messages: Arc::new(EventReader),
         carriers: Arc::new(FormatDetector),
         phones: Arc::new(PublishedPlans),

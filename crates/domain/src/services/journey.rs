@@ -5,7 +5,7 @@
 
 use super::audit::{self, Entry};
 use super::moving::{self, Due};
-use super::{Error, customers};
+use super::{Error, customers, person};
 use crate::access::Mode;
 use crate::address::Address;
 use crate::audit::{AuditAction, AuditActor, Origin};
@@ -145,12 +145,20 @@ impl Journey<'_> {
         let mut customer = moving::lock_customer_of(uow, checkout).await?;
         let before = customer.clone();
         customer.profile = profile;
+        // The page does not ask for it: what the organization said stays.
+        let born = customer.profile.birth_date.or(before.profile.birth_date);
+        customer.profile.birth_date = born;
+        let change = person::forget_findings(&mut customer, &before.profile);
         customer.updated_at = self.now;
         uow.customers().update(&mut customer).await?;
         let given = Entry::changed(AuditAction::CustomerUpdated, &before, &customer);
         self.record(uow, &customer, given).await?;
-        let applied = self.complete_profile(uow, checkout).await?;
+        let forgotten = Entry::screened(&before, &customer);
+        self.record(uow, &customer, forgotten).await?;
         let by = self.circumstances(Actor::System);
+        let own = Some(checkout.id);
+        person::ask_again(uow, self.ids, &customer, change, &by, own).await?;
+        let applied = self.complete_profile(uow, checkout).await?;
         customers::profile_completed(uow, self.ids, &customer, &by).await?;
         Ok(applied)
     }

@@ -3,6 +3,7 @@
 use super::checkouts::quote_of;
 use super::{Error, pricing};
 use crate::checkout::{Checkout, Lifecycle};
+use crate::credit::Qualification;
 use crate::customer::Customer;
 use crate::ids::LeaseTermPubId;
 use crate::organization::{Organization, PickupLocation};
@@ -30,6 +31,8 @@ pub struct Visit {
     pub locations: Vec<PickupLocation>,
     /// Where the goods are picked up, once that is known.
     pub location: Option<PickupLocation>,
+    /// What was decided about their credit, while that counts.
+    pub qualification: Option<Qualification>,
     /// The way of the goods, oldest first.
     pub events: Vec<TrackingEvent>,
 }
@@ -113,7 +116,9 @@ impl Visit {
             Some(tracking) => work.shipments().list(checkout.id, tracking).await?,
             None => Vec::new(),
         };
+        let decided = work.qualifications().latest(&[checkout.id]).await?;
         Ok(Self {
+            qualification: decided.into_iter().find(Qualification::counts),
             checkout,
             customer,
             organization,

@@ -5,6 +5,7 @@ mod create;
 mod fulfill;
 mod list;
 mod payments;
+mod qualify;
 pub(crate) mod record;
 mod tracking;
 mod update;
@@ -23,6 +24,7 @@ use self::create::{CreateCheckoutBody, CreateWithPage};
 use self::fulfill::{FulfillAndBill, FulfillCheckoutBody};
 use self::list::ListCheckoutsQuery;
 use self::payments::RetryPaymentsBody;
+use self::qualify::QualifyCheckoutBody;
 use self::tracking::SetTrackingBody;
 use self::update::UpdateCheckoutBody;
 use crate::http::error::ApiError;
@@ -45,6 +47,7 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
         .service(cancel_checkout)
         .service(fulfill_checkout)
         .service(retry_payments)
+        .service(qualify_checkout)
         .service(set_tracking)
         .service(get_tracking);
 }
@@ -255,6 +258,35 @@ async fn retry_payments(
 ) -> Result<HttpResponse, ApiError> {
     let retry = body.value.command(id.of(CHECKOUT)?);
     call.post_in_two_phases(retry, &body.raw).await
+}
+
+/// Decide about the customer's credit.
+///
+/// While the checkout is `qualificationPending`. An approval holds for further leases of the customer
+/// too, as long as all that rest on it come to no more than this one does; a refusal holds for this
+/// checkout alone. The same decision again changes nothing, the other one is refused. Requires
+/// `CheckoutQualify`.
+#[utoipa::path(
+    tag = "Checkouts",
+    params(
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
+        ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
+    ),
+    request_body = QualifyCheckoutBody,
+    responses((status = 200, body = CheckoutRecord, description = "The checkout."))
+)]
+#[post("/checkouts/{id}/qualification")]
+async fn qualify_checkout(
+    call: Call,
+    id: PathId<CheckoutPubId>,
+    body: Body<QualifyCheckoutBody>,
+) -> Result<HttpResponse, ApiError> {
+    let holds_for = call.state().engine.credit_holds;
+    let qualify = WithView(body.value.command(id.of(CHECKOUT)?, holds_for));
+    call.post(qualify, &body.raw, |view, viewer| {
+        CheckoutRecord::new(&view, viewer.links)
+    })
+    .await
 }
 
 /// Add or change tracking.

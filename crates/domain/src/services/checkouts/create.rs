@@ -7,7 +7,9 @@ use crate::access::Permission;
 use crate::address::Address;
 use crate::audit::AuditAction;
 use crate::catalog::{Availability, ProductType, availability};
-use crate::checkout::{Checkout, ChosenTerm, NewCheckout, Opening, PurchaseItem, Redirects};
+use crate::checkout::{
+    Actor, Checkout, ChosenTerm, NewCheckout, Opening, PurchaseItem, Redirects,
+};
 use crate::customer::{Customer, Profile};
 use crate::ids::{CheckoutItemPubId, CheckoutPubId, CustomerPubId, ProductVariantPubId};
 use crate::lease_term::{LeaseTerm, offered};
@@ -21,7 +23,7 @@ use crate::ports::{
 use crate::services::audit::{self, Entry};
 use crate::services::pricing::organization_with_terms;
 use crate::services::products::price_in;
-use crate::services::{Context, Error, UseCase};
+use crate::services::{Context, Error, UseCase, customers, person};
 use crate::text::{Email, ExternalId, Name, Sku};
 
 /// How a caller names the variant of a new checkout.
@@ -379,6 +381,8 @@ async fn customer_for(
         }
         return Ok(own);
     };
+    let born = profile.birth_date;
+    customers::check_birth_date(born, None, "customer.birthDate", ctx.now)?;
     let new = NewCustomer {
         id: CustomerPubId::from_uuid(ctx.ids.next()),
         organization_id: ctx.access.organization_id,
@@ -412,10 +416,14 @@ async fn customer_for(
             }
             let before = customer.clone();
             customer.profile.fill_from(new.profile);
+            let change = person::forget_findings(&mut customer, &before.profile);
             customer.updated_at = ctx.now;
             uow.customers().update(&mut customer).await?;
             let filled = Entry::changed(AuditAction::CustomerUpdated, &before, &customer);
-            audit::note(uow, ctx, filled).await?;
+            let screened = Entry::screened(&before, &customer);
+            audit::note_all(uow, ctx, vec![filled, screened]).await?;
+            let by = ctx.circumstances(Actor::System);
+            person::ask_again(uow, ctx.ids, &customer, change, &by, None).await?;
             Ok(customer)
         }
     }

@@ -7,6 +7,7 @@ use crate::access::{ApiKey, Mode};
 use crate::audit::AuditEvent;
 use crate::catalog::{Category, Product, ProductVariant};
 use crate::checkout::{Checkout, Tracking};
+use crate::credit::{CreditPolicy, Qualification};
 use crate::customer::Customer;
 use crate::ids::{
     ApiKeyPubId, AuditEventPubId, CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId,
@@ -83,6 +84,9 @@ pub(super) struct Owned {
     pub(super) answers: HashMap<IdempotencyKey, StoredAnswer>,
     /// In the order in which they were first kept.
     pub(super) ledger: Vec<LedgerRow>,
+    pub(super) credit_policies: BTreeMap<Mode, CreditPolicy>,
+    /// In the order in which they were kept.
+    pub(super) qualifications: Vec<Qualification>,
     /// Each shared with the copies of the state: none of them ever changes.
     pub(super) audit: BTreeMap<AuditEventPubId, Arc<AuditEvent>>,
 }

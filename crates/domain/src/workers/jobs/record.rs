@@ -7,7 +7,7 @@ use crate::checkout::{
     AttentionReason, Billing, Checkout, Circumstances, Effect, Event, Hold, Invoice, Lifecycle,
     Refusal, Standing,
 };
-use crate::customer::{CreditStatus, Customer, IdentityStatus};
+use crate::customer::{Customer, IdentityStatus, PersonChange};
 use crate::ledger::{Authorization, Entry, HoldState, Subscription, SubscriptionState, Thing};
 use crate::ports::{IdGenerator, Job, JobSubject, UnitOfWork};
 use crate::services::audit::{self, Entry as AuditEntry};
@@ -15,9 +15,6 @@ use crate::services::identity::Decision;
 use crate::services::moving::{self, Due};
 use crate::services::{Error, identity, ledger, waitlist};
 use crate::time::Timestamp;
-
-/// What the audit calls the credit checker.
-const CREDIT_CHECKER: &str = "creditChecker";
 
 impl JobRunner {
     /// Writes the answer and marks the job done, in one unit of work.
@@ -93,10 +90,12 @@ impl JobRunner {
         let event = match change {
             Change::Nothing | Change::Promoted(_) => return Ok(None),
             Change::Happened(event) => event,
-            Change::IdentityStarted(session) => {
+            Change::IdentityStarted(session, profile) => {
                 let mut customer = moving::lock_customer_of(uow, checkout).await?;
                 // Nothing more is found out about whoever was erased meanwhile.
-                if customer.erased_at.is_some() {
+                if customer.erased_at.is_some()
+                    || customer.profile.change_since(&profile) == PersonChange::Person
+                {
                     return Ok(None);
                 }
                 let before = customer.clone();
@@ -120,28 +119,13 @@ impl JobRunner {
                 identity::ask_for_others(uow, ids, now, checkout).await?;
                 return Ok(None);
             }
-            Change::Credit(passed) => {
-                let mut customer = moving::lock_customer_of(uow, checkout).await?;
-                if customer.erased_at.is_some() {
-                    return Ok(None);
-                }
-                let before = customer.clone();
-                let screening = &mut customer.screening;
-                screening.credit = if passed {
-                    CreditStatus::Passed
-                } else {
-                    CreditStatus::Failed
-                };
-                screening.credit_at = Some(now);
-                customer.updated_at = now;
-                uow.customers().update(&mut customer).await?;
-                let origin = Origin::provider(CREDIT_CHECKER);
-                screened(uow, ids, now, &origin, &before, &customer).await?;
-                if passed {
-                    Event::Qualified
-                } else {
-                    Event::QualificationRefused
-                }
+            Change::Credit(asked) => {
+                self.decide_credit(uow, now, checkout, *asked, due).await?;
+                return Ok(None);
+            }
+            Change::CreditUnanswered(why) => {
+                self.call_for_a_person(uow, checkout, why, now).await?;
+                return Ok(None);
             }
             Change::Authorized {
                 authorization,
@@ -178,6 +162,11 @@ impl JobRunner {
                 if let Some(intent) = checkout.deposit.payment_intent_id() {
                     let state = HoldState::Captured;
                     ledger::note_hold(uow, checkout.mode, intent, state, at).await?;
+                }
+                // Captured while the lease went back to a check: nobody leases what they did not sign.
+                // The capture that the next signature asks for finds it, or the end pays it back.
+                if checkout.signed_at.is_none() {
+                    return Ok(None);
                 }
                 let captured = Event::DepositCaptured {
                     invoice_id: capture.map(|capture| capture.invoice_id),

@@ -9,6 +9,7 @@ use crate::catalog::{Category, Product, ProductStatus, ProductVariant, VariantFi
 use crate::checkout::{
     Actor, Billing, Checkout, Effect, EventKind, InvoiceOutcome, Lifecycle, Tracking, Transition,
 };
+use crate::credit::CreditPolicy;
 use crate::customer::Customer;
 use crate::ids::{CheckoutPubId, IdRef};
 use crate::lease_term::LeaseTerm;
@@ -21,6 +22,7 @@ use crate::ports::{
     ProductSort, SortOrder, StoreError, StoredAnswer, UnitOfWork,
 };
 use crate::shipments::{CarrierReport, EventOrigin, TrackingEvent, TrackingStatus};
+use crate::testing::contract::credit::approval;
 use crate::testing::contract::full;
 use crate::testing::contract::shop::{Shop, first, must};
 use crate::time::Timestamp;
@@ -244,6 +246,7 @@ impl<'d> Estate<'d> {
             outcome: InvoiceOutcome::Paid,
         };
         let invoice = self::entry(full.id, format!("in_{}", make.ids().next()), at, invoice);
+        let decided = approval(&shop, &full, at);
         let key = IdempotencyKey {
             organization_id: id,
             mode: Mode::Sandbox,
@@ -266,6 +269,10 @@ impl<'d> Estate<'d> {
             uow.checkouts().record(full.id, &[transition(at)]).await?;
             uow.ledger().put(&entry).await?;
             uow.ledger().put(&invoice).await?;
+            uow.credit_policies()
+                .put(id, Mode::Sandbox, &CreditPolicy::Manual, at)
+                .await?;
+            uow.qualifications().insert(&decided).await?;
             uow.shipments()
                 .insert(full.id, tracking_of(&full), &tracking_event(at))
                 .await?;
@@ -389,6 +396,15 @@ impl<'d> Estate<'d> {
         let events = view.shipments().list(checkout, self.tracking()).await;
         shown.add("shipments.list", events);
         shown.add("ledger.of", view.ledger().of(checkout).await);
+        let decided = view.qualifications().latest(&[checkout]).await;
+        shown.add("qualifications.latest", decided);
+        for mode in Mode::ALL {
+            let policy = view
+                .credit_policies()
+                .get(self.shop.organization.id, mode)
+                .await;
+            shown.add("credit_policies.get", policy);
+        }
         for state in JobState::ALL {
             let filter = JobFilter {
                 state: Some(*state),
