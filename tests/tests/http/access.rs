@@ -329,6 +329,7 @@ const PERMISSIONS: [&str; 17] = [
     "CheckoutWrite",
     "CheckoutCreateWithCustomer",
     "CheckoutCancel",
+    "CheckoutQualify",
     "CheckoutFulfill",
     "LeaseTermRead",
     "LeaseTermWrite",

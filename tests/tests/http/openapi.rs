@@ -72,6 +72,7 @@ const MORE: [(&str, &str); 22] = [
     ("get", "/v1/product-categories"),
     ("post", "/v1/product-categories"),
     ("post", "/v1/checkouts/{id}/payments/retry"),
+    ("post", "/v1/checkouts/{id}/qualification"),
     ("post", "/v1/sandbox/checkouts/{id}/advance"),
     ("post", "/v1/sandbox/checkouts/{id}/tracking-event"),
     ("post", "/webhooks/tracking"),

@@ -338,7 +338,10 @@ mod tests {
         assert_eq!(target.name.as_deref(), Some("localhost"));
         assert!(!target.addresses.is_empty());
         for address in target.addresses {
-            assert!(is_loopback(address.ip()) && address.port() == 7, "{address}");
+            assert!(
+                is_loopback(address.ip()) && address.port() == 7,
+                "{address}"
+            );
         }
         assert!(STRICT.resolve("http://localhost:7/x").await.is_err());
         let literal = STRICT.resolve("https://8.8.8.8/").await.unwrap();

@@ -4,4 +4,6 @@ mod guard;
 mod post;
 
 pub use guard::{ForbiddenTarget, Targets};
-pub use post::{Answer, Outbound, PostError, SignedPost, new_secret};
+pub use post::{
+    Answer, MOST_OF_AN_ANSWER, Outbound, PostError, SignedPost, WITHIN, new_secret,
+};

@@ -6,9 +6,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use lessor_domain::access::Mode;
-use lessor_domain::credit::{
-    CreditEndpoint, CreditKind, CreditPolicy, CreditRules, Qualification,
-};
+use lessor_domain::credit::{CreditEndpoint, CreditKind, CreditPolicy, CreditRules, Qualification};
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId, CustomerPubId, OrganizationId};
 use lessor_domain::money::Money;
 use lessor_domain::ports::{CreditPolicyStore, QualificationStore, StoreError};
@@ -77,8 +75,7 @@ impl PgUnitOfWork {
                     max_open_leases: leases
                         .map_err(|_| place.corrupt("max_open_leases", "is no number of leases"))?,
                     max_total_exposure: money(row.max_total_exposure)?,
-                    countries: place
-                        .parse_all("countries", &row.countries.unwrap_or_default())?,
+                    countries: place.parse_all("countries", &row.countries.unwrap_or_default())?,
                 })
             }
         })
@@ -251,10 +248,7 @@ impl QualificationStore for PgUnitOfWork {
             .filter(qualifications::organization_id.eq(owner))
             .filter(qualifications::checkout_id.eq_any(ids))
             .distinct_on(qualifications::checkout_id)
-            .order((
-                qualifications::checkout_id,
-                qualifications::sequence.desc(),
-            ))
+            .order((qualifications::checkout_id, qualifications::sequence.desc()))
             .select(QualificationRow::as_select())
             .load(self.connection()?)
             .await

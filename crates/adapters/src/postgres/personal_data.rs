@@ -19,8 +19,9 @@ use super::PgUnitOfWork;
 use super::decode::row_count;
 use super::error::store_error;
 use super::schema::{
-    checkout_transitions, customer_keys, jobs, qualifications, simulated_customers, simulated_identity_sessions,
-    simulated_payment_intents, simulated_subscriptions, tracking_events, unclaimed_tracking_events,
+    checkout_transitions, customer_keys, jobs, qualifications, simulated_customers,
+    simulated_identity_sessions, simulated_payment_intents, simulated_subscriptions,
+    tracking_events, unclaimed_tracking_events,
 };
 
 /// How many texts a statement looks for: bodies are many and long, and no index answers.

@@ -140,6 +140,9 @@ mod tests {
 
     #[test]
     fn keys_are_not_shown() {
-        assert_eq!(format!("{:?}", SecretKeys::new([OLD, NEW])), "SecretKeys(2)");
+        assert_eq!(
+            format!("{:?}", SecretKeys::new([OLD, NEW])),
+            "SecretKeys(2)"
+        );
     }
 }

@@ -433,6 +433,7 @@ impl Op {
                     email: rig.customer.email.clone(),
                     first_name: Some("Ada".to_owned()),
                     last_name: None,
+                    birth_date: None,
                     address: None,
                 };
                 seen(processor.start(attempt, checkout(1), &person).await?)

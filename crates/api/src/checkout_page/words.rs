@@ -220,7 +220,8 @@ fn asks_for_a_signature(checkout: &Checkout) -> bool {
 pub(super) fn is_moving(checkout: &Checkout) -> bool {
     let is_prepared = checkout.lease_document_id.is_some() && checkout.signed_at.is_none();
     let waits_for_somebody = checkout.needs(AttentionReason::QualificationRequired);
-    checkout.lifecycle().is_at_provider() && !waits_for_somebody || asks_for_a_signature(checkout) && !is_prepared
+    checkout.lifecycle().is_at_provider() && !waits_for_somebody
+        || asks_for_a_signature(checkout) && !is_prepared
 }
 
 /// Whether a monthly payment failed that the customer can have tried again: one that is open, or those
@@ -294,9 +295,7 @@ pub(super) const fn reason(reason: AdverseReason) -> &'static str {
         AdverseReason::GarnishmentOrAttachment => "Garnishment or attachment",
         AdverseReason::ForeclosureOrRepossession => "Foreclosure or repossession",
         AdverseReason::Bankruptcy => "Bankruptcy",
-        AdverseReason::RecentInquiries => {
-            "Number of recent inquiries on credit bureau report"
-        }
+        AdverseReason::RecentInquiries => "Number of recent inquiries on credit bureau report",
         AdverseReason::CollateralInsufficient => "Value or type of collateral not sufficient",
         AdverseReason::Other => "Other reasons",
     }

@@ -103,9 +103,10 @@ impl CreditArgs {
                     CreditPolicy::Http(endpoint) => Some(endpoint.url),
                     _ => None,
                 };
-                let url = self.credit_url.clone().or(known).ok_or_else(|| {
-                    Error::invalid("creditUrl", "is needed: no URL is known yet")
-                })?;
+                let url =
+                    self.credit_url.clone().or(known).ok_or_else(|| {
+                        Error::invalid("creditUrl", "is needed: no URL is known yet")
+                    })?;
                 targets
                     .check(url.as_str())
                     .map_err(|refused| Error::invalid("creditUrl", refused))?;
@@ -181,17 +182,18 @@ fn rules_in(text: &str, currency: Currency) -> Result<CreditRules, Error> {
     })
 }
 
-fn amount(
-    member: &str,
-    given: Option<Value>,
-    currency: Currency,
-) -> Result<Option<Money>, Error> {
+fn amount(member: &str, given: Option<Value>, currency: Currency) -> Result<Option<Money>, Error> {
     let param = format!("creditRules.{member}");
     let text = match given {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::String(text)) => text,
         Some(Value::Number(number)) => number.to_string(),
-        Some(_) => return Err(Error::invalid(param, "must be an amount, such as \"120.00\"")),
+        Some(_) => {
+            return Err(Error::invalid(
+                param,
+                "must be an amount, such as \"120.00\"",
+            ));
+        }
     };
     let amount: Amount = text
         .parse()

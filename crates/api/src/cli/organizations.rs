@@ -5,10 +5,10 @@ use lessor_domain::ids::{OftakePartnerId, OrganizationRef};
 use lessor_domain::money::Currency;
 use lessor_domain::organization::{Organization, ServiceArea};
 use lessor_domain::percentage::Percentage;
-use lessor_domain::services::{Patch, credit};
 use lessor_domain::services::organizations::{
     CreateOrganization, UpdateOrganization, create_organization, update_organization,
 };
+use lessor_domain::services::{Patch, credit};
 use lessor_domain::text::Name;
 use serde::Serialize;
 

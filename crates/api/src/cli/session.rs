@@ -3,9 +3,9 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use chrono::TimeDelta;
 use lessor_adapters::ambient::{SystemClock, SystemEntropy, UuidV7Generator};
 use lessor_adapters::carriers::FormatDetector;
-use chrono::TimeDelta;
 use lessor_adapters::dialing::PublishedPlans;
 use lessor_adapters::outbound::Targets;
 use lessor_adapters::postgres::PgDatabase;

@@ -4,8 +4,8 @@ use super::event::{Actor, Event, EventKind, events};
 use super::rule::Move;
 use super::snapshot::{Checkout, Snapshot};
 use super::stage::{
-    self, billing, deposit, ending, identity, moves_only, opening, qualification, return_, shipment,
-    signature, waitlist,
+    self, billing, deposit, ending, identity, moves_only, opening, qualification, return_,
+    shipment, signature, waitlist,
 };
 use super::state::Lifecycle;
 use super::step::{

@@ -93,10 +93,7 @@ fn has_room(
         sum = rests;
         counted.push(other.checkout);
     }
-    matches!(
-        sum.checked_cmp(limit),
-        Ok(Ordering::Less | Ordering::Equal)
-    )
+    matches!(sum.checked_cmp(limit), Ok(Ordering::Less | Ordering::Equal))
 }
 
 #[cfg(test)]
@@ -184,7 +181,11 @@ mod tests {
             Some(1)
         );
         assert_eq!(
-            found(&[(made.clone(), over), (rests.clone(), false), (more.clone(), false)]),
+            found(&[
+                (made.clone(), over),
+                (rests.clone(), false),
+                (more.clone(), false)
+            ]),
             None
         );
         assert_eq!(
@@ -252,7 +253,7 @@ mod tests {
                 ..made()
             },
             Qualification {
-                amount: Some(Money::from_minor(1_000_000, Currency::EUR)),
+                amount: Some(Money::from_minor(1_000_000, "EUR".parse().unwrap())),
                 ..made()
             },
         ];

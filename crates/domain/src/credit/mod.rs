@@ -7,8 +7,7 @@ mod rules;
 
 pub use cover::{Reliance, covering};
 pub use decision::{
-    AdverseReason, CreditDecision, DECISIONS_HOLD, MOST_REASONS, Qualification,
-    QualificationSource,
+    AdverseReason, CreditDecision, DECISIONS_HOLD, MOST_REASONS, Qualification, QualificationSource,
 };
 pub use policy::{CreditEndpoint, CreditKind, CreditPolicy};
 pub use rules::{Applicant, CreditRules, Limit, RulesVerdict};

@@ -99,10 +99,7 @@ impl CreditRules {
                 Limit::MaxTotalExposure,
                 exposure.is_some_and(|limit| !is_within(applicant.exposure, limit)),
             ),
-            (
-                Limit::Countries,
-                !self.countries.is_empty() && !lives_there,
-            ),
+            (Limit::Countries, !self.countries.is_empty() && !lives_there),
         ];
         let outside: Vec<Limit> = outside
             .into_iter()
@@ -174,7 +171,8 @@ mod tests {
             // An amount of another currency is within no limit.
             (
                 rules(|it| {
-                    it.max_total_exposure = Some(Money::from_minor(900_000, Currency::EUR));
+                    it.max_total_exposure =
+                        Some(Money::from_minor(900_000, "EUR".parse().unwrap()));
                 }),
                 outside(Limit::MaxTotalExposure),
             ),

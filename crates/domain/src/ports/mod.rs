@@ -63,8 +63,8 @@ pub use processor_event::{OurIds, ProcessorEvent, ProcessorFact};
 pub use products::{ProductFilter, ProductSort, ProductStore};
 pub use providers::{
     CarrierDetector, CreditAnswer, CreditChecker, CreditDesk, CreditRequest, DocumentSigner, Doubt,
-    IdentityResult, IdentitySession, IdentityVerifier, LeaseDocument, Person, ProviderSet, Providers,
-    ShipmentTracker,
+    IdentityResult, IdentitySession, IdentityVerifier, LeaseDocument, Person, ProviderSet,
+    Providers, ShipmentTracker,
 };
 pub use shipments::ShipmentStore;
 pub use store_error::{StoreError, UniqueField};

@@ -223,9 +223,12 @@ pub(super) fn check_birth_date(
     now: Timestamp,
 ) -> Result<(), Error> {
     match given {
-        Some(born) if given != known && !is_plausible_birth_date(born, now.date_naive()) => Err(
-            Error::invalid(param, "must be a day in the past, and not before anybody alive"),
-        ),
+        Some(born) if given != known && !is_plausible_birth_date(born, now.date_naive()) => {
+            Err(Error::invalid(
+                param,
+                "must be a day in the past, and not before anybody alive",
+            ))
+        }
         _ => Ok(()),
     }
 }

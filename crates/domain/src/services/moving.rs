@@ -3,9 +3,7 @@
 
 use super::Error;
 use crate::access::Mode;
-use crate::checkout::{
-    Applied, Checkout, Circumstances, Effect, Event, Facts, Lifecycle, Outcome,
-};
+use crate::checkout::{Applied, Checkout, Circumstances, Effect, Event, Facts, Lifecycle, Outcome};
 use crate::customer::{CreditStatus, Customer};
 use crate::ids::CheckoutPubId;
 use crate::ports::{

@@ -2,8 +2,8 @@
 
 use super::{Error, moving};
 use crate::checkout::{Actor, Checkout, Circumstances, Effect, Event, Lifecycle};
-use crate::customer::{Customer, IdentityStatus, PersonChange, Profile};
 use crate::customer::CreditStatus;
+use crate::customer::{Customer, IdentityStatus, PersonChange, Profile};
 use crate::ids::CheckoutPubId;
 use crate::ports::{IdGenerator, JobFilter, JobState, JobSubject, UnitOfWork};
 use crate::time::Timestamp;

@@ -10,9 +10,7 @@ use super::checkouts::{lock_visible, quotes_of};
 use super::{Context, Error, UseCase, moving, person};
 use crate::access::Permission;
 use crate::audit::Origin;
-use crate::checkout::{
-    Actor, AttentionReason, Checkout, Circumstances, Event, Lifecycle,
-};
+use crate::checkout::{Actor, AttentionReason, Checkout, Circumstances, Event, Lifecycle};
 use crate::credit::{
     AdverseReason, Applicant, CreditDecision, CreditRules, MOST_REASONS, Qualification,
     QualificationSource, Reliance, RulesVerdict, covering,
@@ -105,7 +103,8 @@ impl UseCase for QualifyCheckout {
             let is_same = decided
                 .iter()
                 .any(|it| it.counts() && it.decision == self.decision);
-            let was_sent_back = checkout.lifecycle().rank() < Lifecycle::QualificationPending.rank()
+            let was_sent_back = checkout.lifecycle().rank()
+                < Lifecycle::QualificationPending.rank()
                 && !checkout.lifecycle().is_ended();
             if is_same && !was_sent_back {
                 return Ok(checkout);
@@ -138,7 +137,17 @@ impl UseCase for QualifyCheckout {
             },
         };
         let by = ctx.circumstances(Actor::Operator);
-        take(uow, ctx.ids, ctx.origin, &mut checkout, customer, found, &by, Due::Now).await?;
+        take(
+            uow,
+            ctx.ids,
+            ctx.origin,
+            &mut checkout,
+            customer,
+            found,
+            &by,
+            Due::Now,
+        )
+        .await?;
         Ok(checkout)
     }
 }

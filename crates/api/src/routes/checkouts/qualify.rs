@@ -1,9 +1,9 @@
 //! Decisions about credit.
 
+use chrono::TimeDelta;
 use lessor_domain::credit::Qualification;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::services::qualifications::QualifyCheckout;
-use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

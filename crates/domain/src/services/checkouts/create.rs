@@ -7,9 +7,7 @@ use crate::access::Permission;
 use crate::address::Address;
 use crate::audit::AuditAction;
 use crate::catalog::{Availability, ProductType, availability};
-use crate::checkout::{
-    Actor, Checkout, ChosenTerm, NewCheckout, Opening, PurchaseItem, Redirects,
-};
+use crate::checkout::{Actor, Checkout, ChosenTerm, NewCheckout, Opening, PurchaseItem, Redirects};
 use crate::customer::{Customer, Profile};
 use crate::ids::{CheckoutItemPubId, CheckoutPubId, CustomerPubId, ProductVariantPubId};
 use crate::lease_term::{LeaseTerm, offered};

@@ -54,7 +54,9 @@ async fn policies_are_kept_for_each_mode(shop: &Shop<'_>) {
     for mode in Mode::ALL {
         let clause = "credit_policies.get: knows none that nobody set";
         let found = shop
-            .seen(clause, async |uow| uow.credit_policies().get(id, mode).await)
+            .seen(clause, async |uow| {
+                uow.credit_policies().get(id, mode).await
+            })
             .await;
         assert_eq!(found, None, "{clause}");
     }
@@ -62,9 +64,7 @@ async fn policies_are_kept_for_each_mode(shop: &Shop<'_>) {
         let clause = "credit_policies.put: keeps the policy in the place of the one before";
         let at = shop.make.tick();
         shop.done(clause, async |uow| {
-            uow.credit_policies()
-                .put(id, Mode::Live, &policy, at)
-                .await
+            uow.credit_policies().put(id, Mode::Live, &policy, at).await
         })
         .await;
         let found = shop
@@ -107,7 +107,10 @@ pub(super) fn approval(
 }
 
 async fn decisions_are_kept_as_they_are(shop: &Shop<'_>) {
-    let (first, other) = (shop.any_checkout(std::convert::identity).await, shop.any_checkout(std::convert::identity).await);
+    let (first, other) = (
+        shop.any_checkout(std::convert::identity).await,
+        shop.any_checkout(std::convert::identity).await,
+    );
     let at = shop.make.tick();
     let declined = Qualification {
         decision: CreditDecision::Declined,
@@ -151,7 +154,10 @@ async fn decisions_are_kept_as_they_are(shop: &Shop<'_>) {
 }
 
 async fn decisions_end_with_their_person(shop: &Shop<'_>) {
-    let (checkout, other) = (shop.any_checkout(std::convert::identity).await, shop.any_checkout(std::convert::identity).await);
+    let (checkout, other) = (
+        shop.any_checkout(std::convert::identity).await,
+        shop.any_checkout(std::convert::identity).await,
+    );
     let at = shop.make.tick();
     let (kept, of_other) = (approval(shop, &checkout, at), approval(shop, &other, at));
     for kept in [&kept, &of_other] {
@@ -173,7 +179,10 @@ async fn decisions_end_with_their_person(shop: &Shop<'_>) {
     let clause = "qualifications.end: ends those of the customer, and of nobody else";
     let (mut latest, counting) = shop
         .seen(clause, async |uow| {
-            let latest = uow.qualifications().latest(&[checkout.id, other.id]).await?;
+            let latest = uow
+                .qualifications()
+                .latest(&[checkout.id, other.id])
+                .await?;
             let counting = uow
                 .qualifications()
                 .of_customer(checkout.customer_id)

@@ -11,9 +11,9 @@ use crate::checkout::Tracking;
 use crate::credit::{CreditDecision, CreditEndpoint};
 use crate::ids::CheckoutPubId;
 use crate::ports::{
-    Attempt, CarrierDetector, CreditAnswer, CreditChecker, CreditDesk, CreditRequest, DialingPlan, DocumentSigner, Doubt, IdentityResult,
-    IdentitySession, IdentityVerifier, InboxMessage, LeaseDocument, MessageReader, Person,
-    ProcessorEvent, Scope, ShipmentTracker, Verdict,
+    Attempt, CarrierDetector, CreditAnswer, CreditChecker, CreditDesk, CreditRequest, DialingPlan,
+    DocumentSigner, Doubt, IdentityResult, IdentitySession, IdentityVerifier, InboxMessage,
+    LeaseDocument, MessageReader, Person, ProcessorEvent, Scope, ShipmentTracker, Verdict,
 };
 use crate::pricing::Quote;
 use crate::shipments::{Carrier, CarrierError, CarrierReport, TrackingNumber};

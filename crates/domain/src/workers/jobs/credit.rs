@@ -5,9 +5,7 @@ use chrono::TimeDelta;
 use super::{Change, JobRunner, Setback};
 use crate::audit::Origin;
 use crate::checkout::{Actor, Checkout, Circumstances, Lifecycle};
-use crate::credit::{
-    CreditDecision, CreditPolicy, QualificationSource, RulesVerdict,
-};
+use crate::credit::{CreditDecision, CreditPolicy, QualificationSource, RulesVerdict};
 use crate::customer::{Customer, PersonChange, Profile};
 use crate::money::Money;
 use crate::ports::{Attempt, CreditAnswer, CreditRequest, StoreError, UnitOfWork, Verdict};
