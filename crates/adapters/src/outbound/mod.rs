@@ -4,6 +4,4 @@ mod guard;
 mod post;
 
 pub use guard::{ForbiddenTarget, Targets};
-pub use post::{
-    Answer, MOST_OF_AN_ANSWER, Outbound, PostError, SignedPost, WITHIN, new_secret,
-};
+pub use post::{Answer, MOST_OF_AN_ANSWER, Outbound, PostError, SignedPost, WITHIN, new_secret};

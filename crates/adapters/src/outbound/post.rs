@@ -176,3 +176,107 @@ fn client(target: &Target) -> reqwest::Result<Client> {
     }
     builder.build()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::thread::{JoinHandle, spawn};
+
+    use chrono::DateTime;
+
+    use super::*;
+    use crate::processor::standard_webhooks::{Headers, verify};
+
+    const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+    /// A receiver on loopback that gives this answer once. Tells what it got.
+    fn receiver(answer: Vec<u8>) -> (String, JoinHandle<String>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/credit", listener.local_addr().unwrap());
+        let got = spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut got = Vec::new();
+            let mut piece = [0; 1024];
+            while !got.ends_with(b"{\"a\":1}") {
+                let read = stream.read(&mut piece).unwrap();
+                assert_ne!(read, 0, "it broke off");
+                got.extend_from_slice(&piece[..read]);
+            }
+            // Whoever has read enough may be gone.
+            let _ = stream.write_all(&answer);
+            String::from_utf8(got).unwrap()
+        });
+        (url, got)
+    }
+
+    async fn send(url: &str, targets: Targets) -> Result<Answer, PostError> {
+        let post = SignedPost {
+            url,
+            id: "q-1",
+            body: b"{\"a\":1}",
+            secrets: &[SECRET.parse().unwrap()],
+            at: DateTime::UNIX_EPOCH,
+        };
+        Outbound::new(targets).send(&post).await
+    }
+
+    const LOOSE: Targets = Targets {
+        allow_loopback: true,
+    };
+
+    #[tokio::test]
+    async fn a_receiver_knows_who_signed() {
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_vec();
+        let (url, got) = receiver(answer);
+        let answer = send(&url, LOOSE).await.unwrap();
+        assert!(answer.is_success() && !answer.is_cut);
+        assert_eq!(answer.body, b"ok");
+        let got = got.join().unwrap();
+        let header = |name: &str| {
+            let mut lines = got.lines().filter_map(|line| line.split_once(": "));
+            lines
+                .find(|(known, _)| *known == name)
+                .unwrap()
+                .1
+                .to_owned()
+        };
+        let (id, timestamp, signature) = (
+            header(ID_HEADER),
+            header(TIMESTAMP_HEADER),
+            header(SIGNATURE_HEADER),
+        );
+        let headers = Headers {
+            id: &id,
+            timestamp: &timestamp,
+            signature: &signature,
+        };
+        let secrets = [SECRET.parse().unwrap()];
+        assert_eq!(id, "q-1");
+        verify(b"{\"a\":1}", headers, &secrets, DateTime::UNIX_EPOCH).unwrap();
+    }
+
+    #[tokio::test]
+    async fn redirects_lead_nowhere_and_long_answers_are_cut() {
+        let moved =
+            b"HTTP/1.1 307 Moved\r\nLocation: http://10.0.0.1/\r\nContent-Length: 0\r\n\r\n";
+        let (url, _) = receiver(moved.to_vec());
+        assert_eq!(send(&url, LOOSE).await.unwrap().status, 307);
+        let length = 2 * MOST_OF_AN_ANSWER;
+        let mut long = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n").into_bytes();
+        long.resize(long.len() + length, b'x');
+        let (url, _) = receiver(long);
+        let answer = send(&url, LOOSE).await.unwrap();
+        assert!(answer.is_cut);
+        assert_eq!(answer.body.len(), MOST_OF_AN_ANSWER);
+    }
+
+    #[tokio::test]
+    async fn this_machine_is_not_asked() {
+        let refused = send("http://127.0.0.1:9/", Targets::default()).await;
+        assert!(
+            matches!(refused, Err(PostError::Forbidden(_))),
+            "{refused:?}"
+        );
+    }
+}

@@ -10,6 +10,9 @@ use utoipa::ToSchema;
 use crate::request::{List, Plain as _};
 use crate::wire::{AdverseReason, CreditDecision, DateTimeText, Line, QualificationSource, Time};
 
+/// Why credit is refused.
+type Reasons = List<AdverseReason, 4>;
+
 /// Whether the organization leases to the customer.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = QualifyCheckout)]
@@ -18,7 +21,7 @@ pub(super) struct QualifyCheckoutBody {
     /// What is decided.
     decision: CreditDecision,
     /// Why it is declined, each once: the customer is told.
-    reasons: Option<List<AdverseReason, 4>>,
+    reasons: Option<Reasons>,
     /// What you know the decision by.
     reference: Option<Line>,
     /// When an approval ceases to hold for further leases; 90 days from now, unless the operator has
