@@ -2,8 +2,10 @@
 
 pub mod ambient;
 pub mod carriers;
+pub mod credit;
 pub mod dialing;
 pub mod missing_provider;
+pub mod outbound;
 pub mod postgres;
 pub mod processor;
 pub mod simulated;

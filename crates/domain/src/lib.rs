@@ -21,6 +21,7 @@ pub mod audit;
 pub mod catalog;
 pub mod cause;
 pub mod checkout;
+pub mod credit;
 pub mod customer;
 pub mod exact;
 pub mod ids;

@@ -39,6 +39,7 @@ suites! {
     jobs,
     inbox,
     ledger,
+    credit,
     cursors,
     idempotency,
     personal_data,

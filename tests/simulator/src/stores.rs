@@ -6,10 +6,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::{
-    AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors,
-    IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
+    AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore, CustomerStore,
+    Database, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
     OrganizationStore, PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
-    Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    QualificationStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
 };
 use lessor_domain::testing::MemoryDatabase;
 

@@ -342,6 +342,7 @@ const PERMISSIONS: [&str; 19] = [
     "CheckoutWrite",
     "CheckoutCreateWithCustomer",
     "CheckoutCancel",
+    "CheckoutQualify",
     "CheckoutFulfill",
     "LeaseTermRead",
     "LeaseTermWrite",

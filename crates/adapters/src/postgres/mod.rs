@@ -18,6 +18,7 @@ mod audit;
 mod categories;
 mod checkouts;
 mod connect;
+mod credit;
 mod cursors;
 mod customers;
 pub(crate) mod decode;

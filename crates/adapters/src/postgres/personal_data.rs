@@ -19,8 +19,9 @@ use super::PgUnitOfWork;
 use super::decode::row_count;
 use super::error::store_error;
 use super::schema::{
-    checkout_transitions, customer_keys, jobs, simulated_customers, simulated_identity_sessions,
-    simulated_payment_intents, simulated_subscriptions, tracking_events, unclaimed_tracking_events,
+    checkout_transitions, customer_keys, jobs, qualifications, simulated_customers,
+    simulated_identity_sessions, simulated_payment_intents, simulated_subscriptions,
+    tracking_events, unclaimed_tracking_events,
 };
 
 /// How many texts a statement looks for: bodies are many and long, and no index answers.
@@ -185,6 +186,20 @@ impl PgUnitOfWork {
             .map_err(store_error)
     }
 
+    async fn forget_decisions(&mut self, person: &Person<'_>) -> Result<usize, StoreError> {
+        use qualifications as q;
+        let none: Vec<String> = Vec::new();
+        let told = q::table
+            .filter(q::organization_id.eq(person.owner))
+            .filter(q::checkout_id.eq_any(&person.ended))
+            .filter(q::reference.is_not_null().or(q::reasons.ne(&none)));
+        diesel::update(told)
+            .set((q::reference.eq(None::<String>), q::reasons.eq(&none)))
+            .execute(self.connection()?)
+            .await
+            .map_err(store_error)
+    }
+
     async fn replace_answers(
         &mut self,
         mode: Mode,
@@ -331,6 +346,7 @@ impl PersonalDataStore for PgUnitOfWork {
             TrackingEvents: self.forget_reports(&person),
             UnclaimedTrackingEvents: self.forget_unclaimed(&person),
             Jobs: self.forget_refusals(&person),
+            Qualifications: self.forget_decisions(&person),
             IdempotencyAnswers: self.replace_answers(scope.mode, &person),
             InboxMessages: self.empty_messages(&person),
             CustomerKeys: self.drop_key(&person),

@@ -47,6 +47,7 @@ diesel::table! {
         zip -> Nullable<Text>,
         country -> Nullable<Text>,
         phone -> Nullable<Text>,
+        sealed_birth_date -> Nullable<Bytea>,
         identity -> Text,
         verification_session_id -> Nullable<Text>,
         credit -> Text,
@@ -734,6 +735,44 @@ diesel::table! {
         fingerprint -> Bytea,
         former_fingerprint -> Nullable<Bytea>,
         since -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    credit_policies (organization_id, mode) {
+        organization_id -> BigInt,
+        mode -> Text,
+        kind -> Text,
+        url -> Nullable<Text>,
+        sealed_secret -> Nullable<Bytea>,
+        currency -> Nullable<Text>,
+        max_monthly_payment -> Nullable<BigInt>,
+        max_open_leases -> Nullable<BigInt>,
+        max_total_exposure -> Nullable<BigInt>,
+        countries -> Nullable<Array<Text>>,
+        updated_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    qualifications (organization_id, id) {
+        organization_id -> BigInt,
+        id -> Uuid,
+        sequence -> BigInt,
+        mode -> Text,
+        checkout_id -> Uuid,
+        customer_id -> Uuid,
+        decision -> Text,
+        source -> Text,
+        key_id -> Nullable<Uuid>,
+        reasons -> Array<Text>,
+        reference -> Nullable<Text>,
+        amount -> Nullable<BigInt>,
+        currency -> Nullable<Text>,
+        rests_on -> Nullable<Uuid>,
+        decided_at -> Timestamptz,
+        expires_at -> Nullable<Timestamptz>,
+        ended_at -> Nullable<Timestamptz>,
     }
 }
 

@@ -50,6 +50,7 @@ suites! {
     jobs,
     inbox,
     ledger,
+    credit,
     processor_accounts,
     cursors,
     idempotency,

@@ -498,6 +498,7 @@ impl Op {
                     email: rig.customer.email.clone(),
                     first_name: Some("Ada".to_owned()),
                     last_name: None,
+                    birth_date: None,
                     address: None,
                 };
                 let back = Some("https://lessor.test/return".to_owned());

@@ -7,6 +7,7 @@
 mod audit;
 mod checkouts;
 mod config;
+mod credit;
 mod demo;
 mod inbox;
 mod jobs;
@@ -87,12 +88,12 @@ enum Command {
     /// Review products
     #[command(subcommand)]
     Product(products::ProductCommand),
-    /// Give the page of a checkout another link
-    #[command(subcommand)]
-    Checkout(checkouts::CheckoutCommand),
     /// Manage the places where customers pick goods up
     #[command(subcommand)]
     PickupLocation(pickup_locations::PickupLocationCommand),
+    /// Decide about checkouts, and give their pages other links
+    #[command(subcommand)]
+    Checkout(checkouts::CheckoutCommand),
     /// Show, repeat and skip what providers are still to be told
     #[command(subcommand)]
     Jobs(jobs::JobsCommand),
@@ -189,10 +190,10 @@ fn dispatch(cli: Cli, given: &ArgMatches, output: Output) -> anyhow::Result<()> 
         Command::Product(command) => {
             session::run(&config, output, |session| products::run(session, command))
         }
-        Command::Checkout(command) => checkouts::run(&config, output, command),
         Command::PickupLocation(command) => session::run(&config, output, |session| {
             pickup_locations::run(session, command)
         }),
+        Command::Checkout(command) => checkouts::run(&config, output, command),
         Command::Jobs(command) => {
             session::run(&config, output, |session| jobs::run(session, command))
         }

@@ -7,8 +7,10 @@ use anyhow::Context as _;
 use chrono::TimeDelta;
 use lessor_adapters::ambient::{SystemClock, SystemEntropy, SystemTimer, UuidV7Generator};
 use lessor_adapters::carriers::FormatDetector;
+use lessor_adapters::credit::HttpCreditDesk;
 use lessor_adapters::dialing::PublishedPlans;
 use lessor_adapters::missing_provider::MissingProvider;
+use lessor_adapters::outbound::{Outbound, Targets};
 use lessor_adapters::postgres::{
     LastCommit, PgDatabase, PgReplica, PgSettings, Pooling, ReplicaError,
 };
@@ -298,6 +300,14 @@ fn span(time: Duration) -> TimeDelta {
     TimeDelta::from_std(time).unwrap_or(TimeDelta::MAX)
 }
 
+/// Where requests to organizations' URLs may go.
+#[must_use]
+pub const fn targets(config: &Config) -> Targets {
+    Targets {
+        allow_loopback: config.allow_loopback_targets,
+    }
+}
+
 /// Fills the ports. The database is one that opens organizations' secrets, where they are to be opened.
 ///
 /// # Errors
@@ -321,6 +331,7 @@ pub fn compose(config: &Config, database: &PgDatabase) -> anyhow::Result<Composi
             timer: Arc::new(SystemTimer),
             job_lease: config.job_lease,
             job_settled: span(config.job_settled),
+            credit_holds: TimeDelta::days(config.credit_decision_days.get().into()),
             probe: probe(),
         },
         simulated,
@@ -390,6 +401,7 @@ fn providers(
         sandbox,
         accounts: Some(Arc::new(accounts)),
         tracker: None,
+        desk: Arc::new(HttpCreditDesk::new(Outbound::new(targets(config)))),
         messages: Arc::new(EventReader),
         carriers: Arc::new(FormatDetector),
         phones: Arc::new(PublishedPlans),

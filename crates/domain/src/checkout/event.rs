@@ -57,6 +57,11 @@ macro_rules! events {
             IdentityVerified = "identityVerified" => identity::verified;
             /// The verifier refused.
             IdentityRefused = "identityRefused" => ending::refused;
+            /// The customer is another person than before: name or birth date changed.
+            PersonChanged = "personChanged" => identity::person_changed;
+            /// What was decided about credit holds no more: the customer lives elsewhere, or the lease comes to
+            /// more.
+            CreditReopened = "creditReopened" => qualification::reopened;
             /// The credit check passed.
             Qualified = "qualified" => moves_only;
             /// The credit check failed.
@@ -105,6 +110,8 @@ macro_rules! events {
                 /// The method that paid, when the processor may use it again.
                 method: Option<PaymentMethod>,
             } = "depositAuthorizedWithoutStock" => deposit::authorized_without_stock;
+            /// The deposit is held since before the checkout went back to a check.
+            DepositResumed = "depositResumed" => deposit::resumed;
             /// The authorization was refused.
             DepositRefused {
                 /// Why.

@@ -8,6 +8,7 @@ mod ambient;
 mod audit;
 mod categories;
 mod checkouts;
+mod credit;
 mod cursors;
 mod customers;
 mod dialing;
@@ -39,6 +40,7 @@ pub use categories::{CategoryStore, NewCategory};
 pub use checkouts::{
     CheckoutFilter, CheckoutSort, CheckoutStore, HistoryEntry, InsertedCheckout, PageToken, Scope,
 };
+pub use credit::{CreditPolicyStore, QualificationStore};
 pub use cursors::CursorStore;
 pub use customers::{CustomerFilter, CustomerStore, InsertedCustomer, NewCustomer};
 pub use dialing::DialingPlan;
@@ -63,9 +65,9 @@ pub use processor_accounts::{ProcessorAccountStore, ProcessorAccounts};
 pub use processor_event::{OurIds, ProcessorEvent, ProcessorFact};
 pub use products::{ProductFilter, ProductSort, ProductStore};
 pub use providers::{
-    CarrierDetector, CreditChecker, DocumentSigner, Doubt, IdentityProgress, IdentityResult,
-    IdentitySession, IdentityVerifier, LeaseDocument, Person, ProviderSet, Providers,
-    ShipmentTracker,
+    CarrierDetector, CreditAnswer, CreditChecker, CreditDesk, CreditRequest, DocumentSigner, Doubt,
+    IdentityProgress, IdentityResult, IdentitySession, IdentityVerifier, LeaseDocument, Person,
+    ProviderSet, Providers, ShipmentTracker,
 };
 pub use shipments::ShipmentStore;
 pub use store_error::{StoreError, UniqueField};
@@ -78,6 +80,7 @@ pub use {
     audit::MockAuditStore,
     categories::MockCategoryStore,
     checkouts::MockCheckoutStore,
+    credit::{MockCreditPolicyStore, MockQualificationStore},
     cursors::MockCursorStore,
     customers::MockCustomerStore,
     dialing::MockDialingPlan,
@@ -95,8 +98,8 @@ pub use {
     processor_accounts::{MockProcessorAccountStore, MockProcessorAccounts},
     products::MockProductStore,
     providers::{
-        MockCarrierDetector, MockCreditChecker, MockDocumentSigner, MockIdentityVerifier,
-        MockShipmentTracker,
+        MockCarrierDetector, MockCreditChecker, MockCreditDesk, MockDocumentSigner,
+        MockIdentityVerifier, MockShipmentTracker,
     },
     shipments::MockShipmentStore,
     variants::MockVariantStore,

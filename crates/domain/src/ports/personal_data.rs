@@ -45,6 +45,8 @@ named_enum! {
         Jobs = "jobs",
         /// What was made at the payment processor.
         LedgerEntries = "ledger_entries",
+        /// Why credit was refused, and what the organization knows the decision by.
+        Qualifications = "qualifications",
         /// What the simulated processor knows of customers.
         SimulatedCustomers = "simulated_customers",
         /// What the simulated verifier knows of customers.
@@ -109,6 +111,7 @@ pub trait PersonalDataStore: Send {
     ///   about them;
     /// - out of the answers to requests, whose repetition gets the replacement from then on, but for those to
     ///   erasures;
+    /// - out of what was decided about their credit for ended checkouts;
     /// - out of messages that were handled;
     /// - out of reports of their shipments that no checkout had;
     /// - out of what is sealed about them, which nobody can read any more;

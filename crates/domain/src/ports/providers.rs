@@ -11,10 +11,14 @@ use super::{
 use crate::access::Mode;
 use crate::address::Address;
 use crate::cause::Cause;
-use crate::checkout::Tracking;
-use crate::ids::{CheckoutPubId, CustomerPubId};
+use crate::checkout::{CheckoutItem, Tracking};
+use crate::credit::{AdverseReason, CreditDecision, CreditEndpoint};
+use crate::ids::{CheckoutPubId, CustomerPubId, OrganizationPubId};
+use crate::money::Money;
 use crate::pricing::Quote;
 use crate::shipments::{Carrier, CarrierError, CarrierReport, TrackingNumber};
+use crate::text::Line;
+use crate::time::Day;
 
 /// Nobody knows whether the work was done: ask again with the same key. What the
 /// provider said, or the way to it, is the error's source;
@@ -60,6 +64,8 @@ pub struct Person {
     pub first_name: Option<String>,
     /// Family name.
     pub last_name: Option<String>,
+    /// When they were born, where that is known.
+    pub birth_date: Option<Day>,
     /// Where they live.
     pub address: Option<Address>,
 }
@@ -134,6 +140,51 @@ pub trait CreditChecker: Send + Sync {
     ) -> Result<Verdict<()>, Doubt>;
 }
 
+/// What an organization's endpoint is asked to decide.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreditRequest {
+    pub checkout: CheckoutPubId,
+    pub organization: OrganizationPubId,
+    /// The lessee.
+    pub person: Person,
+    /// What is leased.
+    pub items: Vec<CheckoutItem>,
+    /// What the lease costs, once a term is chosen.
+    pub quote: Option<Quote>,
+    /// All payments and what is authorized at signing, once a term is chosen.
+    pub amount: Option<Money>,
+}
+
+/// What an organization's endpoint answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CreditAnswer {
+    /// It has decided.
+    Decided {
+        decision: CreditDecision,
+        /// Why it was declined.
+        reasons: Vec<AdverseReason>,
+        /// What the organization knows the decision by.
+        reference: Option<Line>,
+    },
+    /// It will say so later.
+    Pending,
+}
+
+/// Asks organizations' endpoints for decisions about credit.
+#[cfg_attr(feature = "mock", mockall::automock)]
+#[async_trait]
+pub trait CreditDesk: Send + Sync {
+    /// Asks for the decision. The same attempt about the same request is the same question, byte for
+    /// byte and by the same id; where the request differs it is another one. Whatever is no decision
+    /// of the agreed form is [`Doubt`].
+    async fn ask(
+        &self,
+        attempt: &Attempt,
+        endpoint: &CreditEndpoint,
+        request: &CreditRequest,
+    ) -> Result<CreditAnswer, Doubt>;
+}
+
 /// A lease that is to be signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseDocument {
@@ -202,6 +253,8 @@ pub struct ProviderSet {
     pub accounts: Option<Arc<dyn ProcessorAccounts>>,
     /// Carriers that are asked, where any are.
     pub tracker: Option<Arc<dyn ShipmentTracker>>,
+    /// Who asks organizations for their decisions.
+    pub desk: Arc<dyn CreditDesk>,
     /// How the processor's messages are read.
     pub messages: Arc<dyn MessageReader>,
     /// How carriers are told by number.

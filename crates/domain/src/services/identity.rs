@@ -6,7 +6,7 @@ use super::concern::Concern;
 use super::moving::{self, Due};
 use crate::audit::Origin;
 use crate::checkout::{Actor, Checkout, Circumstances, Effect, Event, Lifecycle, Outcome};
-use crate::customer::IdentityStatus;
+use crate::customer::{IdentityStatus, PersonChange, Profile};
 use crate::ports::{IdGenerator, IdentityResult, JobSubject, ProcessorEvent, UnitOfWork};
 use crate::time::Timestamp;
 
@@ -127,18 +127,20 @@ pub(crate) async fn decide(
     }
 }
 
-/// The verifier opened a session at the customer's request. Nothing is written when the checkout needs
-/// none any more, or whoever was to be verified was erased meanwhile.
+/// The verifier opened a session at the customer's request, about whoever they were by this profile. Nothing is
+/// written when whoever was to be verified is another person meanwhile, or was erased.
 pub(crate) async fn started(
     uow: &mut dyn UnitOfWork,
     ids: &dyn IdGenerator,
     by: &Circumstances,
     checkout: &mut Checkout,
     session_id: String,
+    about: &Profile,
     due: Due,
 ) -> Result<bool, Error> {
     let mut customer = moving::lock_customer_of(uow, checkout).await?;
-    if customer.erased_at.is_some() {
+    let is_another = customer.profile.change_since(about) == PersonChange::Person;
+    if customer.erased_at.is_some() || is_another {
         return Ok(false);
     }
     let before = customer.clone();

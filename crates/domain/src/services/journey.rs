@@ -5,7 +5,7 @@
 
 use super::audit::{self, Entry};
 use super::moving::{self, Due};
-use super::{Error, customers, sessions, waitlist};
+use super::{Error, customers, person, sessions, waitlist};
 use crate::access::Mode;
 use crate::address::Address;
 use crate::audit::{AuditAction, AuditActor, Origin};
@@ -207,13 +207,19 @@ impl Journey<'_> {
         }
         let mut customer = moving::lock_customer_of(uow, checkout).await?;
         let before = customer.clone();
-        let is_of_this_checkout = customer.profile.is_empty()
-            || checkout.given_profile.as_ref() == Some(&customer.profile);
+        // The page does not ask for it: what the organization said stays, and counts as given nowhere.
+        let born = profile.birth_date.or(before.profile.birth_date);
+        let profile = profile.as_on_a_page();
+        let known = before.profile.clone().as_on_a_page();
+        let is_of_this_checkout =
+            known.is_empty() || checkout.given_profile.as_ref() == Some(&known);
         if is_of_this_checkout || self.is_played() {
             customer.profile = profile.clone();
         } else {
             customer.profile.fill_from(profile.clone());
         }
+        customer.profile.birth_date = born;
+        let change = person::forget_findings(&mut customer, &before.profile);
         let is_given_here = is_of_this_checkout || !self.is_played();
         if is_given_here && checkout.keep_given_profile(profile, self.now) {
             uow.checkouts().update(checkout).await?;
@@ -222,8 +228,12 @@ impl Journey<'_> {
         uow.customers().update(&mut customer).await?;
         let given = Entry::changed(AuditAction::CustomerUpdated, &before, &customer);
         self.record(uow, &customer, given).await?;
-        let applied = self.complete_profile(uow, checkout).await?;
+        let forgotten = Entry::screened(&before, &customer);
+        self.record(uow, &customer, forgotten).await?;
         let by = self.circumstances(Actor::System);
+        let own = Some(checkout.id);
+        person::ask_again(uow, self.ids, &customer, change, &by, own).await?;
+        let applied = self.complete_profile(uow, checkout).await?;
         customers::profile_completed(uow, self.ids, &customer, &by).await?;
         Ok(applied)
     }

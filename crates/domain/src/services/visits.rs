@@ -5,6 +5,7 @@ use chrono::TimeDelta;
 use super::checkouts::quote_of;
 use super::{Error, pricing, sessions};
 use crate::checkout::{Checkout, Lifecycle, WayOut};
+use crate::credit::Qualification;
 use crate::customer::Customer;
 use crate::ids::LeaseTermPubId;
 use crate::ledger::SessionPurpose;
@@ -36,6 +37,8 @@ pub struct Visit {
     pub location: Option<PickupLocation>,
     /// Whether the customer has a page of the processor's open, where the deposit is paid.
     pub pays_elsewhere: bool,
+    /// What was decided about their credit, while that counts.
+    pub qualification: Option<Qualification>,
     /// The way of the goods, oldest first.
     pub events: Vec<TrackingEvent>,
     /// Whether the checkout ended so long ago that the page shows how, and no more.
@@ -102,7 +105,8 @@ impl Visit {
     #[must_use]
     pub fn is_on_file(&self) -> bool {
         let profile = &self.customer.profile;
-        profile.is_complete() && self.checkout.given_profile.as_ref() != Some(profile)
+        let shown = profile.clone().as_on_a_page();
+        profile.is_complete() && self.checkout.given_profile.as_ref() != Some(&shown)
     }
 
     /// All that the page of this token shows.
@@ -182,7 +186,9 @@ impl Visit {
             Some(_) => work.checkouts().last_way_out(checkout.id).await?,
             None => None,
         };
+        let decided = work.qualifications().latest(&[checkout.id]).await?;
         Ok(Self {
+            qualification: decided.into_iter().find(Qualification::counts),
             checkout,
             customer,
             organization,

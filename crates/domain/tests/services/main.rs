@@ -9,6 +9,7 @@
 
 mod audit;
 mod billing;
+mod credit;
 mod customers;
 mod deposits;
 mod erasure;

@@ -100,6 +100,7 @@ rows! {
     GET    "/v1/checkouts/{id}"                                CheckoutRead         Else    OfMode;
     PUT    "/v1/checkouts/{id}"                                CheckoutWrite        Else    OfMode;
     POST   "/v1/checkouts/{id}/cancel"                         CheckoutCancel       Else    OfMode;
+    POST   "/v1/checkouts/{id}/qualification"                  CheckoutQualify      Else    OfMode;
     POST   "/v1/checkouts/{id}/fulfill"                        CheckoutFulfill      Else    OfMode;
     POST   "/v1/checkouts/{id}/payments/retry"                 CheckoutWrite        Else    OfMode;
     POST   "/v1/checkouts/{id}/link"                           CheckoutWrite        Else    OfMode;

@@ -115,6 +115,7 @@ impl Scene {
             email: self.email.clone(),
             first_name: None,
             last_name: None,
+            birth_date: None,
             address: None,
         }
     }

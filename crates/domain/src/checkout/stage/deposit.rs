@@ -4,9 +4,10 @@
 use super::waitlist;
 use crate::catalog::StockTaken;
 use crate::checkout::effect::Effect;
+use crate::checkout::event::Event;
 use crate::checkout::parts::AttentionReason;
 use crate::checkout::parts::{Deposit, Hold, PaymentMethod, Refusal, Waitlist};
-use crate::checkout::rule::rules;
+use crate::checkout::rule::{Move, rules};
 use crate::checkout::snapshot::{Checkout, Snapshot};
 use crate::checkout::state::Lifecycle;
 use crate::checkout::step::{Obstacle, Ruling, Step, Told};
@@ -38,6 +39,12 @@ rules! {
         done  RecurringPaymentMethodPending..=QualificationFailed;
         never Created..=DepositPending | DepositFailed;
     }
+    DepositResumed by System {
+        // It was held when the checkout went back to a check.
+        go    DepositPending => RecurringPaymentMethodPending;
+        done  DepositProcessing..=QualificationFailed;
+        never Created..=LeaseReviewPending;
+    }
     DepositRefused by Provider {
         go    DepositProcessing => DepositFailed;
         done  DepositFailed..=QualificationFailed;
@@ -61,11 +68,13 @@ rules! {
     }
     AuthorizationLapsed by Provider | System {
         go    RecurringPaymentMethodPending..=CaptureFailed => DepositPending;
+        // Back at a check with its deposit, it goes on there without one.
+        stay  IdentityRequired..=LeaseReviewPending;
         // Keeps waiting, without a deposit.
         go    WaitlistedAfterDeposit => WaitlistedAfterProfile;
         done  DepositPending..=DepositFailed | OrderConfirmed..=WaitlistedAfterProfile
             | WaitlistedLocation..=QualificationFailed;
-        never Created..=LeaseReviewPending;
+        never Created..=ProfilePending;
     }
 }
 
@@ -222,6 +231,31 @@ pub(in crate::checkout) fn authorized_without_stock(
     Ok(Told::News)
 }
 
+/// The lease was accepted and its deposit authorized before the checkout went back to a check.
+pub(super) fn known(checkout: &Snapshot) -> Option<Event> {
+    if checkout.deposit == Deposit::Open {
+        return None;
+    }
+    match checkout.lifecycle() {
+        Lifecycle::LeaseReviewPending => Some(Event::LeaseAccepted),
+        Lifecycle::DepositPending => Some(Event::DepositResumed),
+        Lifecycle::RecurringPaymentMethodPending
+            if checkout.previous_lifecycle() == Some(Lifecycle::DepositPending) =>
+        {
+            let method = checkout.recurring.method.clone()?;
+            Some(Event::PaymentMethodSaved { method })
+        }
+        _ => None,
+    }
+}
+
+pub(in crate::checkout) fn resumed(checkout: &mut Snapshot, _: &mut Step<'_>) -> Ruling {
+    if checkout.deposit == Deposit::Open {
+        return Err(Obstacle::NoDeposit);
+    }
+    Ok(Told::News)
+}
+
 fn hold_deposit(
     checkout: &mut Snapshot,
     hold: Option<Hold>,
@@ -282,7 +316,9 @@ pub(in crate::checkout) fn capture_refused(
     step: &mut Step<'_>,
     refusal: Refusal,
 ) -> Ruling {
-    if step.from == Lifecycle::CaptureFailed && checkout.capture_requested_at.is_none() {
+    // Nothing is to be captured of a lease that was to be signed anew meanwhile.
+    let is_late = step.from == Lifecycle::CaptureFailed && checkout.capture_requested_at.is_none();
+    if is_late || checkout.signed_at.is_none() {
         return Ok(Told::Known);
     }
     checkout.capture_requested_at = None;
@@ -305,6 +341,9 @@ pub(super) fn ask_for_capture(checkout: &mut Snapshot, step: &mut Step<'_>) {
 }
 
 pub(in crate::checkout) fn lapsed(checkout: &mut Snapshot, step: &mut Step<'_>) -> Ruling {
+    if step.outcome == Move::Stay && checkout.deposit.open_hold().is_none() {
+        return Ok(Told::Known);
+    }
     checkout.deposit = Deposit::Open;
     checkout.quote = None;
     // What was signed refers to a deposit that is gone; it is signed anew.

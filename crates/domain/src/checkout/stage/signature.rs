@@ -2,7 +2,7 @@
 
 use super::deposit;
 use crate::checkout::effect::Effect;
-use crate::checkout::parts::InsuranceStatus;
+use crate::checkout::parts::{Deposit, InsuranceStatus};
 use crate::checkout::rule::rules;
 use crate::checkout::snapshot::{Checkout, Snapshot};
 use crate::checkout::step::{Applied, Obstacle, Ruling, Step, Told};
@@ -47,6 +47,17 @@ pub(super) fn order_confirmed(checkout: &mut Snapshot, at: Timestamp, _: &mut Ap
     checkout.milestones.confirmed_at = checkout.milestones.confirmed_at.or(Some(at));
     if checkout.insurance == InsuranceStatus::Pending {
         checkout.insurance = InsuranceStatus::Approved;
+    }
+}
+
+/// Nobody has signed: what was prepared names another person, or another address. A price that no
+/// deposit was authorized for follows the catalog again.
+pub(super) fn undo(checkout: &mut Snapshot) {
+    checkout.signed_at = None;
+    checkout.lease_document_id = None;
+    checkout.capture_requested_at = None;
+    if checkout.deposit == Deposit::Open {
+        checkout.quote = None;
     }
 }
 

@@ -11,7 +11,7 @@ mod script;
 use std::sync::Arc;
 
 pub use others::{
-    FakeCarrierDetector, FakeCreditChecker, FakeDialingPlan, FakeIdentityVerifier,
+    FakeCarrierDetector, FakeCreditChecker, FakeCreditDesk, FakeDialingPlan, FakeIdentityVerifier,
     FakeShipmentTracker, FakeSigner, NoMessages,
 };
 pub use processor::FakeProcessor;
@@ -28,6 +28,8 @@ pub struct FakeProviders {
     pub identity: Arc<FakeIdentityVerifier>,
     /// The credit checker.
     pub credit: Arc<FakeCreditChecker>,
+    /// The organizations' endpoints for decisions about credit.
+    pub desk: Arc<FakeCreditDesk>,
     /// The document signer.
     pub signer: Arc<FakeSigner>,
     /// The carriers.
@@ -49,6 +51,7 @@ impl FakeProviders {
             sandbox: providers,
             accounts: None,
             tracker: Some(Arc::<FakeShipmentTracker>::clone(&self.tracker)),
+            desk: Arc::<FakeCreditDesk>::clone(&self.desk),
             messages: Arc::new(NoMessages),
             carriers: Arc::new(FakeCarrierDetector),
             phones: Arc::new(FakeDialingPlan),

@@ -9,11 +9,13 @@ use async_trait::async_trait;
 use super::script::Script;
 use crate::address::{Country, PhoneNumber};
 use crate::checkout::Tracking;
+use crate::credit::{CreditDecision, CreditEndpoint};
 use crate::ids::CheckoutPubId;
 use crate::ports::{
-    Attempt, CarrierDetector, CreditChecker, DialingPlan, DocumentSigner, Doubt, IdentityProgress,
-    IdentityResult, IdentitySession, IdentityVerifier, InboxMessage, LeaseDocument, MessageReader,
-    Person, ProcessorEvent, Scope, ShipmentTracker, Verdict,
+    Attempt, CarrierDetector, CreditAnswer, CreditChecker, CreditDesk, CreditRequest, DialingPlan,
+    DocumentSigner, Doubt, IdentityProgress, IdentityResult, IdentitySession, IdentityVerifier,
+    InboxMessage, LeaseDocument, MessageReader, Person, ProcessorEvent, Scope, ShipmentTracker,
+    Verdict,
 };
 use crate::pricing::Quote;
 use crate::shipments::{Carrier, CarrierError, CarrierReport, TrackingNumber};
@@ -101,6 +103,51 @@ impl CreditChecker for FakeCreditChecker {
         _quote: Option<Quote>,
     ) -> Result<Verdict<()>, Doubt> {
         self.checks.answer(attempt, || ())
+    }
+}
+
+/// Organizations' endpoints for decisions about credit. Whoever is asked about is approved, unless
+/// something else was set.
+#[derive(Debug, Default)]
+pub struct FakeCreditDesk {
+    answers: Mutex<Vec<Result<CreditAnswer, Doubt>>>,
+    asked: Mutex<Vec<(CreditEndpoint, CreditRequest)>>,
+}
+
+impl FakeCreditDesk {
+    /// What is answered next, after what was set before.
+    pub fn will_answer(&self, answer: Result<CreditAnswer, Doubt>) {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.push(answer);
+    }
+
+    /// What was asked of whom, in order.
+    #[must_use]
+    pub fn asked(&self) -> Vec<(CreditEndpoint, CreditRequest)> {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.clone()
+    }
+}
+
+#[async_trait]
+impl CreditDesk for FakeCreditDesk {
+    async fn ask(
+        &self,
+        _attempt: &Attempt,
+        endpoint: &CreditEndpoint,
+        request: &CreditRequest,
+    ) -> Result<CreditAnswer, Doubt> {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.push((endpoint.clone(), request.clone()));
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if answers.is_empty() {
+            return Ok(CreditAnswer::Decided {
+                decision: CreditDecision::Approved,
+                reasons: Vec::new(),
+                reference: None,
+            });
+        }
+        answers.remove(0)
     }
 }
 

@@ -14,6 +14,7 @@
 mod audit;
 mod categories;
 mod checkouts;
+mod credit;
 mod cursors;
 mod customers;
 mod doors;
@@ -40,10 +41,10 @@ use futures_util::lock::{Mutex, OwnedMutexGuard};
 use self::tables::{Owned, Tables, Unowned};
 use crate::ids::OrganizationId;
 use crate::ports::{
-    AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors,
-    IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
+    AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore, CustomerStore,
+    Database, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
     OrganizationStore, PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
-    Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    QualificationStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
 };
 use crate::time::Timestamp;
 

@@ -78,6 +78,17 @@ fn jobs(state: &mut Owned, erasure: &Erasure) -> bool {
     taken
 }
 
+fn decisions(state: &mut Owned, erasure: &Erasure) -> bool {
+    let mut taken = false;
+    for kept in &mut state.qualifications {
+        if erasure.ended.contains(&kept.checkout) {
+            taken |= take(&mut kept.reference) | !kept.reasons.is_empty();
+            kept.reasons.clear();
+        }
+    }
+    taken
+}
+
 fn answers(state: &mut Owned, scope: Scope, erasure: &Erasure) -> bool {
     let checkouts = checkouts(erasure);
     let mut taken = false;
@@ -141,6 +152,7 @@ impl PersonalDataStore for Memory {
         note(PersonalTable::CheckoutTransitions, history(state, erasure));
         note(PersonalTable::TrackingEvents, tracking(state, erasure));
         note(PersonalTable::Jobs, jobs(state, erasure));
+        note(PersonalTable::Qualifications, decisions(state, erasure));
         let answered = answers(state, scope, erasure);
         note(PersonalTable::IdempotencyAnswers, answered);
         let state = self.change_unowned()?;

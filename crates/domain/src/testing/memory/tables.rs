@@ -7,6 +7,7 @@ use crate::access::{ApiKey, Mode};
 use crate::audit::AuditEvent;
 use crate::catalog::{Category, Product, ProductVariant};
 use crate::checkout::{Checkout, Tracking, WayOut};
+use crate::credit::{CreditPolicy, Qualification};
 use crate::customer::Customer;
 use crate::ids::{
     ApiKeyPubId, AuditEventPubId, CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId,
@@ -89,6 +90,9 @@ pub(super) struct Owned {
     /// In the order in which they were first kept.
     pub(super) ledger: Vec<LedgerRow>,
     pub(super) processor_accounts: BTreeMap<Mode, ProcessorAccount>,
+    pub(super) credit_policies: BTreeMap<Mode, CreditPolicy>,
+    /// In the order in which they were kept.
+    pub(super) qualifications: Vec<Qualification>,
     /// Each shared with the copies of the state: none of them ever changes.
     pub(super) audit: BTreeMap<AuditEventPubId, Arc<AuditEvent>>,
 }

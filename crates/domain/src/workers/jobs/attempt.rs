@@ -44,6 +44,7 @@ pub(super) fn person(customer: &Customer) -> Person {
         email: customer.email.as_str().to_owned(),
         first_name: text(customer.profile.first_name.as_ref()),
         last_name: text(customer.profile.last_name.as_ref()),
+        birth_date: customer.profile.birth_date,
         address: customer.profile.address(),
     }
 }
@@ -154,7 +155,8 @@ impl JobRunner {
                         .start(&attempt, checkout.id, &person(customer), None)
                         .await?,
                 )?;
-                Ok(Change::IdentityStarted(session.id))
+                let profile = Box::new(customer.profile.clone());
+                Ok(Change::IdentityStarted(session.id, profile))
             }
             Effect::FetchIdentityResult if state.is_identifying() => {
                 let Some(session) = screening.verification_session_id.clone() else {
@@ -171,17 +173,14 @@ impl JobRunner {
                 }
             }
             Effect::CheckCredit if at(&[Lifecycle::QualificationPending]) => {
-                let quote = self.quote(checkout).await?;
-                let answer = providers
-                    .credit
-                    .check(&attempt, &person(customer), quote)
-                    .await?;
-                Ok(Change::Credit(matches!(answer, Verdict::Done(()))))
+                self.check_credit(&attempt, checkout, customer).await
             }
-            // One that was called off while it was authorized is asked for once more under its
-            // key, which tells what was made, so that the void that follows lets it go.
+            // One that was called off, or went back to a check, while it was authorized is asked for
+            // once more under its key, which tells what was made, so that it is let go of.
             Effect::AuthorizeDeposit
-                if at(&[Lifecycle::DepositProcessing]) || state.is_ended() && job.attempts > 1 =>
+                if at(&[Lifecycle::DepositProcessing])
+                    || (state.is_ended() || state.rank() < Lifecycle::DepositPending.rank())
+                        && job.attempts > 1 =>
             {
                 self.authorize(&attempt, checkout, customer).await
             }
@@ -214,7 +213,9 @@ impl JobRunner {
                 )?))
             }
             Effect::CaptureDeposit
-                if at(&[Lifecycle::DocumentsPending, Lifecycle::CaptureFailed]) =>
+                // Nothing is captured of a lease that was to be signed anew meanwhile.
+                if at(&[Lifecycle::DocumentsPending, Lifecycle::CaptureFailed])
+                    && checkout.signed_at.is_some() =>
             {
                 self.capture(&attempt, checkout).await
             }

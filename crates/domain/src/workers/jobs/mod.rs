@@ -7,6 +7,7 @@
 
 mod attempt;
 mod billing;
+mod credit;
 mod deposits;
 mod push;
 mod record;
@@ -23,6 +24,7 @@ use futures_util::future::{Either, select};
 
 use crate::cause::chain;
 use crate::checkout::{Actor, AttentionReason, Circumstances, Effect, Event, Lifecycle, Refusal};
+use crate::customer::Profile;
 use crate::ids::{ApiKeyPubId, CheckoutPubId, OrganizationId, ProductVariantPubId};
 use crate::ledger::{Authorization, Entry, HostedSession, Subscription};
 use crate::names::named_enum;
@@ -95,6 +97,9 @@ pub struct JobRunner {
     pub lease: Duration,
     /// How long something may come of a request whose answer was lost; usually [`SETTLED`].
     pub settled: TimeDelta,
+    /// How long an approval of an organization's endpoint holds; usually
+    /// [`DECISIONS_HOLD`](crate::credit::DECISIONS_HOLD).
+    pub credit_holds: TimeDelta,
     /// Who watches; [`NoProbe`] outside of tests.
     pub probe: Arc<dyn Probe>,
     /// The API key that has them carried out, where somebody plays a sandbox checkout forward.
@@ -128,12 +133,14 @@ pub(super) enum Towards {
 enum Change {
     /// Nothing is left to do.
     Nothing,
-    /// The answer of the identity verifier's start.
-    IdentityStarted(String),
+    /// The answer of the identity verifier's start, and whom it is about.
+    IdentityStarted(String, Box<Profile>),
     /// What the verifier decided of the session.
     Identity(String, IdentityResult),
-    /// Whether the credit check passed.
-    Credit(bool),
+    /// What was said of the customer's credit.
+    Credit(Box<credit::Asked>),
+    /// Whoever decides about credit cannot be reached.
+    CreditUnanswered(String),
     /// The deposit is authorized; nothing is when nothing is due.
     Authorized {
         authorization: Option<Authorization>,
@@ -450,6 +457,23 @@ impl JobRunner {
                 now.checked_add_signed(pause),
                 "the provider has not decided yet".to_owned(),
             ),
+            Err(Setback::Doubt(doubt)) if job.new.effect == Effect::CheckCredit => {
+                let why = chain(&doubt).to_string();
+                match self.ask_again_at(job.attempts, now) {
+                    Some(again) => (Some(again), why),
+                    // A question that nobody answers keeps nothing waiting that a person's decision leads to.
+                    None => {
+                        let given_up = Change::CreditUnanswered(why);
+                        return match self.write(job, given_up).await {
+                            Ok(delivered) => Ok(delivered),
+                            Err(Setback::Failed(error)) => Err(error),
+                            Err(Setback::Doubt(_) | Setback::NotYet(_) | Setback::Refused(_)) => {
+                                Ok(JobResult::Buried)
+                            }
+                        };
+                    }
+                }
+            }
             Err(Setback::Doubt(doubt))
                 if job.attempts < MAX_ATTEMPTS || job.new.effect.only_asks() =>
             {

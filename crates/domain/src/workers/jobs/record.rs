@@ -1,22 +1,16 @@
 //! Writing what a provider answered.
 
 use super::{Change, CrashPoint, JobResult, JobRunner, Setback};
-use crate::audit::Origin;
 use crate::checkout::{
     AttentionReason, Billing, Checkout, Circumstances, Effect, Event, Invoice, Lifecycle, Refusal,
     Standing,
 };
-use crate::customer::{CreditStatus, Customer};
 use crate::ledger::{Entry, HoldState, Subscription, SubscriptionState, Thing};
 use crate::ports::{IdGenerator, Job, JobSubject, UnitOfWork};
-use crate::services::audit::{self, Entry as AuditEntry};
 use crate::services::identity::Decision;
 use crate::services::moving::{self, Due};
 use crate::services::{Error, identity, ledger, sessions, waitlist};
 use crate::time::Timestamp;
-
-/// What the audit calls the credit checker.
-const CREDIT_CHECKER: &str = "creditChecker";
 
 impl JobRunner {
     /// Writes the answer and marks the job done, in one unit of work.
@@ -92,8 +86,8 @@ impl JobRunner {
         let event = match change {
             Change::Nothing | Change::Promoted(_) => return Ok(None),
             Change::Happened(event) => event,
-            Change::IdentityStarted(session) => {
-                identity::started(uow, ids, &by, checkout, session, due).await?;
+            Change::IdentityStarted(session, profile) => {
+                identity::started(uow, ids, &by, checkout, session, &profile, due).await?;
                 ledger::let_go(uow, ids, now, checkout).await?;
                 return Ok(None);
             }
@@ -108,28 +102,13 @@ impl JobRunner {
                 identity::ask_for_others(uow, ids, now, checkout).await?;
                 return Ok(None);
             }
-            Change::Credit(passed) => {
-                let mut customer = moving::lock_customer_of(uow, checkout).await?;
-                if customer.erased_at.is_some() {
-                    return Ok(None);
-                }
-                let before = customer.clone();
-                let screening = &mut customer.screening;
-                screening.credit = if passed {
-                    CreditStatus::Passed
-                } else {
-                    CreditStatus::Failed
-                };
-                screening.credit_at = Some(now);
-                customer.updated_at = now;
-                uow.customers().update(&mut customer).await?;
-                let origin = Origin::provider(CREDIT_CHECKER);
-                screened(uow, ids, now, &origin, &before, &customer).await?;
-                if passed {
-                    Event::Qualified
-                } else {
-                    Event::QualificationRefused
-                }
+            Change::Credit(asked) => {
+                self.decide_credit(uow, now, checkout, *asked, due).await?;
+                return Ok(None);
+            }
+            Change::CreditUnanswered(why) => {
+                self.call_for_a_person(uow, checkout, why, now).await?;
+                return Ok(None);
             }
             Change::Authorized {
                 authorization,
@@ -168,6 +147,11 @@ impl JobRunner {
                 if let Some(intent) = checkout.deposit.payment_intent_id() {
                     let state = HoldState::Captured;
                     ledger::note_hold(uow, checkout.mode, intent, state, at).await?;
+                }
+                // Captured while the lease went back to a check: nobody leases what they did not sign.
+                // The capture that the next signature asks for finds it, or the end pays it back.
+                if checkout.signed_at.is_none() {
+                    return Ok(None);
                 }
                 let captured = Event::DepositCaptured {
                     invoice_id: capture.map(|capture| capture.invoice_id),
@@ -296,19 +280,6 @@ impl JobRunner {
         }
         Ok(())
     }
-}
-
-/// Records what a provider found out about the customer.
-async fn screened(
-    uow: &mut dyn UnitOfWork,
-    ids: &dyn IdGenerator,
-    now: Timestamp,
-    origin: &Origin,
-    before: &Customer,
-    after: &Customer,
-) -> Result<(), Error> {
-    let found = AuditEntry::screened(before, after);
-    audit::record(uow, ids, now, origin, after.organization_id, found).await
 }
 
 /// Applies the event, and lets go of whatever the checkout has no use for from then on.

@@ -411,10 +411,8 @@ impl JobRunner {
                 )));
             }
         }
-        // Each round has a key of its own: the session before it names it.
-        let screening = &customer.screening;
-        let before = screening.verification_session_id.as_deref();
-        let key = format!("identity-{}-{}", checkout.id, before.unwrap_or("first"));
+        // Each round has a key of its own, and whoever changed is another: both are written into the customer.
+        let key = format!("identity-{}-{}", checkout.id, customer.version);
         let attempt = self.attempt_under(&checkout, key);
         self.probe
             .reached(CrashPoint::Taken, Effect::StartIdentityVerification);
@@ -432,8 +430,11 @@ impl JobRunner {
         let mut locked = moving::lock(uow.as_mut(), checkout.id).await?;
         if locked.lifecycle() == Lifecycle::IdentityRequired {
             let by = Circumstances::new(self.clock.now(), Actor::Provider);
-            let ids = self.ids.as_ref();
-            identity::started(uow.as_mut(), ids, &by, &mut locked, session.id, Due::Now).await?;
+            let (ids, id, about) = (self.ids.as_ref(), session.id, &customer.profile);
+            let due = Due::Now;
+            if !identity::started(uow.as_mut(), ids, &by, &mut locked, id, about, due).await? {
+                return Ok(None);
+            }
             uow.commit().await?;
         }
         self.probe

@@ -10,6 +10,7 @@ use crate::checkout::{
     Actor, Billing, Checkout, Effect, EventKind, InvoiceOutcome, Lifecycle, Tracking, Transition,
     WayOut,
 };
+use crate::credit::CreditPolicy;
 use crate::customer::Customer;
 use crate::ids::{CheckoutPubId, IdRef};
 use crate::lease_term::LeaseTerm;
@@ -23,6 +24,7 @@ use crate::ports::{
 };
 use crate::processor_account::ProcessorAccount;
 use crate::shipments::{CarrierReport, EventOrigin, TrackingEvent, TrackingStatus};
+use crate::testing::contract::credit::approval;
 use crate::testing::contract::full;
 use crate::testing::contract::processor_accounts::processor_account;
 use crate::testing::contract::shop::{Shop, first, must};
@@ -249,6 +251,7 @@ impl<'d> Estate<'d> {
             outcome: InvoiceOutcome::Paid,
         };
         let invoice = self::entry(full.id, format!("in_{}", make.ids().next()), at, invoice);
+        let decided = approval(&shop, &full, at);
         let key = IdempotencyKey {
             organization_id: id,
             mode: Mode::Sandbox,
@@ -276,6 +279,10 @@ impl<'d> Estate<'d> {
                 uow.checkouts().record(full.id, &[transition(at)]).await?;
                 uow.ledger().put(&entry).await?;
                 uow.ledger().put(&invoice).await?;
+                uow.credit_policies()
+                    .put(id, Mode::Sandbox, &CreditPolicy::Manual, at)
+                    .await?;
+                uow.qualifications().insert(&decided).await?;
                 uow.shipments()
                     .insert(full.id, tracking_of(&full), &tracking_event(at))
                     .await?;
@@ -409,6 +416,15 @@ impl<'d> Estate<'d> {
             let owner = self.shop.organization.id;
             let account = view.processor_accounts().get(owner, mode).await;
             shown.add("processor_accounts.get", account);
+        }
+        let decided = view.qualifications().latest(&[checkout]).await;
+        shown.add("qualifications.latest", decided);
+        for mode in Mode::ALL {
+            let policy = view
+                .credit_policies()
+                .get(self.shop.organization.id, mode)
+                .await;
+            shown.add("credit_policies.get", policy);
         }
         for state in JobState::ALL {
             let filter = JobFilter {

@@ -7,6 +7,7 @@ use super::estate::{LEASE, MANY, PAGE, audit_event, entry, job, tracking_event, 
 use crate::access::Mode;
 use crate::audit::AuditViewer;
 use crate::checkout::{Lifecycle, WayOut};
+use crate::credit::CreditPolicy;
 use crate::ids::CheckoutPubId;
 use crate::ledger::{HoldState, Thing};
 use crate::ports::{
@@ -14,6 +15,7 @@ use crate::ports::{
     JobFilter, JobState, PageToken, ReplacementAnswer, SortOrder,
 };
 use crate::testing::altered;
+use crate::testing::contract::credit::approval;
 use crate::testing::contract::full::parsed;
 use crate::testing::contract::processor_accounts::processor_account;
 use crate::testing::contract::shop::first;
@@ -30,6 +32,7 @@ pub(super) async fn ask(inquiry: &mut Inquiry<'_, '_>) {
     shipments(inquiry).await;
     ledger(inquiry).await;
     processor_accounts(inquiry).await;
+    credit(inquiry).await;
     jobs(inquiry).await;
     jobs_that_are_claimed(inquiry).await;
     jobs_that_wait(inquiry).await;
@@ -404,6 +407,49 @@ async fn processor_accounts(inquiry: &mut Inquiry<'_, '_>) {
     inquiry
         .changes("processor_accounts.remove", async |uow| {
             uow.processor_accounts().remove(owner, mode).await
+        })
+        .await;
+}
+
+async fn credit(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let organization = estate.shop.organization.id;
+    inquiry
+        .sees("credit_policies.get", async |uow| {
+            uow.credit_policies().get(organization, Mode::Sandbox).await
+        })
+        .await;
+    let at = estate.shop.make.tick();
+    for mode in Mode::ALL {
+        inquiry
+            .keeps("credit_policies.put", async |uow| {
+                let policy = CreditPolicy::None;
+                uow.credit_policies()
+                    .put(organization, mode, &policy, at)
+                    .await
+            })
+            .await;
+    }
+    let full = &estate.full;
+    inquiry
+        .sees("qualifications.latest", async |uow| {
+            uow.qualifications().latest(&[full.id]).await
+        })
+        .await;
+    inquiry
+        .sees("qualifications.of_customer", async |uow| {
+            uow.qualifications().of_customer(full.customer_id).await
+        })
+        .await;
+    let decided = approval(&estate.shop, full, at);
+    inquiry
+        .keeps("qualifications.insert", async |uow| {
+            uow.qualifications().insert(&decided).await
+        })
+        .await;
+    inquiry
+        .changes("qualifications.end", async |uow| {
+            uow.qualifications().end(full.customer_id, at).await
         })
         .await;
 }

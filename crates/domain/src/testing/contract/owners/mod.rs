@@ -263,6 +263,7 @@ mod tests {
         include_str!("../../../ports/audit.rs"),
         include_str!("../../../ports/categories.rs"),
         include_str!("../../../ports/checkouts.rs"),
+        include_str!("../../../ports/credit.rs"),
         include_str!("../../../ports/cursors.rs"),
         include_str!("../../../ports/customers.rs"),
         include_str!("../../../ports/doors.rs"),
