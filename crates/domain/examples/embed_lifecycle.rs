@@ -17,6 +17,7 @@ use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId};
 use lessor_domain::ports::{
     Clock, Database, InsertedCustomer, JobSubject, Reach, StoreError, UnitOfWork,
 };
+use lessor_domain::agreement::Signature;
 use lessor_domain::services::checkouts::{CreateCheckout, CustomerInput, VariantRef};
 use lessor_domain::services::journey::Journey;
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
@@ -221,7 +222,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .await?;
     }
     shop.step(id, async |uow, journey, it| {
-        journey.sign_documents(uow, it).await.map(drop)
+        let customer = uow.customers().get(it.customer_id).await?;
+        // What the customer typed, and the box that they ticked.
+        let signature = customer.map(|customer| Signature::of(&customer.profile));
+        let signature = signature.unwrap_or_default();
+        journey
+            .sign_documents(uow, it, &signature)
+            .await
+            .map(drop)
     })
     .await?;
 

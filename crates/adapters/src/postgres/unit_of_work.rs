@@ -8,7 +8,7 @@ use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use lessor_domain::checkout::Checkout;
 use lessor_domain::ids::{CheckoutPubId, OrganizationId};
 use lessor_domain::ports::{
-    AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors,
+    AgreementStore, AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors,
     IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
     OrganizationStore, PersonalDataStore, PickupLocationStore, ProductStore, Reach, ShipmentStore,
     StoreError, UnitOfWork, VariantStore,
@@ -284,6 +284,10 @@ impl UnitOfWork for PgUnitOfWork {
     }
 
     fn checkouts(&mut self) -> &mut dyn CheckoutStore {
+        self
+    }
+
+    fn agreements(&mut self) -> &mut dyn AgreementStore {
         self
     }
 

@@ -8,13 +8,14 @@ use std::thread;
 use async_trait::async_trait;
 
 use super::{
-    AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors,
-    IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, MockAuditStore,
-    MockCategoryStore, MockCheckoutStore, MockCursorStore, MockCustomerStore, MockDoors,
-    MockIdempotencyStore, MockInboxStore, MockJobStore, MockKeyStore, MockLeaseTermStore,
-    MockLedgerStore, MockOrganizationStore, MockPersonalDataStore, MockPickupLocationStore,
-    MockProductStore, MockShipmentStore, MockVariantStore, OrganizationStore, PersonalDataStore,
-    PickupLocationStore, ProductStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    AgreementStore, AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database,
+    Doors, IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
+    MockAgreementStore, MockAuditStore, MockCategoryStore, MockCheckoutStore, MockCursorStore,
+    MockCustomerStore, MockDoors, MockIdempotencyStore, MockInboxStore, MockJobStore, MockKeyStore,
+    MockLeaseTermStore, MockLedgerStore, MockOrganizationStore, MockPersonalDataStore,
+    MockPickupLocationStore, MockProductStore, MockShipmentStore, MockVariantStore,
+    OrganizationStore, PersonalDataStore, PickupLocationStore, ProductStore, Reach, ShipmentStore,
+    StoreError, UnitOfWork, VariantStore,
 };
 use crate::ids::OrganizationId;
 
@@ -125,6 +126,8 @@ mock_unit_of_work! {
     variants: MockVariantStore as dyn VariantStore,
     /// Checkouts.
     checkouts: MockCheckoutStore as dyn CheckoutStore,
+    /// Agreements and the organizations' own terms.
+    agreements: MockAgreementStore as dyn AgreementStore,
     /// Tracking events.
     shipments: MockShipmentStore as dyn ShipmentStore,
     /// Work for providers.

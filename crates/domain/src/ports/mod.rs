@@ -4,6 +4,7 @@
 //! answer `Result<Option<T>, StoreError>`; writes are compare-and-set on the
 //! entity's `version` and tell stale from missing.
 
+mod agreements;
 mod ambient;
 mod audit;
 mod categories;
@@ -32,6 +33,7 @@ mod store_error;
 mod unit_of_work;
 mod variants;
 
+pub use agreements::{AgreementRenderer, AgreementStore, NewAgreement, RenderError};
 pub use ambient::{Clock, Entropy, IdGenerator, Timer};
 pub use audit::{AuditFilter, AuditStore};
 pub use categories::{CategoryStore, NewCategory};
@@ -60,8 +62,8 @@ pub use processor::{
 pub use processor_event::{OurIds, ProcessorEvent, ProcessorFact};
 pub use products::{ProductFilter, ProductSort, ProductStore};
 pub use providers::{
-    CarrierDetector, CreditChecker, DocumentSigner, Doubt, IdentityResult, IdentitySession,
-    IdentityVerifier, LeaseDocument, Person, ProviderSet, Providers, ShipmentTracker,
+    CarrierDetector, CreditChecker, Doubt, IdentityResult, IdentitySession, IdentityVerifier,
+    Person, ProviderSet, Providers, ShipmentTracker,
 };
 pub use shipments::ShipmentStore;
 pub use store_error::{StoreError, UniqueField};
@@ -70,6 +72,7 @@ pub use variants::{VariantSelection, VariantStore};
 
 #[cfg(feature = "mock")]
 pub use {
+    agreements::{MockAgreementRenderer, MockAgreementStore},
     ambient::{MockClock, MockEntropy, MockIdGenerator, MockTimer},
     audit::MockAuditStore,
     categories::MockCategoryStore,
@@ -90,8 +93,7 @@ pub use {
     processor::MockPaymentProcessor,
     products::MockProductStore,
     providers::{
-        MockCarrierDetector, MockCreditChecker, MockDocumentSigner, MockIdentityVerifier,
-        MockShipmentTracker,
+        MockCarrierDetector, MockCreditChecker, MockIdentityVerifier, MockShipmentTracker,
     },
     shipments::MockShipmentStore,
     variants::MockVariantStore,

@@ -1,11 +1,13 @@
-//! Identity verification, credit checks, signatures and carriers.
+//! Identity verification, credit checks and carriers.
 
 use std::error::Error;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{Attempt, DialingPlan, MessageReader, PaymentProcessor, Scope, Verdict};
+use super::{
+    AgreementRenderer, Attempt, DialingPlan, MessageReader, PaymentProcessor, Scope, Verdict,
+};
 use crate::access::Mode;
 use crate::address::Address;
 use crate::cause::Cause;
@@ -114,28 +116,6 @@ pub trait CreditChecker: Send + Sync {
     ) -> Result<Verdict<()>, Doubt>;
 }
 
-/// A lease that is to be signed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeaseDocument {
-    pub checkout: CheckoutPubId,
-    /// The lessee.
-    pub person: Person,
-    /// The price.
-    pub quote: Quote,
-}
-
-/// Has documents signed.
-#[cfg_attr(feature = "mock", mockall::automock)]
-#[async_trait]
-pub trait DocumentSigner: Send + Sync {
-    /// Prepares the lease for signature; answers the document's id.
-    async fn prepare(
-        &self,
-        attempt: &Attempt,
-        document: &LeaseDocument,
-    ) -> Result<Verdict<String>, Doubt>;
-}
-
 /// Asks carriers where shipments are.
 #[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
@@ -166,8 +146,6 @@ pub struct Providers {
     pub identity: Arc<dyn IdentityVerifier>,
     /// The credit checker.
     pub credit: Arc<dyn CreditChecker>,
-    /// The document signer.
-    pub signer: Arc<dyn DocumentSigner>,
 }
 
 /// The providers of both modes.
@@ -185,6 +163,8 @@ pub struct ProviderSet {
     pub carriers: Arc<dyn CarrierDetector>,
     /// How phone numbers are read.
     pub phones: Arc<dyn DialingPlan>,
+    /// What makes the documents that are signed.
+    pub agreements: Arc<dyn AgreementRenderer>,
 }
 
 impl ProviderSet {

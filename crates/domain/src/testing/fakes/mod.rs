@@ -11,8 +11,8 @@ mod script;
 use std::sync::Arc;
 
 pub use others::{
-    FakeCarrierDetector, FakeCreditChecker, FakeDialingPlan, FakeIdentityVerifier,
-    FakeShipmentTracker, FakeSigner, NoMessages,
+    FakeCarrierDetector, FakeCreditChecker, FakeDialingPlan, FakeIdentityVerifier, FakeRenderer,
+    FakeShipmentTracker, NoMessages,
 };
 pub use processor::FakeProcessor;
 pub use script::{CallRecord, Reply, Script};
@@ -28,8 +28,6 @@ pub struct FakeProviders {
     pub identity: Arc<FakeIdentityVerifier>,
     /// The credit checker.
     pub credit: Arc<FakeCreditChecker>,
-    /// The document signer.
-    pub signer: Arc<FakeSigner>,
     /// The carriers.
     pub tracker: Arc<FakeShipmentTracker>,
 }
@@ -42,7 +40,6 @@ impl FakeProviders {
             processor: Arc::<FakeProcessor>::clone(&self.processor),
             identity: Arc::<FakeIdentityVerifier>::clone(&self.identity),
             credit: Arc::<FakeCreditChecker>::clone(&self.credit),
-            signer: Arc::<FakeSigner>::clone(&self.signer),
         };
         ProviderSet {
             live: providers.clone(),
@@ -51,6 +48,7 @@ impl FakeProviders {
             messages: Arc::new(NoMessages),
             carriers: Arc::new(FakeCarrierDetector),
             phones: Arc::new(FakeDialingPlan),
+            agreements: Arc::new(FakeRenderer),
         }
     }
 }

@@ -11,6 +11,7 @@
 //! One task must not begin a second unit of work while it holds one: it would wait
 //! for itself.
 
+mod agreements;
 mod audit;
 mod categories;
 mod checkouts;
@@ -39,8 +40,8 @@ use futures_util::lock::{Mutex, OwnedMutexGuard};
 use self::tables::{Owned, Tables, Unowned};
 use crate::ids::OrganizationId;
 use crate::ports::{
-    AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors,
-    IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
+    AgreementStore, AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database,
+    Doors, IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
     OrganizationStore, PersonalDataStore, PickupLocationStore, ProductStore, Reach, ShipmentStore,
     StoreError, UnitOfWork, VariantStore,
 };

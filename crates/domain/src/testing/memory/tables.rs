@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::access::{ApiKey, Mode};
+use crate::agreement::{AgreementEvent, AgreementRecord, AgreementTerms};
 use crate::audit::AuditEvent;
 use crate::catalog::{Category, Product, ProductVariant};
 use crate::checkout::{Checkout, Tracking};
 use crate::customer::Customer;
 use crate::ids::{
-    ApiKeyPubId, AuditEventPubId, CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId,
-    PickupLocationId, ProductCategoryPubId, ProductPubId, ProductVariantPubId, UserId, UserPubId,
+    AgreementPubId, ApiKeyPubId, AuditEventPubId, CheckoutPubId, CustomerPubId, LeaseTermPubId,
+    OrganizationId, PickupLocationId, ProductCategoryPubId, ProductPubId, ProductVariantPubId,
+    UserId, UserPubId,
 };
 use crate::lease_term::LeaseTerm;
 use crate::ledger::Entry;
@@ -63,6 +65,16 @@ pub(super) struct TrackingRow {
     pub(super) event: TrackingEvent,
 }
 
+/// A document with what was done with it.
+#[derive(Debug, Clone)]
+pub(super) struct AgreementRow {
+    pub(super) record: AgreementRecord,
+    /// None once its person was erased.
+    pub(super) pdf: Option<Arc<Vec<u8>>>,
+    /// Oldest first.
+    pub(super) events: Vec<AgreementEvent>,
+}
+
 /// What one organization has.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Owned {
@@ -85,6 +97,9 @@ pub(super) struct Owned {
     pub(super) ledger: Vec<LedgerRow>,
     /// Each shared with the copies of the state: none of them ever changes.
     pub(super) audit: BTreeMap<AuditEventPubId, Arc<AuditEvent>>,
+    pub(super) agreements: BTreeMap<AgreementPubId, AgreementRow>,
+    /// The organization's own terms, oldest first.
+    pub(super) agreement_terms: Vec<AgreementTerms>,
 }
 
 impl Owned {

@@ -1,6 +1,6 @@
 //! Writing what a provider answered.
 
-use super::{Change, CrashPoint, JobResult, JobRunner, Setback};
+use super::{Change, CrashPoint, JobResult, JobRunner, Prepared, Setback};
 use crate::audit::Origin;
 use crate::catalog::StockTaken;
 use crate::checkout::{
@@ -201,8 +201,15 @@ impl JobRunner {
                 }
                 return Ok(None);
             }
-            Change::Document(id) => {
-                if checkout.take_in_document(id, now) {
+            Change::Document(prepared) => {
+                let Prepared { document, quote } = *prepared;
+                // It may have got another price meanwhile, or a document of another try.
+                let is_wanted = checkout.lifecycle() == Lifecycle::DocumentsPending
+                    && checkout.lease_document_id.is_none()
+                    && checkout.quote.is_none_or(|agreed| agreed == quote);
+                let id = document.record.id.to_string();
+                if is_wanted && checkout.take_in_document(id, now) {
+                    uow.agreements().insert(&document).await?;
                     uow.checkouts().update(checkout).await?;
                 }
                 return Ok(None);
