@@ -8,9 +8,9 @@ use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ledger::{Authorization, Refund, Subscription};
 use lessor_domain::money::Money;
 use lessor_domain::ports::{
-    Attempt, Capture, CreditChecker, DepositRequest, Doubt, IdentityResult,
-    IdentitySession, IdentityVerifier, PaymentProcessor, Person, ProcessorCustomer,
-    ProcessorProduct, ProcessorVariant, Providers, Scope, SubscriptionRequest, Verdict, VoidResult,
+    Attempt, Capture, CreditChecker, DepositRequest, Doubt, IdentityResult, IdentitySession,
+    IdentityVerifier, PaymentProcessor, Person, ProcessorCustomer, ProcessorProduct,
+    ProcessorVariant, Providers, Scope, SubscriptionRequest, Verdict, VoidResult,
 };
 use lessor_domain::pricing::Quote;
 use lessor_domain::time::Timestamp;

@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
+use lessor_domain::agreement::Signature;
 use lessor_domain::audit::Origin;
 use lessor_domain::checkout::{Checkout, Lifecycle, Redirects};
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId};
 use lessor_domain::ports::{
     Clock, Database, InsertedCustomer, JobSubject, Reach, StoreError, UnitOfWork,
 };
-use lessor_domain::agreement::Signature;
 use lessor_domain::services::checkouts::{CreateCheckout, CustomerInput, VariantRef};
 use lessor_domain::services::journey::Journey;
 use lessor_domain::services::organizations::{CreateOrganization, create_organization};
@@ -226,10 +226,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         // What the customer typed, and the box that they ticked.
         let signature = customer.map(|customer| Signature::of(&customer.profile));
         let signature = signature.unwrap_or_default();
-        journey
-            .sign_documents(uow, it, &signature)
-            .await
-            .map(drop)
+        journey.sign_documents(uow, it, &signature).await.map(drop)
     })
     .await?;
 

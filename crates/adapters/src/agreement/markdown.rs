@@ -91,7 +91,9 @@ impl Reader {
                     None => "•".to_owned(),
                 });
             }
-            Event::Start(Tag::Strong | Tag::Emphasis) => self.strong = self.strong.saturating_add(1),
+            Event::Start(Tag::Strong | Tag::Emphasis) => {
+                self.strong = self.strong.saturating_add(1)
+            }
             Event::End(TagEnd::Strong | TagEnd::Emphasis) => {
                 self.strong = self.strong.saturating_sub(1);
             }
@@ -106,7 +108,9 @@ impl Reader {
                 self.end();
                 self.lists.pop();
             }
-            Event::End(TagEnd::Item | TagEnd::Paragraph | TagEnd::CodeBlock | TagEnd::HtmlBlock) => {
+            Event::End(
+                TagEnd::Item | TagEnd::Paragraph | TagEnd::CodeBlock | TagEnd::HtmlBlock,
+            ) => {
                 self.end();
             }
             Event::Text(text)

@@ -195,7 +195,11 @@ fn postal(address: &Address) -> String {
         .map(ToString::to_string)
         .collect();
     lines.push(name.join(" "));
-    for line in [&address.company, &Some(address.address1.clone()), &address.address2] {
+    for line in [
+        &address.company,
+        &Some(address.address1.clone()),
+        &address.address2,
+    ] {
         lines.extend(line.iter().map(ToString::to_string));
     }
     let place = [
@@ -203,7 +207,11 @@ fn postal(address: &Address) -> String {
         address.state.as_ref(),
         Some(&address.zip),
     ];
-    let place: Vec<String> = place.into_iter().flatten().map(ToString::to_string).collect();
+    let place: Vec<String> = place
+        .into_iter()
+        .flatten()
+        .map(ToString::to_string)
+        .collect();
     lines.push(place.join(" "));
     lines.push(address.country.to_string());
     lines.retain(|line| !line.is_empty());
@@ -215,7 +223,9 @@ pub(super) fn of(agreement: &Agreement) -> Vec<Block> {
     let mut blocks = vec![Block::Title("Lease agreement".to_owned())];
     if agreement.mode == Mode::Sandbox {
         blocks.push(Block::Paragraph(vec![Span {
-            text: "This is a test. It was made in the sandbox, binds nobody, and nothing is charged.".to_owned(),
+            text:
+                "This is a test. It was made in the sandbox, binds nobody, and nothing is charged."
+                    .to_owned(),
             weight: Weight::Bold,
         }]));
     }
@@ -250,15 +260,19 @@ fn parties(agreement: &Agreement, blocks: &mut Vec<Block>) {
         reached.extend(contact.phone.iter().map(ToString::to_string));
     }
     let lessee = &agreement.lessee;
-    let mut home: Vec<String> = lessee.address.iter().map(|home| {
-        let home = Address {
-            first_name: None,
-            last_name: None,
-            phone: None,
-            ..home.clone()
-        };
-        postal(&home)
-    }).collect();
+    let mut home: Vec<String> = lessee
+        .address
+        .iter()
+        .map(|home| {
+            let home = Address {
+                first_name: None,
+                last_name: None,
+                phone: None,
+                ..home.clone()
+            };
+            postal(&home)
+        })
+        .collect();
     home.push(lessee.email.to_string());
     blocks.push(table(
         [(3, Align::Left), (5, Align::Left), (9, Align::Left)],
@@ -421,12 +435,18 @@ fn disclosure(agreement: &Agreement, blocks: &mut Vec<Block>) {
     ));
     let due = &form.amount_due;
     let mut rows = vec![
-        row(["First monthly payment".to_owned(), figure(due.first_monthly_payment)]),
+        row([
+            "First monthly payment".to_owned(),
+            figure(due.first_monthly_payment),
+        ]),
         row([
             "Refundable security deposit".to_owned(),
             figure(due.refundable_security_deposit),
         ]),
-        row(["Delivery and installation".to_owned(), figure(due.delivery_fee)]),
+        row([
+            "Delivery and installation".to_owned(),
+            figure(due.delivery_fee),
+        ]),
     ];
     rows.extend(
         due.other
@@ -517,12 +537,19 @@ fn taken(agreement: &Agreement, blocks: &mut Vec<Block>) {
     ]));
     rows.push(row([
         "On the same day of each month".to_owned(),
-        format!("{} further monthly payments, each", monthly.further_payments),
+        format!(
+            "{} further monthly payments, each",
+            monthly.further_payments
+        ),
         figure(monthly.payment),
     ]));
     blocks.push(table(
         [(8, Align::Left), (11, Align::Left), (4, Align::Right)],
-        ["When", "What", &format!("Amount, {}", figures.quote.currency)],
+        [
+            "When",
+            "What",
+            &format!("Amount, {}", figures.quote.currency),
+        ],
         rows,
     ));
 }
@@ -634,7 +661,9 @@ fn own_terms(agreement: &Agreement, blocks: &mut Vec<Block>) {
 
 fn signing(agreement: &Agreement, blocks: &mut Vec<Block>) {
     blocks.push(heading("Electronic records and signature"));
-    blocks.push(plain(format!("“{CONSENT_TEXT}” (version {CONSENT_VERSION})")));
+    blocks.push(plain(format!(
+        "“{CONSENT_TEXT}” (version {CONSENT_VERSION})"
+    )));
     blocks.push(plain(format!(
         "{} signs this document electronically: by agreeing to the text above in a box of its own, and by typing the \
          name above. When it was made, opened and signed, and from where, is kept in a record that begins with this \

@@ -19,8 +19,9 @@ use super::PgUnitOfWork;
 use super::decode::row_count;
 use super::error::store_error;
 use super::schema::{
-    agreement_events, agreements, checkout_transitions, customer_keys, jobs, simulated_customers, simulated_identity_sessions,
-    simulated_payment_intents, simulated_subscriptions, tracking_events, unclaimed_tracking_events,
+    agreement_events, agreements, checkout_transitions, customer_keys, jobs, simulated_customers,
+    simulated_identity_sessions, simulated_payment_intents, simulated_subscriptions,
+    tracking_events, unclaimed_tracking_events,
 };
 
 /// How many texts a statement looks for: bodies are many and long, and no index answers.
@@ -198,7 +199,10 @@ impl PgUnitOfWork {
             .filter(a::checkout_id.eq_any(&person.never_leased))
             .filter(a::pdf.is_not_null().or(a::signer_name.is_not_null()));
         diesel::update(told)
-            .set((a::pdf.eq(None::<Vec<u8>>), a::signer_name.eq(None::<String>)))
+            .set((
+                a::pdf.eq(None::<Vec<u8>>),
+                a::signer_name.eq(None::<String>),
+            ))
             .execute(self.connection()?)
             .await
             .map_err(store_error)

@@ -8,8 +8,8 @@ use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use lessor_domain::checkout::Checkout;
 use lessor_domain::ids::{CheckoutPubId, OrganizationId};
 use lessor_domain::ports::{
-    AgreementStore, AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors,
-    IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
+    AgreementStore, AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database,
+    Doors, IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
     OrganizationStore, PersonalDataStore, PickupLocationStore, ProductStore, Reach, ShipmentStore,
     StoreError, UnitOfWork, VariantStore,
 };

@@ -7,8 +7,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{
-    Attempt, CreditChecker, Doubt, Entropy, IdentityResult, IdentitySession,
-    IdentityVerifier, Person, Scope, Verdict,
+    Attempt, CreditChecker, Doubt, Entropy, IdentityResult, IdentitySession, IdentityVerifier,
+    Person, Scope, Verdict,
 };
 use lessor_domain::pricing::Quote;
 

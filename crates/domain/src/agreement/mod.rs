@@ -12,8 +12,7 @@ mod trail;
 pub use consent::{CONSENT_TEXT, CONSENT_VERSION, Signature, is_name_of};
 pub(crate) use content::Subject;
 pub use content::{
-    Agreement, AgreementTerms, Contact, Figures, FirstPaymentDue, Good, Handover, Lessee,
-    Lessor,
+    Agreement, AgreementTerms, Contact, Figures, FirstPaymentDue, Good, Handover, Lessee, Lessor,
 };
 pub use sha256::{HashError, Sha256};
 pub use trail::{AgreementEvent, AgreementEventKind, AgreementRecord, Break, Happening, Trail};

@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use lessor_adapters::ambient::SystemEntropy;
-use lessor_adapters::simulated::{
-    SimulatedCredit, SimulatedIdentity, SimulatedProcessor,
-};
+use lessor_adapters::simulated::{SimulatedCredit, SimulatedIdentity, SimulatedProcessor};
 use lessor_adapters::testing::TestDatabase;
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::Refusal;
@@ -18,9 +16,9 @@ use lessor_domain::ledger::HoldState;
 use lessor_domain::money::{Currency, Money};
 use lessor_domain::percentage::{Percentage, TermMonths};
 use lessor_domain::ports::{
-    Attempt, CreditChecker, Database, DepositRequest, Doubt, IdentityResult,
-    IdentityVerifier, PaymentProcessor, Person, ProcessorCustomer, ProcessorProduct,
-    ProcessorVariant, Reach, Scope, SubscriptionRequest, Verdict,
+    Attempt, CreditChecker, Database, DepositRequest, Doubt, IdentityResult, IdentityVerifier,
+    PaymentProcessor, Person, ProcessorCustomer, ProcessorProduct, ProcessorVariant, Reach, Scope,
+    SubscriptionRequest, Verdict,
 };
 use lessor_domain::pricing::{Quote, Rate, RateCard, quote};
 use lessor_domain::testing::Fixtures;
