@@ -5,6 +5,7 @@
 
 use lessor_domain::access::Mode;
 use lessor_domain::address::Country;
+use lessor_domain::agreement::CONSENT_TEXT;
 use lessor_domain::checkout::{EventKind, PaymentMethod};
 use lessor_domain::services::visits::Visit;
 use lessor_domain::text::Line;
@@ -91,6 +92,10 @@ const fn field(name: &'static str, label: &'static str, autocomplete: &'static s
     }
 }
 
+const SIGNER: Field = Field {
+    is_wide: true,
+    ..field("name", "Your name, as it stands in the agreement", "name")
+};
 const FIRST_NAME: Field = field("firstName", "First name", "given-name");
 const LAST_NAME: Field = field("lastName", "Last name", "family-name");
 const ADDRESS1: Field = Field {
@@ -168,7 +173,7 @@ pub(super) fn of(
         EventKind::DepositSubmitted | EventKind::PaymentMethodSaved => not_here(
             "Cards are entered in the payment processor's own form, which this page cannot show yet.",
         ),
-        EventKind::DocumentsSigned if !words::is_moving(checkout) => sign(visit, place),
+        EventKind::DocumentsSigned if !words::is_moving(checkout) => sign(visit, place, &filling),
         EventKind::CaptureRetried => {
             button(place, "retry-capture", "Try to charge the deposit again")
         }
@@ -337,7 +342,8 @@ fn term(visit: &Visit, place: Place<'_>, filling: &Filling<'_>) -> Markup {
     }
 }
 
-fn sign(visit: &Visit, place: Place<'_>) -> Markup {
+fn sign(visit: &Visit, place: Place<'_>, filling: &Filling<'_>) -> Markup {
+    let consent_fault = filling.is_at_fault("consent");
     html! {
         @if let Some(quote) = &visit.quote {
             p {
@@ -347,7 +353,23 @@ fn sign(visit: &Visit, place: Place<'_>) -> Markup {
                 (money(quote.deposit)) "."
             }
         }
-        (button(place, "sign", "Sign the lease"))
+        @if let Some(agreement) = &visit.agreement {
+            p {
+                a href={ (place.path()) "/agreement" } { "Open the agreement (PDF)" }
+                ". Please read it before you sign."
+            }
+            p.hint { "SHA-256 of the document: " code { (agreement.sha256) } }
+        }
+        form method="post" action=(place.step("sign")) {
+            label.choice {
+                input type="checkbox" name="consent" value="yes" required
+                    aria-invalid=[consent_fault.then_some("true")]
+                    aria-describedby=[consent_fault.then_some("notice")];
+                span { (CONSENT_TEXT) }
+            }
+            div.fields { (filling.field(&SIGNER, None)) }
+            button { "Sign the lease" }
+        }
     }
 }
 

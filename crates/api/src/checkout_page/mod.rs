@@ -17,7 +17,8 @@ use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, get, post};
 use lessor_domain::checkout::Lifecycle;
 use lessor_domain::ports::Reach;
 use lessor_domain::services::Error;
-use lessor_domain::services::visits::Visit;
+use lessor_domain::services::agreements::{self, AgreementView};
+use lessor_domain::services::visits::{self, Visit};
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::fields::Fields;
@@ -25,6 +26,7 @@ use self::pieces::{Notice, Place};
 use self::steps::Step;
 use crate::http::error::ApiError;
 use crate::request::FormBody;
+use crate::routes::checkouts::agreement_document;
 use crate::state::{AppState, Sender};
 
 /// Where the page's style is.
@@ -38,6 +40,7 @@ pub(crate) fn configure(config: &mut ServiceConfig<'_>) {
     config
         .service(checkout_page_style)
         .service(show_checkout_page)
+        .service(show_agreement)
         .service(take_checkout_step);
 }
 
@@ -79,6 +82,35 @@ async fn show_checkout_page(request: HttpRequest) -> Result<HttpResponse, ApiErr
         };
     }
     Ok(visitor.page(StatusCode::OK, &visit, None, &Fields::default()))
+}
+
+/// The agreement that the customer signs, or has signed.
+///
+/// For the customer's browser. Opening it is noted in the document's record.
+#[utoipa::path(
+    tag = "Checkout page",
+    params(("token" = String, Path, description = "The token of `checkoutUrl`.")),
+    responses((status = 200, content_type = "application/pdf", body = String, description = "The PDF."))
+)]
+#[get("/c/{token}/agreement")]
+async fn show_agreement(request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    let visitor = Visitor::of(&request)?;
+    match visitor.open_agreement().await? {
+        Some(view) => {
+            let mut response = agreement_document(view);
+            let headers = response.headers_mut();
+            headers.insert(
+                header::REFERRER_POLICY,
+                HeaderValue::from_static("no-referrer"),
+            );
+            headers.insert(
+                HeaderName::from_static("x-robots-tag"),
+                HeaderValue::from_static("noindex"),
+            );
+            Ok(response)
+        }
+        None => Ok(visitor.nothing()),
+    }
 }
 
 /// A step of the customer.
@@ -173,6 +205,34 @@ impl Visitor {
         match Visit::of(&mut *work, &token).await {
             Ok(visit) => Ok(Some(visit)),
             Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The document, once it is noted that the customer opened it; none where there is none.
+    async fn open_agreement(&self) -> Result<Option<AgreementView>, ApiError> {
+        let (state, sender) = (self.state.clone(), self.sender.clone());
+        let Some(token) = state.pages.read(&self.token) else {
+            return Ok(None);
+        };
+        let opened = async move {
+            let engine = &state.engine;
+            let mut work = engine.database.begin(Reach::Server).await?;
+            let checkout = match visits::checkout_of(&mut *work, &token).await {
+                Ok(checkout) => checkout,
+                Err(error) => return Ok::<_, ApiError>(Err(error)),
+            };
+            let address = sender.address().map(|address| address.to_string());
+            let (agent, now) = (sender.user_agent(), engine.clock.now());
+            let opened = agreements::open(&mut *work, &checkout, address, agent, now).await;
+            if opened.is_ok() {
+                work.commit().await?;
+            }
+            Ok(opened)
+        };
+        match self.state.mutations.run(opened).await? {
+            Ok(view) => Ok(Some(view)),
+            Err(Error::NotFound { .. } | Error::Rule { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }

@@ -348,7 +348,6 @@ fn providers(config: &Config, simulated: &Providers) -> anyhow::Result<ProviderS
                 processor: real.clone(),
                 identity: real.clone(),
                 credit: Arc::new(missing),
-                signer: Arc::new(missing),
             }
         }
         None => {
@@ -374,6 +373,7 @@ fn providers(config: &Config, simulated: &Providers) -> anyhow::Result<ProviderS
         messages: Arc::new(EventReader),
         carriers: Arc::new(FormatDetector),
         phones: Arc::new(PublishedPlans),
+        agreements: Arc::new(lessor_adapters::agreement::PdfRenderer),
     })
 }
 

@@ -1,7 +1,8 @@
 //! What a customer's page shows of a checkout.
 
 use super::checkouts::quote_of;
-use super::{Error, pricing};
+use super::{Error, agreements, pricing};
+use crate::agreement::AgreementRecord;
 use crate::checkout::{Checkout, Lifecycle};
 use crate::customer::Customer;
 use crate::ids::LeaseTermPubId;
@@ -30,6 +31,8 @@ pub struct Visit {
     pub locations: Vec<PickupLocation>,
     /// Where the goods are picked up, once that is known.
     pub location: Option<PickupLocation>,
+    /// The document that is to be signed, or was.
+    pub agreement: Option<AgreementRecord>,
     /// The way of the goods, oldest first.
     pub events: Vec<TrackingEvent>,
 }
@@ -113,7 +116,9 @@ impl Visit {
             Some(tracking) => work.shipments().list(checkout.id, tracking).await?,
             None => Vec::new(),
         };
+        let agreement = agreements::shown(work, &checkout).await?;
         Ok(Self {
+            agreement,
             checkout,
             customer,
             organization,

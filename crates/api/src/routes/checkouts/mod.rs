@@ -1,6 +1,7 @@
 //! `/v1/checkouts`.
 
 mod address;
+mod agreement;
 mod create;
 mod fulfill;
 mod list;
@@ -30,6 +31,7 @@ use crate::idempotency::{Call, Runner};
 use crate::request::{Body, OptionalBody, PathId, Plain as _, QueryParams};
 use crate::wire::{CheckoutId, Line, listed};
 
+pub(crate) use agreement::{AgreementDocument, document as agreement_document};
 pub use record::CheckoutRecord;
 pub(crate) use tracking::{TrackingEventRecord, TrackingRecord};
 
@@ -46,7 +48,8 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
         .service(fulfill_checkout)
         .service(retry_payments)
         .service(set_tracking)
-        .service(get_tracking);
+        .service(get_tracking)
+        .service(agreement::get_agreement);
 }
 
 /// The record of a checkout as it is now.
