@@ -243,8 +243,8 @@ impl AgreementStore for PgUnitOfWork {
             .optional()
             .map_err(store_error)?;
         let (sequence, previous) = last.unwrap_or((0, document));
-        let place = Place::new("agreement_events", &agreement);
-        let event = happening.clone().after(hash(&place, &previous)?);
+        let previous = hash(&Place::new("agreement_events", &agreement), &previous)?;
+        let event = happening.clone().after(previous);
         let next = sequence.saturating_add(1);
         diesel::insert_into(events::table)
             .values(EventRow::new(owner, agreement, next, &event))

@@ -18,8 +18,9 @@ async fn record(client: &Client, id: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_agreement_is_there_from_documents_pending_on_and_stays_the_same() {
-    let server = Server::start(BINARY).await;
+    let server = Server::shared(BINARY).await;
     let client = server.client().await;
+    client.variant("BIKE", None).await;
     let early = client
         .checkout_at("BIKE", "ada@example.com", "depositPending")
         .await;
