@@ -1,5 +1,6 @@
 //! The adapters of the domain's ports.
 
+pub mod agreement;
 pub mod ambient;
 pub mod carriers;
 pub mod credit;

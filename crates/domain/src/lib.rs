@@ -17,6 +17,7 @@
 
 pub mod access;
 pub mod address;
+pub mod agreement;
 pub mod audit;
 pub mod catalog;
 pub mod cause;

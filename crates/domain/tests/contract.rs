@@ -35,6 +35,7 @@ suites! {
     products,
     variants,
     checkouts,
+    agreements,
     shipments,
     jobs,
     inbox,

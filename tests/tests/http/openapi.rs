@@ -63,7 +63,7 @@ const ENDPOINTS: [(&str, &str, &str); 31] = [
     ("delete", "/v1/lease-terms/{id}", "400"),
 ];
 
-const MORE: [(&str, &str); 29] = [
+const MORE: [(&str, &str); 33] = [
     ("get", "/v1/customers"),
     ("get", "/v1/customers/{id}/export"),
     ("post", "/v1/customers/{id}/erase"),
@@ -72,6 +72,7 @@ const MORE: [(&str, &str); 29] = [
     ("get", "/v1/product-categories"),
     ("post", "/v1/product-categories"),
     ("post", "/v1/checkouts/{id}/payments/retry"),
+    ("get", "/v1/checkouts/{id}/agreement"),
     ("post", "/v1/checkouts/{id}/link"),
     ("get", "/v1/organization"),
     ("put", "/v1/organization"),
@@ -88,11 +89,14 @@ const MORE: [(&str, &str); 29] = [
     ("get", "/healthz"),
     ("get", "/readyz"),
     ("get", "/metrics"),
+    ("get", "/c"),
     ("get", "/c/{token}"),
+    ("get", "/c/{token}/agreement"),
     ("get", "/c/{token}/return"),
     ("get", "/c/{token}/{step}"),
     ("post", "/c/{token}/{step}"),
     ("get", "/assets/checkout.css"),
+    ("get", "/assets/accents/{color}.css"),
 ];
 
 fn walk<'v>(value: &'v Value, visit: &mut impl FnMut(&'v Value)) {

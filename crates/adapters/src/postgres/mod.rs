@@ -14,6 +14,7 @@
 //! well, for the indexes' sake. Under row security an index answers only operators that are
 //! leakproof: equality and order of plain values are, those of arrays and JSON are not.
 
+mod agreements;
 mod audit;
 mod categories;
 mod checkouts;

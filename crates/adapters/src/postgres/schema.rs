@@ -480,6 +480,43 @@ diesel::table! {
 }
 
 diesel::table! {
+    agreements (organization_id, id) {
+        organization_id -> BigInt,
+        id -> Uuid,
+        checkout_id -> Uuid,
+        pdf -> Nullable<Bytea>,
+        sha256 -> Bytea,
+        terms_version -> Nullable<Integer>,
+        created_at -> Timestamptz,
+        signed_at -> Nullable<Timestamptz>,
+        signer_name -> Nullable<Text>,
+        consent_version -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    agreement_events (organization_id, agreement_id, sequence) {
+        organization_id -> BigInt,
+        agreement_id -> Uuid,
+        sequence -> Integer,
+        event -> Text,
+        at -> Timestamptz,
+        address -> Nullable<Text>,
+        user_agent -> Nullable<Text>,
+        sha256 -> Bytea,
+    }
+}
+
+diesel::table! {
+    agreement_terms (organization_id, version) {
+        organization_id -> BigInt,
+        version -> Integer,
+        text -> Text,
+        created_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
     unclaimed_tracking_events (dedupe_key) {
         dedupe_key -> Bytea,
         tracking_number -> Text,
@@ -707,16 +744,6 @@ diesel::table! {
 }
 
 diesel::table! {
-    simulated_documents (organization_id, id) {
-        organization_id -> BigInt,
-        id -> Text,
-        checkout_id -> Uuid,
-        quote -> Jsonb,
-        created_at -> Timestamptz,
-    }
-}
-
-diesel::table! {
     processor_accounts (organization_id, mode) {
         organization_id -> BigInt,
         mode -> Text,
@@ -798,6 +825,8 @@ diesel::allow_tables_to_appear_in_same_query!(
     checkout_transitions,
     ended_checkout_links,
     tracking_events,
+    agreements,
+    agreement_events,
 );
 
 diesel::allow_tables_to_appear_in_same_query!(simulated_subscriptions, simulated_invoices);

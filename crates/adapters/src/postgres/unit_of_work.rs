@@ -8,10 +8,11 @@ use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use lessor_domain::checkout::Checkout;
 use lessor_domain::ids::{CheckoutPubId, OrganizationId};
 use lessor_domain::ports::{
-    AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore, CustomerStore,
-    Database, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
-    OrganizationStore, PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
-    QualificationStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
+    CustomerStore, Database, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore,
+    LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
+    ProcessorAccountStore, ProductStore, QualificationStore, Reach, ShipmentStore, StoreError,
+    UnitOfWork, VariantStore,
 };
 
 use super::error::store_error;
@@ -305,6 +306,10 @@ impl UnitOfWork for PgUnitOfWork {
     }
 
     fn checkouts(&mut self) -> &mut dyn CheckoutStore {
+        self
+    }
+
+    fn agreements(&mut self) -> &mut dyn AgreementStore {
         self
     }
 

@@ -46,6 +46,7 @@ suites! {
     products,
     variants,
     checkouts,
+    agreements,
     shipments,
     jobs,
     inbox,

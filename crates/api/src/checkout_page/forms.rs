@@ -5,6 +5,7 @@
 
 use lessor_domain::access::Mode;
 use lessor_domain::address::Country;
+use lessor_domain::agreement::CONSENT_TEXT;
 use lessor_domain::checkout::{EventKind, PaymentMethod};
 use lessor_domain::customer::Profile;
 use lessor_domain::ids::LeaseTermPubId;
@@ -94,6 +95,10 @@ const fn field(name: &'static str, label: &'static str, autocomplete: &'static s
     }
 }
 
+const SIGNER: Field = Field {
+    is_wide: true,
+    ..field("name", "Your name, as it stands in the agreement", "name")
+};
 const FIRST_NAME: Field = field("firstName", "First name", "given-name");
 const LAST_NAME: Field = field("lastName", "Last name", "family-name");
 const ADDRESS1: Field = Field {
@@ -189,7 +194,7 @@ pub(super) fn of(
             }
             (button(place, "payment-method", "Use this card every month"))
         },
-        EventKind::DocumentsSigned if !words::is_moving(checkout) => sign(visit, place),
+        EventKind::DocumentsSigned if !words::is_moving(checkout) => sign(visit, place, &filling),
         EventKind::CaptureRetried if place.hosted => html! {
             (button(place, "retry-capture", "Try to charge the deposit again"))
             form.aside method="post" action=(place.step("deposit")) {
@@ -418,7 +423,8 @@ pub(super) fn terms(visit: &Visit, place: Place<'_>, entered: &Fields) -> Markup
     }
 }
 
-fn sign(visit: &Visit, place: Place<'_>) -> Markup {
+fn sign(visit: &Visit, place: Place<'_>, filling: &Filling<'_>) -> Markup {
+    let consent_fault = filling.is_at_fault("consent");
     html! {
         @if let Some(quote) = &visit.quote {
             p {
@@ -428,7 +434,23 @@ fn sign(visit: &Visit, place: Place<'_>) -> Markup {
                 (money(quote.deposit)) "."
             }
         }
-        (button(place, "sign", "Sign the lease"))
+        @if let Some(agreement) = &visit.agreement {
+            p {
+                a href={ (place.path()) "/agreement" } { "Open the agreement (PDF)" }
+                ". Please read it before you sign."
+            }
+            p.hint { "SHA-256 of the document: " code { (agreement.sha256) } }
+        }
+        form method="post" action=(place.step("sign")) {
+            label.choice {
+                input type="checkbox" name="consent" value="yes" required
+                    aria-invalid=[consent_fault.then_some("true")]
+                    aria-describedby=[consent_fault.then_some("notice")];
+                span { (CONSENT_TEXT) }
+            }
+            div.fields { (filling.field(&SIGNER, None)) }
+            button { "Sign the lease" }
+        }
     }
 }
 

@@ -18,7 +18,8 @@ use lessor_domain::cause::chain;
 use lessor_domain::organization::Color;
 use lessor_domain::ports::Reach;
 use lessor_domain::services::Error;
-use lessor_domain::services::visits::{Visit, note_way_out, replaced_by};
+use lessor_domain::services::agreements::{self, AgreementView};
+use lessor_domain::services::visits::{self, Visit, note_way_out, replaced_by};
 use lessor_domain::workers::jobs::WayBack;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -30,6 +31,7 @@ use crate::http::error::ApiError;
 use crate::idempotency::close;
 use crate::middleware::HeadOnly;
 use crate::request::FormBody;
+use crate::routes::checkouts::agreement_document;
 use crate::state::{AppState, Sender};
 
 /// Where the page's style is.
@@ -130,6 +132,7 @@ pub(crate) fn configure(config: &mut ServiceConfig<'_>) {
         .service(checkout_page_accent)
         .service(explain_checkout_page)
         .service(show_checkout_page)
+        .service(show_agreement)
         .service(return_to_checkout_page)
         .service(show_checkout_step)
         .service(take_checkout_step);
@@ -230,7 +233,7 @@ async fn show_checkout_page(request: HttpRequest) -> Result<HttpResponse, ApiErr
     tag = "Checkout page",
     params(
         ("token" = String, Path, description = "The token of `checkoutUrl`."),
-        ("left" = Option<String>, Query, description = "`1`: the customer went back without paying.")
+        ("left" = Option<String>, Query, max_length = 1, description = "`1`: the customer went back without paying.")
     ),
     responses(
         (status = 303, description = "The page is at `Location`."),
@@ -271,6 +274,38 @@ async fn show_checkout_step(request: HttpRequest) -> Result<HttpResponse, ApiErr
     let visitor = Visitor::of(&request)?;
     match request.match_info().get("step").and_then(Step::parse) {
         Some(_) => Ok(visitor.back_to_page()),
+        None => visitor.nothing().await,
+    }
+}
+
+/// The agreement that the customer signs, or has signed.
+///
+/// For the customer's browser. Opening it is noted in the document's record.
+#[utoipa::path(
+    tag = "Checkout page",
+    params(("token" = String, Path, description = "The token of `checkoutUrl`.")),
+    responses(
+        (status = 200, content_type = "application/pdf", body = String, description = "The PDF."),
+        (status = 410, content_type = "text/html", body = String, description = "The link was replaced by a newer one.")
+    )
+)]
+#[get("/c/{token}/agreement")]
+async fn show_agreement(request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    let visitor = Visitor::of(&request)?;
+    match visitor.open_agreement().await? {
+        Some(view) => {
+            let mut response = agreement_document(view);
+            let headers = response.headers_mut();
+            headers.insert(
+                header::REFERRER_POLICY,
+                HeaderValue::from_static("no-referrer"),
+            );
+            headers.insert(
+                HeaderName::from_static("x-robots-tag"),
+                HeaderValue::from_static("noindex"),
+            );
+            Ok(response)
+        }
         None => visitor.nothing().await,
     }
 }
@@ -423,6 +458,30 @@ impl Visitor {
         match Visit::of(&mut *work, &token, self.state.engine.clock.now()).await {
             Ok(visit) => Ok(Some(visit)),
             Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The document, once it is noted that the customer opened it; none where there is none.
+    async fn open_agreement(&self) -> Result<Option<AgreementView>, ApiError> {
+        let (state, sender) = (self.state.clone(), self.sender.clone());
+        let Some(token) = state.pages.read(&self.token) else {
+            return Ok(None);
+        };
+        let opened = async move {
+            let engine = &state.engine;
+            let mut work = engine.database.begin(Reach::Server).await?;
+            let address = sender.address().map(|address| address.to_string());
+            let (agent, now) = (sender.user_agent(), engine.clock.now());
+            let opened = match visits::checkout_in_view(&mut *work, &token, now).await {
+                Ok(known) => agreements::open(&mut *work, &known, address, agent, now).await,
+                Err(error) => Err(error),
+            };
+            Ok::<_, ApiError>(close(work, opened).await)
+        };
+        match self.state.mutations.run(opened).await? {
+            Ok(view) => Ok(Some(view)),
+            Err(Error::NotFound { .. } | Error::Rule { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }

@@ -1,6 +1,7 @@
 //! What the customer does, one form each.
 
 use lessor_domain::access::Mode;
+use lessor_domain::agreement::Signature;
 use lessor_domain::audit::Origin;
 use lessor_domain::checkout::{Checkout, Lifecycle, PaymentMethod};
 use lessor_domain::ids::IdError;
@@ -277,7 +278,15 @@ impl Step {
                 })?;
                 journey.save_payment_method(work, checkout, method).await?
             }
-            Self::Sign => journey.sign_documents(work, checkout).await?,
+            Self::Sign => {
+                let signature = Signature {
+                    name: entered.get("name").unwrap_or_default().to_owned(),
+                    consent: entered.get("consent") == Some("yes"),
+                    address: origin.address.map(|address| address.to_string()),
+                    user_agent: sender.user_agent().map(ToOwned::to_owned),
+                };
+                journey.sign_documents(work, checkout, &signature).await?
+            }
             Self::RetryCapture => journey.retry_capture(work, checkout).await?,
             Self::RetryPayment => {
                 let (ids, now) = (&*state.engine.ids, state.engine.clock.now());
@@ -396,6 +405,8 @@ pub(super) fn label(field: &str) -> &str {
         "phone" => "Phone",
         "pickupLocationId" => "Pickup location",
         "leaseTermId" => "Lease term",
+        "name" => "Your name",
+        "consent" => "The box about electronic records",
         CARD => "Card",
         "shippingAddress" => "This address",
         other => other,

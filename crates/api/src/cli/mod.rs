@@ -4,6 +4,7 @@
 //! JSON object on standard output. What goes wrong is one line (or one JSON object) on standard error
 //! and a status that is not zero: 2 when the command line is at fault, else 1.
 
+mod agreements;
 mod audit;
 mod checkouts;
 mod config;
@@ -100,6 +101,9 @@ enum Command {
     /// Show messages of providers that are not handled, and have them handled again
     #[command(subcommand)]
     Inbox(inbox::InboxCommand),
+    /// Verify agreements
+    #[command(subcommand)]
+    Agreement(agreements::AgreementCommand),
     /// Show who did what in an organization, newest first
     Audit(audit::AuditArgs),
     /// Compare checkouts with what the payment processor has, and show what differs
@@ -199,6 +203,9 @@ fn dispatch(cli: Cli, given: &ArgMatches, output: Output) -> anyhow::Result<()> 
         }
         Command::Inbox(command) => {
             session::run(&config, output, |session| inbox::run(session, command))
+        }
+        Command::Agreement(command) => {
+            session::run(&config, output, |session| agreements::run(session, command))
         }
         Command::Audit(args) => session::run(&config, output, |session| audit::run(session, args)),
         Command::Reconcile(args) => reconcile::run(&config, output, &args),

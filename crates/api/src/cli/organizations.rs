@@ -1,18 +1,21 @@
 //! `lessor org`: the lessors of the installation.
 
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
 use lessor_adapters::dialing::PublishedPlans;
 use lessor_domain::ids::{OftakePartnerId, OrganizationRef};
 use lessor_domain::money::Currency;
 use lessor_domain::organization::{Color, Face, Organization, ServiceArea};
 use lessor_domain::percentage::Percentage;
+use lessor_domain::services::agreements::set_terms;
 use lessor_domain::services::organizations::{
     CreateOrganization, FaceChanges, UpdateOrganization, create_organization, update_organization,
 };
 use lessor_domain::services::{Error, Patch, credit};
-use lessor_domain::text::{Email, Line, Name, Url};
+use lessor_domain::text::{AgreementText, Email, Line, Name, Url};
 use serde::Serialize;
 
 use super::credit::{CreditArgs, Wanted};
@@ -87,6 +90,9 @@ pub(crate) struct UpdateArgs {
     /// Whether sandbox keys write catalog and lease terms, in force within six seconds
     #[arg(long, value_name = "WHEN")]
     sandbox_writes_catalog: Option<SandboxWrites>,
+    /// Its own terms in Markdown, for agreements that are made from now on
+    #[arg(long, value_name = "FILE")]
+    agreement_terms_file: Option<PathBuf>,
     #[command(flatten)]
     face: FaceArgs,
     #[command(flatten)]
@@ -379,6 +385,8 @@ async fn update(session: &Session, args: UpdateArgs) -> anyhow::Result<Reply> {
             .unwrap_or_default(),
         face: args.face.changes()?,
     };
+    let terms = args.agreement_terms_file.as_deref().map(terms_in);
+    let terms = terms.transpose()?;
     let mut uow = session.begin().await?;
     let updated = update_organization(
         uow.as_mut(),
@@ -389,6 +397,10 @@ async fn update(session: &Session, args: UpdateArgs) -> anyhow::Result<Reply> {
         update,
     )
     .await?;
+    if let Some(text) = &terms {
+        let (ids, now, origin) = (session.ids(), session.now(), session.origin());
+        set_terms(uow.as_mut(), ids, now, origin, args.organization, text).await?;
+    }
     let wanted = args
         .credit
         .wanted(uow.as_mut(), &updated, session.targets())
@@ -417,6 +429,14 @@ async fn update(session: &Session, args: UpdateArgs) -> anyhow::Result<Reply> {
         reply = reply.with_member(name, value);
     }
     Ok(reply)
+}
+
+/// The terms that the file holds.
+fn terms_in(file: &Path) -> anyhow::Result<AgreementText> {
+    let text = std::fs::read_to_string(file)
+        .with_context(|| format!("{} cannot be read", file.display()))?;
+    AgreementText::parse(&text)
+        .map_err(|error| anyhow::anyhow!("--agreement-terms-file {}: {error}", file.display()))
 }
 
 async fn list(session: &Session) -> anyhow::Result<Reply> {

@@ -388,8 +388,7 @@ fn providers(
     let live = Providers {
         processor: live.clone(),
         identity: live,
-        credit: missing.clone(),
-        signer: missing,
+        credit: missing,
     };
     let sandbox = Providers {
         processor: sandbox.clone(),
@@ -405,6 +404,7 @@ fn providers(
         messages: Arc::new(EventReader),
         carriers: Arc::new(FormatDetector),
         phones: Arc::new(PublishedPlans),
+        agreements: Arc::new(lessor_adapters::agreement::PdfRenderer),
     })
 }
 

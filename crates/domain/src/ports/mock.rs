@@ -8,13 +8,14 @@ use std::thread;
 use async_trait::async_trait;
 
 use super::{
-    AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore, CustomerStore,
-    Database, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
-    MockAuditStore, MockCategoryStore, MockCheckoutStore, MockCreditPolicyStore, MockCursorStore,
-    MockCustomerStore, MockDoors, MockIdempotencyStore, MockInboxStore, MockJobStore, MockKeyStore,
-    MockLeaseTermStore, MockLedgerStore, MockOrganizationStore, MockPersonalDataStore,
-    MockPickupLocationStore, MockProcessorAccountStore, MockProductStore, MockQualificationStore,
-    MockShipmentStore, MockVariantStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
+    AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
+    CustomerStore, Database, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore,
+    LeaseTermStore, LedgerStore, MockAgreementStore, MockAuditStore, MockCategoryStore,
+    MockCheckoutStore, MockCreditPolicyStore, MockCursorStore, MockCustomerStore, MockDoors,
+    MockIdempotencyStore, MockInboxStore, MockJobStore, MockKeyStore, MockLeaseTermStore,
+    MockLedgerStore, MockOrganizationStore, MockPersonalDataStore, MockPickupLocationStore,
+    MockProcessorAccountStore, MockProductStore, MockQualificationStore, MockShipmentStore,
+    MockVariantStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
     ProcessorAccountStore, ProductStore, QualificationStore, Reach, ShipmentStore, StoreError,
     UnitOfWork, VariantStore,
 };
@@ -127,6 +128,8 @@ mock_unit_of_work! {
     variants: MockVariantStore as dyn VariantStore,
     /// Checkouts.
     checkouts: MockCheckoutStore as dyn CheckoutStore,
+    /// Agreements and the organizations' own terms.
+    agreements: MockAgreementStore as dyn AgreementStore,
     /// Tracking events.
     shipments: MockShipmentStore as dyn ShipmentStore,
     /// Work for providers.

@@ -4,6 +4,7 @@
 //! answer `Result<Option<T>, StoreError>`; writes are compare-and-set on the
 //! entity's `version` and tell stale from missing.
 
+mod agreements;
 mod ambient;
 mod audit;
 mod categories;
@@ -34,6 +35,7 @@ mod store_error;
 mod unit_of_work;
 mod variants;
 
+pub use agreements::{AgreementRenderer, AgreementStore, NewAgreement, RenderError};
 pub use ambient::{Clock, Entropy, IdGenerator, Timer};
 pub use audit::{AuditFilter, AuditStore};
 pub use categories::{CategoryStore, NewCategory};
@@ -65,9 +67,9 @@ pub use processor_accounts::{ProcessorAccountStore, ProcessorAccounts};
 pub use processor_event::{OurIds, ProcessorEvent, ProcessorFact};
 pub use products::{ProductFilter, ProductSort, ProductStore};
 pub use providers::{
-    CarrierDetector, CreditAnswer, CreditChecker, CreditDesk, CreditRequest, DocumentSigner, Doubt,
-    IdentityProgress, IdentityResult, IdentitySession, IdentityVerifier, LeaseDocument, Person,
-    ProviderSet, Providers, ShipmentTracker,
+    CarrierDetector, CreditAnswer, CreditChecker, CreditDesk, CreditRequest, Doubt,
+    IdentityProgress, IdentityResult, IdentitySession, IdentityVerifier, Person, ProviderSet,
+    Providers, ShipmentTracker,
 };
 pub use shipments::ShipmentStore;
 pub use store_error::{StoreError, UniqueField};
@@ -76,6 +78,7 @@ pub use variants::{VariantSelection, VariantStore};
 
 #[cfg(feature = "mock")]
 pub use {
+    agreements::{MockAgreementRenderer, MockAgreementStore},
     ambient::{MockClock, MockEntropy, MockIdGenerator, MockTimer},
     audit::MockAuditStore,
     categories::MockCategoryStore,
@@ -98,8 +101,8 @@ pub use {
     processor_accounts::{MockProcessorAccountStore, MockProcessorAccounts},
     products::MockProductStore,
     providers::{
-        MockCarrierDetector, MockCreditChecker, MockCreditDesk, MockDocumentSigner,
-        MockIdentityVerifier, MockShipmentTracker,
+        MockCarrierDetector, MockCreditChecker, MockCreditDesk, MockIdentityVerifier,
+        MockShipmentTracker,
     },
     shipments::MockShipmentStore,
     variants::MockVariantStore,

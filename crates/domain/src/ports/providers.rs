@@ -1,4 +1,4 @@
-//! Identity verification, credit checks, signatures and carriers.
+//! Identity verification, credit checks and carriers.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -6,7 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::{
-    Attempt, DialingPlan, MessageReader, PaymentProcessor, ProcessorAccounts, Scope, Verdict,
+    AgreementRenderer, Attempt, DialingPlan, MessageReader, PaymentProcessor, ProcessorAccounts,
+    Scope, Verdict,
 };
 use crate::access::Mode;
 use crate::address::Address;
@@ -185,28 +186,6 @@ pub trait CreditDesk: Send + Sync {
     ) -> Result<CreditAnswer, Doubt>;
 }
 
-/// A lease that is to be signed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeaseDocument {
-    pub checkout: CheckoutPubId,
-    /// The lessee.
-    pub person: Person,
-    /// The price.
-    pub quote: Quote,
-}
-
-/// Has documents signed.
-#[cfg_attr(feature = "mock", mockall::automock)]
-#[async_trait]
-pub trait DocumentSigner: Send + Sync {
-    /// Prepares the lease for signature; answers the document's id.
-    async fn prepare(
-        &self,
-        attempt: &Attempt,
-        document: &LeaseDocument,
-    ) -> Result<Verdict<String>, Doubt>;
-}
-
 /// Asks carriers where shipments are.
 #[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
@@ -237,8 +216,6 @@ pub struct Providers {
     pub identity: Arc<dyn IdentityVerifier>,
     /// The credit checker.
     pub credit: Arc<dyn CreditChecker>,
-    /// The document signer.
-    pub signer: Arc<dyn DocumentSigner>,
 }
 
 /// The providers of both modes.
@@ -261,6 +238,8 @@ pub struct ProviderSet {
     pub carriers: Arc<dyn CarrierDetector>,
     /// How phone numbers are read.
     pub phones: Arc<dyn DialingPlan>,
+    /// What makes the documents that are signed.
+    pub agreements: Arc<dyn AgreementRenderer>,
 }
 
 impl ProviderSet {

@@ -3,10 +3,10 @@
 use async_trait::async_trait;
 
 use super::{
-    AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore, CustomerStore, Doors,
-    IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
-    OrganizationStore, PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
-    QualificationStore, Scope, ShipmentStore, StoreError, VariantStore,
+    AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
+    CustomerStore, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore,
+    LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore, ProcessorAccountStore,
+    ProductStore, QualificationStore, Scope, ShipmentStore, StoreError, VariantStore,
 };
 use crate::ids::OrganizationId;
 
@@ -52,6 +52,8 @@ pub trait UnitOfWork: Send {
     /// Variants and their stock.
     fn variants(&mut self) -> &mut dyn VariantStore;
     fn checkouts(&mut self) -> &mut dyn CheckoutStore;
+    /// Agreements and the organizations' own terms.
+    fn agreements(&mut self) -> &mut dyn AgreementStore;
     /// Tracking events.
     fn shipments(&mut self) -> &mut dyn ShipmentStore;
     /// Work for providers.
@@ -118,6 +120,7 @@ macro_rules! for_each_store {
             products: ProductStore,
             variants: VariantStore,
             checkouts: CheckoutStore,
+            agreements: AgreementStore,
             shipments: ShipmentStore,
             jobs: JobStore,
             inbox: InboxStore,

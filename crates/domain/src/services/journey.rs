@@ -5,9 +5,10 @@
 
 use super::audit::{self, Entry};
 use super::moving::{self, Due};
-use super::{Error, customers, person, sessions, waitlist};
+use super::{Error, agreements, customers, person, sessions, waitlist};
 use crate::access::Mode;
 use crate::address::Address;
+use crate::agreement::Signature;
 use crate::audit::{AuditAction, AuditActor, Origin};
 use crate::checkout::{
     Actor, Applied, Checkout, Circumstances, Event, Lifecycle, Obstacle, Outcome, PaymentMethod,
@@ -498,21 +499,30 @@ impl Journey<'_> {
             .await
     }
 
-    /// The customer signed the lease.
+    /// The customer signs the document that the checkout has. With the state the document's record tells that
+    /// they agreed to electronic records and signed. Signed again, nothing changes.
     ///
     /// # Errors
+    /// [`Error::Missing`] and [`Error::Invalid`] of `consent` and of a `name` that is not the profile's;
     /// [`Error::Rule`] while the document is not there, or in another state.
     pub async fn sign_documents(
         &self,
         uow: &mut dyn UnitOfWork,
         checkout: &mut Checkout,
+        signature: &Signature,
     ) -> Result<Applied, Error> {
-        if checkout.lifecycle() == Lifecycle::DocumentsPending
-            && checkout.lease_document_id.is_none()
-        {
-            return Err(Error::rule("the lease document is being prepared"));
+        let is_asked_for =
+            checkout.lifecycle() == Lifecycle::DocumentsPending && checkout.signed_at.is_none();
+        if !is_asked_for {
+            return self.apply(uow, checkout, Event::DocumentsSigned).await;
         }
-        self.apply(uow, checkout, Event::DocumentsSigned).await
+        let customer = moving::customer_of(uow, checkout).await?;
+        let id = agreements::check_signature(checkout, &customer, signature)?;
+        let applied = self.apply(uow, checkout, Event::DocumentsSigned).await?;
+        if applied.outcome == Outcome::Applied {
+            agreements::record_signature(uow, id, signature, self.now).await?;
+        }
+        Ok(applied)
     }
 
     /// The capture of the deposit is tried again.

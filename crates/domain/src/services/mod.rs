@@ -13,6 +13,7 @@
 //! the rules ([`Error::Invalid`], [`Error::Taken`], [`Error::Rule`]).
 
 pub mod addresses;
+pub mod agreements;
 pub mod audit;
 pub mod billing;
 pub mod categories;

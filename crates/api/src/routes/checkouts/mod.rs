@@ -1,6 +1,7 @@
 //! `/v1/checkouts`.
 
 mod address;
+mod agreement;
 mod create;
 mod fulfill;
 mod link;
@@ -36,6 +37,7 @@ use crate::idempotency::{Call, Runner};
 use crate::request::{Body, OptionalBody, PathId, Plain as _, QueryParams};
 use crate::wire::{CheckoutId, Line, listed};
 
+pub(crate) use agreement::{AgreementDocument, document as agreement_document};
 pub use record::CheckoutRecord;
 pub(crate) use tracking::{TrackingEventRecord, TrackingRecord};
 
@@ -54,7 +56,8 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
         .service(relink_checkout)
         .service(qualify_checkout)
         .service(set_tracking)
-        .service(get_tracking);
+        .service(get_tracking)
+        .service(agreement::get_agreement);
 }
 
 /// The record of a checkout as it is now.

@@ -16,7 +16,7 @@ use crate::http::error::ApiError;
 use crate::idempotency::{Call, Viewer};
 use crate::request::PathId;
 use crate::routes::audit::AuditEventRecord;
-use crate::routes::checkouts::{CheckoutRecord, TrackingEventRecord};
+use crate::routes::checkouts::{AgreementDocument, CheckoutRecord, TrackingEventRecord};
 use crate::wire::{CheckoutActor, DateTimeText, KeyId, Lifecycle, MoneyText, PaymentKind, UserId};
 
 /// All that is known of a customer.
@@ -45,6 +45,8 @@ struct CheckoutExportRecord {
     tracking_events: Vec<TrackingEventRecord>,
     /// What was made for it at the payment processor.
     payments: Vec<PaymentRecord>,
+    /// The documents that were to be signed, oldest first.
+    agreements: Vec<AgreementDocument>,
 }
 
 /// Something that happened to a checkout.
@@ -124,6 +126,11 @@ impl CheckoutExportRecord {
             history: export.history.iter().map(Into::into).collect(),
             tracking_events: export.tracking_events.iter().map(Into::into).collect(),
             payments: export.payments.iter().map(Into::into).collect(),
+            agreements: export
+                .agreements
+                .iter()
+                .map(|(record, events)| AgreementDocument::new(record, events))
+                .collect(),
         }
     }
 }

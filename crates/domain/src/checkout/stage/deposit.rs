@@ -348,6 +348,7 @@ pub(in crate::checkout) fn lapsed(checkout: &mut Snapshot, step: &mut Step<'_>) 
     checkout.quote = None;
     // What was signed refers to a deposit that is gone; it is signed anew.
     checkout.signed_at = None;
+    checkout.lease_document_id = None;
     checkout.capture_requested_at = None;
     if step.from == Lifecycle::WaitlistedAfterDeposit {
         checkout.waitlist = Some(Waitlist::for_stock());

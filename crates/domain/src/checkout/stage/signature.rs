@@ -18,7 +18,7 @@ rules! {
 }
 
 impl Checkout {
-    /// The signer has prepared the document. False when it is known.
+    /// The document is prepared. False when it is known.
     pub fn take_in_document(&mut self, document_id: String, at: Timestamp) -> bool {
         if self.lease_document_id.as_ref() == Some(&document_id) {
             return false;
@@ -39,7 +39,11 @@ impl Checkout {
     }
 }
 
-pub(super) fn arrived(_: &mut Snapshot, _: Timestamp, applied: &mut Applied) {
+pub(super) fn arrived(checkout: &mut Snapshot, _: Timestamp, applied: &mut Applied) {
+    // Prices, names and addresses may differ from those of an earlier document, which nobody signed.
+    if checkout.signed_at.is_none() {
+        checkout.lease_document_id = None;
+    }
     applied.effects.push(Effect::PrepareDocuments);
 }
 

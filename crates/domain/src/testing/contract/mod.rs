@@ -11,6 +11,7 @@
     reason = "a suite tells by a panic which clause is broken, as a test does"
 )]
 
+mod agreements;
 mod audit;
 mod carriers;
 mod categories;
@@ -52,6 +53,7 @@ static QUEUES: futures_util::lock::Mutex<()> = futures_util::lock::Mutex::new(()
 /// do so one after another. Who holds both locks takes [`QUEUES`] first.
 static WATCHES: futures_util::lock::Mutex<()> = futures_util::lock::Mutex::new(());
 
+pub use agreements::agreements;
 pub use audit::audit;
 pub use carriers::carriers;
 pub use categories::categories;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub use others::{
     FakeCarrierDetector, FakeCreditChecker, FakeCreditDesk, FakeDialingPlan, FakeIdentityVerifier,
-    FakeShipmentTracker, FakeSigner, NoMessages,
+    FakeRenderer, FakeShipmentTracker, NoMessages,
 };
 pub use processor::FakeProcessor;
 pub use script::{CallRecord, Reply, Script};
@@ -30,8 +30,6 @@ pub struct FakeProviders {
     pub credit: Arc<FakeCreditChecker>,
     /// The organizations' endpoints for decisions about credit.
     pub desk: Arc<FakeCreditDesk>,
-    /// The document signer.
-    pub signer: Arc<FakeSigner>,
     /// The carriers.
     pub tracker: Arc<FakeShipmentTracker>,
 }
@@ -44,7 +42,6 @@ impl FakeProviders {
             processor: Arc::<FakeProcessor>::clone(&self.processor),
             identity: Arc::<FakeIdentityVerifier>::clone(&self.identity),
             credit: Arc::<FakeCreditChecker>::clone(&self.credit),
-            signer: Arc::<FakeSigner>::clone(&self.signer),
         };
         ProviderSet {
             live: providers.clone(),
@@ -55,6 +52,7 @@ impl FakeProviders {
             messages: Arc::new(NoMessages),
             carriers: Arc::new(FakeCarrierDetector),
             phones: Arc::new(FakeDialingPlan),
+            agreements: Arc::new(FakeRenderer),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Who verifies, checks, has signed and carries.
+//! Who verifies, checks, makes documents and carries.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,14 +8,15 @@ use async_trait::async_trait;
 
 use super::script::Script;
 use crate::address::{Country, PhoneNumber};
+use crate::agreement::Agreement;
 use crate::checkout::Tracking;
 use crate::credit::{CreditDecision, CreditEndpoint};
 use crate::ids::CheckoutPubId;
 use crate::ports::{
-    Attempt, CarrierDetector, CreditAnswer, CreditChecker, CreditDesk, CreditRequest, DialingPlan,
-    DocumentSigner, Doubt, IdentityProgress, IdentityResult, IdentitySession, IdentityVerifier,
-    InboxMessage, LeaseDocument, MessageReader, Person, ProcessorEvent, Scope, ShipmentTracker,
-    Verdict,
+    AgreementRenderer, Attempt, CarrierDetector, CreditAnswer, CreditChecker, CreditDesk,
+    CreditRequest, DialingPlan, Doubt, IdentityProgress, IdentityResult, IdentitySession,
+    IdentityVerifier, InboxMessage, MessageReader, Person, ProcessorEvent, RenderError, Scope,
+    ShipmentTracker, Verdict,
 };
 use crate::pricing::Quote;
 use crate::shipments::{Carrier, CarrierError, CarrierReport, TrackingNumber};
@@ -151,23 +152,13 @@ impl CreditDesk for FakeCreditDesk {
     }
 }
 
-/// A document signer.
-#[derive(Debug, Default)]
-pub struct FakeSigner {
-    /// Answers of [`DocumentSigner::prepare`].
-    pub documents: Script<String>,
-}
+/// Makes documents that are the content's own words, as they are debugged.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FakeRenderer;
 
-#[async_trait]
-impl DocumentSigner for FakeSigner {
-    async fn prepare(
-        &self,
-        attempt: &Attempt,
-        document: &LeaseDocument,
-    ) -> Result<Verdict<String>, Doubt> {
-        self.documents.answer(attempt, || {
-            format!("doc_{}", document.checkout.as_uuid().simple())
-        })
+impl AgreementRenderer for FakeRenderer {
+    fn render(&self, agreement: &Agreement) -> Result<Vec<u8>, RenderError> {
+        Ok(format!("{agreement:#?}").into_bytes())
     }
 }
 

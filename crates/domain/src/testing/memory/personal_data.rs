@@ -89,6 +89,21 @@ fn decisions(state: &mut Owned, erasure: &Erasure) -> bool {
     taken
 }
 
+fn agreements(state: &mut Owned, erasure: &Erasure) -> (bool, bool) {
+    let (mut documents, mut events) = (false, false);
+    for row in state.agreements.values_mut() {
+        if erasure.never_leased.contains(&row.record.checkout_id) {
+            documents |= take(&mut row.pdf);
+            documents |= take(&mut row.record.signer_name);
+            for event in &mut row.events {
+                events |= take(&mut event.happening.address);
+                events |= take(&mut event.happening.user_agent);
+            }
+        }
+    }
+    (documents, events)
+}
+
 fn answers(state: &mut Owned, scope: Scope, erasure: &Erasure) -> bool {
     let checkouts = checkouts(erasure);
     let mut taken = false;
@@ -153,6 +168,9 @@ impl PersonalDataStore for Memory {
         note(PersonalTable::TrackingEvents, tracking(state, erasure));
         note(PersonalTable::Jobs, jobs(state, erasure));
         note(PersonalTable::Qualifications, decisions(state, erasure));
+        let (documents, events) = agreements(state, erasure);
+        note(PersonalTable::Agreements, documents);
+        note(PersonalTable::AgreementEvents, events);
         let answered = answers(state, scope, erasure);
         note(PersonalTable::IdempotencyAnswers, answered);
         let state = self.change_unowned()?;

@@ -2,15 +2,14 @@
 
 use crate::checkout::{Billing, Checkout, Effect, Lifecycle, PaymentMethod};
 use crate::customer::{Customer, IdentityStatus};
+use crate::ids::AgreementPubId;
 use crate::ports::{
-    Attempt, IdentityResult, Job, JobSubject, LeaseDocument, Person, ProcessorCustomer, StoreError,
-    Verdict,
+    Attempt, Doubt, IdentityResult, Job, JobSubject, Person, ProcessorCustomer, StoreError, Verdict,
 };
-use crate::services::Error;
-use crate::services::moving;
+use crate::services::{Error, agreements, moving};
 use chrono::TimeDelta;
 
-use super::{Change, CrashPoint, JobRunner, Setback};
+use super::{Change, CrashPoint, JobRunner, Prepared, Setback};
 
 /// The pause before a verifier that has not decided is asked again.
 const ASK_AGAIN: TimeDelta = TimeDelta::minutes(1);
@@ -200,17 +199,7 @@ impl JobRunner {
             Effect::PrepareDocuments
                 if at(&[Lifecycle::DocumentsPending]) && checkout.lease_document_id.is_none() =>
             {
-                let Some(quote) = self.quote(checkout).await? else {
-                    return Ok(Change::Nothing);
-                };
-                let document = LeaseDocument {
-                    checkout: checkout.id,
-                    person: person(customer),
-                    quote,
-                };
-                Ok(Change::Document(must(
-                    providers.signer.prepare(&attempt, &document).await?,
-                )?))
+                self.prepare_documents(checkout, customer).await
             }
             Effect::CaptureDeposit
                 // Nothing is captured of a lease that was to be signed anew meanwhile.
@@ -256,6 +245,31 @@ impl JobRunner {
             | Effect::PushCustomer
             | Effect::PromoteWaiting => Ok(Change::Nothing),
         }
+    }
+
+    /// Makes the document that is to be signed. Nobody outside is asked; it is kept with the mark that the job is
+    /// done.
+    async fn prepare_documents(
+        &self,
+        checkout: &Checkout,
+        customer: &Customer,
+    ) -> Result<Change, Setback> {
+        let id = AgreementPubId::from_uuid(self.ids.next());
+        let now = self.clock.now();
+        let mut view = self.database.read(checkout.organization_id.into()).await?;
+        let content = agreements::content_of(view.as_mut(), checkout, customer, id, now).await?;
+        drop(view);
+        let Some(content) = content else {
+            return Ok(Change::Nothing);
+        };
+        let renderer = self.providers.agreements.as_ref();
+        let document =
+            agreements::document_of(renderer, checkout, &content).map_err(Doubt::failed)?;
+        Ok(Change::Document(Box::new(Prepared {
+            document,
+            quote: content.figures.quote,
+            profile: customer.profile.clone(),
+        })))
     }
 
     pub(super) async fn quote(

@@ -30,8 +30,9 @@ use crate::ledger::{Authorization, Entry, HostedSession, Subscription};
 use crate::names::named_enum;
 use crate::ports::{
     Attempt, Capture, Clock, Database, Doubt, Entropy, Errand, IdGenerator, IdentityResult, Job,
-    JobSubject, ProviderSet, Reach, StoreError, Timer, UnitOfWork,
+    JobSubject, NewAgreement, ProviderSet, Reach, StoreError, Timer, UnitOfWork,
 };
+use crate::pricing::Quote;
 use crate::services::{Error, moving};
 use crate::time::Timestamp;
 
@@ -158,7 +159,7 @@ enum Change {
     /// The hold ends then.
     HoldEnds(Timestamp),
     /// The document is prepared.
-    Document(String),
+    Document(Box<Prepared>),
     /// How the subscription stands.
     Subscribed(Box<Subscription>),
     /// The processor does not know the subscription.
@@ -174,6 +175,15 @@ enum Change {
     Promoted(ProductVariantPubId),
     /// Something else happened.
     Happened(Event),
+}
+
+/// A document that is to be signed.
+struct Prepared {
+    document: NewAgreement,
+    /// The price that it names.
+    quote: Quote,
+    /// Whom it names.
+    profile: Profile,
 }
 
 /// Why a try came to nothing.

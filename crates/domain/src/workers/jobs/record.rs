@@ -1,10 +1,11 @@
 //! Writing what a provider answered.
 
-use super::{Change, CrashPoint, JobResult, JobRunner, Setback};
+use super::{Change, CrashPoint, JobResult, JobRunner, Prepared, Setback};
 use crate::checkout::{
     AttentionReason, Billing, Checkout, Circumstances, Effect, Event, Invoice, Lifecycle, Refusal,
     Standing,
 };
+use crate::customer::PersonChange;
 use crate::ledger::{Entry, HoldState, Subscription, SubscriptionState, Thing};
 use crate::ports::{IdGenerator, Job, JobSubject, UnitOfWork};
 use crate::services::identity::Decision;
@@ -175,8 +176,21 @@ impl JobRunner {
                 }
                 return Ok(None);
             }
-            Change::Document(id) => {
-                if checkout.take_in_document(id, now) {
+            Change::Document(prepared) => {
+                let Prepared {
+                    document,
+                    quote,
+                    profile,
+                } = *prepared;
+                let customer = moving::customer_of(uow, checkout).await?;
+                // It may have got another price meanwhile, another lessee, or a document of another try.
+                let is_wanted = checkout.lifecycle() == Lifecycle::DocumentsPending
+                    && customer.profile.change_since(&profile) == PersonChange::None
+                    && checkout.lease_document_id.is_none()
+                    && checkout.quote.is_none_or(|agreed| agreed == quote);
+                let id = document.record.id.to_string();
+                if is_wanted && checkout.take_in_document(id, now) {
+                    uow.agreements().insert(&document).await?;
                     uow.checkouts().update(checkout).await?;
                 }
                 return Ok(None);

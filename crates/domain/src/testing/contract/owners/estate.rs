@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use crate::access::Mode;
+use crate::agreement::AgreementRecord;
 use crate::audit::{AuditAction, AuditChange, AuditEvent, AuditMembers, AuditViewer, Origin};
 use crate::catalog::{Category, Product, ProductStatus, ProductVariant, VariantFilter};
 use crate::checkout::{
@@ -24,6 +25,7 @@ use crate::ports::{
 };
 use crate::processor_account::ProcessorAccount;
 use crate::shipments::{CarrierReport, EventOrigin, TrackingEvent, TrackingStatus};
+use crate::testing::contract::agreements::agreement;
 use crate::testing::contract::credit::approval;
 use crate::testing::contract::full;
 use crate::testing::contract::processor_accounts::processor_account;
@@ -57,6 +59,8 @@ pub(super) struct Estate<'d> {
     pub(super) full: Checkout,
     /// The full one, and one in each line that checkouts stand in.
     checkouts: Vec<CheckoutPubId>,
+    /// The document of the full checkout, beside the organization's own terms.
+    pub(super) agreement: AgreementRecord,
     pub(super) entry: Entry,
     /// An invoice of the full checkout, and what pays it.
     pub(super) payment: String,
@@ -268,6 +272,7 @@ impl<'d> Estate<'d> {
         };
         let (due, held, taken, dead) = jobs(&shop).await;
         let event = audit_event(&shop, &full);
+        let document = agreement(&shop, &full);
         let session = format!("vs_{}", full.customer_id.as_uuid().simple());
         let mut account = processor_account(&shop, Mode::Sandbox);
         let account = shop
@@ -288,6 +293,9 @@ impl<'d> Estate<'d> {
                     .await?;
                 uow.idempotency().put(&key, &answer).await?;
                 uow.audit().append(std::slice::from_ref(&event)).await?;
+                uow.agreements().insert(&document).await?;
+                let text = full::parsed("No smoking.");
+                uow.agreements().set_terms(id, &text, at).await?;
                 let mut customer = kept(uow.customers().lock(full.customer_id).await?);
                 customer.screening.verification_session_id = Some(session);
                 customer.screening.processor_id = Some("cus_estate".to_owned());
@@ -320,6 +328,7 @@ impl<'d> Estate<'d> {
             customer,
             full,
             checkouts,
+            agreement: document.record,
             entry,
             payment,
             account,
@@ -426,6 +435,12 @@ impl<'d> Estate<'d> {
                 .await;
             shown.add("credit_policies.get", policy);
         }
+        let (organization, document) = (self.shop.organization.id, self.agreement.id);
+        shown.add("agreements.of", view.agreements().of(checkout).await);
+        let events = view.agreements().events(document).await;
+        shown.add("agreements.events", events);
+        let terms = view.agreements().terms(organization).await;
+        shown.add("agreements.terms", terms);
         for state in JobState::ALL {
             let filter = JobFilter {
                 state: Some(*state),

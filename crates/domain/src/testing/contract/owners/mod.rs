@@ -260,6 +260,7 @@ mod tests {
 
     /// Where the stores are.
     const PORTS: &[&str] = &[
+        include_str!("../../../ports/agreements.rs"),
         include_str!("../../../ports/audit.rs"),
         include_str!("../../../ports/categories.rs"),
         include_str!("../../../ports/checkouts.rs"),
