@@ -329,7 +329,7 @@ pub(crate) async fn send(client: &Client, method: &str, path: &str, body: Option
     }
 }
 
-const PERMISSIONS: [&str; 19] = [
+const PERMISSIONS: [&str; 20] = [
     "ProductRead",
     "ProductWrite",
     "ProductDelete",

@@ -36,7 +36,7 @@ use crate::run::worker::{
 };
 use crate::state::replica::Replica;
 
-/// What live mode lacks: nobody has written an adapter for a credit bureau or a signing service.
+/// What live mode lacks: nobody has written an adapter for a credit bureau.
 const NOT_IN_LIVE_MODE: &str = "one up where the program puts its providers together";
 /// What live mode lacks for an organization without an account of its own.
 const NO_LIVE_ACCOUNT: &str = "LESSOR_PROCESSOR_LIVE_KEY, or an account of the organization's own with \

@@ -108,7 +108,7 @@ pub struct CheckoutRecord {
     /// When the deposit was captured.
     #[serde(skip_serializing_if = "Option::is_none")]
     deposit_timestamp: Option<DateTimeText>,
-    /// The document signer's id of the lease.
+    /// The document that is to be signed, or was: `doc_` and 22 digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     lease_document_id: Option<String>,
     /// How far the recurring payments are.

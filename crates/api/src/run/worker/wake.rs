@@ -6,11 +6,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::{
-    AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore, CustomerStore,
-    Database, Doors, IdempotencyStore, InboxMessage, InboxRecord, InboxState, InboxStore, JobStore,
-    KeyStore, LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore,
-    PickupLocationStore, ProcessorAccountStore, ProductStore, QualificationStore, Reach,
-    ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
+    CustomerStore, Database, Doors, IdempotencyStore, InboxMessage, InboxRecord, InboxState,
+    InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
+    PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
+    QualificationStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
 };
 use lessor_domain::time::Timestamp;
 use tokio::sync::Notify;
@@ -109,6 +109,10 @@ impl UnitOfWork for WakingWork {
 
     fn checkouts(&mut self) -> &mut dyn CheckoutStore {
         self.inner.checkouts()
+    }
+
+    fn agreements(&mut self) -> &mut dyn AgreementStore {
+        self.inner.agreements()
     }
 
     fn shipments(&mut self) -> &mut dyn ShipmentStore {
