@@ -183,6 +183,7 @@ impl Shop {
             ("GET", "/v1/checkouts".into(), None, "CheckoutRead"),
             ("GET", checkout_path(""), None, "CheckoutRead"),
             ("GET", checkout_path("/tracking"), None, "CheckoutRead"),
+            ("GET", checkout_path("/agreement"), None, "CheckoutRead"),
             (
                 "PUT",
                 checkout_path(""),
@@ -206,6 +207,12 @@ impl Shop {
                 checkout_path("/link"),
                 Some(json!({})),
                 "CheckoutWrite",
+            ),
+            (
+                "POST",
+                checkout_path("/qualification"),
+                Some(json!({ "decision": "approved" })),
+                "CheckoutQualify",
             ),
             (
                 "POST",
