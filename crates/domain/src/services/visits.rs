@@ -169,7 +169,7 @@ impl Visit {
             let moved = history.iter().map(|entry| &entry.transition);
             let ended = moved.rev().find(|step| step.from != step.to);
             let ended_at = ended.map_or(checkout.updated_at, |step| step.at);
-            now - ended_at >= SHOWN_AFTER_THE_END
+            now.signed_duration_since(ended_at) >= SHOWN_AFTER_THE_END
         };
         let sent_to = match checkout.way_out() {
             Some(_) => work.checkouts().last_way_out(checkout.id).await?,
