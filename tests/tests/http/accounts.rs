@@ -401,7 +401,7 @@ async fn without_the_servers_key_no_secret_is_kept() {
             Some(secret) => command.env("LESSOR_SERVER_SECRET", secret),
             None => command.env_remove("LESSOR_SERVER_SECRET"),
         };
-        command.current_dir(files.0.path());
+        command.current_dir(files.path());
         let output = lessor_tests::run(&mut command);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && said.contains(word), "{said}");
