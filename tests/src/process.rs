@@ -35,6 +35,18 @@ impl Folder {
     pub fn path(&self) -> &Path {
         &self.0
     }
+
+    /// A file in it with this text; its path, as a command takes it.
+    ///
+    /// # Panics
+    /// When it cannot be written.
+    #[must_use]
+    pub fn file(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        let written = std::fs::write(&path, text);
+        assert!(written.is_ok(), "{path:?}: {written:?}");
+        path.to_string_lossy().into_owned()
+    }
 }
 
 impl Drop for Folder {

@@ -98,12 +98,13 @@ fn a_permission_that_is_missing_is_named() {
 }
 
 /// The permissions that a sandbox key cannot use where the catalog is the live one's.
-const OF_THE_CATALOG: [Permission; 5] = [
+const OF_THE_CATALOG: [Permission; 6] = [
     Permission::ProductWrite,
     Permission::ProductDelete,
     Permission::ProductVariantWrite,
     Permission::ProductVariantDelete,
     Permission::LeaseTermWrite,
+    Permission::OrganizationWrite,
 ];
 
 #[test]

@@ -1,8 +1,6 @@
 //! Organizations' own accounts at the payment processor: who sets them, what is made where, and whose messages
 //! change what.
 
-use std::fs;
-
 use lessor_processor_double::{Double, SIGNATURE_HEADER, sign};
 use lessor_tests::client::Reply;
 use lessor_tests::server::{PROCESSOR_SANDBOX_SECRET, PROCESSOR_SECRET};
@@ -14,21 +12,6 @@ use crate::BINARY;
 const BLUE: &str = "acctBlue";
 const GREEN: &str = "acctGreen";
 
-/// Files that go with the value.
-struct Files(Folder);
-
-impl Files {
-    fn new(name: &str) -> Self {
-        Self(Folder::new(name))
-    }
-
-    fn with(&self, name: &str, text: &str) -> String {
-        let path = self.0.path().join(name);
-        fs::write(&path, text).unwrap();
-        path.to_string_lossy().into_owned()
-    }
-}
-
 /// The key of an account of the double's, and what its messages are signed with here.
 fn key(account: &str) -> String {
     format!("sk_test_{account}_0123456789")
@@ -39,9 +22,9 @@ fn secret(account: &str) -> String {
 }
 
 /// Sets the organization's own account of sandbox mode.
-fn set(server: &Server, files: &Files, client: &Client, account: &str) -> Value {
-    let key_file = files.with(&format!("{account}.key"), &format!("{}\n", key(account)));
-    let secret_file = files.with(&format!("{account}.secret"), &secret(account));
+fn set(server: &Server, files: &Folder, client: &Client, account: &str) -> Value {
+    let key_file = files.file(&format!("{account}.key"), &format!("{}\n", key(account)));
+    let secret_file = files.file(&format!("{account}.secret"), &secret(account));
     server.cli(&[
         "org",
         "processor",
@@ -84,7 +67,7 @@ fn paid_at(double: &Double, account: &str) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_organization_has_what_is_at_its_own_account_alone() {
     let double = Double::start().unwrap();
-    let files = Files::new("apart");
+    let files = Folder::new("apart");
     let url = double.url();
     let server = Server::start(BINARY, &["--no-worker", "--processor-url", &url]).await;
     let (blue, green) = (server.client().await, server.client().await);
@@ -164,13 +147,13 @@ async fn each_organization_has_what_is_at_its_own_account_alone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_secret_opens_one_mode_of_one_account_alone() {
-    let files = Files::new("secrets");
+    let files = Folder::new("secrets");
     let server = Server::start(BINARY, &["--no-worker"]).await;
     let (blue, green) = (server.client().await, server.client().await);
     set(&server, &files, &blue, BLUE);
     set(&server, &files, &green, GREEN);
-    let live = files.with("live.key", "sk_live_acctBlue_0123456789");
-    let live_secrets = files.with("live.secret", "whsec_of_live,whsec_of_live_rolled\n");
+    let live = files.file("live.key", "sk_live_acctBlue_0123456789");
+    let live_secrets = files.file("live.secret", "whsec_of_live,whsec_of_live_rolled\n");
     let nobody = server.client().await;
     server.cli(&[
         "org",
@@ -258,15 +241,15 @@ async fn a_secret_opens_one_mode_of_one_account_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn accounts_are_set_shown_and_removed_and_no_secret_is_told() {
     let double = Double::start().unwrap();
-    let files = Files::new("commands");
+    let files = Folder::new("commands");
     let url = double.url();
     let server = Server::start(BINARY, &["--no-worker", "--processor-url", &url]).await;
     let client = server.client().await;
     let org = client.organization.as_str();
     assert_eq!(server.cli(&["org", "processor", "show", org])["total"], 0);
 
-    let good = files.with("good.key", &key(BLUE));
-    let signed = files.with("good.secret", &secret(BLUE));
+    let good = files.file("good.key", &key(BLUE));
+    let signed = files.file("good.secret", &secret(BLUE));
     let refused = |mode: &str, key: &str, secret: &str| {
         let arguments = [
             "org",
@@ -292,7 +275,7 @@ async fn accounts_are_set_shown_and_removed_and_no_secret_is_told() {
         ("sandbox", "hunter2", "characters"),
         ("sandbox", "", "characters"),
     ] {
-        let said = refused(mode, &files.with("bad.key", text), &signed);
+        let said = refused(mode, &files.file("bad.key", text), &signed);
         assert!(said.contains("--key-file") && said.contains(word), "{said}");
         assert!(!said.contains("hunter2"), "{said}");
     }
@@ -301,7 +284,7 @@ async fn accounts_are_set_shown_and_removed_and_no_secret_is_told() {
         ("short", "characters"),
         ("sk_test_hunter2hunter2", "no webhook secret"),
     ] {
-        let said = refused("sandbox", &good, &files.with("bad.secret", text));
+        let said = refused("sandbox", &good, &files.file("bad.secret", text));
         assert!(
             said.contains("--webhook-secret-file") && said.contains(word),
             "{said}"
@@ -326,7 +309,7 @@ async fn accounts_are_set_shown_and_removed_and_no_secret_is_told() {
         "{printed}"
     );
     // One secret opens one mode.
-    let live = files.with("live.key", "sk_live_acctBlue_0123456789");
+    let live = files.file("live.key", "sk_live_acctBlue_0123456789");
     let said = refused("live", &live, &signed);
     assert!(said.contains("sandbox mode too"), "{said}");
 
@@ -338,7 +321,7 @@ async fn accounts_are_set_shown_and_removed_and_no_secret_is_told() {
     let said = server.refused(&remove).1;
     assert!(said.contains(&id) && said.contains("--force"), "{said}");
     // A new key of the same account is none of its business.
-    let rolled = files.with("rolled.key", &format!("sk_test_{BLUE}_rolled98765"));
+    let rolled = files.file("rolled.key", &format!("sk_test_{BLUE}_rolled98765"));
     let mut roll = vec![
         "org",
         "processor",
@@ -388,12 +371,12 @@ async fn accounts_are_set_shown_and_removed_and_no_secret_is_told() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_servers_key_no_secret_is_kept() {
-    let files = Files::new("keyless");
+    let files = Folder::new("keyless");
     let server = Server::start(BINARY, &["--no-worker"]).await;
     let client = server.client().await;
     let (good, signed) = (
-        files.with("good.key", &key(BLUE)),
-        files.with("good.secret", &secret(BLUE)),
+        files.file("good.key", &key(BLUE)),
+        files.file("good.secret", &secret(BLUE)),
     );
     for (secret, word) in [
         (None, "LESSOR_SERVER_SECRET"),
@@ -418,7 +401,7 @@ async fn without_the_servers_key_no_secret_is_kept() {
             Some(secret) => command.env("LESSOR_SERVER_SECRET", secret),
             None => command.env_remove("LESSOR_SERVER_SECRET"),
         };
-        command.current_dir(files.0.path());
+        command.current_dir(files.path());
         let output = lessor_tests::run(&mut command);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && said.contains(word), "{said}");

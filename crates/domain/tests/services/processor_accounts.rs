@@ -56,7 +56,7 @@ async fn remove(world: &World, force: bool) -> Result<usize, Error> {
 /// A checkout that rests on what is at the processor.
 async fn resting(world: &World) -> Checkout {
     let order = world.order("ada@example.com").await;
-    let resting = world.advance(&order, Lifecycle::OrderConfirmed).await;
+    let resting = world.advance(&order, Lifecycle::DocumentsPending).await;
     assert_eq!(world.holds(resting.id).await, [HoldState::Held]);
     resting
 }

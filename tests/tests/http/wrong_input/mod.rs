@@ -175,15 +175,8 @@ fn processor_signature(secret: &str, body: &str) -> Vec<(&'static str, String)> 
 /// Gives the organization a live account of its own, whose messages are signed with [`OWN_SECRET`].
 fn set_account(server: &Server, client: &Client) {
     let folder = lessor_tests::Folder::new("own-account");
-    let file = |name: &str, text: &str| {
-        let path = folder.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        path.to_string_lossy().into_owned()
-    };
-    let (key, secret) = (
-        file("key", "sk_live_of_the_tests_1234"),
-        file("secret", OWN_SECRET),
-    );
+    let key = folder.file("key", "sk_live_of_the_tests_1234");
+    let secret = folder.file("secret", OWN_SECRET);
     server.cli(&[
         "org",
         "processor",
