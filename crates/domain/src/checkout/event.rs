@@ -22,7 +22,7 @@ named_enum! {
         Customer = "customer",
         /// The organization, through the API or the command line.
         Operator = "operator",
-        /// The payment processor, verifier, credit checker, signer or carrier.
+        /// The payment processor, verifier, credit checker or carrier.
         Provider = "provider",
         /// Lessor itself: time, stock, what is known already.
         System = "system",
