@@ -84,8 +84,8 @@ impl Browser {
     /// Signs the lease in this name.
     async fn sign(&self, name: &str) {
         let fields = [("consent", "yes"), ("name", name)];
-        let signed = self.send(&format!("{}/sign", self.page), Some(&fields));
-        let signed = signed.await;
+        let form = format!("{}/sign", self.page);
+        let signed = self.send(&form, Some(&fields)).await;
         assert_eq!(signed.status, 303, "{}", signed.html);
     }
 
