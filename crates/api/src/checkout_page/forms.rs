@@ -365,7 +365,7 @@ pub(super) fn terms(visit: &Visit, place: Place<'_>, entered: &Fields) -> Markup
                                     }
                                     td { (money(quote.total_monthly_payment)) }
                                     td { (money(quote.deposit)) }
-                                    @if let Ok(due) = checkout.due(quote) { td { (money(due.due_at_signing)) } }
+                                    td { @if let Ok(due) = checkout.due(quote) { (money(due.due_at_signing)) } }
                                 }
                             }
                         }

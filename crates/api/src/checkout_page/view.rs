@@ -282,7 +282,7 @@ fn costs(visit: &Visit, quote: &lessor_domain::pricing::Quote) -> Markup {
                     }
                 }
                 @if let Some(due) = due {
-                    dt.total { "Reserved when you accept, charged when you sign" } dd.total { (money(due.authorized_at_signing)) }
+                    dt.total { "Reserved with the deposit, charged when you sign" } dd.total { (money(due.authorized_at_signing)) }
                     (row(words::first_payment(due.first_payment_due), due.first_payment))
                     dt.total { "Due at signing" } dd.total { (money(due.due_at_signing)) }
                 }

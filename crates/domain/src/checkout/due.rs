@@ -22,7 +22,8 @@ named_enum! {
 pub struct Due {
     /// What is bought along.
     pub purchases: Money,
-    /// The deposit and what is bought along: reserved when the lease is accepted, taken when it is signed.
+    /// The deposit and what is bought along: reserved when the deposit is submitted, taken when
+    /// the lease is signed.
     pub authorized_at_signing: Money,
     /// The first month, with its insurance.
     pub first_payment: Money,

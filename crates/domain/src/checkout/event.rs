@@ -34,7 +34,7 @@ named_enum! {
 macro_rules! events {
     ($declare:ident) => {
         $declare! {
-            /// The customer opened the checkout page.
+            /// The customer began on the checkout page: looking at it changes nothing.
             Opened = "opened" => moves_only;
             /// Name and address are complete.
             ProfileCompleted = "profileCompleted" => moves_only;

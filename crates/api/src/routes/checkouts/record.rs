@@ -287,7 +287,8 @@ struct CheckoutPricing {
     entry: PricingEntry,
     /// What the purchase items cost together.
     purchase_items: MoneyText,
-    /// The deposit and the purchase items: reserved when the lease is accepted, taken when it is signed.
+    /// The deposit and the purchase items: reserved when the deposit is submitted, taken when
+    /// the lease is signed.
     authorized_at_signing: MoneyText,
     /// The first month, with its insurance.
     first_payment: MoneyText,
