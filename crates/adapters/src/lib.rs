@@ -1,9 +1,12 @@
 //! The adapters of the domain's ports.
 
+pub mod agreement;
 pub mod ambient;
 pub mod carriers;
+pub mod credit;
 pub mod dialing;
 pub mod missing_provider;
+pub mod outbound;
 pub mod postgres;
 pub mod processor;
 pub mod simulated;

@@ -121,6 +121,8 @@ permissions! {
     /// Create checkouts for other customers.
     CheckoutCreateWithCustomer,
     CheckoutCancel,
+    /// Decide about the credit of customers.
+    CheckoutQualify,
     /// Fulfill checkouts and give tracking.
     CheckoutFulfill,
     LeaseTermRead,
@@ -156,6 +158,7 @@ impl Permission {
             | Self::CheckoutWrite
             | Self::CheckoutCreateWithCustomer
             | Self::CheckoutCancel
+            | Self::CheckoutQualify
             | Self::CheckoutFulfill
             | Self::LeaseTermRead
             | Self::AuditRead

@@ -231,6 +231,8 @@ named_enum! {
         ProcessorAccountSet = "processor_account.set",
         /// The organization's own account at the payment processor was removed.
         ProcessorAccountRemoved = "processor_account.removed",
+        /// How the organization decides about credit was set.
+        OrganizationCreditSet = "organization.credit_set",
         /// A pickup location was added.
         PickupLocationCreated = "pickup_location.created",
         /// A pickup location was changed, or switched on or off.
@@ -304,6 +306,7 @@ impl AuditAction {
             | Self::OrganizationCreated
             | Self::ProcessorAccountSet
             | Self::ProcessorAccountRemoved
+            | Self::OrganizationCreditSet
             | Self::PickupLocationCreated
             | Self::CategoryCreated
             | Self::ProductCreated

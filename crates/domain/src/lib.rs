@@ -17,10 +17,12 @@
 
 pub mod access;
 pub mod address;
+pub mod agreement;
 pub mod audit;
 pub mod catalog;
 pub mod cause;
 pub mod checkout;
+pub mod credit;
 pub mod customer;
 pub mod exact;
 pub mod ids;

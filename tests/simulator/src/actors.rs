@@ -2,6 +2,7 @@
 
 use lessor_adapters::processor::parse_event_head;
 use lessor_domain::access::Mode;
+use lessor_domain::agreement::Signature;
 use lessor_domain::audit::Origin;
 use lessor_domain::catalog::{Inventory, ProductStatus};
 use lessor_domain::checkout::{Checkout, Lifecycle};
@@ -145,7 +146,12 @@ impl Crew {
                 let method = method.ok_or_else(|| Error::rule("no method was named"))?;
                 journey.save_payment_method(uow_ref, it, method).await?
             }
-            Lifecycle::DocumentsPending => journey.sign_documents(uow_ref, it).await?,
+            Lifecycle::DocumentsPending => {
+                let customer = uow_ref.customers().get(it.customer_id).await?;
+                let signature = customer.map(|customer| Signature::of(&customer.profile));
+                let signature = signature.unwrap_or_default();
+                journey.sign_documents(uow_ref, it, &signature).await?
+            }
             Lifecycle::CaptureFailed => journey.retry_capture(uow_ref, it).await?,
             _ => journey.open(uow_ref, it).await?,
         };

@@ -183,6 +183,7 @@ impl Shop {
             ("GET", "/v1/checkouts".into(), None, "CheckoutRead"),
             ("GET", checkout_path(""), None, "CheckoutRead"),
             ("GET", checkout_path("/tracking"), None, "CheckoutRead"),
+            ("GET", checkout_path("/agreement"), None, "CheckoutRead"),
             (
                 "PUT",
                 checkout_path(""),
@@ -206,6 +207,12 @@ impl Shop {
                 checkout_path("/link"),
                 Some(json!({})),
                 "CheckoutWrite",
+            ),
+            (
+                "POST",
+                checkout_path("/qualification"),
+                Some(json!({ "decision": "approved" })),
+                "CheckoutQualify",
             ),
             (
                 "POST",
@@ -329,7 +336,7 @@ pub(crate) async fn send(client: &Client, method: &str, path: &str, body: Option
     }
 }
 
-const PERMISSIONS: [&str; 19] = [
+const PERMISSIONS: [&str; 20] = [
     "ProductRead",
     "ProductWrite",
     "ProductDelete",
@@ -342,6 +349,7 @@ const PERMISSIONS: [&str; 19] = [
     "CheckoutWrite",
     "CheckoutCreateWithCustomer",
     "CheckoutCancel",
+    "CheckoutQualify",
     "CheckoutFulfill",
     "LeaseTermRead",
     "LeaseTermWrite",

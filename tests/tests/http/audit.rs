@@ -112,6 +112,9 @@ async fn story(client: &Client) -> Vec<Asked> {
     let shipped = client
         .checkout_at("BIKE", "shipped@example.com", "orderConfirmed")
         .await;
+    let judged = client
+        .checkout_at("BIKE", "judged@example.com", "qualificationPending")
+        .await;
     let number = json!({ "trackingNumber": "1Z999AA10123456784" });
     client.act(&shipped, "fulfill", number).await.ok();
     let email = "unpaid+firstpaymentfail@example.com";
@@ -236,6 +239,12 @@ async fn story(client: &Client) -> Vec<Asked> {
             "PUT",
             of("checkouts", &fresh),
             json!({ "lifecycle": "depositPending" }),
+            Move,
+        ),
+        asked(
+            "POST",
+            step(&judged, "qualification"),
+            json!({ "decision": "approved" }),
             Move,
         ),
         asked("POST", step(&ready, "fulfill"), json!({}), Move),

@@ -87,6 +87,9 @@ fn escaped(text: &str) -> String {
         .collect()
 }
 
+/// What signs the lease: the name of [`PROFILE`], in another case.
+const SIGNATURE: [(&str, &str); 2] = [("consent", "yes"), ("name", "grace HOPPER")];
+
 pub(crate) const PROFILE: [(&str, &str); 7] = [
     ("firstName", "Grace"),
     ("lastName", "Hopper"),
@@ -166,7 +169,29 @@ async fn a_customer_walks_from_the_link_to_the_confirmation() {
     while client.reread(&made).await.get("leaseDocumentId").is_none() {
         assert!(std::time::Instant::now() < deadline, "no document");
     }
-    let signed = browser.send("sign", &[]).await;
+    assert!(
+        browser
+            .look()
+            .await
+            .contains(&format!("{}/agreement", browser.path))
+    );
+    // Each wrong signature is told by its field, and nothing is signed.
+    for (fields, told) in [
+        (&[][..], "electronic records"),
+        (&SIGNATURE[..1], "Your name"),
+        (&SIGNATURE[1..], "electronic records"),
+        (
+            &[("consent", "yes"), ("name", "Ada Lovelace")][..],
+            "Your name",
+        ),
+    ] {
+        let refused = browser.send("sign", fields).await;
+        let html = String::from_utf8_lossy(&refused.bytes).into_owned();
+        assert_eq!(refused.status, 400, "{fields:?}");
+        assert!(html.contains(told), "{fields:?}: {html}");
+    }
+    assert_eq!(client.reread(&made).await["lifecycle"], "documentsPending");
+    let signed = browser.send("sign", &SIGNATURE).await;
     signed.has(303);
     let confirmed = until(&client, &made, "orderConfirmed").await;
     let shop = "https://example.com/thanks";

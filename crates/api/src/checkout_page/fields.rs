@@ -74,6 +74,7 @@ impl Fields {
             country: Some(self.country()?),
             state: self.state()?,
             phone: self.line("phone")?,
+            birth_date: None,
         })
     }
 

@@ -5,9 +5,11 @@
 
 use lessor_domain::access::Mode;
 use lessor_domain::address::Country;
+use lessor_domain::agreement::CONSENT_TEXT;
 use lessor_domain::checkout::{EventKind, PaymentMethod};
 use lessor_domain::customer::Profile;
 use lessor_domain::ids::LeaseTermPubId;
+use lessor_domain::services::sessions::takes_a_card;
 use lessor_domain::services::visits::Visit;
 use lessor_domain::text::Line;
 use maud::{Markup, html};
@@ -93,6 +95,10 @@ const fn field(name: &'static str, label: &'static str, autocomplete: &'static s
     }
 }
 
+const SIGNER: Field = Field {
+    is_wide: true,
+    ..field("name", "Your name, as it stands in the agreement", "name")
+};
 const FIRST_NAME: Field = field("firstName", "First name", "given-name");
 const LAST_NAME: Field = field("lastName", "Last name", "family-name");
 const ADDRESS1: Field = Field {
@@ -137,7 +143,6 @@ pub(super) fn of(
 ) -> Markup {
     let filling = Filling { entered, notice };
     let checkout = &visit.checkout;
-    let is_sandbox = checkout.mode == Mode::Sandbox;
     let Some(next) = checkout.lifecycle().next() else {
         return html! {};
     };
@@ -146,36 +151,56 @@ pub(super) fn of(
             on_file(visit, place)
         }
         EventKind::Opened | EventKind::ProfileCompleted => profile(visit, place, &filling),
-        EventKind::IdentityRequested if is_sandbox => {
-            button(place, "identity", "Start the verification")
+        EventKind::IdentityRequested if place.hosted => html! {
+            p { "You do that on our verifier's own page. Have your passport, driving licence or identity card at hand." }
+            (button(place, "identity", "Start the verification"))
+        },
+        EventKind::IdentitySubmitted if place.hosted => {
+            button(place, "identity", "Continue the verification")
         }
-        EventKind::IdentitySubmitted if is_sandbox => {
-            button(place, "identity-submit", "Hand in my documents")
-        }
-        EventKind::IdentityRequested | EventKind::IdentitySubmitted => not_here(
-            "Your identity is confirmed on the verifier's own page, which this page cannot open yet.",
-        ),
+        EventKind::IdentityRequested => button(place, "identity", "Start the verification"),
+        EventKind::IdentitySubmitted => button(place, "identity-submit", "Hand in my documents"),
         EventKind::ShippingAddressGiven => shipping(visit, place, &filling),
         EventKind::PickupLocationGiven => pickup(visit, place, &filling),
         EventKind::LeaseAccepted if checkout.term.is_none() => html! {
             p { "Choose how long you would like to lease, then accept these terms." }
         },
         EventKind::LeaseAccepted => button(place, "accept", "Accept these terms"),
-        EventKind::DepositSubmitted if is_sandbox => html! {
+        EventKind::DepositSubmitted if place.hosted => html! {
+            p { "You enter your card on the payment processor's own page, and come back here. It is kept for the monthly payments; you can change it later." }
+            (button(place, "deposit", "Go to the payment"))
+        },
+        EventKind::DepositAuthorized if visit.pays_elsewhere => html! {
+            (button(place, "deposit", "Go on with the payment"))
+            form.aside method="post" action=(place.step("leave-deposit")) {
+                button.quiet { "Do not pay now" }
+            }
+        },
+        EventKind::PaymentMethodSaved if place.hosted => html! {
+            @if let Some(method) = &checkout.recurring.method {
+                p { "Your deposit was authorized with " strong { (card(method)) } "." }
+                (button(place, "payment-method", "Use this card every month"))
+            }
+            (other_card(place, checkout.recurring.method.is_some()))
+        },
+        EventKind::DepositSubmitted => html! {
             p { "The sandbox's test card is used." }
             (button(place, "deposit", "Authorize the deposit"))
         },
-        EventKind::PaymentMethodSaved if is_sandbox => html! {
+        EventKind::PaymentMethodSaved => html! {
             @match &checkout.recurring.method {
                 Some(method) => p { "Your deposit was authorized with " strong { (card(method)) } "." },
                 None => p { "The sandbox's test card is used." },
             }
             (button(place, "payment-method", "Use this card every month"))
         },
-        EventKind::DepositSubmitted | EventKind::PaymentMethodSaved => not_here(
-            "Cards are entered in the payment processor's own form, which this page cannot show yet.",
-        ),
-        EventKind::DocumentsSigned if !words::is_moving(checkout) => sign(visit, place),
+        EventKind::DocumentsSigned if !words::is_moving(checkout) => sign(visit, place, &filling),
+        EventKind::CaptureRetried if place.hosted => html! {
+            (button(place, "retry-capture", "Try to charge the deposit again"))
+            form.aside method="post" action=(place.step("deposit")) {
+                button.quiet { "Use another card" }
+            }
+        },
         EventKind::CaptureRetried => {
             button(place, "retry-capture", "Try to charge the deposit again")
         }
@@ -187,10 +212,16 @@ pub(super) fn of(
     }
 }
 
-/// A step that the page cannot do.
-fn not_here(why: &str) -> Markup {
+/// The way to the processor's page, where a card is left.
+fn other_card(place: Place<'_>, is_other: bool) -> Markup {
     html! {
-        p.notice { strong { "This step is not available on this page. " } (why) " Please get in touch with us to go on." }
+        @if is_other {
+            form.aside method="post" action=(place.step("card")) {
+                button.quiet { "Use another card" }
+            }
+        } @else {
+            (button(place, "card", "Enter a card"))
+        }
     }
 }
 
@@ -207,12 +238,12 @@ fn card(method: &PaymentMethod) -> String {
 pub(super) fn payment(visit: &Visit, place: Place<'_>, entered: &Fields) -> Markup {
     let checkout = &visit.checkout;
     if !words::can_pay(checkout) {
-        return html! {};
+        return card_on_file(visit, place);
     }
     let chosen = entered.get(steps::CARD);
     html! {
         form method="post" action=(place.step("retry-payment")) {
-            @if checkout.mode == Mode::Sandbox {
+            @if checkout.mode == Mode::Sandbox && !place.hosted {
                 fieldset {
                     legend { "Pay with" }
                     @for (id, words) in steps::TEST_CARDS {
@@ -226,6 +257,21 @@ pub(super) fn payment(visit: &Visit, place: Place<'_>, entered: &Fields) -> Mark
                 p { "Your card on file is " strong { (card(method)) } "." }
             }
             button { "Try the payment again" }
+        }
+        @if place.hosted && takes_a_card(checkout) { (other_card(place, true)) }
+    }
+}
+
+/// The card that pays every month, while nothing of it failed.
+fn card_on_file(visit: &Visit, place: Place<'_>) -> Markup {
+    let checkout = &visit.checkout;
+    let is_asked_for = checkout.lifecycle().next() == Some(EventKind::PaymentMethodSaved);
+    html! {
+        @if place.hosted && takes_a_card(checkout) && !is_asked_for {
+            @if let Some(method) = &checkout.recurring.method {
+                p { "Your monthly payments are collected from " strong { (card(method)) } "." }
+                (other_card(place, true))
+            }
         }
     }
 }
@@ -377,7 +423,8 @@ pub(super) fn terms(visit: &Visit, place: Place<'_>, entered: &Fields) -> Markup
     }
 }
 
-fn sign(visit: &Visit, place: Place<'_>) -> Markup {
+fn sign(visit: &Visit, place: Place<'_>, filling: &Filling<'_>) -> Markup {
+    let consent_fault = filling.is_at_fault("consent");
     html! {
         @if let Some(quote) = &visit.quote {
             p {
@@ -387,7 +434,23 @@ fn sign(visit: &Visit, place: Place<'_>) -> Markup {
                 (money(quote.deposit)) "."
             }
         }
-        (button(place, "sign", "Sign the lease"))
+        @if let Some(agreement) = &visit.agreement {
+            p {
+                a href={ (place.path()) "/agreement" } { "Open the agreement (PDF)" }
+                ". Please read it before you sign."
+            }
+            p.hint { "SHA-256 of the document: " code { (agreement.sha256) } }
+        }
+        form method="post" action=(place.step("sign")) {
+            label.choice {
+                input type="checkbox" name="consent" value="yes" required
+                    aria-invalid=[consent_fault.then_some("true")]
+                    aria-describedby=[consent_fault.then_some("notice")];
+                span { (CONSENT_TEXT) }
+            }
+            div.fields { (filling.field(&SIGNER, None)) }
+            button { "Sign the lease" }
+        }
     }
 }
 

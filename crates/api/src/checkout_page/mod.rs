@@ -14,10 +14,13 @@ mod words;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, get, post};
+use lessor_domain::cause::chain;
 use lessor_domain::organization::Color;
 use lessor_domain::ports::Reach;
 use lessor_domain::services::Error;
-use lessor_domain::services::visits::{Visit, note_way_out, replaced_by};
+use lessor_domain::services::agreements::{self, AgreementView};
+use lessor_domain::services::visits::{self, Visit, note_way_out, replaced_by};
+use lessor_domain::workers::jobs::WayBack;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::fields::Fields;
@@ -28,6 +31,7 @@ use crate::http::error::ApiError;
 use crate::idempotency::close;
 use crate::middleware::HeadOnly;
 use crate::request::FormBody;
+use crate::routes::checkouts::agreement_document;
 use crate::state::{AppState, Sender};
 
 /// No token is longer, in characters.
@@ -38,10 +42,13 @@ const STYLE: &str = include_str!("style.css");
 /// Where the styles of organizations' colors are.
 const ACCENT_PATH: &str = "/assets/accents";
 
+/// What of the query says that the customer left a provider's page without doing what it asks.
+const LEFT: &str = "left=1";
+
 /// Nothing may run, be loaded from elsewhere, be framed, or learn the address; but the organization's logo
-/// is loaded from where it is, and a form may lead to where the organization wants its customers back:
-/// browsers ask that of what a form's answer leads to as well.
-fn policy(visit: Option<&Visit>) -> String {
+/// is loaded from where it is, and a form may lead to these pages of the providers and to where the
+/// organization wants its customers back: browsers ask that of what a form's answer leads to as well.
+fn policy(visit: Option<&Visit>, pages: &[String]) -> String {
     let mut policy = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'".to_owned();
     let Some(visit) = visit else {
         return policy;
@@ -51,9 +58,9 @@ fn policy(visit: Option<&Visit>) -> String {
     let mut targets: Vec<String> = redirects.filter_map(|url| origin(url.as_str())).collect();
     targets.sort_unstable();
     targets.dedup();
-    for target in targets {
+    for target in pages.iter().chain(&targets) {
         policy.push(' ');
-        policy.push_str(&target);
+        policy.push_str(target);
     }
     if let Some(logo) = &visit.organization.face.logo_url
         && let Some(origin) = origin(logo.as_str())
@@ -85,7 +92,7 @@ pub(crate) fn failure(
     request_id: &str,
     headers: &mut HeaderMap,
 ) -> String {
-    dress(headers, &policy(None));
+    dress(headers, &policy(None, &[]));
     headers.insert(
         header::CONTENT_TYPE,
         HeaderValue::from_static("text/html; charset=utf-8"),
@@ -100,6 +107,7 @@ pub(crate) fn failure(
         let place = Place {
             prefix: &prefix,
             token,
+            hosted: false,
         };
         place.path()
     });
@@ -127,6 +135,8 @@ pub(crate) fn configure(config: &mut ServiceConfig<'_>) {
         .service(checkout_page_accent)
         .service(explain_checkout_page)
         .service(show_checkout_page)
+        .service(show_agreement)
+        .service(return_to_checkout_page)
         .service(show_checkout_step)
         .service(take_checkout_step);
 }
@@ -183,7 +193,8 @@ async fn checkout_page_accent(request: HttpRequest) -> Result<HttpResponse, ApiE
 #[get("/c")]
 async fn explain_checkout_page(request: HttpRequest) -> Result<HttpResponse, ApiError> {
     let visitor = Visitor::of(&request)?;
-    Ok(shown(StatusCode::OK, None, view::personal(&visitor.prefix)))
+    let page = view::personal(&visitor.prefix);
+    Ok(shown(StatusCode::OK, &policy(None, &[]), page))
 }
 
 /// The checkout's page.
@@ -211,7 +222,40 @@ async fn show_checkout_page(request: HttpRequest) -> Result<HttpResponse, ApiErr
     if !is_head && let Some(gone) = visitor.leave(&visit).await? {
         return Ok(gone);
     }
-    Ok(visitor.page(StatusCode::OK, &visit, None, &Fields::default()))
+    let nothing_entered = Fields::default();
+    visitor
+        .page(StatusCode::OK, &visit, None, &nothing_entered)
+        .await
+}
+
+/// Back from a provider.
+///
+/// Where the payment processor's and the identity verifier's own pages send the customer back to. Asks them what
+/// came of it, and leads to the checkout's page.
+#[utoipa::path(
+    tag = "Checkout page",
+    params(
+        ("token" = String, Path, description = "The token of `checkoutUrl`."),
+        ("left" = Option<String>, Query, max_length = 1, description = "`1`: the customer went back without paying.")
+    ),
+    responses(
+        (status = 303, description = "The page is at `Location`."),
+        (status = 410, content_type = "text/html", body = String, description = "The link was replaced by a newer one.")
+    )
+)]
+#[get("/c/{token}/return")]
+async fn return_to_checkout_page(request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    let visitor = Visitor::of(&request)?;
+    let left = request.query_string().split('&').any(|pair| pair == LEFT);
+    match visitor.come_back(left).await {
+        Ok(()) => {}
+        Err(Error::NotFound { .. }) => return visitor.nothing().await,
+        // The page says how it stands; the providers' messages tell of what could not be asked.
+        Err(error) => {
+            tracing::warn!(error = %chain(&error), "what came of a provider's page could not be asked");
+        }
+    }
+    Ok(visitor.back_to_page())
 }
 
 /// The checkout's page, by the address of one of its forms.
@@ -237,9 +281,42 @@ async fn show_checkout_step(request: HttpRequest) -> Result<HttpResponse, ApiErr
     }
 }
 
+/// The agreement that the customer signs, or has signed.
+///
+/// For the customer's browser. Opening it is noted in the document's record.
+#[utoipa::path(
+    tag = "Checkout page",
+    params(("token" = String, Path, description = "The token of `checkoutUrl`.")),
+    responses(
+        (status = 200, content_type = "application/pdf", body = String, description = "The PDF."),
+        (status = 410, content_type = "text/html", body = String, description = "The link was replaced by a newer one.")
+    )
+)]
+#[get("/c/{token}/agreement")]
+async fn show_agreement(request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    let visitor = Visitor::of(&request)?;
+    match visitor.open_agreement().await? {
+        Some(view) => {
+            let mut response = agreement_document(view);
+            let headers = response.headers_mut();
+            headers.insert(
+                header::REFERRER_POLICY,
+                HeaderValue::from_static("no-referrer"),
+            );
+            headers.insert(
+                HeaderName::from_static("x-robots-tag"),
+                HeaderValue::from_static("noindex"),
+            );
+            Ok(response)
+        }
+        None => visitor.nothing().await,
+    }
+}
+
 /// A step of the customer.
 ///
-/// For the forms of the checkout's page. Leads back to the page, or answers it with what is wrong.
+/// For the forms of the checkout's page. Leads back to the page or on to a provider's own, or answers it with what
+/// is wrong.
 #[utoipa::path(
     tag = "Checkout page",
     params(
@@ -248,7 +325,7 @@ async fn show_checkout_step(request: HttpRequest) -> Result<HttpResponse, ApiErr
     ),
     request_body(description = "The fields of the form, each once.", content = HashMap<String, String>, content_type = "application/x-www-form-urlencoded"),
     responses(
-        (status = 303, description = "The page, or the shop once the checkout has turned out, is at `Location`."),
+        (status = 303, description = "The page, a provider's own, or the shop once the checkout has turned out, is at `Location`."),
         (status = 410, content_type = "text/html", body = String, description = "The link was replaced by a newer one.")
     )
 )]
@@ -269,7 +346,8 @@ async fn take_checkout_step(
     };
     let entered = Fields::from(form);
     let notice = match visitor.step(step, entered.clone()).await {
-        Ok(()) => None,
+        Ok(Some(url)) => return Ok(led_to(&url)),
+        Ok(None) => None,
         Err(Error::NotFound { .. }) => return visitor.nothing().await,
         Err(error) => Some(notice_of(error)?),
     };
@@ -280,7 +358,9 @@ async fn take_checkout_step(
         let gone = visitor.leave(&visit).await?;
         return Ok(gone.unwrap_or_else(|| visitor.back_to_page()));
     }
-    Ok(visitor.page(StatusCode::BAD_REQUEST, &visit, notice.as_ref(), &entered))
+    visitor
+        .page(StatusCode::BAD_REQUEST, &visit, notice.as_ref(), &entered)
+        .await
 }
 
 /// What the customer reads of a refusal. What is no refusal stays an error.
@@ -294,6 +374,13 @@ fn notice_of(error: Error) -> Result<Notice, ApiError> {
             message: format!("{} {message}.", steps::label(&param)),
             field: Some(param),
         }),
+        Error::Provider(doubt) => {
+            tracing::warn!(error = %chain(&doubt), "a provider's page could not be opened");
+            Ok(Notice {
+                message: "We cannot reach the page that you need for this step. Nothing was charged. Please try again in a few minutes.".to_owned(),
+                field: None,
+            })
+        }
         Error::Rule { message } => Ok(Notice {
             message: format!("That did not work: {message}."),
             field: None,
@@ -302,12 +389,12 @@ fn notice_of(error: Error) -> Result<Notice, ApiError> {
     }
 }
 
-/// A page as a browser is given it; the policy is the visit's, where there is one.
-fn shown(status: StatusCode, visit: Option<&Visit>, html: String) -> HttpResponse {
+/// A page as a browser is given it.
+fn shown(status: StatusCode, policy: &str, html: String) -> HttpResponse {
     let mut response = HttpResponse::build(status)
         .content_type("text/html; charset=utf-8")
         .body(html);
-    dress(response.headers_mut(), &policy(visit));
+    dress(response.headers_mut(), policy);
     response
 }
 
@@ -316,7 +403,7 @@ fn led_to(address: &str) -> HttpResponse {
     let mut response = HttpResponse::SeeOther()
         .insert_header((header::LOCATION, address))
         .finish();
-    dress(response.headers_mut(), &policy(None));
+    dress(response.headers_mut(), &policy(None, &[]));
     response
 }
 
@@ -342,10 +429,26 @@ impl Visitor {
         })
     }
 
-    fn place(&self) -> Place<'_> {
+    fn place(&self, hosted: bool) -> Place<'_> {
         Place {
             prefix: &self.prefix,
             token: &self.token,
+            hosted,
+        }
+    }
+
+    /// Where providers send the customer back to. It holds the token: it is given to providers alone, and
+    /// kept nowhere.
+    fn way_back(&self) -> WayBack {
+        let page = format!(
+            "{}{}/{}",
+            self.state.settings.public_url.as_str(),
+            PATH,
+            self.token
+        );
+        WayBack {
+            done: format!("{page}/return"),
+            left: format!("{page}/return?{LEFT}"),
         }
     }
 
@@ -362,14 +465,54 @@ impl Visitor {
         }
     }
 
+    /// The document, once it is noted that the customer opened it; none where there is none.
+    async fn open_agreement(&self) -> Result<Option<AgreementView>, ApiError> {
+        let (state, sender) = (self.state.clone(), self.sender.clone());
+        let Some(token) = state.pages.read(&self.token) else {
+            return Ok(None);
+        };
+        let opened = async move {
+            let engine = &state.engine;
+            let mut work = engine.database.begin(Reach::Server).await?;
+            let address = sender.address().map(|address| address.to_string());
+            let (agent, now) = (sender.user_agent(), engine.clock.now());
+            let opened = match visits::checkout_in_view(&mut *work, &token, now).await {
+                Ok(known) => agreements::open(&mut *work, &known, address, agent, now).await,
+                Err(error) => Err(error),
+            };
+            Ok::<_, ApiError>(close(work, opened).await)
+        };
+        match self.state.mutations.run(opened).await? {
+            Ok(view) => Ok(Some(view)),
+            Err(Error::NotFound { .. } | Error::Rule { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Does a step of the customer, and lets the providers do what follows from it for a moment.
-    async fn step(&self, step: Step, entered: Fields) -> Result<(), Error> {
+    async fn step(&self, step: Step, entered: Fields) -> Result<Option<String>, Error> {
         let (state, sender) = (self.state.clone(), self.sender.clone());
         let token = state.pages.read(&self.token);
         let token = token.ok_or(Error::not_found("page"))?;
-        let taken =
-            async move { Ok::<_, ApiError>(step.take(&state, &sender, token, &entered).await) };
+        let back = self.way_back();
+        let taken = async move {
+            Ok::<_, ApiError>(step.take(&state, &sender, token, &entered, &back).await)
+        };
         // A task that panicked has no error of the domain; it is logged where it panicked.
+        match self.state.mutations.run(taken).await {
+            Ok(result) => result,
+            Err(error) => Err(Error::Store(lessor_domain::ports::StoreError::internal(
+                error,
+            ))),
+        }
+    }
+
+    /// Takes in what came of a provider's page that the customer was on.
+    async fn come_back(&self, left: bool) -> Result<(), Error> {
+        let state = self.state.clone();
+        let token = state.pages.read(&self.token);
+        let token = token.ok_or(Error::not_found("page"))?;
+        let taken = async move { Ok::<_, ApiError>(steps::come_back(&state, token, left).await) };
         match self.state.mutations.run(taken).await {
             Ok(result) => result,
             Err(error) => Err(Error::Store(lessor_domain::ports::StoreError::internal(
@@ -401,7 +544,7 @@ impl Visitor {
     }
 
     fn back_to_page(&self) -> HttpResponse {
-        led_to(&self.place().path())
+        led_to(&self.place(false).path())
     }
 
     /// The page of a token that opens nothing: it opened one once, or it never did.
@@ -413,23 +556,32 @@ impl Visitor {
             }
             None => None,
         };
-        Ok(match replaced {
+        let (status, page) = match replaced {
             Some(organization) => {
                 let page = view::replaced(&self.prefix, &organization);
-                shown(StatusCode::GONE, None, page)
+                (StatusCode::GONE, page)
             }
-            None => shown(StatusCode::NOT_FOUND, None, view::not_found(&self.prefix)),
-        })
+            None => (StatusCode::NOT_FOUND, view::not_found(&self.prefix)),
+        };
+        Ok(shown(status, &policy(None, &[]), page))
     }
 
-    fn page(
+    async fn page(
         &self,
         status: StatusCode,
         visit: &Visit,
         notice: Option<&Notice>,
         entered: &Fields,
-    ) -> HttpResponse {
-        let page = view::checkout(visit, self.place(), notice, entered);
-        shown(status, Some(visit), page)
+    ) -> Result<HttpResponse, ApiError> {
+        let scope = (&visit.checkout).into();
+        let hosted = self.state.engine.jobs().hosts(scope).await?;
+        // A form of this page may be answered by the way to a provider's own.
+        let pages: &[String] = if hosted {
+            &self.state.settings.provider_pages
+        } else {
+            &[]
+        };
+        let html = view::checkout(visit, self.place(hosted), notice, entered);
+        Ok(shown(status, &policy(Some(visit), pages), html))
     }
 }

@@ -21,6 +21,8 @@ pub(super) struct Place<'a> {
     pub(super) prefix: &'a str,
     /// The page's token.
     pub(super) token: &'a str,
+    /// Whether the customer pays and is verified on the providers' own pages.
+    pub(super) hosted: bool,
 }
 
 impl Place<'_> {

@@ -1,6 +1,8 @@
 //! The page as HTML. It needs no scripts and loads nothing from elsewhere.
 
 use lessor_domain::access::Mode;
+use lessor_domain::checkout::Lifecycle;
+use lessor_domain::credit::CreditDecision;
 use lessor_domain::money::Money;
 use lessor_domain::organization::Organization;
 use lessor_domain::services::visits::Visit;
@@ -160,7 +162,11 @@ pub(super) fn checkout(
     if visit.is_past {
         return past(visit, place);
     }
-    let (title, text) = words::heading(&visit.checkout);
+    let (title, text) = if visit.pays_elsewhere {
+        words::PAYS_ELSEWHERE
+    } else {
+        words::heading(&visit.checkout)
+    };
     let content = html! {
         @if visit.checkout.mode == Mode::Sandbox {
             p.notice { strong { "Sandbox." } " This is a trial: no identity is checked, no money moves, no goods are sent." }
@@ -176,6 +182,7 @@ pub(super) fn checkout(
                 @if let Some(trouble) = words::trouble(&visit.checkout) {
                     p.notice.error role="alert" { (trouble) }
                 }
+                (refusal(visit))
                 (forms::payment(visit, place, entered))
                 (forms::of(visit, place, notice, entered))
                 (forms::terms(visit, place, entered))
@@ -196,6 +203,27 @@ pub(super) fn checkout(
         Some(&visit.organization),
         &content,
     )
+}
+
+/// Why the lease was refused, and whom to ask. What led to the reasons is nobody's to read here.
+fn refusal(visit: &Visit) -> Markup {
+    let declined = visit
+        .qualification
+        .as_ref()
+        .filter(|made| made.decision == CreditDecision::Declined);
+    html! {
+        @if visit.checkout.lifecycle() == Lifecycle::QualificationFailed {
+            @if let Some(made) = declined && !made.reasons.is_empty() {
+                p { "The principal reasons for this decision:" }
+                ul {
+                    @for reason in &made.reasons {
+                        li { (words::reason(*reason)) }
+                    }
+                }
+            }
+            p { "For questions about this decision, please ask " (visit.organization.shown_name()) "." }
+        }
+    }
 }
 
 fn steps(visit: &Visit) -> Markup {

@@ -2,8 +2,10 @@
 
 use actix_web::http::StatusCode;
 use lessor_domain::checkout::{
-    Billing, Checkout, EventKind, FirstPaymentDue, Lifecycle, Move, WayOut, transition,
+    AttentionReason, Billing, Checkout, EventKind, FirstPaymentDue, Lifecycle, Move, WayOut,
+    transition,
 };
+use lessor_domain::credit::AdverseReason;
 
 /// The steps that the customer sees, in order.
 pub(super) const STEPS: [&str; 9] = [
@@ -34,6 +36,12 @@ impl Words {
         }
     }
 }
+
+/// What is said while the customer has the processor's page open.
+pub(super) const PAYS_ELSEWHERE: (&str, &str) = (
+    "Your payment is open",
+    "Go on with it on the payment processor's page. When you have paid there, this page goes on by itself.",
+);
 
 const A_MOMENT: &str =
     "This usually takes a moment. There is nothing for you to do; this page looks again by itself.";
@@ -236,6 +244,13 @@ pub(super) fn heading(checkout: &Checkout) -> (&'static str, &'static str) {
     if asks_for_a_signature(checkout) && checkout.lease_document_id.is_none() {
         return ("Your lease is being prepared", A_MOMENT);
     }
+    if checkout.needs(AttentionReason::QualificationRequired) {
+        return (
+            "Your application is being checked",
+            "The decision is pending: somebody looks at your application. You can close this page and come back \
+             to it at any time.",
+        );
+    }
     let state = checkout.lifecycle();
     WORDS
         .iter()
@@ -250,7 +265,9 @@ fn asks_for_a_signature(checkout: &Checkout) -> bool {
 /// Whether somebody else is at it, so that looking again a moment later helps.
 pub(super) fn is_moving(checkout: &Checkout) -> bool {
     let is_prepared = checkout.lease_document_id.is_some() && checkout.signed_at.is_none();
-    checkout.lifecycle().is_at_provider() || asks_for_a_signature(checkout) && !is_prepared
+    let waits_for_somebody = checkout.needs(AttentionReason::QualificationRequired);
+    checkout.lifecycle().is_at_provider() && !waits_for_somebody
+        || asks_for_a_signature(checkout) && !is_prepared
 }
 
 /// Whether a monthly payment failed that the customer can have tried again: one that is open, or those
@@ -292,6 +309,42 @@ pub(super) fn trouble(checkout: &Checkout) -> Option<String> {
         return Some(format!("{which} {why}"));
     }
     failure.map(|_| format!("The last payment failed: {why}"))
+}
+
+/// Why credit was refused, in the words of the sample forms of 12 CFR 1002, appendix C.
+pub(super) const fn reason(reason: AdverseReason) -> &'static str {
+    match reason {
+        AdverseReason::CreditApplicationIncomplete => "Credit application incomplete",
+        AdverseReason::InsufficientCreditReferences => {
+            "Insufficient number of credit references provided"
+        }
+        AdverseReason::UnacceptableCreditReferences => {
+            "Unacceptable type of credit references provided"
+        }
+        AdverseReason::UnableToVerifyCreditReferences => "Unable to verify credit references",
+        AdverseReason::TemporaryOrIrregularEmployment => "Temporary or irregular employment",
+        AdverseReason::UnableToVerifyEmployment => "Unable to verify employment",
+        AdverseReason::LengthOfEmployment => "Length of employment",
+        AdverseReason::IncomeInsufficient => "Income insufficient for amount of credit requested",
+        AdverseReason::ExcessiveObligations => "Excessive obligations in relation to income",
+        AdverseReason::UnableToVerifyIncome => "Unable to verify income",
+        AdverseReason::LengthOfResidence => "Length of residence",
+        AdverseReason::TemporaryResidence => "Temporary residence",
+        AdverseReason::UnableToVerifyResidence => "Unable to verify residence",
+        AdverseReason::NoCreditFile => "No credit file",
+        AdverseReason::LimitedCreditExperience => "Limited credit experience",
+        AdverseReason::PoorPerformanceWithUs => "Poor credit performance with us",
+        AdverseReason::DelinquentObligations => {
+            "Delinquent past or present credit obligations with others"
+        }
+        AdverseReason::CollectionOrJudgment => "Collection action or judgment",
+        AdverseReason::GarnishmentOrAttachment => "Garnishment or attachment",
+        AdverseReason::ForeclosureOrRepossession => "Foreclosure or repossession",
+        AdverseReason::Bankruptcy => "Bankruptcy",
+        AdverseReason::RecentInquiries => "Number of recent inquiries on credit bureau report",
+        AdverseReason::CollateralInsufficient => "Value or type of collateral not sufficient",
+        AdverseReason::Other => "Other reasons",
+    }
 }
 
 /// Whether the customer can call the checkout off.

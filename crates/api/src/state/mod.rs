@@ -31,6 +31,9 @@ use crate::state::replica::Replica;
 
 pub(crate) use self::sender::Sender;
 
+/// Where Stripe's own pages are: for payments and cards, and for identities.
+pub const PROVIDER_PAGES: [&str; 2] = ["https://checkout.stripe.com", "https://verify.stripe.com"];
+
 /// What an operator chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateSettings {
@@ -54,6 +57,9 @@ pub struct StateSettings {
     pub tracking_secrets: Vec<SharedSecret>,
     /// Whose processor messages are believed.
     pub processor_secrets: ProcessorSecrets,
+    /// The origins of the pages where customers pay and prove who they are: the checkout's page may lead
+    /// there.
+    pub provider_pages: Vec<String>,
 }
 
 /// What the processor signs its messages with; several of a mode while one is being replaced. A
@@ -104,6 +110,7 @@ impl StateSettings {
                 live: Vec::new(),
                 sandbox: Vec::new(),
             },
+            provider_pages: PROVIDER_PAGES.map(str::to_owned).into(),
         }
     }
 }

@@ -11,10 +11,10 @@ use lessor_domain::money::Amount as Money;
 use lessor_domain::percentage::{self, TermMonths};
 use lessor_domain::services::lease_terms::Method;
 use lessor_domain::shipments::TrackingNumber as ShipmentNumber;
-use lessor_domain::time::Timestamp;
+use lessor_domain::time::{Day, Timestamp};
 use lessor_domain::{
-    audit, catalog, checkout, customer, ids, lease_term, ledger, organization, ports, shipments,
-    text,
+    audit, catalog, checkout, credit, customer, ids, lease_term, ledger, organization, ports,
+    shipments, text,
 };
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, Schema, SchemaFormat};
@@ -258,6 +258,30 @@ impl Described for Timestamp {
     }
 }
 
+/// The day on which somebody was born.
+pub type BirthDate = Parsed<Day>;
+
+impl Described for Day {
+    fn read(text: &str) -> Result<Self, String> {
+        Self::parse_from_str(text, "%Y-%m-%d")
+            .ok()
+            // The parser takes signs, and fewer digits.
+            .filter(|day| day.to_string() == text)
+            .ok_or_else(|| "must be a day, such as 1990-05-31".to_owned())
+    }
+
+    fn name() -> Cow<'static, str> {
+        "BirthDate".into()
+    }
+
+    fn schema() -> RefOr<Schema> {
+        schemas::text(10)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Date)))
+            .examples([serde_json::json!("1990-05-31")])
+            .into()
+    }
+}
+
 /// Declares enumerations: the name here, the type of the domain, which has the names of its values, and
 /// what the reference calls and says of it.
 macro_rules! enumerations {
@@ -329,6 +353,12 @@ enumerations! {
     Environment = Mode as "Environment";
     /// What the credit check said.
     CreditStatus = customer::CreditStatus as "CreditStatus";
+    /// Whether the organization leases to the customer.
+    CreditDecision = credit::CreditDecision as "CreditDecision";
+    /// Why credit was refused.
+    AdverseReason = credit::AdverseReason as "AdverseReason";
+    /// Who or what decided about credit.
+    QualificationSource = credit::QualificationSource as "QualificationSource";
     /// What was made at the payment processor.
     PaymentKind = ledger::EntryKind as "PaymentKind";
     /// Who moved a checkout.

@@ -27,6 +27,8 @@ named_enum! {
         /// Let go of every authorization that the checkout has no use for, and pay back those that
         /// were captured meanwhile.
         VoidDeposit = "voidDeposit",
+        /// Ask the processor what became of the customer's sessions on its own pages.
+        CheckSessions = "checkSessions",
         /// Prepare the lease for signature.
         PrepareDocuments = "prepareDocuments",
         /// Capture the authorized deposit.
@@ -72,7 +74,10 @@ impl Effect {
     pub const fn only_asks(self) -> bool {
         matches!(
             self,
-            Self::FetchIdentityResult | Self::CheckDeposit | Self::CheckSubscription
+            Self::FetchIdentityResult
+                | Self::CheckDeposit
+                | Self::CheckSessions
+                | Self::CheckSubscription
         )
     }
 }

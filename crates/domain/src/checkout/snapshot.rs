@@ -85,7 +85,7 @@ pub struct Snapshot {
     pub capture_requested_at: Option<Timestamp>,
     /// Whether a unit of the variant's stock is kept for it.
     pub holds_stock: bool,
-    /// The signer's id of the lease document.
+    /// The id of the lease document that is to be signed, or was.
     pub lease_document_id: Option<String>,
     /// When the customer signed.
     pub signed_at: Option<Timestamp>,

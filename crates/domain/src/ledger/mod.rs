@@ -10,5 +10,6 @@ mod told;
 pub use balance::{Balance, paid_by, refunded_of};
 pub use entry::{Entry, EntryKind, Thing};
 pub use told::{
-    Authorization, Dispute, HoldState, Refund, RefundState, Subscription, SubscriptionState,
+    Authorization, Dispute, HoldState, HostedSession, Refund, RefundState, SessionPurpose,
+    SessionState, Subscription, SubscriptionState,
 };

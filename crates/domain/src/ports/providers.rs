@@ -1,4 +1,4 @@
-//! Identity verification, credit checks, signatures and carriers.
+//! Identity verification, credit checks and carriers.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -6,15 +6,20 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::{
-    Attempt, DialingPlan, MessageReader, PaymentProcessor, ProcessorAccounts, Scope, Verdict,
+    AgreementRenderer, Attempt, DialingPlan, MessageReader, PaymentProcessor, ProcessorAccounts,
+    Scope, Verdict,
 };
 use crate::access::Mode;
 use crate::address::Address;
 use crate::cause::Cause;
-use crate::checkout::Tracking;
-use crate::ids::{CheckoutPubId, CustomerPubId};
+use crate::checkout::{CheckoutItem, Tracking};
+use crate::credit::{AdverseReason, CreditDecision, CreditEndpoint};
+use crate::ids::{CheckoutPubId, CustomerPubId, OrganizationPubId};
+use crate::money::Money;
 use crate::pricing::Quote;
 use crate::shipments::{Carrier, CarrierError, CarrierReport, TrackingNumber};
+use crate::text::Line;
+use crate::time::Day;
 
 /// Nobody knows whether the work was done: ask again with the same key. What the
 /// provider said, or the way to it, is the error's source;
@@ -60,6 +65,8 @@ pub struct Person {
     pub first_name: Option<String>,
     /// Family name.
     pub last_name: Option<String>,
+    /// When they were born, where that is known.
+    pub birth_date: Option<Day>,
     /// Where they live.
     pub address: Option<Address>,
 }
@@ -70,6 +77,16 @@ pub struct IdentitySession {
     /// The verifier's id.
     pub id: String,
     /// Where the customer goes on, when the verifier has a page of its own.
+    pub url: Option<String>,
+}
+
+/// How an identity verification stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdentityProgress {
+    /// What was decided.
+    pub result: IdentityResult,
+    /// Where the customer goes on, while they have something to do and the verifier has a page of its
+    /// own. It is good for one visit.
     pub url: Option<String>,
 }
 
@@ -92,15 +109,23 @@ pub enum IdentityResult {
 #[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
 pub trait IdentityVerifier: Send + Sync {
-    /// Opens a session.
+    /// Opens a session. A verifier with a page of its own sends the customer back to `return_url`.
     async fn start(
         &self,
         attempt: &Attempt,
         checkout: CheckoutPubId,
         person: &Person,
+        return_url: Option<String>,
     ) -> Result<Verdict<IdentitySession>, Doubt>;
     /// What was decided.
     async fn result(&self, scope: Scope, session_id: &str) -> Result<IdentityResult, Doubt>;
+    /// What was decided, and where the customer goes on.
+    async fn progress(&self, scope: Scope, session_id: &str) -> Result<IdentityProgress, Doubt> {
+        Ok(IdentityProgress {
+            result: self.result(scope, session_id).await?,
+            url: None,
+        })
+    }
 }
 
 /// Checks credit: done means passed, refused means failed.
@@ -116,26 +141,49 @@ pub trait CreditChecker: Send + Sync {
     ) -> Result<Verdict<()>, Doubt>;
 }
 
-/// A lease that is to be signed.
+/// What an organization's endpoint is asked to decide.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeaseDocument {
+pub struct CreditRequest {
     pub checkout: CheckoutPubId,
+    pub organization: OrganizationPubId,
     /// The lessee.
     pub person: Person,
-    /// The price.
-    pub quote: Quote,
+    /// What is leased.
+    pub items: Vec<CheckoutItem>,
+    /// What the lease costs, once a term is chosen.
+    pub quote: Option<Quote>,
+    /// All payments and what is authorized at signing, once a term is chosen.
+    pub amount: Option<Money>,
 }
 
-/// Has documents signed.
+/// What an organization's endpoint answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CreditAnswer {
+    /// It has decided.
+    Decided {
+        decision: CreditDecision,
+        /// Why it was declined.
+        reasons: Vec<AdverseReason>,
+        /// What the organization knows the decision by.
+        reference: Option<Line>,
+    },
+    /// It will say so later.
+    Pending,
+}
+
+/// Asks organizations' endpoints for decisions about credit.
 #[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
-pub trait DocumentSigner: Send + Sync {
-    /// Prepares the lease for signature; answers the document's id.
-    async fn prepare(
+pub trait CreditDesk: Send + Sync {
+    /// Asks for the decision. The same attempt about the same request is the same question, byte for
+    /// byte and by the same id; where the request differs it is another one. Whatever is no decision
+    /// of the agreed form is [`Doubt`].
+    async fn ask(
         &self,
         attempt: &Attempt,
-        document: &LeaseDocument,
-    ) -> Result<Verdict<String>, Doubt>;
+        endpoint: &CreditEndpoint,
+        request: &CreditRequest,
+    ) -> Result<CreditAnswer, Doubt>;
 }
 
 /// Asks carriers where shipments are.
@@ -168,8 +216,6 @@ pub struct Providers {
     pub identity: Arc<dyn IdentityVerifier>,
     /// The credit checker.
     pub credit: Arc<dyn CreditChecker>,
-    /// The document signer.
-    pub signer: Arc<dyn DocumentSigner>,
 }
 
 /// The providers of both modes.
@@ -184,12 +230,16 @@ pub struct ProviderSet {
     pub accounts: Option<Arc<dyn ProcessorAccounts>>,
     /// Carriers that are asked, where any are.
     pub tracker: Option<Arc<dyn ShipmentTracker>>,
+    /// Who asks organizations for their decisions.
+    pub desk: Arc<dyn CreditDesk>,
     /// How the processor's messages are read.
     pub messages: Arc<dyn MessageReader>,
     /// How carriers are told by number.
     pub carriers: Arc<dyn CarrierDetector>,
     /// How phone numbers are read.
     pub phones: Arc<dyn DialingPlan>,
+    /// What makes the documents that are signed.
+    pub agreements: Arc<dyn AgreementRenderer>,
 }
 
 impl ProviderSet {

@@ -13,11 +13,13 @@
 //! the rules ([`Error::Invalid`], [`Error::Taken`], [`Error::Rule`]).
 
 pub mod addresses;
+pub mod agreements;
 pub mod audit;
 pub mod billing;
 pub mod categories;
 pub mod checkouts;
 mod concern;
+pub mod credit;
 pub mod customers;
 pub mod erasure;
 mod error;
@@ -30,10 +32,13 @@ pub(crate) mod ledger;
 pub(crate) mod moving;
 pub mod organizations;
 pub mod payments;
+pub(crate) mod person;
 pub mod pickup_locations;
 pub mod pricing;
 pub mod processor_accounts;
 pub mod products;
+pub mod qualifications;
+pub mod sessions;
 pub mod shipments;
 mod slice;
 mod use_case;

@@ -3,21 +3,44 @@
 
 use super::Error;
 use crate::access::Mode;
-use crate::checkout::{Applied, Checkout, Circumstances, Effect, Event, Facts, Outcome};
-use crate::customer::Customer;
+use crate::checkout::{Applied, Checkout, Circumstances, Effect, Event, Facts, Lifecycle, Outcome};
+use crate::customer::{CreditStatus, Customer};
 use crate::ids::CheckoutPubId;
 use crate::ports::{
     IdGenerator, Job, JobFilter, JobState, JobSubject, NewJob, StoreError, UnitOfWork,
 };
 use crate::time::Timestamp;
 
-/// What is known of the customer.
-pub(crate) fn facts_of(customer: &Customer) -> Facts {
+/// What is known of the customer, and of their credit for one checkout.
+pub(crate) fn facts_of(customer: &Customer, credit: CreditStatus) -> Facts {
     Facts {
         profile_complete: customer.profile.is_complete(),
         identity: customer.screening.identity,
-        credit: customer.screening.credit,
+        credit,
     }
+}
+
+/// What is known of the customer's credit for this checkout: passed when that was decided for it, and
+/// still holds. What was decided for others is looked at when the check is asked for.
+pub(crate) async fn credit_of(
+    uow: &mut dyn UnitOfWork,
+    checkout: &Checkout,
+    customer: &Customer,
+    at: Timestamp,
+) -> Result<CreditStatus, Error> {
+    let state = checkout.lifecycle();
+    let may_come_there =
+        state.is_waitlisted() || state.rank() < Lifecycle::QualificationPending.rank();
+    if !may_come_there || customer.screening.credit == CreditStatus::Unknown {
+        return Ok(CreditStatus::Unknown);
+    }
+    let decided = uow.qualifications().latest(&[checkout.id]).await?;
+    let holds = decided.iter().any(|it| it.lets_go_on(at));
+    Ok(if holds {
+        CreditStatus::Passed
+    } else {
+        CreditStatus::Unknown
+    })
 }
 
 /// The checkout, locked.
@@ -113,13 +136,15 @@ pub(crate) async fn apply_due(
     due: Due,
 ) -> Result<Applied, Error> {
     let customer = customer_of(uow, checkout).await?;
-    let facts = facts_of(&customer);
+    let credit = credit_of(uow, checkout, &customer, by.at).await?;
+    let facts = facts_of(&customer, credit);
     let is_captured = matches!(event, Event::DepositCaptured { .. });
+    let is_begun = matches!(event, Event::DepositSubmitted { .. });
     let applied = checkout.apply(event, by, &facts)?;
     if applied.outcome == Outcome::AlreadyApplied {
         return Ok(applied);
     }
-    if applied.effects.contains(&Effect::AuthorizeDeposit) {
+    if is_begun {
         overtake(uow, checkout, by.at, "the deposit was begun anew").await?;
     } else if is_captured {
         overtake(uow, checkout, by.at, "the deposit was taken").await?;

@@ -3,10 +3,13 @@
 use chrono::TimeDelta;
 
 use super::checkouts::quote_of;
-use super::{Error, pricing};
+use super::{Error, agreements, pricing, sessions};
+use crate::agreement::AgreementRecord;
 use crate::checkout::{Checkout, Lifecycle, WayOut};
+use crate::credit::Qualification;
 use crate::customer::Customer;
 use crate::ids::LeaseTermPubId;
+use crate::ledger::SessionPurpose;
 use crate::organization::{Organization, PickupLocation};
 use crate::ports::{PageToken, StoreError, UnitOfWork, VariantSelection};
 use crate::pricing::Quote;
@@ -33,6 +36,12 @@ pub struct Visit {
     pub locations: Vec<PickupLocation>,
     /// Where the goods are picked up, once that is known.
     pub location: Option<PickupLocation>,
+    /// The document that is to be signed, or was.
+    pub agreement: Option<AgreementRecord>,
+    /// Whether the customer has a page of the processor's open, where the deposit is paid.
+    pub pays_elsewhere: bool,
+    /// What was decided about their credit, while that counts.
+    pub qualification: Option<Qualification>,
     /// The way of the goods, oldest first.
     pub events: Vec<TrackingEvent>,
     /// Whether the checkout ended so long ago that the page shows how, and no more.
@@ -93,13 +102,46 @@ pub async fn lock(work: &mut dyn UnitOfWork, token: &PageToken) -> Result<Checko
     work.checkouts().lock(id).await?.ok_or(NO_PAGE)
 }
 
+/// Whether the checkout ended so long ago that its page shows how, and no more.
+async fn is_past(
+    work: &mut dyn UnitOfWork,
+    checkout: &Checkout,
+    now: Timestamp,
+) -> Result<bool, Error> {
+    if !checkout.lifecycle().is_ended() {
+        return Ok(false);
+    }
+    let history = work.checkouts().history(checkout.id).await?;
+    let moved = history.iter().map(|entry| &entry.transition);
+    let ended = moved.rev().find(|step| step.from != step.to);
+    let ended_at = ended.map_or(checkout.updated_at, |step| step.at);
+    Ok(now.signed_duration_since(ended_at) >= SHOWN_AFTER_THE_END)
+}
+
+/// [`checkout_of`], as long as its page shows more than how it ended.
+///
+/// # Errors
+/// [`Error::NotFound`], [`Error::Store`].
+pub async fn checkout_in_view(
+    work: &mut dyn UnitOfWork,
+    token: &PageToken,
+    now: Timestamp,
+) -> Result<Checkout, Error> {
+    let checkout = checkout_of(work, token).await?;
+    if is_past(work, &checkout, now).await? {
+        return Err(NO_PAGE);
+    }
+    Ok(checkout)
+}
+
 impl Visit {
     /// Whether name and address are complete by an older record of the customer: the page neither shows
     /// nor changes them.
     #[must_use]
     pub fn is_on_file(&self) -> bool {
         let profile = &self.customer.profile;
-        profile.is_complete() && self.checkout.given_profile.as_ref() != Some(profile)
+        let shown = profile.clone().as_on_a_page();
+        profile.is_complete() && self.checkout.given_profile.as_ref() != Some(&shown)
     }
 
     /// All that the page of this token shows.
@@ -164,18 +206,20 @@ impl Visit {
             Some(tracking) => work.shipments().list(checkout.id, tracking).await?,
             None => Vec::new(),
         };
-        let is_past = checkout.lifecycle().is_ended() && {
-            let history = work.checkouts().history(checkout.id).await?;
-            let moved = history.iter().map(|entry| &entry.transition);
-            let ended = moved.rev().find(|step| step.from != step.to);
-            let ended_at = ended.map_or(checkout.updated_at, |step| step.at);
-            now.signed_duration_since(ended_at) >= SHOWN_AFTER_THE_END
-        };
+        let pays_elsewhere = checkout.lifecycle() == Lifecycle::DepositProcessing
+            && !sessions::open_of(work, &checkout, SessionPurpose::Deposit)
+                .await?
+                .is_empty();
+        let is_past = is_past(work, &checkout, now).await?;
         let sent_to = match checkout.way_out() {
             Some(_) => work.checkouts().last_way_out(checkout.id).await?,
             None => None,
         };
+        let decided = work.qualifications().latest(&[checkout.id]).await?;
+        let agreement = agreements::shown(work, &checkout).await?;
         Ok(Self {
+            agreement,
+            qualification: decided.into_iter().find(Qualification::counts),
             checkout,
             customer,
             organization,
@@ -183,6 +227,7 @@ impl Visit {
             terms,
             locations,
             location,
+            pays_elsewhere,
             events,
             is_past,
             sent_to,

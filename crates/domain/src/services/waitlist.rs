@@ -5,7 +5,7 @@
 //! everywhere: product, variant, checkout. Whoever frees stock holds the variant, and whoever is
 //! about to wait holds it too, so that nobody begins to wait past stock that was just freed.
 
-use super::{Context, Error, moving};
+use super::{Context, Error, moving, person};
 use crate::access::Mode;
 use crate::catalog::{Inventory, Product, ProductVariant, StockTaken, is_offered};
 use crate::checkout::{Actor, Checkout, Circumstances, Effect, Event, Lifecycle};
@@ -141,6 +141,9 @@ pub(crate) async fn promote(
             return Ok(());
         };
         moving::apply(uow, ids, &mut checkout, Event::StockFreed { stock }, &by).await?;
+        if !checkout.lifecycle().is_identifying() {
+            person::check_again(uow, ids, &mut checkout, &by).await?;
+        }
         freed = freed.saturating_add(1);
     }
     let rest = units.map(|units| units.saturating_sub(freed));

@@ -320,7 +320,9 @@ impl CheckoutBuilder {
                 };
                 it.milestones.confirmed_at = Some(made);
                 it.insurance = InsuranceStatus::Approved;
-            } else if lifecycle.may_hold_stock() || lifecycle == Lifecycle::WaitlistedAfterDeposit {
+            } else if lifecycle.rank() >= Lifecycle::RecurringPaymentMethodPending.rank()
+                || lifecycle == Lifecycle::WaitlistedAfterDeposit
+            {
                 it.deposit = Deposit::Authorized { hold };
             }
             let is_submitted =

@@ -100,6 +100,7 @@ pub fn event(
         EventKind::DepositSubmitted => Event::DepositSubmitted {
             quote: frozen_price(checkout),
             method: reusable.then(|| "pm_1".to_owned()),
+            hosted: false,
         },
         EventKind::DepositAuthorized => Event::deposit_authorized(hold(), method(), taken),
         EventKind::DepositAuthorizedWithoutStock => {

@@ -93,6 +93,7 @@ async fn order(world: &World) -> Checkout {
                 zip: Some(address.zip.clone()),
                 country: Some(address.country),
                 phone: "+14155550100".parse().ok(),
+                birth_date: None,
             };
             input.shipping_address = Some(address.clone());
             input.billing_address = Some(address);

@@ -41,6 +41,7 @@ fn profile(world: &World, street: &str) -> Profile {
         zip: Some(address.zip),
         country: Some(address.country),
         phone: None,
+        birth_date: None,
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod audit;
 mod billing;
+mod credit;
 mod customers;
 mod deposits;
 mod erasure;
@@ -21,6 +22,7 @@ mod metadata;
 mod processor_accounts;
 mod products;
 mod sandbox;
+mod sessions;
 mod shipments;
 mod waitlists;
 mod window;

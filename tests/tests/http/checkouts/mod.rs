@@ -1,5 +1,6 @@
 //! `/v1/checkouts`.
 
+mod agreement;
 pub(crate) mod attention;
 mod create;
 mod fulfillment;

@@ -9,6 +9,7 @@ use lessor_domain::services::checkouts::{CheckoutView, Cost};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::qualify::QualificationRecord;
 use crate::idempotency::Viewer;
 use crate::routes::variants::PricingEntry;
 use crate::wire::records::AddressRecord;
@@ -90,6 +91,9 @@ pub struct CheckoutRecord {
     /// Where the customer's browser goes after a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure_url: Option<String>,
+    /// What was decided about the customer's credit, while that counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    qualification: Option<QualificationRecord>,
     /// How far the insurance of the goods is.
     insurance_status: InsuranceStatus,
     /// The processor's id of the deposit's pre-authorization.
@@ -104,7 +108,7 @@ pub struct CheckoutRecord {
     /// When the deposit was captured.
     #[serde(skip_serializing_if = "Option::is_none")]
     deposit_timestamp: Option<DateTimeText>,
-    /// The document signer's id of the lease.
+    /// The document that is to be signed, or was: `doc_` and 22 digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     lease_document_id: Option<String>,
     /// How far the recurring payments are.
@@ -330,6 +334,7 @@ impl CheckoutRecord {
             checkout,
             organization,
             cost,
+            qualification,
         } = view;
         let shipment = &checkout.shipment;
         let failure = checkout.recurring.last_failure.as_ref();
@@ -383,6 +388,7 @@ impl CheckoutRecord {
             success_url: text(checkout.redirects.success.as_ref()),
             cancel_url: text(checkout.redirects.cancel.as_ref()),
             failure_url: text(checkout.redirects.failure.as_ref()),
+            qualification: qualification.as_ref().map(Into::into),
             insurance_status: checkout.insurance.into(),
             processor_deposit_payment_intent_id: text(checkout.deposit.payment_intent_id()),
             deposit_preauth_expires_at: checkout.deposit.hold().map(|hold| hold.expires_at.into()),

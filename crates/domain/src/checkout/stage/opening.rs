@@ -60,7 +60,7 @@ rules! {
         same  LeaseReviewPending;
         never Created..=ShippingAddressPending | DepositPending..=QualificationFailed;
     }
-    LeaseAccepted by Customer {
+    LeaseAccepted by Customer | System {
         go    LeaseReviewPending => DepositPending;
         done  DepositPending..=ReturnPending;
         never Created..=PickupLocationPending | Returned..=QualificationFailed;

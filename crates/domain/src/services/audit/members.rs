@@ -12,6 +12,7 @@ use crate::address::Address;
 use crate::audit::{AuditAction, AuditArea, AuditChange, AuditMembers, AuditSubject};
 use crate::catalog::{Category, OptionDefinition, OptionSelection, Product, ProductVariant};
 use crate::checkout::{Checkout, PurchaseItem};
+use crate::credit::CreditPolicy;
 use crate::customer::Customer;
 use crate::ids::CustomerPubId;
 use crate::lease_term::LeaseTerm;
@@ -119,6 +120,21 @@ impl Entry {
         Self::of(AuditAction::ProcessorAccountRemoved, organization, change)
     }
 
+    /// How the organization decides about credit in the mode was set. The endpoint's secret is no member:
+    /// that it was set is told, also where nothing else differs.
+    pub(crate) fn credit_set(
+        organization: &Organization,
+        mode: Mode,
+        before: &CreditPolicy,
+        after: &CreditPolicy,
+    ) -> Self {
+        let change = AuditChange::between(credit(before), credit(after));
+        Self {
+            area: mode.into(),
+            ..Self::of(AuditAction::OrganizationCreditSet, organization, change)
+        }
+    }
+
     /// Something was found out about the customer.
     pub(crate) fn screened(before: &Customer, after: &Customer) -> Self {
         let change = AuditChange::between(findings(before), findings(after));
@@ -191,6 +207,27 @@ fn set_address(members: &mut AuditMembers, name: &str, address: Option<&Address>
         .set(&at("zip"), zip)
         .set(&at("country"), country)
         .set_if(&at("phone"), phone.as_ref());
+}
+
+/// How an organization decides about credit.
+fn credit(policy: &CreditPolicy) -> AuditMembers {
+    let mut members = AuditMembers::new();
+    members.set("credit", policy.kind());
+    match policy {
+        CreditPolicy::Manual | CreditPolicy::None | CreditPolicy::Simulated => {}
+        CreditPolicy::Http(endpoint) => {
+            members.set("creditUrl", &endpoint.url);
+        }
+        CreditPolicy::Rules(rules) => {
+            members
+                .set_if("creditRules.maxMonthlyPayment", rules.max_monthly_payment)
+                .set_if("creditRules.maxOpenLeases", rules.max_open_leases)
+                .set_if("creditRules.maxTotalExposure", rules.max_total_exposure);
+            let countries = joined(&rules.countries, ",");
+            set_list(&mut members, "creditRules.countries", countries);
+        }
+    }
+    members
 }
 
 /// What screening found of the customer.
@@ -443,7 +480,8 @@ impl Audited for Customer {
             .set_if("state", profile.state.as_ref())
             .set_if("zip", profile.zip.as_ref())
             .set_if("country", profile.country)
-            .set_if("phone", profile.phone.as_ref());
+            .set_if("phone", profile.phone.as_ref())
+            .set_if("birthDate", profile.birth_date);
         set_metadata(&mut members, &self.metadata);
         members
     }

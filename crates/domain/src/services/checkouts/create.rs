@@ -7,7 +7,7 @@ use crate::access::Permission;
 use crate::address::Address;
 use crate::audit::AuditAction;
 use crate::catalog::{Availability, ProductType, availability};
-use crate::checkout::{Checkout, ChosenTerm, NewCheckout, Opening, PurchaseItem, Redirects};
+use crate::checkout::{Actor, Checkout, ChosenTerm, NewCheckout, Opening, PurchaseItem, Redirects};
 use crate::customer::{Customer, Profile};
 use crate::ids::{CheckoutItemPubId, CheckoutPubId, CustomerPubId, ProductVariantPubId};
 use crate::lease_term::{LeaseTerm, offered};
@@ -21,7 +21,7 @@ use crate::ports::{
 use crate::services::audit::{self, Entry};
 use crate::services::pricing::organization_with_terms;
 use crate::services::products::price_in;
-use crate::services::{Context, Error, UseCase};
+use crate::services::{Context, Error, UseCase, customers, person};
 use crate::text::{Email, ExternalId, Name, Sku};
 
 /// How a caller names the variant of a new checkout.
@@ -137,7 +137,8 @@ impl UseCase for CreateCheckout {
             None => None,
         };
         let purchase_items = purchase_items(uow, ctx, &organization, self.purchase_items).await?;
-        let given_profile = self.customer.as_ref().map(|given| given.profile.clone());
+        let given_profile = self.customer.as_ref();
+        let given_profile = given_profile.map(|given| given.profile.clone().as_on_a_page());
         let customer = customer_for(uow, ctx, self.customer).await?;
         let scope = scope_of(ctx.access);
         let term_id = term.map(|term| term.id);
@@ -381,6 +382,8 @@ async fn customer_for(
         }
         return Ok(own);
     };
+    let born = profile.birth_date;
+    customers::check_birth_date(born, None, "customer.birthDate", ctx.now)?;
     let new = NewCustomer {
         id: CustomerPubId::from_uuid(ctx.ids.next()),
         organization_id: ctx.access.organization_id,
@@ -414,10 +417,14 @@ async fn customer_for(
             }
             let before = customer.clone();
             customer.profile.fill_from(new.profile);
+            let change = person::forget_findings(&mut customer, &before.profile);
             customer.updated_at = ctx.now;
             uow.customers().update(&mut customer).await?;
             let filled = Entry::changed(AuditAction::CustomerUpdated, &before, &customer);
-            audit::note(uow, ctx, filled).await?;
+            let screened = Entry::screened(&before, &customer);
+            audit::note_all(uow, ctx, vec![filled, screened]).await?;
+            let by = ctx.circumstances(Actor::System);
+            person::ask_again(uow, ctx.ids, &customer, change, &by, None).await?;
             Ok(customer)
         }
     }

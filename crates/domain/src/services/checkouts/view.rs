@@ -1,10 +1,13 @@
 //! Checkouts as callers see them.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 
 use super::{scope_of, visible};
 use crate::access::Permission;
 use crate::checkout::{Checkout, ChosenTerm, Due};
+use crate::credit::Qualification;
 use crate::ids::{CheckoutPubId, OrganizationRef, ProductVariantPubId};
 use crate::money::MoneyError;
 use crate::organization::Organization;
@@ -126,7 +129,7 @@ pub async fn quote_of(
 ///
 /// # Errors
 /// [`Error::Pricing`], [`Error::Store`].
-async fn quotes_of(
+pub(crate) async fn quotes_of(
     uow: &mut dyn UnitOfWork,
     checkouts: &[Checkout],
 ) -> Result<Vec<Option<Quote>>, Error> {
@@ -182,6 +185,8 @@ pub struct CheckoutView {
     pub organization: Organization,
     /// What its lease costs; none while no term is chosen.
     pub cost: Option<Cost>,
+    /// What was decided of its customer's credit, while that counts.
+    pub qualification: Option<Qualification>,
 }
 
 /// What the lease of a checkout costs.
@@ -224,6 +229,15 @@ pub(crate) async fn views_of(
         .await?
         .ok_or(Error::Store(StoreError::Missing("organization")))?;
     let quotes = quotes_of(uow, &checkouts).await?;
+    let ids: Vec<CheckoutPubId> = checkouts.iter().map(|checkout| checkout.id).collect();
+    let mut decided: BTreeMap<CheckoutPubId, Qualification> = uow
+        .qualifications()
+        .latest(&ids)
+        .await?
+        .into_iter()
+        .filter(Qualification::counts)
+        .map(|it| (it.checkout, it))
+        .collect();
     checkouts
         .into_iter()
         .zip(quotes)
@@ -235,6 +249,7 @@ pub(crate) async fn views_of(
                 _ => None,
             };
             Ok(CheckoutView {
+                qualification: decided.remove(&checkout.id),
                 checkout,
                 organization: organization.clone(),
                 cost,

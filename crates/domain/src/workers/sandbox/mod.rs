@@ -257,6 +257,10 @@ impl Sandbox {
         if checkout.lifecycle() != state {
             return Ok(Told::Answered);
         }
+        // A person decides, or a system of the organization that has said it will.
+        if state == Lifecycle::QualificationPending && self.is_idle(ctx, id).await? {
+            return Ok(Told::Stands);
+        }
         if has_asked(&checkout) {
             let told = self.provider(ctx, id).await?;
             return if told == Told::Stands && state.is_identifying() {

@@ -93,10 +93,11 @@ impl Act {
         &self,
         checkout: &Checkout,
         customer: &Customer,
+        credit: CreditStatus,
         now: Timestamp,
     ) -> Option<Lifecycle> {
         let mut tried = checkout.clone();
-        let facts = moving::facts_of(self.customer.as_ref().unwrap_or(customer));
+        let facts = moving::facts_of(self.customer.as_ref().unwrap_or(customer), credit);
         let by = Circumstances::new(now, self.actor);
         tried.apply(self.event.clone(), &by, &facts).ok()?;
         Some(tried.lifecycle())
@@ -216,9 +217,11 @@ async fn played(
             Some(quote) => by_customer(Event::DepositSubmitted {
                 quote,
                 method: None,
+                hosted: false,
             }),
             None => return Ok(None),
         },
+        EventKind::DepositAbandoned => by_provider(Event::DepositAbandoned),
         EventKind::DepositRefused => by_provider(Event::DepositRefused { refusal: refusal() }),
         // Nothing is captured before the lease is there to be signed.
         EventKind::CaptureRefused if checkout.lease_document_id.is_none() => return Ok(None),
@@ -259,6 +262,7 @@ pub(super) async fn ways(
 ) -> Result<BTreeMap<Lifecycle, Way>, Error> {
     let state = checkout.lifecycle();
     let customer = moving::customer_of(uow, checkout).await?;
+    let credit = moving::credit_of(uow, checkout, &customer, ctx.now).await?;
     let mut ways = BTreeMap::new();
     for arrow in arrows_from(state).filter(|arrow| arrow.to != state) {
         if is_made_by_a_provider(arrow.event) {
@@ -273,7 +277,7 @@ pub(super) async fn ways(
             event => event?,
         };
         if let Some(event) = event
-            && let Some(end) = event.outcome(checkout, &customer, ctx.now)
+            && let Some(end) = event.outcome(checkout, &customer, credit, ctx.now)
             && end != state
         {
             ways.entry(end).or_insert(Way::Event(Box::new(event)));
