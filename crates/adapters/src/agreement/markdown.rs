@@ -92,7 +92,7 @@ impl Reader {
                 });
             }
             Event::Start(Tag::Strong | Tag::Emphasis) => {
-                self.strong = self.strong.saturating_add(1)
+                self.strong = self.strong.saturating_add(1);
             }
             Event::End(TagEnd::Strong | TagEnd::Emphasis) => {
                 self.strong = self.strong.saturating_sub(1);

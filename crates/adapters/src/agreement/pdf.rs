@@ -176,10 +176,9 @@ fn group(element: &Element, drawn: &[Option<Identifier>]) -> TagGroup {
     for inner in &element.elements {
         group.push(self::group(inner, drawn));
     }
-    for id in element.lines.iter().filter_map(|line| drawn.get(*line)) {
-        if let Some(id) = id {
-            group.push(*id);
-        }
+    let lines = element.lines.iter().filter_map(|line| drawn.get(*line));
+    for id in lines.flatten() {
+        group.push(*id);
     }
     group
 }

@@ -133,7 +133,7 @@ pub(super) enum NoAnswer {
     },
 }
 
-fn no(member: &'static str, problem: impl ToString) -> NoAnswer {
+fn no(member: &'static str, problem: &dyn std::fmt::Display) -> NoAnswer {
     NoAnswer::Member {
         member,
         problem: problem.to_string(),
@@ -149,17 +149,17 @@ pub(super) fn answer(body: &[u8]) -> Result<CreditAnswer, NoAnswer> {
     let decision: CreditDecision = told
         .decision
         .parse()
-        .map_err(|error| no("decision", error))?;
+        .map_err(|error| no("decision", &error))?;
     let reasons: Vec<AdverseReason> = told
         .reasons
         .unwrap_or_default()
         .iter()
-        .map(|reason| reason.parse().map_err(|error| no("reasons", error)))
+        .map(|reason| reason.parse().map_err(|error| no("reasons", &error)))
         .collect::<Result<_, _>>()?;
-    check_reasons(decision, &reasons).map_err(|problem| no("reasons", problem))?;
+    check_reasons(decision, &reasons).map_err(|problem| no("reasons", &problem))?;
     let reference = told
         .reference
-        .map(|text| Line::parse(&text).map_err(|error| no("reference", error)))
+        .map(|text| Line::parse(&text).map_err(|error| no("reference", &error)))
         .transpose()?;
     Ok(CreditAnswer::Decided {
         decision,

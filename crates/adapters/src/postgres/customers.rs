@@ -64,6 +64,7 @@ struct Columns {
 type Row = (i64, Columns);
 
 /// The members of a customer that columns are made of, before and after it has a number.
+#[derive(Clone, Copy)]
 struct Parts<'a> {
     id: CustomerPubId,
     organization_id: OrganizationId,

@@ -25,9 +25,7 @@ impl Sha256 {
         }
         let bits = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         padded.extend(bits.wrapping_mul(8).to_be_bytes());
-        let state = padded
-            .chunks_exact(BLOCK)
-            .fold(FIRST_STATE, |state, block| compressed(state, block));
+        let state = padded.chunks_exact(BLOCK).fold(FIRST_STATE, compressed);
         let mut hash = [0_u8; 32];
         for (to, from) in hash
             .iter_mut()

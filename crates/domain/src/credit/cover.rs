@@ -97,6 +97,10 @@ fn has_room(
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "amounts and days of tests are small"
+)]
 mod tests {
     use chrono::{DateTime, TimeDelta};
 

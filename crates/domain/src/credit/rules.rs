@@ -114,6 +114,10 @@ impl CreditRules {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "amounts and days of tests are small"
+)]
 mod tests {
     use super::*;
     use crate::money::Currency;

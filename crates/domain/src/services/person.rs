@@ -2,6 +2,7 @@
 
 use super::{Error, moving};
 use crate::checkout::{Actor, Checkout, Circumstances, Effect, Event, Lifecycle};
+use crate::credit::Qualification;
 use crate::customer::CreditStatus;
 use crate::customer::{Customer, IdentityStatus, PersonChange, Profile};
 use crate::ids::CheckoutPubId;
@@ -122,7 +123,7 @@ pub(crate) async fn check_again(
     by: &Circumstances,
 ) -> Result<(), Error> {
     let decided = uow.qualifications().latest(&[checkout.id]).await?;
-    if decided.iter().all(|it| it.counts()) {
+    if decided.iter().all(Qualification::counts) {
         return Ok(());
     }
     let customer = moving::customer_of(uow, checkout).await?;

@@ -8,7 +8,7 @@ use lessor_domain::audit::Origin;
 use lessor_domain::checkout::{Checkout, Effect, Lifecycle};
 use lessor_domain::customer::IdentityStatus;
 use lessor_domain::ids::CheckoutPubId;
-use lessor_domain::ledger::{HoldState, HostedSession, SessionPurpose, SessionState};
+use lessor_domain::ledger::{Entry, HoldState, HostedSession, SessionPurpose, SessionState};
 use lessor_domain::ports::{Clock, IdentityResult};
 use lessor_domain::services::checkouts::CancelCheckout;
 use lessor_domain::services::journey::Journey;
@@ -82,7 +82,7 @@ fn session_of(world: &World, id: CheckoutPubId) -> HostedSession {
 
 async fn states(world: &World, id: CheckoutPubId) -> Vec<SessionState> {
     let rows = world.rows(id).await;
-    let sessions = rows.iter().filter_map(|row| row.session());
+    let sessions = rows.iter().filter_map(Entry::session);
     sessions.map(|(_, state)| state).collect()
 }
 

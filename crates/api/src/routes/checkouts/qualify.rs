@@ -36,7 +36,7 @@ impl QualifyCheckoutBody {
         QualifyCheckout {
             id,
             decision: self.decision.plain(),
-            reasons: reasons.into_iter().map(|reason| reason.plain()).collect(),
+            reasons: reasons.into_iter().map(Plain::plain).collect(),
             reference: self.reference.plain(),
             expires_at: self.expires_at.plain(),
             holds_for,
