@@ -7,7 +7,7 @@ use lessor_domain::services::qualifications::QualifyCheckout;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::request::{List, Plain as _};
+use crate::request::{List, Plain};
 use crate::wire::{AdverseReason, CreditDecision, DateTimeText, Line, QualificationSource, Time};
 
 /// Why credit is refused.
