@@ -62,7 +62,7 @@ fn dialing() {
 #[tokio::test]
 async fn a_walk_is_the_same_again_and_leads_to_leases() {
     let mut reached = String::new();
-    for seed in 1..=40 {
+    for seed in 1..=80 {
         let told = contract::walk(&MemoryDatabase::new(), seed, 90).await;
         let again = contract::walk(&MemoryDatabase::new(), seed, 90).await;
         assert_eq!(told, again, "seed {seed}");

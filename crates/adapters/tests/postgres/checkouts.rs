@@ -196,6 +196,7 @@ async fn whatever_a_checkout_becomes_is_kept() {
             // Few come so far by chance.
             2 => Lifecycle::OrderConfirmed,
             3 => Lifecycle::LeaseActive,
+            4 => Lifecycle::DepositProcessing,
             _ => Lifecycle::Created,
         };
         let customer = somebody(&leasing.shop).await;

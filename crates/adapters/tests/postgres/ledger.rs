@@ -194,7 +194,7 @@ async fn corrupt_entries_are_named() {
         ("refund", "payment_intent_id = null", "payment_intent_id"),
         ("refund", "kind = 'gift'", "kind"),
         ("session", "purpose = 'gift'", "purpose"),
-        ("session", "ends_at = null", "ends_at"),
+        ("session", "purpose = 'deposit', ends_at = null", "ends_at"),
     ] {
         let sql = format!(
             "do $$ declare named text; begin

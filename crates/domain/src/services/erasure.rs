@@ -356,6 +356,10 @@ impl Leases {
             ),
             (PersonalTable::CheckoutTransitions, "why it moved"),
             (
+                PersonalTable::Qualifications,
+                "what the decision about credit is known by",
+            ),
+            (
                 PersonalTable::Jobs,
                 "why providers did not do what they were asked for",
             ),

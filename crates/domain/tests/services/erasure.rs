@@ -198,6 +198,8 @@ async fn nothing_is_left_of_whoever_leases_nothing() {
     let expected = [
         PersonalTable::Customers,
         PersonalTable::Checkouts,
+        PersonalTable::Agreements,
+        PersonalTable::AgreementEvents,
         PersonalTable::LedgerEntries,
         PersonalTable::AuditEvents,
     ];
@@ -404,7 +406,17 @@ async fn all_that_is_known_is_exported() {
     assert!(known.audit.is_sorted_by_key(|event| event.id));
 
     erase(&world, id).await;
-    let left = export(&world, id).await;
+    let mut left = export(&world, id).await;
+    // What was signed is kept, and the answer says so.
+    let agreed: Vec<_> = left
+        .checkouts
+        .iter_mut()
+        .map(|it| std::mem::take(&mut it.agreements))
+        .collect();
+    let [of_lease, of_wish] = agreed.as_slice() else {
+        panic!("{agreed:?}")
+    };
+    assert!(!of_lease.is_empty() && of_wish.is_empty());
     assert_tells_nothing(&left);
     assert_eq!(left.checkouts.len(), known.checkouts.len());
     assert_eq!(left.audit.len(), known.audit.len() + 1);

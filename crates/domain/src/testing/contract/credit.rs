@@ -64,12 +64,14 @@ async fn policies_are_kept_for_each_mode(shop: &Shop<'_>) {
         let clause = "credit_policies.put: keeps the policy in the place of the one before";
         let at = shop.make.tick();
         shop.done(clause, async |uow| {
-            uow.credit_policies().put(id, Mode::Live, &policy, at).await
+            uow.credit_policies()
+                .put(id, Mode::Sandbox, &policy, at)
+                .await
         })
         .await;
         let found = shop
             .seen(clause, async |uow| {
-                uow.credit_policies().get(id, Mode::Live).await
+                uow.credit_policies().get(id, Mode::Sandbox).await
             })
             .await;
         assert_eq!(found, Some(policy), "{clause}");
@@ -77,7 +79,7 @@ async fn policies_are_kept_for_each_mode(shop: &Shop<'_>) {
     let clause = "credit_policies.put: sets it for its mode alone";
     let found = shop
         .seen(clause, async |uow| {
-            uow.credit_policies().get(id, Mode::Sandbox).await
+            uow.credit_policies().get(id, Mode::Live).await
         })
         .await;
     assert_eq!(found, None, "{clause}");
