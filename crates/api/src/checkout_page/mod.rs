@@ -31,7 +31,7 @@ use crate::http::error::ApiError;
 use crate::idempotency::close;
 use crate::middleware::HeadOnly;
 use crate::request::FormBody;
-use crate::routes::checkouts::agreement_document;
+use crate::routes::checkouts::{Pdf, agreement_document};
 use crate::state::{AppState, Sender};
 
 /// No token is longer, in characters.
@@ -288,7 +288,7 @@ async fn show_checkout_step(request: HttpRequest) -> Result<HttpResponse, ApiErr
     tag = "Checkout page",
     params(("token" = String, Path, description = "The token of `checkoutUrl`.")),
     responses(
-        (status = 200, content_type = "application/pdf", body = String, description = "The PDF."),
+        (status = 200, content_type = "application/pdf", body = Pdf, description = "The PDF."),
         (status = 410, content_type = "text/html", body = String, description = "The link was replaced by a newer one.")
     )
 )]

@@ -14,6 +14,11 @@ use crate::idempotency::Call;
 use crate::request::PathId;
 use crate::wire::{CheckoutId, DateTimeText};
 
+/// The bytes of a PDF.
+#[derive(ToSchema)]
+#[schema(value_type = String, format = Binary)]
+pub(crate) struct Pdf;
+
 /// The document of a checkout, and the record of how it was signed.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Agreement)]
@@ -108,7 +113,7 @@ pub(crate) fn document(view: AgreementView) -> HttpResponse {
     params(("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`.")),
     responses((status = 200, description = "The agreement.", content(
         (AgreementDocument = "application/json"),
-        (String = "application/pdf")
+        (Pdf = "application/pdf")
     )))
 )]
 #[get("/checkouts/{id}/agreement")]

@@ -37,7 +37,7 @@ use crate::idempotency::{Call, Runner};
 use crate::request::{Body, OptionalBody, PathId, Plain as _, QueryParams};
 use crate::wire::{CheckoutId, Line, listed};
 
-pub(crate) use agreement::{AgreementDocument, document as agreement_document};
+pub(crate) use agreement::{AgreementDocument, Pdf, document as agreement_document};
 pub use record::CheckoutRecord;
 pub(crate) use tracking::{TrackingEventRecord, TrackingRecord};
 
