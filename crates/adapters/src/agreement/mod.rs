@@ -10,6 +10,9 @@ mod markdown;
 mod pdf;
 mod words;
 
+use std::sync::LazyLock;
+
+use async_trait::async_trait;
 use lessor_domain::agreement::Agreement;
 use lessor_domain::cause::Cause;
 use lessor_domain::ports::{AgreementRenderer, RenderError};
@@ -20,12 +23,26 @@ use self::fonts::Fonts;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PdfRenderer;
 
+/// The fonts are read once.
+static FONTS: LazyLock<Result<Fonts, String>> = LazyLock::new(Fonts::embedded);
+
+fn document(agreement: &Agreement) -> Result<Vec<u8>, String> {
+    let fonts = FONTS.as_ref().map_err(Clone::clone)?;
+    let blocks = words::of(agreement);
+    let pages = layout::Pages::of(&blocks, fonts, words::paper(agreement));
+    pdf::write(&pages, fonts, &words::about(agreement))
+}
+
+#[async_trait]
 impl AgreementRenderer for PdfRenderer {
-    fn render(&self, agreement: &Agreement) -> Result<Vec<u8>, RenderError> {
-        let failed = |problem: String| RenderError(Cause::new(problem));
-        let fonts = Fonts::embedded().map_err(failed)?;
-        let blocks = words::of(agreement);
-        let pages = layout::Pages::of(&blocks, &fonts, words::paper(agreement));
-        pdf::write(&pages, &fonts, &words::about(agreement)).map_err(failed)
+    async fn render(&self, agreement: &Agreement) -> Result<Vec<u8>, RenderError> {
+        let agreement = agreement.clone();
+        // Laying out and compressing takes the processor for milliseconds, which others would wait for.
+        let made = tokio::task::spawn_blocking(move || document(&agreement)).await;
+        match made {
+            Ok(Ok(pdf)) => Ok(pdf),
+            Ok(Err(problem)) => Err(RenderError(Cause::new(problem))),
+            Err(lost) => Err(RenderError(Cause::new(lost))),
+        }
     }
 }

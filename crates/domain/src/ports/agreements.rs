@@ -85,11 +85,12 @@ pub struct RenderError(#[source] pub Cause);
 
 /// Makes documents of agreements.
 #[cfg_attr(feature = "mock", mockall::automock)]
+#[async_trait]
 pub trait AgreementRenderer: Send + Sync {
     /// The document, PDF. The same content is the same bytes, on any machine and at any time: nothing else goes
     /// into them.
     ///
     /// # Errors
     /// [`RenderError`].
-    fn render(&self, agreement: &Agreement) -> Result<Vec<u8>, RenderError>;
+    async fn render(&self, agreement: &Agreement) -> Result<Vec<u8>, RenderError>;
 }

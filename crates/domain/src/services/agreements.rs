@@ -67,12 +67,12 @@ pub(crate) async fn content_of(
 }
 
 /// Makes the document of the content.
-pub(crate) fn document_of(
+pub(crate) async fn document_of(
     renderer: &dyn AgreementRenderer,
     checkout: &Checkout,
     agreement: &Agreement,
 ) -> Result<NewAgreement, RenderError> {
-    let pdf = renderer.render(agreement)?;
+    let pdf = renderer.render(agreement).await?;
     Ok(NewAgreement {
         record: AgreementRecord {
             id: agreement.id,

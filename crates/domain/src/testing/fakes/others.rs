@@ -156,8 +156,9 @@ impl CreditDesk for FakeCreditDesk {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FakeRenderer;
 
+#[async_trait]
 impl AgreementRenderer for FakeRenderer {
-    fn render(&self, agreement: &Agreement) -> Result<Vec<u8>, RenderError> {
+    async fn render(&self, agreement: &Agreement) -> Result<Vec<u8>, RenderError> {
         Ok(format!("{agreement:#?}").into_bytes())
     }
 }

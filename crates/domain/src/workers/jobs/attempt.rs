@@ -263,8 +263,9 @@ impl JobRunner {
             return Ok(Change::Nothing);
         };
         let renderer = self.providers.agreements.as_ref();
-        let document =
-            agreements::document_of(renderer, checkout, &content).map_err(Doubt::failed)?;
+        let document = agreements::document_of(renderer, checkout, &content)
+            .await
+            .map_err(Doubt::failed)?;
         Ok(Change::Document(Box::new(Prepared {
             document,
             quote: content.figures.quote,
