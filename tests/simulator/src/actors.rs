@@ -83,6 +83,7 @@ impl Crew {
         };
         let input = CreateCheckout {
             variant: VariantRef::Id(self.variants[wish.variant]),
+            quantity: lessor_domain::quantity::Quantity::ONE,
             term: TERMS[wish.term].try_into().ok(),
             customer: Some(CustomerInput {
                 email: CUSTOMERS[wish.customer]

@@ -309,9 +309,8 @@ fn described(good: &Good) -> String {
     }
 }
 
-fn goods(agreement: &Agreement, blocks: &mut Vec<Block>) {
+fn one(agreement: &Agreement, blocks: &mut Vec<Block>) {
     let quote = &agreement.figures.quote;
-    blocks.push(heading("What you lease"));
     let rows = agreement
         .goods
         .iter()
@@ -335,6 +334,78 @@ fn goods(agreement: &Agreement, blocks: &mut Vec<Block>) {
         ["Goods", "Stock number", "Number", &price],
         rows,
     ));
+    serial_numbers(agreement, blocks);
+}
+
+/// Several of one thing: what one costs, and what all do.
+fn several(agreement: &Agreement, blocks: &mut Vec<Block>) {
+    let Figures { quote, each, .. } = &agreement.figures;
+    let rows = agreement
+        .goods
+        .iter()
+        .map(|good| {
+            let all = each.msrp.checked_mul(good.quantity);
+            row([
+                described(good),
+                good.sku.to_string(),
+                good.quantity.to_string(),
+                figure(each.msrp),
+                figure(all.unwrap_or(quote.msrp)),
+            ])
+        })
+        .collect();
+    let price = format!("List price, {}", quote.currency);
+    blocks.push(table(
+        [
+            (8, Align::Left),
+            (4, Align::Left),
+            (2, Align::Right),
+            (4, Align::Right),
+            (5, Align::Right),
+        ],
+        ["Goods", "Stock number", "Number", "Each", &price],
+        rows,
+    ));
+    blocks.push(plain(format!(
+        "This is one lease of all {} of them. Every amount below is that of one times {}, unless it says otherwise: \
+         one costs {} a month in all, and leaves a deposit of {}.",
+        agreement.figures.quantity,
+        agreement.figures.quantity,
+        money(each.total_monthly_payment),
+        money(each.deposit),
+    )));
+    serial_numbers(agreement, blocks);
+    if agreement.goods.iter().all(|good| good.serial_numbers.is_empty()) {
+        blocks.push(plain(
+            "Each of them has a serial number of its own, if it has one at all. The serial numbers are noted when the \
+             goods are handed over, and stand on the page of your lease from then on.",
+        ));
+    }
+}
+
+/// Those that are known when the agreement is made.
+fn serial_numbers(agreement: &Agreement, blocks: &mut Vec<Block>) {
+    let known: Vec<&str> = agreement
+        .goods
+        .iter()
+        .flat_map(|good| &good.serial_numbers)
+        .map(|serial| serial.as_str())
+        .collect();
+    match known.as_slice() {
+        [] => {}
+        [one] => blocks.push(plain(format!("Serial number: {one}."))),
+        several => blocks.push(plain(format!("Serial numbers: {}.", several.join(", ")))),
+    }
+}
+
+fn goods(agreement: &Agreement, blocks: &mut Vec<Block>) {
+    let quote = &agreement.figures.quote;
+    blocks.push(heading("What you lease"));
+    if agreement.figures.quantity.is_several() {
+        several(agreement, blocks);
+    } else {
+        one(agreement, blocks);
+    }
     blocks.push(plain(match &agreement.handover {
         Handover::Shipped(Some(address)) => format!("They are shipped to {}.", postal(address)),
         Handover::Shipped(None) => "They are shipped to your address.".to_owned(),
@@ -467,41 +538,76 @@ fn disclosure(agreement: &Agreement, blocks: &mut Vec<Block>) {
 fn payment(figures: &Figures, blocks: &mut Vec<Block>) {
     let quote = &figures.quote;
     blocks.push(heading("How your monthly payment is determined"));
-    let line = |what: &str, amount| row([what.to_owned(), figure(amount)]);
-    let total = |what: &str, amount| sum([what.to_owned(), figure(amount)]);
+    let months = quote.term.get();
+    let lines = calculation(quote);
+    let total = "Total monthly payment";
+    let number = "Number of payments in your lease".to_owned();
+    let amount = format!("Amount, {}", quote.currency);
+    if !figures.quantity.is_several() {
+        let mut rows: Vec<Row> = Vec::new();
+        for (at, (what, all)) in lines.into_iter().enumerate() {
+            if at == PAYMENTS_BEFORE {
+                rows.push(row([number.clone(), months.to_string()]));
+            }
+            rows.push(row([what.to_owned(), figure(all)]));
+        }
+        rows.push(sum([
+            total.to_owned(),
+            figure(quote.total_monthly_payment),
+        ]));
+        let widths = [(19, Align::Left), (4, Align::Right)];
+        blocks.push(table(widths, ["", &amount], rows));
+        return;
+    }
+    let each = &figures.each;
+    let mut rows: Vec<Row> = Vec::new();
+    for (at, ((what, all), (_, one))) in lines.into_iter().zip(calculation(each)).enumerate() {
+        if at == PAYMENTS_BEFORE {
+            rows.push(row([number.clone(), String::new(), months.to_string()]));
+        }
+        rows.push(row([what.to_owned(), figure(one), figure(all)]));
+    }
+    rows.push(sum([
+        total.to_owned(),
+        figure(each.total_monthly_payment),
+        figure(quote.total_monthly_payment),
+    ]));
+    let widths = [(15, Align::Left), (4, Align::Right), (4, Align::Right)];
+    blocks.push(table(widths, ["", "Each", &amount], rows));
+}
+
+/// How many lines of the calculation stand before the number of payments.
+const PAYMENTS_BEFORE: usize = 6;
+
+/// The lines that the total monthly payment is computed of.
+fn calculation(quote: &Quote) -> [(&'static str, Money); 8] {
     let months = quote.term.get();
     let base = quote.monthly_payment.checked_mul(months.into());
-    blocks.push(table(
-        [(19, Align::Left), (4, Align::Right)],
-        ["", &format!("Amount, {}", quote.currency)],
-        vec![
-            line("List price of the goods", quote.msrp),
-            line(
-                "Capitalized cost. The agreed value of the goods: the list price less your discount",
-                quote.capitalized_cost,
-            ),
-            line(
-                "Residual value. The value of the goods at the end of the lease, used in calculating your payment",
-                quote.residual_value,
-            ),
-            line(
-                "Depreciation. What the goods lose in value through normal use over the lease",
-                quote.depreciation,
-            ),
-            line(
-                "Rent charge. What is charged in addition to the depreciation",
-                quote.rent_charge,
-            ),
-            line(
-                "Total of base monthly payments. Depreciation and rent charge",
-                base.unwrap_or(quote.total_of_payments),
-            ),
-            row(["Number of payments in your lease".to_owned(), months.to_string()]),
-            line("Base monthly payment", quote.monthly_payment),
-            line("Insurance a month", quote.insurance),
-            total("Total monthly payment", quote.total_monthly_payment),
-        ],
-    ));
+    [
+        ("List price of the goods", quote.msrp),
+        (
+            "Capitalized cost. The agreed value of the goods: the list price less your discount",
+            quote.capitalized_cost,
+        ),
+        (
+            "Residual value. The value of the goods at the end of the lease, used in calculating your payment",
+            quote.residual_value,
+        ),
+        (
+            "Depreciation. What the goods lose in value through normal use over the lease",
+            quote.depreciation,
+        ),
+        (
+            "Rent charge. What is charged in addition to the depreciation",
+            quote.rent_charge,
+        ),
+        (
+            "Total of base monthly payments. Depreciation and rent charge",
+            base.unwrap_or(quote.total_of_payments),
+        ),
+        ("Base monthly payment", quote.monthly_payment),
+        ("Insurance a month", quote.insurance),
+    ]
 }
 
 fn taken(agreement: &Agreement, blocks: &mut Vec<Block>) {

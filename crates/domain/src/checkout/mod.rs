@@ -39,7 +39,7 @@ pub use progress::{Milestone, MilestoneName, Progress, STEPS};
 pub use rule::Move;
 pub use snapshot::{CANCELLED_BY_ERASURE, Checkout, Snapshot, Unfit};
 pub use stage::opening::{NewCheckout, Opening};
-pub use stage::shipment::MissingStep;
+pub use stage::shipment::{MissingStep, serial_number_twice};
 pub use state::{Lifecycle, Phase, State};
 pub use step::{Applied, Circumstances, Facts, Obstacle, Outcome, Transition, TransitionError};
 pub use table::{Arrow, arrows, arrows_from, moves_of, transition};

@@ -639,6 +639,7 @@ fn order(world: &World, profile: Profile) -> CreateCheckout {
     };
     CreateCheckout {
         variant: VariantRef::Id(world.variant.id),
+        quantity: lessor_domain::quantity::Quantity::ONE,
         term: "12".parse().ok(),
         customer: Some(CustomerInput {
             email: "ada@example.com".parse().unwrap(),

@@ -187,6 +187,9 @@ pub(in crate::checkout) fn submitted(
     if quote.term != term.months {
         return Err(Obstacle::PriceOfAnotherTerm);
     }
+    if quote.one_of(checkout.quantity()).is_err() {
+        return Err(Obstacle::PriceOfAnotherQuantity);
+    }
     checkout.quote = Some(quote);
     if method.is_some() {
         checkout.deposit_method_id = method;

@@ -19,6 +19,7 @@ use crate::ids::{
 };
 use crate::metadata::Metadata;
 use crate::organization::NotServed;
+use crate::quantity::Quantity;
 use crate::text::ExternalId;
 use crate::time::Timestamp;
 
@@ -106,7 +107,7 @@ pub struct NewCheckout {
     pub product_id: ProductPubId,
     /// What is leased.
     pub variant_id: ProductVariantPubId,
-    /// The leased things.
+    /// The leased things, one for each unit.
     pub items: Vec<CheckoutItem>,
     /// For how long; the customer may choose later.
     pub term: Option<ChosenTerm>,
@@ -163,6 +164,24 @@ impl NewCheckout {
             metadata: Metadata::default(),
             page_nonce,
         }
+    }
+
+    /// The same with so many of the variant instead of one, whose ids the function makes.
+    #[must_use]
+    pub fn times(
+        mut self,
+        quantity: Quantity,
+        mut next: impl FnMut() -> CheckoutItemPubId,
+    ) -> Self {
+        let Some(one) = self.items.first().cloned() else {
+            return self;
+        };
+        let rest = (1..quantity.get()).map(|_| CheckoutItem {
+            id: next(),
+            ..one.clone()
+        });
+        self.items.extend(rest);
+        self
     }
 }
 
