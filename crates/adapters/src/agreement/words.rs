@@ -6,6 +6,7 @@ use lessor_domain::address::{Address, Country};
 use lessor_domain::agreement::{Agreement, CONSENT_TEXT, CONSENT_VERSION, Figures, Good, Handover};
 use lessor_domain::checkout::FirstPaymentDue;
 use lessor_domain::money::Money;
+use lessor_domain::pricing::Quote;
 use lessor_domain::pricing::disclosure::InsuranceDisclosure;
 use lessor_domain::time::Timestamp;
 
@@ -367,18 +368,21 @@ fn several(agreement: &Agreement, blocks: &mut Vec<Block>) {
         rows,
     ));
     blocks.push(plain(format!(
-        "This is one lease of all {} of them. Every amount below is that of one times {}, unless it says otherwise: \
-         one costs {} a month in all, and leaves a deposit of {}.",
+        "This is one lease of all {} of them: its amounts are those of one times {}. For one you pay {} a month, and \
+         leave a deposit of {}.",
         agreement.figures.quantity,
         agreement.figures.quantity,
         money(each.total_monthly_payment),
         money(each.deposit),
     )));
     serial_numbers(agreement, blocks);
-    if agreement.goods.iter().all(|good| good.serial_numbers.is_empty()) {
+    if agreement
+        .goods
+        .iter()
+        .all(|good| good.serial_numbers.is_empty())
+    {
         blocks.push(plain(
-            "Each of them has a serial number of its own, if it has one at all. The serial numbers are noted when the \
-             goods are handed over, and stand on the page of your lease from then on.",
+            "Their serial numbers are noted when they are handed over, and shown on the page of your lease from then on.",
         ));
     }
 }
@@ -551,10 +555,7 @@ fn payment(figures: &Figures, blocks: &mut Vec<Block>) {
             }
             rows.push(row([what.to_owned(), figure(all)]));
         }
-        rows.push(sum([
-            total.to_owned(),
-            figure(quote.total_monthly_payment),
-        ]));
+        rows.push(sum([total.to_owned(), figure(quote.total_monthly_payment)]));
         let widths = [(19, Align::Left), (4, Align::Right)];
         blocks.push(table(widths, ["", &amount], rows));
         return;

@@ -1,7 +1,7 @@
 //! The page as HTML. It needs no scripts and loads nothing from elsewhere.
 
 use lessor_domain::access::Mode;
-use lessor_domain::checkout::Lifecycle;
+use lessor_domain::checkout::{Checkout, Lifecycle};
 use lessor_domain::credit::CreditDecision;
 use lessor_domain::money::Money;
 use lessor_domain::organization::Organization;

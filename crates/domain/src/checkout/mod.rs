@@ -30,10 +30,11 @@ pub use due::{Due, FirstPaymentDue};
 pub use effect::Effect;
 pub use event::{Actor, Event, EventKind};
 pub use parts::{
-    Attention, AttentionReason, Billing, CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, Hold,
-    InsuranceStatus, Invoice, InvoiceOutcome, InvoiceTally, LeaseDates, MilestoneTimes,
-    PaymentFailure, PaymentMethod, PurchaseItem, Recurring, RecurringPaymentStatus, Redirects,
-    Refusal, Renewals, Return, Shipment, Standing, Tracking, Waitlist, WaitlistReason, WayOut,
+    Acceptance, Attention, AttentionReason, Billing, CheckoutAddress, CheckoutItem, ChosenTerm,
+    Deposit, Hold, InsuranceStatus, Invoice, InvoiceOutcome, InvoiceTally, LeaseDates,
+    MilestoneTimes, PaymentFailure, PaymentMethod, PurchaseItem, Recurring, RecurringPaymentStatus,
+    Redirects, Refusal, Renewals, Return, Shipment, Standing, Tracking, Waitlist, WaitlistReason,
+    WayOut,
 };
 pub use progress::{Milestone, MilestoneName, Progress, STEPS};
 pub use rule::Move;

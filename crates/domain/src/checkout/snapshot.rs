@@ -4,9 +4,9 @@ use std::ops::Deref;
 
 use super::parts::Attention;
 use super::parts::{
-    AttentionReason, Billing, CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, InsuranceStatus,
-    LeaseDates, MilestoneTimes, PurchaseItem, Recurring, Redirects, Return, Shipment, Waitlist,
-    WayOut,
+    Acceptance, AttentionReason, Billing, CheckoutAddress, CheckoutItem, ChosenTerm, Deposit,
+    InsuranceStatus, LeaseDates, MilestoneTimes, PurchaseItem, Recurring, Redirects, Return,
+    Shipment, Waitlist, WayOut,
 };
 use super::state::{Lifecycle, State};
 use crate::access::Mode;
@@ -53,6 +53,12 @@ pub struct Snapshot {
     /// The price of all items together, frozen when the deposit is submitted; before, it follows the
     /// catalog.
     pub quote: Option<Quote>,
+    /// That the customer accepted term and price, once they did.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub accepted: Option<Acceptance>,
     /// What is bought along.
     pub purchase_items: Vec<PurchaseItem>,
     /// The caller's order id, unique per organization and mode.

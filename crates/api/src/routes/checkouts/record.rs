@@ -110,6 +110,12 @@ pub struct CheckoutRecord {
     /// When the deposit was captured.
     #[serde(skip_serializing_if = "Option::is_none")]
     deposit_timestamp: Option<DateTimeText>,
+    /// When the customer accepted term and price on the page, last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    terms_accepted_at: Option<DateTimeText>,
+    /// The version of the text that they accepted then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    terms_version: Option<String>,
     /// The document that is to be signed, or was: `doc_` and 22 digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     lease_document_id: Option<String>,
@@ -398,6 +404,8 @@ impl CheckoutRecord {
             deposit_preauth_expires_at: checkout.deposit.hold().map(|hold| hold.expires_at.into()),
             deposit_invoice_id: text(checkout.deposit.invoice_id()),
             deposit_timestamp: checkout.deposit.captured_at().map(Into::into),
+            terms_accepted_at: checkout.accepted.as_ref().map(|word| word.at.into()),
+            terms_version: checkout.accepted.as_ref().map(|word| word.version.clone()),
             lease_document_id: checkout.lease_document_id.clone(),
             recurring_payment_status: checkout.recurring.billing.status().into(),
             processor_subscription_id: text(checkout.recurring.billing.subscription_id()),

@@ -2,10 +2,11 @@
 
 use crate::access::Mode;
 use crate::address::Address;
+use crate::agreement::ACCEPTANCE_VERSION;
 use crate::catalog::ProductVariant;
-use crate::checkout::event::Event;
+use crate::checkout::event::{Actor, Event};
 use crate::checkout::parts::{
-    CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, InsuranceStatus, LeaseDates,
+    Acceptance, CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, InsuranceStatus, LeaseDates,
     MilestoneTimes, PurchaseItem, Recurring, Redirects, Return, Shipment, Waitlist,
 };
 use crate::checkout::rule::{Move, rules};
@@ -250,6 +251,7 @@ impl Checkout {
             items: new.items,
             term: new.term,
             quote: None,
+            accepted: None,
             purchase_items: new.purchase_items,
             external_order_id: new.external_order_id,
             redirects: new.redirects,
@@ -413,12 +415,16 @@ const fn known_if(is_same: bool) -> Ruling {
     }
 }
 
-pub(in crate::checkout) const fn lease_accepted(
-    checkout: &mut Snapshot,
-    _: &mut Step<'_>,
-) -> Ruling {
+/// Whose checkout goes this way again by itself accepted it before.
+pub(in crate::checkout) fn lease_accepted(checkout: &mut Snapshot, step: &mut Step<'_>) -> Ruling {
     if checkout.term.is_none() {
         return Err(Obstacle::NoTerm);
+    }
+    if step.by.actor == Actor::Customer {
+        checkout.accepted = Some(Acceptance {
+            at: step.by.at,
+            version: ACCEPTANCE_VERSION.to_owned(),
+        });
     }
     Ok(Told::News)
 }

@@ -184,7 +184,9 @@ impl UseCase for CreateCheckout {
                 &variant,
                 page_nonce,
             )
-            .times(self.quantity, || CheckoutItemPubId::from_uuid(ctx.ids.next()))
+            .times(self.quantity, || {
+                CheckoutItemPubId::from_uuid(ctx.ids.next())
+            })
         };
         let available = match available {
             Availability::Available if waitlist::is_kept(uow, &variant, customer.mode).await? => {

@@ -520,8 +520,12 @@ async fn stock_is_taken_and_returned(shop: &Shop<'_>) {
     );
     shop.done("variants.return_stock: puts one back", async |uow| {
         let store = uow.variants();
-        store.return_stock(tracked.id, Mode::Sandbox, Quantity::ONE).await?;
-        store.return_stock(untracked.id, Mode::Sandbox, Quantity::ONE).await
+        store
+            .return_stock(tracked.id, Mode::Sandbox, Quantity::ONE)
+            .await?;
+        store
+            .return_stock(untracked.id, Mode::Sandbox, Quantity::ONE)
+            .await
     })
     .await;
     assert_eq!(
@@ -574,7 +578,9 @@ async fn stock_is_counted_by_mode(shop: &Shop<'_>) {
             "variants.take_stock: what is taken in {other} mode leaves that of {mode} mode"
         );
         shop.done("variants.return_stock: puts one back", async |uow| {
-            uow.variants().return_stock(variant.id, mode, Quantity::ONE).await
+            uow.variants()
+                .return_stock(variant.id, mode, Quantity::ONE)
+                .await
         })
         .await;
         let left = stock(shop, variant.id).await;
@@ -592,7 +598,11 @@ async fn stock_is_promised_once_under_a_race(shop: &Shop<'_>) {
     let taken = futures_util::future::join_all((0..8).map(|_| async {
         loop {
             let taken = shop
-                .run(async |uow| uow.variants().take_stock(variant.id, Mode::Live, Quantity::ONE).await)
+                .run(async |uow| {
+                    uow.variants()
+                        .take_stock(variant.id, Mode::Live, Quantity::ONE)
+                        .await
+                })
                 .await;
             match taken {
                 Err(StoreError::Contended) => {}

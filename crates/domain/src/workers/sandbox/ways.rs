@@ -146,7 +146,7 @@ async fn can_be_made(
     Ok(match kind {
         EventKind::DepositAuthorized => {
             is_in_stock(uow, checkout).await? && waitlist::is_next(uow, checkout).await?
-        },
+        }
         // Goods that never left begin no lease.
         EventKind::SubscriptionStarted => checkout.shipment.shipped_at.is_some(),
         _ => true,

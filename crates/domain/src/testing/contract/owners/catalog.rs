@@ -270,12 +270,16 @@ async fn variants_in_stock(inquiry: &mut Inquiry<'_, '_>) {
         .await;
     inquiry
         .changes("variants.take_stock", async |uow| {
-            uow.variants().take_stock(variant, Mode::Sandbox, Quantity::ONE).await
+            uow.variants()
+                .take_stock(variant, Mode::Sandbox, Quantity::ONE)
+                .await
         })
         .await;
     inquiry
         .changes("variants.return_stock", async |uow| {
-            uow.variants().return_stock(variant, Mode::Sandbox, Quantity::ONE).await
+            uow.variants()
+                .return_stock(variant, Mode::Sandbox, Quantity::ONE)
+                .await
         })
         .await;
 }
