@@ -780,7 +780,15 @@ fn signing(agreement: &Agreement, blocks: &mut Vec<Block>) {
 
 #[cfg(test)]
 mod tests {
+    use lessor_domain::agreement::{Lessee, Lessor};
+    use lessor_domain::ids::{AgreementPubId, CheckoutPubId};
     use lessor_domain::money::Currency;
+    use lessor_domain::pricing::disclosure::{
+        DisclosureHeader, FurnitureCharges, FurnitureLeaseDisclosure,
+    };
+    use lessor_domain::pricing::{Rate, RateCard, RentMethod, quote};
+    use lessor_domain::quantity::Quantity;
+    use uuid::Uuid;
 
     use super::*;
 
@@ -796,6 +804,128 @@ mod tests {
         }
         let yen = Money::from_minor(1_234_567, "JPY".parse().unwrap());
         assert_eq!(money(yen), "JPY 1,234,567");
+    }
+
+    fn agreement(number: u32) -> Agreement {
+        let quantity = Quantity::new(number).unwrap();
+        let card = RateCard {
+            term: "24".parse().unwrap(),
+            rate: Rate::MoneyFactor("0.0025".parse().unwrap()),
+            residual: "45".parse().unwrap(),
+            deposit: "10".parse().unwrap(),
+            insurance: "6".parse().unwrap(),
+        };
+        let price = Money::from_minor(129_900, Currency::USD);
+        let each = quote(price, "12.5".parse().unwrap(), &card).unwrap();
+        let quote = each.times(quantity).unwrap();
+        let made = NaiveDate::from_ymd_opt(2026, 12, 1).unwrap();
+        let header = DisclosureHeader {
+            date: made,
+            lessors: vec!["Forest Bikes".to_owned()],
+            lessees: vec!["Grace Hopper".to_owned()],
+            first_payment_due: made,
+            due_day: 1,
+        };
+        let charges = FurnitureCharges::none(Currency::USD);
+        let plan = quote.plan().unwrap();
+        Agreement {
+            id: AgreementPubId::from_uuid(Uuid::from_u128(1)),
+            checkout: CheckoutPubId::from_uuid(Uuid::from_u128(2)),
+            external_order_id: None,
+            mode: Mode::Live,
+            created_at: made.and_hms_opt(12, 0, 0).unwrap().and_utc(),
+            lessor: Lessor {
+                name: "Forest Bikes".parse().unwrap(),
+                contact: None,
+            },
+            lessee: Lessee {
+                name: "Grace Hopper".to_owned(),
+                email: "grace@example.com".parse().unwrap(),
+                address: None,
+            },
+            goods: vec![Good {
+                product: "Road bike".parse().unwrap(),
+                name: "Road bike".parse().unwrap(),
+                sku: "BIKE".parse().unwrap(),
+                options: Vec::new(),
+                quantity: number,
+                serial_numbers: Vec::new(),
+            }],
+            purchases: Vec::new(),
+            handover: Handover::Shipped(None),
+            figures: Figures {
+                disclosure: FurnitureLeaseDisclosure::of_quote(&quote, header, Vec::new(), charges)
+                    .unwrap(),
+                insurance_premium: Money::zero(Currency::USD),
+                schedule: plan.schedule(RentMethod::ConstantYield).unwrap(),
+                purchases: Money::zero(Currency::USD),
+                authorized_at_signing: quote.deposit,
+                quantity,
+                each,
+                quote,
+            },
+            first_payment_due: FirstPaymentDue::OnDelivery,
+            terms: None,
+        }
+    }
+
+    fn rows_of(agreement: &Agreement, heading: &str) -> Vec<String> {
+        let blocks = of(agreement);
+        let from = blocks
+            .iter()
+            .position(|block| matches!(block, Block::Heading { text, .. } if text == heading))
+            .unwrap();
+        let found = blocks[from..].iter().find_map(|block| match block {
+            Block::Table(table) => Some(table),
+            _ => None,
+        });
+        let table = found.unwrap();
+        let lines = std::iter::once(table.head.clone());
+        lines
+            .chain(table.rows.iter().map(|row| row.cells.clone()))
+            .map(|cells| cells.join(" | "))
+            .collect()
+    }
+
+    #[test]
+    fn one_is_told_without_what_several_need() {
+        let one = agreement(1);
+        assert_eq!(
+            rows_of(&one, "What you lease"),
+            [
+                "Goods | Stock number | Number | List price, USD",
+                "Road bike | BIKE | 1 | 1,299.00"
+            ]
+        );
+        let paid = rows_of(&one, "How your monthly payment is determined");
+        assert_eq!(paid.len(), 11, "{paid:#?}");
+        assert_eq!(paid[7], "Number of payments in your lease | 24");
+        assert_eq!(paid[8], "Base monthly payment | 27.31");
+        assert_eq!(paid[10], "Total monthly payment | 33.81");
+    }
+
+    #[test]
+    fn of_several_the_amounts_of_one_stand_beside_those_of_all() {
+        let mut three = agreement(3);
+        assert_eq!(
+            rows_of(&three, "What you lease"),
+            [
+                "Goods | Stock number | Number | Each | List price, USD",
+                "Road bike | BIKE | 3 | 1,299.00 | 3,897.00"
+            ]
+        );
+        let paid = rows_of(&three, "How your monthly payment is determined");
+        assert_eq!(paid[1], "List price of the goods | 1,299.00 | 3,897.00");
+        assert_eq!(paid[7], "Number of payments in your lease |  | 24");
+        assert_eq!(paid[8], "Base monthly payment | 27.31 | 81.93");
+        assert_eq!(paid[10], "Total monthly payment | 33.81 | 101.43");
+        let said = |agreement: &Agreement| format!("{:?}", of(agreement));
+        assert!(said(&three).contains("one lease of all 3 of them"));
+        assert!(!said(&three).contains("Serial numbers: "));
+        for good in &mut three.goods {
+            good.serial_numbers = vec!["SN-1".parse().unwrap(), "SN-2".parse().unwrap()];
+        }
+        assert!(said(&three).contains("Serial numbers: SN-1, SN-2."));
     }
 
     #[test]

@@ -453,8 +453,8 @@ pub(in crate::checkout) const fn back_to_pickup(
 mod tests {
     use super::*;
 
-    use crate::checkout::event::Actor;
     use crate::checkout::stage::tests::{DETAILS, Story, TO_DEPOSIT};
+    use crate::checkout::step::Circumstances;
 
     use crate::customer::{CreditStatus, IdentityStatus};
 
@@ -490,6 +490,59 @@ mod tests {
             [],
             "a check that passed before is not asked for again"
         );
+    }
+
+    #[test]
+    fn who_accepts_is_kept_with_the_time_and_the_text() {
+        let mut story = Story::new();
+        story.walk(&TO_DEPOSIT[..8], DETAILS);
+        assert_eq!(story.checkout.accepted, None);
+        let at = story.make.tick();
+        let by = |at, actor| Circumstances::new(at, actor);
+        let accept = |story: &mut Story, by| {
+            let facts = Facts::NONE;
+            story.checkout.apply(Event::LeaseAccepted, &by, &facts)
+        };
+        accept(&mut story, by(at, Actor::Customer)).unwrap();
+        let word = Acceptance {
+            at,
+            version: ACCEPTANCE_VERSION.to_owned(),
+        };
+        assert_eq!(story.checkout.accepted, Some(word.clone()));
+        // Said again later, it is what was said later; what passes by itself says nothing.
+        story.tell(Event::SteppedBackToReview);
+        let later = story.make.tick();
+        accept(&mut story, by(later, Actor::System)).unwrap();
+        assert_eq!(story.checkout.accepted, Some(word.clone()));
+        story.tell(Event::SteppedBackToReview);
+        accept(&mut story, by(later, Actor::Customer)).unwrap();
+        assert_eq!(
+            story.checkout.accepted.as_ref().map(|it| it.at),
+            Some(later)
+        );
+    }
+
+    #[test]
+    fn several_have_ids_of_their_own() {
+        let make = crate::testing::Fixtures::default();
+        let organization = make.organization().build();
+        let customer = make.customer(&organization).build();
+        let variant = make.variant(&make.product(&organization).build()).build();
+        let of = |number| {
+            NewCheckout::of(make.id(), make.id(), &customer, &variant, [7; 16])
+                .times(Quantity::new(number).unwrap(), || make.id())
+        };
+        for number in [1, 2, 50] {
+            let checkout = Checkout::open(of(number), Opening::Ready, make.tick());
+            assert_eq!(checkout.quantity().get(), number);
+            let ids: std::collections::BTreeSet<_> =
+                checkout.items.iter().map(|item| item.id).collect();
+            assert_eq!(ids.len(), checkout.items.len());
+            assert!(Checkout::restore(checkout.into_snapshot()).is_ok());
+        }
+        let mut none = Checkout::open(of(1), Opening::Ready, make.tick()).into_snapshot();
+        none.items.clear();
+        assert!(Checkout::restore(none).is_err(), "nothing is no lease");
     }
 
     #[test]
