@@ -8,6 +8,7 @@ use lessor_domain::checkout::FirstPaymentDue;
 use lessor_domain::money::Money;
 use lessor_domain::pricing::Quote;
 use lessor_domain::pricing::disclosure::InsuranceDisclosure;
+use lessor_domain::text::Line;
 use lessor_domain::time::Timestamp;
 
 use super::fonts::Weight;
@@ -393,7 +394,7 @@ fn serial_numbers(agreement: &Agreement, blocks: &mut Vec<Block>) {
         .goods
         .iter()
         .flat_map(|good| &good.serial_numbers)
-        .map(|serial| serial.as_str())
+        .map(Line::as_str)
         .collect();
     match known.as_slice() {
         [] => {}
