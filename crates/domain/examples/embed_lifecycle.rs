@@ -169,6 +169,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let ada = make.customer(&make.organization().build()).build();
     let input = CreateCheckout {
         variant: shop.variant.clone(),
+        quantity: lessor_domain::quantity::Quantity::ONE,
         term: Some("12".parse()?),
         customer: Some(CustomerInput {
             email: "ada@example.com".parse()?,

@@ -36,6 +36,7 @@ pub mod percentage;
 pub mod ports;
 pub mod pricing;
 pub mod processor_account;
+pub mod quantity;
 pub mod secret;
 pub mod services;
 pub mod shipments;

@@ -8,6 +8,7 @@ use lessor_domain::catalog::{Inventory, ProductStatus};
 use lessor_domain::checkout::{Checkout, Lifecycle};
 use lessor_domain::ids::{CheckoutPubId, ProductVariantPubId};
 use lessor_domain::ports::{InboxMessage, JobSubject, StoreError, UnitOfWork};
+use lessor_domain::quantity::Quantity;
 use lessor_domain::services::checkouts::{
     CreateCheckout, CustomerInput, PurchaseItemInput, VariantRef,
 };
@@ -83,6 +84,12 @@ impl Crew {
         };
         let input = CreateCheckout {
             variant: VariantRef::Id(self.variants[wish.variant]),
+            // Of what there is one of, two are never to be had.
+            quantity: if wish.extras && wish.variant > 0 {
+                Quantity::new(2).unwrap_or(Quantity::ONE)
+            } else {
+                Quantity::ONE
+            },
             term: TERMS[wish.term].try_into().ok(),
             customer: Some(CustomerInput {
                 email: CUSTOMERS[wish.customer]

@@ -223,6 +223,7 @@ impl Bench {
         let profile = make.customer(&make.organization().build()).build().profile;
         let input = CreateCheckout {
             variant: self.variant.clone(),
+            quantity: lessor_domain::quantity::Quantity::ONE,
             term: Some("12".parse().unwrap()),
             customer: Some(CustomerInput {
                 email: email.parse().unwrap(),

@@ -6,7 +6,9 @@ use lessor_domain::address::{Address, Country};
 use lessor_domain::agreement::{Agreement, CONSENT_TEXT, CONSENT_VERSION, Figures, Good, Handover};
 use lessor_domain::checkout::FirstPaymentDue;
 use lessor_domain::money::Money;
+use lessor_domain::pricing::Quote;
 use lessor_domain::pricing::disclosure::InsuranceDisclosure;
+use lessor_domain::text::Line;
 use lessor_domain::time::Timestamp;
 
 use super::fonts::Weight;
@@ -309,9 +311,8 @@ fn described(good: &Good) -> String {
     }
 }
 
-fn goods(agreement: &Agreement, blocks: &mut Vec<Block>) {
+fn one(agreement: &Agreement, blocks: &mut Vec<Block>) {
     let quote = &agreement.figures.quote;
-    blocks.push(heading("What you lease"));
     let rows = agreement
         .goods
         .iter()
@@ -335,6 +336,81 @@ fn goods(agreement: &Agreement, blocks: &mut Vec<Block>) {
         ["Goods", "Stock number", "Number", &price],
         rows,
     ));
+    serial_numbers(agreement, blocks);
+}
+
+/// Several of one thing: what one costs, and what all do.
+fn several(agreement: &Agreement, blocks: &mut Vec<Block>) {
+    let Figures { quote, each, .. } = &agreement.figures;
+    let rows = agreement
+        .goods
+        .iter()
+        .map(|good| {
+            let all = each.msrp.checked_mul(good.quantity);
+            row([
+                described(good),
+                good.sku.to_string(),
+                good.quantity.to_string(),
+                figure(each.msrp),
+                figure(all.unwrap_or(quote.msrp)),
+            ])
+        })
+        .collect();
+    let price = format!("List price, {}", quote.currency);
+    blocks.push(table(
+        [
+            (8, Align::Left),
+            (4, Align::Left),
+            (2, Align::Right),
+            (4, Align::Right),
+            (5, Align::Right),
+        ],
+        ["Goods", "Stock number", "Number", "Each", &price],
+        rows,
+    ));
+    blocks.push(plain(format!(
+        "This is one lease of all {} of them: its amounts are those of one times {}. For one you pay {} a month, and \
+         leave a deposit of {}.",
+        agreement.figures.quantity,
+        agreement.figures.quantity,
+        money(each.total_monthly_payment),
+        money(each.deposit),
+    )));
+    serial_numbers(agreement, blocks);
+    if agreement
+        .goods
+        .iter()
+        .all(|good| good.serial_numbers.is_empty())
+    {
+        blocks.push(plain(
+            "Their serial numbers are noted when they are handed over, and shown on the page of your lease from then on.",
+        ));
+    }
+}
+
+/// Those that are known when the agreement is made.
+fn serial_numbers(agreement: &Agreement, blocks: &mut Vec<Block>) {
+    let known: Vec<&str> = agreement
+        .goods
+        .iter()
+        .flat_map(|good| &good.serial_numbers)
+        .map(Line::as_str)
+        .collect();
+    match known.as_slice() {
+        [] => {}
+        [one] => blocks.push(plain(format!("Serial number: {one}."))),
+        several => blocks.push(plain(format!("Serial numbers: {}.", several.join(", ")))),
+    }
+}
+
+fn goods(agreement: &Agreement, blocks: &mut Vec<Block>) {
+    let quote = &agreement.figures.quote;
+    blocks.push(heading("What you lease"));
+    if agreement.figures.quantity.is_several() {
+        several(agreement, blocks);
+    } else {
+        one(agreement, blocks);
+    }
     blocks.push(plain(match &agreement.handover {
         Handover::Shipped(Some(address)) => format!("They are shipped to {}.", postal(address)),
         Handover::Shipped(None) => "They are shipped to your address.".to_owned(),
@@ -467,41 +543,73 @@ fn disclosure(agreement: &Agreement, blocks: &mut Vec<Block>) {
 fn payment(figures: &Figures, blocks: &mut Vec<Block>) {
     let quote = &figures.quote;
     blocks.push(heading("How your monthly payment is determined"));
-    let line = |what: &str, amount| row([what.to_owned(), figure(amount)]);
-    let total = |what: &str, amount| sum([what.to_owned(), figure(amount)]);
+    let months = quote.term.get();
+    let lines = calculation(quote);
+    let total = "Total monthly payment";
+    let number = "Number of payments in your lease".to_owned();
+    let amount = format!("Amount, {}", quote.currency);
+    if !figures.quantity.is_several() {
+        let mut rows: Vec<Row> = Vec::new();
+        for (at, (what, all)) in lines.into_iter().enumerate() {
+            if at == PAYMENTS_BEFORE {
+                rows.push(row([number.clone(), months.to_string()]));
+            }
+            rows.push(row([what.to_owned(), figure(all)]));
+        }
+        rows.push(sum([total.to_owned(), figure(quote.total_monthly_payment)]));
+        let widths = [(19, Align::Left), (4, Align::Right)];
+        blocks.push(table(widths, ["", &amount], rows));
+        return;
+    }
+    let each = &figures.each;
+    let mut rows: Vec<Row> = Vec::new();
+    for (at, ((what, all), (_, one))) in lines.into_iter().zip(calculation(each)).enumerate() {
+        if at == PAYMENTS_BEFORE {
+            rows.push(row([number.clone(), String::new(), months.to_string()]));
+        }
+        rows.push(row([what.to_owned(), figure(one), figure(all)]));
+    }
+    rows.push(sum([
+        total.to_owned(),
+        figure(each.total_monthly_payment),
+        figure(quote.total_monthly_payment),
+    ]));
+    let widths = [(15, Align::Left), (4, Align::Right), (4, Align::Right)];
+    blocks.push(table(widths, ["", "Each", &amount], rows));
+}
+
+/// How many lines of the calculation stand before the number of payments.
+const PAYMENTS_BEFORE: usize = 6;
+
+/// The lines that the total monthly payment is computed of.
+fn calculation(quote: &Quote) -> [(&'static str, Money); 8] {
     let months = quote.term.get();
     let base = quote.monthly_payment.checked_mul(months.into());
-    blocks.push(table(
-        [(19, Align::Left), (4, Align::Right)],
-        ["", &format!("Amount, {}", quote.currency)],
-        vec![
-            line("List price of the goods", quote.msrp),
-            line(
-                "Capitalized cost. The agreed value of the goods: the list price less your discount",
-                quote.capitalized_cost,
-            ),
-            line(
-                "Residual value. The value of the goods at the end of the lease, used in calculating your payment",
-                quote.residual_value,
-            ),
-            line(
-                "Depreciation. What the goods lose in value through normal use over the lease",
-                quote.depreciation,
-            ),
-            line(
-                "Rent charge. What is charged in addition to the depreciation",
-                quote.rent_charge,
-            ),
-            line(
-                "Total of base monthly payments. Depreciation and rent charge",
-                base.unwrap_or(quote.total_of_payments),
-            ),
-            row(["Number of payments in your lease".to_owned(), months.to_string()]),
-            line("Base monthly payment", quote.monthly_payment),
-            line("Insurance a month", quote.insurance),
-            total("Total monthly payment", quote.total_monthly_payment),
-        ],
-    ));
+    [
+        ("List price of the goods", quote.msrp),
+        (
+            "Capitalized cost. The agreed value of the goods: the list price less your discount",
+            quote.capitalized_cost,
+        ),
+        (
+            "Residual value. The value of the goods at the end of the lease, used in calculating your payment",
+            quote.residual_value,
+        ),
+        (
+            "Depreciation. What the goods lose in value through normal use over the lease",
+            quote.depreciation,
+        ),
+        (
+            "Rent charge. What is charged in addition to the depreciation",
+            quote.rent_charge,
+        ),
+        (
+            "Total of base monthly payments. Depreciation and rent charge",
+            base.unwrap_or(quote.total_of_payments),
+        ),
+        ("Base monthly payment", quote.monthly_payment),
+        ("Insurance a month", quote.insurance),
+    ]
 }
 
 fn taken(agreement: &Agreement, blocks: &mut Vec<Block>) {
@@ -673,7 +781,15 @@ fn signing(agreement: &Agreement, blocks: &mut Vec<Block>) {
 
 #[cfg(test)]
 mod tests {
+    use lessor_domain::agreement::{Lessee, Lessor};
+    use lessor_domain::ids::{AgreementPubId, CheckoutPubId};
     use lessor_domain::money::Currency;
+    use lessor_domain::pricing::disclosure::{
+        DisclosureHeader, FurnitureCharges, FurnitureLeaseDisclosure,
+    };
+    use lessor_domain::pricing::{Rate, RateCard, RentMethod, quote};
+    use lessor_domain::quantity::Quantity;
+    use uuid::Uuid;
 
     use super::*;
 
@@ -689,6 +805,128 @@ mod tests {
         }
         let yen = Money::from_minor(1_234_567, "JPY".parse().unwrap());
         assert_eq!(money(yen), "JPY 1,234,567");
+    }
+
+    fn agreement(number: u32) -> Agreement {
+        let quantity = Quantity::new(number).unwrap();
+        let card = RateCard {
+            term: "24".parse().unwrap(),
+            rate: Rate::MoneyFactor("0.0025".parse().unwrap()),
+            residual: "45".parse().unwrap(),
+            deposit: "10".parse().unwrap(),
+            insurance: "6".parse().unwrap(),
+        };
+        let price = Money::from_minor(129_900, Currency::USD);
+        let each = quote(price, "12.5".parse().unwrap(), &card).unwrap();
+        let quote = each.times(quantity).unwrap();
+        let made = NaiveDate::from_ymd_opt(2026, 12, 1).unwrap();
+        let header = DisclosureHeader {
+            date: made,
+            lessors: vec!["Forest Bikes".to_owned()],
+            lessees: vec!["Grace Hopper".to_owned()],
+            first_payment_due: made,
+            due_day: 1,
+        };
+        let charges = FurnitureCharges::none(Currency::USD);
+        let plan = quote.plan().unwrap();
+        Agreement {
+            id: AgreementPubId::from_uuid(Uuid::from_u128(1)),
+            checkout: CheckoutPubId::from_uuid(Uuid::from_u128(2)),
+            external_order_id: None,
+            mode: Mode::Live,
+            created_at: made.and_hms_opt(12, 0, 0).unwrap().and_utc(),
+            lessor: Lessor {
+                name: "Forest Bikes".parse().unwrap(),
+                contact: None,
+            },
+            lessee: Lessee {
+                name: "Grace Hopper".to_owned(),
+                email: "grace@example.com".parse().unwrap(),
+                address: None,
+            },
+            goods: vec![Good {
+                product: "Road bike".parse().unwrap(),
+                name: "Road bike".parse().unwrap(),
+                sku: "BIKE".parse().unwrap(),
+                options: Vec::new(),
+                quantity: number,
+                serial_numbers: Vec::new(),
+            }],
+            purchases: Vec::new(),
+            handover: Handover::Shipped(None),
+            figures: Figures {
+                disclosure: FurnitureLeaseDisclosure::of_quote(&quote, header, Vec::new(), charges)
+                    .unwrap(),
+                insurance_premium: Money::zero(Currency::USD),
+                schedule: plan.schedule(RentMethod::ConstantYield).unwrap(),
+                purchases: Money::zero(Currency::USD),
+                authorized_at_signing: quote.deposit,
+                quantity,
+                each,
+                quote,
+            },
+            first_payment_due: FirstPaymentDue::OnDelivery,
+            terms: None,
+        }
+    }
+
+    fn rows_of(agreement: &Agreement, heading: &str) -> Vec<String> {
+        let blocks = of(agreement);
+        let from = blocks
+            .iter()
+            .position(|block| matches!(block, Block::Heading { text, .. } if text == heading))
+            .unwrap();
+        let found = blocks[from..].iter().find_map(|block| match block {
+            Block::Table(table) => Some(table),
+            _ => None,
+        });
+        let table = found.unwrap();
+        let lines = std::iter::once(table.head.clone());
+        lines
+            .chain(table.rows.iter().map(|row| row.cells.clone()))
+            .map(|cells| cells.join(" | "))
+            .collect()
+    }
+
+    #[test]
+    fn one_is_told_without_what_several_need() {
+        let one = agreement(1);
+        assert_eq!(
+            rows_of(&one, "What you lease"),
+            [
+                "Goods | Stock number | Number | List price, USD",
+                "Road bike | BIKE | 1 | 1,299.00"
+            ]
+        );
+        let paid = rows_of(&one, "How your monthly payment is determined");
+        assert_eq!(paid.len(), 11, "{paid:#?}");
+        assert_eq!(paid[7], "Number of payments in your lease | 24");
+        assert_eq!(paid[8], "Base monthly payment | 27.31");
+        assert_eq!(paid[10], "Total monthly payment | 33.81");
+    }
+
+    #[test]
+    fn of_several_the_amounts_of_one_stand_beside_those_of_all() {
+        let mut three = agreement(3);
+        assert_eq!(
+            rows_of(&three, "What you lease"),
+            [
+                "Goods | Stock number | Number | Each | List price, USD",
+                "Road bike | BIKE | 3 | 1,299.00 | 3,897.00"
+            ]
+        );
+        let paid = rows_of(&three, "How your monthly payment is determined");
+        assert_eq!(paid[1], "List price of the goods | 1,299.00 | 3,897.00");
+        assert_eq!(paid[7], "Number of payments in your lease |  | 24");
+        assert_eq!(paid[8], "Base monthly payment | 27.31 | 81.93");
+        assert_eq!(paid[10], "Total monthly payment | 33.81 | 101.43");
+        let said = |agreement: &Agreement| format!("{:?}", of(agreement));
+        assert!(said(&three).contains("one lease of all 3 of them"));
+        assert!(!said(&three).contains("Serial numbers: "));
+        for good in &mut three.goods {
+            good.serial_numbers = vec!["SN-1".parse().unwrap(), "SN-2".parse().unwrap()];
+        }
+        assert!(said(&three).contains("Serial numbers: SN-1, SN-2."));
     }
 
     #[test]

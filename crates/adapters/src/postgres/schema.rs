@@ -297,6 +297,8 @@ diesel::table! {
         pickup_location_id -> Nullable<BigInt>,
         identity_requested_at -> Nullable<Timestamptz>,
         quote -> Nullable<Jsonb>,
+        accepted_at -> Nullable<Timestamptz>,
+        accepted_version -> Nullable<Text>,
         lease_document_id -> Nullable<Text>,
         signed_at -> Nullable<Timestamptz>,
         page_nonce -> Bytea,

@@ -15,6 +15,7 @@ use lessor_domain::ports::{
     ProcessorCustomer, ProcessorProduct, ProcessorVariant, Scope, SessionItem, SessionRequest,
     SessionWanted, SubscriptionRequest, Verdict,
 };
+use lessor_domain::quantity::Quantity;
 use lessor_domain::time::Timestamp;
 use lessor_processor_double::{Decline, Double, Recorded};
 use serde_json::Value;
@@ -275,6 +276,7 @@ impl Rig {
             payment_method: self.method.clone(),
             description: "Road bike, 54 cm".to_owned(),
             monthly: usd(4_999),
+            quantity: Quantity::ONE,
             payments,
         }
     }

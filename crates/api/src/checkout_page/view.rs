@@ -1,7 +1,7 @@
 //! The page as HTML. It needs no scripts and loads nothing from elsewhere.
 
 use lessor_domain::access::Mode;
-use lessor_domain::checkout::Lifecycle;
+use lessor_domain::checkout::{Checkout, Lifecycle};
 use lessor_domain::credit::CreditDecision;
 use lessor_domain::money::Money;
 use lessor_domain::organization::Organization;
@@ -147,7 +147,9 @@ fn past(visit: &Visit, place: Place<'_>) -> String {
     let (title, text) = words::heading(&visit.checkout);
     let content = html! {
         p { (text) }
-        @for item in &visit.checkout.items { p { strong { (item.name) } } }
+        @if let Some(item) = visit.checkout.items.first() {
+            p { strong { (item.name) } (times(&visit.checkout)) }
+        }
     };
     message(place.prefix, Some(&visit.organization), title, &content)
 }
@@ -253,6 +255,12 @@ fn row(name: &str, amount: Money) -> Markup {
     html! { dt { (name) } dd { (money(amount)) } }
 }
 
+/// How many are leased, where it is more than one.
+fn times(checkout: &Checkout) -> Option<String> {
+    let quantity = checkout.quantity();
+    quantity.is_several().then(|| format!(" × {quantity}"))
+}
+
 /// What is leased and what it costs.
 fn summary(visit: &Visit) -> Markup {
     let checkout = &visit.checkout;
@@ -260,8 +268,10 @@ fn summary(visit: &Visit) -> Markup {
         aside.stack aria-label="Your lease" {
             section {
                 h2 { "What you lease" }
+                @if let Some(item) = checkout.items.first() {
+                    p { strong { (item.name) } (times(checkout)) br; "SKU " (item.sku) }
+                }
                 @for item in &checkout.items {
-                    p { strong { (item.name) } br; "SKU " (item.sku) }
                     @if let Some(serial) = &item.serial_number { p { "Serial number " (serial) } }
                 }
                 @if let Some(term) = checkout.term { p { "For " (term.months) " months" } }

@@ -1,6 +1,7 @@
 //! A checkout in the customer's words.
 
 use actix_web::http::StatusCode;
+use lessor_domain::agreement::ACCEPTANCE_TEXT;
 use lessor_domain::checkout::{
     AttentionReason, Billing, Checkout, EventKind, FirstPaymentDue, Lifecycle, Move, WayOut,
     transition,
@@ -129,7 +130,7 @@ static WORDS: [Words; Lifecycle::ALL.len()] = [
     Words::new(
         Lifecycle::LeaseReviewPending,
         "Review your lease",
-        "Read what you lease and what it costs. You accept these terms; nothing is charged yet.",
+        ACCEPTANCE_TEXT,
     ),
     Words::new(
         Lifecycle::DepositPending,

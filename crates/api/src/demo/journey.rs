@@ -251,6 +251,7 @@ async fn second_lease(
             "/v1/checkouts",
             json!({
                 "sku": variant.sku,
+                "quantity": 2,
                 "selectedTermInMonths": "12",
                 "customer": customer("grace", "Grace", "Hopper", suffix),
                 "shippingAddress": address("Grace", "Hopper"),
@@ -260,8 +261,13 @@ async fn second_lease(
         .await?;
     let id = text(&checkout, "id")?;
     client.step(
-        "Create a second checkout, by SKU",
-        vec![format!("{id}  {}", progress(&checkout))],
+        "Create a second checkout, of two, by SKU",
+        vec![format!(
+            "{id}  {}, {} for {} a month",
+            progress(&checkout),
+            inner(&checkout, "/quantity"),
+            inner(&checkout, "/pricing/totalMonthlyPayment"),
+        )],
     );
     let confirmed = advance(client, &id, "orderConfirmed").await?;
     client.step(

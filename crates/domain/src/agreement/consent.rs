@@ -13,6 +13,14 @@ pub const CONSENT_TEXT: &str = "I agree to receive this agreement, and what is d
 record, and to sign it electronically. I can open, save and print PDF documents. I may ask for a copy on paper, \
 and may withdraw this consent before I sign by leaving this page.";
 
+/// The version of [`ACCEPTANCE_TEXT`]: another text is another version, and each checkout keeps the one that its
+/// customer accepted.
+pub const ACCEPTANCE_VERSION: &str = "2026-11-23";
+
+/// What a customer reads above the button by which they accept term and price, before anything is paid.
+pub const ACCEPTANCE_TEXT: &str =
+    "Read what you lease and what it costs. You accept these terms; nothing is charged yet.";
+
 /// How somebody signs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Signature {

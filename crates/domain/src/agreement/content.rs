@@ -15,6 +15,7 @@ use crate::pricing::disclosure::{
     NonsegregatedTerms, PurchaseOption,
 };
 use crate::pricing::{PricingError, PurchaseCharges, Quote, RentMethod, ScheduleLine};
+use crate::quantity::Quantity;
 use crate::text::{AgreementText, Email, ExternalId, Line, Name, Sku};
 use crate::time::{Timestamp, to_millis};
 
@@ -80,6 +81,8 @@ pub struct Good {
     pub options: Vec<OptionSelection>,
     /// How many.
     pub quantity: u32,
+    /// Those that are known: most are when the goods are handed over, after the agreement was signed.
+    pub serial_numbers: Vec<Line>,
 }
 
 /// How the customer gets the goods.
@@ -98,8 +101,12 @@ pub enum Handover {
 /// The figures of a lease, as its disclosure has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Figures {
-    /// The price, with all that the payment is computed of (model form A-2's payment calculation).
+    /// The price of all goods, with all that the payment is computed of (model form A-2's payment calculation).
     pub quote: Quote,
+    /// How many are leased.
+    pub quantity: Quantity,
+    /// The price of one: the other times the number, to the minor unit.
+    pub each: Quote,
     /// Model form A-3. Its dates are the document's: the first payment is due when the goods are handed over.
     pub disclosure: FurnitureLeaseDisclosure,
     /// What insurance costs over the whole term; it is part of each payment.
@@ -140,6 +147,7 @@ impl Figures {
     /// [`PricingError`] when the figures of the quote do not fit together.
     fn new(
         quote: Quote,
+        quantity: Quantity,
         header: DisclosureHeader,
         goods: &[Good],
         purchases: Money,
@@ -177,6 +185,8 @@ impl Figures {
             schedule: plan.schedule(METHOD)?,
             purchases,
             authorized_at_signing: quote.deposit.checked_add(purchases)?,
+            each: quote.one_of(quantity)?,
+            quantity,
             quote,
         })
     }
@@ -209,6 +219,30 @@ pub(crate) struct Subject<'a> {
     pub(crate) terms: Option<&'a AgreementTerms>,
 }
 
+/// What the checkout leases: items of one name and stock number are one line.
+fn goods_of(checkout: &Checkout, product: &Name, options: &[OptionSelection]) -> Vec<Good> {
+    let mut goods: Vec<Good> = Vec::new();
+    for item in &checkout.items {
+        let known = goods
+            .iter_mut()
+            .find(|good| good.name == item.name && good.sku == item.sku);
+        if let Some(good) = known {
+            good.quantity = good.quantity.saturating_add(1);
+            good.serial_numbers.extend(item.serial_number.clone());
+        } else {
+            goods.push(Good {
+                product: product.clone(),
+                name: item.name.clone(),
+                sku: item.sku.clone(),
+                options: options.to_vec(),
+                quantity: 1,
+                serial_numbers: item.serial_number.iter().cloned().collect(),
+            });
+        }
+    }
+    goods
+}
+
 impl Agreement {
     /// The agreement of the checkout, as it stands now.
     ///
@@ -226,17 +260,7 @@ impl Agreement {
             quote,
             ..
         } = subject;
-        let goods: Vec<Good> = checkout
-            .items
-            .iter()
-            .map(|item| Good {
-                product: subject.product.clone(),
-                name: item.name.clone(),
-                sku: item.sku.clone(),
-                options: subject.options.to_vec(),
-                quantity: 1,
-            })
-            .collect();
+        let goods = goods_of(checkout, subject.product, subject.options);
         let lessee = Lessee {
             name: super::consent::full_name(&customer.profile),
             email: customer.email.clone(),
@@ -272,7 +296,7 @@ impl Agreement {
                 contact: Contact::of(organization),
             },
             first_payment_due: checkout.first_payment_due(),
-            figures: Figures::new(quote, header, &goods, purchases)?,
+            figures: Figures::new(quote, checkout.quantity(), header, &goods, purchases)?,
             lessee,
             goods,
             purchases: checkout.purchase_items.clone(),

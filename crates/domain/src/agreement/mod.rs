@@ -9,7 +9,9 @@ mod content;
 mod sha256;
 mod trail;
 
-pub use consent::{CONSENT_TEXT, CONSENT_VERSION, Signature, is_name_of};
+pub use consent::{
+    ACCEPTANCE_TEXT, ACCEPTANCE_VERSION, CONSENT_TEXT, CONSENT_VERSION, Signature, is_name_of,
+};
 pub(crate) use content::Subject;
 pub use content::{Agreement, AgreementTerms, Contact, Figures, Good, Handover, Lessee, Lessor};
 pub use sha256::{HashError, Sha256};

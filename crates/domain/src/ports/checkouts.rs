@@ -204,6 +204,12 @@ pub trait CheckoutStore: Send {
         mode: Mode,
         limit: u32,
     ) -> Result<Vec<Checkout>, StoreError>;
+    /// The first of the mode's checkouts that wait for the variant's stock, as it stands; not locked.
+    async fn first_waiting_for_stock(
+        &mut self,
+        variant: ProductVariantPubId,
+        mode: Mode,
+    ) -> Result<Option<Checkout>, StoreError>;
     /// Up to so many of the organization's checkouts that wait for their location,
     /// after the given one, in the order in which they began to wait.
     async fn waiting_for_location(

@@ -9,6 +9,7 @@ use crate::ids::{CheckoutPubId, CustomerPubId, OrganizationId, OrganizationPubId
 use crate::ledger::{Authorization, Dispute, HostedSession, Refund, Subscription};
 use crate::money::{Currency, Money};
 use crate::percentage::TermMonths;
+use crate::quantity::Quantity;
 use crate::time::Timestamp;
 
 /// A call to a provider.
@@ -179,8 +180,10 @@ pub struct SubscriptionRequest {
     pub payment_method: Option<String>,
     /// What is leased, as invoices name it.
     pub description: String,
-    /// Monthly payment and insurance together.
+    /// Monthly payment and insurance of all that is leased together.
     pub monthly: Money,
+    /// How many are leased, each for its part of the monthly sum.
+    pub quantity: Quantity,
     /// How many payments in all, the first at once.
     pub payments: u16,
 }

@@ -3,7 +3,9 @@
 
 use super::Error;
 use crate::access::Mode;
-use crate::checkout::{Applied, Checkout, Circumstances, Effect, Event, Facts, Lifecycle, Outcome};
+use crate::checkout::{
+    Applied, Checkout, Circumstances, Effect, Event, Facts, Lifecycle, Outcome, WaitlistReason,
+};
 use crate::customer::{CreditStatus, Customer};
 use crate::ids::CheckoutPubId;
 use crate::ports::{
@@ -140,7 +142,12 @@ pub(crate) async fn apply_due(
     let facts = facts_of(&customer, credit);
     let is_captured = matches!(event, Event::DepositCaptured { .. });
     let is_begun = matches!(event, Event::DepositSubmitted { .. });
+    let quantity = checkout.quantity();
+    let was_in_line = checkout.lifecycle().waits_for() == Some(WaitlistReason::Inventory);
+    let is_served = matches!(event, Event::StockFreed { .. });
+    let before = checkout.lifecycle();
     let applied = checkout.apply(event, by, &facts)?;
+    let leaves_line = was_in_line && !is_served && checkout.lifecycle() != before;
     if applied.outcome == Outcome::AlreadyApplied {
         return Ok(applied);
     }
@@ -168,12 +175,24 @@ pub(crate) async fn apply_due(
     if applied.releases_stock {
         let mode = checkout.mode;
         uow.variants()
-            .return_stock(checkout.variant_id, mode)
+            .return_stock(checkout.variant_id, mode, quantity)
             .await?;
-        // The next in line may have the unit.
+    }
+    // The next in line may have the units, or those that were kept for whoever left it.
+    let kept = if leaves_line {
+        quantity.get().saturating_sub(1)
+    } else {
+        0
+    };
+    let freed = if applied.releases_stock {
+        quantity.get()
+    } else {
+        kept
+    };
+    if freed > 0 {
         jobs.push(NewJob {
             subject: JobSubject::Waitlist(checkout.variant_id),
-            units: Some(1),
+            units: Some(freed),
             ..job(checkout, Effect::PromoteWaiting, by.at, ids)
         });
     }

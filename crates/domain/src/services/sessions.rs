@@ -7,7 +7,7 @@
 use chrono::TimeDelta;
 
 use super::audit::{self, Entry as AuditEntry};
-use super::{Error, billing, ledger, moving};
+use super::{Error, billing, ledger, moving, waitlist};
 use crate::audit::{AuditAction, Origin};
 use crate::catalog::StockTaken;
 use crate::checkout::{
@@ -279,9 +279,7 @@ pub(crate) async fn authorized(
     let stock = if is_sold_out {
         StockTaken::NoneLeft
     } else {
-        uow.variants()
-            .take_stock(checkout.variant_id, checkout.mode)
-            .await?
+        waitlist::take_units(uow, checkout).await?
     };
     let method = authorization
         .as_ref()

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use super::checkouts::quote_of;
+use super::checkouts::{all_of, quote_of};
 use super::{Error, agreements, pricing, sessions};
 use crate::agreement::AgreementRecord;
 use crate::checkout::{Checkout, Lifecycle, WayOut};
@@ -249,9 +249,12 @@ impl Visit {
             return Ok(Vec::new());
         };
         let prices = pricing::price_table(organization, product, variant, &terms)?;
-        Ok(prices
-            .into_values()
-            .map(|price| (price.lease_term_id, price.quote))
-            .collect())
+        let mut offered = Vec::with_capacity(prices.len());
+        for price in prices.into_values() {
+            if let Some(all) = all_of(&price.quote, checkout.quantity())? {
+                offered.push((price.lease_term_id, all));
+            }
+        }
+        Ok(offered)
     }
 }

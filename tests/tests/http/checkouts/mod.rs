@@ -7,6 +7,7 @@ mod fulfillment;
 mod lifecycle;
 mod outcomes;
 mod payments;
+mod quantity;
 mod records;
 mod tracking;
 mod waitlists;

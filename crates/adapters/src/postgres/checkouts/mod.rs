@@ -404,6 +404,15 @@ impl CheckoutStore for PgUnitOfWork {
         Ok(locked)
     }
 
+    async fn first_waiting_for_stock(
+        &mut self,
+        variant: ProductVariantPubId,
+        mode: Mode,
+    ) -> Result<Option<Checkout>, StoreError> {
+        let owner = self.owner();
+        queues::first_waiting_for_stock(self.connection()?, owner, variant, mode).await
+    }
+
     async fn waiting_for_location(
         &mut self,
         organization: OrganizationId,

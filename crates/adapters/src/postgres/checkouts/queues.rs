@@ -80,6 +80,27 @@ pub(super) async fn lock_waiting_for_stock(
     Ok(ids(held).iter().filter_map(|id| found.remove(id)).collect())
 }
 
+/// The first of the mode's that wait for the variant's stock.
+pub(super) async fn first_waiting_for_stock(
+    connection: &mut AsyncPgConnection,
+    owner: i64,
+    variant: ProductVariantPubId,
+    mode: Mode,
+) -> Result<Option<Checkout>, StoreError> {
+    let first = rows::whole()
+        .filter(checkouts::organization_id.eq(owner))
+        .filter(checkouts::variant_id.eq(variant.as_uuid()))
+        .filter(checkouts::mode.eq(mode.as_str()))
+        .filter(sql::<Bool>("checkouts.waits_for = 'inventory'"))
+        .order((
+            sql::<Bool>("(checkouts.lifecycle <> 'waitlistedAfterDeposit')"),
+            checkouts::waiting_since,
+            checkouts::id,
+        ))
+        .limit(1);
+    Ok(rows::load(connection, first.into_boxed()).await?.pop())
+}
+
 /// Those that wait for the organization to serve them, behind `after`, which marks
 /// its place even when it was freed meanwhile.
 pub(super) async fn waiting_for_location(

@@ -21,6 +21,7 @@ use lessor_domain::ports::{
     SubscriptionRequest, Verdict,
 };
 use lessor_domain::pricing::{Quote, Rate, RateCard, quote};
+use lessor_domain::quantity::Quantity;
 use lessor_domain::testing::Fixtures;
 use lessor_domain::time::Timestamp;
 
@@ -135,6 +136,7 @@ impl Scene {
             payment_method: None,
             description: "Road bike".to_owned(),
             monthly: usd(4_098),
+            quantity: Quantity::ONE,
             payments,
         }
     }

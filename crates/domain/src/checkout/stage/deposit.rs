@@ -187,6 +187,9 @@ pub(in crate::checkout) fn submitted(
     if quote.term != term.months {
         return Err(Obstacle::PriceOfAnotherTerm);
     }
+    if quote.one_of(checkout.quantity()).is_err() {
+        return Err(Obstacle::PriceOfAnotherQuantity);
+    }
     checkout.quote = Some(quote);
     if method.is_some() {
         checkout.deposit_method_id = method;
@@ -378,7 +381,8 @@ mod tests {
     use crate::checkout::stage::tests::{
         DETAILS, Details, Story, TO_CONFIRMATION, TO_DEPOSIT, card,
     };
-    use crate::checkout::step::Outcome;
+    use crate::checkout::step::{Facts, Outcome};
+    use crate::money::Money;
 
     #[test]
     fn a_lapsed_authorization_gives_stock_back_and_asks_for_the_deposit_again() {
@@ -394,6 +398,35 @@ mod tests {
             story.checkout.signed_at, None,
             "what was signed named the lapsed deposit"
         );
+    }
+
+    #[test]
+    fn a_price_of_another_number_is_not_frozen() {
+        let mut story = Story::new();
+        story.walk(&TO_DEPOSIT[..TO_DEPOSIT.len() - 1], DETAILS);
+        story.checkout = crate::testing::altered(&story.checkout, |it| {
+            let mut items = it.items.clone();
+            for item in &mut items {
+                item.id = story.make.id();
+            }
+            it.items.extend(items);
+        });
+        assert_eq!(story.checkout.quantity().get(), 2);
+        let event = story.event(EventKind::DepositSubmitted, DETAILS);
+        let mut odd = event.clone();
+        if let Event::DepositSubmitted { quote, .. } = &mut odd {
+            quote.msrp = quote
+                .msrp
+                .checked_add(Money::from_minor(1, quote.currency))
+                .unwrap();
+        }
+        let refused = story.try_event(odd, &Facts::NONE).unwrap_err();
+        assert!(
+            refused.contains("not that of as many as are leased"),
+            "{refused}"
+        );
+        story.tell(event);
+        assert_eq!(story.checkout.lifecycle(), Lifecycle::DepositProcessing);
     }
 
     #[test]

@@ -514,6 +514,7 @@ impl Audited for Checkout {
         members
             .set("customerId", self.customer_id)
             .set("productVariantId", self.variant_id)
+            .set("quantity", self.quantity())
             .set_if("leaseTermId", self.term.map(|term| term.lease_term_id))
             .set_if("externalOrderId", self.external_order_id.as_ref())
             .set_if("successUrl", redirects.success.as_ref())

@@ -18,10 +18,11 @@ use crate::percentage::TermMonths;
 use crate::ports::{
     InsertedCheckout, InsertedCustomer, NewCustomer, StoreError, UnitOfWork, VariantSelection,
 };
+use crate::quantity::Quantity;
 use crate::services::audit::{self, Entry};
 use crate::services::pricing::organization_with_terms;
 use crate::services::products::price_in;
-use crate::services::{Context, Error, UseCase, customers, person};
+use crate::services::{Context, Error, UseCase, customers, person, waitlist};
 use crate::text::{Email, ExternalId, Name, Sku};
 
 /// How a caller names the variant of a new checkout.
@@ -66,6 +67,8 @@ pub struct PurchaseItemInput {
 pub struct CreateCheckout {
     /// What is leased.
     pub variant: VariantRef,
+    /// How many of it. A checkout that there is already keeps its own number.
+    pub quantity: Quantity,
     /// For how long; the customer may choose later.
     pub term: Option<TermMonths>,
     /// For whom; the key's own user when there is none.
@@ -126,8 +129,9 @@ impl UseCase for CreateCheckout {
             .lock_shared(organization_id, variant_id.id)
             .await?
             .ok_or(Error::not_found("product variant"))?;
-        let available = availability(&product, &variant, ctx.access.mode)
+        let available = availability(&product, &variant, ctx.access.mode, self.quantity)
             .map_err(|why| Error::invalid(variant_param, why))?;
+        check_price_of(self.quantity, variant.price)?;
         if self.redirects.any_insecure(ctx.access.mode) {
             return Err(insecure_redirect(&self.redirects, ctx));
         }
@@ -180,6 +184,15 @@ impl UseCase for CreateCheckout {
                 &variant,
                 page_nonce,
             )
+            .times(self.quantity, || {
+                CheckoutItemPubId::from_uuid(ctx.ids.next())
+            })
+        };
+        let available = match available {
+            Availability::Available if waitlist::is_kept(uow, &variant, customer.mode).await? => {
+                Availability::Waitlisted
+            }
+            available => available,
         };
         let opening = opening(&new, &customer, &organization, available);
         let checkout = Checkout::open(new, opening, ctx.now);
@@ -191,6 +204,18 @@ impl UseCase for CreateCheckout {
             }
             InsertedCheckout::Existing(existing) => Ok((*existing, false)),
         }
+    }
+}
+
+/// Refuses more than can be priced: what so many cost together is an amount like any other.
+fn check_price_of(quantity: Quantity, each: Money) -> Result<(), Error> {
+    let largest = Money::largest_amount(each.currency());
+    match quantity.of(each) {
+        Ok(all) if all.minor() <= largest.minor() => Ok(()),
+        _ => Err(Error::invalid(
+            "quantity",
+            format!("{quantity} of them cost more than {largest} together: lease fewer at once"),
+        )),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::ports::{
     CheckoutFilter, CheckoutSort, Page, SortOrder, Start, StoreError, UnitOfWork, VariantSelection,
 };
 use crate::pricing::{PricingError, Quote, quote};
+use crate::quantity::Quantity;
 use crate::services::pricing::{TermPrice, organization_with_terms};
 use crate::services::products::own_organization;
 use crate::services::slice::unknown_start;
@@ -109,7 +110,7 @@ impl UseCase for ListCheckouts {
     }
 }
 
-/// What a checkout's lease costs: the frozen quote, else by today's catalog; none
+/// What a checkout's lease costs, all of its items: the frozen quote, else by today's catalog; none
 /// while no term is chosen.
 ///
 /// # Errors
@@ -169,12 +170,24 @@ pub(crate) async fn quotes_of(
             match (term, found) {
                 (Some(term), Some((variant, product))) => {
                     let discount = variant.effective_discount(product, organization.discount);
-                    Ok(Some(quote(variant.price, discount, &term.card)?))
+                    let one = quote(variant.price, discount, &term.card)?;
+                    all_of(&one, checkout.quantity())
                 }
                 _ => Ok(None),
             }
         })
         .collect()
+}
+
+/// What so many cost together at the price of one. None where a price that rose since they were ordered
+/// makes them more than can be leased: like those without a term they have no price, and no deposit is
+/// taken for them.
+pub(crate) fn all_of(one: &Quote, quantity: Quantity) -> Result<Option<Quote>, Error> {
+    match one.times(quantity) {
+        Ok(all) => Ok(Some(all)),
+        Err(PricingError::AmountOutOfRange { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// A checkout as callers see it: with its organization and what its lease costs.

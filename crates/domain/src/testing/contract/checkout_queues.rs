@@ -55,6 +55,20 @@ async fn waiting(shop: &Shop<'_>, variant: &ProductVariant, limit: u32) -> Vec<C
     waiting_in(shop, Mode::Sandbox, variant, limit).await
 }
 
+async fn first_waiting(
+    shop: &Shop<'_>,
+    mode: Mode,
+    variant: &ProductVariant,
+) -> Option<(CheckoutPubId, u32)> {
+    shop.seen("checkouts.first_waiting_for_stock: reads", async |view| {
+        view.checkouts()
+            .first_waiting_for_stock(variant.id, mode)
+            .await
+    })
+    .await
+    .map(|first| (first.id, first.quantity().get()))
+}
+
 fn authorized_without_stock(shop: &Shop<'_>, expires_at: Timestamp) -> Event {
     Event::DepositAuthorizedWithoutStock {
         hold: Some(Hold::new(
@@ -69,6 +83,8 @@ async fn the_line_for_stock_is_in_order(shop: &Shop<'_>) {
     let make = &shop.make;
     let variant = shop.any_variant().await;
     let other = shop.any_variant().await;
+    let first = first_waiting(shop, Mode::Sandbox, &variant).await;
+    assert_eq!(first, None, "checkouts.first_waiting_for_stock: of nobody");
     let of = async |variant: &ProductVariant, lifecycle| {
         let customer = shop.anybody().await;
         shop.checkout(make.checkout(&customer, variant).at(lifecycle))
@@ -77,7 +93,16 @@ async fn the_line_for_stock_is_in_order(shop: &Shop<'_>) {
     // Made first, but begins to wait last of those with a deposit.
     let mut late = of(&variant, Lifecycle::DepositProcessing).await;
     let mut early = of(&variant, Lifecycle::DepositProcessing).await;
-    let first = of(&variant, Lifecycle::WaitlistedAfterProfile).await;
+    let customer = shop.anybody().await;
+    let first = make.checkout(&customer, &variant).quantity(3);
+    let first = shop
+        .checkout(first.at(Lifecycle::WaitlistedAfterProfile))
+        .await;
+    assert_eq!(
+        first_waiting(shop, Mode::Sandbox, &variant).await,
+        Some((first.id, 3)),
+        "checkouts.first_waiting_for_stock: the first one, with all its items"
+    );
     let second = of(&variant, Lifecycle::WaitlistedAfterProfile).await;
     of(&variant, Lifecycle::WaitlistedLocation).await;
     of(&variant, Lifecycle::Cancelled).await;
@@ -98,6 +123,16 @@ async fn the_line_for_stock_is_in_order(shop: &Shop<'_>) {
         waiting(shop, &variant, MANY).await,
         line,
         "checkouts.lock_waiting_for_stock: the variant's in the mode, those with a deposit first, then in the order in which they began to wait"
+    );
+    assert_eq!(
+        first_waiting(shop, Mode::Sandbox, &variant).await,
+        Some((early.id, 1)),
+        "checkouts.first_waiting_for_stock: who waits with a deposit is before those without"
+    );
+    assert_eq!(
+        first_waiting(shop, Mode::Live, &variant).await,
+        Some((live.id, 1)),
+        "checkouts.first_waiting_for_stock: each mode has a line of its own"
     );
     assert_eq!(
         waiting_in(shop, Mode::Live, &variant, MANY).await,

@@ -521,6 +521,7 @@ impl PaymentProcessor for FakeProcessor {
 mod tests {
     use super::*;
     use crate::ports::Clock;
+    use crate::quantity::Quantity;
     use crate::testing::fakes::Reply;
     use crate::testing::{Fixtures, ManualClock, first_organization_id};
 
@@ -573,6 +574,7 @@ mod tests {
             payment_method: None,
             description: "Road bike".to_owned(),
             monthly: Money::zero(organization.currency),
+            quantity: Quantity::ONE,
             payments: 12,
         };
         let subscription = Subscription {

@@ -208,6 +208,32 @@ fn first<K: Ord>(mut found: Vec<(K, CheckoutPubId)>, limit: u32) -> Vec<Checkout
     found.into_iter().map(|(_, id)| id).collect()
 }
 
+/// The mode's first that wait for the variant's stock, in the order of the line.
+fn waiting_for_stock(
+    state: &Owned,
+    variant: ProductVariantPubId,
+    mode: Mode,
+    limit: u32,
+) -> Vec<Checkout> {
+    let found = state
+        .checkouts
+        .values()
+        .filter(|row| row.checkout.variant_id == variant && row.checkout.mode == mode)
+        .filter_map(|row| {
+            let place = match row.checkout.lifecycle() {
+                Lifecycle::WaitlistedAfterDeposit => 0_u8,
+                Lifecycle::WaitlistedAfterProfile => 1,
+                _ => return None,
+            };
+            Some(((place, row.waiting_since), row.checkout.id))
+        });
+    first(found.collect(), limit)
+        .iter()
+        .filter_map(|id| state.checkouts.get(id))
+        .map(|row| row.checkout.clone())
+        .collect()
+}
+
 #[async_trait]
 impl CheckoutStore for Memory {
     async fn insert(&mut self, checkout: &Checkout) -> Result<InsertedCheckout, StoreError> {
@@ -437,24 +463,15 @@ impl CheckoutStore for Memory {
         mode: Mode,
         limit: u32,
     ) -> Result<Vec<Checkout>, StoreError> {
-        let state = self.lock_own()?;
-        let found = state
-            .checkouts
-            .values()
-            .filter(|row| row.checkout.variant_id == variant && row.checkout.mode == mode)
-            .filter_map(|row| {
-                let place = match row.checkout.lifecycle() {
-                    Lifecycle::WaitlistedAfterDeposit => 0_u8,
-                    Lifecycle::WaitlistedAfterProfile => 1,
-                    _ => return None,
-                };
-                Some(((place, row.waiting_since), row.checkout.id))
-            });
-        Ok(first(found.collect(), limit)
-            .iter()
-            .filter_map(|id| state.checkouts.get(id))
-            .map(|row| row.checkout.clone())
-            .collect())
+        Ok(waiting_for_stock(&*self.lock_own()?, variant, mode, limit))
+    }
+
+    async fn first_waiting_for_stock(
+        &mut self,
+        variant: ProductVariantPubId,
+        mode: Mode,
+    ) -> Result<Option<Checkout>, StoreError> {
+        Ok(waiting_for_stock(&self.own(), variant, mode, 1).pop())
     }
 
     async fn waiting_for_location(

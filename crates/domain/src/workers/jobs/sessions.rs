@@ -183,6 +183,9 @@ impl JobRunner {
         let leased = checkout.items.first().map(|item| item.name.as_str());
         let deposit = deposit.map(|amount| SessionItem {
             name: match leased {
+                Some(name) if checkout.quantity().is_several() => {
+                    format!("Refundable deposit: {} × {name}", checkout.quantity())
+                }
                 Some(name) => format!("Refundable deposit: {name}"),
                 None => "Refundable deposit".to_owned(),
             },

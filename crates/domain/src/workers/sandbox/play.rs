@@ -145,7 +145,7 @@ pub(super) async fn tell(
         && checkout.lifecycle() == Lifecycle::WaitlistedAfterDeposit
         && uow
             .variants()
-            .take_stock(checkout.variant_id, checkout.mode)
+            .take_stock(checkout.variant_id, checkout.mode, checkout.quantity())
             .await?
             == StockTaken::Taken
     {

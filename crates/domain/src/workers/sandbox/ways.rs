@@ -7,7 +7,7 @@ use crate::checkout::{
 };
 use crate::customer::{CreditStatus, Customer, IdentityStatus, Screening};
 use crate::ports::UnitOfWork;
-use crate::services::{Context, Error, checkouts, moving};
+use crate::services::{Context, Error, checkouts, moving, waitlist};
 use crate::time::Timestamp;
 use std::collections::BTreeMap;
 
@@ -125,13 +125,16 @@ const fn is_made_by_a_provider(kind: EventKind) -> bool {
     )
 }
 
-/// Whether a unit can be had for the checkout.
+/// Whether its units are there for the checkout.
 async fn is_in_stock(uow: &mut dyn UnitOfWork, checkout: &Checkout) -> Result<bool, Error> {
     let variant = uow
         .variants()
         .get(checkout.organization_id, checkout.variant_id)
         .await?;
-    Ok(variant.is_some_and(|variant| variant.stock.of(checkout.mode).has_stock()))
+    Ok(variant.is_some_and(|variant| {
+        let stock = variant.stock.of(checkout.mode);
+        stock.covers(checkout.quantity())
+    }))
 }
 
 /// Whether the checkout comes so far when the provider does its part.
@@ -141,7 +144,9 @@ async fn can_be_made(
     kind: EventKind,
 ) -> Result<bool, Error> {
     Ok(match kind {
-        EventKind::DepositAuthorized => is_in_stock(uow, checkout).await?,
+        EventKind::DepositAuthorized => {
+            is_in_stock(uow, checkout).await? && waitlist::is_next(uow, checkout).await?
+        }
         // Goods that never left begin no lease.
         EventKind::SubscriptionStarted => checkout.shipment.shipped_at.is_some(),
         _ => true,

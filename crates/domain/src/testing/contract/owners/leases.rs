@@ -267,6 +267,14 @@ async fn checkouts_in_line(inquiry: &mut Inquiry<'_, '_>) {
         })
         .await;
     inquiry
+        .sees("checkouts.first_waiting_for_stock", async |uow| {
+            let checkouts = uow.checkouts();
+            checkouts
+                .first_waiting_for_stock(estate.variant.id, Mode::Sandbox)
+                .await
+        })
+        .await;
+    inquiry
         .sees("checkouts.waiting_for_location", async |uow| {
             uow.checkouts().waiting_for_location(id, None, MANY).await
         })
