@@ -7,10 +7,12 @@
 mod consent;
 mod content;
 mod sha256;
+mod signer;
 mod trail;
 
 pub use consent::{CONSENT_TEXT, CONSENT_VERSION, Signature, is_name_of};
 pub(crate) use content::Subject;
 pub use content::{Agreement, AgreementTerms, Contact, Figures, Good, Handover, Lessee, Lessor};
 pub use sha256::{HashError, Sha256};
-pub use trail::{AgreementEvent, AgreementEventKind, AgreementRecord, Break, Happening, Trail};
+pub use signer::{Signer, SignerKind};
+pub use trail::{AgreementEvent, AgreementEventKind, AgreementRecord, Break, Happening, Signed, Trail};

@@ -8,7 +8,7 @@ use super::{Context, Error, UseCase};
 use crate::access::Permission;
 use crate::agreement::{
     Agreement, AgreementEvent, AgreementEventKind, AgreementRecord, AgreementTerms, Break,
-    CONSENT_VERSION, Happening, Sha256, Signature, Subject, Trail, is_name_of,
+    CONSENT_VERSION, Happening, Sha256, Signature, Signed, SignerKind, Subject, Trail, is_name_of,
 };
 use crate::audit::{AuditAction, AuditArea, AuditChange, AuditMembers, AuditSubject, Origin};
 use crate::checkout::{Checkout, Lifecycle};
@@ -23,7 +23,7 @@ use crate::text::AgreementText;
 use crate::time::Timestamp;
 
 /// What the page says, and the API, before there is a document.
-const NOT_PREPARED: &str = "the lease document is being prepared";
+pub(super) const NOT_PREPARED: &str = "the lease document is being prepared";
 
 /// All that the agreement of the checkout says, as it stands now. None while its price is not known.
 ///
@@ -66,11 +66,12 @@ pub(crate) async fn content_of(
     Ok(Some(Agreement::of(subject, id, now)?))
 }
 
-/// Makes the document of the content.
+/// Makes the document of the content, which is signed there.
 pub(crate) fn document_of(
     renderer: &dyn AgreementRenderer,
     checkout: &Checkout,
     agreement: &Agreement,
+    signer: SignerKind,
 ) -> Result<NewAgreement, RenderError> {
     let pdf = renderer.render(agreement)?;
     Ok(NewAgreement {
@@ -80,10 +81,12 @@ pub(crate) fn document_of(
             checkout_id: checkout.id,
             sha256: Sha256::of(&pdf),
             terms_version: agreement.terms.as_ref().map(|terms| terms.version),
+            signer,
             created_at: agreement.created_at,
             signed_at: None,
             signer_name: None,
             consent_version: None,
+            signer_reference: None,
         },
         pdf,
     })
@@ -146,11 +149,13 @@ pub(crate) async fn record_signature(
         let happening = Happening::new(kind, now, signature.address.clone(), agent);
         uow.agreements().append(id, &happening).await?;
     }
-    let name = signature.name.trim();
-    uow.agreements()
-        .sign(id, name, CONSENT_VERSION, now)
-        .await?;
-    Ok(())
+    let signed = Signed {
+        name: signature.name.trim().to_owned(),
+        at: now,
+        consent_version: Some(CONSENT_VERSION.to_owned()),
+        reference: None,
+    };
+    Ok(uow.agreements().sign(id, &signed).await?)
 }
 
 /// A document with its record.
@@ -205,6 +210,14 @@ impl UseCase for GetAgreement {
         let checkout = GetCheckout { id: self.id }.run(uow, ctx).await?;
         view_of(uow, current_id(&checkout)?).await
     }
+}
+
+/// The document of a checkout's page, of which nobody sees more than that it is there.
+///
+/// # Errors
+/// As of [`GetAgreement`].
+pub async fn peek(uow: &mut dyn UnitOfWork, checkout: &Checkout) -> Result<AgreementView, Error> {
+    view_of(uow, current_id(checkout)?).await
 }
 
 /// The document of a checkout's page, which its customer opens: that is noted.

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{AttentionReason, Checkout, Deposit, Effect, Lifecycle};
 use lessor_domain::credit::{
-    AdverseReason, CreditDecision, CreditEndpoint, CreditPolicy, CreditRules, DECISIONS_HOLD,
+    AdverseReason, CreditDecision, CreditPolicy, CreditRules, DECISIONS_HOLD,
     QualificationSource,
 };
 use lessor_domain::customer::{CreditStatus, Customer, IdentityStatus};
@@ -36,7 +36,7 @@ async fn decide_by(world: &World, policy: CreditPolicy) {
 }
 
 fn endpoint() -> CreditPolicy {
-    CreditPolicy::Http(CreditEndpoint {
+    CreditPolicy::Http(Endpoint {
         url: "https://decide.example.com/".parse().unwrap(),
         secret: Secret::new("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".to_owned()),
     })
