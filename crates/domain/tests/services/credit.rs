@@ -8,6 +8,7 @@ use lessor_domain::credit::{
     QualificationSource,
 };
 use lessor_domain::customer::{CreditStatus, Customer, IdentityStatus};
+use lessor_domain::endpoint::Endpoint;
 use lessor_domain::ids::OrganizationRef;
 use lessor_domain::ledger::HoldState;
 use lessor_domain::ports::{Clock as _, CreditAnswer, Doubt};
