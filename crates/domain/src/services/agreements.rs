@@ -4,11 +4,11 @@ use async_trait::async_trait;
 
 use super::audit::{self, Entry};
 use super::checkouts::{GetCheckout, quote_of};
-use super::{Context, Error, UseCase};
+use super::{Context, Error, UseCase, signers};
 use crate::access::Permission;
 use crate::agreement::{
     Agreement, AgreementEvent, AgreementEventKind, AgreementRecord, AgreementTerms, Break,
-    CONSENT_VERSION, Happening, Sha256, Signature, Signed, SignerKind, Subject, Trail, is_name_of,
+    CONSENT_VERSION, Happening, Sha256, Signature, Signed, Subject, Trail, is_name_of,
 };
 use crate::audit::{AuditAction, AuditArea, AuditChange, AuditMembers, AuditSubject, Origin};
 use crate::checkout::{Checkout, Lifecycle};
@@ -53,6 +53,7 @@ pub(crate) async fn content_of(
         None => None,
     };
     let terms = uow.agreements().terms(owner).await?;
+    let signer = signers::signer_of(uow, owner, checkout.mode).await?;
     let subject = Subject {
         checkout,
         customer,
@@ -62,16 +63,16 @@ pub(crate) async fn content_of(
         location: location.as_ref(),
         quote,
         terms: terms.as_ref(),
+        signer: signer.kind(),
     };
     Ok(Some(Agreement::of(subject, id, now)?))
 }
 
-/// Makes the document of the content, which is signed there.
+/// Makes the document of the content.
 pub(crate) fn document_of(
     renderer: &dyn AgreementRenderer,
     checkout: &Checkout,
     agreement: &Agreement,
-    signer: SignerKind,
 ) -> Result<NewAgreement, RenderError> {
     let pdf = renderer.render(agreement)?;
     Ok(NewAgreement {
@@ -81,7 +82,7 @@ pub(crate) fn document_of(
             checkout_id: checkout.id,
             sha256: Sha256::of(&pdf),
             terms_version: agreement.terms.as_ref().map(|terms| terms.version),
-            signer,
+            signer: agreement.signer,
             created_at: agreement.created_at,
             signed_at: None,
             signer_name: None,

@@ -7,6 +7,8 @@ mod fulfillment;
 mod lifecycle;
 mod outcomes;
 mod payments;
+mod qualification;
 mod records;
+mod signature;
 mod tracking;
 mod waitlists;

@@ -6,7 +6,7 @@ use crate::ids::AgreementPubId;
 use crate::ports::{
     Attempt, Doubt, IdentityResult, Job, JobSubject, Person, ProcessorCustomer, StoreError, Verdict,
 };
-use crate::services::{Error, agreements, moving, signers};
+use crate::services::{Error, agreements, moving};
 use chrono::TimeDelta;
 
 use super::{Change, CrashPoint, JobRunner, Prepared, Setback};
@@ -264,16 +264,13 @@ impl JobRunner {
         let now = self.clock.now();
         let mut view = self.database.read(checkout.organization_id.into()).await?;
         let content = agreements::content_of(view.as_mut(), checkout, customer, id, now).await?;
-        let (organization, mode) = (checkout.organization_id, checkout.mode);
-        let signer = signers::signer_of(view.as_mut(), organization, mode).await?;
         drop(view);
         let Some(content) = content else {
             return Ok(Change::Nothing);
         };
         let renderer = self.providers.agreements.as_ref();
         let document =
-            agreements::document_of(renderer, checkout, &content, signer.kind())
-                .map_err(Doubt::failed)?;
+            agreements::document_of(renderer, checkout, &content).map_err(Doubt::failed)?;
         Ok(Change::Document(Box::new(Prepared {
             document,
             quote: content.figures.quote,
