@@ -176,7 +176,10 @@ fn it_is_sound() {
         let said = told("qpdf", &["--check", path.to_str().unwrap()], &[]);
         std::fs::remove_file(&path).unwrap();
         let Some(said) = said else { return };
-        assert!(said.contains("No syntax or stream encoding errors"), "{said}");
+        assert!(
+            said.contains("No syntax or stream encoding errors"),
+            "{said}"
+        );
     }
 }
 
@@ -287,7 +290,10 @@ fn long_terms_run_over_their_pages_and_lose_nothing() {
     let pages = told("pdftotext", &["-", "-"], &bytes).unwrap();
     assert!(pages.matches('\u{c}').count() >= 10, "ten pages and more");
     let long = "x".repeat(3_000);
-    agreement.terms = terms(&format!("{long}\n\n# {}\n\n> quoted\n\n```\ncode\n```\n", "y ".repeat(400)));
+    agreement.terms = terms(&format!(
+        "{long}\n\n# {}\n\n> quoted\n\n```\ncode\n```\n",
+        "y ".repeat(400)
+    ));
     pdf(&agreement);
 }
 

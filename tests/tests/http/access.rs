@@ -213,7 +213,7 @@ impl Shop {
                 checkout_path("/qualification"),
                 Some(json!({ "decision": "approved" })),
                 "CheckoutQualify",
-    "CheckoutSign",
+                "CheckoutSign",
             ),
             (
                 "POST",

@@ -3,12 +3,12 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use lessor_domain::access::Mode;
 use lessor_domain::agreement::{
     AgreementEvent, AgreementEventKind, AgreementRecord, AgreementTerms, Happening, Sha256, Signed,
     Signer, SignerKind,
 };
 use lessor_domain::endpoint::Endpoint;
-use lessor_domain::access::Mode;
 use lessor_domain::ids::{AgreementPubId, CheckoutPubId, OrganizationId};
 use lessor_domain::ports::{AgreementStore, NewAgreement, StoreError};
 use lessor_domain::secret::Secret;
@@ -320,11 +320,7 @@ impl AgreementStore for PgUnitOfWork {
         rows.into_iter().map(AgreementEvent::try_from).collect()
     }
 
-    async fn sign(
-        &mut self,
-        id: AgreementPubId,
-        signed: &Signed,
-    ) -> Result<(), StoreError> {
+    async fn sign(&mut self, id: AgreementPubId, signed: &Signed) -> Result<(), StoreError> {
         let (owner, agreement) = (self.owner(), id.as_uuid());
         let unsigned = agreements::table
             .filter(agreements::organization_id.eq(owner))

@@ -174,10 +174,7 @@ mod tests {
             countries: vec!["US".parse().unwrap(), "CA".parse().unwrap()],
         };
         assert_eq!(rules, expected);
-        assert_eq!(
-            in_dollars("{}").unwrap(),
-            CreditRules::default()
-        );
+        assert_eq!(in_dollars("{}").unwrap(), CreditRules::default());
     }
 
     #[test]

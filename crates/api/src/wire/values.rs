@@ -15,8 +15,8 @@ use lessor_domain::services::lease_terms::Method;
 use lessor_domain::shipments::TrackingNumber as ShipmentNumber;
 use lessor_domain::time::{Day, Timestamp};
 use lessor_domain::{
-    agreement, audit, catalog, checkout, credit, customer, ids, lease_term, ledger, organization, ports,
-    shipments, text,
+    agreement, audit, catalog, checkout, credit, customer, ids, lease_term, ledger, organization,
+    ports, shipments, text,
 };
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, Schema, SchemaFormat};

@@ -15,4 +15,6 @@ pub(crate) use content::Subject;
 pub use content::{Agreement, AgreementTerms, Contact, Figures, Good, Handover, Lessee, Lessor};
 pub use sha256::{HashError, Sha256};
 pub use signer::{Signer, SignerKind};
-pub use trail::{AgreementEvent, AgreementEventKind, AgreementRecord, Break, Happening, Signed, Trail};
+pub use trail::{
+    AgreementEvent, AgreementEventKind, AgreementRecord, Break, Happening, Signed, Trail,
+};

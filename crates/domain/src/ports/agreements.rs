@@ -57,11 +57,7 @@ pub trait AgreementStore: Send {
     ///
     /// # Errors
     /// [`StoreError::Missing`]; [`StoreError::Stale`] of one that is signed.
-    async fn sign(
-        &mut self,
-        id: AgreementPubId,
-        signed: &Signed,
-    ) -> Result<(), StoreError>;
+    async fn sign(&mut self, id: AgreementPubId, signed: &Signed) -> Result<(), StoreError>;
     /// The organization's own terms that are in force; none before the first.
     async fn terms(
         &mut self,

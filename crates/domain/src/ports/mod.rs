@@ -101,8 +101,8 @@ pub use {
     processor_accounts::{MockProcessorAccountStore, MockProcessorAccounts},
     products::MockProductStore,
     providers::{
-        MockCarrierDetector, MockCreditChecker, MockCreditDesk, MockDocumentSigner, MockIdentityVerifier,
-        MockShipmentTracker,
+        MockCarrierDetector, MockCreditChecker, MockCreditDesk, MockDocumentSigner,
+        MockIdentityVerifier, MockShipmentTracker,
     },
     shipments::MockShipmentStore,
     variants::MockVariantStore,

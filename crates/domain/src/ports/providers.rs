@@ -12,9 +12,9 @@ use super::{
 };
 use crate::access::Mode;
 use crate::address::Address;
+use crate::agreement::Sha256;
 use crate::cause::Cause;
 use crate::checkout::{CheckoutItem, Tracking};
-use crate::agreement::Sha256;
 use crate::credit::{AdverseReason, CreditDecision};
 use crate::endpoint::Endpoint;
 use crate::ids::{AgreementPubId, CheckoutPubId, CustomerPubId, OrganizationPubId};

@@ -4,8 +4,7 @@ use chrono::TimeDelta;
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{AttentionReason, Checkout, Deposit, Effect, Lifecycle};
 use lessor_domain::credit::{
-    AdverseReason, CreditDecision, CreditPolicy, CreditRules, DECISIONS_HOLD,
-    QualificationSource,
+    AdverseReason, CreditDecision, CreditPolicy, CreditRules, DECISIONS_HOLD, QualificationSource,
 };
 use lessor_domain::customer::{CreditStatus, Customer, IdentityStatus};
 use lessor_domain::endpoint::Endpoint;

@@ -450,7 +450,10 @@ async fn a_face_is_shown_as_far_as_browsers_can_load_it() {
     };
     let changed = done(&world, change(cleared)).await.unwrap();
     assert_eq!(changed.organization.shown_name().as_str(), "Bikes");
-    assert!(changed.organization.face.logo_url.is_some(), "what is left out stays");
+    assert!(
+        changed.organization.face.logo_url.is_some(),
+        "what is left out stays"
+    );
     let insecure = || Patch::Set("http://shop.example/x".parse().unwrap());
     for (param, face) in [
         (

@@ -256,7 +256,9 @@ async fn a_signer_in_doubt_is_sent_the_same_again_and_holds_nothing_up() {
     let left = view.jobs().list(&JobFilter::default(), 10).await.unwrap();
     assert_eq!(left.len(), 1, "{left:?}");
     drop(view);
-    world.clock.advance(TimeDelta::hours(24) + TimeDelta::seconds(1));
+    world
+        .clock
+        .advance(TimeDelta::hours(24) + TimeDelta::seconds(1));
     world.work().await;
     let sent = signer.sent();
     assert_eq!(sent.len(), 4, "a day is the longest");

@@ -51,25 +51,49 @@ async fn a_person_approves() {
     let page = Browser::at(&client, &checkout).look().await;
     assert!(page.contains("The decision is pending"), "{page}");
 
-    let limited = server.key(&client.organization, "sandbox", "CheckoutRead,CheckoutWrite");
+    let limited = server.key(
+        &client.organization,
+        "sandbox",
+        "CheckoutRead,CheckoutWrite",
+    );
     let approved = json!({ "decision": "approved", "reference": "case 7" });
     let refused = decide(&client.with_key(&limited), &checkout, approved.clone()).await;
     refused.refused_with(403, "forbidden", "", &["CheckoutQualify"]);
     for (member, wrong) in [
-        ("reasons", json!({ "decision": "approved", "reasons": ["other"] })),
-        ("reasons", json!({ "decision": "declined", "reasons": ["other", "other"] })),
-        ("reasons", json!({ "decision": "declined", "reasons": [
+        (
+            "reasons",
+            json!({ "decision": "approved", "reasons": ["other"] }),
+        ),
+        (
+            "reasons",
+            json!({ "decision": "declined", "reasons": ["other", "other"] }),
+        ),
+        (
+            "reasons",
+            json!({ "decision": "declined", "reasons": [
             "other", "bankruptcy", "recentInquiries", "noCreditFile", "garnishmentOrAttachment"
-        ] })),
-        ("reasons[0]", json!({ "decision": "declined", "reasons": ["ugly"] })),
-        ("expiresAt", json!({ "decision": "approved", "expiresAt": "2020-01-01T00:00:00Z" })),
-        ("expiresAt", json!({ "decision": "declined", "expiresAt": "2120-01-01T00:00:00Z" })),
+        ] }),
+        ),
+        (
+            "reasons[0]",
+            json!({ "decision": "declined", "reasons": ["ugly"] }),
+        ),
+        (
+            "expiresAt",
+            json!({ "decision": "approved", "expiresAt": "2020-01-01T00:00:00Z" }),
+        ),
+        (
+            "expiresAt",
+            json!({ "decision": "declined", "expiresAt": "2120-01-01T00:00:00Z" }),
+        ),
         ("decision", json!({ "decision": "maybe" })),
     ] {
         let refused = decide(&client, &checkout, wrong).await;
         refused.refused(400, "invalid_parameter", member);
     }
-    decide(&client, &checkout, json!({})).await.refused(400, "parameter_missing", "decision");
+    decide(&client, &checkout, json!({}))
+        .await
+        .refused(400, "parameter_missing", "decision");
 
     let qualified = decide(&client, &checkout, approved.clone()).await.ok();
     assert_eq!(qualified["lifecycle"], NEXT);
@@ -94,7 +118,8 @@ async fn a_person_declines_and_the_page_tells_why() {
     let server = Server::shared(BINARY).await;
     let (client, _) = deciding(server, json!({ "credit": "manual" })).await;
     let early = client.checkout("BIKE", "early@example.com").await;
-    let declined = json!({ "decision": "declined", "reasons": ["bankruptcy", "incomeInsufficient"] });
+    let declined =
+        json!({ "decision": "declined", "reasons": ["bankruptcy", "incomeInsufficient"] });
     let refused = decide(&client, &early, declined.clone()).await;
     let message = refused.refused(400, "invalid_request", "");
     assert!(message.contains("created"), "{message}");
@@ -108,7 +133,10 @@ async fn a_person_declines_and_the_page_tells_why() {
     other.refused(400, "invalid_request", "");
     let page = Browser::at(&client, &checkout).look().await;
     assert!(page.contains("Bankruptcy"), "{page}");
-    assert!(page.to_lowercase().contains("income insufficient"), "{page}");
+    assert!(
+        page.to_lowercase().contains("income insufficient"),
+        "{page}"
+    );
     // A refusal holds for its checkout alone.
     let next = played(&client, "grace@example.com").await;
     assert_ne!(next["id"], checkout["id"]);
@@ -124,11 +152,26 @@ async fn the_operator_decides_alike() {
     let qualify = ["checkout", "qualify", &id, "--decision"];
     let wrong = server.refused(&[&qualify[..], &["approved", "--reasons", "other"]].concat());
     assert_eq!(wrong.0, 1, "{}", wrong.1);
-    let told = server.cli(&[&qualify[..], &["declined", "--reasons", "other,noCreditFile"]].concat());
+    let told = server.cli(
+        &[
+            &qualify[..],
+            &["declined", "--reasons", "other,noCreditFile"],
+        ]
+        .concat(),
+    );
     assert_eq!(told["lifecycle"], "qualificationFailed");
     let now = client.reread(&checkout).await;
-    assert_eq!(now["qualification"]["reasons"], json!(["other", "noCreditFile"]));
-    let unknown = ["checkout", "qualify", "chk_0000000000000000000000", "--decision", "approved"];
+    assert_eq!(
+        now["qualification"]["reasons"],
+        json!(["other", "noCreditFile"])
+    );
+    let unknown = [
+        "checkout",
+        "qualify",
+        "chk_0000000000000000000000",
+        "--decision",
+        "approved",
+    ];
     assert_eq!(server.refused(&unknown).0, 1);
 }
 
@@ -139,21 +182,37 @@ async fn nobody_decides_or_limits_do() {
     for (credit, passes, source) in [
         (json!({ "credit": "none" }), true, "none"),
         (json!({ "credit": "simulated" }), true, "simulated"),
-        (rules(json!({ "maxMonthlyPayment": "10000" })), true, "rules"),
-        (rules(json!({ "maxMonthlyPayment": "1.00" })), false, "maxMonthlyPayment"),
+        (
+            rules(json!({ "maxMonthlyPayment": "10000" })),
+            true,
+            "rules",
+        ),
+        (
+            rules(json!({ "maxMonthlyPayment": "1.00" })),
+            false,
+            "maxMonthlyPayment",
+        ),
         (rules(json!({ "maxOpenLeases": 1 })), true, "rules"),
         (rules(json!({ "maxOpenLeases": 0 })), false, "maxOpenLeases"),
         (rules(json!({ "maxTotalExposure": 99999 })), true, "rules"),
-        (rules(json!({ "maxTotalExposure": "2.00" })), false, "maxTotalExposure"),
+        (
+            rules(json!({ "maxTotalExposure": "2.00" })),
+            false,
+            "maxTotalExposure",
+        ),
         (rules(json!({ "countries": ["us", "CA"] })), true, "rules"),
         (rules(json!({ "countries": ["DE"] })), false, "countries"),
         (rules(json!({})), false, "no limit"),
     ] {
         let (client, _) = deciding(server, credit.clone()).await;
         let made = client
-            .try_checkout("BIKE", "grace@example.com", json!({
-                "customer": merged(address(), json!({ "email": "grace@example.com" }))
-            }))
+            .try_checkout(
+                "BIKE",
+                "grace@example.com",
+                json!({
+                    "customer": merged(address(), json!({ "email": "grace@example.com" }))
+                }),
+            )
             .await
             .ok();
         let checkout = client.advance(&made, NEXT).await.ok();
@@ -178,46 +237,81 @@ async fn settings_are_read_as_they_were_set() {
     let client = server.client().await;
     let put = async |body: Value| client.put("/v1/organization", body).await;
     let limits = json!({ "maxMonthlyPayment": 120.5, "maxOpenLeases": 2, "countries": ["us"] });
-    let set = put(json!({ "credit": "rules", "creditRules": limits })).await.ok();
-    let expected = json!({ "maxMonthlyPayment": "120.50", "maxOpenLeases": 2, "countries": ["US"] });
+    let set = put(json!({ "credit": "rules", "creditRules": limits }))
+        .await
+        .ok();
+    let expected =
+        json!({ "maxMonthlyPayment": "120.50", "maxOpenLeases": 2, "countries": ["US"] });
     assert_eq!(set["creditRules"], expected);
     assert_eq!(client.get("/v1/organization").await.ok(), set);
     let url = "https://decide.example.com/credit";
-    put(json!({ "creditUrl": url })).await.refused(400, "invalid_parameter", "creditUrl");
-    put(json!({ "credit": "http" })).await.refused(400, "invalid_parameter", "creditUrl");
-    for wrong in ["http://decide.example.com/", "https://127.0.0.1/", "https://localhost/", "ftp://x.example/"] {
+    put(json!({ "creditUrl": url }))
+        .await
+        .refused(400, "invalid_parameter", "creditUrl");
+    put(json!({ "credit": "http" }))
+        .await
+        .refused(400, "invalid_parameter", "creditUrl");
+    for wrong in [
+        "http://decide.example.com/",
+        "https://127.0.0.1/",
+        "https://localhost/",
+        "ftp://x.example/",
+    ] {
         let refused = put(json!({ "credit": "http", "creditUrl": wrong })).await;
         refused.refused(400, "invalid_parameter", "creditUrl");
     }
-    let made = put(json!({ "credit": "http", "creditUrl": url })).await.ok();
+    let made = put(json!({ "credit": "http", "creditUrl": url }))
+        .await
+        .ok();
     let first = text(&made["creditSecret"]);
     assert!(first.starts_with("whsec_"), "{made}");
     assert!(made.get("creditRules").is_none(), "{made}");
     let read = client.get("/v1/organization").await.ok();
-    assert_eq!((&read["credit"], &read["creditUrl"]), (&json!("http"), &json!(url)));
+    assert_eq!(
+        (&read["credit"], &read["creditUrl"]),
+        (&json!("http"), &json!(url))
+    );
     assert!(read.get("creditSecret").is_none(), "{read}");
     // What is set again stays, and so does its secret.
-    let same = put(json!({ "credit": "http", "creditUrl": url })).await.ok();
+    let same = put(json!({ "credit": "http", "creditUrl": url }))
+        .await
+        .ok();
     assert!(same.get("creditSecret").is_none(), "{same}");
     let rolled = put(json!({ "creditSecret": null })).await.ok();
-    assert!(rolled["creditSecret"].is_string() && rolled["creditSecret"] != first, "{rolled}");
+    assert!(
+        rolled["creditSecret"].is_string() && rolled["creditSecret"] != first,
+        "{rolled}"
+    );
     let own = json!({ "creditSecret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" });
-    assert!(put(own).await.ok().get("creditSecret").is_none(), "whoever gave it knows it");
+    assert!(
+        put(own).await.ok().get("creditSecret").is_none(),
+        "whoever gave it knows it"
+    );
     for wrong in [json!("short"), json!(7)] {
         let refused = put(json!({ "creditSecret": wrong })).await;
         refused.refused(400, "invalid_parameter", "creditSecret");
     }
     let live = client.with_key(&server.key(&client.organization, "live", "all"));
-    let refused = live.put("/v1/organization", json!({ "credit": "simulated" })).await;
+    let refused = live
+        .put("/v1/organization", json!({ "credit": "simulated" }))
+        .await;
     refused.refused(400, "invalid_parameter", "credit");
     assert_eq!(live.get("/v1/organization").await.ok()["credit"], "manual");
     // There is a live key now: what both modes share is not a sandbox key's to change, its own mode is.
     put(json!({ "credit": "none" })).await.has(200);
-    put(json!({ "agreementTerms": "No smoking." })).await.refused(403, "forbidden", "");
+    put(json!({ "agreementTerms": "No smoking." }))
+        .await
+        .refused(403, "forbidden", "");
     let terms = |terms: Value| json!({ "agreementTerms": terms });
-    let set = live.put("/v1/organization", terms(json!("# Ours\n\nNo smoking."))).await.ok();
+    let set = live
+        .put("/v1/organization", terms(json!("# Ours\n\nNo smoking.")))
+        .await
+        .ok();
     assert_eq!(set["agreementTermsVersion"], 1);
-    let again = live.put("/v1/organization", terms(json!("Smoking."))).await.ok();
+    let again = live
+        .put("/v1/organization", terms(json!("Smoking.")))
+        .await
+        .ok();
     assert_eq!(
         (&again["agreementTerms"], &again["agreementTermsVersion"]),
         (&json!("Smoking."), &json!(2))
@@ -239,20 +333,34 @@ async fn an_endpoint_decides() {
     let checkout = played(&client, "grace@example.com").await;
     assert_eq!(checkout["lifecycle"], NEXT);
     let made = &checkout["qualification"];
-    assert_eq!((&made["source"], &made["reference"]), (&json!("http"), &json!("r-1")));
+    assert_eq!(
+        (&made["source"], &made["reference"]),
+        (&json!("http"), &json!("r-1"))
+    );
     let asked = receiver.next().await;
     assert!(asked.is_signed_with(&secret), "{asked:?}");
     let body = asked.json();
     let pricing = &checkout["pricing"];
     assert_eq!(
         (
-            &body["type"], &body["checkoutId"], &body["organizationId"], &body["mode"],
-            &body["currency"], &body["termInMonths"], &body["totalMonthlyPayment"],
+            &body["type"],
+            &body["checkoutId"],
+            &body["organizationId"],
+            &body["mode"],
+            &body["currency"],
+            &body["termInMonths"],
+            &body["totalMonthlyPayment"],
             &body["customer"]["email"]
         ),
         (
-            &json!("qualification.requested"), &checkout["id"], &json!(client.organization), &json!("sandbox"),
-            &json!("USD"), &json!(12), &pricing["totalMonthlyPayment"], &json!("grace@example.com")
+            &json!("qualification.requested"),
+            &checkout["id"],
+            &json!(client.organization),
+            &json!("sandbox"),
+            &json!("USD"),
+            &json!(12),
+            &pricing["totalMonthlyPayment"],
+            &json!("grace@example.com")
         )
     );
     assert_eq!(body["items"][0]["sku"], "BIKE");
@@ -262,16 +370,23 @@ async fn an_endpoint_decides() {
         cents(&pricing["totalOfPayments"]) + cents(&pricing["authorizedAtSigning"])
     );
 
-    receiver.answers([Answer::Json(json!({ "decision": "declined", "reasons": ["noCreditFile"] }))]);
+    receiver.answers([Answer::Json(
+        json!({ "decision": "declined", "reasons": ["noCreditFile"] }),
+    )]);
     let declined = played(&client, "ada@example.com").await;
     assert_eq!(declined["lifecycle"], "qualificationFailed");
-    assert_eq!(declined["qualification"]["reasons"], json!(["noCreditFile"]));
+    assert_eq!(
+        declined["qualification"]["reasons"],
+        json!(["noCreditFile"])
+    );
 
     receiver.answers([Answer::Json(json!({ "decision": "pending" }))]);
     let later = played(&client, "joan@example.com").await;
     assert_eq!(later["lifecycle"], WAITS);
     assert_eq!(attention(&later), Vec::<String>::new(), "no person has to");
-    let decided = decide(&client, &later, json!({ "decision": "approved" })).await.ok();
+    let decided = decide(&client, &later, json!({ "decision": "approved" }))
+        .await
+        .ok();
     assert_eq!(decided["lifecycle"], NEXT);
 }
 
@@ -288,8 +403,16 @@ async fn whatever_is_no_answer_is_asked_again_by_the_same_id() {
         Answer::Raw(500, "", "down"),
         Answer::Raw(200, "", "<html>approved</html>"),
         Answer::Raw(200, "", "{\"decision\":\"maybe\"}"),
-        Answer::Raw(200, "", "{\"decision\":\"declined\",\"reasons\":[\"ugly\"]}"),
-        Answer::Raw(302, "location: https://example.com/\r\n", "{\"decision\":\"approved\"}"),
+        Answer::Raw(
+            200,
+            "",
+            "{\"decision\":\"declined\",\"reasons\":[\"ugly\"]}",
+        ),
+        Answer::Raw(
+            302,
+            "location: https://example.com/\r\n",
+            "{\"decision\":\"approved\"}",
+        ),
         Answer::Raw(410, "", ""),
         // Ten seconds are the longest that is waited for an answer.
         Answer::Never,
@@ -301,7 +424,9 @@ async fn whatever_is_no_answer_is_asked_again_by_the_same_id() {
         assert_eq!(client.reread(&made).await["lifecycle"], WAITS, "{answer:?}");
     }
     assert_eq!(ids.len(), 1, "{ids:?}");
-    receiver.answers([Answer::Json(json!({ "decision": "approved", "score": 700 }))]);
+    receiver.answers([Answer::Json(
+        json!({ "decision": "approved", "score": 700 }),
+    )]);
     let passed = client.advance(&made, NEXT).await.ok();
     assert_eq!(passed["lifecycle"], NEXT);
     assert!(ids.contains(receiver.next().await.id()));
@@ -316,9 +441,24 @@ async fn whoever_is_busy_is_left_alone_for_as_long_as_it_says() {
     let set = json!({ "credit": "http", "creditUrl": receiver.url });
     let (client, _) = deciding(&server, set).await;
     for (email, answer, least, most) in [
-        ("grace@example.com", busy("retry-after: 7200\r\n"), 7_000, 7_200),
-        ("ada@example.com", busy("retry-after: 9999999\r\n"), 86_000, 86_400),
-        ("joan@example.com", Answer::Raw(500, "retry-after: 7200\r\n", ""), 0, 7),
+        (
+            "grace@example.com",
+            busy("retry-after: 7200\r\n"),
+            7_000,
+            7_200,
+        ),
+        (
+            "ada@example.com",
+            busy("retry-after: 9999999\r\n"),
+            86_000,
+            86_400,
+        ),
+        (
+            "joan@example.com",
+            Answer::Raw(500, "retry-after: 7200\r\n", ""),
+            0,
+            7,
+        ),
     ] {
         receiver.answers([answer]);
         let made = client.checkout("BIKE", email).await;
@@ -339,7 +479,10 @@ async fn whoever_is_busy_is_left_alone_for_as_long_as_it_says() {
             waits = server.query(&wait).await;
         }
         let seconds: i64 = waits.first().unwrap().parse().unwrap();
-        assert!(seconds >= least - 60 && seconds <= most, "{email}: {seconds}");
+        assert!(
+            seconds >= least - 60 && seconds <= most,
+            "{email}: {seconds}"
+        );
     }
 }
 
@@ -356,13 +499,19 @@ async fn another_person_is_checked_again() {
         let email = format!("grace+{}@example.com", back.to_lowercase());
         let email = email.replacen('+', &format!(".{}.", change.to_string().len()), 1);
         let made = client
-            .try_checkout("BIKE", &email, json!({
-                "customer": merged(address(), json!({ "email": email }))
-            }))
+            .try_checkout(
+                "BIKE",
+                &email,
+                json!({
+                    "customer": merged(address(), json!({ "email": email }))
+                }),
+            )
             .await
             .ok();
         let checkout = client.advance(&made, NEXT).await.ok();
-        let approved = decide(&client, &checkout, json!({ "decision": "approved" })).await.ok();
+        let approved = decide(&client, &checkout, json!({ "decision": "approved" }))
+            .await
+            .ok();
         assert_eq!(approved["lifecycle"], NEXT);
         let customer = format!("/v1/customers/{}", text(&checkout["customerId"]));
         client.put(&customer, change.clone()).await.has(200);
@@ -373,6 +522,10 @@ async fn another_person_is_checked_again() {
         assert_eq!(known["creditStatus"], credit, "{change}");
         // The same value again is no other person.
         client.put(&customer, change.clone()).await.has(200);
-        assert_eq!(client.reread(&checkout).await["lifecycle"], back, "{change}, again");
+        assert_eq!(
+            client.reread(&checkout).await["lifecycle"],
+            back,
+            "{change}, again"
+        );
     }
 }

@@ -94,7 +94,10 @@ async fn the_document_goes_out_and_the_signature_comes_back() {
     // The page has nothing to sign, and takes no signature.
     let browser = Browser::at(&client, &checkout);
     let page = browser.look().await;
-    assert!(page.contains("signing service") && page.contains("Look again"), "{page}");
+    assert!(
+        page.contains("signing service") && page.contains("Look again"),
+        "{page}"
+    );
     assert!(page.contains(&hash) && !page.contains("/sign\""), "{page}");
     let fields = [("consent", "yes"), ("name", "Grace Hopper")];
     let refused = browser.send("sign", &fields).await;
@@ -122,7 +125,11 @@ async fn the_document_goes_out_and_the_signature_comes_back() {
         let refused = client.act(&checkout, "signature", wrong).await;
         refused.refused(400, "parameter_missing", missing);
     }
-    let weak = server.key(&client.organization, "sandbox", "CheckoutRead,CheckoutWrite");
+    let weak = server.key(
+        &client.organization,
+        "sandbox",
+        "CheckoutRead,CheckoutWrite",
+    );
     let refused = client.with_key(&weak);
     let refused = refused.act(&checkout, "signature", told.clone()).await;
     refused.refused_with(403, "forbidden", "", &["CheckoutSign"]);
@@ -173,9 +180,7 @@ async fn a_signature_is_for_documents_that_wait_for_one() {
         .checkout_at("BIKE", "ada@example.com", "documentsPending")
         .await;
     let known = record(&client, &checkout).await;
-    let refused = client
-        .act(&checkout, "signature", signature(&known))
-        .await;
+    let refused = client.act(&checkout, "signature", signature(&known)).await;
     let message = refused.refused(400, "invalid_request", "");
     assert!(message.contains("page"), "{message}");
     let page = Browser::at(&client, &checkout).look().await;
@@ -235,16 +240,29 @@ async fn a_signer_is_set_by_the_operator_alike() {
     assert_ne!(text(&again["signerSecret"]), first, "another secret");
     assert_eq!(again["signerUrl"], url, "the URL stays");
     let read = client.get("/v1/organization").await.ok();
-    assert_eq!((&read["signer"], &read["signerUrl"]), (&json!("http"), &json!(url)));
+    assert_eq!(
+        (&read["signer"], &read["signerUrl"]),
+        (&json!("http"), &json!(url))
+    );
     assert!(read.get("signerSecret").is_none(), "shown once");
     let live = client.with_key(&server.key(organization, "live", "all"));
     let live = live.get("/v1/organization").await.ok();
-    assert_eq!((&live["signer"], &live["credit"]), (&json!("builtin"), &json!("manual")));
+    assert_eq!(
+        (&live["signer"], &live["credit"]),
+        (&json!("builtin"), &json!("manual"))
+    );
     for flags in [
         &["--signer", "http"][..],
         &["--mode", "live", "--signer", "http"],
         &["--mode", "live", "--signer", "builtin", "--signer-url", url],
-        &["--mode", "live", "--signer", "http", "--signer-url", "http://x.example/"],
+        &[
+            "--mode",
+            "live",
+            "--signer",
+            "http",
+            "--signer-url",
+            "http://x.example/",
+        ],
         &["--mode", "live", "--signer", "paper"],
     ] {
         let (status, _) = server.refused(&[&update, flags].concat());
@@ -256,7 +274,10 @@ async fn a_signer_is_set_by_the_operator_alike() {
     assert_eq!(server.query(told).await, ["2"]);
     let leaked = format!(
         "SELECT count(*)::text FROM audit_events a WHERE to_jsonb(a)::text LIKE '%{}%'",
-        first.trim_start_matches("whsec_").get(..20).unwrap_or_default()
+        first
+            .trim_start_matches("whsec_")
+            .get(..20)
+            .unwrap_or_default()
     );
     assert_eq!(server.query(&leaked).await, ["0"]);
 }

@@ -6,8 +6,8 @@ use lessor_domain::services::organizations::{ChangeOrganization, FaceChanges};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::request::{List, Plain as _, given};
 use super::settings::{CreditMembers, CreditRulesBody, SignerMembers};
+use crate::request::{List, Plain as _, given};
 use crate::state::AppState;
 use crate::wire::{
     AgreementText, Color, CreditKind, Email, Line, Name, Region, SignerKind, SigningSecret, Url,

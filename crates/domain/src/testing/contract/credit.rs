@@ -5,8 +5,7 @@ use chrono::TimeDelta;
 use super::shop::{Shop, must_be_missing};
 use crate::access::Mode;
 use crate::credit::{
-    AdverseReason, CreditDecision, CreditPolicy, CreditRules, Qualification,
-    QualificationSource,
+    AdverseReason, CreditDecision, CreditPolicy, CreditRules, Qualification, QualificationSource,
 };
 use crate::endpoint::Endpoint;
 use crate::ids::ApiKeyPubId;

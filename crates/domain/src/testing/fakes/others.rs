@@ -15,9 +15,9 @@ use crate::endpoint::Endpoint;
 use crate::ids::CheckoutPubId;
 use crate::ports::{
     AgreementRenderer, Attempt, CarrierDetector, CreditAnswer, CreditChecker, CreditDesk,
-    CreditRequest, DialingPlan, DocumentSigner, Doubt, IdentityProgress, IdentityResult, IdentitySession,
-    IdentityVerifier, InboxMessage, MessageReader, Person, ProcessorEvent, RenderError, Scope,
-    ShipmentTracker, SignatureRequest, Verdict,
+    CreditRequest, DialingPlan, DocumentSigner, Doubt, IdentityProgress, IdentityResult,
+    IdentitySession, IdentityVerifier, InboxMessage, MessageReader, Person, ProcessorEvent,
+    RenderError, Scope, ShipmentTracker, SignatureRequest, Verdict,
 };
 use crate::pricing::Quote;
 use crate::shipments::{Carrier, CarrierError, CarrierReport, TrackingNumber};

@@ -97,11 +97,7 @@ impl AgreementStore for Memory {
         Ok(found.unwrap_or_default())
     }
 
-    async fn sign(
-        &mut self,
-        id: AgreementPubId,
-        signed: &Signed,
-    ) -> Result<(), StoreError> {
+    async fn sign(&mut self, id: AgreementPubId, signed: &Signed) -> Result<(), StoreError> {
         if !self.own().agreements.contains_key(&id) {
             return Err(MISSING);
         }
@@ -111,7 +107,9 @@ impl AgreementStore for Memory {
         }
         row.record.signed_at = Some(to_millis(signed.at));
         row.record.signer_name = Some(signed.name.clone());
-        row.record.consent_version.clone_from(&signed.consent_version);
+        row.record
+            .consent_version
+            .clone_from(&signed.consent_version);
         row.record.signer_reference.clone_from(&signed.reference);
         Ok(())
     }

@@ -150,8 +150,7 @@ impl JobStore for Memory {
             row.is_some_and(|row| {
                 let holds_up = !row.job.new.effect.holds_nothing_up();
                 row.job.new.subject == subject && row.waits() && holds_up
-            })
-                && is_first(&state.jobs, *place)
+            }) && is_first(&state.jobs, *place)
         });
         Ok(first
             .and_then(|place| state.jobs.get_mut(place))

@@ -86,7 +86,10 @@ impl JobRunner {
             .checked_div(1_000)?;
         let pause = TimeDelta::milliseconds(pause);
         // Whoever says when they are to be asked again is not asked before.
-        let told = doubt.retry_after().unwrap_or_default().min(LONGEST_PATIENCE);
+        let told = doubt
+            .retry_after()
+            .unwrap_or_default()
+            .min(LONGEST_PATIENCE);
         now.checked_add_signed(pause.max(told))
     }
 }
