@@ -517,16 +517,16 @@ impl Journey<'_> {
         if !is_asked_for {
             return self.apply(uow, checkout, Event::DocumentsSigned).await;
         }
-        let customer = moving::customer_of(uow, checkout).await?;
-        let id = agreements::check_signature(checkout, &customer, signature)?;
         if !self.is_played()
-            && let Some(document) = uow.agreements().get(id).await?
+            && let Some(document) = agreements::shown(uow, checkout).await?
             && signers::signs_elsewhere(uow, checkout, &document).await?
         {
             return Err(Error::rule(
                 "the lease is signed elsewhere: whoever leases to you sends it to you",
             ));
         }
+        let customer = moving::customer_of(uow, checkout).await?;
+        let id = agreements::check_signature(checkout, &customer, signature)?;
         let applied = self.apply(uow, checkout, Event::DocumentsSigned).await?;
         if applied.outcome == Outcome::Applied {
             agreements::record_signature(uow, id, signature, self.now).await?;

@@ -52,12 +52,15 @@ pub(super) struct UpdateOrganizationBody {
     notify_email: Option<Option<Email>>,
     /// Its own terms in Markdown, for agreements that are made from now on.
     #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     agreement_terms: Option<AgreementText>,
     /// How it decides about credit in the key's mode.
     #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     credit: Option<CreditKind>,
     /// Where decisions are asked for, with `http`.
     #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     credit_url: Option<Url>,
     /// What these requests are signed with; `null` has another made, which the answer shows. With the first
     /// URL one is made unless it is given.
@@ -66,12 +69,15 @@ pub(super) struct UpdateOrganizationBody {
     credit_secret: Option<Option<SigningSecret>>,
     /// Its limits, with `rules`: they take the place of those that are set.
     #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     credit_rules: Option<CreditRulesBody>,
     /// Where it has its agreements signed in the key's mode.
     #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     signer: Option<SignerKind>,
     /// Where documents are sent, with `http`.
     #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     signer_url: Option<Url>,
     /// As `creditSecret`.
     #[serde(default, with = "serde_with::rust::double_option")]
