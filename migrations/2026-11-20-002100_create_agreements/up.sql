@@ -8,19 +8,26 @@ create table agreements (
     sha256 bytea not null,
     -- Of the organization's own terms, where it had some.
     terms_version integer,
+    -- Where it is signed, as the organization had it when the document was made.
+    signer text not null,
     created_at timestamptz not null,
     signed_at timestamptz,
-    -- As it was typed; none after an erasure.
+    -- As it was typed, or as the organization's signer told it; none after an erasure.
     signer_name text,
-    -- Of the text about electronic records that the customer agreed to when they signed.
+    -- Of the text about electronic records that the customer agreed to when they signed on the checkout page.
     consent_version text,
+    -- What the organization's signer knows the signature by; none after an erasure.
+    signer_reference text,
     constraint agreements_pkey primary key (organization_id, id),
     constraint agreements_checkout_id_fkey
         foreign key (organization_id, checkout_id) references checkouts (organization_id, id),
     constraint agreements_sha256_check check (octet_length(sha256) = 32),
     constraint agreements_terms_version_check check (terms_version >= 1),
+    constraint agreements_signer_check check (signer in ('builtin', 'http')),
     constraint agreements_signature_check check (
-        num_nonnulls(signed_at, consent_version) in (0, 2) and (signed_at is not null or signer_name is null))
+        signed_at is not null or num_nonnulls(signer_name, consent_version, signer_reference) = 0),
+    -- Whoever signs on the page agrees to electronic records there.
+    constraint agreements_consent_check check (signer = 'http' or (signed_at is null) = (consent_version is null))
 );
 
 create index agreements_checkout_idx on agreements (organization_id, checkout_id);
@@ -56,13 +63,14 @@ create trigger agreements_append_only
 create trigger agreements_stay
     before update on agreements for each row
     when (
-        (new.organization_id, new.id, new.checkout_id, new.sha256, new.terms_version, new.created_at)
+        (new.organization_id, new.id, new.checkout_id, new.sha256, new.terms_version, new.signer, new.created_at)
             is distinct from
-            (old.organization_id, old.id, old.checkout_id, old.sha256, old.terms_version, old.created_at)
+            (old.organization_id, old.id, old.checkout_id, old.sha256, old.terms_version, old.signer, old.created_at)
         or new.pdf is not null and new.pdf is distinct from old.pdf
         or old.signed_at is not null and (
             (new.signed_at, new.consent_version) is distinct from (old.signed_at, old.consent_version)
-            or new.signer_name is not null and new.signer_name is distinct from old.signer_name))
+            or new.signer_name is not null and new.signer_name is distinct from old.signer_name
+            or new.signer_reference is not null and new.signer_reference is distinct from old.signer_reference))
     execute function refuse_to_rewrite_history();
 
 create trigger agreement_events_append_only

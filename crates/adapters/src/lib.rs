@@ -9,6 +9,7 @@ pub mod missing_provider;
 pub mod outbound;
 pub mod postgres;
 pub mod processor;
+pub mod signing;
 pub mod simulated;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -123,6 +123,8 @@ permissions! {
     CheckoutCancel,
     /// Decide about the credit of customers.
     CheckoutQualify,
+    /// Tell who signed a lease, where the organization has them signed elsewhere.
+    CheckoutSign,
     /// Fulfill checkouts and give tracking.
     CheckoutFulfill,
     LeaseTermRead,
@@ -159,6 +161,7 @@ impl Permission {
             | Self::CheckoutCreateWithCustomer
             | Self::CheckoutCancel
             | Self::CheckoutQualify
+            | Self::CheckoutSign
             | Self::CheckoutFulfill
             | Self::LeaseTermRead
             | Self::AuditRead

@@ -233,6 +233,8 @@ named_enum! {
         ProcessorAccountRemoved = "processor_account.removed",
         /// How the organization decides about credit was set.
         OrganizationCreditSet = "organization.credit_set",
+        /// Where the organization has its agreements signed was set.
+        OrganizationSignerSet = "organization.signer_set",
         /// A pickup location was added.
         PickupLocationCreated = "pickup_location.created",
         /// A pickup location was changed, or switched on or off.
@@ -307,6 +309,7 @@ impl AuditAction {
             | Self::ProcessorAccountSet
             | Self::ProcessorAccountRemoved
             | Self::OrganizationCreditSet
+            | Self::OrganizationSignerSet
             | Self::PickupLocationCreated
             | Self::CategoryCreated
             | Self::ProductCreated

@@ -213,6 +213,16 @@ impl Shop {
                 checkout_path("/qualification"),
                 Some(json!({ "decision": "approved" })),
                 "CheckoutQualify",
+                "CheckoutSign",
+            ),
+            (
+                "POST",
+                checkout_path("/signature"),
+                Some(json!({
+                    "documentId": "doc_0000000000000000000000", "sha256": "0".repeat(64),
+                    "signerName": "Grace Hopper", "signedAt": "2026-11-20T09:14:00Z"
+                })),
+                "CheckoutSign",
             ),
             (
                 "POST",

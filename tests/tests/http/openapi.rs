@@ -63,7 +63,7 @@ const ENDPOINTS: [(&str, &str, &str); 31] = [
     ("delete", "/v1/lease-terms/{id}", "400"),
 ];
 
-const MORE: [(&str, &str); 31] = [
+const MORE: [(&str, &str); 32] = [
     ("get", "/v1/customers"),
     ("get", "/v1/customers/{id}/export"),
     ("post", "/v1/customers/{id}/erase"),
@@ -77,6 +77,7 @@ const MORE: [(&str, &str); 31] = [
     ("get", "/v1/organization"),
     ("put", "/v1/organization"),
     ("post", "/v1/checkouts/{id}/qualification"),
+    ("post", "/v1/checkouts/{id}/signature"),
     ("post", "/v1/sandbox/checkouts/{id}/advance"),
     ("post", "/v1/sandbox/checkouts/{id}/tracking-event"),
     ("post", "/webhooks/tracking"),

@@ -3,7 +3,9 @@
 use chrono::{Datelike, NaiveDate};
 use lessor_domain::access::Mode;
 use lessor_domain::address::{Address, Country};
-use lessor_domain::agreement::{Agreement, CONSENT_TEXT, CONSENT_VERSION, Figures, Good, Handover};
+use lessor_domain::agreement::{
+    Agreement, CONSENT_TEXT, CONSENT_VERSION, Figures, Good, Handover, SignerKind,
+};
 use lessor_domain::checkout::FirstPaymentDue;
 use lessor_domain::money::Money;
 use lessor_domain::pricing::Quote;
@@ -768,6 +770,15 @@ fn own_terms(agreement: &Agreement, blocks: &mut Vec<Block>) {
 
 fn signing(agreement: &Agreement, blocks: &mut Vec<Block>) {
     blocks.push(heading("Electronic records and signature"));
+    if agreement.signer == SignerKind::Http {
+        blocks.push(plain(format!(
+            "{} signs this document electronically with the signing service of {}, which tells who signed it and \
+             when. When it was made, opened and signed is kept in a record that begins with this document’s SHA-256; \
+             each entry is hashed with the one before it.",
+            agreement.lessee.name, agreement.lessor.name
+        )));
+        return;
+    }
     blocks.push(plain(format!(
         "“{CONSENT_TEXT}” (version {CONSENT_VERSION})"
     )));

@@ -2,6 +2,7 @@
 
 mod guard;
 mod post;
+mod question;
 
 pub use guard::{ForbiddenTarget, Targets};
 pub use post::{Answer, MOST_OF_AN_ANSWER, Outbound, PostError, SignedPost, WITHIN, new_secret};

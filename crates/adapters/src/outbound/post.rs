@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use chrono::DateTime;
 use lessor_domain::ports::Entropy;
 use lessor_domain::secret::Secret;
 use lessor_domain::time::Timestamp;
@@ -50,7 +51,7 @@ pub struct SignedPost<'a> {
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,
-    /// How long to wait with the next, where the answer says so in seconds.
+    /// How long to wait with the next, where the answer says so.
     pub retry_after: Option<Duration>,
     /// The first bytes of the body.
     pub body: Vec<u8>,
@@ -142,8 +143,7 @@ impl Outbound {
         let retry_after = response
             .headers()
             .get(RETRY_AFTER)
-            .and_then(|value| value.to_str().ok()?.parse().ok())
-            .map(Duration::from_secs);
+            .and_then(|value| pause_of(value.to_str().ok()?, post.at));
         let mut answer = Answer {
             status: response.status().as_u16(),
             retry_after,
@@ -161,6 +161,15 @@ impl Outbound {
         }
         Ok(answer)
     }
+}
+
+/// What `Retry-After` says, in seconds or as a date.
+fn pause_of(told: &str, now: Timestamp) -> Option<Duration> {
+    let told = told.trim();
+    told.parse().map(Duration::from_secs).ok().or_else(|| {
+        let until = DateTime::parse_from_rfc2822(told).ok()?;
+        until.signed_duration_since(now).to_std().ok()
+    })
 }
 
 /// A client that connects to the addresses that were judged, whatever the name stands for by then, and
@@ -182,8 +191,6 @@ mod tests {
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
     use std::thread::{JoinHandle, spawn};
-
-    use chrono::DateTime;
 
     use super::*;
     use crate::processor::standard_webhooks::{Headers, verify};
@@ -254,6 +261,24 @@ mod tests {
         let secrets = [SECRET.parse().unwrap()];
         assert_eq!(id, "q-1");
         verify(b"{\"a\":1}", headers, &secrets, DateTime::UNIX_EPOCH).unwrap();
+    }
+
+    #[test]
+    fn a_pause_is_told_in_seconds_or_as_a_date() {
+        let now = DateTime::UNIX_EPOCH;
+        for (told, seconds) in [
+            ("0", Some(0)),
+            (" 120 ", Some(120)),
+            ("Thu, 01 Jan 1970 00:02:00 GMT", Some(120)),
+            ("Wed, 31 Dec 1969 23:59:59 GMT", None),
+            ("-1", None),
+            ("1.5", None),
+            ("soon", None),
+            ("", None),
+        ] {
+            let pause = pause_of(told, now);
+            assert_eq!(pause, seconds.map(Duration::from_secs), "{told:?}");
+        }
     }
 
     #[tokio::test]

@@ -3,20 +3,25 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use lessor_domain::access::Mode;
 use lessor_domain::agreement::{
-    AgreementEvent, AgreementEventKind, AgreementRecord, AgreementTerms, Happening, Sha256,
+    AgreementEvent, AgreementEventKind, AgreementRecord, AgreementTerms, Happening, Sha256, Signed,
+    Signer, SignerKind,
 };
+use lessor_domain::endpoint::Endpoint;
 use lessor_domain::ids::{AgreementPubId, CheckoutPubId, OrganizationId};
 use lessor_domain::ports::{AgreementStore, NewAgreement, StoreError};
+use lessor_domain::secret::Secret;
 use lessor_domain::text::AgreementText;
 use lessor_domain::time::{Timestamp, to_millis};
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
 use super::decode::Place;
+use super::encode::{text, text_if};
 use super::error::store_error;
 use super::schema::{
-    agreement_events as events, agreement_terms as terms, agreements, organizations,
+    agreement_events as events, agreement_terms as terms, agreements, organizations, signers,
 };
 
 const MISSING: StoreError = StoreError::Missing("agreement");
@@ -30,10 +35,12 @@ struct Row {
     checkout_id: Uuid,
     sha256: Vec<u8>,
     terms_version: Option<i32>,
+    signer: String,
     created_at: Timestamp,
     signed_at: Option<Timestamp>,
     signer_name: Option<String>,
     consent_version: Option<String>,
+    signer_reference: Option<String>,
 }
 
 impl TryFrom<&AgreementRecord> for Row {
@@ -50,10 +57,12 @@ impl TryFrom<&AgreementRecord> for Row {
                 .map(i32::try_from)
                 .transpose()
                 .map_err(StoreError::internal)?,
+            signer: text(&record.signer),
             created_at: record.created_at,
             signed_at: record.signed_at,
             signer_name: record.signer_name.clone(),
             consent_version: record.consent_version.clone(),
+            signer_reference: text_if(record.signer_reference.as_ref()),
         })
     }
 }
@@ -80,10 +89,15 @@ impl TryFrom<Row> for AgreementRecord {
                 .terms_version
                 .map(|number| version(&place, "terms_version", number))
                 .transpose()?,
+            signer: place.parse("signer", &row.signer)?,
             created_at: row.created_at,
             signed_at: row.signed_at,
             signer_name: row.signer_name,
             consent_version: row.consent_version,
+            signer_reference: row
+                .signer_reference
+                .map(|reference| place.parse("signer_reference", &reference))
+                .transpose()?,
         })
     }
 }
@@ -130,6 +144,45 @@ impl TryFrom<EventRow> for AgreementEvent {
                 user_agent: row.user_agent,
             },
             sha256: hash(&place, &row.sha256)?,
+        })
+    }
+}
+
+/// What is sealed of an organization's signer: the secret opens in its own row alone.
+fn about_secret(organization: i64, mode: &str) -> Vec<u8> {
+    format!("signers.sealed_secret:{organization}:{mode}").into_bytes()
+}
+
+#[derive(Queryable, Selectable, Insertable, AsChangeset)]
+#[diesel(table_name = signers, primary_key(organization_id, mode))]
+#[diesel(check_for_backend(diesel::pg::Pg), treat_none_as_null = true)]
+struct SignerRow {
+    organization_id: i64,
+    mode: String,
+    kind: String,
+    url: Option<String>,
+    sealed_secret: Option<Vec<u8>>,
+    updated_at: Timestamp,
+}
+
+impl PgUnitOfWork {
+    fn signer_of(&self, row: SignerRow) -> Result<Signer, StoreError> {
+        let key = format!("{}/{}", row.organization_id, row.mode);
+        let place = Place::new("signers", &key);
+        Ok(match place.parse("kind", &row.kind)? {
+            SignerKind::Builtin => Signer::Builtin,
+            SignerKind::Http => {
+                let missing = |column| place.corrupt(column, "is missing");
+                let url = row.url.ok_or_else(|| missing("url"))?;
+                let sealed = row.sealed_secret.ok_or_else(|| missing("sealed_secret"))?;
+                let about = about_secret(row.organization_id, &row.mode);
+                let secret = String::from_utf8(self.secrets.open(&about, &sealed)?)
+                    .map_err(|_| place.corrupt("sealed_secret", "is no text"))?;
+                Signer::Http(Endpoint {
+                    url: place.parse("url", &url)?,
+                    secret: Secret::new(secret),
+                })
+            }
         })
     }
 }
@@ -267,13 +320,7 @@ impl AgreementStore for PgUnitOfWork {
         rows.into_iter().map(AgreementEvent::try_from).collect()
     }
 
-    async fn sign(
-        &mut self,
-        id: AgreementPubId,
-        name: &str,
-        consent_version: &str,
-        at: Timestamp,
-    ) -> Result<(), StoreError> {
+    async fn sign(&mut self, id: AgreementPubId, signed: &Signed) -> Result<(), StoreError> {
         let (owner, agreement) = (self.owner(), id.as_uuid());
         let unsigned = agreements::table
             .filter(agreements::organization_id.eq(owner))
@@ -281,9 +328,10 @@ impl AgreementStore for PgUnitOfWork {
             .filter(agreements::signed_at.is_null());
         let written = diesel::update(unsigned)
             .set((
-                agreements::signed_at.eq(to_millis(at)),
-                agreements::signer_name.eq(name),
-                agreements::consent_version.eq(consent_version),
+                agreements::signed_at.eq(to_millis(signed.at)),
+                agreements::signer_name.eq(&signed.name),
+                agreements::consent_version.eq(&signed.consent_version),
+                agreements::signer_reference.eq(text_if(signed.reference.as_ref())),
             ))
             .execute(self.connection()?)
             .await
@@ -345,5 +393,55 @@ impl AgreementStore for PgUnitOfWork {
             .await
             .map_err(store_error)?;
         terms_of(organization, &row)
+    }
+
+    async fn signer(
+        &mut self,
+        organization: OrganizationId,
+        mode: Mode,
+    ) -> Result<Option<Signer>, StoreError> {
+        let owner = self.owner();
+        let row: Option<SignerRow> = signers::table
+            .filter(signers::organization_id.eq(owner))
+            .filter(signers::organization_id.eq(organization.get()))
+            .filter(signers::mode.eq(mode.as_str()))
+            .select(SignerRow::as_select())
+            .first(self.connection()?)
+            .await
+            .optional()
+            .map_err(store_error)?;
+        row.map(|row| self.signer_of(row)).transpose()
+    }
+
+    async fn set_signer(
+        &mut self,
+        organization: OrganizationId,
+        mode: Mode,
+        signer: &Signer,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut row = SignerRow {
+            organization_id: organization.get(),
+            mode: text(&mode),
+            kind: text(&signer.kind()),
+            url: None,
+            sealed_secret: None,
+            updated_at: at,
+        };
+        if let Signer::Http(endpoint) = signer {
+            let about = about_secret(row.organization_id, &row.mode);
+            let secret = endpoint.secret.expose().as_bytes();
+            row.url = Some(text(&endpoint.url));
+            row.sealed_secret = Some(self.secrets.seal(&about, secret)?);
+        }
+        diesel::insert_into(signers::table)
+            .values(&row)
+            .on_conflict((signers::organization_id, signers::mode))
+            .do_update()
+            .set(&row)
+            .execute(self.connection()?)
+            .await
+            .map(drop)
+            .map_err(store_error)
     }
 }

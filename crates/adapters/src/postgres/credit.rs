@@ -6,7 +6,8 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use lessor_domain::access::Mode;
-use lessor_domain::credit::{CreditEndpoint, CreditKind, CreditPolicy, CreditRules, Qualification};
+use lessor_domain::credit::{CreditKind, CreditPolicy, CreditRules, Qualification};
+use lessor_domain::endpoint::Endpoint;
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId, CustomerPubId, OrganizationId};
 use lessor_domain::money::Money;
 use lessor_domain::ports::{CreditPolicyStore, QualificationStore, StoreError};
@@ -57,7 +58,7 @@ impl PgUnitOfWork {
                 let about = about_secret(row.organization_id, &row.mode);
                 let secret = String::from_utf8(self.secrets.open(&about, &sealed)?)
                     .map_err(|_| place.corrupt("sealed_secret", "is no text"))?;
-                CreditPolicy::Http(CreditEndpoint {
+                CreditPolicy::Http(Endpoint {
                     url: place.parse("url", &url)?,
                     secret: Secret::new(secret),
                 })

@@ -211,11 +211,17 @@ impl PgUnitOfWork {
         let told = a::table
             .filter(a::organization_id.eq(person.owner))
             .filter(a::checkout_id.eq_any(&person.never_leased))
-            .filter(a::pdf.is_not_null().or(a::signer_name.is_not_null()));
+            .filter(
+                a::pdf
+                    .is_not_null()
+                    .or(a::signer_name.is_not_null())
+                    .or(a::signer_reference.is_not_null()),
+            );
         diesel::update(told)
             .set((
                 a::pdf.eq(None::<Vec<u8>>),
                 a::signer_name.eq(None::<String>),
+                a::signer_reference.eq(None::<String>),
             ))
             .execute(self.connection()?)
             .await

@@ -489,10 +489,12 @@ diesel::table! {
         pdf -> Nullable<Bytea>,
         sha256 -> Bytea,
         terms_version -> Nullable<Integer>,
+        signer -> Text,
         created_at -> Timestamptz,
         signed_at -> Nullable<Timestamptz>,
         signer_name -> Nullable<Text>,
         consent_version -> Nullable<Text>,
+        signer_reference -> Nullable<Text>,
     }
 }
 
@@ -506,6 +508,17 @@ diesel::table! {
         address -> Nullable<Text>,
         user_agent -> Nullable<Text>,
         sha256 -> Bytea,
+    }
+}
+
+diesel::table! {
+    signers (organization_id, mode) {
+        organization_id -> BigInt,
+        mode -> Text,
+        kind -> Text,
+        url -> Nullable<Text>,
+        sealed_secret -> Nullable<Bytea>,
+        updated_at -> Timestamptz,
     }
 }
 

@@ -123,6 +123,11 @@ const SEALED: &[Sealed] = &[
         column: "sealed_webhook_secrets",
         about: "format('processor_accounts.sealed_webhook_secrets %s %s', organization_id, mode)",
     },
+    Sealed {
+        table: "signers",
+        column: "sealed_secret",
+        about: "format('signers.sealed_secret:%s:%s', organization_id, mode)",
+    },
 ];
 
 /// The columns of sealed secrets, each with its table: those that a rotation of the server's key knows.

@@ -6,7 +6,9 @@ use std::time::Duration;
 use lessor_adapters::testing::{TestDatabase, is_cluster};
 use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
 use lessor_domain::address::Address;
-use lessor_domain::agreement::{AgreementEventKind, AgreementRecord, Happening, Sha256};
+use lessor_domain::agreement::{
+    AgreementEventKind, AgreementRecord, Happening, Sha256, Signed, SignerKind,
+};
 use lessor_domain::audit::AuditViewer;
 use lessor_domain::catalog::ProductVariant;
 use lessor_domain::checkout::{
@@ -239,10 +241,12 @@ impl<'b> Person<'b> {
                 checkout_id: checkout.id,
                 sha256: Sha256::of(&pdf),
                 terms_version: None,
+                signer: SignerKind::Http,
                 created_at: at,
                 signed_at: None,
                 signer_name: None,
                 consent_version: None,
+                signer_reference: None,
             },
             pdf,
         };
@@ -251,12 +255,18 @@ impl<'b> Person<'b> {
             self.says("browser"),
             self.says("name"),
         );
+        let by = Signed {
+            name,
+            at,
+            consent_version: Some("1".to_owned()),
+            reference: Some(parsed(&self.says("envelope"))),
+        };
         let kind = AgreementEventKind::Signed;
         let signed = Happening::new(kind, at, Some(address), Some(&agent));
         shop.run(async |uow| {
             uow.agreements().insert(&document).await?;
             uow.agreements().append(id, &signed).await?;
-            uow.agreements().sign(id, &name, "1", at).await
+            uow.agreements().sign(id, &by).await
         })
         .await
         .unwrap();

@@ -194,6 +194,7 @@ pub(super) fn of(
             }
             (button(place, "payment-method", "Use this card every month"))
         },
+        EventKind::DocumentsSigned if words::signs_elsewhere(visit) => elsewhere(visit, place),
         EventKind::DocumentsSigned if !words::is_moving(checkout) => sign(visit, place, &filling),
         EventKind::CaptureRetried if place.hosted => html! {
             (button(place, "retry-capture", "Try to charge the deposit again"))
@@ -420,6 +421,17 @@ pub(super) fn terms(visit: &Visit, place: Place<'_>, entered: &Fields) -> Markup
                 }
             }
         }
+    }
+}
+
+/// What there is to read while the lease is signed with the organization's signer.
+fn elsewhere(visit: &Visit, place: Place<'_>) -> Markup {
+    html! {
+        @if let Some(agreement) = &visit.agreement {
+            p { a href={ (place.path()) "/agreement" } { "Open the agreement (PDF)" } }
+            p.hint { "SHA-256 of the document: " code { (agreement.sha256) } }
+        }
+        p { a href=(place.path()) { "Look again" } }
     }
 }
 

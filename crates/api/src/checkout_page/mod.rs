@@ -295,7 +295,9 @@ async fn show_checkout_step(request: HttpRequest) -> Result<HttpResponse, ApiErr
 #[get("/c/{token}/agreement")]
 async fn show_agreement(request: HttpRequest) -> Result<HttpResponse, ApiError> {
     let visitor = Visitor::of(&request)?;
-    match visitor.open_agreement().await? {
+    // Programs that only ask for the head have opened nothing.
+    let is_head = request.extensions().contains::<HeadOnly>();
+    match visitor.open_agreement(!is_head).await? {
         Some(view) => {
             let mut response = agreement_document(view);
             let headers = response.headers_mut();
@@ -465,8 +467,8 @@ impl Visitor {
         }
     }
 
-    /// The document, once it is noted that the customer opened it; none where there is none.
-    async fn open_agreement(&self) -> Result<Option<AgreementView>, ApiError> {
+    /// The document, once it is noted that the customer opened it where they did; none where there is none.
+    async fn open_agreement(&self, is_opened: bool) -> Result<Option<AgreementView>, ApiError> {
         let (state, sender) = (self.state.clone(), self.sender.clone());
         let Some(token) = state.pages.read(&self.token) else {
             return Ok(None);
@@ -477,7 +479,10 @@ impl Visitor {
             let address = sender.address().map(|address| address.to_string());
             let (agent, now) = (sender.user_agent(), engine.clock.now());
             let opened = match visits::checkout_in_view(&mut *work, &token, now).await {
-                Ok(known) => agreements::open(&mut *work, &known, address, agent, now).await,
+                Ok(known) if is_opened => {
+                    agreements::open(&mut *work, &known, address, agent, now).await
+                }
+                Ok(known) => agreements::peek(&mut *work, &known).await,
                 Err(error) => Err(error),
             };
             Ok::<_, ApiError>(close(work, opened).await)

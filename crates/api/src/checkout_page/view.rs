@@ -166,6 +166,8 @@ pub(super) fn checkout(
     }
     let (title, text) = if visit.pays_elsewhere {
         words::PAYS_ELSEWHERE
+    } else if words::signs_elsewhere(visit) {
+        words::SIGNS_ELSEWHERE
     } else {
         words::heading(&visit.checkout)
     };
@@ -201,7 +203,7 @@ pub(super) fn checkout(
     document(
         place.prefix,
         &title,
-        words::is_moving(&visit.checkout),
+        words::is_moving(&visit.checkout) || words::signs_elsewhere(visit),
         Some(&visit.organization),
         &content,
     )

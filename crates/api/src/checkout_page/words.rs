@@ -7,6 +7,7 @@ use lessor_domain::checkout::{
     transition,
 };
 use lessor_domain::credit::AdverseReason;
+use lessor_domain::services::visits::Visit;
 
 /// The steps that the customer sees, in order.
 pub(super) const STEPS: [&str; 9] = [
@@ -261,6 +262,19 @@ pub(super) fn heading(checkout: &Checkout) -> (&'static str, &'static str) {
 
 fn asks_for_a_signature(checkout: &Checkout) -> bool {
     checkout.lifecycle().next() == Some(EventKind::DocumentsSigned)
+}
+
+/// What is said while the lease is signed with the organization's signer.
+pub(super) const SIGNS_ELSEWHERE: (&str, &str) = (
+    "Sign your lease",
+    "Your lease is signed with the signing service of whoever leases to you: you hear from them by e-mail. This \
+     page looks again by itself.",
+);
+
+/// Whether the lease waits to be signed with the organization's signer.
+pub(super) fn signs_elsewhere(visit: &Visit) -> bool {
+    let checkout = &visit.checkout;
+    visit.signs_elsewhere && asks_for_a_signature(checkout) && checkout.signed_at.is_none()
 }
 
 /// Whether somebody else is at it, so that looking again a moment later helps.

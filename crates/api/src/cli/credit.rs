@@ -1,35 +1,34 @@
 //! What `lessor org update` sets of credit.
 
-use std::fs::File;
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::Args;
-use lessor_adapters::ambient::SystemEntropy;
-use lessor_adapters::outbound::{Targets, new_secret};
-use lessor_adapters::processor::standard_webhooks::SharedSecret;
+use lessor_adapters::outbound::Targets;
 use lessor_domain::access::Mode;
 use lessor_domain::address::Country;
-use lessor_domain::credit::{CreditEndpoint, CreditKind, CreditPolicy, CreditRules};
-use lessor_domain::money::{Amount, Currency, Money};
+use lessor_domain::credit::{CreditKind, CreditPolicy};
+use lessor_domain::ids::OrganizationRef;
+use lessor_domain::money::Amount;
+use lessor_domain::organization::Organization;
 use lessor_domain::ports::UnitOfWork;
-use lessor_domain::secret::Secret;
-use lessor_domain::services::{Error, credit};
+use lessor_domain::services::Error;
+use lessor_domain::services::credit::{self, CreditChange, GivenRules};
 use lessor_domain::text::Url;
 use serde::Deserialize;
 use serde_json::Value;
-use serde_json::json;
 
-/// The longest file that is read, in bytes.
-const LONGEST_FILE: u64 = 64 * 1024;
+use super::endpoints::{Named, read};
+use super::session::Session;
+
+const NAMED: Named = Named {
+    kind: "credit",
+    url: "creditUrl",
+    secret: "creditSecret",
+};
 
 /// How an organization decides about credit.
 #[derive(Debug, Args)]
 pub(crate) struct CreditArgs {
-    /// The mode that --credit is for, live or sandbox
-    #[arg(long)]
-    mode: Option<Mode>,
     /// How it decides about credit in the mode: manual, http, rules, none, or simulated in the sandbox
     #[arg(long, value_name = "KIND", requires = "mode")]
     credit: Option<CreditKind>,
@@ -42,14 +41,6 @@ pub(crate) struct CreditArgs {
     /// File of the limits, with --credit rules: {"maxMonthlyPayment", "maxOpenLeases", "maxTotalExposure", "countries"}
     #[arg(long, value_name = "FILE", requires = "credit")]
     credit_rules: Option<PathBuf>,
-}
-
-/// What is to be set.
-pub(crate) struct Wanted {
-    pub(crate) mode: Mode,
-    pub(crate) policy: CreditPolicy,
-    /// A secret that was made, to be shown once.
-    made: Option<Secret>,
 }
 
 /// Limits as the file has them.
@@ -68,101 +59,54 @@ impl CreditArgs {
         self.credit == Some(CreditKind::Http)
     }
 
-    /// What is asked for, of an organization of this currency in whose name the work goes on.
+    /// Sets what is asked for, of an organization in whose name the work goes on, and tells what the reply
+    /// shows of it.
     ///
     /// # Errors
     /// [`Error::Invalid`] of what does not fit together; a file that cannot be read.
-    pub(crate) async fn wanted(
-        &self,
+    pub(crate) async fn set(
+        self,
+        session: &Session,
         uow: &mut dyn UnitOfWork,
-        organization: &lessor_domain::organization::Organization,
+        organization: &Organization,
+        mode: Option<Mode>,
         targets: Targets,
-    ) -> anyhow::Result<Option<Wanted>> {
-        let (Some(kind), Some(mode)) = (self.credit, self.mode) else {
-            return Ok(None);
+    ) -> anyhow::Result<Vec<(&'static str, Value)>> {
+        let (Some(kind), Some(mode)) = (self.credit, mode) else {
+            return Ok(Vec::new());
         };
-        let is_http = kind == CreditKind::Http;
-        for (given, flag) in [
-            (self.credit_url.is_some(), "--credit-url"),
-            (self.credit_secret_file.is_some(), "--credit-secret-file"),
-        ] {
-            if given && !is_http {
-                return Err(Error::invalid("credit", format!("{flag} is for http")).into());
-            }
-        }
-        if self.credit_rules.is_some() && kind != CreditKind::Rules {
-            return Err(Error::invalid("credit", "--credit-rules is for rules").into());
-        }
-        let mut made = None;
-        let policy = match kind {
-            CreditKind::Manual => CreditPolicy::Manual,
-            CreditKind::None => CreditPolicy::None,
-            CreditKind::Simulated => CreditPolicy::Simulated,
-            CreditKind::Http => {
-                let known = match credit::policy_of(uow, organization.id, mode).await? {
-                    CreditPolicy::Http(endpoint) => Some(endpoint.url),
-                    _ => None,
-                };
-                let url =
-                    self.credit_url.clone().or(known).ok_or_else(|| {
-                        Error::invalid("creditUrl", "is needed: no URL is known yet")
-                    })?;
-                targets
-                    .check(url.as_str())
-                    .map_err(|refused| Error::invalid("creditUrl", refused))?;
-                let secret = match &self.credit_secret_file {
-                    Some(file) => secret_in(file)?,
-                    None => made.insert(new_secret(&SystemEntropy)).clone(),
-                };
-                CreditPolicy::Http(CreditEndpoint { url, secret })
-            }
-            CreditKind::Rules => CreditPolicy::Rules(match &self.credit_rules {
-                Some(file) => rules_in(&read(file)?, organization.currency)?,
-                None => CreditRules::default(),
-            }),
+        let file = self.credit_secret_file.as_deref();
+        let rules = self.credit_rules.as_deref();
+        let wanted = CreditChange {
+            kind: Some(kind),
+            endpoint: NAMED.change(self.credit_url, file, targets)?,
+            rules: match rules {
+                Some(file) => Some(rules_in(&read(file)?)?),
+                None => None,
+            },
         };
-        Ok(Some(Wanted { mode, policy, made }))
+        let known = credit::policy_of(uow, organization.id, mode).await?;
+        let (policy, made) = wanted.over(&known, organization.currency)?;
+        let url = match &policy {
+            CreditPolicy::Http(endpoint) => Some(&endpoint.url),
+            CreditPolicy::Manual
+            | CreditPolicy::Rules(_)
+            | CreditPolicy::None
+            | CreditPolicy::Simulated => None,
+        };
+        let shown = NAMED.shown(kind.as_str(), url, made.as_ref());
+        let (ids, now, origin) = (session.ids(), session.now(), session.origin());
+        let named = OrganizationRef::Number(organization.id);
+        credit::set_policy(uow, ids, now, origin, named, mode, policy).await?;
+        Ok(shown)
     }
-}
-
-impl Wanted {
-    /// What the reply shows of it.
-    pub(crate) fn shown(&self) -> Vec<(&'static str, Value)> {
-        let mut members = vec![
-            ("mode", json!(self.mode.as_str())),
-            ("credit", json!(self.policy.kind().as_str())),
-        ];
-        if let CreditPolicy::Http(endpoint) = &self.policy {
-            members.push(("creditUrl", json!(endpoint.url.as_str())));
-        }
-        if let Some(secret) = &self.made {
-            members.push(("creditSecret", json!(secret.expose())));
-        }
-        members
-    }
-}
-
-fn read(file: &Path) -> anyhow::Result<String> {
-    let mut text = String::new();
-    File::open(file)
-        .and_then(|opened| opened.take(LONGEST_FILE).read_to_string(&mut text))
-        .with_context(|| format!("cannot read {}", file.display()))?;
-    Ok(text)
-}
-
-fn secret_in(file: &Path) -> anyhow::Result<Secret> {
-    let text = read(file)?;
-    let text = text.trim();
-    text.parse::<SharedSecret>()
-        .map_err(|refused| Error::invalid("creditSecret", refused))?;
-    Ok(Secret::new(text.to_owned()))
 }
 
 /// The limits of a file.
 ///
 /// # Errors
 /// [`Error::Invalid`] naming the member at fault.
-fn rules_in(text: &str, currency: Currency) -> Result<CreditRules, Error> {
+fn rules_in(text: &str) -> Result<GivenRules, Error> {
     let file: RulesFile =
         serde_json::from_str(text).map_err(|refused| Error::invalid("creditRules", refused))?;
     let countries: Vec<Country> = file
@@ -174,15 +118,15 @@ fn rules_in(text: &str, currency: Currency) -> Result<CreditRules, Error> {
                 .map_err(|refused| Error::invalid("creditRules.countries", refused))
         })
         .collect::<Result<_, _>>()?;
-    Ok(CreditRules {
-        max_monthly_payment: amount("maxMonthlyPayment", file.max_monthly_payment, currency)?,
+    Ok(GivenRules {
+        max_monthly_payment: amount("maxMonthlyPayment", file.max_monthly_payment)?,
         max_open_leases: file.max_open_leases,
-        max_total_exposure: amount("maxTotalExposure", file.max_total_exposure, currency)?,
+        max_total_exposure: amount("maxTotalExposure", file.max_total_exposure)?,
         countries,
     })
 }
 
-fn amount(member: &str, given: Option<Value>, currency: Currency) -> Result<Option<Money>, Error> {
+fn amount(member: &str, given: Option<Value>) -> Result<Option<Amount>, Error> {
     let param = format!("creditRules.{member}");
     let text = match given {
         None | Some(Value::Null) => return Ok(None),
@@ -195,21 +139,24 @@ fn amount(member: &str, given: Option<Value>, currency: Currency) -> Result<Opti
             ));
         }
     };
-    let amount: Amount = text
-        .parse()
-        .map_err(|refused| Error::invalid(param.as_str(), refused))?;
-    let money = amount
-        .in_currency(currency)
-        .map_err(|refused| Error::invalid(param, refused))?;
-    Ok(Some(money))
+    text.parse()
+        .map(Some)
+        .map_err(|refused| Error::invalid(param, refused))
 }
 
 #[cfg(test)]
 mod tests {
+    use lessor_domain::credit::CreditRules;
+    use lessor_domain::money::{Currency, Money};
+
     use super::*;
 
+    fn in_dollars(text: &str) -> Result<CreditRules, Error> {
+        rules_in(text)?.in_currency(Currency::USD)
+    }
+
     fn refused(text: &str) -> String {
-        match rules_in(text, Currency::USD) {
+        match in_dollars(text) {
             Err(Error::Invalid { param, .. }) => param,
             other => panic!("{text}: {other:?}"),
         }
@@ -219,7 +166,7 @@ mod tests {
     fn limits_are_read_exactly() {
         let text = r#"{"maxMonthlyPayment": "120.10", "maxOpenLeases": 2, "maxTotalExposure": 5000,
             "countries": ["us", "CA"]}"#;
-        let rules = rules_in(text, Currency::USD).unwrap();
+        let rules = in_dollars(text).unwrap();
         let expected = CreditRules {
             max_monthly_payment: Some(Money::from_minor(12_010, Currency::USD)),
             max_open_leases: Some(2),
@@ -227,10 +174,7 @@ mod tests {
             countries: vec!["US".parse().unwrap(), "CA".parse().unwrap()],
         };
         assert_eq!(rules, expected);
-        assert_eq!(
-            rules_in("{}", Currency::USD).unwrap(),
-            CreditRules::default()
-        );
+        assert_eq!(in_dollars("{}").unwrap(), CreditRules::default());
     }
 
     #[test]

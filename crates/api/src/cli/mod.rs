@@ -10,6 +10,7 @@ mod checkouts;
 mod config;
 mod credit;
 mod demo;
+mod endpoints;
 mod inbox;
 mod jobs;
 mod keys;
@@ -24,6 +25,7 @@ mod products;
 mod reconcile;
 mod serve;
 mod session;
+mod signers;
 mod worker;
 
 use std::ffi::OsString;

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
 use lessor_adapters::dialing::PublishedPlans;
+use lessor_domain::access::Mode;
 use lessor_domain::ids::{OftakePartnerId, OrganizationRef};
 use lessor_domain::money::Currency;
 use lessor_domain::organization::{Color, Face, Organization, ServiceArea};
@@ -14,14 +15,16 @@ use lessor_domain::services::agreements::set_terms;
 use lessor_domain::services::organizations::{
     CreateOrganization, FaceChanges, UpdateOrganization, create_organization, update_organization,
 };
-use lessor_domain::services::{Error, Patch, credit};
+use lessor_domain::services::{Error, Patch};
 use lessor_domain::text::{AgreementText, Email, Line, Name, Url};
 use serde::Serialize;
+use serde_json::json;
 
-use super::credit::{CreditArgs, Wanted};
+use super::credit::CreditArgs;
 use super::output::{Reply, time};
 use super::processor_accounts::{self, ProcessorCommand};
 use super::session::{self, Session};
+use super::signers::SignerArgs;
 
 /// Create, change and show organizations.
 #[derive(Debug, Subcommand)]
@@ -39,7 +42,8 @@ pub(crate) enum OrgCommand {
         lessor org update 1 --logo-url ''            (none again)\n  \
         lessor org update 1 --sandbox-writes-catalog on\n  \
         lessor org update 1 --mode live --credit rules --credit-rules limits.json\n  \
-        lessor org update 1 --mode live --credit http --credit-url https://decide.example.com/credit")]
+        lessor org update 1 --mode live --credit http --credit-url https://decide.example.com/credit\n  \
+        lessor org update 1 --mode live --signer http --signer-url https://sign.example.com/leases")]
     Update(Box<UpdateArgs>),
     /// List the organizations, oldest first
     #[command(after_help = "Example:\n  lessor org list --json")]
@@ -60,7 +64,7 @@ impl OrgCommand {
     /// Whether it keeps secrets, for which the server's key is needed.
     pub(crate) fn seals(&self) -> bool {
         match self {
-            Self::Update(args) => args.credit.seals(),
+            Self::Update(args) => args.credit.seals() || args.signer.seals(),
             Self::Processor(command) => command.seals(),
             Self::Create(_) | Self::List | Self::Show { .. } => false,
         }
@@ -95,8 +99,13 @@ pub(crate) struct UpdateArgs {
     agreement_terms_file: Option<PathBuf>,
     #[command(flatten)]
     face: FaceArgs,
+    /// The mode that --credit and --signer are for, live or sandbox
+    #[arg(long)]
+    mode: Option<Mode>,
     #[command(flatten)]
     credit: CreditArgs,
+    #[command(flatten)]
+    signer: SignerArgs,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -401,28 +410,19 @@ async fn update(session: &Session, args: UpdateArgs) -> anyhow::Result<Reply> {
         let (ids, now, origin) = (session.ids(), session.now(), session.origin());
         set_terms(uow.as_mut(), ids, now, origin, args.organization, text).await?;
     }
-    let wanted = args
-        .credit
-        .wanted(uow.as_mut(), &updated, session.targets())
+    let (mode, targets) = (args.mode, session.targets());
+    let (credit, signer) = (args.credit, args.signer);
+    let mut settings = credit
+        .set(session, uow.as_mut(), &updated, mode, targets)
         .await?;
-    if let Some(wanted) = &wanted {
-        let (mode, policy) = (wanted.mode, wanted.policy.clone());
-        let named = OrganizationRef::Number(updated.id);
-        let (ids, origin) = (session.ids(), session.origin());
-        credit::set_policy(
-            uow.as_mut(),
-            ids,
-            session.now(),
-            origin,
-            named,
-            mode,
-            policy,
-        )
-        .await?;
+    let signer = signer.set(session, uow.as_mut(), &updated, mode, targets);
+    settings.extend(signer.await?);
+    if let Some(mode) = mode.filter(|_| !settings.is_empty()) {
+        settings.insert(0, ("mode", json!(mode.as_str())));
     }
     uow.commit().await?;
     let mut reply = View::from(&updated).reply()?;
-    for (name, value) in wanted.iter().flat_map(Wanted::shown) {
+    for (name, value) in settings {
         if let Some(text) = value.as_str() {
             reply = reply.with_note(&format!("{name}: {text}"));
         }

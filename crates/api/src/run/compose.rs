@@ -18,6 +18,7 @@ use lessor_adapters::processor::{
     self, ApiSecret, ByAccount, EventReader, HttpProcessor, OwnAccounts, SetupError, SystemPacing,
     Transport,
 };
+use lessor_adapters::signing::HttpSigner;
 use lessor_adapters::simulated::{self, SimulatedProcessor};
 use lessor_domain::cause::chain;
 use lessor_domain::ports::{Database, Entropy, ProviderSet, Providers};
@@ -401,6 +402,7 @@ fn providers(
         accounts: Some(Arc::new(accounts)),
         tracker: None,
         desk: Arc::new(HttpCreditDesk::new(Outbound::new(targets(config)))),
+        signer: Arc::new(HttpSigner::new(Outbound::new(targets(config)))),
         messages: Arc::new(EventReader),
         carriers: Arc::new(FormatDetector),
         phones: Arc::new(PublishedPlans),

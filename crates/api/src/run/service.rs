@@ -251,6 +251,7 @@ impl Service {
             .collect::<Result<_, _>>()
             .context("LESSOR_TRACKING_WEBHOOK_SECRETS")?;
         settings.processor_secrets = processor_secrets(&config.processor)?;
+        settings.targets = compose::targets(config);
         if let Some(origin) = pages_of(&config.processor) {
             settings.provider_pages = vec![origin];
         }

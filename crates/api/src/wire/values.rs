@@ -4,17 +4,19 @@
 
 use std::borrow::Cow;
 
+use lessor_adapters::processor::standard_webhooks::SharedSecret;
 use lessor_domain::access::Mode;
 use lessor_domain::address::Country as CountryCode;
 use lessor_domain::ids::IdRef;
 use lessor_domain::money::Amount as Money;
 use lessor_domain::percentage::{self, TermMonths};
+use lessor_domain::secret::Secret;
 use lessor_domain::services::lease_terms::Method;
 use lessor_domain::shipments::TrackingNumber as ShipmentNumber;
 use lessor_domain::time::{Day, Timestamp};
 use lessor_domain::{
-    audit, catalog, checkout, credit, customer, ids, lease_term, ledger, organization, ports,
-    shipments, text,
+    agreement, audit, catalog, checkout, credit, customer, ids, lease_term, ledger, organization,
+    ports, shipments, text,
 };
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, Schema, SchemaFormat};
@@ -58,6 +60,12 @@ values! {
     Line = text::Line => { schemas::text(text::Line::MAX) }
     /// What a carrier says of an event.
     EventText = text::EventText => { schemas::text(text::EventText::MAX) }
+    /// An organization's own terms in Markdown.
+    AgreementText = text::AgreementText => { schemas::text(text::AgreementText::MAX) }
+    /// A SHA-256 in hexadecimal.
+    Sha256 = agreement::Sha256 => {
+        schemas::text(64).min_length(Some(64)).pattern(Some("^[0-9A-Fa-f]{64}$"))
+    }
     /// What something was done to, as audit events name it.
     AuditSubject = audit::AuditSubject => { schemas::text(audit::AuditSubject::MAX) }
     /// What is looked for in texts.
@@ -162,6 +170,8 @@ public_ids! {
     KeyId = ids::ApiKeyPubId;
     /// `aud_…`.
     AuditEventId = ids::AuditEventPubId;
+    /// `doc_…`.
+    DocumentId = ids::AgreementPubId;
 }
 
 /// The id of a product that may exist or not.
@@ -254,6 +264,37 @@ impl Described for Timestamp {
         schemas::text(64)
             .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
             .examples([serde_json::json!("2026-11-20T09:14:00Z")])
+            .into()
+    }
+}
+
+/// What requests are signed with, `whsec_…` of 24 to 64 bytes in Base64.
+pub type SigningSecret = Parsed<WebhookSecret>;
+
+/// A secret of Standard Webhooks, as its owner gives it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WebhookSecret(Secret);
+
+impl From<WebhookSecret> for Secret {
+    fn from(given: WebhookSecret) -> Self {
+        given.0
+    }
+}
+
+impl Described for WebhookSecret {
+    fn read(text: &str) -> Result<Self, String> {
+        let read = text.parse::<SharedSecret>();
+        read.map(|_| Self(Secret::new(text.to_owned())))
+            .map_err(|refused| refused.to_string())
+    }
+
+    fn name() -> Cow<'static, str> {
+        "SigningSecret".into()
+    }
+
+    fn schema() -> RefOr<Schema> {
+        schemas::text(128)
+            .pattern(Some("^whsec_[0-9A-Za-z+/]+=*$"))
             .into()
     }
 }
@@ -351,6 +392,10 @@ enumerations! {
     TrackingStatus = shipments::TrackingStatus as "TrackingStatus";
     /// Whether money and goods are real.
     Environment = Mode as "Environment";
+    /// How an organization decides about credit.
+    CreditKind = credit::CreditKind as "CreditKind";
+    /// Where an organization has its agreements signed.
+    SignerKind = agreement::SignerKind as "SignerKind";
     /// What the credit check said.
     CreditStatus = customer::CreditStatus as "CreditStatus";
     /// Whether the organization leases to the customer.

@@ -2,6 +2,7 @@
 
 use chrono::Datelike;
 
+use super::SignerKind;
 use crate::access::Mode;
 use crate::address::Address;
 use crate::catalog::OptionSelection;
@@ -140,12 +141,16 @@ pub struct Agreement {
     pub figures: Figures,
     pub first_payment_due: FirstPaymentDue,
     pub terms: Option<AgreementTerms>,
+    /// Where it is signed.
+    pub signer: SignerKind,
 }
 
 impl Figures {
+    /// The figures of a lease of these goods.
+    ///
     /// # Errors
     /// [`PricingError`] when the figures of the quote do not fit together.
-    fn new(
+    pub fn new(
         quote: Quote,
         quantity: Quantity,
         header: DisclosureHeader,
@@ -217,6 +222,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) location: Option<&'a PickupLocation>,
     pub(crate) quote: Quote,
     pub(crate) terms: Option<&'a AgreementTerms>,
+    pub(crate) signer: SignerKind,
 }
 
 /// What the checkout leases: items of one name and stock number are one line.
@@ -302,6 +308,7 @@ impl Agreement {
             purchases: checkout.purchase_items.clone(),
             handover,
             terms: subject.terms.cloned(),
+            signer: subject.signer,
         })
     }
 }

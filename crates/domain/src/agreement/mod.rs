@@ -7,6 +7,7 @@
 mod consent;
 mod content;
 mod sha256;
+mod signer;
 mod trail;
 
 pub use consent::{
@@ -15,4 +16,7 @@ pub use consent::{
 pub(crate) use content::Subject;
 pub use content::{Agreement, AgreementTerms, Contact, Figures, Good, Handover, Lessee, Lessor};
 pub use sha256::{HashError, Sha256};
-pub use trail::{AgreementEvent, AgreementEventKind, AgreementRecord, Break, Happening, Trail};
+pub use signer::{Signer, SignerKind};
+pub use trail::{
+    AgreementEvent, AgreementEventKind, AgreementRecord, Break, Happening, Signed, Trail,
+};

@@ -4,9 +4,10 @@ use std::fmt;
 
 use chrono::SecondsFormat;
 
-use super::Sha256;
+use super::{Sha256, SignerKind};
 use crate::ids::{AgreementPubId, CheckoutPubId, OrganizationId};
 use crate::names::named_enum;
+use crate::text::Line;
 use crate::time::{Timestamp, to_millis};
 
 named_enum! {
@@ -34,14 +35,33 @@ pub struct AgreementRecord {
     pub sha256: Sha256,
     /// Which version of the organization's own terms it has, where it has some.
     pub terms_version: Option<u32>,
+    /// Where it is signed, as the organization had it when the document was made.
+    pub signer: SignerKind,
     /// When it was made, to the millisecond.
     pub created_at: Timestamp,
     /// When the customer signed it, to the millisecond.
     pub signed_at: Option<Timestamp>,
-    /// The name that they typed; none after they were erased.
+    /// The name that they typed, or that the organization's signer told; none after they were erased.
     pub signer_name: Option<String>,
-    /// To which version of the [text](super::CONSENT_TEXT) about electronic records they agreed then.
+    /// To which version of the [text](super::CONSENT_TEXT) about electronic records they agreed then; none
+    /// where they signed elsewhere.
     pub consent_version: Option<String>,
+    /// What the organization's signer knows the signature by; none after they were erased.
+    pub signer_reference: Option<Line>,
+}
+
+/// Who signed a document, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signed {
+    /// The name as they typed it, or as the organization's signer tells it.
+    pub name: String,
+    /// When, to the millisecond.
+    pub at: Timestamp,
+    /// To which version of the [text](super::CONSENT_TEXT) about electronic records they agreed, where they
+    /// signed on the checkout page.
+    pub consent_version: Option<String>,
+    /// What the organization's signer knows the signature by.
+    pub reference: Option<Line>,
 }
 
 /// Something that is done with a document, before it is known what was done before.

@@ -9,5 +9,5 @@ pub use cover::{Reliance, covering};
 pub use decision::{
     AdverseReason, CreditDecision, DECISIONS_HOLD, MOST_REASONS, Qualification, QualificationSource,
 };
-pub use policy::{CreditEndpoint, CreditKind, CreditPolicy};
+pub use policy::{CreditKind, CreditPolicy};
 pub use rules::{Applicant, CreditRules, Limit, RulesVerdict};

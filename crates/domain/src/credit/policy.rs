@@ -2,9 +2,8 @@
 
 use super::rules::CreditRules;
 use crate::access::Mode;
+use crate::endpoint::Endpoint;
 use crate::names::named_enum;
-use crate::secret::Secret;
-use crate::text::Url;
 
 named_enum! {
     /// The ways to decide.
@@ -22,21 +21,13 @@ named_enum! {
     }
 }
 
-/// Where an organization is asked for decisions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CreditEndpoint {
-    pub url: Url,
-    /// What requests are signed with, in the form of Standard Webhooks (`whsec_…`).
-    pub secret: Secret,
-}
-
 /// How an organization decides in a mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CreditPolicy {
     /// [`CreditKind::Manual`].
     Manual,
     /// [`CreditKind::Http`].
-    Http(CreditEndpoint),
+    Http(Endpoint),
     /// [`CreditKind::Rules`].
     Rules(CreditRules),
     /// [`CreditKind::None`].

@@ -3,8 +3,9 @@
 use async_trait::async_trait;
 
 use super::StoreError;
+use crate::access::Mode;
 use crate::agreement::{
-    Agreement, AgreementEvent, AgreementRecord, AgreementTerms, Happening, Sha256,
+    Agreement, AgreementEvent, AgreementRecord, AgreementTerms, Happening, Sha256, Signed, Signer,
 };
 use crate::cause::Cause;
 use crate::ids::{AgreementPubId, CheckoutPubId, OrganizationId};
@@ -52,18 +53,11 @@ pub trait AgreementStore: Send {
     ) -> Result<AgreementEvent, StoreError>;
     /// The record of the document, oldest first.
     async fn events(&mut self, id: AgreementPubId) -> Result<Vec<AgreementEvent>, StoreError>;
-    /// Notes who signed the document, when, and to which version of the text about electronic records they
-    /// agreed.
+    /// Notes who signed the document, and how.
     ///
     /// # Errors
     /// [`StoreError::Missing`]; [`StoreError::Stale`] of one that is signed.
-    async fn sign(
-        &mut self,
-        id: AgreementPubId,
-        name: &str,
-        consent_version: &str,
-        at: Timestamp,
-    ) -> Result<(), StoreError>;
+    async fn sign(&mut self, id: AgreementPubId, signed: &Signed) -> Result<(), StoreError>;
     /// The organization's own terms that are in force; none before the first.
     async fn terms(
         &mut self,
@@ -76,6 +70,21 @@ pub trait AgreementStore: Send {
         text: &AgreementText,
         at: Timestamp,
     ) -> Result<AgreementTerms, StoreError>;
+    /// Where the organization has its agreements signed in the mode; none where it has said nothing of it.
+    async fn signer(
+        &mut self,
+        organization: OrganizationId,
+        mode: Mode,
+    ) -> Result<Option<Signer>, StoreError>;
+    /// Where the organization has its agreements signed in the mode from now on. Its endpoint's secret is kept
+    /// sealed.
+    async fn set_signer(
+        &mut self,
+        organization: OrganizationId,
+        mode: Mode,
+        signer: &Signer,
+        at: Timestamp,
+    ) -> Result<(), StoreError>;
 }
 
 /// The content could not be made a document of.

@@ -67,9 +67,9 @@ pub use processor_accounts::{ProcessorAccountStore, ProcessorAccounts};
 pub use processor_event::{OurIds, ProcessorEvent, ProcessorFact};
 pub use products::{ProductFilter, ProductSort, ProductStore};
 pub use providers::{
-    CarrierDetector, CreditAnswer, CreditChecker, CreditDesk, CreditRequest, Doubt,
+    CarrierDetector, CreditAnswer, CreditChecker, CreditDesk, CreditRequest, DocumentSigner, Doubt,
     IdentityProgress, IdentityResult, IdentitySession, IdentityVerifier, Person, ProviderSet,
-    Providers, ShipmentTracker,
+    Providers, ShipmentTracker, SignatureRequest,
 };
 pub use shipments::ShipmentStore;
 pub use store_error::{StoreError, UniqueField};
@@ -101,8 +101,8 @@ pub use {
     processor_accounts::{MockProcessorAccountStore, MockProcessorAccounts},
     products::MockProductStore,
     providers::{
-        MockCarrierDetector, MockCreditChecker, MockCreditDesk, MockIdentityVerifier,
-        MockShipmentTracker,
+        MockCarrierDetector, MockCreditChecker, MockCreditDesk, MockDocumentSigner,
+        MockIdentityVerifier, MockShipmentTracker,
     },
     shipments::MockShipmentStore,
     variants::MockVariantStore,

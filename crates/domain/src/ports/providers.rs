@@ -4,6 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use chrono::TimeDelta;
 
 use super::{
     AgreementRenderer, Attempt, DialingPlan, MessageReader, PaymentProcessor, ProcessorAccounts,
@@ -11,10 +12,12 @@ use super::{
 };
 use crate::access::Mode;
 use crate::address::Address;
+use crate::agreement::Sha256;
 use crate::cause::Cause;
 use crate::checkout::{CheckoutItem, Tracking};
-use crate::credit::{AdverseReason, CreditDecision, CreditEndpoint};
-use crate::ids::{CheckoutPubId, CustomerPubId, OrganizationPubId};
+use crate::credit::{AdverseReason, CreditDecision};
+use crate::endpoint::Endpoint;
+use crate::ids::{AgreementPubId, CheckoutPubId, CustomerPubId, OrganizationPubId};
 use crate::money::Money;
 use crate::pricing::Quote;
 use crate::shipments::{Carrier, CarrierError, CarrierReport, TrackingNumber};
@@ -35,6 +38,14 @@ pub enum Doubt {
     /// No provider is set up for the mode.
     #[error("no provider is configured")]
     Unconfigured(#[source] Cause),
+    /// The provider does not answer now, and says how long it wants to be left alone.
+    #[error("the provider is busy")]
+    Busy {
+        #[source]
+        cause: Cause,
+        /// From now on.
+        retry_after: TimeDelta,
+    },
 }
 
 impl Doubt {
@@ -46,6 +57,23 @@ impl Doubt {
     /// [`Doubt::Failed`], of what the provider answered.
     pub fn failed(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Failed(Cause::new(error))
+    }
+
+    /// [`Doubt::Busy`], of what the provider answered.
+    pub fn busy(error: impl Into<Box<dyn Error + Send + Sync>>, retry_after: TimeDelta) -> Self {
+        Self::Busy {
+            cause: Cause::new(error),
+            retry_after,
+        }
+    }
+
+    /// How long the provider wants to be left alone, where it says so.
+    #[must_use]
+    pub const fn retry_after(&self) -> Option<TimeDelta> {
+        match self {
+            Self::Busy { retry_after, .. } => Some(*retry_after),
+            Self::Unreachable(_) | Self::Failed(_) | Self::Unconfigured(_) => None,
+        }
     }
 
     /// [`Doubt::Unconfigured`], of what is missing.
@@ -181,9 +209,38 @@ pub trait CreditDesk: Send + Sync {
     async fn ask(
         &self,
         attempt: &Attempt,
-        endpoint: &CreditEndpoint,
+        endpoint: &Endpoint,
         request: &CreditRequest,
     ) -> Result<CreditAnswer, Doubt>;
+}
+
+/// What an organization's signer is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignatureRequest {
+    pub checkout: CheckoutPubId,
+    pub document: AgreementPubId,
+    /// Of the bytes.
+    pub sha256: Sha256,
+    /// The document's bytes.
+    pub pdf: Vec<u8>,
+    /// First and last name of who is to sign.
+    pub name: String,
+    /// Where they are written to.
+    pub email: String,
+}
+
+/// Sends documents to organizations' signers.
+#[cfg_attr(feature = "mock", mockall::automock)]
+#[async_trait]
+pub trait DocumentSigner: Send + Sync {
+    /// Sends the document, which the signer takes. The same attempt about the same document is the same
+    /// request, byte for byte and by the same id. Whoever does not say that it was taken leaves [`Doubt`].
+    async fn send(
+        &self,
+        attempt: &Attempt,
+        endpoint: &Endpoint,
+        request: &SignatureRequest,
+    ) -> Result<(), Doubt>;
 }
 
 /// Asks carriers where shipments are.
@@ -232,6 +289,8 @@ pub struct ProviderSet {
     pub tracker: Option<Arc<dyn ShipmentTracker>>,
     /// Who asks organizations for their decisions.
     pub desk: Arc<dyn CreditDesk>,
+    /// Who sends documents to organizations' signers.
+    pub signer: Arc<dyn DocumentSigner>,
     /// How the processor's messages are read.
     pub messages: Arc<dyn MessageReader>,
     /// How carriers are told by number.

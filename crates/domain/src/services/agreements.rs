@@ -4,11 +4,11 @@ use async_trait::async_trait;
 
 use super::audit::{self, Entry};
 use super::checkouts::{GetCheckout, quote_of};
-use super::{Context, Error, UseCase};
+use super::{Context, Error, UseCase, signers};
 use crate::access::Permission;
 use crate::agreement::{
     Agreement, AgreementEvent, AgreementEventKind, AgreementRecord, AgreementTerms, Break,
-    CONSENT_VERSION, Happening, Sha256, Signature, Subject, Trail, is_name_of,
+    CONSENT_VERSION, Happening, Sha256, Signature, Signed, Subject, Trail, is_name_of,
 };
 use crate::audit::{AuditAction, AuditArea, AuditChange, AuditMembers, AuditSubject, Origin};
 use crate::checkout::{Checkout, Lifecycle};
@@ -23,7 +23,7 @@ use crate::text::AgreementText;
 use crate::time::Timestamp;
 
 /// What the page says, and the API, before there is a document.
-const NOT_PREPARED: &str = "the lease document is being prepared";
+pub(super) const NOT_PREPARED: &str = "the lease document is being prepared";
 
 /// All that the agreement of the checkout says, as it stands now. None while its price is not known.
 ///
@@ -53,6 +53,7 @@ pub(crate) async fn content_of(
         None => None,
     };
     let terms = uow.agreements().terms(owner).await?;
+    let signer = signers::signer_of(uow, owner, checkout.mode).await?;
     let subject = Subject {
         checkout,
         customer,
@@ -62,6 +63,7 @@ pub(crate) async fn content_of(
         location: location.as_ref(),
         quote,
         terms: terms.as_ref(),
+        signer: signer.kind(),
     };
     Ok(Some(Agreement::of(subject, id, now)?))
 }
@@ -80,10 +82,12 @@ pub(crate) async fn document_of(
             checkout_id: checkout.id,
             sha256: Sha256::of(&pdf),
             terms_version: agreement.terms.as_ref().map(|terms| terms.version),
+            signer: agreement.signer,
             created_at: agreement.created_at,
             signed_at: None,
             signer_name: None,
             consent_version: None,
+            signer_reference: None,
         },
         pdf,
     })
@@ -146,11 +150,13 @@ pub(crate) async fn record_signature(
         let happening = Happening::new(kind, now, signature.address.clone(), agent);
         uow.agreements().append(id, &happening).await?;
     }
-    let name = signature.name.trim();
-    uow.agreements()
-        .sign(id, name, CONSENT_VERSION, now)
-        .await?;
-    Ok(())
+    let signed = Signed {
+        name: signature.name.trim().to_owned(),
+        at: now,
+        consent_version: Some(CONSENT_VERSION.to_owned()),
+        reference: None,
+    };
+    Ok(uow.agreements().sign(id, &signed).await?)
 }
 
 /// A document with its record.
@@ -205,6 +211,14 @@ impl UseCase for GetAgreement {
         let checkout = GetCheckout { id: self.id }.run(uow, ctx).await?;
         view_of(uow, current_id(&checkout)?).await
     }
+}
+
+/// The document of a checkout's page, of which nobody sees more than that it is there.
+///
+/// # Errors
+/// As of [`GetAgreement`].
+pub async fn peek(uow: &mut dyn UnitOfWork, checkout: &Checkout) -> Result<AgreementView, Error> {
+    view_of(uow, current_id(checkout)?).await
 }
 
 /// The document of a checkout's page, which its customer opens: that is noted.

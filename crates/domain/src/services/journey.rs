@@ -5,7 +5,7 @@
 
 use super::audit::{self, Entry};
 use super::moving::{self, Due};
-use super::{Error, agreements, customers, person, sessions, waitlist};
+use super::{Error, agreements, customers, person, sessions, signers, waitlist};
 use crate::access::Mode;
 use crate::address::Address;
 use crate::agreement::Signature;
@@ -504,7 +504,8 @@ impl Journey<'_> {
     ///
     /// # Errors
     /// [`Error::Missing`] and [`Error::Invalid`] of `consent` and of a `name` that is not the profile's;
-    /// [`Error::Rule`] while the document is not there, or in another state.
+    /// [`Error::Rule`] while the document is not there, where it is signed with the organization's signer, or in
+    /// another state.
     pub async fn sign_documents(
         &self,
         uow: &mut dyn UnitOfWork,
@@ -515,6 +516,14 @@ impl Journey<'_> {
             checkout.lifecycle() == Lifecycle::DocumentsPending && checkout.signed_at.is_none();
         if !is_asked_for {
             return self.apply(uow, checkout, Event::DocumentsSigned).await;
+        }
+        if !self.is_played()
+            && let Some(document) = agreements::shown(uow, checkout).await?
+            && signers::signs_elsewhere(uow, checkout, &document).await?
+        {
+            return Err(Error::rule(
+                "the lease is signed elsewhere: whoever leases to you sends it to you",
+            ));
         }
         let customer = moving::customer_of(uow, checkout).await?;
         let id = agreements::check_signature(checkout, &customer, signature)?;

@@ -145,6 +145,7 @@ pub(crate) async fn apply_due(
     let quantity = checkout.quantity();
     let was_in_line = checkout.lifecycle().waits_for() == Some(WaitlistReason::Inventory);
     let is_served = matches!(event, Event::StockFreed { .. });
+    let is_signed = event == Event::DocumentsSigned;
     let before = checkout.lifecycle();
     let applied = checkout.apply(event, by, &facts)?;
     let leaves_line = was_in_line && !is_served && checkout.lifecycle() != before;
@@ -155,6 +156,9 @@ pub(crate) async fn apply_due(
         overtake(uow, checkout, by.at, "the deposit was begun anew").await?;
     } else if is_captured {
         overtake(uow, checkout, by.at, "the deposit was taken").await?;
+    }
+    if before == Lifecycle::DocumentsPending && (is_signed || checkout.lifecycle() != before) {
+        no_more_signatures(uow, checkout, by.at).await?;
     }
     uow.checkouts().update(checkout).await?;
     uow.checkouts()
@@ -219,6 +223,26 @@ async fn overtake(
             Effect::AuthorizeDeposit | Effect::RenewDeposit | Effect::CaptureDeposit
         );
         if is_overtaken {
+            uow.jobs().skip(job.new.id, reason, at).await?;
+            checkout.settle_refused(job.new.effect, at);
+        }
+    }
+    Ok(())
+}
+
+/// Nobody is to sign any more what waited to be signed elsewhere.
+async fn no_more_signatures(
+    uow: &mut dyn UnitOfWork,
+    checkout: &mut Checkout,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let filter = JobFilter {
+        state: None,
+        subject: Some(JobSubject::Checkout(checkout.id)),
+    };
+    for job in uow.jobs().list(&filter, 1_000).await? {
+        if job.new.effect == Effect::RequestSignature {
+            let reason = "the lease waits for no signature";
             uow.jobs().skip(job.new.id, reason, at).await?;
             checkout.settle_refused(job.new.effect, at);
         }

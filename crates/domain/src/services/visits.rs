@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 
 use super::checkouts::{all_of, quote_of};
-use super::{Error, agreements, pricing, sessions};
+use super::{Error, agreements, pricing, sessions, signers};
 use crate::agreement::AgreementRecord;
 use crate::checkout::{Checkout, Lifecycle, WayOut};
 use crate::credit::Qualification;
@@ -38,6 +38,8 @@ pub struct Visit {
     pub location: Option<PickupLocation>,
     /// The document that is to be signed, or was.
     pub agreement: Option<AgreementRecord>,
+    /// Whether the document is signed with the organization's signer, and not on the page.
+    pub signs_elsewhere: bool,
     /// Whether the customer has a page of the processor's open, where the deposit is paid.
     pub pays_elsewhere: bool,
     /// What was decided about their credit, while that counts.
@@ -217,8 +219,13 @@ impl Visit {
         };
         let decided = work.qualifications().latest(&[checkout.id]).await?;
         let agreement = agreements::shown(work, &checkout).await?;
+        let signs_elsewhere = match &agreement {
+            Some(document) => signers::signs_elsewhere(work, &checkout, document).await?,
+            None => false,
+        };
         Ok(Self {
             agreement,
+            signs_elsewhere,
             qualification: decided.into_iter().find(Qualification::counts),
             checkout,
             customer,

@@ -4,10 +4,10 @@ use chrono::TimeDelta;
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{AttentionReason, Checkout, Deposit, Effect, Lifecycle};
 use lessor_domain::credit::{
-    AdverseReason, CreditDecision, CreditEndpoint, CreditPolicy, CreditRules, DECISIONS_HOLD,
-    QualificationSource,
+    AdverseReason, CreditDecision, CreditPolicy, CreditRules, DECISIONS_HOLD, QualificationSource,
 };
 use lessor_domain::customer::{CreditStatus, Customer, IdentityStatus};
+use lessor_domain::endpoint::Endpoint;
 use lessor_domain::ids::OrganizationRef;
 use lessor_domain::ledger::HoldState;
 use lessor_domain::ports::{Clock as _, CreditAnswer, Doubt};
@@ -36,7 +36,7 @@ async fn decide_by(world: &World, policy: CreditPolicy) {
 }
 
 fn endpoint() -> CreditPolicy {
-    CreditPolicy::Http(CreditEndpoint {
+    CreditPolicy::Http(Endpoint {
         url: "https://decide.example.com/".parse().unwrap(),
         secret: Secret::new("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".to_owned()),
     })

@@ -24,6 +24,7 @@ mod products;
 mod sandbox;
 mod sessions;
 mod shipments;
+mod signers;
 mod waitlists;
 mod window;
 mod world;

@@ -101,6 +101,7 @@ rows! {
     PUT    "/v1/checkouts/{id}"                                CheckoutWrite        Else    OfMode;
     POST   "/v1/checkouts/{id}/cancel"                         CheckoutCancel       Else    OfMode;
     POST   "/v1/checkouts/{id}/qualification"                  CheckoutQualify      Else    OfMode;
+    POST   "/v1/checkouts/{id}/signature"                      CheckoutSign         Else    OfMode;
     POST   "/v1/checkouts/{id}/fulfill"                        CheckoutFulfill      Else    OfMode;
     POST   "/v1/checkouts/{id}/payments/retry"                 CheckoutWrite        Else    OfMode;
     POST   "/v1/checkouts/{id}/link"                           CheckoutWrite        Else    OfMode;

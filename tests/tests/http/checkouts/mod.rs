@@ -8,6 +8,8 @@ mod lifecycle;
 mod outcomes;
 mod payments;
 mod quantity;
+mod qualification;
 mod records;
+mod signature;
 mod tracking;
 mod waitlists;

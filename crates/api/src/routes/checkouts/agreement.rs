@@ -12,7 +12,7 @@ use super::CHECKOUT;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::PathId;
-use crate::wire::{CheckoutId, DateTimeText};
+use crate::wire::{CheckoutId, DateTimeText, SignerKind};
 
 /// The bytes of a PDF.
 #[derive(ToSchema)]
@@ -33,12 +33,17 @@ pub(crate) struct AgreementDocument {
     /// When the customer signed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     signed_at: Option<DateTimeText>,
-    /// The name that they typed.
+    /// Where it is signed.
+    signer: SignerKind,
+    /// The name that they typed, or that the organization's signer told.
     #[serde(skip_serializing_if = "Option::is_none")]
     signer_name: Option<String>,
     /// To which version of the text about electronic records they agreed.
     #[serde(skip_serializing_if = "Option::is_none")]
     consent_version: Option<String>,
+    /// What the organization's signer knows the signature by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reference: Option<String>,
     /// What was done with it, oldest first.
     audit: Vec<AgreementAudit>,
 }
@@ -69,8 +74,10 @@ impl AgreementDocument {
             sha256: record.sha256.to_string(),
             created_at: record.created_at.into(),
             signed_at: record.signed_at.map(Into::into),
+            signer: record.signer.into(),
             signer_name: record.signer_name.clone(),
             consent_version: record.consent_version.clone(),
+            reference: record.signer_reference.as_ref().map(ToString::to_string),
             audit: events.iter().map(Into::into).collect(),
         }
     }

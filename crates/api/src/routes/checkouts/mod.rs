@@ -9,6 +9,7 @@ mod list;
 mod payments;
 mod qualify;
 pub(crate) mod record;
+mod sign;
 mod tracking;
 mod update;
 
@@ -30,6 +31,7 @@ use self::link::{RelinkCheckoutBody, RelinkWithPage};
 use self::list::ListCheckoutsQuery;
 use self::payments::RetryPaymentsBody;
 use self::qualify::QualifyCheckoutBody;
+use self::sign::SignAgreementBody;
 use self::tracking::SetTrackingBody;
 use self::update::UpdateCheckoutBody;
 use crate::http::error::ApiError;
@@ -55,6 +57,7 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
         .service(retry_payments)
         .service(relink_checkout)
         .service(qualify_checkout)
+        .service(sign_agreement)
         .service(set_tracking)
         .service(get_tracking)
         .service(agreement::get_agreement);
@@ -316,6 +319,33 @@ async fn qualify_checkout(
     let holds_for = call.state().engine.credit_holds;
     let qualify = WithView(body.value.command(id.of(CHECKOUT)?, holds_for));
     call.post(qualify, &body.raw, |view, viewer| {
+        CheckoutRecord::new(&view, viewer)
+    })
+    .await
+}
+
+/// Tell who signed the lease.
+///
+/// Where the organization has its agreements signed with a signer of its own (`signer` of the organization is
+/// `http`), and while the checkout is `documentsPending`. The deposit is charged from then on. The same
+/// signature again changes nothing. Requires `CheckoutSign`.
+#[utoipa::path(
+    tag = "Checkouts",
+    params(
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
+        ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
+    ),
+    request_body = SignAgreementBody,
+    responses((status = 200, body = CheckoutRecord, description = "The checkout."))
+)]
+#[post("/checkouts/{id}/signature")]
+async fn sign_agreement(
+    call: Call,
+    id: PathId<CheckoutPubId>,
+    body: Body<SignAgreementBody>,
+) -> Result<HttpResponse, ApiError> {
+    let sign = WithView(body.value.command(id.of(CHECKOUT)?));
+    call.post(sign, &body.raw, |view, viewer| {
         CheckoutRecord::new(&view, viewer)
     })
     .await

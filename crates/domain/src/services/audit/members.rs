@@ -9,6 +9,7 @@ use chrono::SecondsFormat;
 use super::Entry;
 use crate::access::{Mode, Permission};
 use crate::address::Address;
+use crate::agreement::Signer;
 use crate::audit::{AuditAction, AuditArea, AuditChange, AuditMembers, AuditSubject};
 use crate::catalog::{Category, OptionDefinition, OptionSelection, Product, ProductVariant};
 use crate::checkout::{Checkout, PurchaseItem};
@@ -135,6 +136,21 @@ impl Entry {
         }
     }
 
+    /// Where the organization has its agreements signed in the mode was set. The endpoint's secret is no
+    /// member: that it was set is told, also where nothing else differs.
+    pub(crate) fn signer_set(
+        organization: &Organization,
+        mode: Mode,
+        before: &Signer,
+        after: &Signer,
+    ) -> Self {
+        let change = AuditChange::between(signer(before), signer(after));
+        Self {
+            area: mode.into(),
+            ..Self::of(AuditAction::OrganizationSignerSet, organization, change)
+        }
+    }
+
     /// Something was found out about the customer.
     pub(crate) fn screened(before: &Customer, after: &Customer) -> Self {
         let change = AuditChange::between(findings(before), findings(after));
@@ -226,6 +242,16 @@ fn credit(policy: &CreditPolicy) -> AuditMembers {
             let countries = joined(&rules.countries, ",");
             set_list(&mut members, "creditRules.countries", countries);
         }
+    }
+    members
+}
+
+/// Where an organization has its agreements signed.
+fn signer(signer: &Signer) -> AuditMembers {
+    let mut members = AuditMembers::new();
+    members.set("signer", signer.kind());
+    if let Signer::Http(endpoint) = signer {
+        members.set("signerUrl", &endpoint.url);
     }
     members
 }

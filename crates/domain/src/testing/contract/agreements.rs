@@ -2,13 +2,17 @@
 
 use super::full::parsed;
 use super::shop::{Shop, must_be_missing, must_be_stale};
+use crate::access::Mode;
 use crate::agreement::{
-    AgreementEvent, AgreementEventKind, AgreementRecord, Happening, Sha256, Trail,
+    AgreementEvent, AgreementEventKind, AgreementRecord, Happening, Sha256, Signed, Signer,
+    SignerKind, Trail,
 };
 use crate::checkout::Checkout;
+use crate::endpoint::Endpoint;
 use crate::ids::AgreementPubId;
 use crate::ports::{Database, NewAgreement};
-use crate::time::to_millis;
+use crate::secret::Secret;
+use crate::time::{Timestamp, to_millis};
 
 /// A document of the checkout that nobody has signed.
 pub(super) fn agreement(shop: &Shop<'_>, checkout: &Checkout) -> NewAgreement {
@@ -21,12 +25,24 @@ pub(super) fn agreement(shop: &Shop<'_>, checkout: &Checkout) -> NewAgreement {
             checkout_id: checkout.id,
             sha256: Sha256::of(&pdf),
             terms_version: None,
+            signer: SignerKind::Builtin,
             created_at: to_millis(shop.make.tick()),
             signed_at: None,
             signer_name: None,
             consent_version: None,
+            signer_reference: None,
         },
         pdf,
+    }
+}
+
+/// Ada signed on the page.
+pub(super) fn signed_by_ada(at: Timestamp) -> Signed {
+    Signed {
+        name: "Ada Lovelace".to_owned(),
+        at,
+        consent_version: Some("1".to_owned()),
+        reference: Some(parsed("envelope 7")),
     }
 }
 
@@ -39,7 +55,9 @@ pub async fn agreements(database: &dyn Database) {
     documents(&shop).await;
     records(&shop).await;
     signatures(&shop).await;
+    elsewhere(&shop).await;
     terms(&shop).await;
+    signers(&shop).await;
 }
 
 async fn keep(shop: &Shop<'_>, new: &NewAgreement) {
@@ -54,6 +72,7 @@ async fn documents(shop: &Shop<'_>) {
     let other = shop.any_checkout(|checkout| checkout).await;
     let mut first = agreement(shop, &checkout);
     first.record.terms_version = Some(3);
+    first.record.signer = SignerKind::Http;
     let second = agreement(shop, &checkout);
     let of_other = agreement(shop, &other);
     for new in [&first, &second, &of_other] {
@@ -171,9 +190,9 @@ async fn signatures(shop: &Shop<'_>) {
     let new = agreement(shop, &checkout);
     keep(shop, &new).await;
     let id = new.record.id;
-    let at = shop.make.tick();
+    let ada = signed_by_ada(shop.make.tick());
     shop.done("agreements.sign: notes who signed", async |uow| {
-        uow.agreements().sign(id, "Ada Lovelace", "2026", at).await
+        uow.agreements().sign(id, &ada).await
     })
     .await;
     let signed = shop
@@ -182,21 +201,89 @@ async fn signatures(shop: &Shop<'_>) {
         })
         .await;
     let expected = AgreementRecord {
-        signed_at: Some(to_millis(at)),
+        signed_at: Some(to_millis(ada.at)),
         signer_name: Some("Ada Lovelace".to_owned()),
-        consent_version: Some("2026".to_owned()),
+        consent_version: Some("1".to_owned()),
+        signer_reference: Some(parsed("envelope 7")),
         ..new.record
     };
     assert_eq!(signed, Some(expected));
+    let bob = Signed {
+        name: "Bob".to_owned(),
+        ..ada
+    };
     let again = shop
-        .run(async |uow| uow.agreements().sign(id, "Bob", "2026", at).await)
+        .run(async |uow| uow.agreements().sign(id, &bob).await)
         .await;
     must_be_stale(again, "agreements.sign: a document is signed once");
     let unknown: AgreementPubId = shop.make.id();
     let refused = shop
-        .run(async |uow| uow.agreements().sign(unknown, "Bob", "2026", at).await)
+        .run(async |uow| uow.agreements().sign(unknown, &bob).await)
         .await;
     must_be_missing(refused, "agreements.sign: no unknown document");
+}
+
+/// Who signs elsewhere agreed there to whatever they agreed to.
+async fn elsewhere(shop: &Shop<'_>) {
+    let checkout = shop.any_checkout(|checkout| checkout).await;
+    let mut new = agreement(shop, &checkout);
+    new.record.signer = SignerKind::Http;
+    keep(shop, &new).await;
+    let id = new.record.id;
+    let signed = Signed {
+        name: "Ada Lovelace".to_owned(),
+        at: shop.make.tick(),
+        consent_version: None,
+        reference: None,
+    };
+    let clause = "agreements.sign: without a text where it was signed elsewhere";
+    shop.done(clause, async |uow| uow.agreements().sign(id, &signed).await)
+        .await;
+    let found = shop
+        .seen(clause, async |view| view.agreements().get(id).await)
+        .await;
+    let expected = AgreementRecord {
+        signed_at: Some(to_millis(signed.at)),
+        signer_name: Some(signed.name),
+        ..new.record
+    };
+    assert_eq!(found, Some(expected), "{clause}");
+}
+
+async fn signers(shop: &Shop<'_>) {
+    let id = shop.organization.id;
+    let read = async |mode: Mode| {
+        shop.seen("agreements.signer: reads", async |view| {
+            view.agreements().signer(id, mode).await
+        })
+        .await
+    };
+    for mode in Mode::ALL {
+        assert_eq!(read(mode).await, None, "agreements.signer: none is set");
+    }
+    let http = |url: &str| {
+        Signer::Http(Endpoint {
+            url: parsed(url),
+            secret: Secret::new("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".to_owned()),
+        })
+    };
+    for signer in [
+        Signer::Builtin,
+        http("https://sign.example.com/?a=b"),
+        http("https://other.example.com/"),
+        Signer::Builtin,
+    ] {
+        let clause = "agreements.set_signer: keeps the signer in the place of the one before";
+        let at = shop.make.tick();
+        shop.done(clause, async |uow| {
+            let agreements = uow.agreements();
+            agreements.set_signer(id, Mode::Live, &signer, at).await
+        })
+        .await;
+        assert_eq!(read(Mode::Live).await, Some(signer), "{clause}");
+    }
+    let clause = "agreements.set_signer: sets it for its mode alone";
+    assert_eq!(read(Mode::Sandbox).await, None, "{clause}");
 }
 
 async fn terms(shop: &Shop<'_>) {

@@ -5,9 +5,9 @@ use chrono::TimeDelta;
 use super::shop::{Shop, must_be_missing};
 use crate::access::Mode;
 use crate::credit::{
-    AdverseReason, CreditDecision, CreditEndpoint, CreditPolicy, CreditRules, Qualification,
-    QualificationSource,
+    AdverseReason, CreditDecision, CreditPolicy, CreditRules, Qualification, QualificationSource,
 };
+use crate::endpoint::Endpoint;
 use crate::ids::ApiKeyPubId;
 use crate::money::{Currency, Money};
 use crate::ports::{Database, IdGenerator};
@@ -34,7 +34,7 @@ pub(super) fn policies() -> [CreditPolicy; 7] {
         CreditPolicy::Manual,
         CreditPolicy::None,
         CreditPolicy::Simulated,
-        CreditPolicy::Http(CreditEndpoint {
+        CreditPolicy::Http(Endpoint {
             url: parsed("https://decide.example.com/credit?a=b"),
             secret: Secret::new("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".to_owned()),
         }),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::agreements::agreement;
+use super::agreements::{agreement, signed_by_ada};
 use super::full::{parsed, tracking};
 use super::shop::Shop;
 use crate::agreement::{AgreementEvent, AgreementEventKind, AgreementRecord, Happening};
@@ -139,6 +139,7 @@ struct Document {
 impl Document {
     fn forget(&mut self) {
         self.record.signer_name = None;
+        self.record.signer_reference = None;
         self.pdf = None;
         for event in &mut self.events {
             event.happening.address = None;
@@ -280,7 +281,7 @@ impl<'s, 'd> Person<'s, 'd> {
             .done("agreements: are kept and signed", async |uow| {
                 uow.agreements().insert(&document).await?;
                 uow.agreements().append(id, &signed).await?;
-                uow.agreements().sign(id, "Ada Lovelace", "1", at).await
+                uow.agreements().sign(id, &signed_by_ada(at)).await
             })
             .await;
     }

@@ -11,8 +11,8 @@ mod script;
 use std::sync::Arc;
 
 pub use others::{
-    FakeCarrierDetector, FakeCreditChecker, FakeCreditDesk, FakeDialingPlan, FakeIdentityVerifier,
-    FakeRenderer, FakeShipmentTracker, NoMessages,
+    FakeCarrierDetector, FakeCreditChecker, FakeCreditDesk, FakeDialingPlan, FakeDocumentSigner,
+    FakeIdentityVerifier, FakeRenderer, FakeShipmentTracker, NoMessages,
 };
 pub use processor::FakeProcessor;
 pub use script::{CallRecord, Reply, Script};
@@ -30,6 +30,8 @@ pub struct FakeProviders {
     pub credit: Arc<FakeCreditChecker>,
     /// The organizations' endpoints for decisions about credit.
     pub desk: Arc<FakeCreditDesk>,
+    /// The organizations' signers.
+    pub signer: Arc<FakeDocumentSigner>,
     /// The carriers.
     pub tracker: Arc<FakeShipmentTracker>,
 }
@@ -49,6 +51,7 @@ impl FakeProviders {
             accounts: None,
             tracker: Some(Arc::<FakeShipmentTracker>::clone(&self.tracker)),
             desk: Arc::<FakeCreditDesk>::clone(&self.desk),
+            signer: Arc::<FakeDocumentSigner>::clone(&self.signer),
             messages: Arc::new(NoMessages),
             carriers: Arc::new(FakeCarrierDetector),
             phones: Arc::new(FakeDialingPlan),

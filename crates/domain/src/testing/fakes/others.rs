@@ -10,13 +10,14 @@ use super::script::Script;
 use crate::address::{Country, PhoneNumber};
 use crate::agreement::Agreement;
 use crate::checkout::Tracking;
-use crate::credit::{CreditDecision, CreditEndpoint};
+use crate::credit::CreditDecision;
+use crate::endpoint::Endpoint;
 use crate::ids::CheckoutPubId;
 use crate::ports::{
     AgreementRenderer, Attempt, CarrierDetector, CreditAnswer, CreditChecker, CreditDesk,
-    CreditRequest, DialingPlan, Doubt, IdentityProgress, IdentityResult, IdentitySession,
-    IdentityVerifier, InboxMessage, MessageReader, Person, ProcessorEvent, RenderError, Scope,
-    ShipmentTracker, Verdict,
+    CreditRequest, DialingPlan, DocumentSigner, Doubt, IdentityProgress, IdentityResult,
+    IdentitySession, IdentityVerifier, InboxMessage, MessageReader, Person, ProcessorEvent,
+    RenderError, Scope, ShipmentTracker, SignatureRequest, Verdict,
 };
 use crate::pricing::Quote;
 use crate::shipments::{Carrier, CarrierError, CarrierReport, TrackingNumber};
@@ -107,12 +108,53 @@ impl CreditChecker for FakeCreditChecker {
     }
 }
 
+/// Organizations' signers. Whatever is sent is taken, unless something else was set.
+#[derive(Debug, Default)]
+pub struct FakeDocumentSigner {
+    answers: Mutex<Vec<Doubt>>,
+    sent: Mutex<Vec<(String, Endpoint, SignatureRequest)>>,
+}
+
+impl FakeDocumentSigner {
+    /// What comes of the next document that is sent, after what was set before.
+    pub fn will_fail(&self, doubt: Doubt) {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.push(doubt);
+    }
+
+    /// What was sent where under which key, in order.
+    #[must_use]
+    pub fn sent(&self) -> Vec<(String, Endpoint, SignatureRequest)> {
+        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        sent.clone()
+    }
+}
+
+#[async_trait]
+impl DocumentSigner for FakeDocumentSigner {
+    async fn send(
+        &self,
+        attempt: &Attempt,
+        endpoint: &Endpoint,
+        request: &SignatureRequest,
+    ) -> Result<(), Doubt> {
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = attempt.idempotency_key.clone();
+        sent.push((key, endpoint.clone(), request.clone()));
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if answers.is_empty() {
+            return Ok(());
+        }
+        Err(answers.remove(0))
+    }
+}
+
 /// Organizations' endpoints for decisions about credit. Whoever is asked about is approved, unless
 /// something else was set.
 #[derive(Debug, Default)]
 pub struct FakeCreditDesk {
     answers: Mutex<Vec<Result<CreditAnswer, Doubt>>>,
-    asked: Mutex<Vec<(CreditEndpoint, CreditRequest)>>,
+    asked: Mutex<Vec<(Endpoint, CreditRequest)>>,
 }
 
 impl FakeCreditDesk {
@@ -124,7 +166,7 @@ impl FakeCreditDesk {
 
     /// What was asked of whom, in order.
     #[must_use]
-    pub fn asked(&self) -> Vec<(CreditEndpoint, CreditRequest)> {
+    pub fn asked(&self) -> Vec<(Endpoint, CreditRequest)> {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         asked.clone()
     }
@@ -135,7 +177,7 @@ impl CreditDesk for FakeCreditDesk {
     async fn ask(
         &self,
         _attempt: &Attempt,
-        endpoint: &CreditEndpoint,
+        endpoint: &Endpoint,
         request: &CreditRequest,
     ) -> Result<CreditAnswer, Doubt> {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);

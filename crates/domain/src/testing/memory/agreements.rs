@@ -6,8 +6,10 @@ use async_trait::async_trait;
 
 use super::Memory;
 use super::tables::AgreementRow;
+use crate::access::Mode;
 use crate::agreement::{
-    AgreementEvent, AgreementEventKind, AgreementRecord, AgreementTerms, Happening, Sha256,
+    AgreementEvent, AgreementEventKind, AgreementRecord, AgreementTerms, Happening, Sha256, Signed,
+    Signer,
 };
 use crate::ids::{AgreementPubId, CheckoutPubId, OrganizationId};
 use crate::ports::{AgreementStore, NewAgreement, Reach, StoreError};
@@ -95,13 +97,7 @@ impl AgreementStore for Memory {
         Ok(found.unwrap_or_default())
     }
 
-    async fn sign(
-        &mut self,
-        id: AgreementPubId,
-        name: &str,
-        consent_version: &str,
-        at: Timestamp,
-    ) -> Result<(), StoreError> {
+    async fn sign(&mut self, id: AgreementPubId, signed: &Signed) -> Result<(), StoreError> {
         if !self.own().agreements.contains_key(&id) {
             return Err(MISSING);
         }
@@ -109,9 +105,12 @@ impl AgreementStore for Memory {
         if row.record.signed_at.is_some() {
             return Err(StoreError::Stale("agreement"));
         }
-        row.record.signed_at = Some(to_millis(at));
-        row.record.signer_name = Some(name.to_owned());
-        row.record.consent_version = Some(consent_version.to_owned());
+        row.record.signed_at = Some(to_millis(signed.at));
+        row.record.signer_name = Some(signed.name.clone());
+        row.record
+            .consent_version
+            .clone_from(&signed.consent_version);
+        row.record.signer_reference.clone_from(&signed.reference);
         Ok(())
     }
 
@@ -140,5 +139,28 @@ impl AgreementStore for Memory {
         };
         versions.push(terms.clone());
         Ok(terms)
+    }
+
+    async fn signer(
+        &mut self,
+        organization: OrganizationId,
+        mode: Mode,
+    ) -> Result<Option<Signer>, StoreError> {
+        if self.reach != Reach::Organization(organization) {
+            return Ok(None);
+        }
+        Ok(self.own().signers.get(&mode).cloned())
+    }
+
+    async fn set_signer(
+        &mut self,
+        organization: OrganizationId,
+        mode: Mode,
+        signer: &Signer,
+        _at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let state = self.change_of(organization)?;
+        state.signers.insert(mode, signer.clone());
+        Ok(())
     }
 }

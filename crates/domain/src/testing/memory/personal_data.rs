@@ -95,6 +95,7 @@ fn agreements(state: &mut Owned, erasure: &Erasure) -> (bool, bool) {
         if erasure.never_leased.contains(&row.record.checkout_id) {
             documents |= take(&mut row.pdf);
             documents |= take(&mut row.record.signer_name);
+            documents |= take(&mut row.record.signer_reference);
             for event in &mut row.events {
                 events |= take(&mut event.happening.address);
                 events |= take(&mut event.happening.user_agent);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::access::{ApiKey, Mode};
-use crate::agreement::{AgreementEvent, AgreementRecord, AgreementTerms};
+use crate::agreement::{AgreementEvent, AgreementRecord, AgreementTerms, Signer};
 use crate::audit::AuditEvent;
 use crate::catalog::{Category, Product, ProductVariant};
 use crate::checkout::{Checkout, Tracking, WayOut};
@@ -110,6 +110,7 @@ pub(super) struct Owned {
     pub(super) agreements: BTreeMap<AgreementPubId, AgreementRow>,
     /// The organization's own terms, oldest first.
     pub(super) agreement_terms: Vec<AgreementTerms>,
+    pub(super) signers: BTreeMap<Mode, Signer>,
 }
 
 impl Owned {

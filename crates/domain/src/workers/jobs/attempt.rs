@@ -201,6 +201,11 @@ impl JobRunner {
             {
                 self.prepare_documents(checkout, customer).await
             }
+            Effect::RequestSignature
+                if at(&[Lifecycle::DocumentsPending]) && checkout.signed_at.is_none() =>
+            {
+                self.request_signature(&attempt, checkout, customer).await
+            }
             Effect::CaptureDeposit
                 // Nothing is captured of a lease that was to be signed anew meanwhile.
                 if at(&[Lifecycle::DocumentsPending, Lifecycle::CaptureFailed])
@@ -235,6 +240,7 @@ impl JobRunner {
             | Effect::RenewDeposit
             | Effect::CheckDeposit
             | Effect::PrepareDocuments
+            | Effect::RequestSignature
             | Effect::CaptureDeposit
             | Effect::CreateSubscription
             | Effect::PayInvoices

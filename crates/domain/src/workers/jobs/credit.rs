@@ -17,21 +17,6 @@ use crate::time::Timestamp;
 /// What the audit calls whoever is asked about credit.
 const CREDIT_CHECKER: &str = "creditChecker";
 
-/// The pauses before an organization's endpoint is asked again that did not answer, as events are
-/// delivered again.
-const PAUSES: [TimeDelta; 10] = [
-    TimeDelta::seconds(5),
-    TimeDelta::minutes(1),
-    TimeDelta::minutes(5),
-    TimeDelta::minutes(30),
-    TimeDelta::hours(2),
-    TimeDelta::hours(5),
-    TimeDelta::hours(10),
-    TimeDelta::hours(14),
-    TimeDelta::hours(20),
-    TimeDelta::hours(24),
-];
-
 /// What was asked about credit outside of any unit of work, and of whom.
 pub(super) struct Asked {
     /// The person whom it was asked about.
@@ -221,22 +206,5 @@ impl JobRunner {
         now: Timestamp,
     ) -> Result<(), Error> {
         qualifications::call_for_a_person(uow, checkout, Some(why), now).await
-    }
-
-    /// When an endpoint is asked again that was asked so often; never once it was asked often enough.
-    pub(super) fn ask_again_at(&self, attempts: u32, now: Timestamp) -> Option<Timestamp> {
-        let place = usize::try_from(attempts.saturating_sub(1)).ok()?;
-        let pause = PAUSES.get(place)?;
-        let mut byte = [0_u8; 1];
-        self.entropy.fill(&mut byte);
-        let [chance] = byte;
-        // A fifth less to a fifth more, so that many do not come back at once.
-        let parts = i64::from(chance).saturating_mul(400).checked_div(255)?;
-        let thousandths = parts.saturating_add(800);
-        let pause = pause
-            .num_milliseconds()
-            .saturating_mul(thousandths)
-            .checked_div(1_000)?;
-        now.checked_add_signed(TimeDelta::milliseconds(pause))
     }
 }

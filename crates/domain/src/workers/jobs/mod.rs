@@ -12,6 +12,7 @@ mod deposits;
 mod push;
 mod record;
 mod sessions;
+mod signatures;
 
 pub use self::sessions::WayBack;
 
@@ -467,10 +468,11 @@ impl JobRunner {
                 now.checked_add_signed(pause),
                 "the provider has not decided yet".to_owned(),
             ),
-            Err(Setback::Doubt(doubt)) if job.new.effect == Effect::CheckCredit => {
+            Err(Setback::Doubt(doubt)) if job.new.effect.asks_organization() => {
                 let why = chain(&doubt).to_string();
-                match self.ask_again_at(job.attempts, now) {
+                match self.ask_again_at(job.attempts, now, &doubt) {
                     Some(again) => (Some(again), why),
+                    None if job.new.effect == Effect::RequestSignature => (None, why),
                     // A question that nobody answers keeps nothing waiting that a person's decision leads to.
                     None => {
                         let given_up = Change::CreditUnanswered(why);

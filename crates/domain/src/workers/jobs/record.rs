@@ -1,6 +1,7 @@
 //! Writing what a provider answered.
 
 use super::{Change, CrashPoint, JobResult, JobRunner, Prepared, Setback};
+use crate::agreement::SignerKind;
 use crate::checkout::{
     AttentionReason, Billing, Checkout, Circumstances, Effect, Event, Invoice, Lifecycle, Refusal,
     Standing,
@@ -192,6 +193,11 @@ impl JobRunner {
                 if is_wanted && checkout.take_in_document(id, now) {
                     uow.agreements().insert(&document).await?;
                     uow.checkouts().update(checkout).await?;
+                    if document.record.signer == SignerKind::Http {
+                        // Never held: it moves nothing, and a test is to see what its signer is sent.
+                        let asked = moving::job(checkout, Effect::RequestSignature, now, ids);
+                        uow.jobs().push(&[asked]).await?;
+                    }
                 }
                 return Ok(None);
             }

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use crate::access::Mode;
-use crate::agreement::AgreementRecord;
+use crate::agreement::{AgreementRecord, Signer};
 use crate::audit::{AuditAction, AuditChange, AuditEvent, AuditMembers, AuditViewer, Origin};
 use crate::catalog::{Category, Product, ProductStatus, ProductVariant, VariantFilter};
 use crate::checkout::{
@@ -296,6 +296,10 @@ impl<'d> Estate<'d> {
                 uow.agreements().insert(&document).await?;
                 let text = full::parsed("No smoking.");
                 uow.agreements().set_terms(id, &text, at).await?;
+                let signer = Signer::Builtin;
+                uow.agreements()
+                    .set_signer(id, Mode::Sandbox, &signer, at)
+                    .await?;
                 let mut customer = kept(uow.customers().lock(full.customer_id).await?);
                 customer.screening.verification_session_id = Some(session);
                 customer.screening.processor_id = Some("cus_estate".to_owned());
@@ -434,6 +438,9 @@ impl<'d> Estate<'d> {
                 .get(self.shop.organization.id, mode)
                 .await;
             shown.add("credit_policies.get", policy);
+            let owner = self.shop.organization.id;
+            let signer = view.agreements().signer(owner, mode).await;
+            shown.add("agreements.signer", signer);
         }
         let (organization, document) = (self.shop.organization.id, self.agreement.id);
         shown.add("agreements.of", view.agreements().of(checkout).await);

@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use super::Inquiry;
 use super::estate::{LEASE, MANY, PAGE, audit_event, entry, job, tracking_event, transition};
 use crate::access::Mode;
-use crate::agreement::{AgreementEventKind, Happening};
+use crate::agreement::{AgreementEventKind, Happening, Signer};
 use crate::audit::AuditViewer;
 use crate::checkout::{Lifecycle, WayOut};
 use crate::credit::CreditPolicy;
@@ -16,7 +16,7 @@ use crate::ports::{
     JobFilter, JobState, PageToken, ReplacementAnswer, SortOrder,
 };
 use crate::testing::altered;
-use crate::testing::contract::agreements::agreement;
+use crate::testing::contract::agreements::{agreement, signed_by_ada};
 use crate::testing::contract::credit::approval;
 use crate::testing::contract::full::parsed;
 use crate::testing::contract::processor_accounts::processor_account;
@@ -375,9 +375,22 @@ async fn agreements(inquiry: &mut Inquiry<'_, '_>) {
         .await;
     inquiry
         .keeps("agreements.sign", async |uow| {
-            uow.agreements().sign(id, "Ada Lovelace", "1", at).await
+            uow.agreements().sign(id, &signed_by_ada(at)).await
         })
         .await;
+    inquiry
+        .sees("agreements.signer", async |uow| {
+            uow.agreements().signer(owner, Mode::Sandbox).await
+        })
+        .await;
+    for mode in Mode::ALL {
+        inquiry
+            .keeps("agreements.set_signer", async |uow| {
+                let signer = Signer::Builtin;
+                uow.agreements().set_signer(owner, mode, &signer, at).await
+            })
+            .await;
+    }
     inquiry
         .sees("agreements.terms", async |uow| {
             uow.agreements().terms(owner).await
