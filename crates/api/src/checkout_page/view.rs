@@ -258,9 +258,10 @@ fn row(name: &str, amount: Money) -> Markup {
 }
 
 /// How many are leased, where it is more than one.
-fn times(checkout: &Checkout) -> Option<String> {
+fn times(checkout: &Checkout) -> String {
     let quantity = checkout.quantity();
-    quantity.is_several().then(|| format!(" × {quantity}"))
+    let several = quantity.is_several().then(|| format!(" × {quantity}"));
+    several.unwrap_or_default()
 }
 
 /// What is leased and what it costs.
