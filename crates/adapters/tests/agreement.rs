@@ -21,6 +21,7 @@ use lessor_domain::money::{Currency, Money};
 use lessor_domain::ports::AgreementRenderer as _;
 use lessor_domain::pricing::disclosure::DisclosureHeader;
 use lessor_domain::pricing::{Rate, RateCard, quote};
+use lessor_domain::quantity::Quantity;
 use uuid::Uuid;
 
 /// An address that is complete.
@@ -60,6 +61,7 @@ fn lease(months: &str, lessee: &str) -> Agreement {
             value: "Forest".parse().unwrap(),
         }],
         quantity: 1,
+        serial_numbers: Vec::new(),
     }];
     let purchases = vec![PurchaseItem {
         name: "Helmet".parse().unwrap(),
@@ -93,7 +95,7 @@ fn lease(months: &str, lessee: &str) -> Agreement {
             email: "grace@example.com".parse().unwrap(),
             address: Some(address("US", Some("CA"))),
         },
-        figures: Figures::new(quote, header, &goods, bought).unwrap(),
+        figures: Figures::new(quote, Quantity::ONE, header, &goods, bought).unwrap(),
         goods,
         purchases,
         handover: Handover::Shipped(Some(address("US", Some("CA")))),
@@ -112,7 +114,10 @@ fn terms(text: &str) -> Option<AgreementTerms> {
 }
 
 fn pdf(agreement: &Agreement) -> Vec<u8> {
-    let pdf = PdfRenderer.render(agreement).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let pdf = runtime.block_on(PdfRenderer.render(agreement)).unwrap();
     assert!(pdf.starts_with(b"%PDF-"));
     // `LESSOR_KEEP_AGREEMENTS=folder` leaves the documents there, to be looked at.
     if let Some(folder) = std::env::var_os("LESSOR_KEEP_AGREEMENTS") {

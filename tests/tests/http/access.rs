@@ -213,7 +213,6 @@ impl Shop {
                 checkout_path("/qualification"),
                 Some(json!({ "decision": "approved" })),
                 "CheckoutQualify",
-                "CheckoutSign",
             ),
             (
                 "POST",

@@ -878,6 +878,7 @@ mod tests {
             },
             first_payment_due: FirstPaymentDue::OnDelivery,
             terms: None,
+            signer: SignerKind::Builtin,
         }
     }
 

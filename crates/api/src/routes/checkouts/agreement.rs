@@ -9,15 +9,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::CHECKOUT;
+use super::pdf::Pdf;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::PathId;
 use crate::wire::{CheckoutId, DateTimeText, SignerKind};
-
-/// The bytes of a PDF.
-#[derive(ToSchema)]
-#[schema(value_type = String, format = Binary)]
-pub(crate) struct Pdf;
 
 /// The document of a checkout, and the record of how it was signed.
 #[derive(Debug, Serialize, ToSchema)]

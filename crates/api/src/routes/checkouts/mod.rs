@@ -7,6 +7,7 @@ mod fulfill;
 mod link;
 mod list;
 mod payments;
+mod pdf;
 mod qualify;
 pub(crate) mod record;
 mod sign;
@@ -39,7 +40,8 @@ use crate::idempotency::{Call, Runner};
 use crate::request::{Body, OptionalBody, PathId, Plain as _, QueryParams};
 use crate::wire::{CheckoutId, Line, listed};
 
-pub(crate) use agreement::{AgreementDocument, Pdf, document as agreement_document};
+pub(crate) use agreement::{AgreementDocument, document as agreement_document};
+pub(crate) use pdf::Pdf;
 pub use record::CheckoutRecord;
 pub(crate) use tracking::{TrackingEventRecord, TrackingRecord};
 
