@@ -213,7 +213,6 @@ impl Shop {
                 checkout_path("/qualification"),
                 Some(json!({ "decision": "approved" })),
                 "CheckoutQualify",
-                "CheckoutSign",
             ),
             (
                 "POST",
@@ -360,6 +359,7 @@ const PERMISSIONS: [&str; 20] = [
     "CheckoutCreateWithCustomer",
     "CheckoutCancel",
     "CheckoutQualify",
+    "CheckoutSign",
     "CheckoutFulfill",
     "LeaseTermRead",
     "LeaseTermWrite",
