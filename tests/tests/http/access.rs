@@ -345,7 +345,7 @@ pub(crate) async fn send(client: &Client, method: &str, path: &str, body: Option
     }
 }
 
-const PERMISSIONS: [&str; 20] = [
+const PERMISSIONS: [&str; 21] = [
     "ProductRead",
     "ProductWrite",
     "ProductDelete",
@@ -359,6 +359,7 @@ const PERMISSIONS: [&str; 20] = [
     "CheckoutCreateWithCustomer",
     "CheckoutCancel",
     "CheckoutQualify",
+    "CheckoutSign",
     "CheckoutFulfill",
     "LeaseTermRead",
     "LeaseTermWrite",

@@ -228,7 +228,7 @@ async fn a_signer_is_set_by_the_operator_alike() {
     let client = server.client().await;
     let organization = client.organization.as_str();
     let update = ["org", "update", organization];
-    let set = |flags: &[&str]| server.cli(&[&update, flags].concat());
+    let set = |flags: &[&str]| server.cli(&[&update[..], flags].concat());
     let url = "https://sign.example.com/leases";
     let made = set(&["--mode", "sandbox", "--signer", "http", "--signer-url", url]);
     assert_eq!(
@@ -265,7 +265,7 @@ async fn a_signer_is_set_by_the_operator_alike() {
         ],
         &["--mode", "live", "--signer", "paper"],
     ] {
-        let (status, _) = server.refused(&[&update, flags].concat());
+        let (status, _) = server.refused(&[&update[..], flags].concat());
         assert!(status == 1 || status == 2, "{flags:?}");
     }
     let sealed = "SELECT count(*)::text FROM signers WHERE position('whsec_' in encode(sealed_secret, 'escape')) = 0";
