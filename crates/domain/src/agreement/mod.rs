@@ -9,7 +9,10 @@ mod content;
 mod sha256;
 mod trail;
 
-pub use consent::{CONSENT_TEXT, CONSENT_VERSION, Signature, is_name_of};
+pub use consent::{
+    CONSENT_TEXT, CONSENT_TEXT_SPANISH, CONSENT_VERSION, CONSENT_VERSION_SPANISH, Signature,
+    is_name_of,
+};
 pub(crate) use content::Subject;
 pub use content::{Agreement, AgreementTerms, Contact, Figures, Good, Handover, Lessee, Lessor};
 pub use sha256::{HashError, Sha256};

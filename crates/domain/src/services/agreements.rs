@@ -147,8 +147,9 @@ pub(crate) async fn record_signature(
         uow.agreements().append(id, &happening).await?;
     }
     let name = signature.name.trim();
+    let version = signature.consent_version.unwrap_or(CONSENT_VERSION);
     uow.agreements()
-        .sign(id, name, CONSENT_VERSION, now)
+        .sign(id, name, version, now)
         .await?;
     Ok(())
 }
