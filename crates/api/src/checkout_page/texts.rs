@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use fluent_bundle::concurrent::FluentBundle;
 use fluent_bundle::{FluentArgs, FluentResource, FluentValue};
-use unic_langid::{LanguageIdentifier, langid};
+use unic_langid::LanguageIdentifier;
 
 use super::locale::{Language, Reader};
 
@@ -16,12 +16,13 @@ type Catalogue = FluentBundle<FluentResource>;
 const ENGLISH: &str = include_str!("../../locales/en/page.ftl");
 const SPANISH: &str = include_str!("../../locales/es/page.ftl");
 
-static IN_ENGLISH: LazyLock<Catalogue> = LazyLock::new(|| catalogue(ENGLISH, langid!("en")));
-static IN_SPANISH: LazyLock<Catalogue> = LazyLock::new(|| catalogue(SPANISH, langid!("es")));
+static IN_ENGLISH: LazyLock<Catalogue> = LazyLock::new(|| catalogue(ENGLISH, Language::English));
+static IN_SPANISH: LazyLock<Catalogue> = LazyLock::new(|| catalogue(SPANISH, Language::Spanish));
 
 /// What is wrong with a catalogue a test says.
-fn catalogue(source: &str, language: LanguageIdentifier) -> Catalogue {
-    let mut catalogue = Catalogue::new_concurrent(vec![language]);
+fn catalogue(source: &str, language: Language) -> Catalogue {
+    let plurals: Option<LanguageIdentifier> = language.code().parse().ok();
+    let mut catalogue = Catalogue::new_concurrent(plurals.into_iter().collect());
     // Both languages run from left to right.
     catalogue.set_use_isolating(false);
     let resource = match FluentResource::try_new(source.to_owned()) {
