@@ -56,11 +56,9 @@ macro_rules! texts {
     ($($name:ident($($argument:ident),*);)*) => {
         impl Reader {
             $(
-                pub(super) fn $name<'a>(&self, $($argument: impl Into<FluentValue<'a>>),*) -> String {
-                    self.language.say(
-                        stringify!($name),
-                        [$((stringify!($argument), $argument.into())),*] as [(&'static str, FluentValue<'a>); _],
-                    )
+                pub(super) fn $name<'a>(&'a self, $($argument: impl Into<FluentValue<'a>>),*) -> String {
+                    let given = [$((stringify!($argument), $argument.into())),*];
+                    self.language.say(stringify!($name), given)
                 }
             )*
         }
