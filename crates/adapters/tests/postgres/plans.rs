@@ -261,15 +261,19 @@ async fn look_for_checkouts(
         .await?;
     store.untouched_since(now, 10).await?;
     store.leases_ended_before(now.date_naive(), 10).await?;
-    store
+    let for_stock = store
         .lock_waiting_for_stock(leasing.variant.id, Mode::Sandbox, 10)
         .await?;
     store
         .first_waiting_for_stock(leasing.variant.id, Mode::Sandbox)
         .await?;
-    store
+    let for_location = store
         .waiting_for_location(leasing.shop.organization.id, None, 10)
         .await?;
+    let waiting = for_stock.iter().map(|checkout| checkout.id);
+    for id in waiting.chain(for_location) {
+        store.place_in_line(id).await?;
+    }
     store
         .find_by_page_token(&PageToken::Proven { nonce: [0; 16] })
         .await?;

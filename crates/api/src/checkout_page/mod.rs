@@ -4,13 +4,19 @@
 //! to a path under the page's own and answered with a redirect to the page, so that going back and
 //! reloading never repeat a step; repeated all the same it changes nothing.
 
+mod faults;
 mod fields;
 mod forms;
+mod lease;
+mod locale;
+mod order;
 mod pieces;
 mod steps;
+mod texts;
 mod view;
 mod words;
 
+use actix_web::dev::RequestHead;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, get, post};
@@ -23,9 +29,11 @@ use lessor_domain::services::visits::{self, Visit, note_way_out, replaced_by};
 use lessor_domain::workers::jobs::WayBack;
 use utoipa_actix_web::service_config::ServiceConfig;
 
+use self::faults::{CARD, Fault, LEASE_TERM, Notice, PICKUP_LOCATION, Problem, Refusal};
 use self::fields::Fields;
-use self::pieces::{Notice, Place};
-use self::steps::Step;
+use self::locale::Reader;
+use self::pieces::Place;
+use self::steps::{Customer, Step};
 use crate::auth::links::PATH;
 use crate::http::error::ApiError;
 use crate::idempotency::close;
@@ -42,11 +50,14 @@ const STYLE: &str = include_str!("style.css");
 /// Where the styles of organizations' colors are.
 const ACCENT_PATH: &str = "/assets/accents";
 
+/// How often a page looks again at what somebody else is at, in seconds.
+const LOOKS_AGAIN_AFTER: &str = "4";
+
 /// What of the query says that the customer left a provider's page without doing what it asks.
 const LEFT: &str = "left=1";
 
 /// Nothing may run, be loaded from elsewhere, be framed, or learn the address; but the organization's logo
-/// is loaded from where it is, and a form may lead to these pages of the providers and to where the
+/// and the picture of what is leased are loaded from where they are, and a form may lead to these pages of the providers and to where the
 /// organization wants its customers back: browsers ask that of what a form's answer leads to as well.
 fn policy(visit: Option<&Visit>, pages: &[String]) -> String {
     let mut policy = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'".to_owned();
@@ -62,19 +73,47 @@ fn policy(visit: Option<&Visit>, pages: &[String]) -> String {
         policy.push(' ');
         policy.push_str(target);
     }
-    if let Some(logo) = &visit.organization.face.logo_url
-        && let Some(origin) = origin(logo.as_str())
-    {
+    let pictures = [
+        visit.organization.face.logo_url.as_ref(),
+        order::picture(visit.showpiece.as_ref()),
+    ];
+    let mut sources: Vec<String> = pictures
+        .into_iter()
+        .flatten()
+        .filter_map(|url| origin(url.as_str()))
+        .collect();
+    sources.dedup();
+    if !sources.is_empty() {
         policy.push_str("; img-src ");
-        policy.push_str(&origin);
+        policy.push_str(&sources.join(" "));
     }
     policy
 }
 
-/// Whether the path is one of the pages', whose errors people read.
-pub(crate) fn is_page(path: &str) -> bool {
-    path.strip_prefix(PATH)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+/// A request to one of the pages, whose errors people read.
+#[derive(Clone, Debug)]
+pub(crate) struct PageRequest {
+    path: String,
+    reader: Reader,
+}
+
+impl PageRequest {
+    /// The request, where its path is one of the pages'.
+    pub(crate) fn of(head: &RequestHead) -> Option<Self> {
+        let path = head.uri.path();
+        let rest = path.strip_prefix(PATH)?;
+        (rest.is_empty() || rest.starts_with('/')).then(|| Self {
+            path: path.to_owned(),
+            reader: reader_of(head),
+        })
+    }
+}
+
+/// Who sent the request.
+fn reader_of(head: &RequestHead) -> Reader {
+    let accepted = head.headers().get(header::ACCEPT_LANGUAGE);
+    let accepted = accepted.and_then(|value| value.to_str().ok());
+    Reader::of(head.uri.query().unwrap_or_default(), accepted)
 }
 
 /// The prefix of the public address's path, often empty.
@@ -87,35 +126,38 @@ fn prefix_of(public_url: &str) -> String {
 /// What people read of a request to a page that failed, with the headers of a page.
 pub(crate) fn failure(
     error: &ApiError,
-    path: &str,
+    asked: &PageRequest,
     public_url: &str,
     request_id: &str,
     headers: &mut HeaderMap,
 ) -> String {
-    dress(headers, &policy(None, &[]));
+    let PageRequest { path, reader } = asked;
+    dress(headers, &policy(None, &[]), reader);
     headers.insert(
         header::CONTENT_TYPE,
         HeaderValue::from_static("text/html; charset=utf-8"),
     );
     let prefix = prefix_of(public_url);
-    let (title, text) = words::failure(error.status());
     // Only what can be a token is put into a link.
     let token = path.split('/').nth(2).unwrap_or_default();
     let is_token = (1..=LONGEST_TOKEN).contains(&token.len())
         && token.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let back = is_token.then(|| {
-        let place = Place {
-            prefix: &prefix,
-            token,
-            hosted: false,
-        };
-        place.path()
-    });
-    view::failed(&prefix, title, text, request_id, back.as_deref())
+    let place = Place {
+        prefix: &prefix,
+        token: is_token.then_some(token),
+        hosted: false,
+        reader,
+    };
+    view::failed(place, &reader.failure(error.status()), request_id)
 }
 
 /// Gives an answer the headers of a page.
-fn dress(headers: &mut HeaderMap, policy: &str) {
+fn dress(headers: &mut HeaderMap, policy: &str, reader: &Reader) {
+    // A tag is of letters, digits and hyphens.
+    if let Ok(tag) = HeaderValue::from_str(&reader.tag()) {
+        headers.insert(header::CONTENT_LANGUAGE, tag);
+    }
+    headers.append(header::VARY, HeaderValue::from_static("accept-language"));
     // An origin is of ASCII.
     if let Ok(policy) = HeaderValue::from_str(policy) {
         headers.insert(header::CONTENT_SECURITY_POLICY, policy);
@@ -193,8 +235,13 @@ async fn checkout_page_accent(request: HttpRequest) -> Result<HttpResponse, ApiE
 #[get("/c")]
 async fn explain_checkout_page(request: HttpRequest) -> Result<HttpResponse, ApiError> {
     let visitor = Visitor::of(&request)?;
-    let page = view::personal(&visitor.prefix);
-    Ok(shown(StatusCode::OK, &policy(None, &[]), page))
+    let page = view::personal(visitor.place(false));
+    Ok(shown(
+        StatusCode::OK,
+        &policy(None, &[]),
+        page,
+        &visitor.reader,
+    ))
 }
 
 /// The checkout's page.
@@ -204,7 +251,10 @@ async fn explain_checkout_page(request: HttpRequest) -> Result<HttpResponse, Api
 /// its customers.
 #[utoipa::path(
     tag = "Checkout page",
-    params(("token" = String, Path, description = "The token of `checkoutUrl`.")),
+    params(
+        ("token" = String, Path, description = "The token of `checkoutUrl`."),
+        ("lang" = Option<String>, Query, max_length = 64, description = "The language of the page, such as `es` or `es-MX`; without it `Accept-Language` counts. Others than English and Spanish are passed by."),
+    ),
     responses(
         (status = 200, content_type = "text/html", body = String, description = "The page."),
         (status = 303, description = "The shop is at `Location`."),
@@ -236,6 +286,7 @@ async fn show_checkout_page(request: HttpRequest) -> Result<HttpResponse, ApiErr
     tag = "Checkout page",
     params(
         ("token" = String, Path, description = "The token of `checkoutUrl`."),
+        ("lang" = Option<String>, Query, max_length = 64, description = "The language of the page, such as `es` or `es-MX`; without it `Accept-Language` counts. Others than English and Spanish are passed by."),
         ("left" = Option<String>, Query, max_length = 1, description = "`1`: the customer went back without paying.")
     ),
     responses(
@@ -265,7 +316,8 @@ async fn return_to_checkout_page(request: HttpRequest) -> Result<HttpResponse, A
     tag = "Checkout page",
     params(
         ("token" = String, Path, description = "The token of `checkoutUrl`."),
-        ("step" = String, Path, description = "The form.")
+        ("step" = String, Path, description = "The form."),
+        ("lang" = Option<String>, Query, max_length = 64, description = "The language of the page, such as `es` or `es-MX`; without it `Accept-Language` counts. Others than English and Spanish are passed by."),
     ),
     responses(
         (status = 303, description = "The page is at `Location`."),
@@ -286,7 +338,10 @@ async fn show_checkout_step(request: HttpRequest) -> Result<HttpResponse, ApiErr
 /// For the customer's browser. Opening it is noted in the document's record.
 #[utoipa::path(
     tag = "Checkout page",
-    params(("token" = String, Path, description = "The token of `checkoutUrl`.")),
+    params(
+        ("token" = String, Path, description = "The token of `checkoutUrl`."),
+        ("lang" = Option<String>, Query, max_length = 64, description = "The language of the page, such as `es` or `es-MX`; without it `Accept-Language` counts. Others than English and Spanish are passed by."),
+    ),
     responses(
         (status = 200, content_type = "application/pdf", body = Pdf, description = "The PDF."),
         (status = 410, content_type = "text/html", body = String, description = "The link was replaced by a newer one.")
@@ -323,7 +378,8 @@ async fn show_agreement(request: HttpRequest) -> Result<HttpResponse, ApiError> 
     tag = "Checkout page",
     params(
         ("token" = String, Path, description = "The token of `checkoutUrl`."),
-        ("step" = String, Path, description = "The form.")
+        ("step" = String, Path, description = "The form."),
+        ("lang" = Option<String>, Query, max_length = 64, description = "The language of the page, such as `es` or `es-MX`; without it `Accept-Language` counts. Others than English and Spanish are passed by."),
     ),
     request_body(description = "The fields of the form, each once.", content = HashMap<String, String>, content_type = "application/x-www-form-urlencoded"),
     responses(
@@ -348,64 +404,66 @@ async fn take_checkout_step(
     };
     let entered = Fields::from(form);
     let notice = match visitor.step(step, entered.clone()).await {
-        Ok(Some(url)) => return Ok(led_to(&url)),
+        Ok(Some(url)) => return Ok(visitor.led_to(&url)),
         Ok(None) => None,
-        Err(Error::NotFound { .. }) => return visitor.nothing().await,
-        Err(error) => Some(notice_of(error)?),
+        Err(Refusal::Step(Error::NotFound { .. })) => return visitor.nothing().await,
+        Err(refusal) => Some(notice_of(refusal, &visitor.reader)?),
     };
     let Some(visit) = visitor.look().await? else {
         return visitor.nothing().await;
     };
-    if notice.is_none() {
+    let Some(mut notice) = notice else {
         let gone = visitor.leave(&visit).await?;
         return Ok(gone.unwrap_or_else(|| visitor.back_to_page()));
+    };
+    if step == Step::Sign && !notice.faults.is_empty() {
+        notice.faults = steps::faults_of_signature(&visit, &entered);
     }
     visitor
-        .page(StatusCode::BAD_REQUEST, &visit, notice.as_ref(), &entered)
+        .page(StatusCode::BAD_REQUEST, &visit, Some(&notice), &entered)
         .await
 }
 
 /// What the customer reads of a refusal. What is no refusal stays an error.
-fn notice_of(error: Error) -> Result<Notice, ApiError> {
+fn notice_of(refusal: Refusal, reader: &Reader) -> Result<Notice, ApiError> {
+    let error = match refusal {
+        Refusal::Form(faults) => return Ok(Notice::of_fields(faults)),
+        Refusal::Step(error) => error,
+    };
     match error {
-        Error::Missing { param } => Ok(Notice {
-            message: format!("Please fill in: {}.", steps::label(&param)),
-            field: Some(param),
-        }),
-        Error::Invalid { param, message } | Error::Taken { param, message } => Ok(Notice {
-            message: format!("{} {message}.", steps::label(&param)),
-            field: Some(param),
-        }),
+        Error::Missing { param } => {
+            let fault = Fault::new(&param, Problem::Missing);
+            Ok(Notice::of_fields(vec![fault]))
+        }
+        // The whole address, and no field of it.
+        Error::Invalid { param, .. } if param == "shippingAddress" => {
+            Ok(Notice::of_step(reader.fault_not_served()))
+        }
+        Error::Invalid { param, message } | Error::Taken { param, message } => {
+            let problem = match param.as_str() {
+                CARD | LEASE_TERM | PICKUP_LOCATION => Problem::Choice,
+                _ => Problem::Other(message),
+            };
+            Ok(Notice::of_fields(vec![Fault::new(&param, problem)]))
+        }
         Error::Provider(doubt) => {
             tracing::warn!(error = %chain(&doubt), "a provider's page could not be opened");
-            Ok(Notice {
-                message: "We cannot reach the page that you need for this step. Nothing was charged. Please try again in a few minutes.".to_owned(),
-                field: None,
-            })
+            Ok(Notice::of_step(reader.provider_unreachable()))
         }
-        Error::Rule { message } => Ok(Notice {
-            message: format!("That did not work: {message}."),
-            field: None,
-        }),
+        Error::Rule { message } => Ok(Notice::of_step(match reader.in_english(&message) {
+            Some(message) => format!("{} ({message})", reader.refused()),
+            None => reader.refused(),
+        })),
         error => Err(error.into()),
     }
 }
 
 /// A page as a browser is given it.
-fn shown(status: StatusCode, policy: &str, html: String) -> HttpResponse {
+fn shown(status: StatusCode, policy: &str, html: String, reader: &Reader) -> HttpResponse {
     let mut response = HttpResponse::build(status)
         .content_type("text/html; charset=utf-8")
         .body(html);
-    dress(response.headers_mut(), policy);
-    response
-}
-
-/// The way to another address.
-fn led_to(address: &str) -> HttpResponse {
-    let mut response = HttpResponse::SeeOther()
-        .insert_header((header::LOCATION, address))
-        .finish();
-    dress(response.headers_mut(), &policy(None, &[]));
+    dress(response.headers_mut(), policy, reader);
     response
 }
 
@@ -415,6 +473,7 @@ struct Visitor {
     sender: Sender,
     token: String,
     prefix: String,
+    reader: Reader,
 }
 
 impl Visitor {
@@ -428,14 +487,27 @@ impl Visitor {
             sender,
             token: token.to_owned(),
             prefix,
+            reader: reader_of(request.head()),
         })
+    }
+
+    /// The way to another address.
+    fn led_to(&self, address: &str) -> HttpResponse {
+        let mut response = HttpResponse::SeeOther()
+            .insert_header((header::LOCATION, address))
+            .finish();
+        dress(response.headers_mut(), &policy(None, &[]), &self.reader);
+        response
     }
 
     fn place(&self, hosted: bool) -> Place<'_> {
         Place {
             prefix: &self.prefix,
-            token: &self.token,
+            token: Some(&self.token)
+                .map(String::as_str)
+                .filter(|token| !token.is_empty()),
             hosted,
+            reader: &self.reader,
         }
     }
 
@@ -449,8 +521,8 @@ impl Visitor {
             self.token
         );
         WayBack {
-            done: format!("{page}/return"),
-            left: format!("{page}/return?{LEFT}"),
+            done: self.reader.keep(&format!("{page}/return")),
+            left: self.reader.keep(&format!("{page}/return?{LEFT}")),
         }
     }
 
@@ -495,20 +567,25 @@ impl Visitor {
     }
 
     /// Does a step of the customer, and lets the providers do what follows from it for a moment.
-    async fn step(&self, step: Step, entered: Fields) -> Result<Option<String>, Error> {
-        let (state, sender) = (self.state.clone(), self.sender.clone());
+    async fn step(&self, step: Step, entered: Fields) -> Result<Option<String>, Refusal> {
+        let state = self.state.clone();
+        let customer = Customer {
+            sender: self.sender.clone(),
+            reads: self.reader.language,
+        };
         let token = state.pages.read(&self.token);
         let token = token.ok_or(Error::not_found("page"))?;
         let back = self.way_back();
         let taken = async move {
-            Ok::<_, ApiError>(step.take(&state, &sender, token, &entered, &back).await)
+            Ok::<_, ApiError>(step.take(&state, &customer, token, &entered, &back).await)
         };
         // A task that panicked has no error of the domain; it is logged where it panicked.
         match self.state.mutations.run(taken).await {
             Ok(result) => result,
-            Err(error) => Err(Error::Store(lessor_domain::ports::StoreError::internal(
-                error,
-            ))),
+            Err(error) => {
+                let error = lessor_domain::ports::StoreError::internal(error);
+                Err(Refusal::Step(Error::Store(error)))
+            }
         }
     }
 
@@ -529,7 +606,7 @@ impl Visitor {
     /// Leads the browser to where the organization wants its customers, once the checkout has turned out:
     /// once for each way that it does, so that who comes back sees the page.
     async fn leave(&self, visit: &Visit) -> Result<Option<HttpResponse>, ApiError> {
-        let Some((way, url, _)) = words::way_out(&visit.checkout) else {
+        let Some((way, url)) = words::way_out(&visit.checkout) else {
             return Ok(None);
         };
         let Some(token) = self.state.pages.read(&self.token) else {
@@ -545,11 +622,11 @@ impl Visitor {
             Ok::<_, ApiError>(close(work, noted).await?)
         };
         let is_first = self.state.mutations.run(noted).await?;
-        Ok(is_first.then(|| led_to(&url)))
+        Ok(is_first.then(|| self.led_to(&url)))
     }
 
     fn back_to_page(&self) -> HttpResponse {
-        led_to(&self.place(false).path())
+        self.led_to(&self.place(false).path())
     }
 
     /// The page of a token that opens nothing: it opened one once, or it never did.
@@ -561,14 +638,18 @@ impl Visitor {
             }
             None => None,
         };
+        let nowhere = Place {
+            token: None,
+            ..self.place(false)
+        };
         let (status, page) = match replaced {
             Some(organization) => {
-                let page = view::replaced(&self.prefix, &organization);
+                let page = view::replaced(nowhere, &organization);
                 (StatusCode::GONE, page)
             }
-            None => (StatusCode::NOT_FOUND, view::not_found(&self.prefix)),
+            None => (StatusCode::NOT_FOUND, view::not_found(nowhere)),
         };
-        Ok(shown(status, &policy(None, &[]), page))
+        Ok(shown(status, &policy(None, &[]), page, &self.reader))
     }
 
     async fn page(
@@ -587,6 +668,13 @@ impl Visitor {
             &[]
         };
         let html = view::checkout(visit, self.place(hosted), notice, entered);
-        Ok(shown(status, &policy(Some(visit), pages), html))
+        let mut response = shown(status, &policy(Some(visit), pages), html, &self.reader);
+        let is_elsewhere = words::is_moving(&visit.checkout) || words::signs_elsewhere(visit);
+        if is_elsewhere && notice.is_none() {
+            let seconds = HeaderValue::from_static(LOOKS_AGAIN_AFTER);
+            let refresh = HeaderName::from_static("refresh");
+            response.headers_mut().insert(refresh, seconds);
+        }
+        Ok(response)
     }
 }

@@ -1,21 +1,33 @@
 //! What the customer does, one form each.
 
 use lessor_domain::access::Mode;
-use lessor_domain::agreement::Signature;
+use lessor_domain::agreement::{CONSENT_VERSION, CONSENT_VERSION_SPANISH, Signature, is_name_of};
 use lessor_domain::audit::Origin;
 use lessor_domain::checkout::{Checkout, Lifecycle, PaymentMethod};
 use lessor_domain::ids::IdError;
 use lessor_domain::ledger::SessionPurpose;
-use lessor_domain::ports::{JobSubject, PageToken, Reach, UnitOfWork};
+use lessor_domain::ports::{DialingPlan, JobSubject, PageToken, Reach, UnitOfWork};
 use lessor_domain::services::journey::Journey;
+use lessor_domain::services::visits::Visit;
 use lessor_domain::services::{Error, billing, visits};
 use lessor_domain::workers::jobs::WayBack;
 
+use super::faults::{CARD, Fault, LEASE_TERM, PICKUP_LOCATION, Problem, Refusal};
 use super::fields::Fields;
+use super::locale::{Language, Reader};
 use super::words;
 use crate::idempotency::{Tries, close};
 use crate::state::settle::settle;
 use crate::state::{AppState, Sender};
+
+/// Who does a step.
+#[derive(Clone)]
+pub(super) struct Customer {
+    /// The request that they sent.
+    pub(super) sender: Sender,
+    /// The language of the page that they read.
+    pub(super) reads: Language,
+}
 
 /// What was asked of the processor before anything was locked.
 struct Asked {
@@ -84,23 +96,27 @@ impl Step {
     pub(super) async fn take(
         self,
         state: &AppState,
-        sender: &Sender,
+        customer: &Customer,
         token: PageToken,
         entered: &Fields,
         back: &WayBack,
-    ) -> Result<Option<String>, Error> {
+    ) -> Result<Option<String>, Refusal> {
         let known = look(state, &token).await?;
         let runner = state.engine.jobs();
         let hosted = runner.hosts((&known).into()).await?;
         if self == Self::Profile {
-            let opened = Self::Open.attempt(state, sender, token, entered, hosted);
+            let opened = Self::Open.attempt(state, customer, token, entered, hosted);
             if let Err(error @ Error::Store(_)) = opened.await {
                 // What else is wrong the step itself says.
                 tracing::debug!(%error, "the page was not opened before its form was taken");
             }
         }
+        let faults = self.faults(&known, entered, &*state.engine.providers.phones);
+        if !faults.is_empty() {
+            return Err(Refusal::Form(faults));
+        }
         if !hosted {
-            self.take_here(state, sender, token, entered, hosted)
+            self.take_here(state, customer, token, entered, hosted)
                 .await?;
             return Ok(None);
         }
@@ -115,7 +131,7 @@ impl Step {
                     runner.leave_sessions(&known, deposit).await?;
                 }
                 let begun = self
-                    .take_here(state, sender, token, entered, hosted)
+                    .take_here(state, customer, token, entered, hosted)
                     .await?;
                 let purpose = SessionPurpose::Deposit;
                 runner.open_session(&begun, purpose, back).await?
@@ -123,7 +139,7 @@ impl Step {
             Self::Card => {
                 runner.introduce(&known).await?;
                 let begun = self
-                    .take_here(state, sender, token, entered, hosted)
+                    .take_here(state, customer, token, entered, hosted)
                     .await?;
                 let purpose = SessionPurpose::Method;
                 runner.open_session(&begun, purpose, back).await?
@@ -134,7 +150,7 @@ impl Step {
                 None
             }
             _ => {
-                self.take_here(state, sender, token, entered, hosted)
+                self.take_here(state, customer, token, entered, hosted)
                     .await?;
                 return Ok(None);
             }
@@ -146,18 +162,36 @@ impl Step {
         Ok(to)
     }
 
+    /// All that is wrong with the form, as far as that can be said of it alone.
+    fn faults(self, checkout: &Checkout, entered: &Fields, phones: &dyn DialingPlan) -> Vec<Fault> {
+        let missing = |names: &[&str]| {
+            let missing = names.iter().filter(|name| entered.get(name).is_none());
+            missing
+                .map(|name| Fault::new(name, Problem::Missing))
+                .collect()
+        };
+        match self {
+            Self::Profile => entered.faults_of_profile(phones),
+            Self::Shipping if checkout.shipping.locked => Vec::new(),
+            Self::Shipping => entered.faults_of_address(phones),
+            Self::Pickup => missing(&[PICKUP_LOCATION]),
+            Self::Term => missing(&[LEASE_TERM]),
+            _ => Vec::new(),
+        }
+    }
+
     /// Does the step in a unit of work of its own, and what follows from it.
     async fn take_here(
         self,
         state: &AppState,
-        sender: &Sender,
+        customer: &Customer,
         token: PageToken,
         entered: &Fields,
         hosted: bool,
     ) -> Result<Checkout, Error> {
         let mut tries = Tries::default();
         let checkout = loop {
-            match self.attempt(state, sender, token, entered, hosted).await {
+            match self.attempt(state, customer, token, entered, hosted).await {
                 Err(error) if tries.again(&error) => {}
                 result => break result?,
             }
@@ -170,7 +204,7 @@ impl Step {
     async fn attempt(
         self,
         state: &AppState,
-        sender: &Sender,
+        customer: &Customer,
         token: PageToken,
         entered: &Fields,
         hosted: bool,
@@ -181,7 +215,7 @@ impl Step {
         };
         let mut work = state.engine.database.begin(Reach::Server).await?;
         let done = self
-            .take_in(state, sender, &mut *work, &token, entered, asked)
+            .take_in(state, customer, &mut *work, &token, entered, asked)
             .await;
         close(work, done).await
     }
@@ -189,14 +223,14 @@ impl Step {
     async fn take_in(
         self,
         state: &AppState,
-        sender: &Sender,
+        customer: &Customer,
         work: &mut dyn UnitOfWork,
         token: &PageToken,
         entered: &Fields,
         asked: Asked,
     ) -> Result<Checkout, Error> {
         let mut checkout = visits::lock(work, token).await?;
-        self.apply(state, sender, work, &mut checkout, entered, asked)
+        self.apply(state, customer, work, &mut checkout, entered, asked)
             .await?;
         Ok(checkout)
     }
@@ -204,14 +238,16 @@ impl Step {
     async fn apply(
         self,
         state: &AppState,
-        sender: &Sender,
+        customer: &Customer,
         work: &mut dyn UnitOfWork,
         checkout: &mut Checkout,
         entered: &Fields,
         asked: Asked,
     ) -> Result<(), Error> {
         let Asked { hosted, method } = asked;
-        let origin = sender.named(Origin::customer(checkout.customer_id));
+        let origin = customer
+            .sender
+            .named(Origin::customer(checkout.customer_id));
         let journey = Journey::new(state.engine.clock.now(), &*state.engine.ids, &origin);
         let phones = &*state.engine.providers.phones;
         let refused = |param: &'static str| move |error: IdError| Error::invalid(param, error);
@@ -240,14 +276,14 @@ impl Step {
             Self::ChoosePickup => journey.choose_pickup(work, checkout).await?,
             Self::ChooseShipping => journey.choose_shipping(work, checkout).await?,
             Self::Pickup => {
-                let param = "pickupLocationId";
+                let param = PICKUP_LOCATION;
                 let location = entered.required(param)?.parse().map_err(refused(param))?;
                 journey
                     .give_pickup_location(work, checkout, location)
                     .await?
             }
             Self::Term => {
-                let param = "leaseTermId";
+                let param = LEASE_TERM;
                 let term = entered.required(param)?.parse().map_err(refused(param))?;
                 if !checkout.offers_terms() {
                     return Err(Error::rule(
@@ -282,8 +318,12 @@ impl Step {
                 let signature = Signature {
                     name: entered.get("name").unwrap_or_default().to_owned(),
                     consent: entered.get("consent") == Some("yes"),
+                    consent_version: Some(match customer.reads {
+                        Language::English => CONSENT_VERSION,
+                        Language::Spanish => CONSENT_VERSION_SPANISH,
+                    }),
                     address: origin.address.map(|address| address.to_string()),
-                    user_agent: sender.user_agent().map(ToOwned::to_owned),
+                    user_agent: customer.sender.user_agent().map(ToOwned::to_owned),
                 };
                 journey.sign_documents(work, checkout, &signature).await?
             }
@@ -319,7 +359,7 @@ impl Step {
                 return Ok(None);
             };
             // The token is the customer's: it names none of somebody else's.
-            if checkout.mode != Mode::Sandbox || !TEST_CARDS.iter().any(|(id, _)| *id == named) {
+            if checkout.mode != Mode::Sandbox || !TEST_CARDS.contains(&named) {
                 return Err(Error::invalid(CARD, "is none of those that are offered"));
             }
             if !words::can_pay(&checkout) {
@@ -344,19 +384,37 @@ impl Step {
     }
 }
 
-/// The field of the card that pays.
-pub(super) const CARD: &str = "card";
+/// All that is wrong with a signature.
+pub(super) fn faults_of_signature(visit: &Visit, entered: &Fields) -> Vec<Fault> {
+    let consent = entered
+        .get("consent")
+        .is_none()
+        .then(|| Fault::new("consent", Problem::Missing));
+    let name = match entered.get("name") {
+        None => Some(Fault::new("name", Problem::Missing)),
+        Some(name) if is_name_of(name, &visit.customer.profile) => None,
+        Some(_) => Some(Fault::new("name", Problem::Signer)),
+    };
+    consent.into_iter().chain(name).collect()
+}
 
-/// The sandbox's cards, which the processor knows by their names.
-pub(super) const TEST_CARDS: [(&str, &str); 4] = [
-    ("pm_card_visa", "Visa"),
-    ("pm_card_mastercard", "Mastercard"),
-    ("pm_card_amex", "American Express"),
-    (
-        "pm_card_chargeCustomerFail",
-        "A card that is always declined",
-    ),
+/// The sandbox's cards, by the names that the processor knows them by.
+pub(super) const TEST_CARDS: [&str; 4] = [
+    "pm_card_visa",
+    "pm_card_mastercard",
+    "pm_card_amex",
+    "pm_card_chargeCustomerFail",
 ];
+
+/// What the customer reads of one of them.
+pub(super) fn test_card(reader: &Reader, id: &str) -> String {
+    match id {
+        "pm_card_visa" => "Visa".to_owned(),
+        "pm_card_mastercard" => "Mastercard".to_owned(),
+        "pm_card_amex" => "American Express".to_owned(),
+        _ => reader.card_declined(),
+    }
+}
 
 /// The checkout as it is now.
 async fn look(state: &AppState, token: &PageToken) -> Result<Checkout, Error> {
@@ -388,27 +446,4 @@ pub(super) async fn come_back(state: &AppState, token: PageToken, left: bool) ->
     let subject = JobSubject::Checkout(checkout.id);
     settle(state, checkout.organization_id, subject).await;
     Ok(())
-}
-
-/// A field's name, as the customer reads it.
-pub(super) fn label(field: &str) -> &str {
-    match field {
-        "firstName" => "First name",
-        "lastName" => "Last name",
-        "company" => "Company",
-        "address1" => "Street and number",
-        "address2" => "Apartment, floor",
-        "city" => "City",
-        "state" => "State or province",
-        "zip" => "Postal code",
-        "country" => "Country",
-        "phone" => "Phone",
-        "pickupLocationId" => "Pickup location",
-        "leaseTermId" => "Lease term",
-        "name" => "Your name",
-        "consent" => "The box about electronic records",
-        CARD => "Card",
-        "shippingAddress" => "This address",
-        other => other,
-    }
 }

@@ -21,6 +21,14 @@ pub const ACCEPTANCE_VERSION: &str = "2026-11-23";
 pub const ACCEPTANCE_TEXT: &str =
     "Read what you lease and what it costs. You accept these terms; nothing is charged yet.";
 
+/// The version of [`CONSENT_TEXT_SPANISH`].
+pub const CONSENT_VERSION_SPANISH: &str = "2026-11-20-es";
+
+/// [`CONSENT_TEXT`] as the page in Spanish says it.
+pub const CONSENT_TEXT_SPANISH: &str = "Acepto recibir este contrato, y la información que contiene, como documento \
+electrónico y firmarlo electrónicamente. Puedo abrir, guardar e imprimir documentos PDF. Puedo pedir una copia en papel \
+y retirar este consentimiento antes de firmar abandonando esta página.";
+
 /// How somebody signs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Signature {
@@ -28,6 +36,8 @@ pub struct Signature {
     pub name: String,
     /// Whether they agreed to electronic records by the box that is there for that alone.
     pub consent: bool,
+    /// Which text the box had, by its version; none is [`CONSENT_VERSION`].
+    pub consent_version: Option<&'static str>,
     /// The address that they came from.
     pub address: Option<String>,
     /// The program that they used, as it calls itself; see [`Happening::new`](super::Happening::new).
@@ -41,6 +51,7 @@ impl Signature {
         Self {
             name: full_name(profile),
             consent: true,
+            consent_version: None,
             address: None,
             user_agent: None,
         }

@@ -11,7 +11,8 @@ mod signer;
 mod trail;
 
 pub use consent::{
-    ACCEPTANCE_TEXT, ACCEPTANCE_VERSION, CONSENT_TEXT, CONSENT_VERSION, Signature, is_name_of,
+    ACCEPTANCE_TEXT, ACCEPTANCE_VERSION, CONSENT_TEXT, CONSENT_TEXT_SPANISH, CONSENT_VERSION,
+    CONSENT_VERSION_SPANISH, Signature, is_name_of,
 };
 pub(crate) use content::Subject;
 pub use content::{Agreement, AgreementTerms, Contact, Figures, Good, Handover, Lessee, Lessor};

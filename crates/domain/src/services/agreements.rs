@@ -150,10 +150,11 @@ pub(crate) async fn record_signature(
         let happening = Happening::new(kind, now, signature.address.clone(), agent);
         uow.agreements().append(id, &happening).await?;
     }
+    let version = signature.consent_version.unwrap_or(CONSENT_VERSION);
     let signed = Signed {
         name: signature.name.trim().to_owned(),
         at: now,
-        consent_version: Some(CONSENT_VERSION.to_owned()),
+        consent_version: Some(version.to_owned()),
         reference: None,
     };
     Ok(uow.agreements().sign(id, &signed).await?)

@@ -3,21 +3,51 @@
 use chrono::TimeDelta;
 
 use super::checkouts::{all_of, quote_of};
-use super::{Error, agreements, pricing, sessions, signers};
+use super::{Error, agreements, pricing, signers};
 use crate::agreement::AgreementRecord;
+use crate::catalog::{OptionSelection, Product, ProductVariant};
 use crate::checkout::{Checkout, Lifecycle, WayOut};
 use crate::credit::Qualification;
 use crate::customer::Customer;
 use crate::ids::LeaseTermPubId;
-use crate::ledger::SessionPurpose;
+use crate::ledger::{SessionPurpose, Statement};
 use crate::organization::{Organization, PickupLocation};
 use crate::ports::{PageToken, StoreError, UnitOfWork, VariantSelection};
 use crate::pricing::Quote;
 use crate::shipments::TrackingEvent;
+use crate::text::{Description, Name, Url};
 use crate::time::Timestamp;
 
 /// What is not found where a token opens nothing.
 const NO_PAGE: Error = Error::not_found("page");
+
+/// What is leased, as the catalog shows it now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Showpiece {
+    /// The product's name.
+    pub product: Name,
+    /// The variant's.
+    pub description: Description,
+    /// What the variant chose.
+    pub options: Vec<OptionSelection>,
+    /// The variant's first image, else the product's.
+    pub image: Option<Url>,
+}
+
+impl Showpiece {
+    fn of(variant: &ProductVariant, product: &Product) -> Self {
+        Self {
+            product: product.name.clone(),
+            description: variant.description.clone(),
+            options: variant.options.clone(),
+            image: variant
+                .images
+                .first()
+                .or(product.main_image.as_ref())
+                .cloned(),
+        }
+    }
+}
 
 /// A checkout with all that its page shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +58,8 @@ pub struct Visit {
     pub customer: Customer,
     /// The lessor.
     pub organization: Organization,
+    /// What is leased, as long as the catalog has it.
+    pub showpiece: Option<Showpiece>,
     /// What the lease costs, once a term is chosen.
     pub quote: Option<Quote>,
     /// The terms that the customer can choose from, shortest first, until the lease is accepted.
@@ -44,6 +76,10 @@ pub struct Visit {
     pub pays_elsewhere: bool,
     /// What was decided about their credit, while that counts.
     pub qualification: Option<Qualification>,
+    /// What was paid and is still to come.
+    pub statement: Statement,
+    /// Which in the line it is that it waits in, from 1.
+    pub place_in_line: Option<u64>,
     /// The way of the goods, oldest first.
     pub events: Vec<TrackingEvent>,
     /// Whether the checkout ended so long ago that the page shows how, and no more.
@@ -136,6 +172,19 @@ pub async fn checkout_in_view(
     Ok(checkout)
 }
 
+/// What is leased, as the catalog has it now.
+async fn leased(
+    work: &mut dyn UnitOfWork,
+    checkout: &Checkout,
+) -> Result<Option<(ProductVariant, Product)>, Error> {
+    let leased = VariantSelection::IdsWithArchived(vec![checkout.variant_id]);
+    let found = work
+        .variants()
+        .with_products(checkout.organization_id, &leased)
+        .await?;
+    Ok(found.into_iter().next())
+}
+
 impl Visit {
     /// Whether name and address are complete by an older record of the customer: the page neither shows
     /// nor changes them.
@@ -179,10 +228,12 @@ impl Visit {
             .await?
             .ok_or(Error::Store(StoreError::Missing("organization")))?;
         let quote = quote_of(work, &checkout).await?;
-        let terms = if checkout.offers_terms() {
-            Self::terms(work, &checkout, &organization).await?
-        } else {
-            Vec::new()
+        let leased = leased(work, &checkout).await?;
+        let terms = match &leased {
+            Some((variant, product)) if checkout.offers_terms() => {
+                Self::terms(work, &organization, variant, product).await?
+            }
+            _ => Vec::new(),
         };
         let asks_for_a_place = matches!(
             checkout.lifecycle(),
@@ -208,10 +259,15 @@ impl Visit {
             Some(tracking) => work.shipments().list(checkout.id, tracking).await?,
             None => Vec::new(),
         };
+        let rows = work.ledger().of(checkout.id).await?;
         let pays_elsewhere = checkout.lifecycle() == Lifecycle::DepositProcessing
-            && !sessions::open_of(work, &checkout, SessionPurpose::Deposit)
-                .await?
-                .is_empty();
+            && rows
+                .iter()
+                .any(|row| row.is_open_session(SessionPurpose::Deposit));
+        let place_in_line = match checkout.lifecycle().waits_for() {
+            Some(_) => work.checkouts().place_in_line(checkout.id).await?,
+            None => None,
+        };
         let is_past = is_past(work, &checkout, now).await?;
         let sent_to = match checkout.way_out() {
             Some(_) => work.checkouts().last_way_out(checkout.id).await?,
@@ -227,6 +283,9 @@ impl Visit {
             agreement,
             signs_elsewhere,
             qualification: decided.into_iter().find(Qualification::counts),
+            showpiece: leased.map(|(variant, product)| Showpiece::of(&variant, &product)),
+            statement: Statement::of(&rows),
+            place_in_line,
             checkout,
             customer,
             organization,
@@ -243,18 +302,11 @@ impl Visit {
 
     async fn terms(
         work: &mut dyn UnitOfWork,
-        checkout: &Checkout,
         organization: &Organization,
+        variant: &ProductVariant,
+        product: &Product,
     ) -> Result<Vec<(LeaseTermPubId, Quote)>, Error> {
         let terms = work.lease_terms().list(organization.id).await?;
-        let leased = VariantSelection::IdsWithArchived(vec![checkout.variant_id]);
-        let found = work
-            .variants()
-            .with_products(organization.id, &leased)
-            .await?;
-        let Some((variant, product)) = found.first() else {
-            return Ok(Vec::new());
-        };
         let prices = pricing::price_table(organization, product, variant, &terms)?;
         let mut offered = Vec::with_capacity(prices.len());
         for price in prices.into_values() {

@@ -423,6 +423,11 @@ impl CheckoutStore for PgUnitOfWork {
         queues::waiting_for_location(self.connection()?, owner, after, limit).await
     }
 
+    async fn place_in_line(&mut self, id: CheckoutPubId) -> Result<Option<u64>, StoreError> {
+        let owner = self.owner();
+        queues::place_in_line(self.connection()?, owner, id).await
+    }
+
     async fn untouched_since(
         &mut self,
         before: Timestamp,

@@ -51,6 +51,19 @@ async fn waiting_in(
     ids(&found)
 }
 
+async fn places(shop: &Shop<'_>, line: &[CheckoutPubId]) -> Vec<Option<u64>> {
+    let mut places = Vec::new();
+    for id in line {
+        let place = shop
+            .seen("checkouts.place_in_line: reads", async |view| {
+                view.checkouts().place_in_line(*id).await
+            })
+            .await;
+        places.push(place);
+    }
+    places
+}
+
 async fn waiting(shop: &Shop<'_>, variant: &ProductVariant, limit: u32) -> Vec<CheckoutPubId> {
     waiting_in(shop, Mode::Sandbox, variant, limit).await
 }
@@ -105,8 +118,8 @@ async fn the_line_for_stock_is_in_order(shop: &Shop<'_>) {
     );
     let second = of(&variant, Lifecycle::WaitlistedAfterProfile).await;
     of(&variant, Lifecycle::WaitlistedLocation).await;
-    of(&variant, Lifecycle::Cancelled).await;
-    of(&other, Lifecycle::WaitlistedAfterProfile).await;
+    let gone = of(&variant, Lifecycle::Cancelled).await;
+    let elsewhere = of(&other, Lifecycle::WaitlistedAfterProfile).await;
     let live = shop.anybody_in(Mode::Live).await;
     let live = make
         .checkout(&live, &variant)
@@ -135,6 +148,16 @@ async fn the_line_for_stock_is_in_order(shop: &Shop<'_>) {
         "checkouts.first_waiting_for_stock: each mode has a line of its own"
     );
     assert_eq!(
+        places(shop, &line).await,
+        [Some(1), Some(2), Some(3), Some(4)],
+        "checkouts.place_in_line: as those go on that wait for the variant's stock"
+    );
+    assert_eq!(
+        places(shop, &[live.id, elsewhere.id, gone.id]).await,
+        [Some(1), Some(1), None],
+        "checkouts.place_in_line: each mode and each variant has a line of its own, and who waits for nothing is in none"
+    );
+    assert_eq!(
         waiting_in(shop, Mode::Live, &variant, MANY).await,
         [live.id],
         "checkouts.lock_waiting_for_stock: each mode has a line of its own"
@@ -158,9 +181,15 @@ async fn the_line_for_stock_is_in_order(shop: &Shop<'_>) {
     let by = Circumstances::new(make.tick(), Actor::System);
     shop.apply(&mut touched, Event::AuthorizationLapsed, &by)
         .await;
+    let again = [late.id, first.id, second.id, touched.id];
+    assert_eq!(
+        places(shop, &again).await,
+        [Some(1), Some(2), Some(3), Some(4)],
+        "checkouts.place_in_line: one whose deposit lapsed is behind those that began to wait before"
+    );
     assert_eq!(
         waiting(shop, &variant, MANY).await,
-        [late.id, first.id, second.id, touched.id],
+        again,
         "checkouts.lock_waiting_for_stock: one whose deposit lapsed keeps the time at which it began to wait"
     );
 }
@@ -189,6 +218,11 @@ async fn the_line_for_a_location_is_in_order(shop: &Shop<'_>) {
         ours(&found, &refs),
         ids(&made),
         "checkouts.waiting_for_location: in the order in which they began to wait"
+    );
+    assert_eq!(
+        places(shop, &ids(&made)).await,
+        [Some(1), Some(2), Some(3)],
+        "checkouts.place_in_line: as those began to wait that wait for their location"
     );
     let [first, second, third] = made.as_mut_slice() else {
         panic!("the suite made three checkouts");

@@ -9,7 +9,7 @@ use super::paging::{directed, directed_nulls_last, page};
 use super::tables::{CheckoutRow, Owned, check_version, count_up};
 use crate::access::Mode;
 use crate::checkout::{
-    AttentionReason, Billing, Checkout, Lifecycle, Tracking, Transition, WayOut,
+    AttentionReason, Billing, Checkout, Lifecycle, Tracking, Transition, WaitlistReason, WayOut,
 };
 use crate::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
@@ -494,6 +494,29 @@ impl CheckoutStore for Memory {
             })
             .map(place);
         Ok(first(found.collect(), limit))
+    }
+
+    async fn place_in_line(&mut self, id: CheckoutPubId) -> Result<Option<u64>, StoreError> {
+        let state = self.own();
+        let place = |row: &CheckoutRow| {
+            let with_deposit = row.checkout.lifecycle() == Lifecycle::WaitlistedAfterDeposit;
+            (!with_deposit, row.waiting_since, row.checkout.id)
+        };
+        let waits_for = |row: &CheckoutRow| row.checkout.lifecycle().waits_for();
+        let Some(own) = state.checkouts.get(&id) else {
+            return Ok(None);
+        };
+        let Some(line) = waits_for(own) else {
+            return Ok(None);
+        };
+        let ahead = state.checkouts.values().filter(|row| {
+            let is_same_variant = row.checkout.variant_id == own.checkout.variant_id;
+            waits_for(row) == Some(line)
+                && row.checkout.mode == own.checkout.mode
+                && (line == WaitlistReason::Location || is_same_variant)
+                && place(row) <= place(own)
+        });
+        Ok(u64::try_from(ahead.count()).ok())
     }
 
     async fn untouched_since(

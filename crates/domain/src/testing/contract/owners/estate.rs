@@ -352,6 +352,11 @@ impl<'d> Estate<'d> {
         found.into_iter().filter(own).collect()
     }
 
+    /// One that waits in a line: the first of those in `lines`.
+    pub(super) fn waiting(&self) -> CheckoutPubId {
+        kept(self.checkouts.first().copied())
+    }
+
     /// The tracking number of the full checkout.
     pub(super) fn tracking(&self) -> &Tracking {
         tracking_of(&self.full)

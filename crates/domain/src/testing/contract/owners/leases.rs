@@ -275,6 +275,11 @@ async fn checkouts_in_line(inquiry: &mut Inquiry<'_, '_>) {
         })
         .await;
     inquiry
+        .sees("checkouts.place_in_line", async |uow| {
+            uow.checkouts().place_in_line(estate.waiting()).await
+        })
+        .await;
+    inquiry
         .sees("checkouts.waiting_for_location", async |uow| {
             uow.checkouts().waiting_for_location(id, None, MANY).await
         })
