@@ -3,7 +3,7 @@
 use lessor_tests::{Client, text};
 use serde_json::{Value, json};
 
-use crate::scene::{checkout, goods, shop};
+use crate::scene::{SKU, checkout, goods, shop};
 use crate::setting::SETTINGS;
 use crate::walk::{
     PROFILE, Walk, begin, open, path, press, reach, reach_agreement, sees, send, send_unchecked,
@@ -64,7 +64,8 @@ async fn what_is_wrong_is_told_beside_its_field() {
         assert_eq!(client.reread(&made).await["lifecycle"], "profilePending");
     }
     // The signature is another form with fields.
-    client.advance(&made, "documentsPending").await.ok();
+    let made = client.checkout_at(SKU, "signs@example.com", "documentsPending");
+    let made = made.await;
     let walk = of("wrong-signature", 0, &client, &made);
     walk.through(vec![
         reach_agreement(),
@@ -92,8 +93,8 @@ async fn a_checkout_is_called_off_and_a_link_ends() {
             sees(json!({ "not": ["cancel", "profile"] })),
         ])
         .await;
-    let expired = checkout(&client, "expired@example.com").await;
-    client.advance(&expired, "depositPending").await.ok();
+    let expired = client.checkout_at(SKU, "expired@example.com", "depositPending");
+    let expired = expired.await;
     client.move_to(&expired, "expired").await.ok();
     of("expired", 1, &client, &expired)
         .through(vec![reach("expired"), sees(json!({ "not": ["deposit"] }))])
@@ -142,9 +143,9 @@ async fn requests_that_no_page_makes_are_answered_by_pages() {
         .await;
         assert_eq!(client.reread(&made).await["lifecycle"], "created");
     }
-    // Old pages' forms: a step that is done by now, and one that is none.
+    // A step that it is not time for, and its address opened after that.
     let walk = of("late", 3, &client, &made);
-    let identity = format!("{page}/identity");
+    let deposit = format!("{page}/deposit");
     let mut deeds = vec![
         open(),
         send("profile", &PROFILE),
@@ -153,9 +154,9 @@ async fn requests_that_no_page_makes_are_answered_by_pages() {
         reach("identityVerifying"),
     ];
     deeds.push(
-        json!({ "do": "odd", "method": "POST", "path": identity, "type": form, "size": 1, "status": 400 }),
+        json!({ "do": "odd", "method": "POST", "path": deposit, "type": form, "size": 1, "status": 400 }),
     );
     deeds.push(sees(json!({ "alert": true })));
-    deeds.extend(visit(&identity, 200));
+    deeds.extend(visit(&deposit, 200));
     walk.through(deeds).await;
 }

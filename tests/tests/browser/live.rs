@@ -58,7 +58,11 @@ async fn walks(number: usize) {
         press("card"),
         choose("pay"),
         reach("leaseActive"),
-        call("PUT", &path(&made, ""), &json!({ "lifecycle": "returnPending" })),
+        call(
+            "PUT",
+            &path(&made, ""),
+            &json!({ "lifecycle": "returnPending" }),
+        ),
         reach("returnPending"),
         call("PUT", &path(&made, ""), &json!({ "lifecycle": "returned" })),
         reach("returned"),
@@ -130,7 +134,9 @@ async fn a_deposit_that_is_declined_is_paid_with_another_card() {
     let walk = shop.walk("declined", SETTINGS[5], &made);
     walk.through(deeds).await;
     let intents = shop.double.live_objects("payment_intent");
-    let paid = intents.iter().filter(|intent| intent["status"] == "succeeded");
+    let paid = intents
+        .iter()
+        .filter(|intent| intent["status"] == "succeeded");
     assert_eq!(paid.count(), 1, "{intents:#?}");
 }
 
@@ -160,11 +166,14 @@ async fn an_identity_is_given_up_checked_for_a_while_and_refused() {
         .await;
     let sessions = shop.double.live_objects("identity.verification_session");
     let session = sessions.last().unwrap()["id"].as_str().unwrap();
-    let refused = shop
-        .double
-        .decide_identity(session, "requires_input", Some("selfie_face_mismatch"));
+    let refused =
+        shop.double
+            .decide_identity(session, "requires_input", Some("selfie_face_mismatch"));
     refused.unwrap();
-    let deeds = vec![reach("identityFailed"), sees(json!({ "not": ["identity"] }))];
+    let deeds = vec![
+        reach("identityFailed"),
+        sees(json!({ "not": ["identity"] })),
+    ];
     shop.walk("identity-failed", SETTINGS[4], &made)
         .through(deeds)
         .await;

@@ -100,7 +100,10 @@ async fn goods_are_picked_up_instead() {
     };
     let client = shop(&[]).await;
     goods(&client, None).await;
-    for (name, street) in [("Market Street", "1 Market St"), ("Mission", "20 Mission St")] {
+    for (name, street) in [
+        ("Market Street", "1 Market St"),
+        ("Mission", "20 Mission St"),
+    ] {
         Server::shared(BINARY).await.cli(&[
             "pickup-location",
             "create",

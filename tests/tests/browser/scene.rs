@@ -91,7 +91,15 @@ impl LiveShop {
             "--webhook-secret-file",
             &files.file("secret", secret),
         ]);
-        server.cli(&["org", "update", &organization, "--mode", "live", "--credit", "none"]);
+        server.cli(&[
+            "org",
+            "update",
+            &organization,
+            "--mode",
+            "live",
+            "--credit",
+            "none",
+        ]);
         let endpoint = format!("{}/webhooks/processor/{organization}", server.url);
         double.send_to(Webhooks::to(&endpoint, secret));
         let client = client.with_key(&server.key(&organization, "live", "all"));

@@ -14,7 +14,7 @@ async fn a_waitlist_for_goods_is_waited_out() {
         return;
     };
     let client = shop(&[]).await;
-    let variant = goods(&client, Some(0)).await;
+    let variant = goods(&client, Some(1)).await;
     let made = checkout(&client, "grace@example.com").await;
     let walk = Walk {
         name: "waits-for-goods".to_owned(),
@@ -26,6 +26,8 @@ async fn a_waitlist_for_goods_is_waited_out() {
     let stock = format!("/v1/product-variants/{variant}");
     walk.through(vec![
         open(),
+        // Somebody else was quicker.
+        call("PUT", &stock, &json!({ "inventoryQuantity": 0 })),
         send("profile", &PROFILE),
         reach("waitlistedAfterProfile"),
         sees(json!({ "not": ["identity"], "forms": ["cancel"] })),
@@ -130,5 +132,8 @@ async fn an_identity_that_is_not_theirs_ends_it() {
         sees(json!({ "not": ["identity", "identity-submit"] })),
     ])
     .await;
-    assert_eq!(text(&client.reread(&made).await["lifecycle"]), "identityFailed");
+    assert_eq!(
+        text(&client.reread(&made).await["lifecycle"]),
+        "identityFailed"
+    );
 }

@@ -92,7 +92,13 @@ impl Walk<'_> {
         for page in &seen {
             table::add(page);
         }
-        assert_eq!(came["failure"], Value::Null, "{} {:#}", self.name, came["complaints"]);
+        assert_eq!(
+            came["failure"],
+            Value::Null,
+            "{} {:#}",
+            self.name,
+            came["complaints"]
+        );
         assert_eq!(came["complaints"], json!([]), "{}", self.name);
         for page in &seen {
             let bytes = page["html"].as_u64().unwrap() + page["css"].as_u64().unwrap();
@@ -175,6 +181,8 @@ pub(crate) fn path(checkout: &Value, action: &str) -> String {
 }
 
 fn object(fields: &[(&str, &str)]) -> Value {
-    let members = fields.iter().map(|(name, value)| ((*name).to_owned(), json!(value)));
+    let members = fields
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), json!(value)));
     Value::Object(members.collect())
 }

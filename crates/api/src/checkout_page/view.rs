@@ -17,7 +17,6 @@ use super::words;
 fn document(
     prefix: &str,
     title: &str,
-    refreshes: bool,
     organization: Option<&Organization>,
     content: &Markup,
 ) -> String {
@@ -29,7 +28,6 @@ fn document(
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="robots" content="noindex";
-                @if refreshes { meta http-equiv="refresh" content="4"; }
                 title { (title) }
                 link rel="stylesheet" href={ (prefix) (super::STYLE_PATH) };
                 @if let Some(accent) = accent {
@@ -97,7 +95,7 @@ fn message(
     content: &Markup,
 ) -> String {
     let content = html! { main #step { h1 { (title) } (content) } };
-    document(prefix, title, false, organization, &content)
+    document(prefix, title, organization, &content)
 }
 
 /// The page of nothing.
@@ -169,7 +167,7 @@ pub(super) fn checkout(
     };
     let content = html! {
         @if visit.checkout.mode == Mode::Sandbox {
-            p.notice { strong { "Sandbox." } " This is a trial: no identity is checked, no money moves, no goods are sent." }
+            section.notice aria-label="Sandbox" { strong { "Sandbox." } " This is a trial: no identity is checked, no money moves, no goods are sent." }
         }
         @if let Some(notice) = notice {
             p.notice.error #notice role="alert" { (notice.message) }
@@ -196,13 +194,7 @@ pub(super) fn checkout(
         }
     };
     let title = format!("{title} – {}", visit.organization.shown_name());
-    document(
-        place.prefix,
-        &title,
-        words::is_moving(&visit.checkout),
-        Some(&visit.organization),
-        &content,
-    )
+    document(place.prefix, &title, Some(&visit.organization), &content)
 }
 
 /// Why the lease was refused, and whom to ask. What led to the reasons is nobody's to read here.

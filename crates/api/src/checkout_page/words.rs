@@ -40,11 +40,11 @@ impl Words {
 /// What is said while the customer has the processor's page open.
 pub(super) const PAYS_ELSEWHERE: (&str, &str) = (
     "Your payment is open",
-    "Go on with it on the payment processor's page. When you have paid there, this page goes on by itself.",
+    "Go on with it on the payment processor's page. When you have paid there, you come back here.",
 );
 
 const A_MOMENT: &str =
-    "This usually takes a moment. There is nothing for you to do; this page looks again by itself.";
+    "This usually takes a moment. There is nothing for you to do; look again when you like.";
 
 /// What the page says of a request that failed, by the status of its answer.
 pub(super) fn failure(status: StatusCode) -> (&'static str, &'static str) {
@@ -238,7 +238,7 @@ pub(super) fn heading(checkout: &Checkout) -> (&'static str, &'static str) {
     if asks_for_a_signature(checkout) && checkout.signed_at.is_some() {
         return (
             "Thank you for signing",
-            "Your deposit is being charged. This page looks again by itself.",
+            "Your deposit is being charged, which usually takes a moment.",
         );
     }
     if asks_for_a_signature(checkout) && checkout.lease_document_id.is_none() {

@@ -158,7 +158,10 @@ fn located(report: impl Serialize, url: &str) -> anyhow::Result<Value> {
 
 fn live_summary(report: &LiveReport, url: &str) -> anyhow::Result<Reply> {
     let text = match &report.lease {
-        Some(lease) => format!("\nThe live lease {} is active, with one subscription.\n", lease.checkout_id),
+        Some(lease) => format!(
+            "\nThe live lease {} is active, with one subscription.\n",
+            lease.checkout_id
+        ),
         None => format!(
             "\n  base URL       {url}\n  live key       {}\n  processor      {}   (a double: no money moves)\n  \
              checkout page  {}\n\n\

@@ -112,7 +112,11 @@ pub(super) async fn create_variants(
     Ok(variants)
 }
 
-pub(super) async fn read_pricing(client: &Client<'_>, product: &str, variant: &Variant) -> anyhow::Result<()> {
+pub(super) async fn read_pricing(
+    client: &Client<'_>,
+    product: &str,
+    variant: &Variant,
+) -> anyhow::Result<()> {
     let variants = client
         .get(&format!("/v1/products/{product}/variants"))
         .await?;

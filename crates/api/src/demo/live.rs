@@ -6,17 +6,17 @@
 use std::sync::Arc;
 
 use anyhow::ensure;
+use lessor_adapters::ambient::{SystemClock, UuidV7Generator};
 use lessor_domain::access::{KeyKind, Mode};
 use lessor_domain::audit::Origin;
 use lessor_domain::credit::CreditPolicy;
 use lessor_domain::ids::{IdRef, OrganizationPubId};
 use lessor_domain::organization::Organization;
-use lessor_domain::ports::{Clock as _, Database, IdGenerator as _, Reach};
+use lessor_domain::ports::{Clock as _, Database, Reach};
 use lessor_domain::processor_account::{read_key, read_webhook_secrets};
 use lessor_domain::services::credit::set_policy;
 use lessor_domain::services::processor_accounts::{SetAccount, remove_account, set_account};
 use lessor_domain::workers::Engine;
-use lessor_adapters::ambient::{SystemClock, UuidV7Generator};
 use lessor_processor_double::{Double, Webhooks};
 use serde_json::{Value, json};
 
@@ -202,7 +202,11 @@ async fn walk(client: &Client<'_>, checkout: &Value, suffix: &str) -> anyhow::Re
     };
     client.until(&id, "identityRequired").await?;
     customer.press_there("identity", "verify").await?;
-    stands("leaseReviewPending", "Verify the identity on the double's page").await?;
+    stands(
+        "leaseReviewPending",
+        "Verify the identity on the double's page",
+    )
+    .await?;
     customer.press("accept", &[]).await?;
     stands("depositPending", "Accept the lease").await?;
     customer.press_there("deposit", "authenticate").await?;
@@ -215,7 +219,11 @@ async fn walk(client: &Client<'_>, checkout: &Value, suffix: &str) -> anyhow::Re
     stands("documentsPending", "Keep the card for the monthly payments").await?;
     let signature = [("consent", "yes"), ("name", name.as_str())];
     customer.press("sign", &signature).await?;
-    stands("orderConfirmed", "Sign the lease, which captures the deposit").await?;
+    stands(
+        "orderConfirmed",
+        "Sign the lease, which captures the deposit",
+    )
+    .await?;
     let item = inner(checkout, "/items/0/id");
     let goods = json!({ "serialNumbers": { (item): format!("SN-{suffix}-1") } });
     client

@@ -4,12 +4,12 @@ mod client;
 mod journey;
 #[cfg(feature = "live-double")]
 pub mod live;
-#[cfg(feature = "live-double")]
-mod pages;
-mod story;
 #[cfg(not(feature = "live-double"))]
 #[path = "without_double.rs"]
 pub mod live;
+#[cfg(feature = "live-double")]
+mod pages;
+mod story;
 
 use anyhow::{Context as _, ensure};
 use lessor_domain::access::{KeyKind, Mode, Permissions};

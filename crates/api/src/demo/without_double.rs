@@ -50,7 +50,11 @@ impl Stage {
     ///
     /// # Errors
     /// Never.
-    pub async fn strike(&self, _database: Arc<dyn Database>, _origin: &Origin) -> anyhow::Result<()> {
+    pub async fn strike(
+        &self,
+        _database: Arc<dyn Database>,
+        _origin: &Origin,
+    ) -> anyhow::Result<()> {
         match self.0 {}
     }
 }
