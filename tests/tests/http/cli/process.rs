@@ -29,7 +29,7 @@ fn the_demo_of_a_live_lease_ends_with_one() {
     let folder = Folder::new("demo-live");
     for _ in 0..2 {
         let mut demo = lessor(BINARY, &folder);
-        demo.args(["demo", "--live-double", "--exit", "--json"]);
+        demo.args(["demo", "--live-double", "--exit"]);
         let report = answer(&mut demo);
         assert_eq!(report["lease"]["lifecycle"], "leaseActive", "{report:#}");
         assert_eq!(report["lease"]["subscriptions"], 1, "{report:#}");
