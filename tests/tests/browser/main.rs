@@ -6,7 +6,6 @@
 //! say that they were skipped, or fail when `LESSOR_REQUIRE_PEERS` is 1.
 #![expect(
     clippy::unwrap_used,
-    clippy::panic,
     reason = "a test that cannot go on says where it stopped"
 )]
 

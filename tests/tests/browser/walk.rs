@@ -71,11 +71,13 @@ pub(crate) struct Walk<'a> {
 impl Walk<'_> {
     /// Walks. Answers the pages that were seen, in order.
     pub(crate) async fn through(&self, deeds: Vec<Value>) -> Vec<Value> {
-        let told = json!({
+        let mut told = json!({
             "name": self.name, "setting": self.setting.told(), "base": self.client.url, "double": self.double,
             "pictures": PICTURES, "page": self.checkout["checkoutUrl"], "checkout": self.checkout["id"],
-            "key": self.client.key, "folder": folder(), "chromium": CHROMIUM, "deeds": deeds
+            "key": self.client.key, "folder": folder()
         });
+        told["chromium"] = CHROMIUM.into();
+        told["deeds"] = Value::Array(deeds);
         let file = folder().join(format!("{}.json", self.name));
         std::fs::write(&file, told.to_string()).unwrap();
         let script = peers().with_file_name("browser").join("walk.mjs");
