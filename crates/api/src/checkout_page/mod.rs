@@ -15,7 +15,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, get, post};
 use lessor_domain::cause::chain;
-use lessor_domain::organization::Color;
+use lessor_domain::organization::{Color, Organization};
 use lessor_domain::ports::Reach;
 use lessor_domain::services::Error;
 use lessor_domain::services::agreements::{self, AgreementView};
@@ -62,13 +62,16 @@ fn policy(visit: Option<&Visit>, pages: &[String]) -> String {
         policy.push(' ');
         policy.push_str(target);
     }
-    if let Some(logo) = &visit.organization.face.logo_url
-        && let Some(origin) = origin(logo.as_str())
-    {
-        policy.push_str("; img-src ");
-        policy.push_str(&origin);
-    }
-    policy
+    policy + &pictures(&visit.organization)
+}
+
+/// That a page with the organization's face may load its logo, as an end of the page's policy.
+fn pictures(organization: &Organization) -> String {
+    let logo = organization.face.logo_url.as_ref();
+    let logo = logo.and_then(|logo| url::Url::parse(logo.as_str()).ok());
+    logo.map_or_else(String::new, |logo| {
+        format!("; img-src {}", logo.origin().ascii_serialization())
+    })
 }
 
 /// Whether the path is one of the pages', whose errors people read.
@@ -556,14 +559,19 @@ impl Visitor {
             }
             None => None,
         };
-        let (status, page) = match replaced {
+        let policy = policy(None, &[]);
+        Ok(match replaced {
             Some(organization) => {
                 let page = view::replaced(&self.prefix, &organization);
-                (StatusCode::GONE, page)
+                let policy = policy + &pictures(&organization);
+                shown(StatusCode::GONE, &policy, page)
             }
-            None => (StatusCode::NOT_FOUND, view::not_found(&self.prefix)),
-        };
-        Ok(shown(status, &policy(None, &[]), page))
+            None => shown(
+                StatusCode::NOT_FOUND,
+                &policy,
+                view::not_found(&self.prefix),
+            ),
+        })
     }
 
     async fn page(
