@@ -4,7 +4,7 @@ use lessor_tests::{Server, text};
 use serde_json::json;
 
 use crate::BINARY;
-use crate::scene::{checkout, goods, shop};
+use crate::scene::{SKU, checkout, goods, shop};
 use crate::setting::SETTINGS;
 use crate::walk::{PROFILE, Walk, begin, call, open, path, press, reach, sees, send};
 
@@ -30,6 +30,36 @@ async fn a_waitlist_for_goods_is_waited_out() {
         call("PUT", &stock, &json!({ "inventoryQuantity": 3 })),
         reach("identityRequired"),
         sees(json!({ "forms": ["identity"] })),
+    ])
+    .await;
+}
+
+/// The last one goes to somebody else while the deposit is being paid.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deposit_waits_for_goods() {
+    let Some(_walking) = begin("a waitlist with a deposit in a browser") else {
+        return;
+    };
+    let client = shop(&[]).await;
+    let variant = goods(&client, Some(1)).await;
+    let made = client.checkout_at(SKU, "grace@example.com", "depositPending");
+    let made = made.await;
+    let other = client.checkout_at(SKU, "ada@example.com", "documentsPending");
+    other.await;
+    let walk = Walk {
+        name: "waits-with-deposit".to_owned(),
+        setting: SETTINGS[1],
+        client: &client,
+        checkout: &made,
+        double: None,
+    };
+    let stock = format!("/v1/product-variants/{variant}");
+    walk.through(vec![
+        open(),
+        press("deposit"),
+        reach("waitlistedAfterDeposit"),
+        call("PUT", &stock, &json!({ "inventoryQuantity": 2 })),
+        reach("recurringPaymentMethodPending"),
     ])
     .await;
 }
