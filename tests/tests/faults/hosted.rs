@@ -449,13 +449,7 @@ async fn a_process_that_dies_while_a_page_is_opened_leads_to_the_same_page() {
         let id = lease(&world, "ada").await;
         let of = sessions(&world, &id);
         assert_eq!(of.len(), 1, "{point}: {of:#?}");
-        assert!(
-            world
-                .server
-                .starts
-                .load(std::sync::atomic::Ordering::SeqCst)
-                > 1
-        );
+        assert!(world.server.starts.load(Ordering::SeqCst) > 1);
     }
 }
 
