@@ -3,7 +3,7 @@
 //! The organization has an account of its own there, as with `lessor org processor set`, and a live key:
 //! whatever is refused or forgotten in live mode is seen here without anybody's money.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::ensure;
 use lessor_adapters::ambient::{SystemClock, UuidV7Generator};
@@ -27,7 +27,8 @@ use super::journey::{
 use super::pages::Customer;
 use super::{Listener, LiveReport};
 
-/// The organization of live demos, found again by its name.
+/// What organizations of live demos are called: each run has one of its own, since what rests at the double of
+/// an earlier one is gone.
 const ORGANIZATION: &str = "Lessor live demo";
 /// Its key at the double, which takes any of this form.
 const ACCOUNT_KEY: &str = "sk_live_of_the_demo_0123456789";
@@ -37,6 +38,8 @@ const NAME: (&str, &str) = ("Ada", "Lovelace");
 /// The processor's double, and who has an account there.
 pub struct Stage {
     double: Double,
+    /// Whose account there is open.
+    opened: OnceLock<OrganizationPubId>,
 }
 
 impl Stage {
@@ -46,7 +49,10 @@ impl Stage {
     /// When no port can be had.
     pub fn set() -> anyhow::Result<Self> {
         let double = Double::start()?;
-        Ok(Self { double })
+        Ok(Self {
+            double,
+            opened: OnceLock::new(),
+        })
     }
 
     /// Where the double is: its API and its pages.
@@ -68,7 +74,9 @@ impl Stage {
         listener: &dyn Listener,
         walks: bool,
     ) -> anyhow::Result<LiveReport> {
-        let organization = super::organization(engine, origin, ORGANIZATION).await?;
+        let suffix = super::suffix(engine);
+        let name = format!("{ORGANIZATION} {suffix}");
+        let organization = super::organization(engine, origin, &name).await?;
         self.open_account(url, engine, origin, &organization)
             .await?;
         let (secret, live) = (KeyKind::Secret, Mode::Live);
@@ -81,7 +89,6 @@ impl Stage {
                 "credit: none, so that nobody's is checked".to_owned(),
             ],
         );
-        let suffix = super::suffix(engine);
         let checkout = begin(&client, organization.pub_id, &suffix).await?;
         let (id, page) = (text(&checkout, "id")?, text(&checkout, "checkoutUrl")?);
         let lease = if walks {
@@ -124,15 +131,16 @@ impl Stage {
             mode: Mode::Live,
             key: read_key(Mode::Live, ACCOUNT_KEY)?,
             webhook_secrets: read_webhook_secrets(&secret)?,
-            // The double of an earlier run is gone, with whatever rested there.
-            is_other_account: true,
-            force: true,
+            is_other_account: false,
+            force: false,
         };
         let mut uow = engine.database.begin(Reach::Server).await?;
         set_account(uow.as_mut(), ids, now, origin, account).await?;
         let (live, none) = (Mode::Live, CreditPolicy::None);
         set_policy(uow.as_mut(), ids, now, origin, named, live, none).await?;
         uow.commit().await?;
+        // There is one at most: a stage is played on once.
+        let _ = self.opened.set(organization.pub_id);
         let endpoint = format!("{url}/webhooks/processor/{}", organization.pub_id);
         self.double.send_to(Webhooks::to(&endpoint, &secret));
         Ok(())
@@ -144,13 +152,13 @@ impl Stage {
     /// The database does not answer.
     pub async fn strike(&self, database: Arc<dyn Database>, origin: &Origin) -> anyhow::Result<()> {
         self.double.send_nothing();
+        let Some(organization) = self.opened.get() else {
+            return Ok(());
+        };
+        let account = (IdRef::Public(*organization), Mode::Live);
+        let (ids, now) = (&UuidV7Generator, SystemClock.now());
         let mut uow = database.begin(Reach::Server).await?;
-        let known = uow.organizations().list().await?.into_iter();
-        for organization in known.filter(|known| known.name.as_str() == ORGANIZATION) {
-            let account = (IdRef::Public(organization.pub_id), Mode::Live);
-            let now = SystemClock.now();
-            remove_account(uow.as_mut(), &UuidV7Generator, now, origin, account, true).await?;
-        }
+        remove_account(uow.as_mut(), ids, now, origin, account, true).await?;
         uow.commit().await?;
         Ok(())
     }
