@@ -1,10 +1,27 @@
 //! Leases whose customers prove who they are and pay on the providers' own pages, by clicks: the double
 //! plays the pages. Left, late, twice, in any order, and with a process that dies in between.
 
+use std::sync::atomic::Ordering;
+
+use futures::StreamExt as _;
+use futures::stream;
+use lessor_domain::workers::jobs::CrashPoint;
 use lessor_processor_double::{Choice, Fault, Rule};
 use serde_json::{Value, json};
 
 use crate::world::{LOOK_AGAIN, Patience, Setup, World, until};
+
+/// The name and address of [`World::checkout`]'s customers.
+const PROFILE: [(&str, &str); 8] = [
+    ("firstName", "Jo"),
+    ("lastName", "Doe"),
+    ("address1", "1 Main St"),
+    ("city", "San Francisco"),
+    ("state", "CA"),
+    ("zip", "94105"),
+    ("country", "US"),
+    ("phone", "+14155550100"),
+];
 
 /// What a browser has in front of it.
 #[derive(Debug)]
@@ -81,6 +98,14 @@ impl Browser {
         self.send(&format!("{}/{step}", self.page), Some(&[])).await
     }
 
+    /// Says who they are, as the checkout knows it already.
+    async fn introduce(&self, world: &World, id: &str) {
+        let form = format!("{}/profile", self.page);
+        // What is sent again after a death may be done: the state says.
+        self.send(&form, Some(&PROFILE)).await;
+        world.until_state(id, "identityRequired").await;
+    }
+
     /// Signs the lease in this name.
     async fn sign(&self, name: &str) {
         let fields = [("consent", "yes"), ("name", name)];
@@ -143,8 +168,7 @@ async fn in_live_mode_a_customer_proves_who_they_are_by_clicks() {
     .await;
     let id = world.checkout("ada").await;
     let browser = Browser::at(&world, &id).await;
-    browser.look().await;
-    world.until_state(&id, "identityRequired").await;
+    browser.introduce(&world, &id).await;
     let seen = browser.send(&browser.page, None).await;
     let forms = format!("form-action 'self' {}", world.double.url());
     assert!(seen.policy.contains(&forms), "{}", seen.policy);
@@ -175,8 +199,7 @@ async fn a_verification_is_gone_on_with_given_up_and_refused() {
     .await;
     let id = world.checkout("ada").await;
     let browser = Browser::at(&world, &id).await;
-    browser.look().await;
-    world.until_state(&id, "identityRequired").await;
+    browser.introduce(&world, &id).await;
     let first = browser.go("identity").await;
     // A second tab leads to the same session, and so does coming back with nothing done.
     assert_eq!(browser.go("identity").await, first);
@@ -210,8 +233,7 @@ async fn a_verification_is_gone_on_with_given_up_and_refused() {
     // Somebody else.
     let other = world.checkout("mallory").await;
     let browser = Browser::at(&world, &other).await;
-    browser.look().await;
-    world.until_state(&other, "identityRequired").await;
+    browser.introduce(&world, &other).await;
     let url = browser.go("identity").await;
     browser.choose(&url, "refuse").await;
     world.until_state(&other, "identityFailed").await;
@@ -427,12 +449,94 @@ async fn a_process_that_dies_while_a_page_is_opened_leads_to_the_same_page() {
         let id = lease(&world, "ada").await;
         let of = sessions(&world, &id);
         assert_eq!(of.len(), 1, "{point}: {of:#?}");
-        assert!(
-            world
-                .server
-                .starts
-                .load(std::sync::atomic::Ordering::SeqCst)
-                > 1
-        );
+        assert!(world.server.starts.load(Ordering::SeqCst) > 1);
+    }
+}
+
+/// Worlds that are under way at a time: most of their time is waiting.
+const AT_ONCE: usize = 8;
+/// More requests than any job of such a lease makes of the processor.
+const TOO_MANY: u32 = 6;
+
+/// From `POST /v1/checkouts` to a lease that runs, with an account of the organization's own: by API, and by
+/// clicks where the customer is sent to the processor's pages.
+async fn live_lease(world: &World) -> String {
+    let id = world.checkout("ada").await;
+    let browser = Browser::at(world, &id).await;
+    browser.introduce(world, &id).await;
+    let url = browser.go("identity").await;
+    browser.choose(&url, "verify").await;
+    world.until_state(&id, "shippingAddressPending").await;
+    let form = format!("{}/shipping", browser.page);
+    browser.send(&form, Some(&PROFILE)).await;
+    world.until_state(&id, "leaseReviewPending").await;
+    let form = format!("{}/accept", browser.page);
+    browser.send(&form, Some(&[])).await;
+    world.until_state(&id, "depositPending").await;
+    let url = browser.go("deposit").await;
+    browser.choose(&url, "authenticate").await;
+    world
+        .until_state(&id, "recurringPaymentMethodPending")
+        .await;
+    let form = format!("{}/payment-method", browser.page);
+    browser.send(&form, Some(&[])).await;
+    until("there is something to sign", async || {
+        browser.look().await.contains("/sign\"").then_some(())
+    })
+    .await;
+    let form = format!("{}/sign", browser.page);
+    let signature = [("consent", "yes"), ("name", "Jo Doe")];
+    browser.send(&form, Some(&signature)).await;
+    world.until_state(&id, "orderConfirmed").await;
+    world.fulfill(&id, None).await;
+    world.until_state(&id, "leaseActive").await;
+    id
+}
+
+/// A whole live lease and its return, while the process dies at that point once for every kind of job.
+/// Answers how often it died.
+async fn live_until_returned(point: &str) -> u32 {
+    let world = World::new(Setup {
+        abort: Some((point.to_owned(), 1)),
+        own_account: true,
+        ..Setup::default()
+    })
+    .await;
+    let id = live_lease(&world).await;
+    world.assert_billed_once(&id);
+    world.put(&id, "returnPending").await;
+    world.put(&id, "returned").await;
+    world.until_state(&id, "returned").await;
+    world.until_told().await;
+    world.assert_billed_once(&id);
+    let [subscription] = &*world.made("subscription", &id) else {
+        panic!("{id} has another subscription");
+    };
+    let subscription = world.double.object(subscription).unwrap();
+    assert_eq!(subscription["status"], "canceled", "{point}");
+    assert_eq!(world.made("refund", &id).len(), 1, "{point}");
+    for kind in ["payment_intent", "customer", "subscription"] {
+        assert_eq!(world.double.objects(kind), Vec::<Value>::new(), "live");
+    }
+    world.until_books_agree().await;
+    world.server.starts.load(Ordering::SeqCst) - 1
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_live_lease_of_an_own_account_comes_out_the_same_wherever_the_process_dies() {
+    let named = CrashPoint::ALL
+        .iter()
+        .map(|point| point.as_str().to_owned());
+    let requests = (1..=TOO_MANY).map(|number| format!("request{number}"));
+    let mut under_way = stream::iter(named.chain(requests))
+        .map(|point| async move {
+            let deaths = live_until_returned(&point).await;
+            (point, deaths)
+        })
+        .buffer_unordered(AT_ONCE);
+    while let Some((point, deaths)) = under_way.next().await {
+        // Whether a customer is first known by a job, and how many requests one makes, is not decided here.
+        let is_passed = ["taken", "answered", "uncommitted", "committed"].contains(&&*point);
+        assert!(deaths > 0 || !is_passed, "it never died at {point}");
     }
 }

@@ -155,6 +155,9 @@ pub(crate) struct Setup {
     pub(crate) unreliable: bool,
     /// Whether everything is real.
     pub(crate) live: bool,
+    /// Whether it is real with an account of the organization's own, of which it alone has the key. Nobody
+    /// checks credit then.
+    pub(crate) own_account: bool,
 }
 
 impl World {
@@ -262,7 +265,10 @@ impl World {
                 }),
             )
             .await;
-        if setup.live {
+        if setup.own_account {
+            world.open_account(&organization);
+        }
+        if setup.live || setup.own_account {
             let made = world.command(&[
                 "key",
                 "create",
@@ -278,6 +284,41 @@ impl World {
             world.key = made["key"].as_str().unwrap().to_owned();
         }
         world
+    }
+
+    /// Gives the organization an account of its own at the double, whose messages go to its own address.
+    fn open_account(&self, organization: &str) {
+        let file = |name: &str, text: &str| {
+            let path = self.folder.join(name);
+            fs::write(&path, text).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let key = file("account.key", "sk_live_of_these_tests_0123456789");
+        let secret = file("account.secret", LIVE_WEBHOOK_SECRET);
+        self.command(&[
+            "org",
+            "processor",
+            "set",
+            organization,
+            "--mode",
+            "live",
+            "--key-file",
+            &key,
+            "--webhook-secret-file",
+            &secret,
+        ]);
+        self.command(&[
+            "org",
+            "update",
+            organization,
+            "--mode",
+            "live",
+            "--credit",
+            "none",
+        ]);
+        let endpoint = format!("{}/webhooks/processor/{organization}", self.url);
+        self.double
+            .send_to(Webhooks::to(&endpoint, LIVE_WEBHOOK_SECRET));
     }
 
     /// A command beside the server, on the same database.

@@ -26,6 +26,7 @@ use lessor_domain::ports::Reach;
 use lessor_domain::services::Error;
 use lessor_domain::services::agreements::{self, AgreementView};
 use lessor_domain::services::visits::{self, Visit, note_way_out, replaced_by};
+use lessor_domain::text::Url;
 use lessor_domain::workers::jobs::WayBack;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -64,7 +65,6 @@ fn policy(visit: Option<&Visit>, pages: &[String]) -> String {
     let Some(visit) = visit else {
         return policy;
     };
-    let origin = |url: &str| Some(url::Url::parse(url).ok()?.origin().ascii_serialization());
     let redirects = visit.checkout.redirects.all();
     let mut targets: Vec<String> = redirects.filter_map(|url| origin(url.as_str())).collect();
     targets.sort_unstable();
@@ -73,21 +73,27 @@ fn policy(visit: Option<&Visit>, pages: &[String]) -> String {
         policy.push(' ');
         policy.push_str(target);
     }
-    let pictures = [
-        visit.organization.face.logo_url.as_ref(),
-        order::picture(visit.showpiece.as_ref()),
-    ];
-    let mut sources: Vec<String> = pictures
+    let logo = visit.organization.face.logo_url.as_ref();
+    policy + &pictures([logo, order::picture(visit.showpiece.as_ref())])
+}
+
+/// Where the address is, but for its path.
+fn origin(url: &str) -> Option<String> {
+    Some(url::Url::parse(url).ok()?.origin().ascii_serialization())
+}
+
+/// That a page may load these pictures, as an end of its policy.
+fn pictures<'u>(shown: impl IntoIterator<Item = Option<&'u Url>>) -> String {
+    let mut sources: Vec<String> = shown
         .into_iter()
         .flatten()
         .filter_map(|url| origin(url.as_str()))
         .collect();
     sources.dedup();
-    if !sources.is_empty() {
-        policy.push_str("; img-src ");
-        policy.push_str(&sources.join(" "));
+    if sources.is_empty() {
+        return String::new();
     }
-    policy
+    format!("; img-src {}", sources.join(" "))
 }
 
 /// A request to one of the pages, whose errors people read.
@@ -642,14 +648,18 @@ impl Visitor {
             token: None,
             ..self.place(false)
         };
-        let (status, page) = match replaced {
+        let policy = policy(None, &[]);
+        Ok(match replaced {
             Some(organization) => {
                 let page = view::replaced(nowhere, &organization);
-                (StatusCode::GONE, page)
+                let policy = policy + &pictures([organization.face.logo_url.as_ref()]);
+                shown(StatusCode::GONE, &policy, page, &self.reader)
             }
-            None => (StatusCode::NOT_FOUND, view::not_found(nowhere)),
-        };
-        Ok(shown(status, &policy(None, &[]), page, &self.reader))
+            None => {
+                let page = view::not_found(nowhere);
+                shown(StatusCode::NOT_FOUND, &policy, page, &self.reader)
+            }
+        })
     }
 
     async fn page(
