@@ -14,6 +14,7 @@ use crate::ledger::{SessionPurpose, Statement};
 use crate::organization::{Organization, PickupLocation};
 use crate::ports::{PageToken, StoreError, UnitOfWork, VariantSelection};
 use crate::pricing::Quote;
+use crate::quantity::Quantity;
 use crate::shipments::TrackingEvent;
 use crate::text::{Description, Name, Url};
 use crate::time::Timestamp;
@@ -231,7 +232,7 @@ impl Visit {
         let leased = leased(work, &checkout).await?;
         let terms = match &leased {
             Some((variant, product)) if checkout.offers_terms() => {
-                Self::terms(work, &organization, variant, product).await?
+                Self::terms(work, &organization, variant, product, checkout.quantity()).await?
             }
             _ => Vec::new(),
         };
@@ -305,12 +306,13 @@ impl Visit {
         organization: &Organization,
         variant: &ProductVariant,
         product: &Product,
+        quantity: Quantity,
     ) -> Result<Vec<(LeaseTermPubId, Quote)>, Error> {
         let terms = work.lease_terms().list(organization.id).await?;
         let prices = pricing::price_table(organization, product, variant, &terms)?;
         let mut offered = Vec::with_capacity(prices.len());
         for price in prices.into_values() {
-            if let Some(all) = all_of(&price.quote, checkout.quantity())? {
+            if let Some(all) = all_of(&price.quote, quantity)? {
                 offered.push((price.lease_term_id, all));
             }
         }
