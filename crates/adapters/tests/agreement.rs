@@ -240,9 +240,10 @@ fn every_figure_can_be_read() {
         "order-1001",
         &agreement.id.to_string(),
         &agreement.checkout.to_string(),
-        "Amount due at lease signing or delivery",
+        "Amount due at lease signing or delivery, itemized",
         "Monthly payments",
-        "Other charges (not part of your monthly payment)",
+        // It goes on in the next line of its column.
+        "Other charges (not part of",
         "Total of payments",
         "Residual value",
         "Early end",
