@@ -14,6 +14,7 @@ impl PartialSchema for Pdf {
         ObjectBuilder::new()
             .schema_type(Type::String)
             .format(Some(file))
+            .description(Some("A PDF, as it is."))
             .into()
     }
 }
