@@ -98,6 +98,11 @@ impl Act {
     ) -> Option<Lifecycle> {
         let mut tried = checkout.clone();
         let facts = moving::facts_of(self.customer.as_ref().unwrap_or(customer), credit);
+        if matches!(self.event, Event::CaptureRefused { .. }) && tried.signed_at.is_none() {
+            // Nothing is captured of what nobody signed: who plays the refusal signs first.
+            let by = Circumstances::new(now, Actor::Customer);
+            tried.apply(Event::DocumentsSigned, &by, &facts).ok()?;
+        }
         let by = Circumstances::new(now, self.actor);
         tried.apply(self.event.clone(), &by, &facts).ok()?;
         Some(tried.lifecycle())
