@@ -152,7 +152,6 @@ option_chosen = { $name }: { $value }
 about_the_item = About this item
 serial_number = Serial number { $number }
 monthly = { $amount } a month
-lease_from_to = From { $start } to { $end }
 how_long = How long would you like to lease?
 no_terms = This item is not offered for any lease term at the moment. Please get in touch with us.
 term = Term

@@ -152,7 +152,6 @@ option_chosen = { $name }: { $value }
 about_the_item = Acerca de este artículo
 serial_number = Número de serie { $number }
 monthly = { $amount } al mes
-lease_from_to = Del { $start } al { $end }
 how_long = ¿Durante cuánto tiempo quiere alquilar?
 no_terms = Por el momento este artículo no se ofrece con ningún plazo. Póngase en contacto con nosotros.
 term = Plazo

@@ -214,7 +214,6 @@ texts! {
     about_the_item();
     serial_number(number);
     monthly(amount);
-    lease_from_to(start, end);
     how_long();
     no_terms();
     term();
