@@ -188,7 +188,7 @@ async fn whatever_a_checkout_becomes_is_kept() {
         .await
         .unwrap();
     let mut seen = std::collections::BTreeSet::new();
-    for seed in 0..160_u32 {
+    for seed in 0..320_u32 {
         let mut chance = Chance(seed.into());
         let start = match seed % 8 {
             0 => Lifecycle::WaitlistedAfterProfile,
