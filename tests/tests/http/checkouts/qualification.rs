@@ -482,8 +482,8 @@ async fn whoever_is_busy_is_left_alone_for_as_long_as_it_says() {
              (SELECT id FROM customers WHERE email = '{email}'))"
         );
         let mut waits = server.query(&wait).await;
-        let deadline = std::time::Instant::now() + lessor_tests::server::PATIENCE;
-        while waits.is_empty() && std::time::Instant::now() < deadline {
+        let deadline = Instant::now() + lessor_tests::server::PATIENCE;
+        while waits.is_empty() && Instant::now() < deadline {
             waits = server.query(&wait).await;
         }
         let seconds: i64 = waits.first().unwrap().parse().unwrap();
