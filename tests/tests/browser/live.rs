@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use crate::scene::{LiveShop, checkout};
 use crate::setting::{SETTINGS, Setting};
 use crate::walk::{
-    PROFILE, Walk, begin, call, choose, open, path, press, reach, reach_agreement, sees, send, sign,
+    PROFILE, Walk, begin, begin_in, call, choose, open, path, press, reach, reach_agreement, sees,
+    send, sign,
 };
 
 impl LiveShop {
@@ -39,7 +40,7 @@ fn to_deposit() -> Vec<Value> {
 }
 
 async fn walks(number: usize) {
-    let Some(_walking) = begin("a live lease in a browser") else {
+    let Some(_walking) = begin_in("a live lease in a browser", number, [0, 2]) else {
         return;
     };
     let shop = LiveShop::open().await;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::scene::{checkout, goods, shop};
 use crate::setting::SETTINGS;
 use crate::walk::{
-    PROFILE, Walk, begin, call, open, path, press, reach, reach_agreement, sees, send, sign,
+    PROFILE, Walk, begin_in, call, open, path, press, reach, reach_agreement, sees, send, sign,
 };
 
 /// From the link to a lease that runs, with what is worth a second look on the way.
@@ -59,7 +59,7 @@ fn way(checkout: &Value) -> Vec<Value> {
 }
 
 async fn walks(number: usize) {
-    let Some(_walking) = begin("a lease in the sandbox, in a browser") else {
+    let Some(_walking) = begin_in("a lease in the sandbox, in a browser", number, [1, 5]) else {
         return;
     };
     let client = shop(&[]).await;
