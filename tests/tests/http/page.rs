@@ -720,7 +720,6 @@ async fn who_waits_is_told_their_place() {
     for (email, place) in [("ada@example.com", 1), ("grace@example.com", 2)] {
         let made = client.checkout("BIKE", email).await;
         let browser = Browser::at(&client, &made);
-        browser.step("profile", &PROFILE).await;
         until(&client, &made, "waitlistedAfterProfile").await;
         let html = browser.look().await;
         let told = format!("You are number {place} in line.");
