@@ -30,6 +30,7 @@ fn method(entry: &Recorded) -> &'static str {
         ("GET", "identity/verification_sessions") => "identity.verificationSessions.list",
         ("GET", "identity/verification_sessions/*") => "identity.verificationSessions.retrieve",
         ("POST", "identity/verification_sessions") => "identity.verificationSessions.create",
+        ("GET", "checkout/sessions") => "checkout.sessions.list",
         ("GET", "checkout/sessions/*") => "checkout.sessions.retrieve",
         ("POST", "checkout/sessions") => "checkout.sessions.create",
         ("POST", "checkout/sessions/*/expire") => "checkout.sessions.expire",
