@@ -130,6 +130,8 @@ permissions! {
     LeaseTermWrite,
     /// Read who did what.
     AuditRead,
+    /// Read what happened to records.
+    EventRead,
     /// Export and erase customers.
     CustomerErase,
     /// Read the organization's own settings.
@@ -162,6 +164,7 @@ impl Permission {
             | Self::CheckoutFulfill
             | Self::LeaseTermRead
             | Self::AuditRead
+            | Self::EventRead
             | Self::CustomerErase
             | Self::OrganizationRead => false,
         }

@@ -24,6 +24,7 @@ pub mod cause;
 pub mod checkout;
 pub mod credit;
 pub mod customer;
+pub mod events;
 pub mod exact;
 pub mod ids;
 pub mod lease_term;

@@ -9,9 +9,10 @@ use async_trait::async_trait;
 
 use super::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
-    CustomerStore, Database, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore,
+    CustomerStore, Database, Doors, EventStore, IdempotencyStore, InboxStore, JobStore, KeyStore,
     LeaseTermStore, LedgerStore, MockAgreementStore, MockAuditStore, MockCategoryStore,
     MockCheckoutStore, MockCreditPolicyStore, MockCursorStore, MockCustomerStore, MockDoors,
+    MockEventStore,
     MockIdempotencyStore, MockInboxStore, MockJobStore, MockKeyStore, MockLeaseTermStore,
     MockLedgerStore, MockOrganizationStore, MockPersonalDataStore, MockPickupLocationStore,
     MockProcessorAccountStore, MockProductStore, MockQualificationStore, MockShipmentStore,
@@ -150,6 +151,8 @@ mock_unit_of_work! {
     qualifications: MockQualificationStore as dyn QualificationStore,
     /// Who did what.
     audit: MockAuditStore as dyn AuditStore,
+    /// What happened to records.
+    events: MockEventStore as dyn EventStore,
     /// What is known of persons, to be taken away.
     personal_data: MockPersonalDataStore as dyn PersonalDataStore,
     /// What is asked across organizations.

@@ -23,6 +23,7 @@ pub mod credit;
 pub mod customers;
 pub mod erasure;
 mod error;
+pub mod events;
 pub mod generation;
 pub(crate) mod identity;
 pub mod journey;

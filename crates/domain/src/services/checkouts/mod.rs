@@ -12,7 +12,7 @@ pub use link::{RelinkCheckout, relink};
 pub use view::{
     CheckoutView, Cost, GetCheckout, ListCheckouts, WithView, quote_of, view_now, view_of,
 };
-pub(crate) use view::{quotes_of, views_of};
+pub(crate) use view::{quotes_of, view_with, views_of};
 
 use crate::access::Access;
 use crate::checkout::Checkout;

@@ -242,20 +242,32 @@ pub(crate) async fn views_of(
         .into_iter()
         .zip(quotes)
         .map(|(checkout, quote)| {
-            let cost = match (checkout.term, quote) {
-                (Some(term), Some(quote)) => {
-                    Some(Cost::of(&checkout, term, quote).map_err(PricingError::from)?)
-                }
-                _ => None,
-            };
-            Ok(CheckoutView {
-                qualification: decided.remove(&checkout.id),
-                checkout,
-                organization: organization.clone(),
-                cost,
-            })
+            let qualification = decided.remove(&checkout.id);
+            Ok(view_with(checkout, &organization, quote, qualification)?)
         })
         .collect()
+}
+
+/// A checkout as callers see it, of what was read for it.
+///
+/// # Errors
+/// What is due cannot be counted.
+pub(crate) fn view_with(
+    checkout: Checkout,
+    organization: &Organization,
+    quote: Option<Quote>,
+    qualification: Option<Qualification>,
+) -> Result<CheckoutView, PricingError> {
+    let cost = match (checkout.term, quote) {
+        (Some(term), Some(quote)) => Some(Cost::of(&checkout, term, quote)?),
+        _ => None,
+    };
+    Ok(CheckoutView {
+        checkout,
+        organization: organization.clone(),
+        cost,
+        qualification,
+    })
 }
 
 /// A checkout of the caller's organization as callers see it.
