@@ -9,6 +9,7 @@ mod list;
 mod payments;
 mod qualify;
 pub(crate) mod record;
+mod summary;
 mod tracking;
 mod update;
 
@@ -48,6 +49,8 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
     config
         .service(create_checkout)
         .service(list_checkouts)
+        // Before the path that takes any id.
+        .service(summary::summarize_checkouts)
         .service(get_checkout)
         .service(update_checkout)
         .service(cancel_checkout)

@@ -10,7 +10,8 @@ pub use change::{Annotate, CancelCheckout, ChooseTerm, MoveCheckout, SetInsuranc
 pub use create::{CreateCheckout, CustomerInput, PurchaseItemInput, VariantRef};
 pub use link::{RelinkCheckout, relink};
 pub use view::{
-    CheckoutView, Cost, GetCheckout, ListCheckouts, WithView, quote_of, view_now, view_of,
+    CheckoutSummary, CheckoutView, Cost, GetCheckout, ListCheckouts, SummarizeCheckouts, WithView,
+    quote_of, view_now, view_of,
 };
 pub(crate) use view::{quotes_of, view_with, views_of};
 

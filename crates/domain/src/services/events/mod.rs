@@ -101,6 +101,27 @@ impl UseCase for ListEvents {
     }
 }
 
+/// Whether what happened in the organization and the mode of the key waits for [numbers](number).
+///
+/// # Errors
+/// [`Error::Forbidden`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IsBehind;
+
+#[async_trait]
+impl UseCase for IsBehind {
+    type Output = bool;
+
+    fn permission(&self) -> Permission {
+        Permission::EventRead
+    }
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<bool, Error> {
+        ctx.access.require(self.permission())?;
+        Ok(uow.events().are_waiting(scope_of(ctx.access)).await?)
+    }
+}
+
 /// The event.
 ///
 /// # Errors

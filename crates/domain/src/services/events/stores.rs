@@ -668,6 +668,10 @@ impl CheckoutStore for TellingWork {
         self.inner.checkouts().count(scope, filter).await
     }
 
+    async fn count_by_state(&mut self, scope: Scope) -> Result<Vec<(Lifecycle, u64)>, StoreError> {
+        self.inner.checkouts().count_by_state(scope).await
+    }
+
     async fn lock(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError> {
         let found = self.inner.checkouts().lock(id).await?;
         if let Some(found) = &found {

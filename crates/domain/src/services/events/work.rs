@@ -26,9 +26,6 @@ use crate::ports::{
 use crate::services::Error;
 use crate::services::checkouts::{CheckoutView, quotes_of, view_with};
 
-/// Both feeds, in which the catalog's events are.
-const MODES: [Mode; 2] = [Mode::Live, Mode::Sandbox];
-
 /// What events are made with.
 struct Teller {
     clock: Arc<dyn Clock>,
@@ -241,7 +238,7 @@ impl TellingWork {
             let Some(rendered) = rendered.filter(|rendered| rendered.differs) else {
                 return;
             };
-            told.extend(MODES.map(|mode| Told {
+            told.extend(Mode::ALL.map(|mode| Told {
                 turn,
                 mode,
                 names: Names::from([name]),
@@ -338,7 +335,7 @@ impl TellingWork {
         told: &mut Vec<Told>,
     ) -> Result<(), StoreError> {
         let (before, after) = (written.before.as_ref(), written.after.as_ref());
-        for mode in MODES {
+        for mode in Mode::ALL {
             let view = |variant| EventView::ProductVariant {
                 variant,
                 mode,

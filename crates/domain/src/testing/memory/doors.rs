@@ -59,9 +59,10 @@ fn has(owned: &Owned, errand: Errand, clock: Timestamp) -> bool {
         }
         Errand::OldJobs { before } => owned.jobs.iter().any(|row| is_done_before(row, before)),
         Errand::UnnumberedEvents => owned.events.iter().any(|row| row.sequence.is_none()),
-        Errand::OldEvents { before } => {
-            owned.events.iter().any(|row| super::events::is_old(row, before))
-        }
+        Errand::OldEvents { before } => owned
+            .events
+            .iter()
+            .any(|row| super::events::is_old(row, before)),
     }
 }
 

@@ -37,7 +37,9 @@ fn readable(state: &Owned, row: &EventRow) -> Option<NumberedEvent> {
 
 fn shows(filter: &EventFilter, event: &NewEvent) -> bool {
     (filter.types.is_empty() || filter.types.contains(&event.event_type))
-        && filter.subject.is_none_or(|subject| event.subject == subject)
+        && filter
+            .subject
+            .is_none_or(|subject| event.subject == subject)
 }
 
 #[async_trait]
