@@ -18,7 +18,7 @@ pub use builders::{
 pub use events::{Details, card, event};
 pub use fakes::{
     CallRecord, FakeCarrierDetector, FakeCreditChecker, FakeCreditDesk, FakeDialingPlan,
-    FakeIdentityVerifier, FakeProcessor, FakeProviders, FakeRenderer, FakeShipmentTracker,
+    FakeIdentityVerifier, FakeProcessor, FakeProviders, FakeRecords, FakeRenderer, FakeShipmentTracker,
     NoMessages, Reply, Script,
 };
 pub use fixtures::{Fixtures, first_organization_id};

@@ -75,6 +75,18 @@ fn exemplify(operation: &mut Value, step: &Step, story: &[Step]) {
     }
 }
 
+/// Where a member is: `id`, or `0.id` of the first of a list.
+fn pointer(member: &str) -> String {
+    format!("/{}", member.replace('.', "/"))
+}
+
+/// The answer to an operation of the story.
+pub(super) fn answer(operation: &str) -> Value {
+    let story: Vec<Step> = serde_json::from_str(STORY).unwrap_or_default();
+    let step = story.into_iter().find(|step| step.operation == operation);
+    step.map_or(Value::Null, |step| step.answer)
+}
+
 /// The value with what came before put in.
 fn told(value: &Value, story: &[Step]) -> Value {
     match value {
@@ -85,7 +97,7 @@ fn told(value: &Value, story: &[Step]) -> Value {
             .and_then(|name| name.split_once('.'))
             .and_then(|(operation, member)| {
                 let step = story.iter().find(|step| step.operation == operation)?;
-                step.answer.get(member).cloned()
+                step.answer.pointer(&pointer(member)).cloned()
             })
             .unwrap_or_else(|| value.clone()),
         Value::Array(elements) => elements.iter().map(|it| told(it, story)).collect(),

@@ -22,7 +22,7 @@ pub(super) struct CheckoutSummaryRecord {
     needs_attention: u64,
     /// In each state, by its name; every state is there.
     #[schema(example = json!({ "created": 2, "leaseActive": 40 }))]
-    lifecycles: BTreeMap<&'static str, u64>,
+    lifecycles: BTreeMap<String, u64>,
 }
 
 impl From<&CheckoutSummary> for CheckoutSummaryRecord {
@@ -32,7 +32,7 @@ impl From<&CheckoutSummary> for CheckoutSummaryRecord {
             total: summary.total,
             needs_attention: summary.needs_attention,
             lifecycles: by_state
-                .map(|(state, count)| (state.as_str(), *count))
+                .map(|(state, count)| (state.to_string(), *count))
                 .collect(),
         }
     }

@@ -336,6 +336,11 @@ impl TellingWork {
     ) -> Result<(), StoreError> {
         let (before, after) = (written.before.as_ref(), written.after.as_ref());
         for mode in Mode::ALL {
+            if let (Some(before), Some(after)) = (before, after)
+                && is_the_others_stock(before, after, mode)
+            {
+                continue;
+            }
             let view = |variant| EventView::ProductVariant {
                 variant,
                 mode,
@@ -504,6 +509,18 @@ impl TellingWork {
         }
         Ok(())
     }
+}
+
+/// Whether nothing changed but how many there are in the other mode. When that was is of no news in this
+/// one.
+fn is_the_others_stock(before: &ProductVariant, after: &ProductVariant, mode: Mode) -> bool {
+    let mut as_now = before.clone();
+    as_now.updated_at = after.updated_at;
+    as_now.version = after.version;
+    for other in Mode::ALL.into_iter().filter(|other| *other != mode) {
+        *as_now.stock.of_mut(other) = after.stock.of(other);
+    }
+    before.stock != after.stock && as_now == *after
 }
 
 macro_rules! passed_on {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub use others::{
     FakeCarrierDetector, FakeCreditChecker, FakeCreditDesk, FakeDialingPlan, FakeIdentityVerifier,
-    FakeRenderer, FakeShipmentTracker, NoMessages,
+    FakeRecords, FakeRenderer, FakeShipmentTracker, NoMessages,
 };
 pub use processor::FakeProcessor;
 pub use script::{CallRecord, Reply, Script};
