@@ -19,6 +19,8 @@ pub(crate) struct Shop {
     pub(crate) checkout: String,
     customer: String,
     term: String,
+    /// That the checkout was made.
+    event: String,
     /// What tells its names from those of other shops of its organization.
     tag: String,
     /// The months of its term. One month more is offered by nobody yet.
@@ -40,7 +42,10 @@ impl Shop {
         let term = json!({ "termInMonths": months, "method": "annualRate", "annualRate": 6 });
         let term = writer.post("/v1/lease-terms", term).await.ok();
         let checkout = client.checkout(&sku, "grace@example.com").await;
+        let made = format!("/v1/events?limit=1&subject={}", text(&checkout["id"]));
+        let events = client.get(&made).await.ok();
         Self {
+            event: text(&events[0]["id"]),
             product: text(&product["id"]),
             variant: text(&variant["id"]),
             customer: text(&checkout["customerId"]),
@@ -61,6 +66,7 @@ impl Shop {
             checkout,
             customer,
             term,
+            event,
             client,
             tag,
             months,
@@ -252,6 +258,14 @@ impl Shop {
                 "CustomerErase",
             ),
             ("GET", "/v1/audit".into(), None, "AuditRead"),
+            ("GET", "/v1/events".into(), None, "EventRead"),
+            ("GET", format!("/v1/events/{event}"), None, "EventRead"),
+            (
+                "GET",
+                "/v1/checkouts/summary".into(),
+                None,
+                "CheckoutRead",
+            ),
             ("GET", "/v1/organization".into(), None, "OrganizationRead"),
             (
                 "PUT",
@@ -336,7 +350,7 @@ pub(crate) async fn send(client: &Client, method: &str, path: &str, body: Option
     }
 }
 
-const PERMISSIONS: [&str; 20] = [
+const PERMISSIONS: [&str; 21] = [
     "ProductRead",
     "ProductWrite",
     "ProductDelete",
@@ -354,6 +368,7 @@ const PERMISSIONS: [&str; 20] = [
     "LeaseTermRead",
     "LeaseTermWrite",
     "AuditRead",
+    "EventRead",
     "CustomerErase",
     "OrganizationRead",
     "OrganizationWrite",
@@ -373,6 +388,7 @@ async fn others_objects_do_not_exist() {
             .replace(&shop.checkout, "chk_0000000000000000000001")
             .replace(&shop.customer, "usr_0000000000000000000001")
             .replace(&shop.term, "term_0000000000000000000001")
+            .replace(&shop.event, "evt_0000000000000000000001")
             .replace("BIKE", "NONE")
             .replace("E-1", "E-0")
     };

@@ -7,6 +7,7 @@ mod checkouts;
 mod cli;
 mod customers;
 mod docs;
+mod events;
 mod examples;
 mod hangs;
 mod health;

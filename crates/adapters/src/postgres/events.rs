@@ -341,6 +341,17 @@ impl EventStore for PgUnitOfWork {
         give_numbers(connection, scope, last, limit).await
     }
 
+    async fn last(&mut self, scope: Scope) -> Result<u64, StoreError> {
+        let last: Option<i64> = event_feeds::table
+            .find((scope.organization_id.get(), scope.mode.as_str()))
+            .select(event_feeds::last_sequence)
+            .first(self.connection()?)
+            .await
+            .optional()
+            .map_err(store_error)?;
+        Ok(last.map_or(0, row_count))
+    }
+
     async fn get(
         &mut self,
         scope: Scope,

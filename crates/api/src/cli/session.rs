@@ -64,6 +64,11 @@ impl Session {
         self.database.read(Reach::Server).await
     }
 
+    /// The stores.
+    pub(crate) fn database(&self) -> &dyn Database {
+        &*self.database
+    }
+
     /// Now.
     #[expect(
         clippy::unused_self,

@@ -41,6 +41,8 @@ pub trait EventStore: Send {
     /// were appended, and goes on from the last number that was given. Whoever else numbers the scope's
     /// waits until the end of the unit of work. Tells how many it numbered.
     async fn number(&mut self, scope: Scope, limit: u32) -> Result<u32, StoreError>;
+    /// The number that was given last; 0 before the first.
+    async fn last(&mut self, scope: Scope) -> Result<u64, StoreError>;
     /// The event of this id, if it has a number.
     async fn get(
         &mut self,

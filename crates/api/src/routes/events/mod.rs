@@ -97,7 +97,8 @@ async fn list_events(
         .items
         .iter()
         .map(|event| EventRecord::new(event, organization))
-        .collect::<Result<Vec<_>, _>>()?;
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(ApiError::internal)?;
     let mut response = listed(&call, &slice, |event| event.event.id);
     Ok(response.json(records))
 }
@@ -120,7 +121,9 @@ async fn get_event(call: Call, id: PathId<EventPubId>) -> Result<Json<EventRecor
     }
     let event = call.read(get).await?;
     let organization = call.access().organization_pub_id;
-    Ok(Json(EventRecord::new(&event, organization)?))
+    EventRecord::new(&event, organization)
+        .map(Json)
+        .map_err(ApiError::internal)
 }
 
 /// What the feed has, once there is something, or the time is over, or the process stops. Nothing of the

@@ -6,7 +6,6 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use crate::http::error::ApiError;
 use crate::wire::{
     DateTimeText, Environment, EventId, EventSubjectType, EventType, OrganizationId,
 };
@@ -64,10 +63,6 @@ struct EventData {
     previous: Option<Box<RawValue>>,
 }
 
-fn raw(json: String) -> Result<Box<RawValue>, ApiError> {
-    RawValue::from_string(json).map_err(ApiError::internal)
-}
-
 /// What is left of who was erased.
 fn id_alone(subject: EventSubject) -> String {
     format!(r#"{{"id":"{subject}"}}"#)
@@ -75,10 +70,13 @@ fn id_alone(subject: EventSubject) -> String {
 
 impl EventRecord {
     /// The event, of the organization.
+    ///
+    /// # Errors
+    /// What is kept of it is no JSON.
     pub(crate) fn new(
         numbered: &NumberedEvent,
         organization: OrganizationPubId,
-    ) -> Result<Self, ApiError> {
+    ) -> serde_json::Result<Self> {
         let event = &numbered.event;
         let (object, previous) = match &event.contents {
             Some(contents) => (contents.object.clone(), contents.previous.clone()),
@@ -96,8 +94,8 @@ impl EventRecord {
                 id: event.subject.to_string(),
             },
             data: EventData {
-                object: raw(object)?,
-                previous: previous.map(raw).transpose()?,
+                object: RawValue::from_string(object)?,
+                previous: previous.map(RawValue::from_string).transpose()?,
             },
             request_id: event.request_id.clone(),
         })

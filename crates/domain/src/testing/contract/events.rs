@@ -220,6 +220,14 @@ async fn each_feed_counts_for_itself(shop: &Shop<'_>) {
     assert_eq!(number(shop, sandbox, ALL).await, 1, "{clause}");
     assert_eq!(sequences(&all(shop, live).await), [1, 2], "{clause}");
     assert_eq!(sequences(&all(shop, sandbox).await), [1], "{clause}");
+    let mut last = Vec::new();
+    for scope in [live, sandbox] {
+        let told = shop.seen("events.last: reads", async |view| {
+            view.events().last(scope).await
+        });
+        last.push(told.await);
+    }
+    assert_eq!(last, [2, 1], "events.last: the number that was given last");
     let of_live = all(shop, live).await;
     let id = of_live[0].event.id;
     let found = shop

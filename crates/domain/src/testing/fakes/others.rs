@@ -15,9 +15,9 @@ use crate::credit::{CreditDecision, CreditEndpoint};
 use crate::ids::CheckoutPubId;
 use crate::ports::{
     AgreementRenderer, Attempt, CarrierDetector, CreditAnswer, CreditChecker, CreditDesk,
-    CreditRequest, DialingPlan, Doubt, EventRecords, EventView, IdentityProgress, IdentityResult, IdentitySession,
-    IdentityVerifier, InboxMessage, MessageReader, Person, ProcessorEvent, RenderError, Scope,
-    ShipmentTracker, Verdict,
+    CreditRequest, DialingPlan, Doubt, EventRecords, EventView, IdentityProgress, IdentityResult,
+    IdentitySession, IdentityVerifier, InboxMessage, MessageReader, Person, ProcessorEvent,
+    RenderError, Scope, ShipmentTracker, StoreError, Verdict,
 };
 use crate::pricing::Quote;
 use crate::shipments::{Carrier, CarrierError, CarrierReport, TrackingNumber};

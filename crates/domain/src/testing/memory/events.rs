@@ -10,7 +10,7 @@ use super::Memory;
 use super::tables::{EventRow, Owned};
 use crate::events::{NewEvent, NumberedEvent};
 use crate::ids::EventPubId;
-use crate::ports::{EventFilter, EventStore, Scope, StoreError};
+use crate::ports::{EventFilter, EventStore, Reach, Scope, StoreError};
 use crate::time::Timestamp;
 
 /// Whether the event has been numbered and happened before the time.
@@ -90,6 +90,14 @@ impl EventStore for Memory {
             }
         }
         Ok(count)
+    }
+
+    async fn last(&mut self, scope: Scope) -> Result<u64, StoreError> {
+        // Another's numbers are not there for it.
+        let is_own = self.reach == Reach::from(scope);
+        let state = self.own();
+        let last = state.last_event.get(&scope.mode).filter(|_| is_own);
+        Ok(last.copied().unwrap_or_default())
     }
 
     async fn get(

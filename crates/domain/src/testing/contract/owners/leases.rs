@@ -697,6 +697,9 @@ async fn events(inquiry: &mut Inquiry<'_, '_>) {
         })
         .await;
     inquiry
+        .sees("events.last", async |uow| uow.events().last(scope).await)
+        .await;
+    inquiry
         .changes("events.number", async |uow| {
             uow.events().number(scope, MANY).await.map(u64::from)
         })
