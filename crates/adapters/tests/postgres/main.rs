@@ -10,6 +10,7 @@ mod checkouts;
 mod cluster;
 mod contract;
 mod erasure;
+mod events;
 mod jobs;
 mod leasing;
 mod ledger;
