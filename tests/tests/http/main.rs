@@ -8,6 +8,7 @@ mod cli;
 mod customers;
 mod docs;
 mod events;
+mod events_cost;
 mod examples;
 mod hangs;
 mod health;

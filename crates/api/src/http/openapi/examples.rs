@@ -80,11 +80,18 @@ fn pointer(member: &str) -> String {
     format!("/{}", member.replace('.', "/"))
 }
 
-/// The answer to an operation of the story.
-pub(super) fn answer(operation: &str) -> Value {
-    let story: Vec<Step> = serde_json::from_str(STORY).unwrap_or_default();
-    let step = story.into_iter().find(|step| step.operation == operation);
-    step.map_or(Value::Null, |step| step.answer)
+/// What was answered to the operations of the story.
+pub(super) struct Answers(Vec<Step>);
+
+impl Answers {
+    pub(super) fn read() -> Self {
+        Self(serde_json::from_str(STORY).unwrap_or_default())
+    }
+
+    pub(super) fn to(&self, operation: &str) -> Value {
+        let step = self.0.iter().find(|step| step.operation == operation);
+        step.map_or(Value::Null, |step| step.answer.clone())
+    }
 }
 
 /// The value with what came before put in.

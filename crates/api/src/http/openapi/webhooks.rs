@@ -3,19 +3,25 @@
 use lessor_domain::events::{EventSubjectKind, EventType};
 use serde_json::{Map, Value, json};
 
-use super::examples;
+use super::examples::Answers;
 
 /// Puts the types into the document.
 pub(super) fn insert(document: &mut Value) {
+    let answers = Answers::read();
     let webhooks: Map<String, Value> = EventType::ALL
         .iter()
         .zip(1_u64..)
-        .map(|(event_type, sequence)| (event_type.to_string(), webhook(*event_type, sequence)))
+        .map(|(event_type, sequence)| {
+            (
+                event_type.to_string(),
+                webhook(*event_type, sequence, &answers),
+            )
+        })
         .collect();
     document["webhooks"] = webhooks.into();
 }
 
-fn webhook(event_type: EventType, sequence: u64) -> Value {
+fn webhook(event_type: EventType, sequence: u64, answers: &Answers) -> Value {
     let (schema, _) = shown(event_type.subject());
     json!({
         "post": {
@@ -53,7 +59,7 @@ fn webhook(event_type: EventType, sequence: u64) -> Value {
                                 }
                             ]
                         },
-                        "example": example(event_type, sequence)
+                        "example": example(event_type, sequence, answers)
                     }
                 }
             },
@@ -79,17 +85,17 @@ fn is_new_or_gone(event_type: EventType) -> bool {
     name.ends_with(".created") || name.ends_with(".deleted")
 }
 
-fn example(event_type: EventType, sequence: u64) -> Value {
+fn example(event_type: EventType, sequence: u64, answers: &Answers) -> Value {
     let subject = event_type.subject();
     let (_, operation) = shown(subject);
-    let mut object = examples::answer(operation);
+    let mut object = answers.to(operation);
     // The answers of the story have been given to one who may see whose page it is.
     if let Some(page) = object.get_mut("checkoutUrl")
         && let Some(end) = page.as_str().and_then(|url| url.rfind('/'))
     {
         *page = page.as_str().and_then(|url| url.get(..end)).into();
     }
-    let mut event = examples::answer("get_event");
+    let mut event = answers.to("get_event");
     event["type"] = event_type.as_str().into();
     event["sequence"] = sequence.into();
     event["subject"] = json!({ "type": subject.as_str(), "id": object["id"] });

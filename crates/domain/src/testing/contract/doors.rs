@@ -170,10 +170,7 @@ async fn finds(shop: &Shop<'_>, errand: Errand) -> bool {
             let purged = uow.jobs().purge_done(before).await;
             purged.map(|count| count > 0)
         }
-        Errand::UnnumberedEvents => {
-            let waiting = uow.events().are_waiting(shop.sandbox()).await;
-            waiting
-        }
+        Errand::UnnumberedEvents => uow.events().are_waiting(shop.sandbox()).await,
         Errand::OldEvents { before } => {
             let purged = uow.events().purge(before, 1).await;
             purged.map(|count| count > 0)

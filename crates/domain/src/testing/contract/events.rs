@@ -139,7 +139,8 @@ async fn events_are_kept_as_they_are(shop: &Shop<'_>) {
     let clause = "events.append: what has no number is in no feed";
     assert!(are_waiting(shop, scope).await, "{clause}");
     assert_eq!(all(shop, scope).await, [], "{clause}");
-    let id = events[0].id;
+    let [first, ..] = &events;
+    let id = first.id;
     let found = shop
         .seen("events.get: reads", async |view| {
             view.events().get(scope, id).await
@@ -229,7 +230,9 @@ async fn each_feed_counts_for_itself(shop: &Shop<'_>) {
     }
     assert_eq!(last, [2, 1], "events.last: the number that was given last");
     let of_live = all(shop, live).await;
-    let id = of_live[0].event.id;
+    let Some(id) = of_live.first().map(|event| event.event.id) else {
+        panic!("events.list: what has a number");
+    };
     let found = shop
         .seen("events.get: reads", async |view| {
             view.events().get(sandbox, id).await
@@ -446,7 +449,8 @@ async fn whatever_commits_when_no_number_is_missed(shop: &Shop<'_>) {
         }
         read
     };
-    let writers = (0..WRITERS).map(|writer| write(&products[writer % products.len()]));
+    let writers = products.iter().cycle().take(WRITERS);
+    let writers = writers.map(|product| write(product));
     let readers = (0..2).map(|_| follow());
     let (_, read) = join(join_all(writers), join_all(readers)).await;
     for read in read {
