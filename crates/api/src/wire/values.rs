@@ -61,7 +61,9 @@ values! {
     /// What something was done to, as audit events name it.
     AuditSubject = audit::AuditSubject => { schemas::text(audit::AuditSubject::MAX) }
     /// What an event is about.
-    EventSubject = events::EventSubject => { schemas::text(255) }
+    EventSubject = events::EventSubject => {
+        schemas::text(27).pattern(Some("^(prod|pvar|usr|term|chk)_[0-9A-Za-z]{22}$"))
+    }
     /// A type of events, or several: `checkout.created`, `checkout.*`, `*`.
     EventTypes = events::EventPattern => {
         schemas::text(64).pattern(Some(r"^(\*|[a-z_]+\.(\*|[a-z_]+))$"))
