@@ -25,7 +25,7 @@ create table events (
     -- before a lower one.
     sequence bigint,
     -- A name that the binary knows which wrote it; what reads it says when it does not.
-    type text not null,
+    event_type text not null,
     subject_type text not null,
     subject_id uuid not null,
     created_at timestamptz not null,
@@ -55,7 +55,7 @@ alter table events alter column sealed set storage external;
 create index events_waiting_idx on events (organization_id, mode, written) where sequence is null;
 create unique index events_sequence_key on events (organization_id, mode, sequence) where sequence is not null;
 create index events_subject_id_idx on events (organization_id, subject_id, mode, sequence) where sequence is not null;
-create index events_type_idx on events (organization_id, mode, type, sequence) where sequence is not null;
+create index events_event_type_idx on events (organization_id, mode, event_type, sequence) where sequence is not null;
 -- Whose old ones are is asked of all. They lie together.
 create index events_created_at_idx on events using brin (created_at);
 
@@ -63,7 +63,7 @@ call keep_apart('events');
 call open_door('errands', 'events');
 
 create trigger events_append_only
-    before truncate or update of organization_id, id, mode, written, type, subject_type, subject_id, created_at,
+    before truncate or update of organization_id, id, mode, written, event_type, subject_type, subject_id, created_at,
         request_id, customer_id, object, previous, sealed
     on events
     for each statement execute function refuse_to_rewrite_history();

@@ -68,7 +68,6 @@ struct Row {
     id: Uuid,
     mode: String,
     sequence: Option<i64>,
-    #[diesel(column_name = type_)]
     event_type: String,
     subject_type: String,
     subject_id: Uuid,
@@ -128,7 +127,7 @@ fn event(row: Row, keys: &BTreeMap<Uuid, SealingKey>) -> Result<NumberedEvent, S
             id: EventPubId::from_uuid(row.id),
             organization_id: place.number("organization_id", row.organization_id)?,
             mode: place.parse("mode", &row.mode)?,
-            event_type: place.parse("type", &row.event_type)?,
+            event_type: place.parse("event_type", &row.event_type)?,
             subject: EventSubject::from_parts(kind, row.subject_id),
             created_at: row.created_at,
             request_id: row.request_id,
@@ -193,7 +192,7 @@ fn values(event: &NewEvent, key: Option<&SealingKey>) -> Result<String, StoreErr
 
 fn insertion(rows: &[String]) -> String {
     format!(
-        "INSERT INTO events (organization_id, id, mode, type, subject_type, subject_id, created_at, \
+        "INSERT INTO events (organization_id, id, mode, event_type, subject_type, subject_id, created_at, \
          request_id, customer_id, object, previous, sealed) VALUES {}",
         rows.join(", ")
     )
@@ -375,7 +374,7 @@ impl EventStore for PgUnitOfWork {
             .order(events::sequence)
             .limit(limit.into());
         if !filter.types.is_empty() {
-            query = query.filter(events::type_.eq_any(texts(&filter.types)));
+            query = query.filter(events::event_type.eq_any(texts(&filter.types)));
         }
         if let Some(subject) = filter.subject {
             query = query

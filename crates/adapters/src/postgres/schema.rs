@@ -494,8 +494,7 @@ diesel::table! {
         mode -> Text,
         written -> BigInt,
         sequence -> Nullable<BigInt>,
-        #[sql_name = "type"]
-        type_ -> Text,
+        event_type -> Text,
         subject_type -> Text,
         subject_id -> Uuid,
         created_at -> Timestamptz,

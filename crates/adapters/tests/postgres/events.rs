@@ -48,7 +48,7 @@ async fn nobody_rewrites_what_happened() {
     ] {
         for change in [
             "update events set object = ''{}''",
-            "update events set type = ''product.deleted''",
+            "update events set event_type = ''product.deleted''",
             "update events set sealed = null",
             "update events set written = default",
             "update events set sequence = sequence + 1 where sequence is not null",

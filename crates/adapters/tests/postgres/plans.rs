@@ -87,7 +87,7 @@ const YEARS: &str = "
         select organization_id, id, at, case when i % 100 = 0 then 'sandbox' else 'live' end,
             'provider', 'verifier ' || i, 'customer.screened', 'usr_' || i, '{}', '{}'
         from old;
-    insert into events (organization_id, id, mode, sequence, type, subject_type, subject_id, created_at,
+    insert into events (organization_id, id, mode, sequence, event_type, subject_type, subject_id, created_at,
             customer_id)
         select organization_id, id, mode, i, 'checkout.updated', 'checkout', id, at, customer_id from old;
     insert into products (organization_id, id, name, description, options, price, currency, source,
