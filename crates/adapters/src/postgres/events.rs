@@ -282,7 +282,7 @@ async fn give_numbers(
 
 impl PgUnitOfWork {
     async fn events_of(&mut self, rows: Vec<Row>) -> Result<Vec<NumberedEvent>, StoreError> {
-        let organization = rows.first().map(|row| row.organization_id);
+        let organization = rows.as_slice().first().map(|row| row.organization_id);
         let sealed = rows.iter().filter(|row| row.sealed.is_some());
         let customers = sealed.filter_map(|row| row.customer_id).collect();
         let keys = match organization {
