@@ -260,12 +260,7 @@ impl Shop {
             ("GET", "/v1/audit".into(), None, "AuditRead"),
             ("GET", "/v1/events".into(), None, "EventRead"),
             ("GET", format!("/v1/events/{event}"), None, "EventRead"),
-            (
-                "GET",
-                "/v1/checkouts/summary".into(),
-                None,
-                "CheckoutRead",
-            ),
+            ("GET", "/v1/checkouts/summary".into(), None, "CheckoutRead"),
             ("GET", "/v1/organization".into(), None, "OrganizationRead"),
             (
                 "PUT",

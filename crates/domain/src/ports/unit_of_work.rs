@@ -4,9 +4,10 @@ use async_trait::async_trait;
 
 use super::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
-    CustomerStore, Doors, EventStore, IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore,
-    LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore, ProcessorAccountStore,
-    ProductStore, QualificationStore, Scope, ShipmentStore, StoreError, VariantStore,
+    CustomerStore, Doors, EventStore, IdempotencyStore, InboxStore, JobStore, KeyStore,
+    LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
+    ProcessorAccountStore, ProductStore, QualificationStore, Scope, ShipmentStore, StoreError,
+    VariantStore,
 };
 use crate::ids::OrganizationId;
 

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
-    CustomerStore, Database, Doors, EventStore, IdempotencyStore, InboxMessage, InboxRecord, InboxState,
-    InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
+    CustomerStore, Database, Doors, EventStore, IdempotencyStore, InboxMessage, InboxRecord,
+    InboxState, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
     PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
     QualificationStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
 };

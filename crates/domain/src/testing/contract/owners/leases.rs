@@ -3,7 +3,9 @@
 use chrono::TimeDelta;
 
 use super::Inquiry;
-use super::estate::{LEASE, MANY, PAGE, audit_event, entry, happened, job, tracking_event, transition};
+use super::estate::{
+    LEASE, MANY, PAGE, audit_event, entry, happened, job, tracking_event, transition,
+};
 use crate::access::Mode;
 use crate::agreement::{AgreementEventKind, Happening};
 use crate::audit::AuditViewer;
@@ -12,8 +14,8 @@ use crate::credit::CreditPolicy;
 use crate::ids::CheckoutPubId;
 use crate::ledger::{HoldState, Thing};
 use crate::ports::{
-    AuditFilter, CheckoutFilter, CheckoutSort, CustomerFilter, Erasure, EventFilter, IdGenerator, Job,
-    JobFilter, JobState, PageToken, ReplacementAnswer, SortOrder,
+    AuditFilter, CheckoutFilter, CheckoutSort, CustomerFilter, Erasure, EventFilter, IdGenerator,
+    Job, JobFilter, JobState, PageToken, ReplacementAnswer, SortOrder,
 };
 use crate::testing::altered;
 use crate::testing::contract::agreements::agreement;
