@@ -3,7 +3,6 @@
 use async_trait::async_trait;
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use lessor_domain::access::Mode;
 use lessor_domain::credit::{CreditKind, CreditPolicy, CreditRules, Qualification};
@@ -19,7 +18,7 @@ use super::PgUnitOfWork;
 use super::decode::{Place, row_count};
 use super::encode::{text, text_if, texts};
 use super::error::store_error;
-use super::schema::{credit_policies, qualifications};
+use super::schema::{checkouts, credit_policies, qualifications};
 
 /// What is sealed of an organization's endpoint: the secret opens in its own row alone.
 fn about_secret(organization: i64, mode: &str) -> Vec<u8> {
@@ -152,7 +151,7 @@ impl CreditPolicyStore for PgUnitOfWork {
     }
 }
 
-#[derive(Queryable, Selectable)]
+#[derive(Queryable, Selectable, Insertable)]
 #[diesel(table_name = qualifications, check_for_backend(Pg))]
 struct QualificationRow {
     id: Uuid,
@@ -169,6 +168,27 @@ struct QualificationRow {
     decided_at: Timestamp,
     expires_at: Option<Timestamp>,
     ended_at: Option<Timestamp>,
+}
+
+impl From<&Qualification> for QualificationRow {
+    fn from(kept: &Qualification) -> Self {
+        Self {
+            id: kept.id,
+            checkout_id: kept.checkout.as_uuid(),
+            customer_id: kept.customer.as_uuid(),
+            decision: text(&kept.decision),
+            source: text(&kept.source),
+            key_id: kept.key.map(|key| key.as_uuid()),
+            reasons: texts(&kept.reasons),
+            reference: text_if(kept.reference.as_ref()),
+            amount: kept.amount.map(Money::minor),
+            currency: kept.amount.map(|amount| text(&amount.currency())),
+            rests_on: kept.rests_on,
+            decided_at: kept.decided_at,
+            expires_at: kept.expires_at,
+            ended_at: kept.ended_at,
+        }
+    }
 }
 
 impl TryFrom<QualificationRow> for Qualification {
@@ -199,41 +219,30 @@ impl TryFrom<QualificationRow> for Qualification {
     }
 }
 
-/// The decision with its checkout's organization and mode. Writes nothing where there is no such
-/// checkout.
-const INSERT: &str = "\
-INSERT INTO qualifications (organization_id, mode, checkout_id, id, customer_id, decision, source, \
-    key_id, reasons, reference, amount, currency, rests_on, decided_at, expires_at, ended_at) \
-SELECT organization_id, mode, id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14 \
-FROM checkouts WHERE organization_id = $15 AND id = $1";
-
 #[async_trait]
 impl QualificationStore for PgUnitOfWork {
     async fn insert(&mut self, kept: &Qualification) -> Result<(), StoreError> {
         let owner = self.owner();
-        let inserted = diesel::sql_query(INSERT)
-            .bind::<SqlUuid, _>(kept.checkout.as_uuid())
-            .bind::<SqlUuid, _>(kept.id)
-            .bind::<SqlUuid, _>(kept.customer.as_uuid())
-            .bind::<Text, _>(kept.decision.as_str())
-            .bind::<Text, _>(kept.source.as_str())
-            .bind::<Nullable<SqlUuid>, _>(kept.key.map(|key| key.as_uuid()))
-            .bind::<Array<Text>, _>(texts(&kept.reasons))
-            .bind::<Nullable<Text>, _>(text_if(kept.reference.as_ref()))
-            .bind::<Nullable<BigInt>, _>(kept.amount.map(Money::minor))
-            .bind::<Nullable<Text>, _>(kept.amount.map(|amount| text(&amount.currency())))
-            .bind::<Nullable<SqlUuid>, _>(kept.rests_on)
-            .bind::<Timestamptz, _>(kept.decided_at)
-            .bind::<Nullable<Timestamptz>, _>(kept.expires_at)
-            .bind::<Nullable<Timestamptz>, _>(kept.ended_at)
-            .bind::<BigInt, _>(owner)
+        // Its checkout's, and asked for on its own: what a statement selects into a table that counts
+        // its rows, a cluster's coordinator copies, and COPY is refused where row security holds.
+        let mode: String = checkouts::table
+            .find((owner, kept.checkout.as_uuid()))
+            .select(checkouts::mode)
+            .first(self.connection()?)
+            .await
+            .optional()
+            .map_err(store_error)?
+            .ok_or(StoreError::Missing("checkout"))?;
+        diesel::insert_into(qualifications::table)
+            .values((
+                qualifications::organization_id.eq(owner),
+                qualifications::mode.eq(mode),
+                QualificationRow::from(kept),
+            ))
             .execute(self.connection()?)
             .await
-            .map_err(store_error)?;
-        match inserted {
-            0 => Err(StoreError::Missing("checkout")),
-            _ => Ok(()),
-        }
+            .map(drop)
+            .map_err(store_error)
     }
 
     async fn latest(

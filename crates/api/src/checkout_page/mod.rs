@@ -509,9 +509,7 @@ impl Visitor {
     fn place(&self, hosted: bool) -> Place<'_> {
         Place {
             prefix: &self.prefix,
-            token: Some(&self.token)
-                .map(String::as_str)
-                .filter(|token| !token.is_empty()),
+            token: Some(self.token.as_str()).filter(|token| !token.is_empty()),
             hosted,
             reader: &self.reader,
         }

@@ -51,16 +51,26 @@ impl Language {
     }
 }
 
+/// The function of one text.
+macro_rules! text {
+    ($name:ident()) => {
+        pub(super) fn $name(&self) -> String {
+            self.language.say(stringify!($name), [])
+        }
+    };
+    ($name:ident($($argument:ident),+)) => {
+        pub(super) fn $name<'a>(&'a self, $($argument: impl Into<FluentValue<'a>>),+) -> String {
+            let given = [$((stringify!($argument), $argument.into())),+];
+            self.language.say(stringify!($name), given)
+        }
+    };
+}
+
 /// Names the texts, as the catalogues do, with what each has to be told.
 macro_rules! texts {
     ($($name:ident($($argument:ident),*);)*) => {
         impl Reader {
-            $(
-                pub(super) fn $name<'a>(&'a self, $($argument: impl Into<FluentValue<'a>>),*) -> String {
-                    let given = [$((stringify!($argument), $argument.into())),*];
-                    self.language.say(stringify!($name), given)
-                }
-            )*
+            $(text! { $name($($argument),*) })*
         }
 
         #[cfg(test)]
