@@ -17,6 +17,8 @@ create table customers (
     zip text,
     country text,
     phone text,
+    -- When they were born, for verifiers, sealed under the server's key.
+    sealed_birth_date bytea,
     -- What screening found.
     identity text not null,
     verification_session_id text,

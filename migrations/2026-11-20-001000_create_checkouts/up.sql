@@ -121,7 +121,7 @@ call open_door('message', 'checkouts');
 call open_door('errands', 'checkouts');
 call open_door('survey', 'checkouts');
 
--- The leased things.
+-- The leased things, one for each unit: as many as the checkout's quantity.
 create table checkout_items (
     organization_id bigint not null,
     id uuid not null,
@@ -136,8 +136,11 @@ create table checkout_items (
         foreign key (organization_id, checkout_id) references checkouts (organization_id, id) on delete cascade,
     constraint checkout_items_variant_id_fkey
         foreign key (organization_id, variant_id) references product_variants (organization_id, id),
-    constraint checkout_items_position_check check (position >= 0)
+    constraint checkout_items_position_check check (position between 0 and 49)
 );
+
+create unique index checkout_items_serial_number_key on checkout_items (organization_id, checkout_id, serial_number)
+    where serial_number is not null;
 
 create index checkout_items_checkout_id_idx on checkout_items (organization_id, checkout_id, position);
 create index checkout_items_variant_id_idx on checkout_items (organization_id, variant_id);

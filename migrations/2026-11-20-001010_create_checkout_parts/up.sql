@@ -19,6 +19,9 @@ create table checkout_applications (
     identity_requested_at timestamptz,
     -- The price, once it is frozen.
     quote jsonb,
+    -- When the customer accepted term and price, and which text about it they read.
+    accepted_at timestamptz,
+    accepted_version text,
     lease_document_id text,
     signed_at timestamptz,
     -- What the address of its page names, and what was given out of such addresses: hashes of tokens that open the page
@@ -28,6 +31,8 @@ create table checkout_applications (
     -- What callers keep beside the checkout: keys and texts of their own.
     metadata jsonb not null default '{}',
     constraint checkout_applications_pkey primary key (organization_id, checkout_id),
+    constraint checkout_applications_accepted_is_whole_check
+        check (num_nulls(accepted_at, accepted_version) in (0, 2)),
     constraint checkout_applications_checkout_id_fkey
         foreign key (organization_id, checkout_id) references checkouts (organization_id, id) on delete cascade,
     constraint checkout_applications_pickup_location_id_fkey

@@ -1,9 +1,9 @@
--- What was made at the payment processor, a row for each thing: holds, subscriptions, invoices and refunds. A row
--- outlives what the checkout has become, so that a late message finds it and money adds up.
+-- What was made at the payment processor, a row for each thing: holds, subscriptions, invoices, refunds, and
+-- customers' sessions on the processor's own pages. A row outlives what the checkout has become, so that a late message finds it and money adds up.
 create table ledger_entries (
     organization_id bigint not null,
     mode text not null,
-    -- The processor's, which tells things apart within a mode.
+    -- The processor's, which tells things apart within a mode; a session's is ours, under which it is opened.
     id text not null,
     checkout_id uuid not null,
     -- The order in which things were first kept.
@@ -28,11 +28,16 @@ create table ledger_entries (
     failed_attempts integer,
     failure_code text,
     failure_message text,
+    -- The processor's id of a session, once it was opened. Where it leads is stored nowhere.
+    session_id text,
+    -- What a session is for.
+    purpose text,
     constraint ledger_entries_pkey primary key (organization_id, mode, id),
     -- With the mode, so that it is the checkout's.
     constraint ledger_entries_checkout_id_fkey
         foreign key (organization_id, checkout_id, mode) references checkouts (organization_id, id, mode),
-    constraint ledger_entries_kind_check check (kind in ('hold', 'subscription', 'invoice', 'refund')),
+    constraint ledger_entries_kind_check check (
+        kind in ('hold', 'subscription', 'invoice', 'refund', 'session')),
     constraint ledger_entries_hold_state_check check (kind <> 'hold' or state in ('held', 'captured', 'released')),
     constraint ledger_entries_subscription_state_check check (
         kind <> 'subscription' or state in ('incomplete', 'active', 'pastDue', 'unpaid', 'paused', 'ended')),
@@ -40,6 +45,9 @@ create table ledger_entries (
         kind <> 'invoice' or state in ('open', 'failed', 'void', 'paid')),
     constraint ledger_entries_refund_state_check check (
         kind <> 'refund' or state in ('pending', 'succeeded', 'failed')),
+    constraint ledger_entries_session_state_check check (
+        kind <> 'session' or state in ('asked', 'open', 'completed', 'expired')),
+    constraint ledger_entries_purpose_check check (purpose in ('deposit', 'method')),
     -- Each kind has its own members, and none of another's.
     constraint ledger_entries_hold_is_whole_check check (
         kind <> 'hold'
@@ -61,6 +69,14 @@ create table ledger_entries (
         kind <> 'refund'
         or payment_intent_id is not null
         and num_nonnulls(ends_at, anchor, payments, subscription_id, is_cycle, failed_attempts, failure_message) = 0),
+    constraint ledger_entries_session_is_whole_check check (
+        case kind
+            when 'session' then num_nonnulls(ends_at, purpose) = 2
+                and num_nonnulls(anchor, payments, subscription_id, is_cycle, payment_intent_id, failed_attempts,
+                    failure_code, failure_message) = 0
+                and (session_id is not null or state in ('asked', 'expired'))
+            else num_nonnulls(session_id, purpose) = 0
+        end),
     constraint ledger_entries_payments_check check (payments >= 0),
     constraint ledger_entries_failed_attempts_check check (failed_attempts >= 0)
 );

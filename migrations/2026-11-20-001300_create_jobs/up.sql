@@ -7,9 +7,9 @@ create table jobs (
     sequence bigint generated always as identity,
     effect text not null constraint jobs_effect_check check (effect in (
         'pushProduct', 'pushVariant', 'pushCustomer', 'startIdentityVerification', 'fetchIdentityResult',
-        'checkCredit', 'authorizeDeposit', 'renewDeposit', 'checkDeposit', 'voidDeposit', 'prepareDocuments',
-        'captureDeposit', 'refundDeposit', 'createSubscription', 'checkSubscription', 'payInvoices',
-        'cancelSubscription', 'refundPayments', 'promoteWaiting')),
+        'checkCredit', 'authorizeDeposit', 'renewDeposit', 'checkDeposit', 'checkSessions', 'voidDeposit',
+        'prepareDocuments', 'requestSignature', 'captureDeposit', 'refundDeposit', 'createSubscription',
+        'checkSubscription', 'payInvoices', 'cancelSubscription', 'refundPayments', 'promoteWaiting')),
     subject_kind text not null constraint jobs_subject_kind_check
         check (subject_kind in ('checkout', 'product', 'variant', 'customer', 'waitlist')),
     subject_id uuid not null,

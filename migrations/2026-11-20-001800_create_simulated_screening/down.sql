@@ -1,2 +1,1 @@
-drop table simulated_documents;
 drop table simulated_identity_sessions;

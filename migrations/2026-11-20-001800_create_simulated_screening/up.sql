@@ -1,4 +1,4 @@
--- What the simulated verifier and signer of sandbox mode know.
+-- What the simulated verifier of sandbox mode know.
 create table simulated_identity_sessions (
     organization_id bigint not null default nullif(current_setting('lessor.organization', true), '')::bigint
         references organizations (id),
@@ -11,17 +11,3 @@ create table simulated_identity_sessions (
 );
 
 call keep_apart('simulated_identity_sessions');
-
-create table simulated_documents (
-    organization_id bigint not null default nullif(current_setting('lessor.organization', true), '')::bigint
-        references organizations (id),
-    id text not null,
-    checkout_id uuid not null,
-    quote jsonb not null,
-    created_at timestamptz not null,
-    primary key (organization_id, id)
-);
-
-create index simulated_documents_by_checkout_idx on simulated_documents (organization_id, checkout_id, created_at);
-
-call keep_apart('simulated_documents');

@@ -9,6 +9,7 @@ pub mod client;
 pub mod contract;
 pub mod process;
 pub mod raw;
+pub mod receiver;
 pub mod schema;
 pub mod server;
 pub mod shop;

@@ -117,6 +117,8 @@ impl<'c> Sampler<'c> {
         match choice["format"].as_str().unwrap_or_default() {
             "uri" => return json!("https://example.com/x"),
             "email" => return json!("sample@example.com"),
+            "date" => return json!("1990-05-31"),
+            "date-time" => return json!("2026-11-20T09:14:00Z"),
             _ => {}
         }
         match choice["pattern"].as_str().unwrap_or_default() {

@@ -8,9 +8,9 @@ use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ledger::{Authorization, Refund, Subscription};
 use lessor_domain::money::Money;
 use lessor_domain::ports::{
-    Attempt, Capture, CreditChecker, DepositRequest, DocumentSigner, Doubt, IdentityResult,
-    IdentitySession, IdentityVerifier, LeaseDocument, PaymentProcessor, Person, ProcessorCustomer,
-    ProcessorProduct, ProcessorVariant, Providers, Scope, SubscriptionRequest, Verdict, VoidResult,
+    Attempt, Capture, CreditChecker, DepositRequest, Doubt, IdentityResult, IdentitySession,
+    IdentityVerifier, PaymentProcessor, Person, ProcessorCustomer, ProcessorProduct,
+    ProcessorVariant, Providers, Scope, SubscriptionRequest, Verdict, VoidResult,
 };
 use lessor_domain::pricing::Quote;
 use lessor_domain::time::Timestamp;
@@ -30,14 +30,13 @@ impl MissingProvider {
         Self { variable }
     }
 
-    /// All four of them.
+    /// All three of them.
     #[must_use]
     pub fn providers(self) -> Providers {
         Providers {
             processor: Arc::new(self),
             identity: Arc::new(self),
             credit: Arc::new(self),
-            signer: Arc::new(self),
         }
     }
 
@@ -164,6 +163,7 @@ impl IdentityVerifier for MissingProvider {
         _: &Attempt,
         _: CheckoutPubId,
         _: &Person,
+        _: Option<String>,
     ) -> Result<Verdict<IdentitySession>, Doubt> {
         self.doubt("identity verifier")
     }
@@ -177,13 +177,6 @@ impl IdentityVerifier for MissingProvider {
 impl CreditChecker for MissingProvider {
     async fn check(&self, _: &Attempt, _: &Person, _: Option<Quote>) -> Result<Verdict<()>, Doubt> {
         self.doubt("credit checker")
-    }
-}
-
-#[async_trait]
-impl DocumentSigner for MissingProvider {
-    async fn prepare(&self, _: &Attempt, _: &LeaseDocument) -> Result<Verdict<String>, Doubt> {
-        self.doubt("document signer")
     }
 }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
+use lessor_domain::agreement::Signature;
 use lessor_domain::audit::Origin;
 use lessor_domain::checkout::{Checkout, Lifecycle, Redirects};
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId};
@@ -168,6 +169,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let ada = make.customer(&make.organization().build()).build();
     let input = CreateCheckout {
         variant: shop.variant.clone(),
+        quantity: lessor_domain::quantity::Quantity::ONE,
         term: Some("12".parse()?),
         customer: Some(CustomerInput {
             email: "ada@example.com".parse()?,
@@ -221,7 +223,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .await?;
     }
     shop.step(id, async |uow, journey, it| {
-        journey.sign_documents(uow, it).await.map(drop)
+        let customer = uow.customers().get(it.customer_id).await?;
+        // What the customer typed, and the box that they ticked.
+        let signature = customer.map(|customer| Signature::of(&customer.profile));
+        let signature = signature.unwrap_or_default();
+        journey.sign_documents(uow, it, &signature).await.map(drop)
     })
     .await?;
 

@@ -50,9 +50,9 @@ async fn where_is(
     };
     match tracker.reports(&tracking).await {
         Ok(reports) => newest(&reports).map_or(Answer::NothingYet, Answer::Status),
-        Err(Doubt::Unreachable(_) | Doubt::Failed(_) | Doubt::Unconfigured(_)) => {
-            Answer::Stale(known)
-        }
+        Err(
+            Doubt::Unreachable(_) | Doubt::Failed(_) | Doubt::Unconfigured(_) | Doubt::Busy { .. },
+        ) => Answer::Stale(known),
     }
 }
 

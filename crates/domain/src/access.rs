@@ -121,6 +121,10 @@ permissions! {
     /// Create checkouts for other customers.
     CheckoutCreateWithCustomer,
     CheckoutCancel,
+    /// Decide about the credit of customers.
+    CheckoutQualify,
+    /// Tell who signed a lease, where the organization has them signed elsewhere.
+    CheckoutSign,
     /// Fulfill checkouts and give tracking.
     CheckoutFulfill,
     LeaseTermRead,
@@ -156,6 +160,8 @@ impl Permission {
             | Self::CheckoutWrite
             | Self::CheckoutCreateWithCustomer
             | Self::CheckoutCancel
+            | Self::CheckoutQualify
+            | Self::CheckoutSign
             | Self::CheckoutFulfill
             | Self::LeaseTermRead
             | Self::AuditRead

@@ -231,6 +231,10 @@ named_enum! {
         ProcessorAccountSet = "processor_account.set",
         /// The organization's own account at the payment processor was removed.
         ProcessorAccountRemoved = "processor_account.removed",
+        /// How the organization decides about credit was set.
+        OrganizationCreditSet = "organization.credit_set",
+        /// Where the organization has its agreements signed was set.
+        OrganizationSignerSet = "organization.signer_set",
         /// A pickup location was added.
         PickupLocationCreated = "pickup_location.created",
         /// A pickup location was changed, or switched on or off.
@@ -304,6 +308,8 @@ impl AuditAction {
             | Self::OrganizationCreated
             | Self::ProcessorAccountSet
             | Self::ProcessorAccountRemoved
+            | Self::OrganizationCreditSet
+            | Self::OrganizationSignerSet
             | Self::PickupLocationCreated
             | Self::CategoryCreated
             | Self::ProductCreated

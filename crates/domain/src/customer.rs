@@ -7,7 +7,8 @@ use crate::metadata::Metadata;
 use crate::names::named_enum;
 use crate::organization::{NotServed, ServiceArea};
 use crate::text::{Email, Line};
-use crate::time::Timestamp;
+use crate::time::{Day, Timestamp};
+use chrono::Datelike as _;
 
 named_enum! {
     /// What the credit check said.
@@ -109,12 +110,51 @@ pub struct Profile {
     pub country: Option<Country>,
     /// Phone number.
     pub phone: Option<Line>,
+    /// When they were born, for verifiers.
+    pub birth_date: Option<Day>,
+}
+
+/// What of a person differs from what was known of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PersonChange {
+    /// Nothing that was verified or checked: nothing at all, or the phone.
+    None,
+    /// Where they live: their credit is another.
+    Address,
+    /// Name or birth date: they are somebody else.
+    Person,
+}
+
+/// No person of whom anybody knows was older.
+const OLDEST_YEARS: i32 = 125;
+
+/// Whether somebody who is alive that day may have been born on this one.
+#[must_use]
+pub fn is_plausible_birth_date(born: Day, today: Day) -> bool {
+    born < today && today.year().saturating_sub(born.year()) <= OLDEST_YEARS
 }
 
 /// How a phone number begins that is the same in every country.
 const INTERNATIONAL: char = '+';
 
 impl Profile {
+    /// What differs of the person who was known by the profile before.
+    #[must_use]
+    pub fn change_since(&self, before: &Self) -> PersonChange {
+        let person = |it: &Self| (it.first_name.clone(), it.last_name.clone(), it.birth_date);
+        let place = |it: &Self| {
+            let lines = [&it.address1, &it.address2, &it.city, &it.state, &it.zip];
+            (lines.map(Clone::clone), it.country)
+        };
+        if person(self) != person(before) {
+            PersonChange::Person
+        } else if place(self) != place(before) {
+            PersonChange::Address
+        } else {
+            PersonChange::None
+        }
+    }
+
     /// Whether nothing is missing that a lease needs: both names and a complete
     /// address. A phone number is welcome, not needed.
     #[must_use]
@@ -141,6 +181,16 @@ impl Profile {
         .ok()
     }
 
+    /// As the checkout page gives it: without the birth date, which is asked for on no page, and kept nowhere
+    /// but in the customer.
+    #[must_use]
+    pub fn as_on_a_page(self) -> Self {
+        Self {
+            birth_date: None,
+            ..self
+        }
+    }
+
     /// Whether nothing is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -160,6 +210,7 @@ impl Profile {
             zip,
             country,
             phone,
+            birth_date,
         } = given;
         let is_part = |own: &Option<Line>, whole: &Option<Line>| own.is_none() || own == whole;
         let is_of_the_given = is_part(&self.address1, &address1)
@@ -178,6 +229,7 @@ impl Profile {
         }
         self.first_name = self.first_name.take().or(first_name);
         self.last_name = self.last_name.take().or(last_name);
+        self.birth_date = self.birth_date.or(birth_date);
         // A number in the form of another country cannot be dialled from here.
         let is_from_here = self.country == country;
         let dialled =
@@ -238,6 +290,7 @@ impl Customer {
         let before = self.clone();
         self.metadata = Metadata::default();
         self.profile.phone = None;
+        self.profile.birth_date = None;
         self.screening.verification_session_id = None;
         self.screening.credit_ip_address = None;
         if !leases {
@@ -341,6 +394,62 @@ mod tests {
             filled.fill_from(profile(&[us, ("city", "San Francisco"), national]));
             let number = Some(Line::parse(national.1).unwrap());
             assert_eq!(filled.phone == number, is_filled, "{known:?}");
+        }
+    }
+
+    #[test]
+    fn another_name_is_another_person_and_another_place_another_credit() {
+        let known = [
+            ("firstName", "Grace"),
+            ("lastName", "Hopper"),
+            ("phone", "+14155550100"),
+        ];
+        let known: Vec<_> = known.iter().chain(PARIS).copied().collect();
+        let with = |member: &'static str, value: &'static str| {
+            let mut members = known.clone();
+            members.push((member, value));
+            profile(&members)
+        };
+        let table = [
+            (with("firstName", "Grace"), PersonChange::None),
+            (with("phone", "+14155550199"), PersonChange::None),
+            (with("firstName", "Mallory"), PersonChange::Person),
+            (with("lastName", "Mallory"), PersonChange::Person),
+            (with("address1", "2 rue du Bac"), PersonChange::Address),
+            (with("address2", "3rd floor"), PersonChange::Address),
+            (with("city", "Lyon"), PersonChange::Address),
+            (with("state", "IDF"), PersonChange::Address),
+            (with("zip", "75008"), PersonChange::Address),
+            (with("country", "DE"), PersonChange::Address),
+            (
+                Profile {
+                    birth_date: Day::from_ymd_opt(1906, 12, 9),
+                    ..with("city", "Lyon")
+                },
+                PersonChange::Person,
+            ),
+        ];
+        for (changed, expected) in table {
+            assert_eq!(
+                changed.change_since(&profile(&known)),
+                expected,
+                "{changed:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn people_are_born_before_today_and_die() {
+        let day = |year, month, day| Day::from_ymd_opt(year, month, day).unwrap();
+        let today = day(2026, 11, 23);
+        for (born, plausible) in [
+            (day(2026, 11, 22), true),
+            (today, false),
+            (day(2026, 11, 24), false),
+            (day(1901, 1, 1), true),
+            (day(1900, 12, 31), false),
+        ] {
+            assert_eq!(is_plausible_birth_date(born, today), plausible, "{born}");
         }
     }
 

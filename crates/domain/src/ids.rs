@@ -170,6 +170,8 @@ public_ids! {
     ApiKeyPubId = "key";
     /// Something that the audit tells of, `aud_…`.
     AuditEventPubId = "aud";
+    /// The document of an agreement, `doc_…`.
+    AgreementPubId = "doc";
 }
 
 /// A customer and its user are one to one: the customer's id is the user's.

@@ -17,11 +17,14 @@
 
 pub mod access;
 pub mod address;
+pub mod agreement;
 pub mod audit;
 pub mod catalog;
 pub mod cause;
 pub mod checkout;
+pub mod credit;
 pub mod customer;
+pub mod endpoint;
 pub mod exact;
 pub mod ids;
 pub mod lease_term;
@@ -34,6 +37,7 @@ pub mod percentage;
 pub mod ports;
 pub mod pricing;
 pub mod processor_account;
+pub mod quantity;
 pub mod secret;
 pub mod services;
 pub mod shipments;

@@ -210,6 +210,8 @@ texts! {
     Line { max: 255, multiline: false, form: any },
     /// Notes, up to 2,000 characters; line breaks and tabs are allowed.
     Notes { max: 2_000, multiline: true, form: any },
+    /// An organization's own terms in Markdown, up to 100,000 characters; line breaks and tabs are allowed.
+    AgreementText { max: 100_000, multiline: true, form: any },
     /// What a carrier says of an event, up to 1,000 characters.
     EventText { max: 1_000, multiline: true, form: any },
     /// What is looked for in texts, up to 100 characters.

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::api::identity;
 use crate::form;
 use crate::pages::{self, Choice, Where};
 use crate::spec;
@@ -31,6 +32,106 @@ const BUTTONS: &[(&str, &str)] = &[
     ("cancel", "Go back"),
     ("leave", "Close the tab"),
 ];
+
+/// What a customer may do on the page where they prove who they are: the button's name, the status that it comes
+/// to with the code of its error, and what it says.
+const DECISIONS: &[(&str, &str, Option<&str>, &str)] = &[
+    (
+        "verify",
+        "verified",
+        None,
+        "Hand in documents that are good",
+    ),
+    (
+        "submit",
+        "processing",
+        None,
+        "Hand in documents that take a while",
+    ),
+    (
+        "refuse",
+        "requires_input",
+        Some("selfie_face_mismatch"),
+        "Hand in somebody else's documents",
+    ),
+    (
+        "blurred",
+        "requires_input",
+        Some("document_expired"),
+        "Hand in a document that has expired",
+    ),
+    ("abandon", "requires_input", Some("abandoned"), "Give up"),
+];
+
+/// Shows the page where customers prove who they are, or does what was chosen on it.
+pub(crate) fn verify(state: &mut State, method: &str, path: &str, body: &[u8]) -> Shown {
+    let (id, number) = path.split_once('/').unwrap_or((path, ""));
+    let Some(world) = state.world_of(id) else {
+        return shown(404, "There is no such page.");
+    };
+    let now = world.now;
+    let number = number.parse::<u64>().ok();
+    let known = world.links.get_mut(id);
+    let Some(link) = known.filter(|link| Some(link.number) == number && link.until > now) else {
+        return shown(
+            403,
+            "This address is good no more. Go back to where you came from.",
+        );
+    };
+    let was_used = std::mem::replace(&mut link.used, true);
+    let session = world.any(id).cloned().unwrap_or_default();
+    if text(&session, "status") != "requires_input" {
+        return shown(
+            200,
+            &format!("This session is {}.", text(&session, "status")),
+        );
+    }
+    if method != "POST" {
+        // "This URL … can only be used once."
+        return if was_used {
+            shown(
+                403,
+                "This address was used. Go back to where you came from.",
+            )
+        } else {
+            shown(200, &decisions())
+        };
+    }
+    let chosen = form::decode(body).map(|tree| spec::untyped(&tree));
+    let chosen = chosen.unwrap_or_default();
+    if chosen["choice"] == "leave" {
+        return shown(200, "You may close this tab.");
+    }
+    let mut known = DECISIONS.iter();
+    let Some((_, status, error, _)) = known.find(|(name, ..)| chosen["choice"] == *name) else {
+        return shown(400, "There is no such choice.");
+    };
+    identity::decide(world, id, status, *error);
+    // "The URL that the user will be redirected to upon completing the verification flow."
+    match world.wanted.get(id).and_then(Value::as_str) {
+        Some(url) => Shown {
+            status: 303,
+            body: String::new(),
+            location: Some(url.to_owned()),
+        },
+        None => shown(200, "Thank you. You may close this tab."),
+    }
+}
+
+fn decisions() -> String {
+    let mut page = "<h1>Prove who you are</h1>".to_owned();
+    let buttons = DECISIONS.iter().map(|(name, _, _, says)| (*name, *says));
+    for (choice, says) in buttons.chain([("leave", "Close the tab")]) {
+        page.push_str(&button(choice, says));
+    }
+    page
+}
+
+fn button(choice: &str, says: &str) -> String {
+    format!(
+        "<form method=\"post\"><button name=\"choice\" value=\"{choice}\">{says}</button></form>"
+    )
+}
 
 /// Shows a page, or does what was chosen on it.
 pub(crate) fn serve(state: &mut State, method: &str, session: &str, body: &[u8]) -> Shown {
@@ -80,9 +181,7 @@ fn buttons(session: &Value, message: &str) -> String {
         page.push_str(&format!("<p role=\"alert\">{}</p>", escaped(message)));
     }
     for (choice, says) in BUTTONS {
-        page.push_str(&format!(
-            "<form method=\"post\"><button name=\"choice\" value=\"{choice}\">{says}</button></form>"
-        ));
+        page.push_str(&button(choice, says));
     }
     page
 }

@@ -48,9 +48,10 @@
 //!
 //! [`Double::by_hand`] does to subscriptions what people do where the processor shows them,
 //! [`Double::dispute`], [`Double::update_dispute`] and [`Double::close_dispute`] what banks
-//! do, [`Double::fail_refund`] fails a refund that had succeeded. A checkout session's `url`
-//! is a page of the double, with a button for each thing that a customer may do there;
-//! [`Double::visit`] does it without a browser.
+//! do, [`Double::fail_refund`] fails a refund that had succeeded. The `url` of a checkout
+//! session, and of an identity session, is a page of the double, with a button for each thing
+//! that a customer may do there; [`Double::visit`] and [`Double::decide_identity`] do it
+//! without a browser.
 //!
 //! # Events
 //!

@@ -21,7 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::error::ApiError;
 use crate::events::Event;
 use crate::fault::{Fault, When};
-use crate::state::{Incoming, Prepared, Reply, Shared};
+use crate::state::{Incoming, Prepared, Reply, Shared, State};
 use crate::store::merge;
 use crate::{control, hosted, webhooks};
 
@@ -85,8 +85,13 @@ async fn handle(request: Request<Body>, connection: u64, shared: Arc<Shared>) ->
         let (status, body) = control::run(&shared, parts.method.as_str(), command, query, &body);
         return Fate::Answered(respond(status, &body.to_string(), HeaderMap::new()));
     }
-    if let Some(session) = path.strip_prefix("/pay/") {
-        return page(&shared, parts.method.as_str(), session, &body).await;
+    for (prefix, serve) in [
+        ("/pay/", hosted::serve as Page),
+        ("/verify/", hosted::verify),
+    ] {
+        if let Some(session) = path.strip_prefix(prefix) {
+            return page(&shared, serve, parts.method.as_str(), session, &body).await;
+        }
     }
     let raw = match parts.method.as_str() {
         "POST" => String::from_utf8_lossy(&body).into_owned(),
@@ -113,14 +118,17 @@ async fn handle(request: Request<Body>, connection: u64, shared: Arc<Shared>) ->
     through(&shared, &incoming, &id, fault).await
 }
 
+/// What shows a page, or does what was chosen on it.
+type Page = fn(&mut State, &str, &str, &[u8]) -> hosted::Shown;
+
 /// A page for a customer.
-async fn page(shared: &Arc<Shared>, method: &str, session: &str, body: &[u8]) -> Fate {
+async fn page(shared: &Arc<Shared>, serve: Page, method: &str, session: &str, body: &[u8]) -> Fate {
     if shared.lock().down {
         return Fate::Reset;
     }
     let (shown, told) = {
         let mut state = shared.lock();
-        let shown = hosted::serve(&mut state, method, session, body);
+        let shown = serve(&mut state, method, session, body);
         (shown, state.told_first())
     };
     webhooks::tell(shared, &told).await;

@@ -39,6 +39,15 @@ impl Default for Rules {
     }
 }
 
+/// An address that is good for one visit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Link {
+    pub(crate) number: u64,
+    pub(crate) used: bool,
+    /// When it is good no more, Unix seconds.
+    pub(crate) until: i64,
+}
+
 /// One mode's objects.
 #[derive(Debug)]
 pub(crate) struct World {
@@ -60,6 +69,8 @@ pub(crate) struct World {
     pub(crate) wanted: HashMap<String, Value>,
     /// Where pages for customers are.
     pub(crate) pages: String,
+    /// The newest address of each identity session's page.
+    pub(crate) links: HashMap<String, Link>,
     /// Events that were not handed to the webhooks yet.
     pub(crate) fresh_events: Vec<Value>,
     marker: String,
@@ -81,6 +92,7 @@ impl World {
             inline: HashSet::new(),
             wanted: HashMap::new(),
             pages: "https://checkout.example.com".to_owned(),
+            links: HashMap::new(),
             fresh_events: Vec::new(),
             marker: format!("{marker}{}", if live { 'L' } else { 'T' }),
             made: 0,

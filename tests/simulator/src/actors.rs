@@ -2,11 +2,13 @@
 
 use lessor_adapters::processor::parse_event_head;
 use lessor_domain::access::Mode;
+use lessor_domain::agreement::Signature;
 use lessor_domain::audit::Origin;
 use lessor_domain::catalog::{Inventory, ProductStatus};
 use lessor_domain::checkout::{Checkout, Lifecycle};
 use lessor_domain::ids::{CheckoutPubId, ProductVariantPubId};
 use lessor_domain::ports::{InboxMessage, JobSubject, StoreError, UnitOfWork};
+use lessor_domain::quantity::Quantity;
 use lessor_domain::services::checkouts::{
     CreateCheckout, CustomerInput, PurchaseItemInput, VariantRef,
 };
@@ -82,6 +84,12 @@ impl Crew {
         };
         let input = CreateCheckout {
             variant: VariantRef::Id(self.variants[wish.variant]),
+            // Of what there is one of, two are never to be had.
+            quantity: if wish.extras && wish.variant > 0 {
+                Quantity::new(2).unwrap_or(Quantity::ONE)
+            } else {
+                Quantity::ONE
+            },
             term: TERMS[wish.term].try_into().ok(),
             customer: Some(CustomerInput {
                 email: CUSTOMERS[wish.customer]
@@ -145,7 +153,12 @@ impl Crew {
                 let method = method.ok_or_else(|| Error::rule("no method was named"))?;
                 journey.save_payment_method(uow_ref, it, method).await?
             }
-            Lifecycle::DocumentsPending => journey.sign_documents(uow_ref, it).await?,
+            Lifecycle::DocumentsPending => {
+                let customer = uow_ref.customers().get(it.customer_id).await?;
+                let signature = customer.map(|customer| Signature::of(&customer.profile));
+                let signature = signature.unwrap_or_default();
+                journey.sign_documents(uow_ref, it, &signature).await?
+            }
             Lifecycle::CaptureFailed => journey.retry_capture(uow_ref, it).await?,
             _ => journey.open(uow_ref, it).await?,
         };

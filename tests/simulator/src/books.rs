@@ -55,8 +55,8 @@ pub struct Lease {
     /// What the rows of the ledger come to, in minor units: held, captured, paid by invoices, paid
     /// back.
     pub sums: [i64; 4],
-    /// Whether a unit of stock is kept for it.
-    pub holds_stock: bool,
+    /// How many units of stock are kept for it.
+    pub units: u32,
     /// Jobs that are neither done nor dead.
     pub open_jobs: Vec<String>,
     /// Jobs that were given up.
@@ -204,7 +204,10 @@ fn lease(
         is_over: checkout.has_run_its_term(now.date_naive()),
         is_shown: is_told || checkout.progress().needs_attention(),
         sums,
-        holds_stock: checkout.holds_stock,
+        units: match checkout.holds_stock {
+            true => checkout.quantity().get(),
+            false => 0,
+        },
         open_jobs,
         dead_jobs,
     }

@@ -187,9 +187,8 @@ invariants! {
     };
     stock_counted All "every unit is free or somebody's" |end| {
         let (all, free) = (end.stock?, end.books.stock?);
-        let taken = end.books.leases.iter().filter(|lease| lease.holds_stock).count();
-        let counted = usize::try_from(free).unwrap_or(0) + taken;
-        (counted != usize::try_from(all).unwrap_or(0))
+        let taken: u32 = end.books.leases.iter().map(|lease| lease.units).sum();
+        (free + taken != all)
             .then(|| format!("{free} are free and {taken} are taken of {all}"))
     };
     messages_handled All "every message that was kept was handled" |end| {

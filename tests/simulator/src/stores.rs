@@ -6,10 +6,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::{
-    AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors,
-    IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
-    OrganizationStore, PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
-    Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
+    CustomerStore, Database, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore,
+    LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
+    ProcessorAccountStore, ProductStore, QualificationStore, Reach, ShipmentStore, StoreError,
+    UnitOfWork, VariantStore,
 };
 use lessor_domain::testing::MemoryDatabase;
 

@@ -23,7 +23,7 @@ pub(crate) struct Version {
 }
 
 /// The kinds of messages that somebody has a use for.
-const FACTS: [&str; 7] = [
+const FACTS: [&str; 8] = [
     "deposit",
     "invoice",
     "subscription",
@@ -31,6 +31,7 @@ const FACTS: [&str; 7] = [
     "disputed",
     "identity",
     "paymentRefused",
+    "sessionOver",
 ];
 
 const fn name(fact: &ProcessorFact) -> &'static str {
@@ -42,6 +43,7 @@ const fn name(fact: &ProcessorFact) -> &'static str {
         ProcessorFact::Disputed { .. } => "disputed",
         ProcessorFact::Identity { .. } => "identity",
         ProcessorFact::PaymentRefused { .. } => "paymentRefused",
+        ProcessorFact::SessionOver { .. } => "sessionOver",
         ProcessorFact::Unknown { .. } => "unknown",
     }
 }

@@ -21,7 +21,7 @@ fn log(line: &str) {
 
 #[test]
 fn what_must_hold_holds_after_every_life() {
-    let lives = number("LESSOR_TEST_LIVES", 10_000);
+    let lives = number("LESSOR_TEST_LIVES", 4_000);
     let first = number("LESSOR_TEST_SEED", 0);
     let threads = std::thread::available_parallelism().map_or(1, Into::into);
     log(&format!("{lives} lives from seed {first} on"));

@@ -88,7 +88,7 @@ fn running() -> (Lease, Account) {
         is_over: false,
         is_shown: false,
         sums: [0, 100, 50, 0],
-        holds_stock: true,
+        units: 1,
         open_jobs: Vec::new(),
         dead_jobs: Vec::new(),
     };

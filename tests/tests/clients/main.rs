@@ -188,6 +188,8 @@ async fn openapi_python_client() {
             "--output-path",
             package,
             "--overwrite",
+            "--config",
+            "python/generator.yaml",
             "--fail-on-warning",
         ],
     ));

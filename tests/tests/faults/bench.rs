@@ -14,6 +14,7 @@ use lessor_adapters::processor::{
     parse_event_head,
 };
 use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
+use lessor_domain::agreement::Signature;
 use lessor_domain::audit::Origin;
 use lessor_domain::catalog::ProductStatus;
 use lessor_domain::checkout::{Checkout, Effect, Lifecycle, Redirects};
@@ -222,6 +223,7 @@ impl Bench {
         let profile = make.customer(&make.organization().build()).build().profile;
         let input = CreateCheckout {
             variant: self.variant.clone(),
+            quantity: lessor_domain::quantity::Quantity::ONE,
             term: Some("12".parse().unwrap()),
             customer: Some(CustomerInput {
                 email: email.parse().unwrap(),
@@ -510,9 +512,11 @@ impl Bench {
         let mut uow = self.begin().await;
         let mut checkout = uow.checkouts().lock(id).await.unwrap().unwrap();
         let customer = Origin::customer(checkout.customer_id);
+        let lessee = uow.customers().get(checkout.customer_id).await.unwrap();
+        let signature = Signature::of(&lessee.unwrap().profile);
         let journey = Journey::new(self.clock.now(), self.ids.as_ref(), &customer);
         journey
-            .sign_documents(uow.as_mut(), &mut checkout)
+            .sign_documents(uow.as_mut(), &mut checkout, &signature)
             .await
             .unwrap();
         uow.commit().await.unwrap();

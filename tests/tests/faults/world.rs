@@ -23,6 +23,8 @@ use crate::books;
 const BINARY: &str = env!("CARGO_BIN_EXE_lessor-under-test");
 /// What the double signs with.
 pub(crate) const WEBHOOK_SECRET: &str = "whsec_of_these_tests";
+/// The same in live mode: a secret opens one mode alone.
+const LIVE_WEBHOOK_SECRET: &str = "whsec_of_these_tests_live";
 /// A job that a dead process was at is taken up again so soon.
 const JOB_LEASE: &str = "2s";
 /// How often something that is awaited is looked at in vain before somebody gives up. A look goes
@@ -151,6 +153,11 @@ pub(crate) struct Setup {
     pub(crate) messages: bool,
     /// Whether messages come late, in any order, twice or never.
     pub(crate) unreliable: bool,
+    /// Whether everything is real.
+    pub(crate) live: bool,
+    /// Whether it is real with an account of the organization's own, of which it alone has the key. Nobody
+    /// checks credit then.
+    pub(crate) own_account: bool,
 }
 
 impl World {
@@ -165,7 +172,12 @@ impl World {
         let url = format!("http://{address}");
         if setup.messages || setup.unreliable {
             let endpoint = format!("{url}/webhooks/processor");
-            let mut webhooks = Webhooks::to(&endpoint, WEBHOOK_SECRET);
+            let secret = if setup.live {
+                LIVE_WEBHOOK_SECRET
+            } else {
+                WEBHOOK_SECRET
+            };
+            let mut webhooks = Webhooks::to(&endpoint, secret);
             if setup.unreliable {
                 webhooks.copies = 2;
                 webhooks.delay_millis = 300;
@@ -180,6 +192,7 @@ impl World {
             processor: double.url(),
             folder: folder.clone(),
             abort: setup.abort,
+            live: setup.live,
         };
         let serve = base.clone();
         let separate = setup.separate_worker;
@@ -252,7 +265,60 @@ impl World {
                 }),
             )
             .await;
+        if setup.own_account {
+            world.open_account(&organization);
+        }
+        if setup.live || setup.own_account {
+            let made = world.command(&[
+                "key",
+                "create",
+                "--org",
+                &organization,
+                "--mode",
+                "live",
+                "--permissions",
+                "all",
+                "--user",
+                "staff@example.com",
+            ]);
+            world.key = made["key"].as_str().unwrap().to_owned();
+        }
         world
+    }
+
+    /// Gives the organization an account of its own at the double, whose messages go to its own address.
+    fn open_account(&self, organization: &str) {
+        let file = |name: &str, text: &str| {
+            let path = self.folder.join(name);
+            fs::write(&path, text).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let key = file("account.key", "sk_live_of_these_tests_0123456789");
+        let secret = file("account.secret", LIVE_WEBHOOK_SECRET);
+        self.command(&[
+            "org",
+            "processor",
+            "set",
+            organization,
+            "--mode",
+            "live",
+            "--key-file",
+            &key,
+            "--webhook-secret-file",
+            &secret,
+        ]);
+        self.command(&[
+            "org",
+            "update",
+            organization,
+            "--mode",
+            "live",
+            "--credit",
+            "none",
+        ]);
+        let endpoint = format!("{}/webhooks/processor/{organization}", self.url);
+        self.double
+            .send_to(Webhooks::to(&endpoint, LIVE_WEBHOOK_SECRET));
     }
 
     /// A command beside the server, on the same database.
@@ -262,6 +328,7 @@ impl World {
             processor: self.double.url(),
             folder: self.folder.clone(),
             abort: None,
+            live: false,
         };
         let output = base
             .command()
@@ -379,6 +446,7 @@ struct Base {
     processor: String,
     folder: PathBuf,
     abort: Option<(String, u32)>,
+    live: bool,
 }
 
 impl Base {
@@ -399,6 +467,11 @@ impl Base {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
+        if self.live {
+            command
+                .env("LESSOR_PROCESSOR_LIVE_KEY", "sk_live_faults")
+                .env("LESSOR_PROCESSOR_LIVE_WEBHOOK_SECRETS", LIVE_WEBHOOK_SECRET);
+        }
         if let Some((point, times)) = &self.abort {
             command
                 .env("ABORT_JOBS_AT", point)

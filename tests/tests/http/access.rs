@@ -183,6 +183,7 @@ impl Shop {
             ("GET", "/v1/checkouts".into(), None, "CheckoutRead"),
             ("GET", checkout_path(""), None, "CheckoutRead"),
             ("GET", checkout_path("/tracking"), None, "CheckoutRead"),
+            ("GET", checkout_path("/agreement"), None, "CheckoutRead"),
             (
                 "PUT",
                 checkout_path(""),
@@ -206,6 +207,21 @@ impl Shop {
                 checkout_path("/link"),
                 Some(json!({})),
                 "CheckoutWrite",
+            ),
+            (
+                "POST",
+                checkout_path("/qualification"),
+                Some(json!({ "decision": "approved" })),
+                "CheckoutQualify",
+            ),
+            (
+                "POST",
+                checkout_path("/signature"),
+                Some(json!({
+                    "documentId": "doc_0000000000000000000000", "sha256": "0".repeat(64),
+                    "signerName": "Grace Hopper", "signedAt": "2026-11-20T09:14:00Z"
+                })),
+                "CheckoutSign",
             ),
             (
                 "POST",
@@ -329,7 +345,7 @@ pub(crate) async fn send(client: &Client, method: &str, path: &str, body: Option
     }
 }
 
-const PERMISSIONS: [&str; 19] = [
+const PERMISSIONS: [&str; 21] = [
     "ProductRead",
     "ProductWrite",
     "ProductDelete",
@@ -342,6 +358,8 @@ const PERMISSIONS: [&str; 19] = [
     "CheckoutWrite",
     "CheckoutCreateWithCustomer",
     "CheckoutCancel",
+    "CheckoutQualify",
+    "CheckoutSign",
     "CheckoutFulfill",
     "LeaseTermRead",
     "LeaseTermWrite",

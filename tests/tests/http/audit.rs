@@ -97,6 +97,17 @@ async fn shop(server: &Server) -> (Client, String) {
     (client.with_key(&text(&key["key"])), text(&key["keyId"]))
 }
 
+/// What tells that the checkout's document was signed when it was made.
+async fn signature_of(client: &Client, checkout: &Value) -> Value {
+    let path = format!("/v1/checkouts/{}/agreement", text(&checkout["id"]));
+    let headers = [("accept", "application/json")];
+    let document = client.send("GET", &path, &headers, None).await.ok();
+    json!({
+        "documentId": document["documentId"], "sha256": document["sha256"], "signerName": "Grace Hopper",
+        "signedAt": document["createdAt"]
+    })
+}
+
 /// Every request that changes something, in an order in which each is carried out.
 async fn story(client: &Client) -> Vec<Asked> {
     let product = client.product(json!({})).await;
@@ -112,6 +123,15 @@ async fn story(client: &Client) -> Vec<Asked> {
     let shipped = client
         .checkout_at("BIKE", "shipped@example.com", "orderConfirmed")
         .await;
+    let judged = client
+        .checkout_at("BIKE", "judged@example.com", "qualificationPending")
+        .await;
+    let elsewhere = json!({ "signer": "http", "signerUrl": "https://sign.example.com/" });
+    client.put("/v1/organization", elsewhere).await.ok();
+    let to_sign = client
+        .checkout_at("BIKE", "signs@example.com", "documentsPending")
+        .await;
+    let signature = signature_of(client, &to_sign).await;
     let number = json!({ "trackingNumber": "1Z999AA10123456784" });
     client.act(&shipped, "fulfill", number).await.ok();
     let email = "unpaid+firstpaymentfail@example.com";
@@ -238,6 +258,12 @@ async fn story(client: &Client) -> Vec<Asked> {
             json!({ "lifecycle": "depositPending" }),
             Move,
         ),
+        asked(
+            "POST",
+            step(&judged, "qualification"),
+            json!({ "decision": "approved" }),
+            Move,
+        ),
         asked("POST", step(&ready, "fulfill"), json!({}), Move),
         asked(
             "POST",
@@ -251,6 +277,13 @@ async fn story(client: &Client) -> Vec<Asked> {
             json!({ "displayName": "Better Bikes" }),
             Event("organization.updated"),
         ),
+        asked(
+            "PUT",
+            "/v1/organization",
+            json!({ "credit": "manual" }),
+            Event("organization.credit_set"),
+        ),
+        asked("POST", step(&to_sign, "signature"), signature, Move),
         asked(
             "POST",
             step(&shipped, "tracking"),

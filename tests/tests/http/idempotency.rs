@@ -36,6 +36,14 @@ async fn posts(client: &Client) -> Vec<(String, Value)> {
             .checkout_at("BIKE", "moving@example.com", "orderConfirmed")
             .await,
     ];
+    let judged = client
+        .checkout_at("CAR", "judged@example.com", "qualificationPending")
+        .await;
+    let elsewhere = json!({ "signer": "http", "signerUrl": "https://sign.example.com/" });
+    client.put("/v1/organization", elsewhere).await.ok();
+    let signing = client
+        .checkout_at("CAR", "signing@example.com", "documentsPending")
+        .await;
     let number = json!({ "trackingNumber": "1Z999AA10123456784" });
     for checkout in [&shipped, &moving] {
         client.act(checkout, "fulfill", number.clone()).await.ok();
@@ -47,6 +55,13 @@ async fn posts(client: &Client) -> Vec<(String, Value)> {
     let sandbox = |checkout: &Value, action: &str| {
         format!("/v1/sandbox/checkouts/{}/{action}", text(&checkout["id"]))
     };
+    let agreement = of(&signing, "agreement");
+    let as_json = [("accept", "application/json")];
+    let agreement = client.send("GET", &agreement, &as_json, None).await.ok();
+    let signature = json!({
+        "documentId": agreement["documentId"], "sha256": agreement["sha256"], "signerName": "Grace Hopper",
+        "signedAt": agreement["createdAt"]
+    });
     let new_variant = json!({
         "productId": product["id"], "name": "n", "description": "d", "price": "1", "sku": "NEW", "options": [],
         "productImages": [], "productYear": 2020
@@ -71,6 +86,11 @@ async fn posts(client: &Client) -> Vec<(String, Value)> {
             sandbox(&fresh, "advance"),
             json!({ "to": "leaseReviewPending" }),
         ),
+        (
+            of(&judged, "qualification"),
+            json!({ "decision": "approved" }),
+        ),
+        (of(&signing, "signature"), signature),
         (of(&ready, "fulfill"), json!({})),
         (
             of(&shipped, "tracking"),

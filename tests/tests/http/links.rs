@@ -330,7 +330,7 @@ async fn the_term_is_chosen_first_and_changed_until_the_lease_is_accepted() {
             "firstPayment",
             "totalDueAtSigning",
         ] {
-            let amount = format!("USD {}", text(&now["pricing"][figure]));
+            let amount = format!("${}", text(&now["pricing"][figure]));
             assert!(page.contains(&amount), "{figure} {amount}: {page}");
         }
         assert!(page.contains("(your choice)"), "{page}");

@@ -63,7 +63,7 @@ const ENDPOINTS: [(&str, &str, &str); 31] = [
     ("delete", "/v1/lease-terms/{id}", "400"),
 ];
 
-const MORE: [(&str, &str); 27] = [
+const MORE: [(&str, &str); 32] = [
     ("get", "/v1/customers"),
     ("get", "/v1/customers/{id}/export"),
     ("post", "/v1/customers/{id}/erase"),
@@ -72,9 +72,12 @@ const MORE: [(&str, &str); 27] = [
     ("get", "/v1/product-categories"),
     ("post", "/v1/product-categories"),
     ("post", "/v1/checkouts/{id}/payments/retry"),
+    ("get", "/v1/checkouts/{id}/agreement"),
     ("post", "/v1/checkouts/{id}/link"),
     ("get", "/v1/organization"),
     ("put", "/v1/organization"),
+    ("post", "/v1/checkouts/{id}/qualification"),
+    ("post", "/v1/checkouts/{id}/signature"),
     ("post", "/v1/sandbox/checkouts/{id}/advance"),
     ("post", "/v1/sandbox/checkouts/{id}/tracking-event"),
     ("post", "/webhooks/tracking"),
@@ -88,6 +91,8 @@ const MORE: [(&str, &str); 27] = [
     ("get", "/readyz"),
     ("get", "/metrics"),
     ("get", "/c/{token}"),
+    ("get", "/c/{token}/agreement"),
+    ("get", "/c/{token}/return"),
     ("get", "/c/{token}/{step}"),
     ("post", "/c/{token}/{step}"),
     ("get", "/assets/checkout.css"),

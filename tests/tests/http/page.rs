@@ -24,7 +24,13 @@ impl Browser {
     }
 
     pub(crate) async fn look(&self) -> String {
-        let page = self.client.get(&self.path).await;
+        self.look_as("", &[]).await
+    }
+
+    /// The page with this query, as it is sent to a browser with these headers.
+    async fn look_as(&self, query: &str, headers: &[(&str, &str)]) -> String {
+        let path = format!("{}{query}", self.path);
+        let page = self.client.send("GET", &path, headers, None).await;
         assert_eq!(page.status, 200, "{}", String::from_utf8_lossy(&page.bytes));
         for (header, value) in [
             ("cache-control", "no-store"),
@@ -39,8 +45,12 @@ impl Browser {
                 .contains("default-src 'none'")
         );
         assert!(page.header("set-cookie").is_empty());
+        assert!(page.header("vary").contains("accept-language"));
         let html = String::from_utf8_lossy(&page.bytes).into_owned();
         assert!(!html.contains("<script"), "{html}");
+        assert!(html.len() < 50_000, "{} bytes", html.len());
+        let tag = page.header("content-language");
+        assert!(html.contains(&format!("<html lang=\"{tag}\">")), "{tag}");
         html
     }
 
@@ -86,6 +96,9 @@ fn escaped(text: &str) -> String {
         })
         .collect()
 }
+
+/// What signs the lease: the name of [`PROFILE`], in another case.
+const SIGNATURE: [(&str, &str); 2] = [("consent", "yes"), ("name", "grace HOPPER")];
 
 pub(crate) const PROFILE: [(&str, &str); 7] = [
     ("firstName", "Grace"),
@@ -154,7 +167,7 @@ async fn a_customer_walks_from_the_link_to_the_confirmation() {
         .await;
     assert!(client.reread(&made).await["leaseTermId"].is_i64());
     assert!(
-        browser.look().await.contains("USD 184.90"),
+        browser.look().await.contains("$184.90"),
         "the price of the first term, due at signing"
     );
     browser.step("accept", &[]).await;
@@ -166,7 +179,29 @@ async fn a_customer_walks_from_the_link_to_the_confirmation() {
     while client.reread(&made).await.get("leaseDocumentId").is_none() {
         assert!(std::time::Instant::now() < deadline, "no document");
     }
-    let signed = browser.send("sign", &[]).await;
+    assert!(
+        browser
+            .look()
+            .await
+            .contains(&format!("{}/agreement", browser.path))
+    );
+    // Each wrong signature is told by its field, and nothing is signed.
+    for (fields, told) in [
+        (&[][..], "electronic records"),
+        (&SIGNATURE[..1], "Your name"),
+        (&SIGNATURE[1..], "electronic records"),
+        (
+            &[("consent", "yes"), ("name", "Ada Lovelace")][..],
+            "Your name",
+        ),
+    ] {
+        let refused = browser.send("sign", fields).await;
+        let html = String::from_utf8_lossy(&refused.bytes).into_owned();
+        assert_eq!(refused.status, 400, "{fields:?}");
+        assert!(html.contains(told), "{fields:?}: {html}");
+    }
+    assert_eq!(client.reread(&made).await["lifecycle"], "documentsPending");
+    let signed = browser.send("sign", &SIGNATURE).await;
     signed.has(303);
     let confirmed = until(&client, &made, "orderConfirmed").await;
     let shop = "https://example.com/thanks";
@@ -494,7 +529,291 @@ async fn a_hold_that_was_not_renewed_is_told_with_its_end() {
     let html = browser.look().await;
     assert!(
         html.contains("did not renew the reservation of your deposit")
-            && html.contains("2031-05-06 07:08 UTC"),
+            && html.contains("It holds until May 6, 2031, 7:08\u{202f}AM UTC"),
         "{html}"
     );
+}
+
+const ENGLISH: &str = include_str!("../../../crates/api/locales/en/page.ftl");
+const SPANISH: &str = include_str!("../../../crates/api/locales/es/page.ftl");
+
+/// What a page that is sent has of a text of a catalogue, in pieces: what is filled in is left out.
+fn pieces_of(catalogue: &str) -> Vec<&str> {
+    let texts = catalogue.lines().filter(|line| !line.starts_with('#'));
+    let texts = texts.filter_map(|line| Some(line.split_once(" = ")?.1));
+    let pieces = texts.flat_map(|text| text.split(['{', '}'])).map(str::trim);
+    // One or two words may be the same in both languages, or a name.
+    pieces
+        .filter(|piece| !piece.starts_with('$') && piece.split_whitespace().count() > 2)
+        .collect()
+}
+
+fn speaks_spanish_alone(html: &str) {
+    for piece in pieces_of(ENGLISH) {
+        assert!(!html.contains(piece), "{piece}: {html}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_speaks_the_language_that_is_asked_for() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    client.variant("BIKE", None).await;
+    let made = client.checkout("BIKE", "grace@example.com").await;
+    let browser = Browser::at(&client, &made);
+    for (query, accepted, tag, heading) in [
+        ("", "", "en-US", "Tell us who you are"),
+        ("", "de, *;q=0.1", "en-US", "Tell us who you are"),
+        ("", "en-GB,es;q=0.9", "en-GB", "Tell us who you are"),
+        (
+            "",
+            "fr, es-MX;q=0.8, en;q=0.7",
+            "es-MX",
+            "Díganos quién es usted",
+        ),
+        ("?lang=es", "en-US", "es-US", "Díganos quién es usted"),
+        ("?lang=es-ES", "en-US", "es-ES", "Díganos quién es usted"),
+        (
+            "?lang=en",
+            "es-MX,en-CA;q=0.1",
+            "en-CA",
+            "Tell us who you are",
+        ),
+        ("?lang=fr", "es", "es", "Díganos quién es usted"),
+        ("?lang=%3Cb%3E", "es", "es", "Díganos quién es usted"),
+    ] {
+        let html = browser
+            .look_as(query, &[("accept-language", accepted)])
+            .await;
+        assert!(
+            html.contains(&format!("<html lang=\"{tag}\">")) && html.contains(heading),
+            "{query} {accepted}: {html}"
+        );
+    }
+    let spanish = browser.look_as("?lang=es-ES", &[]).await;
+    speaks_spanish_alone(&spanish);
+    assert!(spanish.contains("1299,00\u{a0}US$"), "{spanish}");
+    assert!(spanish.contains(">Alemania</option>"), "{spanish}");
+    let english = browser.look().await;
+    assert!(
+        english.contains("$1,299.00") && english.contains(">Germany</option>"),
+        "{english}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_language_that_was_chosen_is_kept() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    client.variant("BIKE", None).await;
+    let made = client.checkout("BIKE", "grace@example.com").await;
+    let browser = Browser::at(&client, &made);
+    let here = browser.path.clone();
+    let switch = format!("href=\"{here}?lang=es\" lang=\"es\" hreflang=\"es\"");
+    assert!(browser.look().await.contains(&switch), "{switch}");
+
+    let spanish = browser.look_as("?lang=es", &[]).await;
+    for link in [
+        format!("action=\"{here}/profile?lang=es\""),
+        format!("action=\"{here}/term?lang=es\""),
+        format!("href=\"{here}?lang=en\" lang=\"en\" hreflang=\"en\""),
+    ] {
+        assert!(spanish.contains(&link), "{link}: {spanish}");
+    }
+    let back = format!("{here}?lang=es");
+    let refused = browser.send("profile?lang=es", &PROFILE[1..]).await;
+    refused.has(400);
+    let html = String::from_utf8_lossy(&refused.bytes).into_owned();
+    assert!(html.contains("Rellene este campo: Nombre."), "{html}");
+    speaks_spanish_alone(&html);
+    let looked = browser.client.get(&format!("{here}/profile?lang=es")).await;
+    assert_eq!(
+        (looked.status, looked.header("location")),
+        (303, back.as_str())
+    );
+    let returned = browser
+        .client
+        .get(&format!("{here}/return?left=1&lang=es"))
+        .await;
+    assert_eq!(
+        (returned.status, returned.header("location")),
+        (303, back.as_str())
+    );
+    let sent = browser.send("profile?lang=es", &PROFILE).await;
+    assert_eq!((sent.status, sent.header("location")), (303, back.as_str()));
+    // What is refused by a rule, and what is no form at all.
+    let early = browser.send("sign?lang=es", &SIGNATURE).await;
+    early.has(400);
+    let html = String::from_utf8_lossy(&early.bytes).into_owned();
+    assert!(html.contains("No ha sido posible."), "{html}");
+    speaks_spanish_alone(&html);
+    let path = format!("{here}/cancel?lang=es");
+    let headers = [("content-type", "application/json")];
+    let no_form = browser
+        .client
+        .send("POST", &path, &headers, Some(b"{}".to_vec()))
+        .await;
+    no_form.has(415);
+    let html = String::from_utf8_lossy(&no_form.bytes).into_owned();
+    assert!(
+        html.contains("No se ha podido leer") && html.contains(&format!("href=\"{back}\"")),
+        "{html}"
+    );
+    speaks_spanish_alone(&html);
+    let headers = [("accept-language", "es-AR")];
+    let nothing = browser.client.send("GET", "/c/x", &headers, None).await;
+    nothing.has(404);
+    let html = String::from_utf8_lossy(&nothing.bytes).into_owned();
+    assert!(html.contains("Esta página no existe"), "{html}");
+    assert_eq!(nothing.header("content-language"), "es-AR");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_wrong_fields_are_told_at_once() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    client.variant("BIKE", None).await;
+    let made = client.checkout("BIKE", "grace@example.com").await;
+    let browser = Browser::at(&client, &made);
+    let entered = [
+        ("firstName", ""),
+        ("lastName", "Hopper"),
+        ("address1", "1 Market St"),
+        ("city", ""),
+        ("zip", "nonsense"),
+        ("state", "ZZ"),
+        ("phone", "12"),
+        ("country", "US"),
+    ];
+    let refused = browser.send("profile", &entered).await;
+    refused.has(400);
+    let html = String::from_utf8_lossy(&refused.bytes).into_owned();
+    assert!(html.contains("<title>Error: "), "{html}");
+    assert!(
+        html.contains("role=\"alert\" tabindex=\"-1\" autofocus"),
+        "{html}"
+    );
+    for field in ["firstName", "city", "zip", "state", "phone"] {
+        for said in [
+            format!("href=\"#{field}\""),
+            format!("id=\"{field}-fault\""),
+            format!("aria-invalid=\"true\" aria-describedby=\"{field}-fault\""),
+        ] {
+            assert!(html.contains(&said), "{said}: {html}");
+        }
+    }
+    for field in ["lastName", "address1", "address2", "country"] {
+        assert!(!html.contains(&format!("{field}-fault")), "{field}: {html}");
+    }
+    for kept in ["value=\"Hopper\"", "value=\"nonsense\"", "value=\"ZZ\""] {
+        assert!(html.contains(kept), "{kept}: {html}");
+    }
+    assert_eq!(client.reread(&made).await["lifecycle"], "profilePending");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_is_told_their_place() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    client.variant("BIKE", Some(0)).await;
+    let mut waiting = Vec::new();
+    for (email, place) in [("ada@example.com", 1), ("grace@example.com", 2)] {
+        let made = client.checkout("BIKE", email).await;
+        let browser = Browser::at(&client, &made);
+        until(&client, &made, "waitlistedAfterProfile").await;
+        let html = browser.look().await;
+        let told = format!("You are number {place} in line.");
+        assert!(html.contains(&told), "{told}: {html}");
+        waiting.push(browser);
+    }
+    let [first, second] = waiting.as_slice() else {
+        panic!("two wait");
+    };
+    first.send("cancel", &[]).await.has(303);
+    let html = second.look().await;
+    assert!(html.contains("You are number 1 in line."), "{html}");
+}
+
+/// Every page on the way is small, and in Spanish it is Spanish.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_whole_way_is_in_spanish_too() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    client.variant("BIKE", None).await;
+    let made = client.checkout("BIKE", "grace@example.com").await;
+    let browser = Browser::at(&client, &made);
+    for state in [
+        "created",
+        "profilePending",
+        "identityRequired",
+        "identityVerifying",
+        "shippingAddressPending",
+        "leaseReviewPending",
+        "depositPending",
+        "recurringPaymentMethodPending",
+        "documentsPending",
+        "orderConfirmed",
+        "shipped",
+        "leaseActive",
+        "returnPending",
+        "returned",
+    ] {
+        if state != "created" {
+            let moved = if state.starts_with("return") {
+                client.move_to(&made, state).await
+            } else {
+                client.advance(&made, state).await
+            };
+            assert_eq!(moved.ok()["lifecycle"], state);
+        }
+        let english = browser.look().await;
+        let spanish = browser.look_as("?lang=es", &[]).await;
+        speaks_spanish_alone(&spanish);
+        let of = |html: &str, catalogue: &str| {
+            let pieces = pieces_of(catalogue);
+            pieces.iter().filter(|piece| html.contains(**piece)).count()
+        };
+        assert!(
+            of(&english, ENGLISH) > 2 && of(&spanish, SPANISH) > 2,
+            "{state}: the test looks for what is there"
+        );
+        if state == "documentsPending" {
+            let refused = browser.send("sign?lang=es", &[]).await;
+            refused.has(400);
+            let html = String::from_utf8_lossy(&refused.bytes).into_owned();
+            assert!(
+                html.contains("id=\"consent-fault\"") && html.contains("id=\"name-fault\""),
+                "{html}"
+            );
+            speaks_spanish_alone(&html);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_that_runs_is_shown_with_its_payments() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    client.variant("BIKE", None).await;
+    let made = client
+        .checkout_at("BIKE", "grace@example.com", "leaseActive")
+        .await;
+    let browser = Browser::at(&client, &made);
+    let html = browser.look().await;
+    let monthly = format!("${}", text(&made["pricing"]["totalMonthlyPayment"]));
+    for said in [
+        "How your lease goes on",
+        "Lease ends",
+        "Your payments",
+        "Next payment:",
+        "further payments",
+        "How you pay",
+        "Open the agreement (PDF)",
+        "Giving it back",
+        &monthly,
+        &format!("datetime=\"{}\"", text(&made["leaseStartDate"])),
+        &format!("datetime=\"{}\"", text(&made["leaseEndDate"])),
+    ] {
+        assert!(html.contains(said), "{said}: {html}");
+    }
 }

@@ -15,6 +15,7 @@ use lessor_domain::ports::{
     StoreError,
 };
 use lessor_domain::text::Email;
+use lessor_domain::time::Day;
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
@@ -24,6 +25,7 @@ use super::error::store_error;
 use super::metadata::{OF_CUSTOMERS, has_each};
 use super::paging::{Mark, after};
 use super::schema::customers;
+use super::secrets::SecretKeys;
 use super::version::{self, compare_and_set};
 
 /// All but the number, which is the user's.
@@ -45,6 +47,7 @@ struct Columns {
     zip: Option<String>,
     country: Option<String>,
     phone: Option<String>,
+    sealed_birth_date: Option<Vec<u8>>,
     identity: String,
     verification_session_id: Option<String>,
     credit: String,
@@ -61,6 +64,7 @@ struct Columns {
 type Row = (i64, Columns);
 
 /// The members of a customer that columns are made of, before and after it has a number.
+#[derive(Clone, Copy)]
 struct Parts<'a> {
     id: CustomerPubId,
     organization_id: OrganizationId,
@@ -75,10 +79,17 @@ struct Parts<'a> {
     version: i64,
 }
 
-impl TryFrom<Parts<'_>> for Columns {
-    type Error = StoreError;
+/// What is sealed of a customer: it opens in their own row alone.
+fn about_birth_date(organization: OrganizationId, id: CustomerPubId) -> Vec<u8> {
+    let (organization, id) = (organization.get(), id.as_uuid());
+    format!("customers.sealed_birth_date:{organization}:{id}").into_bytes()
+}
 
-    fn try_from(parts: Parts<'_>) -> Result<Self, StoreError> {
+/// How days are sealed.
+const DAY: &str = "%Y-%m-%d";
+
+impl Columns {
+    fn of(parts: Parts<'_>, secrets: &SecretKeys) -> Result<Self, StoreError> {
         let Parts {
             profile, screening, ..
         } = parts;
@@ -97,6 +108,13 @@ impl TryFrom<Parts<'_>> for Columns {
             zip: text_if(profile.zip.as_ref()),
             country: text_if(profile.country.as_ref()),
             phone: text_if(profile.phone.as_ref()),
+            sealed_birth_date: match profile.birth_date {
+                Some(born) => {
+                    let about = about_birth_date(parts.organization_id, parts.id);
+                    Some(secrets.seal(&about, born.format(DAY).to_string().as_bytes())?)
+                }
+                None => None,
+            },
             identity: text(&screening.identity),
             verification_session_id: screening.verification_session_id.clone(),
             credit: text(&screening.credit),
@@ -112,12 +130,22 @@ impl TryFrom<Parts<'_>> for Columns {
     }
 }
 
-fn entity((user_id, row): Row) -> Result<Customer, StoreError> {
+fn entity((user_id, row): Row, secrets: &SecretKeys) -> Result<Customer, StoreError> {
     let place = Place::new("customers", &row.id);
+    let organization_id = place.number("organization_id", row.organization_id)?;
+    let birth_date = match &row.sealed_birth_date {
+        Some(sealed) => {
+            let about = about_birth_date(organization_id, CustomerPubId::from_uuid(row.id));
+            let text = String::from_utf8(secrets.open(&about, sealed)?).unwrap_or_default();
+            let born = Day::parse_from_str(&text, DAY);
+            Some(born.map_err(|_| place.corrupt("sealed_birth_date", "is no day"))?)
+        }
+        None => None,
+    };
     Ok(Customer {
         id: CustomerPubId::from_uuid(row.id),
         user_id: place.number("user_id", user_id)?,
-        organization_id: place.number("organization_id", row.organization_id)?,
+        organization_id,
         mode: place.parse("mode", &row.mode)?,
         email: place.parse("email", &row.email)?,
         profile: Profile {
@@ -130,6 +158,7 @@ fn entity((user_id, row): Row) -> Result<Customer, StoreError> {
             zip: place.parse_if("zip", row.zip)?,
             country: place.parse_if("country", row.country)?,
             phone: place.parse_if("phone", row.phone)?,
+            birth_date,
         },
         screening: Screening {
             identity: place.parse("identity", &row.identity)?,
@@ -175,7 +204,7 @@ macro_rules! first {
             .await
             .optional()
             .map_err(store_error)?
-            .map(entity)
+            .map(|row| entity(row, &$work.secrets))
             .transpose()
     };
 }
@@ -191,7 +220,7 @@ impl CustomerStore for PgUnitOfWork {
         if let Some(existing) = known.await? {
             return Ok(InsertedCustomer::Existing(existing));
         }
-        let columns = Columns::try_from(Parts {
+        let parts = Parts {
             id: new.id,
             organization_id: new.organization_id,
             mode: new.mode,
@@ -203,7 +232,8 @@ impl CustomerStore for PgUnitOfWork {
             updated_at: new.created_at,
             erased_at: None,
             version: 1,
-        })?;
+        };
+        let columns = Columns::of(parts, &self.secrets)?;
         // Waits for who inserts the same address at this moment. When that one is
         // committed it is there to be read; when it was rolled back ours is kept.
         let kept: Option<Row> = diesel::insert_into(customers::table)
@@ -220,7 +250,7 @@ impl CustomerStore for PgUnitOfWork {
             .optional()
             .map_err(store_error)?;
         if let Some(row) = kept {
-            return entity(row).map(InsertedCustomer::New);
+            return entity(row, &self.secrets).map(InsertedCustomer::New);
         }
         CustomerStore::find_by_email(self, scope, &new.email)
             .await?
@@ -243,7 +273,7 @@ impl CustomerStore for PgUnitOfWork {
             .await
             .map_err(store_error)?
             .into_iter()
-            .map(entity)
+            .map(|row| entity(row, &self.secrets))
             .collect()
     }
 
@@ -305,7 +335,7 @@ impl CustomerStore for PgUnitOfWork {
             .await
             .map_err(store_error)?
             .into_iter()
-            .map(entity)
+            .map(|row| entity(row, &self.secrets))
             .collect()
     }
 
@@ -321,7 +351,7 @@ impl CustomerStore for PgUnitOfWork {
     async fn update(&mut self, customer: &mut Customer) -> Result<(), StoreError> {
         let id = customer.id.as_uuid();
         let version = version::next(customer.version);
-        let columns = Columns::try_from(Parts {
+        let parts = Parts {
             id: customer.id,
             organization_id: customer.organization_id,
             mode: customer.mode,
@@ -333,7 +363,8 @@ impl CustomerStore for PgUnitOfWork {
             updated_at: customer.updated_at,
             erased_at: customer.erased_at,
             version,
-        })?;
+        };
+        let columns = Columns::of(parts, &self.secrets)?;
         let connection = self.connection()?;
         compare_and_set(
             connection,

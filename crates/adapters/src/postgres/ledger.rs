@@ -47,6 +47,8 @@ struct ThingRow {
     failed_attempts: Option<i32>,
     failure_code: Option<String>,
     failure_message: Option<String>,
+    session_id: Option<String>,
+    purpose: Option<String>,
 }
 
 impl ThingRow {
@@ -88,6 +90,18 @@ impl ThingRow {
                 state: state.to_string(),
                 payment_intent_id: Some(payment_intent_id),
                 failure_code: failure,
+                ..Self::default()
+            },
+            Thing::Session {
+                session_id,
+                purpose,
+                state,
+                ends_at,
+            } => Self {
+                state: state.to_string(),
+                ends_at: Some(ends_at),
+                session_id,
+                purpose: Some(purpose.to_string()),
                 ..Self::default()
             },
         })
@@ -163,6 +177,15 @@ impl ThingRow {
                     .ok_or_else(|| missing("payment_intent_id"))?,
                 failure: self.failure_code,
             },
+            EntryKind::Session => {
+                let purpose = self.purpose.as_ref().ok_or_else(|| missing("purpose"))?;
+                Thing::Session {
+                    purpose: at.parse("purpose", purpose)?,
+                    state: at.parse("state", &self.state)?,
+                    ends_at: self.ends_at.ok_or_else(|| missing("ends_at"))?,
+                    session_id: self.session_id,
+                }
+            }
         })
     }
 }
@@ -188,16 +211,19 @@ impl EntryRow {
 const PUT: &str = "\
 INSERT INTO ledger_entries (organization_id, mode, checkout_id, id, kind, amount, currency, at, \
     state, ends_at, anchor, payments, subscription_id, is_cycle, payment_intent_id, \
-    failed_attempts, failure_code, failure_message) \
-SELECT organization_id, mode, id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16 \
+    failed_attempts, failure_code, failure_message, session_id, purpose) \
+SELECT organization_id, mode, id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, \
+    $18, $19 \
 FROM checkouts WHERE organization_id = $17 AND id = $1 \
 ON CONFLICT ON CONSTRAINT ledger_entries_pkey DO UPDATE SET \
     (checkout_id, kind, amount, currency, at, state, ends_at, anchor, payments, subscription_id, \
-        is_cycle, payment_intent_id, failed_attempts, failure_code, failure_message) = \
+        is_cycle, payment_intent_id, failed_attempts, failure_code, failure_message, session_id, \
+        purpose) = \
     (excluded.checkout_id, excluded.kind, excluded.amount, excluded.currency, excluded.at, \
         excluded.state, excluded.ends_at, excluded.anchor, excluded.payments, \
         excluded.subscription_id, excluded.is_cycle, excluded.payment_intent_id, \
-        excluded.failed_attempts, excluded.failure_code, excluded.failure_message)";
+        excluded.failed_attempts, excluded.failure_code, excluded.failure_message, \
+        excluded.session_id, excluded.purpose)";
 
 async fn of(
     connection: &mut AsyncPgConnection,
@@ -300,6 +326,8 @@ impl LedgerStore for PgUnitOfWork {
             .bind::<Nullable<Text>, _>(thing.failure_code)
             .bind::<Nullable<Text>, _>(thing.failure_message)
             .bind::<BigInt, _>(self.owner())
+            .bind::<Nullable<Text>, _>(thing.session_id)
+            .bind::<Nullable<Text>, _>(thing.purpose)
             .execute(self.connection()?)
             .await
             .map_err(store_error)?;

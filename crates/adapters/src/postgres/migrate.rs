@@ -22,8 +22,8 @@ const APPLICATION: &str = "lessor_app";
 
 /// Gives the role of the setting `lessor.grantee` what the application needs of the schema, and of
 /// the tables and sequences that are the migrating role's, as far as it has it not: a grant that
-/// changes nothing would make every session plan its statements anew. History and the audit are
-/// added to, of history a reason may be taken away, and what states mean is read.
+/// changes nothing would make every session plan its statements anew. History, the audit and
+/// what was done with agreements are added to, of history a reason and of agreements an address may be taken away, and what states mean is read.
 const GRANT: &str = "\
 DO $$
 DECLARE
@@ -43,7 +43,8 @@ BEGIN
             AND pg_has_role(kept.relowner, 'usage')
             AND NOT (kept.relname IN ('lifecycle_states', '__diesel_schema_migrations')
                 AND wanted.privilege <> 'select')
-            AND NOT (kept.relname IN ('checkout_transitions', 'audit_events')
+            AND NOT (kept.relname IN ('checkout_transitions', 'audit_events',
+                    'agreement_events', 'agreement_terms')
                 AND wanted.privilege IN ('update', 'delete'))
             AND NOT has_table_privilege(grantee, kept.oid, wanted.privilege)
     LOOP
@@ -51,14 +52,17 @@ BEGIN
             lacking.privilege, home.nspname, lacking.relname, grantee);
     END LOOP;
     FOR lacking IN
-        SELECT kept.relname
-        FROM pg_class AS kept
+        SELECT kept.relname, wanted.attname
+        FROM pg_class AS kept,
+            (VALUES ('checkout_transitions', 'reason'), ('agreement_events', 'address'),
+                ('agreement_events', 'user_agent')) AS wanted (relname, attname)
         WHERE kept.relnamespace = home.oid AND pg_has_role(kept.relowner, 'usage')
-            AND CASE kept.relname WHEN 'checkout_transitions'
-                THEN NOT has_column_privilege(grantee, kept.oid, 'reason', 'update') ELSE false END
+            AND CASE kept.relname WHEN wanted.relname
+                THEN NOT has_column_privilege(grantee, kept.oid, wanted.attname, 'update')
+                ELSE false END
     LOOP
-        EXECUTE format('GRANT UPDATE (reason) ON TABLE %I.%I TO %I',
-            home.nspname, lacking.relname, grantee);
+        EXECUTE format('GRANT UPDATE (%I) ON TABLE %I.%I TO %I',
+            lacking.attname, home.nspname, lacking.relname, grantee);
     END LOOP;
     FOR lacking IN
         SELECT kept.relname

@@ -14,10 +14,12 @@
 //! well, for the indexes' sake. Under row security an index answers only operators that are
 //! leakproof: equality and order of plain values are, those of arrays and JSON are not.
 
+mod agreements;
 mod audit;
 mod categories;
 mod checkouts;
 mod connect;
+mod credit;
 mod cursors;
 mod customers;
 pub(crate) mod decode;

@@ -19,8 +19,9 @@ use super::PgUnitOfWork;
 use super::decode::row_count;
 use super::error::store_error;
 use super::schema::{
-    checkout_transitions, customer_keys, jobs, simulated_customers, simulated_identity_sessions,
-    simulated_payment_intents, simulated_subscriptions, tracking_events, unclaimed_tracking_events,
+    agreement_events, agreements, checkout_transitions, customer_keys, jobs, qualifications,
+    simulated_customers, simulated_identity_sessions, simulated_payment_intents,
+    simulated_subscriptions, tracking_events, unclaimed_tracking_events,
 };
 
 /// How many texts a statement looks for: bodies are many and long, and no index answers.
@@ -75,6 +76,7 @@ struct Person<'a> {
     owner: i64,
     customer: Uuid,
     ended: Vec<Uuid>,
+    never_leased: Vec<Uuid>,
     /// What holds a name of theirs.
     names: Vec<String>,
     /// What holds the id of a checkout of theirs.
@@ -89,6 +91,11 @@ impl<'a> Person<'a> {
             owner: scope.organization_id.get(),
             customer: erasure.customer.as_uuid(),
             ended: erasure.ended.iter().map(CheckoutPubId::as_uuid).collect(),
+            never_leased: erasure
+                .never_leased
+                .iter()
+                .map(CheckoutPubId::as_uuid)
+                .collect(),
             names: erasure.names.iter().map(|name| holding(name)).collect(),
             checkouts: checkouts.map(|id| holding(&id.to_string())).collect(),
         }
@@ -180,6 +187,67 @@ impl PgUnitOfWork {
             .filter(jobs::last_error.is_not_null());
         diesel::update(told)
             .set(jobs::last_error.eq(None::<String>))
+            .execute(self.connection()?)
+            .await
+            .map_err(store_error)
+    }
+
+    async fn forget_decisions(&mut self, person: &Person<'_>) -> Result<usize, StoreError> {
+        use qualifications as q;
+        let none: Vec<String> = Vec::new();
+        let told = q::table
+            .filter(q::organization_id.eq(person.owner))
+            .filter(q::checkout_id.eq_any(&person.ended))
+            .filter(q::reference.is_not_null().or(q::reasons.ne(&none)));
+        diesel::update(told)
+            .set((q::reference.eq(None::<String>), q::reasons.eq(&none)))
+            .execute(self.connection()?)
+            .await
+            .map_err(store_error)
+    }
+
+    async fn forget_documents(&mut self, person: &Person<'_>) -> Result<usize, StoreError> {
+        use agreements as a;
+        let told = a::table
+            .filter(a::organization_id.eq(person.owner))
+            .filter(a::checkout_id.eq_any(&person.never_leased))
+            .filter(
+                a::pdf
+                    .is_not_null()
+                    .or(a::signer_name.is_not_null())
+                    .or(a::signer_reference.is_not_null()),
+            );
+        diesel::update(told)
+            .set((
+                a::pdf.eq(None::<Vec<u8>>),
+                a::signer_name.eq(None::<String>),
+                a::signer_reference.eq(None::<String>),
+            ))
+            .execute(self.connection()?)
+            .await
+            .map_err(store_error)
+    }
+
+    /// From where they opened and signed. The hashes stay, and follow from what nobody knows any more.
+    async fn forget_signing(&mut self, person: &Person<'_>) -> Result<usize, StoreError> {
+        use agreement_events as e;
+        use agreements as a;
+        let documents: Vec<Uuid> = a::table
+            .filter(a::organization_id.eq(person.owner))
+            .filter(a::checkout_id.eq_any(&person.never_leased))
+            .select(a::id)
+            .load(self.connection()?)
+            .await
+            .map_err(store_error)?;
+        let told = e::table
+            .filter(e::organization_id.eq(person.owner))
+            .filter(e::agreement_id.eq_any(documents))
+            .filter(e::address.is_not_null().or(e::user_agent.is_not_null()));
+        diesel::update(told)
+            .set((
+                e::address.eq(None::<String>),
+                e::user_agent.eq(None::<String>),
+            ))
             .execute(self.connection()?)
             .await
             .map_err(store_error)
@@ -331,6 +399,9 @@ impl PersonalDataStore for PgUnitOfWork {
             TrackingEvents: self.forget_reports(&person),
             UnclaimedTrackingEvents: self.forget_unclaimed(&person),
             Jobs: self.forget_refusals(&person),
+            Qualifications: self.forget_decisions(&person),
+            Agreements: self.forget_documents(&person),
+            AgreementEvents: self.forget_signing(&person),
             IdempotencyAnswers: self.replace_answers(scope.mode, &person),
             InboxMessages: self.empty_messages(&person),
             CustomerKeys: self.drop_key(&person),

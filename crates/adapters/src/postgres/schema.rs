@@ -47,6 +47,7 @@ diesel::table! {
         zip -> Nullable<Text>,
         country -> Nullable<Text>,
         phone -> Nullable<Text>,
+        sealed_birth_date -> Nullable<Bytea>,
         identity -> Text,
         verification_session_id -> Nullable<Text>,
         credit -> Text,
@@ -296,6 +297,8 @@ diesel::table! {
         pickup_location_id -> Nullable<BigInt>,
         identity_requested_at -> Nullable<Timestamptz>,
         quote -> Nullable<Jsonb>,
+        accepted_at -> Nullable<Timestamptz>,
+        accepted_version -> Nullable<Text>,
         lease_document_id -> Nullable<Text>,
         signed_at -> Nullable<Timestamptz>,
         page_nonce -> Bytea,
@@ -429,6 +432,8 @@ diesel::table! {
         failed_attempts -> Nullable<Integer>,
         failure_code -> Nullable<Text>,
         failure_message -> Nullable<Text>,
+        session_id -> Nullable<Text>,
+        purpose -> Nullable<Text>,
     }
 }
 
@@ -473,6 +478,56 @@ diesel::table! {
         before -> Nullable<Jsonb>,
         after -> Nullable<Jsonb>,
         sealed -> Nullable<Bytea>,
+    }
+}
+
+diesel::table! {
+    agreements (organization_id, id) {
+        organization_id -> BigInt,
+        id -> Uuid,
+        checkout_id -> Uuid,
+        pdf -> Nullable<Bytea>,
+        sha256 -> Bytea,
+        terms_version -> Nullable<Integer>,
+        signer -> Text,
+        created_at -> Timestamptz,
+        signed_at -> Nullable<Timestamptz>,
+        signer_name -> Nullable<Text>,
+        consent_version -> Nullable<Text>,
+        signer_reference -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    agreement_events (organization_id, agreement_id, sequence) {
+        organization_id -> BigInt,
+        agreement_id -> Uuid,
+        sequence -> Integer,
+        event -> Text,
+        at -> Timestamptz,
+        address -> Nullable<Text>,
+        user_agent -> Nullable<Text>,
+        sha256 -> Bytea,
+    }
+}
+
+diesel::table! {
+    signers (organization_id, mode) {
+        organization_id -> BigInt,
+        mode -> Text,
+        kind -> Text,
+        url -> Nullable<Text>,
+        sealed_secret -> Nullable<Bytea>,
+        updated_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    agreement_terms (organization_id, version) {
+        organization_id -> BigInt,
+        version -> Integer,
+        text -> Text,
+        created_at -> Timestamptz,
     }
 }
 
@@ -704,16 +759,6 @@ diesel::table! {
 }
 
 diesel::table! {
-    simulated_documents (organization_id, id) {
-        organization_id -> BigInt,
-        id -> Text,
-        checkout_id -> Uuid,
-        quote -> Jsonb,
-        created_at -> Timestamptz,
-    }
-}
-
-diesel::table! {
     processor_accounts (organization_id, mode) {
         organization_id -> BigInt,
         mode -> Text,
@@ -732,6 +777,44 @@ diesel::table! {
         fingerprint -> Bytea,
         former_fingerprint -> Nullable<Bytea>,
         since -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    credit_policies (organization_id, mode) {
+        organization_id -> BigInt,
+        mode -> Text,
+        kind -> Text,
+        url -> Nullable<Text>,
+        sealed_secret -> Nullable<Bytea>,
+        currency -> Nullable<Text>,
+        max_monthly_payment -> Nullable<BigInt>,
+        max_open_leases -> Nullable<BigInt>,
+        max_total_exposure -> Nullable<BigInt>,
+        countries -> Nullable<Array<Text>>,
+        updated_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    qualifications (organization_id, id) {
+        organization_id -> BigInt,
+        id -> Uuid,
+        sequence -> BigInt,
+        mode -> Text,
+        checkout_id -> Uuid,
+        customer_id -> Uuid,
+        decision -> Text,
+        source -> Text,
+        key_id -> Nullable<Uuid>,
+        reasons -> Array<Text>,
+        reference -> Nullable<Text>,
+        amount -> Nullable<BigInt>,
+        currency -> Nullable<Text>,
+        rests_on -> Nullable<Uuid>,
+        decided_at -> Timestamptz,
+        expires_at -> Nullable<Timestamptz>,
+        ended_at -> Nullable<Timestamptz>,
     }
 }
 
@@ -757,6 +840,8 @@ diesel::allow_tables_to_appear_in_same_query!(
     checkout_transitions,
     ended_checkout_links,
     tracking_events,
+    agreements,
+    agreement_events,
 );
 
 diesel::allow_tables_to_appear_in_same_query!(simulated_subscriptions, simulated_invoices);

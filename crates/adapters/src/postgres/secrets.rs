@@ -104,6 +104,16 @@ struct Sealed {
 /// organizations', and their rows are told apart by what is sealed in them.
 const SEALED: &[Sealed] = &[
     Sealed {
+        table: "credit_policies",
+        column: "sealed_secret",
+        about: "format('credit_policies.sealed_secret:%s:%s', organization_id, mode)",
+    },
+    Sealed {
+        table: "customers",
+        column: "sealed_birth_date",
+        about: "format('customers.sealed_birth_date:%s:%s', organization_id, id)",
+    },
+    Sealed {
         table: "processor_accounts",
         column: "sealed_key",
         about: "format('processor_accounts.sealed_key %s %s', organization_id, mode)",
@@ -112,6 +122,11 @@ const SEALED: &[Sealed] = &[
         table: "processor_accounts",
         column: "sealed_webhook_secrets",
         about: "format('processor_accounts.sealed_webhook_secrets %s %s', organization_id, mode)",
+    },
+    Sealed {
+        table: "signers",
+        column: "sealed_secret",
+        about: "format('signers.sealed_secret:%s:%s', organization_id, mode)",
     },
 ];
 

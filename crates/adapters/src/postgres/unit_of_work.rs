@@ -8,10 +8,11 @@ use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use lessor_domain::checkout::Checkout;
 use lessor_domain::ids::{CheckoutPubId, OrganizationId};
 use lessor_domain::ports::{
-    AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors,
-    IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
-    OrganizationStore, PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
-    Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
+    CustomerStore, Database, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore,
+    LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
+    ProcessorAccountStore, ProductStore, QualificationStore, Reach, ShipmentStore, StoreError,
+    UnitOfWork, VariantStore,
 };
 
 use super::error::store_error;
@@ -308,6 +309,10 @@ impl UnitOfWork for PgUnitOfWork {
         self
     }
 
+    fn agreements(&mut self) -> &mut dyn AgreementStore {
+        self
+    }
+
     fn shipments(&mut self) -> &mut dyn ShipmentStore {
         self
     }
@@ -333,6 +338,14 @@ impl UnitOfWork for PgUnitOfWork {
     }
 
     fn idempotency(&mut self) -> &mut dyn IdempotencyStore {
+        self
+    }
+
+    fn credit_policies(&mut self) -> &mut dyn CreditPolicyStore {
+        self
+    }
+
+    fn qualifications(&mut self) -> &mut dyn QualificationStore {
         self
     }
 

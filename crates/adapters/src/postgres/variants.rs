@@ -16,6 +16,7 @@ use lessor_domain::catalog::{
 };
 use lessor_domain::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
 use lessor_domain::ports::{Page, SortOrder, Start, StoreError, VariantSelection, VariantStore};
+use lessor_domain::quantity::Quantity;
 use lessor_domain::text::{ExternalId, Sku};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -129,6 +130,11 @@ macro_rules! with_stock_of {
             }
         }
     };
+}
+
+/// So many, as stock is kept.
+fn units(quantity: Quantity) -> i32 {
+    i32::try_from(quantity.get()).unwrap_or(i32::MAX)
 }
 
 impl TryFrom<&ProductVariant> for Row {
@@ -482,8 +488,10 @@ impl VariantStore for PgUnitOfWork {
         &mut self,
         id: ProductVariantPubId,
         mode: Mode,
+        quantity: Quantity,
     ) -> Result<StockTaken, StoreError> {
         let key = (self.owner(), id.as_uuid());
+        let units = units(quantity);
         let connection = self.connection()?;
         // Two statements, so that the row is locked when there is nothing to take as well.
         let kept: Option<(Option<i32>, Option<i32>)> = product_variants::table
@@ -507,9 +515,9 @@ impl VariantStore for PgUnitOfWork {
         }
         let taken = with_stock_of!(mode, stock => {
             diesel::update(product_variants::table.find(key))
-                .filter(stock.gt(0))
+                .filter(stock.ge(units))
                 .set((
-                    stock.eq(stock - 1),
+                    stock.eq(stock - units),
                     product_variants::version.eq(product_variants::version + 1),
                 ))
                 .execute(connection)
@@ -527,14 +535,16 @@ impl VariantStore for PgUnitOfWork {
         &mut self,
         id: ProductVariantPubId,
         mode: Mode,
+        quantity: Quantity,
     ) -> Result<(), StoreError> {
         let key = (self.owner(), id.as_uuid());
+        let units = units(quantity);
         let connection = self.connection()?;
         let returned = with_stock_of!(mode, stock => {
             diesel::update(product_variants::table.find(key))
-                .filter(stock.lt(i32::MAX))
+                .filter(stock.le(i32::MAX - units))
                 .set((
-                    stock.eq(stock + 1),
+                    stock.eq(stock + units),
                     product_variants::version.eq(product_variants::version + 1),
                 ))
                 .execute(connection)

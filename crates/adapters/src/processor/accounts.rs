@@ -10,13 +10,13 @@ use lessor_domain::access::Mode;
 use lessor_domain::cause::tried;
 use lessor_domain::checkout::{Invoice, PaymentMethod, Refusal};
 use lessor_domain::ids::{CheckoutPubId, OrganizationId};
-use lessor_domain::ledger::{Authorization, Dispute, Refund, Subscription};
+use lessor_domain::ledger::{Authorization, Dispute, HostedSession, Refund, Subscription};
 use lessor_domain::money::Money;
 use lessor_domain::ports::{
-    Attempt, Capture, Database, DepositRequest, Doubt, IdentityResult, IdentitySession,
-    IdentityVerifier, InboxMessage, PaymentProcessor, Person, ProcessorAccounts, ProcessorCustomer,
-    ProcessorProduct, ProcessorVariant, Scope, StoreError, SubscriptionRequest, Verdict,
-    VoidResult, WalkPage,
+    Attempt, Capture, Database, DepositRequest, Doubt, IdentityProgress, IdentityResult,
+    IdentitySession, IdentityVerifier, InboxMessage, PaymentProcessor, Person, ProcessorAccounts,
+    ProcessorCustomer, ProcessorProduct, ProcessorVariant, Scope, SessionRequest, StoreError,
+    SubscriptionRequest, Verdict, VoidResult, WalkPage,
 };
 use lessor_domain::time::Timestamp;
 
@@ -255,6 +255,37 @@ impl PaymentProcessor for ByAccount {
         account.payment_method(attempt, customer, id).await
     }
 
+    async fn has_pages(&self, scope: Scope) -> Result<bool, Doubt> {
+        self.of(scope).await?.has_pages(scope).await
+    }
+
+    async fn open_session(
+        &self,
+        attempt: &Attempt,
+        request: &SessionRequest,
+    ) -> Result<Verdict<HostedSession>, Doubt> {
+        let account = self.of(attempt.into()).await?;
+        account.open_session(attempt, request).await
+    }
+
+    async fn session(
+        &self,
+        scope: Scope,
+        session_id: &str,
+    ) -> Result<Option<HostedSession>, Doubt> {
+        let account = self.of(scope).await?;
+        account.session(scope, session_id).await
+    }
+
+    async fn expire_session(
+        &self,
+        attempt: &Attempt,
+        session_id: &str,
+    ) -> Result<Verdict<HostedSession>, Doubt> {
+        let account = self.of(attempt.into()).await?;
+        account.expire_session(attempt, session_id).await
+    }
+
     async fn create_subscription(
         &self,
         attempt: &Attempt,
@@ -394,14 +425,20 @@ impl IdentityVerifier for ByAccount {
         attempt: &Attempt,
         checkout: CheckoutPubId,
         person: &Person,
+        return_url: Option<String>,
     ) -> Result<Verdict<IdentitySession>, Doubt> {
         let account = self.verifier(attempt.into()).await?;
-        account.start(attempt, checkout, person).await
+        account.start(attempt, checkout, person, return_url).await
     }
 
     async fn result(&self, scope: Scope, session_id: &str) -> Result<IdentityResult, Doubt> {
         let account = self.verifier(scope).await?;
         account.result(scope, session_id).await
+    }
+
+    async fn progress(&self, scope: Scope, session_id: &str) -> Result<IdentityProgress, Doubt> {
+        let account = self.verifier(scope).await?;
+        account.progress(scope, session_id).await
     }
 }
 

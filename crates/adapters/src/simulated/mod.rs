@@ -39,10 +39,10 @@ use lessor_domain::ports::{Entropy, Providers};
 
 pub use self::invoices::SimulatedInvoice;
 pub use self::processor::SimulatedProcessor;
-pub use self::screening::{SimulatedCredit, SimulatedIdentity, SimulatedSigner};
+pub use self::screening::{SimulatedCredit, SimulatedIdentity};
 use crate::postgres::PgDatabase;
 
-/// All four of them.
+/// All three of them.
 #[must_use]
 pub fn providers(database: &PgDatabase, entropy: &Arc<dyn Entropy>) -> Providers {
     Providers {
@@ -55,6 +55,5 @@ pub fn providers(database: &PgDatabase, entropy: &Arc<dyn Entropy>) -> Providers
             Arc::clone(entropy),
         )),
         credit: Arc::new(SimulatedCredit::new(database.clone(), Arc::clone(entropy))),
-        signer: Arc::new(SimulatedSigner::new(database.clone(), Arc::clone(entropy))),
     }
 }

@@ -1,4 +1,4 @@
-//! The simulated identity verifier, credit checker and document signer.
+//! The simulated identity verifier and credit checker.
 
 use std::sync::Arc;
 
@@ -7,17 +7,15 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{
-    Attempt, CreditChecker, DocumentSigner, Doubt, Entropy, IdentityResult, IdentitySession,
-    IdentityVerifier, LeaseDocument, Person, Scope, Verdict,
+    Attempt, CreditChecker, Doubt, Entropy, IdentityResult, IdentitySession, IdentityVerifier,
+    Person, Scope, Verdict,
 };
 use lessor_domain::pricing::Quote;
 
 use super::desk::{Desk, Opening, close, connection, query_doubt, sandbox_only};
 use super::email_tags::{EmailTags, refusal};
 use crate::postgres::PgDatabase;
-use crate::postgres::schema::{
-    simulated_documents as documents, simulated_identity_sessions as sessions,
-};
+use crate::postgres::schema::simulated_identity_sessions as sessions;
 
 /// Verifies everybody but those who ask to be refused. The checkout page plays the
 /// verifier's own page.
@@ -29,12 +27,6 @@ pub struct SimulatedIdentity {
 /// Passes everybody but those who ask to be refused.
 #[derive(Clone)]
 pub struct SimulatedCredit {
-    desk: Desk,
-}
-
-/// Prepares documents that the checkout page has signed.
-#[derive(Clone)]
-pub struct SimulatedSigner {
     desk: Desk,
 }
 
@@ -50,7 +42,7 @@ macro_rules! of_a_database {
     )*};
 }
 
-of_a_database!(SimulatedIdentity, SimulatedCredit, SimulatedSigner);
+of_a_database!(SimulatedIdentity, SimulatedCredit);
 
 #[async_trait]
 impl IdentityVerifier for SimulatedIdentity {
@@ -59,6 +51,7 @@ impl IdentityVerifier for SimulatedIdentity {
         attempt: &Attempt,
         checkout: CheckoutPubId,
         person: &Person,
+        _: Option<String>,
     ) -> Result<Verdict<IdentitySession>, Doubt> {
         let parameters = [checkout.to_string(), person.id.to_string()];
         let answer = match self
@@ -135,38 +128,5 @@ impl CreditChecker for SimulatedCredit {
             Verdict::Done(_) => Verdict::Done(()),
             Verdict::Refused(refusal) => Verdict::Refused(refusal),
         })
-    }
-}
-
-#[async_trait]
-impl DocumentSigner for SimulatedSigner {
-    async fn prepare(
-        &self,
-        attempt: &Attempt,
-        document: &LeaseDocument,
-    ) -> Result<Verdict<String>, Doubt> {
-        let quote = serde_json::to_value(document.quote).map_err(Doubt::failed)?;
-        let parameters = [document.checkout.to_string(), quote.to_string()];
-        match self
-            .desk
-            .open(attempt, "prepareDocuments", &parameters)
-            .await?
-        {
-            Opening::Answered(answer) => Ok(answer),
-            Opening::New(mut entry) => {
-                let id = self.desk.id("doc");
-                diesel::insert_into(documents::table)
-                    .values((
-                        documents::id.eq(&id),
-                        documents::checkout_id.eq(document.checkout.as_uuid()),
-                        documents::quote.eq(&quote),
-                        documents::created_at.eq(attempt.now),
-                    ))
-                    .execute(entry.connection()?)
-                    .await
-                    .map_err(query_doubt)?;
-                entry.close(Verdict::Done(id)).await
-            }
-        }
     }
 }

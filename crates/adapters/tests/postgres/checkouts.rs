@@ -188,7 +188,7 @@ async fn whatever_a_checkout_becomes_is_kept() {
         .await
         .unwrap();
     let mut seen = std::collections::BTreeSet::new();
-    for seed in 0..160_u32 {
+    for seed in 0..320_u32 {
         let mut chance = Chance(seed.into());
         let start = match seed % 8 {
             0 => Lifecycle::WaitlistedAfterProfile,
@@ -196,6 +196,7 @@ async fn whatever_a_checkout_becomes_is_kept() {
             // Few come so far by chance.
             2 => Lifecycle::OrderConfirmed,
             3 => Lifecycle::LeaseActive,
+            4 => Lifecycle::DepositProcessing,
             _ => Lifecycle::Created,
         };
         let customer = somebody(&leasing.shop).await;

@@ -6,16 +6,20 @@ use std::time::Duration;
 use lessor_adapters::testing::{TestDatabase, is_cluster};
 use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
 use lessor_domain::address::Address;
+use lessor_domain::agreement::{
+    AgreementEventKind, AgreementRecord, Happening, Sha256, Signed, SignerKind,
+};
 use lessor_domain::audit::AuditViewer;
 use lessor_domain::catalog::ProductVariant;
 use lessor_domain::checkout::{
     Actor, Attention, AttentionReason, Checkout, Effect, EventKind, Lifecycle, PaymentFailure,
     PaymentMethod, Snapshot, State, Tracking, Transition, Waitlist,
 };
+use lessor_domain::credit::{CreditDecision, Qualification, QualificationSource};
 use lessor_domain::customer::{Customer, Profile};
-use lessor_domain::ids::CustomerPubId;
+use lessor_domain::ids::{AgreementPubId, CustomerPubId};
 use lessor_domain::ports::{
-    AuditFilter, IdGenerator, IdempotencyKey, InboxMessage, JobSubject, NewJob, Page,
+    AuditFilter, IdGenerator, IdempotencyKey, InboxMessage, JobSubject, NewAgreement, NewJob, Page,
     PersonalTable, ReplacementAnswer, Start, StoreError, StoredAnswer,
 };
 use lessor_domain::services::customers::{CustomerChanges, UpdateCustomer};
@@ -194,7 +198,78 @@ impl<'b> Person<'b> {
         insert(shop.database(), &checkout).await;
         self.go_through(&checkout).await;
         self.simulate(&checkout).await;
+        self.judge(&checkout).await;
+        // The agreements of leases are kept.
+        if state == Lifecycle::Cancelled {
+            self.sign(&checkout).await;
+        }
         checkout
+    }
+
+    /// The organization decides about their credit.
+    async fn judge(&self, checkout: &Checkout) {
+        let shop = &self.bureau.shop;
+        let decided = Qualification {
+            id: shop.make.ids().next(),
+            checkout: checkout.id,
+            customer: checkout.customer_id,
+            decision: CreditDecision::Approved,
+            source: QualificationSource::Organization,
+            key: None,
+            reasons: Vec::new(),
+            reference: Some(parsed(&self.says("case"))),
+            amount: None,
+            rests_on: None,
+            decided_at: shop.make.tick(),
+            expires_at: None,
+            ended_at: None,
+        };
+        shop.run(async |uow| uow.qualifications().insert(&decided).await)
+            .await
+            .unwrap();
+    }
+
+    /// They sign an agreement that tells of them.
+    async fn sign(&self, checkout: &Checkout) {
+        let shop = &self.bureau.shop;
+        let id: AgreementPubId = shop.make.id();
+        let (at, pdf) = (shop.make.tick(), self.says("agreement").into_bytes());
+        let document = NewAgreement {
+            record: AgreementRecord {
+                id,
+                organization_id: checkout.organization_id,
+                checkout_id: checkout.id,
+                sha256: Sha256::of(&pdf),
+                terms_version: None,
+                signer: SignerKind::Http,
+                created_at: at,
+                signed_at: None,
+                signer_name: None,
+                consent_version: None,
+                signer_reference: None,
+            },
+            pdf,
+        };
+        let (address, agent, name) = (
+            self.says("address"),
+            self.says("browser"),
+            self.says("name"),
+        );
+        let by = Signed {
+            name,
+            at,
+            consent_version: Some("1".to_owned()),
+            reference: Some(parsed(&self.says("envelope"))),
+        };
+        let kind = AgreementEventKind::Signed;
+        let signed = Happening::new(kind, at, Some(address), Some(&agent));
+        shop.run(async |uow| {
+            uow.agreements().insert(&document).await?;
+            uow.agreements().append(id, &signed).await?;
+            uow.agreements().sign(id, &by).await
+        })
+        .await
+        .unwrap();
     }
 
     fn address(&self) -> Address {

@@ -1,7 +1,9 @@
 //! Rows of the ledger as no binary of ours writes them.
 
 use lessor_domain::checkout::{Checkout, InvoiceOutcome, Refusal};
-use lessor_domain::ledger::{Entry, HoldState, RefundState, SubscriptionState, Thing};
+use lessor_domain::ledger::{
+    Entry, HoldState, RefundState, SessionPurpose, SessionState, SubscriptionState, Thing,
+};
 use lessor_domain::money::{Currency, Money};
 use lessor_domain::ports::StoreError;
 use lessor_domain::time::Timestamp;
@@ -9,7 +11,7 @@ use lessor_domain::time::Timestamp;
 use super::leasing::Leasing;
 
 /// One of each kind, and the invoice that failed, which has members of its own.
-fn one_of_each(at: Timestamp) -> [(&'static str, Thing); 5] {
+fn one_of_each(at: Timestamp) -> [(&'static str, Thing); 6] {
     let invoice = |outcome| Thing::Invoice {
         subscription_id: "sub_1".to_owned(),
         payment_intent_id: None,
@@ -50,6 +52,15 @@ fn one_of_each(at: Timestamp) -> [(&'static str, Thing); 5] {
                 payment_intent_id: "pi_1".to_owned(),
                 state: RefundState::Pending,
                 failure: None,
+            },
+        ),
+        (
+            "session",
+            Thing::Session {
+                session_id: Some("cs_1".to_owned()),
+                purpose: SessionPurpose::Deposit,
+                state: SessionState::Open,
+                ends_at: at,
             },
         ),
     ]
@@ -142,6 +153,19 @@ async fn what_is_of_no_kind_is_refused() {
                 "failure_message = ''a''",
             ],
         ),
+        (
+            "session",
+            &[
+                "state = ''held''",
+                "ends_at = null",
+                "purpose = null",
+                "purpose = ''gift''",
+                "session_id = null",
+                "payments = 12",
+                "payment_intent_id = ''pi_1''",
+            ],
+        ),
+        ("hold", &["session_id = ''cs_1''", "purpose = ''method''"]),
         ("refund", &["kind = ''gift''", "kind = ''hold''"]),
     ] {
         for change in changes {
@@ -169,6 +193,8 @@ async fn corrupt_entries_are_named() {
         ("failed", "failure_code = null", "state"),
         ("refund", "payment_intent_id = null", "payment_intent_id"),
         ("refund", "kind = 'gift'", "kind"),
+        ("session", "purpose = 'gift'", "purpose"),
+        ("session", "purpose = 'deposit', ends_at = null", "ends_at"),
     ] {
         let sql = format!(
             "do $$ declare named text; begin

@@ -5,6 +5,7 @@
     reason = "a test that cannot go on says where it stopped"
 )]
 
+mod agreements;
 mod audit;
 mod checkouts;
 mod cluster;

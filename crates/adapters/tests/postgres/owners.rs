@@ -189,7 +189,9 @@ async fn the_application_may_do_what_it_does() {
         let granted: &[&str] = match table.as_str() {
             "lifecycle_states" | "__diesel_schema_migrations" => &["SELECT"],
             // Added to, and never taken back.
-            "checkout_transitions" | "audit_events" => &["INSERT", "SELECT"],
+            "checkout_transitions" | "audit_events" | "agreement_events" | "agreement_terms" => {
+                &["INSERT", "SELECT"]
+            }
             _ => &["DELETE", "INSERT", "SELECT", "UPDATE"],
         };
         expected.extend(granted.iter().map(|granted| format!("{table} {granted}")));
@@ -215,8 +217,18 @@ async fn the_application_may_do_what_it_does() {
              AND (granted.grantee = 'lessor_app'::regrole OR granted.grantee = 0)",
         )
         .await;
-    // What somebody wrote about a customer is taken away when they are erased.
-    assert_eq!(columns, ["checkout_transitions.reason UPDATE"]);
+    // What somebody wrote about a customer, and from where they signed, is taken away when they are erased.
+    assert_eq!(
+        BTreeSet::from_iter(columns),
+        BTreeSet::from(
+            [
+                "agreement_events.address UPDATE",
+                "agreement_events.user_agent UPDATE",
+                "checkout_transitions.reason UPDATE",
+            ]
+            .map(ToOwned::to_owned)
+        )
+    );
 }
 
 /// A statement for each owned table that inserts a row of the organization 1, whatever it means.

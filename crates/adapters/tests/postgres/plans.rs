@@ -42,6 +42,8 @@ const YEARS: &str = "
         select organization_id, id, mode, customer_id, user_id, product_id, variant_id, lifecycle,
             is_ended, expires, waits_for, may_hold_stock, is_leased, 'pending', false, at, at, at, 1
         from old;
+    insert into checkout_items (organization_id, id, checkout_id, position, variant_id, sku, name)
+        select organization_id, gen_random_uuid(), id, 0, variant_id, 'OLD', 'Old' from old;
     insert into checkout_applications (organization_id, checkout_id, purchase_items, redirects,
             billing, shipping, page_nonce)
         select organization_id, id, '[]', '{}', '{}', '{}', uuid_send(id) from old;
@@ -259,12 +261,19 @@ async fn look_for_checkouts(
         .await?;
     store.untouched_since(now, 10).await?;
     store.leases_ended_before(now.date_naive(), 10).await?;
-    store
+    let for_stock = store
         .lock_waiting_for_stock(leasing.variant.id, Mode::Sandbox, 10)
         .await?;
     store
+        .first_waiting_for_stock(leasing.variant.id, Mode::Sandbox)
+        .await?;
+    let for_location = store
         .waiting_for_location(leasing.shop.organization.id, None, 10)
         .await?;
+    let waiting = for_stock.iter().map(|checkout| checkout.id);
+    for id in waiting.chain(for_location) {
+        store.place_in_line(id).await?;
+    }
     store
         .find_by_page_token(&PageToken::Proven { nonce: [0; 16] })
         .await?;

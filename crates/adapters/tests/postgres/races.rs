@@ -12,6 +12,7 @@ use lessor_domain::catalog::StockTaken;
 use lessor_domain::ports::{
     Database, InsertedCustomer, Reach, StoreError, UniqueField, UnitOfWork,
 };
+use lessor_domain::quantity::Quantity;
 use tokio::sync::Barrier;
 
 use super::support::{Shop, pool};
@@ -65,7 +66,7 @@ async fn the_last_unit_is_taken_once() {
         &wide(&shop),
         shop.reach(),
         vec![variant.id; RACERS],
-        |uow, id| Box::pin(uow.variants().take_stock(*id, Mode::Sandbox)),
+        |uow, id| Box::pin(uow.variants().take_stock(*id, Mode::Sandbox, Quantity::ONE)),
     )
     .await;
     let of = |wanted| {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use lessor_adapters::postgres::{PgDatabase, PgSettings};
-use lessor_adapters::testing::TestDatabase;
+use lessor_adapters::testing::{TestDatabase, secrets};
 use lessor_domain::catalog::{Product, ProductVariant};
 use lessor_domain::organization::Organization;
 use lessor_domain::ports::{Database, Reach, StoreError, UnitOfWork};
@@ -54,7 +54,7 @@ pub(crate) async fn until_somebody_waits(test: &TestDatabase) {
 /// Another pool on the test's database.
 pub(crate) fn pool(test: &TestDatabase, change: impl FnOnce(&mut PgSettings)) -> PgDatabase {
     let mut settings = PgSettings::new(test.url());
-    settings.secrets = lessor_adapters::testing::secrets();
+    settings.secrets = secrets();
     change(&mut settings);
     PgDatabase::new(&settings).unwrap()
 }

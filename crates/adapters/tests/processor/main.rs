@@ -18,6 +18,7 @@ mod pacing;
 mod peers;
 mod races;
 mod refunds;
+mod sessions;
 mod signatures;
 mod subscriptions;
 mod support;

@@ -4,6 +4,7 @@ use chrono::TimeDelta;
 use lessor_domain::checkout::InvoiceOutcome;
 use lessor_domain::ledger::SubscriptionState;
 use lessor_domain::ports::PaymentProcessor as _;
+use lessor_domain::quantity::Quantity;
 use lessor_processor_double::{Decline, Deed, Fault, Rule, When};
 use serde_json::json;
 
@@ -53,6 +54,44 @@ async fn every_term_from_every_day_is_whole_months() {
             assert!(found[0].invoices.iter().all(paid), "{found:#?}");
         }
     }
+}
+
+/// Several are one subscription with one item: so many times the price of one.
+#[tokio::test]
+async fn several_are_billed_by_one_subscription() {
+    for (number, monthly, each) in [(1, 4_999, 4_999), (3, 14_997, 4_999), (50, 249_950, 4_999)] {
+        let rig = Op::Subscribe.prepare(Rig::new()).await;
+        let mut request = rig.subscription_of(1, 2);
+        request.monthly = usd(monthly);
+        request.quantity = Quantity::new(number).unwrap();
+        let call = rig.attempt("work");
+        let made = done(rig.processor.create_subscription(&call, &request).await);
+        assert_eq!(made.monthly, usd(monthly));
+        let asked = rig.double.requests("POST", "/v1/subscriptions");
+        assert_eq!(asked.len(), 1);
+        let items = rig.double.objects("subscription")[0]["items"]["data"].clone();
+        assert_eq!(items.as_array().map(Vec::len), Some(1), "{items}");
+        assert_eq!(items[0]["quantity"], number);
+        assert_eq!(items[0]["price"]["unit_amount"], each);
+        rig.double.advance(TimeDelta::days(80));
+        let invoices = rig.double.objects("invoice");
+        assert_eq!(invoices.len(), 2);
+        let paid = |invoice: &serde_json::Value| invoice["amount_paid"] == monthly;
+        assert!(invoices.iter().all(paid), "{invoices:?}");
+    }
+}
+
+/// What is no multiple of a price is billed to nobody.
+#[tokio::test]
+async fn a_sum_that_is_not_so_many_times_a_price_is_not_billed() {
+    let rig = Op::Subscribe.prepare(Rig::new()).await;
+    let mut request = rig.subscription_of(1, 2);
+    request.quantity = Quantity::new(3).unwrap();
+    request.monthly = usd(10_000);
+    let call = rig.attempt("work");
+    let made = rig.processor.create_subscription(&call, &request).await;
+    assert!(made.is_err(), "{made:?}");
+    assert!(rig.double.objects("subscription").is_empty());
 }
 
 /// Where the first guess is the exact end, nothing more is asked for.

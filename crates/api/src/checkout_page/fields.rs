@@ -1,12 +1,13 @@
 //! What a customer typed into a form.
 
-use lessor_domain::address::{Address, Country};
+use lessor_domain::address::{Address, AddressError, Country, parse_phone, parse_state, parse_zip};
 use lessor_domain::customer::Profile;
 use lessor_domain::ports::DialingPlan;
 use lessor_domain::services::Error;
 use lessor_domain::services::addresses::checked_address;
 use lessor_domain::text::Line;
 
+use super::faults::{Fault, Problem};
 use crate::request::FormBody;
 
 /// The fields of a form; what is blank is not there.
@@ -74,6 +75,7 @@ impl Fields {
             country: Some(self.country()?),
             state: self.state()?,
             phone: self.line("phone")?,
+            birth_date: None,
         })
     }
 
@@ -103,5 +105,175 @@ impl Fields {
         };
         checked_address(phones, address)
             .map_err(|fault| Error::invalid(fault.member, fault.problem))
+    }
+
+    /// All that is wrong with name, phone and address of a customer, in the order of the form.
+    pub(super) fn faults_of_profile(&self, phones: &dyn DialingPlan) -> Vec<Fault> {
+        let of_person = ["firstName", "lastName"].map(|name| self.fault_of_line(name, true));
+        let mut faults: Vec<Fault> = of_person.into_iter().flatten().collect();
+        faults.extend(self.faults_of_place(phones));
+        faults
+    }
+
+    /// All that is wrong with a postal address, in the order of the form.
+    pub(super) fn faults_of_address(&self, phones: &dyn DialingPlan) -> Vec<Fault> {
+        let of_person =
+            ["firstName", "lastName", "company"].map(|name| self.fault_of_line(name, false));
+        let mut faults: Vec<Fault> = of_person.into_iter().flatten().collect();
+        faults.extend(self.faults_of_place(phones));
+        faults
+    }
+
+    fn fault_of_line(&self, name: &str, is_required: bool) -> Option<Fault> {
+        match self.get(name) {
+            Some(text) => {
+                let error = Line::parse(text).err()?;
+                Some(Fault::of_text(name, &error))
+            }
+            None => is_required.then(|| Fault::new(name, Problem::Missing)),
+        }
+    }
+
+    /// What is wrong with where somebody is. What depends on the country is looked at once that is known.
+    fn faults_of_place(&self, phones: &dyn DialingPlan) -> impl Iterator<Item = Fault> {
+        let known = self.get("country");
+        let country = known.and_then(|text| text.parse::<Country>().ok());
+        let checked = |name: &str, check: &dyn Fn(&Line) -> Result<Line, AddressError>| {
+            let line = Line::parse(self.get(name)?).ok()?;
+            let error = check(&line).err()?;
+            Some(Fault::new(name, Problem::Address(error.problem)))
+        };
+        let in_country = |name, parse: fn(Country, &Line) -> Result<Line, AddressError>| {
+            checked(name, &|line| match country {
+                Some(country) => parse(country, line),
+                None => Ok(line.clone()),
+            })
+        };
+        let needs_state = country.is_some_and(Country::needs_state);
+        [
+            self.fault_of_line("address1", true),
+            self.fault_of_line("address2", false),
+            self.fault_of_line("city", true),
+            self.fault_of_line("zip", true)
+                .or_else(|| in_country("zip", parse_zip)),
+            self.fault_of_line("state", needs_state)
+                .or_else(|| in_country("state", parse_state)),
+            self.fault_of_line("phone", false).or_else(|| {
+                checked("phone", &|line| {
+                    parse_phone(line, phones.read(country, line))
+                })
+            }),
+            match (known, country) {
+                (None, _) => Some(Fault::new("country", Problem::Missing)),
+                (Some(_), None) => Some(Fault::new("country", Problem::Choice)),
+                (Some(_), Some(_)) => None,
+            },
+        ]
+        .into_iter()
+        .flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lessor_domain::address::{AddressProblem, PhoneNumber};
+
+    use super::*;
+
+    /// Reads what begins with a plus.
+    struct Plan;
+
+    impl DialingPlan for Plan {
+        fn read(&self, _: Option<Country>, text: &Line) -> Option<PhoneNumber> {
+            let digits = text.as_str().strip_prefix("+1")?;
+            Some(PhoneNumber {
+                country_code: 1,
+                national: digits.to_owned(),
+            })
+        }
+    }
+
+    fn fields(entered: &[(&str, &str)]) -> Fields {
+        let entered = entered.iter();
+        Fields(
+            entered
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+        )
+    }
+
+    const GOOD: [(&str, &str); 8] = [
+        ("firstName", "Grace"),
+        ("lastName", "Hopper"),
+        ("address1", "1 Market St"),
+        ("city", "San Francisco"),
+        ("zip", "94105"),
+        ("state", "CA"),
+        ("phone", "+14155550100"),
+        ("country", "US"),
+    ];
+
+    #[test]
+    fn every_wrong_field_is_told_at_once() {
+        assert_eq!(fields(&GOOD).faults_of_profile(&Plan), []);
+        assert_eq!(fields(&GOOD).faults_of_address(&Plan), []);
+        let wrong = [
+            ("lastName", "a\u{0}b"),
+            ("city", "x"),
+            ("zip", "nonsense"),
+            ("state", "ZZ"),
+            ("phone", "12"),
+            ("country", "us"),
+        ];
+        let faults = fields(&wrong).faults_of_profile(&Plan);
+        let found: Vec<_> = faults
+            .iter()
+            .map(|fault| (fault.field.as_str(), &fault.problem))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("firstName", &Problem::Missing),
+                ("lastName", &Problem::Characters),
+                ("address1", &Problem::Missing),
+                ("zip", &Problem::Address(AddressProblem::UsZip)),
+                ("state", &Problem::Address(AddressProblem::State)),
+                ("phone", &Problem::Address(AddressProblem::Phone)),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_depends_on_the_country_waits_for_it() {
+        let long = "x".repeat(256);
+        for (country, problem) in [("", Problem::Missing), ("XX", Problem::Choice)] {
+            let mut entered = GOOD.to_vec();
+            entered[0].1 = &long;
+            entered[4].1 = "nonsense";
+            entered[5].1 = "ZZ";
+            entered[7].1 = country;
+            entered.retain(|(_, value)| !value.is_empty());
+            let faults = fields(&entered).faults_of_profile(&Plan);
+            let expected = [
+                Fault::new("firstName", Problem::TooLong(255)),
+                Fault::new("country", problem),
+            ];
+            assert_eq!(faults, expected, "{country:?}");
+        }
+    }
+
+    /// What is not told of as a fault is what the form is read as.
+    #[test]
+    fn what_has_no_fault_is_read() {
+        let good = fields(&GOOD);
+        assert!(good.profile().is_ok() && good.address(&Plan).is_ok());
+        for left_out in ["address1", "city", "zip", "state", "country"] {
+            let mut entered = GOOD.to_vec();
+            entered.retain(|(name, _)| *name != left_out);
+            let some = fields(&entered);
+            assert!(some.profile().is_err() && some.address(&Plan).is_err());
+            assert_eq!(some.faults_of_profile(&Plan).len(), 1, "{left_out}");
+            assert_eq!(some.faults_of_address(&Plan).len(), 1, "{left_out}");
+        }
     }
 }

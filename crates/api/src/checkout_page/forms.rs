@@ -4,22 +4,29 @@
 //! would need, and no cookie is ever set that a browser could send along by itself.
 
 use lessor_domain::access::Mode;
-use lessor_domain::address::Country;
+use lessor_domain::address::{Address, Country};
+use lessor_domain::agreement::{CONSENT_TEXT, CONSENT_TEXT_SPANISH};
 use lessor_domain::checkout::{EventKind, PaymentMethod};
 use lessor_domain::customer::Profile;
-use lessor_domain::ids::LeaseTermPubId;
+use lessor_domain::organization::ServiceArea;
+use lessor_domain::services::sessions::takes_a_card;
 use lessor_domain::services::visits::Visit;
 use lessor_domain::text::Line;
 use maud::{Markup, html};
 
+use super::faults::{CARD, Notice, PICKUP_LOCATION};
 use super::fields::Fields;
-use super::pieces::{Notice, Place, money, postal};
-use super::{steps, words};
+use super::locale::{Language, Reader};
+use super::pieces::Place;
+use super::{order, steps, words};
 
 /// What a form is filled with: what the customer typed last, else what is known.
 struct Filling<'a> {
     entered: &'a Fields,
     notice: Option<&'a Notice>,
+    reader: &'a Reader,
+    /// What the fields are about, as browsers tell addresses apart.
+    group: &'static str,
 }
 
 impl Filling<'_> {
@@ -31,40 +38,61 @@ impl Filling<'_> {
         }
     }
 
-    fn is_at_fault(&self, name: &str) -> bool {
-        self.notice.and_then(|notice| notice.field.as_deref()) == Some(name)
+    /// What is wrong with the field, said beside it, and the id of that.
+    fn fault(&self, name: &str) -> Option<(String, Markup)> {
+        let fault = self.notice?.fault_of(name)?;
+        let id = format!("{name}-fault");
+        let said = html! { p.fault id=(id) { (self.reader.fault(fault)) } };
+        Some((id, said))
     }
 
     fn field(&self, field: &Field, known: Option<&Line>) -> Markup {
-        let fault = self.is_at_fault(field.name);
+        let (describes, fault) = self.fault(field.name).unzip();
         html! {
             div.wide[field.is_wide] {
                 label for=(field.name) {
-                    (field.label)
-                    @if !field.is_required { span.hint { " (optional)" } }
+                    (self.reader.label(field.name))
+                    @if !field.is_required { " " span.hint { (self.reader.optional()) } }
                 }
-                input id=(field.name) name=(field.name) type=(field.kind) autocomplete=(field.autocomplete)
+                @if let Some(fault) = fault { (fault) }
+                input id=(field.name) name=(field.name) type=(field.kind) inputmode=(field.keyboard)
+                    autocomplete={ (self.group) (field.autocomplete) }
                     maxlength="255" required[field.is_required] value=(self.value(field.name, known))
-                    aria-invalid=[fault.then_some("true")] aria-describedby=[fault.then_some("notice")];
+                    aria-invalid=[describes.as_ref().map(|_| "true")] aria-describedby=[describes];
             }
         }
     }
 
-    fn country(&self, known: Option<Country>) -> Markup {
+    fn country(&self, area: &ServiceArea, known: Option<Country>) -> Markup {
         let chosen = if self.entered.is_empty() {
             known.map(|country| country.to_string())
         } else {
             self.entered.get("country").map(str::to_ascii_uppercase)
         };
-        let fault = self.is_at_fault("country");
+        let (describes, fault) = self.fault("country").unzip();
+        let all = Country::all().into_iter().map(|(country, _)| country);
+        // Who has said nothing of their country is near: the state decides then.
+        let is_served = |country: &Country| area.may_serve(*country, None, None).is_ok();
+        let (served, others): (Vec<_>, Vec<_>) = all.partition(is_served);
+        let options = |countries: &[Country]| {
+            html! {
+                @for (country, name) in self.reader.countries_by(countries) {
+                    option value=(country) selected[chosen.as_deref() == Some(country.code())] { (name) }
+                }
+            }
+        };
         html! {
             div.wide {
-                label for="country" { "Country" }
-                select id="country" name="country" autocomplete="country" required
-                    aria-invalid=[fault.then_some("true")] aria-describedby=[fault.then_some("notice")] {
-                    option value="" { "Choose a country" }
-                    @for (country, name) in Country::all() {
-                        option value=(country) selected[chosen.as_deref() == Some(country.code())] { (name) }
+                label for="country" { (self.reader.country_label()) }
+                @if let Some(fault) = fault { (fault) }
+                select id="country" name="country" autocomplete={ (self.group) "country" } required
+                    aria-invalid=[describes.as_ref().map(|_| "true")] aria-describedby=[describes] {
+                    option value="" { (self.reader.choose_a_country()) }
+                    @if others.is_empty() {
+                        (options(&served))
+                    } @else {
+                        optgroup label=(self.reader.countries_served()) { (options(&served)) }
+                        optgroup label=(self.reader.other_countries()) { (options(&others)) }
                     }
                 }
             }
@@ -75,56 +103,62 @@ impl Filling<'_> {
 /// A line to be filled in.
 struct Field {
     name: &'static str,
-    label: &'static str,
     kind: &'static str,
+    keyboard: &'static str,
     autocomplete: &'static str,
     is_required: bool,
     is_wide: bool,
 }
 
-const fn field(name: &'static str, label: &'static str, autocomplete: &'static str) -> Field {
+const fn field(name: &'static str, autocomplete: &'static str) -> Field {
     Field {
         name,
-        label,
         kind: "text",
+        keyboard: "text",
         autocomplete,
         is_required: true,
         is_wide: false,
     }
 }
 
-const FIRST_NAME: Field = field("firstName", "First name", "given-name");
-const LAST_NAME: Field = field("lastName", "Last name", "family-name");
-const ADDRESS1: Field = Field {
-    is_wide: true,
-    ..field("address1", "Street and number", "address-line1")
-};
-const ADDRESS2: Field = Field {
-    is_wide: true,
-    is_required: false,
-    ..field("address2", "Apartment, floor", "address-line2")
-};
-const CITY: Field = field("city", "City", "address-level2");
-const ZIP: Field = field("zip", "Postal code", "postal-code");
-const STATE: Field = Field {
-    is_required: false,
-    ..field("state", "State or province", "address-level1")
-};
+impl Field {
+    const fn wide(mut self) -> Self {
+        self.is_wide = true;
+        self
+    }
+
+    const fn optional(mut self) -> Self {
+        self.is_required = false;
+        self
+    }
+}
+
+const SIGNER: Field = field("name", "name").wide();
+const FIRST_NAME: Field = field("firstName", "given-name");
+const LAST_NAME: Field = field("lastName", "family-name");
+const ADDRESS1: Field = field("address1", "address-line1").wide();
+const ADDRESS2: Field = field("address2", "address-line2").wide().optional();
+const CITY: Field = field("city", "address-level2");
+const ZIP: Field = field("zip", "postal-code");
+const STATE: Field = field("state", "address-level1").optional();
 const PHONE: Field = Field {
     kind: "tel",
-    is_required: false,
-    ..field("phone", "Phone", "tel")
+    keyboard: "tel",
+    ..field("phone", "tel").optional()
 };
-const COMPANY: Field = Field {
-    is_required: false,
-    is_wide: true,
-    ..field("company", "Company", "organization")
-};
+const COMPANY: Field = field("company", "organization").wide().optional();
 
 /// A form with one button and nothing to fill in.
 fn button(place: Place<'_>, step: &str, words: &str) -> Markup {
     html! {
         form method="post" action=(place.step(step)) { button { (words) } }
+    }
+}
+
+/// A form with one button, for what is not the next thing to do.
+fn quiet_button(place: Place<'_>, step: &str, words: &str) -> Markup {
+    html! {
+        form.aside method="post" action=(place.step(step)) { button.quiet { (words) } }
     }
 }
 
@@ -135,9 +169,14 @@ pub(super) fn of(
     notice: Option<&Notice>,
     entered: &Fields,
 ) -> Markup {
-    let filling = Filling { entered, notice };
+    let t = place.reader;
+    let filling = Filling {
+        entered,
+        notice,
+        reader: t,
+        group: "",
+    };
     let checkout = &visit.checkout;
-    let is_sandbox = checkout.mode == Mode::Sandbox;
     let Some(next) = checkout.lifecycle().next() else {
         return html! {};
     };
@@ -146,86 +185,145 @@ pub(super) fn of(
             on_file(visit, place)
         }
         EventKind::Opened | EventKind::ProfileCompleted => profile(visit, place, &filling),
-        EventKind::IdentityRequested if is_sandbox => {
-            button(place, "identity", "Start the verification")
+        EventKind::IdentityRequested if place.hosted => html! {
+            p { (t.verified_elsewhere()) }
+            (button(place, "identity", &t.start_verification()))
+        },
+        EventKind::IdentitySubmitted if place.hosted => {
+            button(place, "identity", &t.continue_verification())
         }
-        EventKind::IdentitySubmitted if is_sandbox => {
-            button(place, "identity-submit", "Hand in my documents")
-        }
-        EventKind::IdentityRequested | EventKind::IdentitySubmitted => not_here(
-            "Your identity is confirmed on the verifier's own page, which this page cannot open yet.",
-        ),
+        EventKind::IdentityRequested => button(place, "identity", &t.start_verification()),
+        EventKind::IdentitySubmitted => button(place, "identity-submit", &t.hand_in_documents()),
         EventKind::ShippingAddressGiven => shipping(visit, place, &filling),
         EventKind::PickupLocationGiven => pickup(visit, place, &filling),
         EventKind::LeaseAccepted if checkout.term.is_none() => html! {
-            p { "Choose how long you would like to lease, then accept these terms." }
+            p { (t.choose_term_first()) }
         },
-        EventKind::LeaseAccepted => button(place, "accept", "Accept these terms"),
-        EventKind::DepositSubmitted if is_sandbox => html! {
-            p { "The sandbox's test card is used." }
-            (button(place, "deposit", "Authorize the deposit"))
+        EventKind::LeaseAccepted => html! {
+            (order::disclosures(visit, t))
+            (button(place, "accept", &t.accept_these_terms()))
         },
-        EventKind::PaymentMethodSaved if is_sandbox => html! {
-            @match &checkout.recurring.method {
-                Some(method) => p { "Your deposit was authorized with " strong { (card(method)) } "." },
-                None => p { "The sandbox's test card is used." },
+        EventKind::DepositSubmitted if place.hosted => html! {
+            p { (t.paid_elsewhere()) }
+            (button(place, "deposit", &t.go_to_payment()))
+        },
+        EventKind::DepositAuthorized if visit.pays_elsewhere => html! {
+            (button(place, "deposit", &t.go_on_with_payment()))
+            (quiet_button(place, "leave-deposit", &t.do_not_pay_now()))
+        },
+        EventKind::PaymentMethodSaved if place.hosted => html! {
+            @if let Some(method) = &checkout.recurring.method {
+                p { (t.authorized_with(card(method))) }
+                (button(place, "payment-method", &t.use_this_card()))
             }
-            (button(place, "payment-method", "Use this card every month"))
+            (other_card(place, checkout.recurring.method.is_some()))
         },
-        EventKind::DepositSubmitted | EventKind::PaymentMethodSaved => not_here(
-            "Cards are entered in the payment processor's own form, which this page cannot show yet.",
-        ),
-        EventKind::DocumentsSigned if !words::is_moving(checkout) => sign(visit, place),
-        EventKind::CaptureRetried => {
-            button(place, "retry-capture", "Try to charge the deposit again")
-        }
+        EventKind::DepositSubmitted => html! {
+            p { (t.sandbox_card()) }
+            (button(place, "deposit", &t.authorize_deposit()))
+        },
+        EventKind::PaymentMethodSaved => html! {
+            @match &checkout.recurring.method {
+                Some(method) => p { (t.authorized_with(card(method))) },
+                None => p { (t.sandbox_card()) },
+            }
+            (button(place, "payment-method", &t.use_this_card()))
+        },
+        EventKind::DocumentsSigned if words::signs_elsewhere(visit) => elsewhere(visit, place),
+        EventKind::DocumentsSigned if !words::is_moving(checkout) => sign(visit, place, &filling),
+        EventKind::CaptureRetried if place.hosted => html! {
+            (button(place, "retry-capture", &t.retry_deposit()))
+            (quiet_button(place, "deposit", &t.use_another_card()))
+        },
+        EventKind::CaptureRetried => button(place, "retry-capture", &t.retry_deposit()),
         _ if words::is_moving(checkout) => html! {
-            p { a href=(place.path()) { "Look again" } }
+            p { a href=(place.path()) { (t.look_again()) } }
         },
         // Somebody else's to do.
         _ => html! {},
     }
 }
 
-/// A step that the page cannot do.
-fn not_here(why: &str) -> Markup {
-    html! {
-        p.notice { strong { "This step is not available on this page. " } (why) " Please get in touch with us to go on." }
+/// The way to the processor's page, where a card is left.
+fn other_card(place: Place<'_>, is_other: bool) -> Markup {
+    if is_other {
+        quiet_button(place, "card", &place.reader.use_another_card())
+    } else {
+        button(place, "card", &place.reader.enter_a_card())
     }
 }
 
 fn card(method: &PaymentMethod) -> String {
     let brand = method.brand.as_deref().unwrap_or(&method.kind);
+    // Processors write the brands small.
+    let mut letters = brand.chars();
+    let brand: String = letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    });
     match &method.last4 {
         Some(last4) => format!("{brand} •••• {last4}"),
-        None => brand.to_owned(),
+        None => brand,
     }
 }
 
 /// The form of a payment that failed: tried again with the card that is known, in the sandbox with
 /// any of its cards.
-pub(super) fn payment(visit: &Visit, place: Place<'_>, entered: &Fields) -> Markup {
+pub(super) fn payment(
+    visit: &Visit,
+    place: Place<'_>,
+    notice: Option<&Notice>,
+    entered: &Fields,
+) -> Markup {
     let checkout = &visit.checkout;
     if !words::can_pay(checkout) {
         return html! {};
     }
-    let chosen = entered.get(steps::CARD);
+    let t = place.reader;
+    let filling = Filling {
+        entered,
+        notice,
+        reader: t,
+        group: "",
+    };
+    let (describes, fault) = filling.fault(CARD).unzip();
+    let chosen = entered.get(CARD);
     html! {
         form method="post" action=(place.step("retry-payment")) {
-            @if checkout.mode == Mode::Sandbox {
-                fieldset {
-                    legend { "Pay with" }
-                    @for (id, words) in steps::TEST_CARDS {
+            @if checkout.mode == Mode::Sandbox && !place.hosted {
+                fieldset aria-describedby=[describes] {
+                    legend { (t.pay_with()) }
+                    @if let Some(fault) = fault { (fault) }
+                    @for (index, id) in steps::TEST_CARDS.into_iter().enumerate() {
                         label.choice {
-                            input type="radio" name=(steps::CARD) value=(id) required checked[chosen == Some(id)];
-                            span { (words) }
+                            input type="radio" name=(CARD) value=(id) required checked[chosen == Some(id)]
+                                id=[(index == 0).then_some(CARD)];
+                            span { (steps::test_card(t, id)) }
                         }
                     }
                 }
             } @else if let Some(method) = &checkout.recurring.method {
-                p { "Your card on file is " strong { (card(method)) } "." }
+                p { (t.card_on_file(card(method))) }
             }
-            button { "Try the payment again" }
+            button { (t.retry_payment()) }
+        }
+        @if place.hosted && takes_a_card(checkout) { (other_card(place, true)) }
+    }
+}
+
+/// The card that pays every month, while nothing of it failed, and the way to another.
+pub(super) fn card_on_file(visit: &Visit, place: Place<'_>) -> Markup {
+    let checkout = &visit.checkout;
+    let t = place.reader;
+    let is_asked_for = checkout.lifecycle().next() == Some(EventKind::PaymentMethodSaved);
+    let method = checkout.recurring.method.as_ref();
+    let method = method.filter(|_| !is_asked_for && !words::can_pay(checkout));
+    html! {
+        @if let Some(method) = method && takes_a_card(checkout) {
+            section {
+                h2 { (t.how_you_pay()) }
+                p { (t.collected_from(card(method))) }
+                @if place.hosted { (other_card(place, true)) }
+            }
         }
     }
 }
@@ -233,10 +331,10 @@ pub(super) fn payment(visit: &Visit, place: Place<'_>, entered: &Fields) -> Mark
 /// What an older record says of the customer is passed by, and not shown: who has the link of one
 /// checkout need not know it.
 fn on_file(visit: &Visit, place: Place<'_>) -> Markup {
-    let name = visit.organization.shown_name();
+    let t = place.reader;
     html! {
-        p { "Your name and address are on file with " (name) ". If something of them has changed, tell " (name) " before you go on." }
-        (button(place, "begin", "Go on"))
+        p { (t.on_file(visit.organization.shown_name().as_str())) }
+        (button(place, "begin", &t.go_on()))
     }
 }
 
@@ -244,9 +342,10 @@ fn profile(visit: &Visit, place: Place<'_>, filling: &Filling<'_>) -> Markup {
     let given = visit.checkout.given_profile.as_ref();
     let nothing = Profile::default();
     let known = given.unwrap_or(&nothing);
+    let t = place.reader;
     html! {
         // Whoever made the checkout named the customer by it.
-        @if given.is_some() { p { "We write to you at " strong { (visit.customer.email) } "." } }
+        @if given.is_some() { p { (t.write_to(visit.customer.email.as_str())) } }
         form method="post" action=(place.step("profile")) {
             div.fields {
                 (filling.field(&FIRST_NAME, known.first_name.as_ref()))
@@ -257,39 +356,44 @@ fn profile(visit: &Visit, place: Place<'_>, filling: &Filling<'_>) -> Markup {
                 (filling.field(&ZIP, known.zip.as_ref()))
                 (filling.field(&STATE, known.state.as_ref()))
                 (filling.field(&PHONE, known.phone.as_ref()))
-                (filling.country(known.country))
+                (filling.country(&visit.organization.service_area, known.country))
             }
-            button { "Save and go on" }
+            button { (t.save_and_go_on()) }
         }
     }
 }
 
 fn shipping(visit: &Visit, place: Place<'_>, filling: &Filling<'_>) -> Markup {
+    let t = place.reader;
     let shipping = &visit.checkout.shipping;
     let to_pickup = html! {
         @if !visit.locations.is_empty() {
-            form.aside method="post" action=(place.step("choose-pickup")) {
-                button.quiet { "Pick it up instead" }
-            }
+            (quiet_button(place, "choose-pickup", &t.pick_it_up_instead()))
         }
     };
     if let (true, Some(address)) = (shipping.locked, &shipping.address) {
         return html! {
-            p { (visit.organization.shown_name()) " has set the address; it cannot be changed here." }
-            (postal(address))
-            (button(place, "shipping", "Ship it to this address"))
+            p { (t.address_is_set(visit.organization.shown_name().as_str())) }
+            (t.postal(address))
+            (button(place, "shipping", &t.ship_to_this_address()))
             (to_pickup)
         };
     }
+    let filling = Filling {
+        entered: filling.entered,
+        notice: filling.notice,
+        reader: t,
+        group: "shipping ",
+    };
     let given = visit.checkout.given_profile.as_ref();
     let home = given.and_then(Profile::address);
     let known = shipping.address.as_ref().or(home.as_ref());
-    let line = |of: fn(&lessor_domain::address::Address) -> Option<&Line>| known.and_then(of);
+    let line = |of: fn(&Address) -> Option<&Line>| known.and_then(of);
     html! {
         form method="post" action=(place.step("shipping")) {
             div.fields {
-                (filling.field(&FIRST_NAME, line(|address| address.first_name.as_ref())))
-                (filling.field(&LAST_NAME, line(|address| address.last_name.as_ref())))
+                (filling.field(&FIRST_NAME.optional(), line(|address| address.first_name.as_ref())))
+                (filling.field(&LAST_NAME.optional(), line(|address| address.last_name.as_ref())))
                 (filling.field(&COMPANY, line(|address| address.company.as_ref())))
                 (filling.field(&ADDRESS1, line(|address| Some(&address.address1))))
                 (filling.field(&ADDRESS2, line(|address| address.address2.as_ref())))
@@ -297,102 +401,104 @@ fn shipping(visit: &Visit, place: Place<'_>, filling: &Filling<'_>) -> Markup {
                 (filling.field(&ZIP, line(|address| Some(&address.zip))))
                 (filling.field(&STATE, line(|address| address.state.as_ref())))
                 (filling.field(&PHONE, line(|address| address.phone.as_ref())))
-                (filling.country(known.map(|address| address.country)))
+                (filling.country(&visit.organization.service_area, known.map(|address| address.country)))
             }
-            button { "Ship it there" }
+            button { (t.ship_it_there()) }
         }
         (to_pickup)
     }
 }
 
 fn pickup(visit: &Visit, place: Place<'_>, filling: &Filling<'_>) -> Markup {
-    let chosen = filling.entered.get("pickupLocationId");
+    let t = place.reader;
+    let chosen = filling.entered.get(PICKUP_LOCATION);
+    let (describes, fault) = filling.fault(PICKUP_LOCATION).unzip();
     html! {
         @if visit.locations.is_empty() {
-            p.notice { "No pickup location is open at the moment." }
+            p.notice { (t.no_pickup_location()) }
         } @else {
             form method="post" action=(place.step("pickup")) {
-                fieldset {
-                    legend { "Pickup location" }
-                    @for location in &visit.locations {
+                fieldset aria-describedby=[describes] {
+                    legend { (t.pickup_location()) }
+                    @if let Some(fault) = fault { (fault) }
+                    @for (index, location) in visit.locations.iter().enumerate() {
                         label.choice {
-                            input type="radio" name="pickupLocationId" value=(location.id) required
+                            input type="radio" name=(PICKUP_LOCATION) value=(location.id) required
+                                id=[(index == 0).then_some(PICKUP_LOCATION)]
                                 checked[chosen == Some(location.id.to_string().as_str())];
-                            span { strong { (location.name) } (postal(&location.address)) }
+                            span { strong { (location.name) } (t.postal(&location.address)) }
                         }
                     }
                 }
-                button { "Pick it up there" }
+                button { (t.pick_it_up_there()) }
             }
         }
-        form.aside method="post" action=(place.step("choose-shipping")) {
-            button.quiet { "Have it shipped instead" }
-        }
+        (quiet_button(place, "choose-shipping", &t.have_it_shipped()))
     }
 }
 
-/// What each term costs, with the chosen one marked, and the way to another: until the lease is accepted.
-pub(super) fn terms(visit: &Visit, place: Place<'_>, entered: &Fields) -> Markup {
-    let checkout = &visit.checkout;
-    if !checkout.offers_terms() {
-        return html! {};
-    }
-    let typed = entered.get("leaseTermId");
-    let chosen = checkout.term.map(|term| term.id);
-    let is_checked = |id: LeaseTermPubId| match typed {
-        Some(typed) => id.to_string() == typed,
-        None => chosen == Some(id),
-    };
+/// What there is to read while the lease is signed with the organization's signer.
+fn elsewhere(visit: &Visit, place: Place<'_>) -> Markup {
+    let t = place.reader;
     html! {
-        section.aside {
-            h2 { "How long would you like to lease?" }
-            @if visit.terms.is_empty() {
-                p.notice { "This item is not offered for any lease term at the moment. Please get in touch with us." }
-            } @else {
-                form method="post" action=(place.step("term")) {
-                    table {
-                        thead {
-                            tr { th scope="col" { "Term" } th scope="col" { "Every month" } th scope="col" { "Deposit" } th scope="col" { "Due at signing" } }
-                        }
-                        tbody {
-                            @for (id, quote) in &visit.terms {
-                                tr.chosen[chosen == Some(*id)] {
-                                    th scope="row" {
-                                        label.term {
-                                            input type="radio" name="leaseTermId" value=(id) required checked[is_checked(*id)];
-                                            span { (quote.term) " months" @if chosen == Some(*id) { " (your choice)" } }
-                                        }
-                                    }
-                                    td { (money(quote.total_monthly_payment)) }
-                                    td { (money(quote.deposit)) }
-                                    td { @if let Ok(due) = checkout.due(quote) { (money(due.due_at_signing)) } }
-                                }
-                            }
-                        }
-                    }
-                    button.quiet[chosen.is_some()] { @if chosen.is_some() { "Change the term" } @else { "Choose this term" } }
-                }
+        @if let Some(agreement) = &visit.agreement {
+            p {
+                a href=(place.step("agreement")) { (t.open_agreement()) }
+                @if t.language != Language::English { " " (t.agreement_in_english()) }
             }
+            p.hint { (t.hash_of_document()) " " code { (agreement.sha256) } }
         }
+        p { a href=(place.path()) { (t.look_again()) } }
     }
 }
 
-fn sign(visit: &Visit, place: Place<'_>) -> Markup {
+fn sign(visit: &Visit, place: Place<'_>, filling: &Filling<'_>) -> Markup {
+    let t = place.reader;
+    let (describes, fault) = filling.fault("consent").unzip();
     html! {
         @if let Some(quote) = &visit.quote {
             p {
-                "You lease for " strong { (quote.term) " months" } " at "
-                strong { (money(quote.total_monthly_payment)) } " a month, "
-                (money(quote.total_of_payments)) " in all, and leave a refundable deposit of "
-                (money(quote.deposit)) "."
+                (t.sign_summary(
+                    t.months(quote.term.get()),
+                    t.money(quote.total_monthly_payment),
+                    t.money(quote.total_of_payments),
+                    t.money(quote.deposit),
+                ))
             }
         }
-        (button(place, "sign", "Sign the lease"))
+        @if let Some(agreement) = &visit.agreement {
+            p {
+                a href=(place.step("agreement")) { (t.open_agreement()) }
+                " " (t.read_agreement())
+                @if t.language != Language::English { " " (t.agreement_in_english()) }
+            }
+            p.hint { (t.hash_of_document()) " " code { (agreement.sha256) } }
+        }
+        form method="post" action=(place.step("sign")) {
+            @if let Some(fault) = fault { (fault) }
+            label.choice {
+                input type="checkbox" id="consent" name="consent" value="yes" required
+                    checked[filling.entered.get("consent").is_some()]
+                    aria-invalid=[describes.as_ref().map(|_| "true")] aria-describedby=[describes];
+                span { (consent(t.language)) }
+            }
+            div.fields { (filling.field(&SIGNER, None)) }
+            button { (t.sign_the_lease()) }
+        }
+    }
+}
+
+/// What the box says: its text has a version, which is kept with the signature.
+const fn consent(language: Language) -> &'static str {
+    match language {
+        Language::English => CONSENT_TEXT,
+        Language::Spanish => CONSENT_TEXT_SPANISH,
     }
 }
 
 /// Going back and calling off, where they are possible.
 pub(super) fn aside(visit: &Visit, place: Place<'_>) -> Markup {
+    let t = place.reader;
     let can_go_back = visit.checkout.progress().can_go_back;
     let can_cancel = words::can_cancel(visit.checkout.lifecycle());
     html! {
@@ -400,15 +506,15 @@ pub(super) fn aside(visit: &Visit, place: Place<'_>) -> Markup {
             div.aside {
                 @if can_go_back {
                     form method="post" action=(place.step("back")) {
-                        button.quiet { "Back to the step before" }
+                        button.quiet { (t.back_a_step()) }
                     }
                 }
                 @if can_cancel {
                     details {
-                        summary { "Cancel this checkout" }
-                        p { "A deposit that was reserved is released, one that was charged is refunded. This cannot be undone." }
+                        summary { (t.cancel_checkout()) }
+                        p { (t.cancel_means()) }
                         form method="post" action=(place.step("cancel")) {
-                            button.danger { "Yes, cancel it" }
+                            button.danger { (t.cancel_for_good()) }
                         }
                     }
                 }

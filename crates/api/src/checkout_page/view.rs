@@ -1,33 +1,35 @@
-//! The page as HTML. It needs no scripts and loads nothing from elsewhere.
+//! The page as HTML. It needs no scripts and loads nothing from elsewhere but pictures.
 
 use lessor_domain::access::Mode;
-use lessor_domain::money::Money;
+use lessor_domain::checkout::Lifecycle;
+use lessor_domain::credit::CreditDecision;
 use lessor_domain::organization::Organization;
 use lessor_domain::services::visits::Visit;
 use maud::{DOCTYPE, Markup, html};
 
+use super::faults::Notice;
 use super::fields::Fields;
-use super::forms;
-use super::pieces::{Notice, Place, money, postal};
-use super::words;
+use super::pieces::Place;
+use super::{forms, lease, order, words};
 
 /// A page around its content, with the face of the organization where it is known.
 fn document(
-    prefix: &str,
+    place: Place<'_>,
     title: &str,
-    refreshes: bool,
     organization: Option<&Organization>,
     content: &Markup,
 ) -> String {
+    let t = place.reader;
+    let prefix = place.prefix;
     let accent = organization.and_then(|it| it.face.accent_color);
     html! {
         (DOCTYPE)
-        html lang="en" {
+        html lang=(t.tag()) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="robots" content="noindex";
-                @if refreshes { meta http-equiv="refresh" content="4"; }
+                meta name="color-scheme" content="light dark";
                 title { (title) }
                 link rel="stylesheet" href={ (prefix) (super::STYLE_PATH) };
                 @if let Some(accent) = accent {
@@ -35,11 +37,11 @@ fn document(
                 }
             }
             body {
-                a.skip href="#step" { "Skip to the current step" }
+                a.skip href="#step" { (t.skip_to_step()) }
                 div.page {
                     @if let Some(organization) = organization { (masthead(organization)) }
                     (content)
-                    @if let Some(organization) = organization { (contact(organization)) }
+                    (foot(place, organization))
                 }
             }
         }
@@ -58,28 +60,45 @@ fn masthead(organization: &Organization) -> Markup {
     }
 }
 
-/// Whom to ask.
-fn contact(organization: &Organization) -> Markup {
+/// How the organization is reached.
+pub(super) fn reached(organization: &Organization) -> Markup {
     let face = &organization.face;
-    let links = [(&face.terms_url, "Terms"), (&face.privacy_url, "Privacy")];
-    let has_links = links.iter().any(|(url, _)| url.is_some());
-    let is_reached = face.support_email.is_some() || face.support_phone.is_some();
     html! {
-        @if is_reached || has_links {
-            footer {
-                @if is_reached {
-                    p {
-                        "Questions? " (organization.shown_name()) ": "
-                        @if let Some(email) = &face.support_email { a href={ "mailto:" (email) } { (email) } }
-                        @if face.support_email.is_some() && face.support_phone.is_some() { " · " }
-                        @if let Some(phone) = &face.support_phone { a href={ "tel:" (phone) } { (phone) } }
-                    }
+        @if face.support_email.is_some() || face.support_phone.is_some() {
+            ul.ways {
+                @if let Some(email) = &face.support_email { li { a href={ "mailto:" (email) } { (email) } } }
+                @if let Some(phone) = &face.support_phone { li { a href={ "tel:" (phone) } { (phone) } } }
+            }
+        }
+    }
+}
+
+/// Whom to ask, what the organization says of itself, and the other language.
+fn foot(place: Place<'_>, organization: Option<&Organization>) -> Markup {
+    let t = place.reader;
+    let other = t.language.other();
+    let face = organization.map(|it| &it.face);
+    let links = face.map(|face| {
+        [
+            (&face.terms_url, t.terms_of_business()),
+            (&face.privacy_url, t.privacy()),
+        ]
+    });
+    let is_reached =
+        face.is_some_and(|face| face.support_email.is_some() || face.support_phone.is_some());
+    html! {
+        footer {
+            @if let Some(organization) = organization && is_reached {
+                p { (t.questions(organization.shown_name().as_str())) }
+                (reached(organization))
+            }
+            ul.ways {
+                @for (url, words) in links.iter().flatten() {
+                    @if let Some(url) = url { li { a href=(url) rel="noreferrer" { (words) } } }
                 }
-                @if has_links {
-                    p {
-                        @for (url, words) in links {
-                            @if let Some(url) = url { a href=(url) rel="noreferrer" { (words) } " " }
-                        }
+                li {
+                    a href=(place.in_language(other)) lang=(other.code()) hreflang=(other.code()) {
+                        (t.other_language())
                     }
                 }
             }
@@ -89,65 +108,59 @@ fn contact(organization: &Organization) -> Markup {
 
 /// A page that only says something.
 fn message(
-    prefix: &str,
+    place: Place<'_>,
     organization: Option<&Organization>,
     title: &str,
     content: &Markup,
 ) -> String {
     let content = html! { main #step { h1 { (title) } (content) } };
-    document(prefix, title, false, organization, &content)
+    document(place, title, organization, &content)
 }
 
 /// The page of nothing.
-pub(super) fn not_found(prefix: &str) -> String {
-    let content =
-        html! { p { "The link is incomplete. Please use the link as it was sent to you." } };
-    message(prefix, None, "There is no such page", &content)
+pub(super) fn not_found(place: Place<'_>) -> String {
+    let t = place.reader;
+    let content = html! { p { (t.missing_text()) } };
+    message(place, None, &t.missing_title(), &content)
 }
 
 /// The page of a link that was replaced.
-pub(super) fn replaced(prefix: &str, organization: &Organization) -> String {
-    let name = organization.shown_name();
-    let content = html! {
-        p { "This link was replaced by a newer one. Please use the newest link that you were sent, or ask " (name) " for it." }
-    };
-    let title = "This link has ended";
-    message(prefix, Some(organization), title, &content)
+pub(super) fn replaced(place: Place<'_>, organization: &Organization) -> String {
+    let t = place.reader;
+    let name = organization.shown_name().as_str();
+    let content = html! { p { (t.replaced_text(name)) } };
+    message(place, Some(organization), &t.replaced_title(), &content)
 }
 
 /// The page of a link without its token.
-pub(super) fn personal(prefix: &str) -> String {
+pub(super) fn personal(place: Place<'_>) -> String {
+    let t = place.reader;
     let content = html! {
-        p { "The page of a checkout is opened by a personal link, which is not shown here." }
-        p { "If you are the customer, use the link that you were sent, or ask the shop that you lease from for it." }
+        p { (t.personal_text()) }
+        p { (t.personal_advice()) }
     };
-    message(prefix, None, "This link is personal", &content)
+    message(place, None, &t.personal_title(), &content)
 }
 
 /// The page of a request that failed, with the way back to the checkout where there is one.
-pub(super) fn failed(
-    prefix: &str,
-    title: &str,
-    text: &str,
-    id: &str,
-    back: Option<&str>,
-) -> String {
+pub(super) fn failed(place: Place<'_>, (title, text): &words::Words, id: &str) -> String {
+    let t = place.reader;
     let content = html! {
         p { (text) }
-        @if let Some(back) = back { p { a.button href=(back) { "Back to your checkout" } } }
-        p.notice { "If it happens again, tell us this number: " (id) }
+        @if place.token.is_some() { p { a.button href=(place.path()) { (t.back_to_checkout()) } } }
+        p.notice { (t.number_of_failure(id)) }
     };
-    message(prefix, None, title, &content)
+    message(place, None, title, &content)
 }
 
 /// The checkout's page long after its end: how it ended, and no more.
 fn past(visit: &Visit, place: Place<'_>) -> String {
-    let (title, text) = words::heading(&visit.checkout);
+    let (title, text) = place.reader.heading(&visit.checkout);
     let content = html! {
         p { (text) }
-        @for item in &visit.checkout.items { p { strong { (item.name) } } }
+        p { strong { (order::name(&visit.checkout, place.reader)) } }
     };
-    message(place.prefix, Some(&visit.organization), title, &content)
+    message(place, Some(&visit.organization), &title, &content)
 }
 
 /// The checkout's page.
@@ -160,53 +173,94 @@ pub(super) fn checkout(
     if visit.is_past {
         return past(visit, place);
     }
-    let (title, text) = words::heading(&visit.checkout);
+    let t = place.reader;
+    let (title, text) = t.heading_of(visit);
     let content = html! {
-        @if visit.checkout.mode == Mode::Sandbox {
-            p.notice { strong { "Sandbox." } " This is a trial: no identity is checked, no money moves, no goods are sent." }
-        }
-        @if let Some(notice) = notice {
-            p.notice.error #notice role="alert" { (notice.message) }
-        }
         div.columns {
+            (order::summary(visit, place, notice, entered))
             main #step {
-                (steps(visit))
+                @if let Some(notice) = notice { (problem(notice, place)) }
+                @if visit.checkout.mode == Mode::Sandbox {
+                    p.notice { strong { (t.sandbox()) } " " (t.sandbox_means()) }
+                }
+                (steps(visit, place))
                 h1 { (title) }
                 p { (text) }
-                @if let Some(trouble) = words::trouble(&visit.checkout) {
+                @if let Some(at) = visit.place_in_line {
+                    p { strong { (t.place_in_line(t.number(&at.to_string()))) } }
+                }
+                @if let Some(trouble) = t.trouble(&visit.checkout) {
                     p.notice.error role="alert" { (trouble) }
                 }
-                (forms::payment(visit, place, entered))
+                (refusal(visit, place))
+                (forms::payment(visit, place, notice, entered))
                 (forms::of(visit, place, notice, entered))
-                (forms::terms(visit, place, entered))
-                @if let Some((_, url, words)) = words::way_out(&visit.checkout) {
+                @if let Some((url, words)) = t.way_out(&visit.checkout) {
                     p { a.button href=(url) rel="noreferrer" { (words) } }
                 }
-                (shipment(visit))
+                (lease::life(visit, place))
                 (forms::aside(visit, place))
             }
-            (summary(visit))
         }
     };
-    let title = format!("{title} – {}", visit.organization.shown_name());
-    document(
-        place.prefix,
-        &title,
-        words::is_moving(&visit.checkout),
-        Some(&visit.organization),
-        &content,
-    )
+    let title = t.page_title(title, visit.organization.shown_name().as_str());
+    let title = match notice {
+        Some(_) => t.error_title(title),
+        None => title,
+    };
+    document(place, &title, Some(&visit.organization), &content)
 }
 
-fn steps(visit: &Visit) -> Markup {
+/// What is wrong, with the ways to the fields; it has the focus.
+fn problem(notice: &Notice, place: Place<'_>) -> Markup {
+    let t = place.reader;
+    html! {
+        div.notice.error #problem role="alert" tabindex="-1" autofocus {
+            h2 { (t.there_is_a_problem()) }
+            @if let Some(general) = &notice.general { p { (general) } }
+            @if !notice.faults.is_empty() {
+                ul {
+                    @for fault in &notice.faults {
+                        li { a href={ "#" (fault.field) } { (t.fault(fault)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Why the lease was refused, and whom to ask. What led to the reasons is nobody's to read here.
+fn refusal(visit: &Visit, place: Place<'_>) -> Markup {
+    let t = place.reader;
+    let declined = visit
+        .qualification
+        .as_ref()
+        .filter(|made| made.decision == CreditDecision::Declined);
+    html! {
+        @if visit.checkout.lifecycle() == Lifecycle::QualificationFailed {
+            @if let Some(made) = declined && !made.reasons.is_empty() {
+                p { (t.principal_reasons()) }
+                ul {
+                    @for reason in &made.reasons { li { (t.reason(*reason)) } }
+                }
+            }
+            p { (t.ask_about_decision(visit.organization.shown_name().as_str())) }
+        }
+    }
+}
+
+/// The way to the confirmation, until it is reached.
+fn steps(visit: &Visit, place: Place<'_>) -> Markup {
+    let t = place.reader;
     let progress = visit.checkout.progress();
-    let current = visit.checkout.lifecycle().step().map(usize::from);
+    let step = visit.checkout.lifecycle().step().map(usize::from);
+    let current = step.filter(|_| progress.milestones.is_none());
     html! {
         @if let Some(current) = current {
-            ol.steps aria-label="Steps" {
-                @for (index, step) in words::STEPS.iter().enumerate() {
+            ol.steps aria-label=(t.steps()) {
+                @for (index, (number, step)) in (1_usize..).zip(t.step_names()).enumerate() {
                     @if index == current {
-                        li aria-current="step" { (step) }
+                        li aria-current="step" { (t.step_of(step, number, words::STEPS)) }
                     } @else if index < current {
                         li.done { "✓ " (step) }
                     } @else {
@@ -214,111 +268,8 @@ fn steps(visit: &Visit) -> Markup {
                     }
                 }
             }
-        }
-        @if !progress.is_terminal {
-            progress max="100" value=(progress.percentage) aria-label="How far you are" { (progress.percentage) " %" }
-        }
-    }
-}
-
-fn row(name: &str, amount: Money) -> Markup {
-    html! { dt { (name) } dd { (money(amount)) } }
-}
-
-/// What is leased and what it costs.
-fn summary(visit: &Visit) -> Markup {
-    let checkout = &visit.checkout;
-    html! {
-        aside.stack aria-label="Your lease" {
-            section {
-                h2 { "What you lease" }
-                @for item in &checkout.items {
-                    p { strong { (item.name) } br; "SKU " (item.sku) }
-                    @if let Some(serial) = &item.serial_number { p { "Serial number " (serial) } }
-                }
-                @if let Some(term) = checkout.term { p { "For " (term.months) " months" } }
-                @if let (Some(start), Some(end)) = (checkout.lease.start, checkout.lease.end) {
-                    p { "From " (start) " to " (end) }
-                }
-            }
-            @if let Some(quote) = &visit.quote { (costs(visit, quote)) }
-            @if let Some(address) = &checkout.shipping.address {
-                section {
-                    h2 { "Shipped to" }
-                    (postal(address))
-                }
-            }
-            @if let Some(location) = &visit.location {
-                section {
-                    h2 { "Picked up at" }
-                    p { (location.name) }
-                    (postal(&location.address))
-                }
-            }
-        }
-    }
-}
-
-fn costs(visit: &Visit, quote: &lessor_domain::pricing::Quote) -> Markup {
-    let checkout = &visit.checkout;
-    // More than can be counted is nowhere to be had: the checkout was refused then.
-    let due = checkout.due(quote).ok();
-    html! {
-        section {
-            h2 { "Every month" }
-            dl {
-                (row("Payment", quote.monthly_payment))
-                (row("Insurance", quote.insurance))
-                dt.total { "Monthly total" } dd.total { (money(quote.total_monthly_payment)) }
-            }
-        }
-        section {
-            h2 { "To begin with" }
-            dl {
-                (row("Refundable deposit", quote.deposit))
-                @for item in &checkout.purchase_items {
-                    @if let Ok(total) = item.total() {
-                        dt { (item.name) @if item.quantity > 1 { " × " (item.quantity) } } dd { (money(total)) }
-                    }
-                }
-                @if let Some(due) = due {
-                    dt.total { "Reserved with the deposit, charged when you sign" } dd.total { (money(due.authorized_at_signing)) }
-                    (row(words::first_payment(due.first_payment_due), due.first_payment))
-                    dt.total { "Due at signing" } dd.total { (money(due.due_at_signing)) }
-                }
-            }
-        }
-        section {
-            h2 { "In all" }
-            dl {
-                (row("List price", quote.msrp))
-                @if !quote.discount.is_zero() { dt { "Discount" } dd { (quote.discount) " %" } }
-                dt { (quote.term) " monthly payments" } dd { (money(quote.total_of_payments)) }
-                (row("Value at the end", quote.residual_value))
-            }
-        }
-    }
-}
-
-/// Where the goods are.
-fn shipment(visit: &Visit) -> Markup {
-    let shipment = &visit.checkout.shipment;
-    html! {
-        @if let Some(tracking) = &shipment.tracking {
-            section {
-                h2 { "Your shipment" }
-                p { "Tracking number " strong { (tracking.number) } " (" (tracking.carrier.as_str().to_uppercase()) ")" }
-                ol.events {
-                    @for event in visit.events.iter().rev() {
-                        li {
-                            time datetime=(event.reported.at.to_rfc3339()) { (event.reported.at.format("%Y-%m-%d %H:%M UTC")) }
-                            ": "
-                            @if let Some(description) = &event.reported.description { (description) }
-                            @else { (event.reported.status.description()) }
-                            @if let Some(location) = &event.reported.location { ", " (location) }
-                        }
-                    }
-                }
+            progress max="100" value=(progress.percentage) aria-label=(t.how_far()) {
+                (t.percent(progress.percentage))
             }
         }
     }

@@ -2,255 +2,292 @@
 
 use actix_web::http::StatusCode;
 use lessor_domain::checkout::{
-    Billing, Checkout, EventKind, FirstPaymentDue, Lifecycle, Move, WayOut, transition,
+    AttentionReason, Billing, Checkout, EventKind, FirstPaymentDue, Lifecycle, MilestoneName, Move,
+    WayOut, transition,
 };
+use lessor_domain::credit::AdverseReason;
+use lessor_domain::ledger::{PaymentFor, PaymentStanding};
+use lessor_domain::services::visits::Visit;
+use lessor_domain::shipments::TrackingStatus;
 
-/// The steps that the customer sees, in order.
-pub(super) const STEPS: [&str; 9] = [
-    "Your details",
-    "Identity",
-    "Qualification",
-    "Delivery",
-    "Review",
-    "Deposit",
-    "Payment method",
-    "Signature",
-    "Confirmation",
-];
+use super::locale::Reader;
 
-/// What the page says of a state.
-struct Words {
-    state: Lifecycle,
-    heading: &'static str,
-    text: &'static str,
-}
+/// How many steps the customer sees.
+pub(super) const STEPS: usize = 9;
 
-impl Words {
-    const fn new(state: Lifecycle, heading: &'static str, text: &'static str) -> Self {
-        Self {
-            state,
-            heading,
-            text,
+/// A heading with what there is to say below it.
+pub(super) type Words = (String, String);
+
+impl Reader {
+    /// The steps that the customer sees, in order.
+    pub(super) fn step_names(&self) -> [String; STEPS] {
+        [
+            self.step_details(),
+            self.step_identity(),
+            self.step_qualification(),
+            self.step_delivery(),
+            self.step_review(),
+            self.step_deposit(),
+            self.step_method(),
+            self.step_signature(),
+            self.step_confirmation(),
+        ]
+    }
+
+    /// What the page says of a request that failed, by the status of its answer.
+    pub(super) fn failure(&self, status: StatusCode) -> Words {
+        match status {
+            StatusCode::FORBIDDEN => (self.elsewhere_title(), self.elsewhere_text()),
+            StatusCode::NOT_FOUND => (self.missing_title(), self.missing_text()),
+            StatusCode::METHOD_NOT_ALLOWED => (self.method_title(), self.method_text()),
+            StatusCode::REQUEST_TIMEOUT => (self.timeout_title(), self.timeout_text()),
+            StatusCode::PAYLOAD_TOO_LARGE | StatusCode::URI_TOO_LONG => {
+                (self.large_title(), self.large_text())
+            }
+            StatusCode::TOO_MANY_REQUESTS => (self.many_title(), self.many_text()),
+            status if status.is_server_error() => (self.broken_title(), self.broken_text()),
+            _ => (self.unreadable_title(), self.unreadable_text()),
         }
     }
-}
 
-const A_MOMENT: &str =
-    "This usually takes a moment. There is nothing for you to do; this page looks again by itself.";
-
-/// What the page says of a request that failed, by the status of its answer.
-pub(super) fn failure(status: StatusCode) -> (&'static str, &'static str) {
-    match status {
-        StatusCode::FORBIDDEN => (
-            "This form came from elsewhere",
-            "Forms of a checkout are taken from its own page only. Open the page by your link and try again.",
-        ),
-        StatusCode::NOT_FOUND => (
-            "There is no such page",
-            "The link is incomplete. Please use the link as it was sent to you.",
-        ),
-        StatusCode::METHOD_NOT_ALLOWED => (
-            "This address is not opened like that",
-            "Open the page of your checkout by your link.",
-        ),
-        StatusCode::REQUEST_TIMEOUT => (
-            "That took too long",
-            "What you sent did not arrive in time. Nothing was changed; please try again.",
-        ),
-        StatusCode::PAYLOAD_TOO_LARGE | StatusCode::URI_TOO_LONG => (
-            "That was too much",
-            "What you sent is longer than the form takes. Nothing was changed.",
-        ),
-        StatusCode::TOO_MANY_REQUESTS => (
-            "One moment, please",
-            "There were too many requests in a short time. Please wait a moment and try again.",
-        ),
-        status if status.is_server_error() => (
-            "Something went wrong",
-            "That is on our side. Please wait a moment and look at your checkout again: whatever was done is shown there.",
-        ),
-        _ => (
-            "That could not be read",
-            "What was sent is no form of this page. Nothing was changed; please open the page and try again.",
-        ),
+    /// The words for a state.
+    fn standing(&self, state: Lifecycle) -> Words {
+        match state {
+            Lifecycle::Created | Lifecycle::ProfilePending => {
+                (self.who_are_you(), self.who_are_you_text())
+            }
+            Lifecycle::IdentityRequired => {
+                (self.identity_required(), self.identity_required_text())
+            }
+            Lifecycle::IdentityVerifying => {
+                (self.identity_required(), self.identity_verifying_text())
+            }
+            Lifecycle::IdentityProcessing => (self.identity_processing(), self.a_moment_text()),
+            Lifecycle::QualificationPending => (self.qualification_pending(), self.a_moment_text()),
+            Lifecycle::ShippingAddressPending => (
+                self.shipping_address_pending(),
+                self.shipping_address_pending_text(),
+            ),
+            Lifecycle::PickupLocationPending => (
+                self.pickup_location_pending(),
+                self.pickup_location_pending_text(),
+            ),
+            Lifecycle::LeaseReviewPending => (
+                self.lease_review_pending(),
+                self.lease_review_pending_text(),
+            ),
+            Lifecycle::DepositPending => (self.deposit_pending(), self.deposit_pending_text()),
+            Lifecycle::DepositProcessing => (self.deposit_processing(), self.a_moment_text()),
+            Lifecycle::DepositFailed => (self.deposit_failed(), self.deposit_failed_text()),
+            Lifecycle::RecurringPaymentMethodPending => {
+                (self.method_pending(), self.method_pending_text())
+            }
+            Lifecycle::DocumentsPending => {
+                (self.documents_pending(), self.documents_pending_text())
+            }
+            Lifecycle::CaptureFailed => (self.capture_failed(), self.capture_failed_text()),
+            Lifecycle::OrderConfirmed => (self.order_confirmed(), self.order_confirmed_text()),
+            Lifecycle::AddendumsPending => {
+                (self.addendums_pending(), self.addendums_pending_text())
+            }
+            Lifecycle::Shipped => (self.shipped(), self.shipped_text()),
+            Lifecycle::FulfillmentException => (
+                self.fulfillment_exception(),
+                self.fulfillment_exception_text(),
+            ),
+            Lifecycle::LeaseActive => (self.lease_active(), self.lease_active_text()),
+            Lifecycle::ReturnPending => (self.return_pending(), self.return_pending_text()),
+            Lifecycle::Returned => (self.returned(), self.returned_text()),
+            Lifecycle::WaitlistedAfterProfile => {
+                (self.waitlisted(), self.waitlisted_for_stock_text())
+            }
+            Lifecycle::WaitlistedAfterDeposit => {
+                (self.waitlisted(), self.waitlisted_with_deposit_text())
+            }
+            Lifecycle::WaitlistedLocation => (
+                self.waitlisted_for_location(),
+                self.waitlisted_for_location_text(),
+            ),
+            Lifecycle::Cancelled => (self.cancelled(), self.cancelled_text()),
+            Lifecycle::Expired => (self.expired(), self.expired_text()),
+            Lifecycle::IdentityFailed => (self.identity_failed(), self.cannot_go_on_text()),
+            Lifecycle::QualificationFailed => {
+                (self.qualification_failed(), self.cannot_go_on_text())
+            }
+        }
     }
-}
 
-/// The words for each state.
-static WORDS: [Words; Lifecycle::ALL.len()] = [
-    Words::new(
-        Lifecycle::Created,
-        "Tell us who you are",
-        "Your name and address are needed for the lease. You can go back and correct them later.",
-    ),
-    Words::new(
-        Lifecycle::ProfilePending,
-        "Tell us who you are",
-        "Your name and address are needed for the lease. You can go back and correct them later.",
-    ),
-    Words::new(
-        Lifecycle::IdentityRequired,
-        "Confirm your identity",
-        "Before a lease can be offered we have to know that you are you.",
-    ),
-    Words::new(
-        Lifecycle::IdentityVerifying,
-        "Confirm your identity",
-        "Your verification is open. Hand in what is asked for to go on.",
-    ),
-    Words::new(
-        Lifecycle::IdentityProcessing,
-        "Your identity is being checked",
-        A_MOMENT,
-    ),
-    Words::new(
-        Lifecycle::QualificationPending,
-        "Your application is being checked",
-        A_MOMENT,
-    ),
-    Words::new(
-        Lifecycle::ShippingAddressPending,
-        "Where should we send it?",
-        "Give the address that the goods are shipped to.",
-    ),
-    Words::new(
-        Lifecycle::PickupLocationPending,
-        "Where will you pick it up?",
-        "Choose one of the locations.",
-    ),
-    Words::new(
-        Lifecycle::LeaseReviewPending,
-        "Review your lease",
-        "Read what you lease and what it costs. You accept these terms; nothing is charged yet.",
-    ),
-    Words::new(
-        Lifecycle::DepositPending,
-        "Authorize your deposit",
-        "The deposit is reserved now and charged when you have signed. It is refundable.",
-    ),
-    Words::new(
-        Lifecycle::DepositProcessing,
-        "Your deposit is being authorized",
-        A_MOMENT,
-    ),
-    Words::new(
-        Lifecycle::DepositFailed,
-        "Your deposit was not authorized",
-        "Nothing was charged. You can try again.",
-    ),
-    Words::new(
-        Lifecycle::RecurringPaymentMethodPending,
-        "Choose how you pay every month",
-        "The monthly payments are collected from this payment method.",
-    ),
-    Words::new(
-        Lifecycle::DocumentsPending,
-        "Sign your lease",
-        "With your signature the lease is agreed and your deposit is charged.",
-    ),
-    Words::new(
-        Lifecycle::CaptureFailed,
-        "Your deposit could not be charged",
-        "You have signed, but the reserved deposit could not be charged. You can try again.",
-    ),
-    Words::new(
-        Lifecycle::OrderConfirmed,
-        "Your order is confirmed",
-        "We are preparing your goods. There is nothing for you to do.",
-    ),
-    Words::new(
-        Lifecycle::AddendumsPending,
-        "There is something more to agree",
-        "An addendum to your lease has to be signed before your goods are sent. You will be contacted about it.",
-    ),
-    Words::new(
-        Lifecycle::Shipped,
-        "Your goods are on their way",
-        "Your lease begins when they arrive.",
-    ),
-    Words::new(
-        Lifecycle::FulfillmentException,
-        "There is a problem with your order",
-        "Your goods could not be sent or delivered as planned. You will be contacted about it.",
-    ),
-    Words::new(
-        Lifecycle::LeaseActive,
-        "Your lease is active",
-        "Everything is done. Enjoy it.",
-    ),
-    Words::new(
-        Lifecycle::ReturnPending,
-        "Your lease is ending",
-        "Please send the goods back. Your deposit is refunded when they have arrived.",
-    ),
-    Words::new(
-        Lifecycle::Returned,
-        "Your lease has ended",
-        "The goods are back and your deposit is refunded. Thank you.",
-    ),
-    Words::new(
-        Lifecycle::WaitlistedAfterProfile,
-        "You are on the waitlist",
-        "This item is not available at the moment. You go on as soon as it is your turn. Nothing is charged.",
-    ),
-    Words::new(
-        Lifecycle::WaitlistedAfterDeposit,
-        "You are on the waitlist",
-        "The last one was taken while your deposit was being authorized. You are among the first in line; your deposit is reserved and not charged.",
-    ),
-    Words::new(
-        Lifecycle::WaitlistedLocation,
-        "We do not deliver to you yet",
-        "Your address is outside the area that is served. You go on as soon as that changes. Nothing is charged.",
-    ),
-    Words::new(
-        Lifecycle::Cancelled,
-        "This checkout was cancelled",
-        "A deposit that was reserved is released, one that was charged is refunded.",
-    ),
-    Words::new(
-        Lifecycle::Expired,
-        "This checkout has expired",
-        "It was left untouched for too long. Nothing was charged.",
-    ),
-    Words::new(
-        Lifecycle::IdentityFailed,
-        "Your identity could not be confirmed",
-        "This checkout cannot go on. Nothing was charged.",
-    ),
-    Words::new(
-        Lifecycle::QualificationFailed,
-        "We cannot offer you this lease",
-        "This checkout cannot go on. Nothing was charged.",
-    ),
-];
+    /// The heading of the page and what there is to say.
+    pub(super) fn heading(&self, checkout: &Checkout) -> Words {
+        if asks_for_a_signature(checkout) && checkout.signed_at.is_some() {
+            return (self.documents_signed(), self.documents_signed_text());
+        }
+        if asks_for_a_signature(checkout) && checkout.lease_document_id.is_none() {
+            return (self.documents_prepared(), self.a_moment_text());
+        }
+        if checkout.needs(AttentionReason::QualificationRequired) {
+            return (
+                self.qualification_pending(),
+                self.qualification_by_hand_text(),
+            );
+        }
+        self.standing(checkout.lifecycle())
+    }
 
-/// The heading of the page and what there is to say.
-pub(super) fn heading(checkout: &Checkout) -> (&'static str, &'static str) {
-    if asks_for_a_signature(checkout) && checkout.signed_at.is_some() {
-        return (
-            "Thank you for signing",
-            "Your deposit is being charged. This page looks again by itself.",
-        );
+    /// [`heading`](Self::heading), or what is said while the customer has the processor's page open.
+    pub(super) fn heading_of(&self, visit: &Visit) -> Words {
+        if visit.pays_elsewhere {
+            (self.pays_elsewhere(), self.pays_elsewhere_text())
+        } else if signs_elsewhere(visit) {
+            (self.documents_pending(), self.signs_elsewhere_text())
+        } else {
+            self.heading(&visit.checkout)
+        }
     }
-    if asks_for_a_signature(checkout) && checkout.lease_document_id.is_none() {
-        return ("Your lease is being prepared", A_MOMENT);
+
+    /// What the customer is told of money that did not come: the last payment that failed, or a hold of
+    /// the deposit that the bank did not renew. The processor's own words are English.
+    pub(super) fn trouble(&self, checkout: &Checkout) -> Option<String> {
+        let failure = checkout.recurring.last_failure.as_ref();
+        let why = failure.and_then(|failure| self.in_english(&failure.message));
+        if checkout.lifecycle().is_ended() {
+            return None;
+        }
+        let what = if let Some(hold) = checkout.deposit.open_hold()
+            && hold.renewals.refused > 0
+        {
+            self.hold_not_renewed(self.instant(hold.expires_at))
+        } else if can_pay(checkout) && checkout.recurring.paid_cycles == 0 {
+            self.first_payment_failed()
+        } else if can_pay(checkout) {
+            self.last_payment_failed()
+        } else {
+            failure?;
+            self.payment_failed()
+        };
+        Some(match why {
+            Some(why) => format!("{what} {why}"),
+            None => what,
+        })
     }
-    let state = checkout.lifecycle();
-    WORDS
-        .iter()
-        .find(|words| words.state == state)
-        .map_or(("Your checkout", ""), |words| (words.heading, words.text))
+
+    /// Why credit was refused.
+    pub(super) fn reason(&self, reason: AdverseReason) -> String {
+        match reason {
+            AdverseReason::CreditApplicationIncomplete => self.credit_application_incomplete(),
+            AdverseReason::InsufficientCreditReferences => self.insufficient_credit_references(),
+            AdverseReason::UnacceptableCreditReferences => self.unacceptable_credit_references(),
+            AdverseReason::UnableToVerifyCreditReferences => {
+                self.unable_to_verify_credit_references()
+            }
+            AdverseReason::TemporaryOrIrregularEmployment => {
+                self.temporary_or_irregular_employment()
+            }
+            AdverseReason::UnableToVerifyEmployment => self.unable_to_verify_employment(),
+            AdverseReason::LengthOfEmployment => self.length_of_employment(),
+            AdverseReason::IncomeInsufficient => self.income_insufficient(),
+            AdverseReason::ExcessiveObligations => self.excessive_obligations(),
+            AdverseReason::UnableToVerifyIncome => self.unable_to_verify_income(),
+            AdverseReason::LengthOfResidence => self.length_of_residence(),
+            AdverseReason::TemporaryResidence => self.temporary_residence(),
+            AdverseReason::UnableToVerifyResidence => self.unable_to_verify_residence(),
+            AdverseReason::NoCreditFile => self.no_credit_file(),
+            AdverseReason::LimitedCreditExperience => self.limited_credit_experience(),
+            AdverseReason::PoorPerformanceWithUs => self.poor_performance_with_us(),
+            AdverseReason::DelinquentObligations => self.delinquent_obligations(),
+            AdverseReason::CollectionOrJudgment => self.collection_or_judgment(),
+            AdverseReason::GarnishmentOrAttachment => self.garnishment_or_attachment(),
+            AdverseReason::ForeclosureOrRepossession => self.foreclosure_or_repossession(),
+            AdverseReason::Bankruptcy => self.bankruptcy(),
+            AdverseReason::RecentInquiries => self.recent_inquiries(),
+            AdverseReason::CollateralInsufficient => self.collateral_insufficient(),
+            AdverseReason::Other => self.other_reasons(),
+        }
+    }
+
+    /// When the first month is charged.
+    pub(super) fn first_month(&self, due: FirstPaymentDue) -> String {
+        match due {
+            FirstPaymentDue::OnDelivery => self.first_month_on_delivery(),
+            FirstPaymentDue::OnShipment => self.first_month_on_shipment(),
+        }
+    }
+
+    /// Where a shipment is.
+    pub(super) fn tracking(&self, status: TrackingStatus) -> String {
+        match status {
+            TrackingStatus::Unknown => self.tracking_unknown(),
+            TrackingStatus::PreTransit => self.tracking_pre_transit(),
+            TrackingStatus::InTransit => self.tracking_in_transit(),
+            TrackingStatus::OutForDelivery => self.tracking_out_for_delivery(),
+            TrackingStatus::AvailableForPickup => self.tracking_available_for_pickup(),
+            TrackingStatus::Delivered => self.tracking_delivered(),
+            TrackingStatus::ReturnToSender => self.tracking_return_to_sender(),
+            TrackingStatus::Failure => self.tracking_failure(),
+            TrackingStatus::Cancelled => self.tracking_cancelled(),
+            TrackingStatus::Error => self.tracking_error(),
+        }
+    }
+
+    /// A milestone after the confirmation.
+    pub(super) fn milestone(&self, name: MilestoneName) -> String {
+        match name {
+            MilestoneName::OrderConfirmed => self.milestone_confirmed(),
+            MilestoneName::Shipped => self.milestone_shipped(),
+            MilestoneName::Delivered => self.milestone_delivered(),
+            MilestoneName::LeaseActive => self.milestone_began(),
+            MilestoneName::ReturnPending => self.milestone_return(),
+            MilestoneName::Returned => self.milestone_returned(),
+        }
+    }
+
+    /// What a payment is for.
+    pub(super) fn paid_for(&self, what: PaymentFor) -> String {
+        match what {
+            PaymentFor::Deposit => self.for_deposit(),
+            PaymentFor::Month => self.for_month(),
+            PaymentFor::Extra => self.for_extra(),
+            PaymentFor::Refund => self.for_refund(),
+        }
+    }
+
+    /// How far a payment is.
+    pub(super) fn paid(&self, standing: PaymentStanding) -> String {
+        match standing {
+            PaymentStanding::Reserved => self.payment_reserved(),
+            PaymentStanding::Pending => self.payment_pending(),
+            PaymentStanding::Paid => self.payment_paid(),
+            PaymentStanding::Failed => self.payment_missed(),
+        }
+    }
+
+    /// Where the customer's browser goes from the end, by which way, with the words of the link.
+    pub(super) fn way_out(&self, checkout: &Checkout) -> Option<(String, String)> {
+        let (way, url) = way_out(checkout)?;
+        let words = match way {
+            WayOut::Success => self.to_the_shop(),
+            WayOut::Cancel | WayOut::Failure => self.back_to_the_shop(),
+        };
+        Some((url, words))
+    }
 }
 
 fn asks_for_a_signature(checkout: &Checkout) -> bool {
     checkout.lifecycle().next() == Some(EventKind::DocumentsSigned)
 }
 
+/// Whether the lease waits to be signed with the organization's signer.
+pub(super) fn signs_elsewhere(visit: &Visit) -> bool {
+    let checkout = &visit.checkout;
+    visit.signs_elsewhere && asks_for_a_signature(checkout) && checkout.signed_at.is_none()
+}
+
 /// Whether somebody else is at it, so that looking again a moment later helps.
 pub(super) fn is_moving(checkout: &Checkout) -> bool {
     let is_prepared = checkout.lease_document_id.is_some() && checkout.signed_at.is_none();
-    checkout.lifecycle().is_at_provider() || asks_for_a_signature(checkout) && !is_prepared
+    let waits_for_somebody = checkout.needs(AttentionReason::QualificationRequired);
+    checkout.lifecycle().is_at_provider() && !waits_for_somebody
+        || asks_for_a_signature(checkout) && !is_prepared
 }
 
 /// Whether a monthly payment failed that the customer can have tried again: one that is open, or those
@@ -265,67 +302,58 @@ pub(super) fn can_pay(checkout: &Checkout) -> bool {
     }
 }
 
-/// What the customer is told of money that did not come: the last payment that failed, or a hold of
-/// the deposit that the bank did not renew.
-pub(super) fn trouble(checkout: &Checkout) -> Option<String> {
-    let failure = checkout.recurring.last_failure.as_ref();
-    let why = failure.map_or("", |failure| failure.message.as_str());
-    if checkout.lifecycle().is_ended() {
-        return None;
-    }
-    if let Some(hold) = checkout.deposit.open_hold()
-        && hold.renewals.refused > 0
-    {
-        let until = hold.expires_at.format("%Y-%m-%d %H:%M UTC");
-        return Some(format!(
-            "Your bank did not renew the reservation of your deposit. {why} It holds until {until}: sign \
-             your lease before then. Otherwise you will be asked for the deposit anew, and can use \
-             another card."
-        ));
-    }
-    if can_pay(checkout) {
-        let which = if checkout.recurring.paid_cycles == 0 {
-            "Your first monthly payment failed, so that your lease cannot begin."
-        } else {
-            "Your last monthly payment failed."
-        };
-        return Some(format!("{which} {why}"));
-    }
-    failure.map(|_| format!("The last payment failed: {why}"))
-}
-
 /// Whether the customer can call the checkout off.
 pub(super) const fn can_cancel(state: Lifecycle) -> bool {
     matches!(transition(state, EventKind::Cancelled), Move::To(_))
 }
 
-/// Where the customer's browser goes from the end, by which way, with the words of the link.
-pub(super) fn way_out(checkout: &Checkout) -> Option<(WayOut, String, &'static str)> {
+/// Where the customer's browser goes from the end, and by which way.
+pub(super) fn way_out(checkout: &Checkout) -> Option<(WayOut, String)> {
     let way = checkout.way_out()?;
     let url = checkout.redirects.of(way)?.filled(checkout.id);
-    let words = match way {
-        WayOut::Success => "Continue to the shop",
-        WayOut::Cancel | WayOut::Failure => "Back to the shop",
-    };
-    Some((way, url, words))
-}
-
-/// When the first month is charged.
-pub(super) const fn first_payment(due: FirstPaymentDue) -> &'static str {
-    match due {
-        FirstPaymentDue::OnDelivery => "First month, charged when your goods arrive",
-        FirstPaymentDue::OnShipment => "First month, charged when your goods are handed over",
-    }
+    Some((way, url))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use lessor_domain::agreement::ACCEPTANCE_TEXT;
+
+    use super::super::locale::Language;
     use super::*;
 
+    fn readers() -> [Reader; 2] {
+        Language::ALL.map(|language| Reader::of(&format!("lang={}", language.code()), None))
+    }
+
     #[test]
-    fn every_state_has_words() {
-        let states: Vec<_> = WORDS.iter().map(|words| words.state).collect();
-        assert_eq!(states, Lifecycle::ALL);
+    fn every_state_has_words_in_each_language() {
+        for reader in readers() {
+            for state in Lifecycle::ALL {
+                let (heading, text) = reader.standing(*state);
+                assert!(!heading.is_empty() && !text.is_empty(), "{state}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_reason_has_words_of_its_own_in_each_language() {
+        for reader in readers() {
+            let said = AdverseReason::ALL
+                .iter()
+                .map(|reason| reader.reason(*reason));
+            let said: BTreeSet<String> = said.collect();
+            assert_eq!(said.len(), AdverseReason::ALL.len(), "{said:?}");
+            assert!(!said.contains(""));
+        }
+    }
+
+    /// What was accepted is told by the version of this very text.
+    #[test]
+    fn the_review_says_what_is_accepted() {
+        let reader = Reader::of("lang=en", None);
+        assert_eq!(reader.lease_review_pending_text(), ACCEPTANCE_TEXT);
     }
 
     #[test]
@@ -336,6 +364,6 @@ mod tests {
             .collect();
         assert!(steps.iter().all(Option::is_some));
         assert!(steps.is_sorted(), "{steps:?}");
-        assert_eq!(steps.last(), Some(&u8::try_from(STEPS.len()).ok()));
+        assert_eq!(steps.last(), Some(&u8::try_from(STEPS).ok()));
     }
 }

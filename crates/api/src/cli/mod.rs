@@ -4,10 +4,13 @@
 //! JSON object on standard output. What goes wrong is one line (or one JSON object) on standard error
 //! and a status that is not zero: 2 when the command line is at fault, else 1.
 
+mod agreements;
 mod audit;
 mod checkouts;
 mod config;
+mod credit;
 mod demo;
+mod endpoints;
 mod inbox;
 mod jobs;
 mod keys;
@@ -22,6 +25,7 @@ mod products;
 mod reconcile;
 mod serve;
 mod session;
+mod signers;
 mod worker;
 
 use std::ffi::OsString;
@@ -87,18 +91,21 @@ enum Command {
     /// Review products
     #[command(subcommand)]
     Product(products::ProductCommand),
-    /// Give the page of a checkout another link
-    #[command(subcommand)]
-    Checkout(checkouts::CheckoutCommand),
     /// Manage the places where customers pick goods up
     #[command(subcommand)]
     PickupLocation(pickup_locations::PickupLocationCommand),
+    /// Decide about checkouts, and give their pages other links
+    #[command(subcommand)]
+    Checkout(checkouts::CheckoutCommand),
     /// Show, repeat and skip what providers are still to be told
     #[command(subcommand)]
     Jobs(jobs::JobsCommand),
     /// Show messages of providers that are not handled, and have them handled again
     #[command(subcommand)]
     Inbox(inbox::InboxCommand),
+    /// Verify agreements
+    #[command(subcommand)]
+    Agreement(agreements::AgreementCommand),
     /// Show who did what in an organization, newest first
     Audit(audit::AuditArgs),
     /// Compare checkouts with what the payment processor has, and show what differs
@@ -189,15 +196,18 @@ fn dispatch(cli: Cli, given: &ArgMatches, output: Output) -> anyhow::Result<()> 
         Command::Product(command) => {
             session::run(&config, output, |session| products::run(session, command))
         }
-        Command::Checkout(command) => checkouts::run(&config, output, command),
         Command::PickupLocation(command) => session::run(&config, output, |session| {
             pickup_locations::run(session, command)
         }),
+        Command::Checkout(command) => checkouts::run(&config, output, command),
         Command::Jobs(command) => {
             session::run(&config, output, |session| jobs::run(session, command))
         }
         Command::Inbox(command) => {
             session::run(&config, output, |session| inbox::run(session, command))
+        }
+        Command::Agreement(command) => {
+            session::run(&config, output, |session| agreements::run(session, command))
         }
         Command::Audit(args) => session::run(&config, output, |session| audit::run(session, args)),
         Command::Reconcile(args) => reconcile::run(&config, output, &args),

@@ -1,23 +1,30 @@
 //! `lessor org`: the lessors of the installation.
 
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
 use lessor_adapters::dialing::PublishedPlans;
+use lessor_domain::access::Mode;
 use lessor_domain::ids::{OftakePartnerId, OrganizationRef};
 use lessor_domain::money::Currency;
 use lessor_domain::organization::{Color, Face, Organization, ServiceArea};
 use lessor_domain::percentage::Percentage;
+use lessor_domain::services::agreements::set_terms;
 use lessor_domain::services::organizations::{
     CreateOrganization, FaceChanges, UpdateOrganization, create_organization, update_organization,
 };
 use lessor_domain::services::{Error, Patch};
-use lessor_domain::text::{Email, Line, Name, Url};
+use lessor_domain::text::{AgreementText, Email, Line, Name, Url};
 use serde::Serialize;
+use serde_json::json;
 
+use super::credit::CreditArgs;
 use super::output::{Reply, time};
 use super::processor_accounts::{self, ProcessorCommand};
 use super::session::{self, Session};
+use super::signers::SignerArgs;
 
 /// Create, change and show organizations.
 #[derive(Debug, Subcommand)]
@@ -33,8 +40,11 @@ pub(crate) enum OrgCommand {
         lessor org update 1 --requires-review=false\n  \
         lessor org update 1 --display-name 'My Shop' --accent-color '#0b57a4' --support-email help@shop.example\n  \
         lessor org update 1 --logo-url ''            (none again)\n  \
-        lessor org update 1 --sandbox-writes-catalog on")]
-    Update(UpdateArgs),
+        lessor org update 1 --sandbox-writes-catalog on\n  \
+        lessor org update 1 --mode live --credit rules --credit-rules limits.json\n  \
+        lessor org update 1 --mode live --credit http --credit-url https://decide.example.com/credit\n  \
+        lessor org update 1 --mode live --signer http --signer-url https://sign.example.com/leases")]
+    Update(Box<UpdateArgs>),
     /// List the organizations, oldest first
     #[command(after_help = "Example:\n  lessor org list --json")]
     List,
@@ -52,10 +62,11 @@ pub(crate) enum OrgCommand {
 
 impl OrgCommand {
     /// Whether it keeps secrets, for which the server's key is needed.
-    pub(crate) const fn seals(&self) -> bool {
+    pub(crate) fn seals(&self) -> bool {
         match self {
+            Self::Update(args) => args.credit.seals() || args.signer.seals(),
             Self::Processor(command) => command.seals(),
-            Self::Create(_) | Self::Update(_) | Self::List | Self::Show { .. } => false,
+            Self::Create(_) | Self::List | Self::Show { .. } => false,
         }
     }
 }
@@ -83,8 +94,18 @@ pub(crate) struct UpdateArgs {
     /// Whether sandbox keys write catalog and lease terms, in force within six seconds
     #[arg(long, value_name = "WHEN")]
     sandbox_writes_catalog: Option<SandboxWrites>,
+    /// Its own terms in Markdown, for agreements that are made from now on
+    #[arg(long, value_name = "FILE")]
+    agreement_terms_file: Option<PathBuf>,
     #[command(flatten)]
     face: FaceArgs,
+    /// The mode that --credit and --signer are for, live or sandbox
+    #[arg(long)]
+    mode: Option<Mode>,
+    #[command(flatten)]
+    credit: CreditArgs,
+    #[command(flatten)]
+    signer: SignerArgs,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -310,7 +331,7 @@ impl View {
 pub(crate) async fn run(session: Session, command: OrgCommand) -> anyhow::Result<Reply> {
     match command {
         OrgCommand::Create(args) => create(&session, args).await,
-        OrgCommand::Update(args) => update(&session, args).await,
+        OrgCommand::Update(args) => update(&session, *args).await,
         OrgCommand::List => list(&session).await,
         OrgCommand::Processor(command) => processor_accounts::run(session, command).await,
         OrgCommand::Show { organization } => {
@@ -373,6 +394,8 @@ async fn update(session: &Session, args: UpdateArgs) -> anyhow::Result<Reply> {
             .unwrap_or_default(),
         face: args.face.changes()?,
     };
+    let terms = args.agreement_terms_file.as_deref().map(terms_in);
+    let terms = terms.transpose()?;
     let mut uow = session.begin().await?;
     let updated = update_organization(
         uow.as_mut(),
@@ -383,8 +406,37 @@ async fn update(session: &Session, args: UpdateArgs) -> anyhow::Result<Reply> {
         update,
     )
     .await?;
+    if let Some(text) = &terms {
+        let (ids, now, origin) = (session.ids(), session.now(), session.origin());
+        set_terms(uow.as_mut(), ids, now, origin, args.organization, text).await?;
+    }
+    let (mode, targets) = (args.mode, session.targets());
+    let (credit, signer) = (args.credit, args.signer);
+    let mut settings = credit
+        .set(session, uow.as_mut(), &updated, mode, targets)
+        .await?;
+    let signer = signer.set(session, uow.as_mut(), &updated, mode, targets);
+    settings.extend(signer.await?);
+    if let Some(mode) = mode.filter(|_| !settings.is_empty()) {
+        settings.insert(0, ("mode", json!(mode.as_str())));
+    }
     uow.commit().await?;
-    View::from(&updated).reply()
+    let mut reply = View::from(&updated).reply()?;
+    for (name, value) in settings {
+        if let Some(text) = value.as_str() {
+            reply = reply.with_note(&format!("{name}: {text}"));
+        }
+        reply = reply.with_member(name, value);
+    }
+    Ok(reply)
+}
+
+/// The terms that the file holds.
+fn terms_in(file: &Path) -> anyhow::Result<AgreementText> {
+    let text = std::fs::read_to_string(file)
+        .with_context(|| format!("{} cannot be read", file.display()))?;
+    AgreementText::parse(&text)
+        .map_err(|error| anyhow::anyhow!("--agreement-terms-file {}: {error}", file.display()))
 }
 
 async fn list(session: &Session) -> anyhow::Result<Reply> {

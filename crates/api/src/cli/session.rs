@@ -3,9 +3,11 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use chrono::TimeDelta;
 use lessor_adapters::ambient::{SystemClock, SystemEntropy, UuidV7Generator};
 use lessor_adapters::carriers::FormatDetector;
 use lessor_adapters::dialing::PublishedPlans;
+use lessor_adapters::outbound::Targets;
 use lessor_adapters::postgres::PgDatabase;
 use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
 use lessor_domain::audit::Origin;
@@ -34,14 +36,18 @@ pub(crate) struct Session {
     database: Arc<dyn Database>,
     ids: UuidV7Generator,
     origin: Origin,
+    targets: Targets,
+    credit_holds: TimeDelta,
 }
 
 impl Session {
-    fn on(database: PgDatabase) -> Self {
+    fn on(config: &Config, database: PgDatabase) -> Self {
         Self {
             database: Arc::new(database),
             ids: UuidV7Generator,
             origin: origin(),
+            targets: compose::targets(config),
+            credit_holds: TimeDelta::days(config.credit_decision_days.get().into()),
         }
     }
 
@@ -67,6 +73,16 @@ impl Session {
     /// Where ids come from.
     pub(crate) const fn ids(&self) -> &UuidV7Generator {
         &self.ids
+    }
+
+    /// Which URLs organizations may name.
+    pub(crate) const fn targets(&self) -> Targets {
+        self.targets
+    }
+
+    /// How long an approval of a customer's credit holds.
+    pub(crate) const fn credit_holds(&self) -> TimeDelta {
+        self.credit_holds
     }
 
     /// Who the audit says it was: the user of the system that runs the command.
@@ -171,7 +187,7 @@ where
     R: Future<Output = anyhow::Result<Reply>>,
 {
     on_database(config, output, ServerKey::IfHere, |database| {
-        command(Session::on(database))
+        command(Session::on(config, database))
     })
 }
 
@@ -185,7 +201,7 @@ where
     R: Future<Output = anyhow::Result<Reply>>,
 {
     on_database(config, output, ServerKey::Needed, |database| {
-        command(Session::on(database))
+        command(Session::on(config, database))
     })
 }
 
@@ -239,7 +255,7 @@ where
         let keys = server_key::obtain(config, &database, &SystemClock, &SystemEntropy).await?;
         let url = service::public_url(config);
         let links = CheckoutPageLinks::new(keys, PublicUrl::new(&url));
-        let session = Session::on(database);
+        let session = Session::on(config, database);
         command(session, links).await
     })
 }

@@ -58,12 +58,17 @@ impl<'a> Client<'a> {
 
     async fn call(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Value> {
         let (status, answer) = self.send(&method, path, body).await?;
+        self.note(&method, path, status);
+        Ok(answer)
+    }
+
+    /// Notes a request that was made for the step under way.
+    pub(super) fn note(&self, method: &Method, path: &str, status: u16) {
         self.told().calls.push(Call {
             method: method.to_string(),
             path: path.to_owned(),
             status,
         });
-        Ok(answer)
     }
 
     async fn send(
@@ -96,19 +101,26 @@ impl<'a> Client<'a> {
 
     /// The state of the checkout.
     pub(super) async fn lifecycle(&self, id: &str) -> anyhow::Result<String> {
-        let (_, checkout) = self
-            .send(&Method::GET, &format!("/v1/checkouts/{id}"), None)
-            .await?;
-        text(&checkout, "lifecycle")
+        text(&self.checkout(id).await?, "lifecycle")
+    }
+
+    async fn checkout(&self, id: &str) -> anyhow::Result<Value> {
+        let path = format!("/v1/checkouts/{id}");
+        let (_, checkout) = self.send(&Method::GET, &path, None).await?;
+        Ok(checkout)
     }
 
     /// Waits until the checkout is in the state, which the service brings about by itself.
-    pub(super) async fn until(&self, id: &str, lifecycle: &str) -> anyhow::Result<()> {
+    pub(super) async fn until(&self, id: &str, lifecycle: &str) -> anyhow::Result<Value> {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let now = self.lifecycle(id).await?;
-            if now == lifecycle {
-                return Ok(());
+            let checkout = self.checkout(id).await?;
+            let now = text(&checkout, "lifecycle")?;
+            // A lease is signed once there is something to sign.
+            let is_ready =
+                lifecycle != "documentsPending" || checkout.get("leaseDocumentId").is_some();
+            if now == lifecycle && is_ready {
+                return Ok(checkout);
             }
             if Instant::now() > deadline {
                 bail!("the checkout {id} is {now} and not {lifecycle}");

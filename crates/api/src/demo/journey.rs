@@ -17,9 +17,9 @@ pub(super) struct Told {
 }
 
 /// A variant that was made.
-struct Variant {
-    id: String,
-    sku: String,
+pub(super) struct Variant {
+    pub(super) id: String,
+    pub(super) sku: String,
 }
 
 /// Makes the journey. The suffix keeps the names of one run apart from those of others.
@@ -44,7 +44,7 @@ pub(super) async fn make(
     })
 }
 
-async fn create_product(
+pub(super) async fn create_product(
     client: &Client<'_>,
     organization: OrganizationPubId,
     suffix: &str,
@@ -75,7 +75,7 @@ async fn create_product(
     Ok(id)
 }
 
-async fn create_variants(
+pub(super) async fn create_variants(
     client: &Client<'_>,
     product: &str,
     suffix: &str,
@@ -112,7 +112,11 @@ async fn create_variants(
     Ok(variants)
 }
 
-async fn read_pricing(client: &Client<'_>, product: &str, variant: &Variant) -> anyhow::Result<()> {
+pub(super) async fn read_pricing(
+    client: &Client<'_>,
+    product: &str,
+    variant: &Variant,
+) -> anyhow::Result<()> {
     let variants = client
         .get(&format!("/v1/products/{product}/variants"))
         .await?;
@@ -251,6 +255,7 @@ async fn second_lease(
             "/v1/checkouts",
             json!({
                 "sku": variant.sku,
+                "quantity": 2,
                 "selectedTermInMonths": "12",
                 "customer": customer("grace", "Grace", "Hopper", suffix),
                 "shippingAddress": address("Grace", "Hopper"),
@@ -260,8 +265,13 @@ async fn second_lease(
         .await?;
     let id = text(&checkout, "id")?;
     client.step(
-        "Create a second checkout, by SKU",
-        vec![format!("{id}  {}", progress(&checkout))],
+        "Create a second checkout, of two, by SKU",
+        vec![format!(
+            "{id}  {}, {} for {} a month",
+            progress(&checkout),
+            inner(&checkout, "/quantity"),
+            inner(&checkout, "/pricing/totalMonthlyPayment"),
+        )],
     );
     let confirmed = advance(client, &id, "orderConfirmed").await?;
     client.step(
@@ -410,7 +420,7 @@ async fn advance(client: &Client<'_>, id: &str, to: &str) -> anyhow::Result<Valu
         .await
 }
 
-fn customer(local: &str, first_name: &str, last_name: &str, suffix: &str) -> Value {
+pub(super) fn customer(local: &str, first_name: &str, last_name: &str, suffix: &str) -> Value {
     json!({
         "email": format!("{local}.{suffix}@example.com"),
         "firstName": first_name,
@@ -424,7 +434,7 @@ fn customer(local: &str, first_name: &str, last_name: &str, suffix: &str) -> Val
     })
 }
 
-fn address(first_name: &str, last_name: &str) -> Value {
+pub(super) fn address(first_name: &str, last_name: &str) -> Value {
     json!({
         "firstName": first_name,
         "lastName": last_name,
@@ -436,7 +446,7 @@ fn address(first_name: &str, last_name: &str) -> Value {
     })
 }
 
-fn progress(checkout: &Value) -> String {
+pub(super) fn progress(checkout: &Value) -> String {
     format!(
         "{} ({} %)",
         inner(checkout, "/lifecycle"),
@@ -444,7 +454,7 @@ fn progress(checkout: &Value) -> String {
     )
 }
 
-fn lease(checkout: &Value) -> String {
+pub(super) fn lease(checkout: &Value) -> String {
     format!(
         "leased {} to {}, subscription {}",
         inner(checkout, "/leaseStartDate"),

@@ -2,6 +2,13 @@
 
 mod client;
 mod journey;
+#[cfg(feature = "live-double")]
+pub mod live;
+#[cfg(not(feature = "live-double"))]
+#[path = "without_double.rs"]
+pub mod live;
+#[cfg(feature = "live-double")]
+mod pages;
 mod story;
 
 use anyhow::{Context as _, ensure};
@@ -45,6 +52,27 @@ pub struct Report {
     pub steps: Vec<Step>,
 }
 
+/// What came of the demo of a live lease.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LiveReport {
+    /// The organization's public id.
+    pub organization_id: String,
+    /// A key that may do everything, in live mode.
+    pub live_key: String,
+    /// Where the processor's double is.
+    pub processor_url: String,
+    /// The checkout.
+    pub checkout_id: String,
+    /// Its page.
+    pub checkout_url: String,
+    /// What became of it, when its page was walked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Lease>,
+    /// Every step, with the requests that it made.
+    pub steps: Vec<Step>,
+}
+
 /// One lease of the demo.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -57,15 +85,18 @@ pub struct Lease {
     pub subscriptions: usize,
 }
 
+impl Lease {
+    /// Whether it is active and billed by exactly one subscription.
+    fn is_complete(&self) -> bool {
+        self.lifecycle == "leaseActive" && self.subscriptions == 1
+    }
+}
+
 impl Report {
     /// Whether every lease is active and billed by exactly one subscription.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        !self.leases.is_empty()
-            && self
-                .leases
-                .iter()
-                .all(|lease| lease.lifecycle == "leaseActive" && lease.subscriptions == 1)
+        !self.leases.is_empty() && self.leases.iter().all(Lease::is_complete)
     }
 }
 
@@ -80,24 +111,17 @@ pub async fn run(
     origin: &Origin,
     listener: &dyn Listener,
 ) -> anyhow::Result<Report> {
-    let organization = organization(engine, origin).await?;
-    let key_of = async |kind| key(engine, origin, organization.pub_id, kind).await;
+    let organization = organization(engine, origin, ORGANIZATION).await?;
+    let sandbox = Mode::Sandbox;
+    let key_of = async |kind| key(engine, origin, organization.pub_id, kind, sandbox).await;
     let key = key_of(KeyKind::Secret).await?;
     let publishable = key_of(KeyKind::Publishable).await?;
     let client = Client::new(url, key.reveal(), listener)?;
-    let run = engine.ids.next().simple().to_string();
-    let suffix = run.get(run.len().saturating_sub(8)..).unwrap_or(&run);
-    let told = journey::make(&client, organization.pub_id, suffix).await?;
+    let told = journey::make(&client, organization.pub_id, &suffix(engine)).await?;
 
     let mut leases = Vec::new();
     for id in told.checkouts {
-        let lifecycle = client.lifecycle(&id).await?;
-        let checkout: CheckoutPubId = id.parse().context("the checkout's id")?;
-        leases.push(Lease {
-            checkout_id: id,
-            lifecycle,
-            subscriptions: subscriptions(engine, organization.id, checkout).await?,
-        });
+        leases.push(lease(&client, engine, organization.id, id).await?);
     }
     let report = Report {
         organization_id: organization.pub_id.to_string(),
@@ -114,6 +138,30 @@ pub async fn run(
         serde_json::to_string(&report.leases)?
     );
     Ok(report)
+}
+
+/// What keeps the names of this run apart from those of others.
+fn suffix(engine: &Engine) -> String {
+    let run = engine.ids.next().simple().to_string();
+    run.get(run.len().saturating_sub(8)..)
+        .unwrap_or(&run)
+        .to_owned()
+}
+
+/// What became of the checkout.
+async fn lease(
+    client: &Client<'_>,
+    engine: &Engine,
+    organization: OrganizationId,
+    id: String,
+) -> anyhow::Result<Lease> {
+    let lifecycle = client.lifecycle(&id).await?;
+    let checkout: CheckoutPubId = id.parse().context("the checkout's id")?;
+    Ok(Lease {
+        checkout_id: id,
+        lifecycle,
+        subscriptions: subscriptions(engine, organization, checkout).await?,
+    })
 }
 
 /// How many subscriptions the processor has for the checkout of the organization.
@@ -139,18 +187,22 @@ async fn subscriptions(
     Ok(found.await?.len())
 }
 
-/// The demo's organization, made when there is none.
-async fn organization(engine: &Engine, origin: &Origin) -> anyhow::Result<Organization> {
+/// The demo's organization of this name, made when there is none.
+async fn organization(
+    engine: &Engine,
+    origin: &Origin,
+    name: &str,
+) -> anyhow::Result<Organization> {
     let mut uow = engine.database.begin(Reach::Server).await?;
     let organizations = uow.organizations().list().await?;
     let found = organizations
         .into_iter()
-        .find(|organization| organization.name.as_str() == ORGANIZATION);
+        .find(|organization| organization.name.as_str() == name);
     if let Some(organization) = found {
         return Ok(organization);
     }
     let input = CreateOrganization {
-        name: ORGANIZATION.parse()?,
+        name: name.parse()?,
         currency: "USD".parse()?,
         discount: Percentage::ZERO,
         service_area: ServiceArea::default(),
@@ -168,14 +220,15 @@ async fn key(
     origin: &Origin,
     organization: OrganizationPubId,
     kind: KeyKind,
+    mode: Mode,
 ) -> anyhow::Result<KeyText> {
     let now = engine.clock.now();
-    let secret = KeyText::mint(engine.entropy.as_ref(), kind, Mode::Sandbox);
+    let secret = KeyText::mint(engine.entropy.as_ref(), kind, mode);
     let input = CreateKey {
         organization: lessor_domain::ids::IdRef::Public(organization),
         user: KeyUser::Email("demo@lessor.invalid".parse()?),
         kind,
-        mode: Mode::Sandbox,
+        mode,
         permissions: match kind {
             KeyKind::Secret => Permissions::all(),
             KeyKind::Publishable => Permissions::default(),

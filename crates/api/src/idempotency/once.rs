@@ -35,8 +35,8 @@ const KEPT_FOR: TimeDelta = TimeDelta::hours(24);
 /// How long the second phase of a request may be under way before its process is taken for dead.
 const SECOND_PHASE: TimeDelta = TimeDelta::seconds(10);
 
-/// How often it is looked whether the transaction that a rule refused has ended, and how long after
-/// each other.
+/// How often it is looked whether the request's own transaction before has ended, and how long after each
+/// other.
 const LOOKS: u32 = 20;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
@@ -167,6 +167,28 @@ pub(super) struct Once {
     pub(super) permission: Permission,
 }
 
+/// Whether the key is locked for this unit of work; it is not where another works on it.
+///
+/// A later try of the same request may meet the one before it: a transaction that was given up ends when
+/// its server sees that the connection is gone, which may take a while on a cluster. That is nobody
+/// else's work, and is waited for as what else the try stood in the way of.
+pub(super) async fn lock(
+    uow: &mut dyn UnitOfWork,
+    key: &IdempotencyKey,
+    is_first: bool,
+) -> Result<bool, StoreError> {
+    if is_first {
+        return uow.idempotency().try_lock(key).await;
+    }
+    for _ in 0..LOOKS {
+        if uow.idempotency().try_lock(key).await? {
+            return Ok(true);
+        }
+        tokio::time::sleep(BETWEEN_LOOKS).await;
+    }
+    Err(StoreError::Contended)
+}
+
 /// What became of a request.
 pub(super) enum Conclusion<T> {
     /// This answer.
@@ -229,8 +251,10 @@ impl Runner {
         request: P,
     ) -> Result<Conclusion<P::Rest>, Error> {
         let mut tries = Tries::default();
+        let mut is_first = true;
         loop {
-            let attempt = self.answer_once(once, request.clone()).await;
+            let attempt = self.answer_once(once, request.clone(), is_first).await;
+            is_first = false;
             return match (attempt, once) {
                 (Err(error), _) if tries.again(&error) => continue,
                 (Err(error @ (Error::Rule { .. } | Error::Taken { .. })), Some(once)) => {
@@ -245,15 +269,21 @@ impl Runner {
         &self,
         once: Option<&Once>,
         request: P,
+        is_first: bool,
     ) -> Result<Conclusion<P::Rest>, Error> {
         let now = self.state.engine.clock.now();
         let context = self.context(now);
         let mut uow = self.begin().await?;
-        let concluded = self.conclude(&mut *uow, once, request, &context).await;
+        let concluded = match once {
+            Some(once) if !lock(&mut *uow, &once.key, is_first).await? => {
+                Ok(Conclusion::Refused(ApiError::idempotency_in_progress()))
+            }
+            _ => self.conclude(&mut *uow, once, request, &context).await,
+        };
         close(uow, concluded).await
     }
 
-    /// What becomes of the request in this unit of work, which is committed where it is no error.
+    /// What becomes of the request, whose key is locked, in this unit of work, which is committed where it is no error.
     async fn conclude<P: TwoPhases>(
         &self,
         uow: &mut dyn UnitOfWork,
@@ -262,9 +292,6 @@ impl Runner {
         context: &Context<'_>,
     ) -> Result<Conclusion<P::Rest>, Error> {
         if let Some(once) = once {
-            if !uow.idempotency().try_lock(&once.key).await? {
-                return Ok(Conclusion::Refused(ApiError::idempotency_in_progress()));
-            }
             let kept = uow
                 .idempotency()
                 .find(&once.key, context.now - KEPT_FOR)

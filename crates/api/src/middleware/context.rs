@@ -14,7 +14,7 @@ use futures_util::FutureExt as _;
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
-use crate::checkout_page;
+use crate::checkout_page::{self, PageRequest};
 use crate::http::connection::UnderWay;
 use crate::http::error::ApiError;
 use crate::http::head;
@@ -66,9 +66,7 @@ pub async fn context(
     let envelope = Envelope {
         id: id.clone(),
         public_url: public_url.unwrap_or_default(),
-        page: Some(request.path())
-            .filter(|path| checkout_page::is_page(path))
-            .map(ToOwned::to_owned),
+        page: PageRequest::of(request.head()),
         cors: request
             .app_data::<Cors>()
             .and_then(|cors| cors.of(request.head())),
@@ -180,8 +178,8 @@ impl Drop for InFlight {
 struct Envelope {
     id: RequestId,
     public_url: Arc<str>,
-    /// The path, where people read what is wrong.
-    page: Option<String>,
+    /// Said where people read what is wrong.
+    page: Option<PageRequest>,
     cors: Option<Grant>,
 }
 
@@ -201,9 +199,9 @@ impl Envelope {
     fn body(&self, error: &ApiError, headers: &mut HeaderMap) -> BoxBody {
         let id = self.id.as_str();
         match &self.page {
-            Some(path) => BoxBody::new(checkout_page::failure(
+            Some(asked) => BoxBody::new(checkout_page::failure(
                 error,
-                path,
+                asked,
                 &self.public_url,
                 id,
                 headers,

@@ -7,8 +7,10 @@ use anyhow::Context as _;
 use chrono::TimeDelta;
 use lessor_adapters::ambient::{SystemClock, SystemEntropy, SystemTimer, UuidV7Generator};
 use lessor_adapters::carriers::FormatDetector;
+use lessor_adapters::credit::HttpCreditDesk;
 use lessor_adapters::dialing::PublishedPlans;
 use lessor_adapters::missing_provider::MissingProvider;
+use lessor_adapters::outbound::{Outbound, Targets};
 use lessor_adapters::postgres::{
     LastCommit, PgDatabase, PgReplica, PgSettings, Pooling, ReplicaError,
 };
@@ -16,6 +18,7 @@ use lessor_adapters::processor::{
     self, ApiSecret, ByAccount, EventReader, HttpProcessor, OwnAccounts, SetupError, SystemPacing,
     Transport,
 };
+use lessor_adapters::signing::HttpSigner;
 use lessor_adapters::simulated::{self, SimulatedProcessor};
 use lessor_domain::cause::chain;
 use lessor_domain::ports::{Database, Entropy, ProviderSet, Providers};
@@ -34,7 +37,7 @@ use crate::run::worker::{
 };
 use crate::state::replica::Replica;
 
-/// What live mode lacks: nobody has written an adapter for a credit bureau or a signing service.
+/// What live mode lacks: nobody has written an adapter for a credit bureau.
 const NOT_IN_LIVE_MODE: &str = "one up where the program puts its providers together";
 /// What live mode lacks for an organization without an account of its own.
 const NO_LIVE_ACCOUNT: &str = "LESSOR_PROCESSOR_LIVE_KEY, or an account of the organization's own with \
@@ -298,6 +301,14 @@ fn span(time: Duration) -> TimeDelta {
     TimeDelta::from_std(time).unwrap_or(TimeDelta::MAX)
 }
 
+/// Where requests to organizations' URLs may go.
+#[must_use]
+pub const fn targets(config: &Config) -> Targets {
+    Targets {
+        allow_loopback: config.allow_loopback_targets,
+    }
+}
+
 /// Fills the ports. The database is one that opens organizations' secrets, where they are to be opened.
 ///
 /// # Errors
@@ -321,6 +332,7 @@ pub fn compose(config: &Config, database: &PgDatabase) -> anyhow::Result<Composi
             timer: Arc::new(SystemTimer),
             job_lease: config.job_lease,
             job_settled: span(config.job_settled),
+            credit_holds: TimeDelta::days(config.credit_decision_days.get().into()),
             probe: probe(),
         },
         simulated,
@@ -377,8 +389,7 @@ fn providers(
     let live = Providers {
         processor: live.clone(),
         identity: live,
-        credit: missing.clone(),
-        signer: missing,
+        credit: missing,
     };
     let sandbox = Providers {
         processor: sandbox.clone(),
@@ -390,9 +401,12 @@ fn providers(
         sandbox,
         accounts: Some(Arc::new(accounts)),
         tracker: None,
+        desk: Arc::new(HttpCreditDesk::new(Outbound::new(targets(config)))),
+        signer: Arc::new(HttpSigner::new(Outbound::new(targets(config)))),
         messages: Arc::new(EventReader),
         carriers: Arc::new(FormatDetector),
         phones: Arc::new(PublishedPlans),
+        agreements: Arc::new(lessor_adapters::agreement::PdfRenderer),
     })
 }
 

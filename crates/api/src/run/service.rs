@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use lessor_adapters::ambient::{SystemClock, SystemEntropy};
 use lessor_adapters::postgres::PgDatabase;
+use lessor_adapters::processor::DEFAULT_URL;
 use lessor_adapters::processor::signature::WebhookSecret;
 use lessor_domain::workers::Engine;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -140,6 +141,14 @@ pub fn drain_deadline(config: &Config) -> Instant {
     Instant::now() + drain(config)
 }
 
+/// The origin of the pages of a processor that is not at its own address; they are where its API is.
+fn pages_of(config: &ProcessorConfig) -> Option<String> {
+    let url = url::Url::parse(config.url.as_deref()?).ok()?;
+    let own = url::Url::parse(DEFAULT_URL).ok()?;
+    let origin = url.origin();
+    (origin != own.origin()).then(|| origin.ascii_serialization())
+}
+
 /// What the processor's messages are signed with, by mode. A key without a secret of its mode is told
 /// of: its messages are refused.
 fn processor_secrets(config: &ProcessorConfig) -> anyhow::Result<ProcessorSecrets> {
@@ -242,6 +251,10 @@ impl Service {
             .collect::<Result<_, _>>()
             .context("LESSOR_TRACKING_WEBHOOK_SECRETS")?;
         settings.processor_secrets = processor_secrets(&config.processor)?;
+        settings.targets = compose::targets(config);
+        if let Some(origin) = pages_of(&config.processor) {
+            settings.provider_pages = vec![origin];
+        }
         let state = AppState::new(engine.clone(), mutations.clone(), settings);
         let parts = AppParts {
             public_url: PublicUrl::new(&url),

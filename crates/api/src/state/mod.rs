@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::HttpRequest;
+use lessor_adapters::outbound::Targets;
 use lessor_adapters::postgres::LastCommit;
 use lessor_adapters::processor::signature::{SignatureError, WebhookSecret, verify};
 use lessor_adapters::processor::standard_webhooks::SharedSecret;
@@ -30,6 +31,9 @@ use crate::state::pricing_summaries::SummaryCache;
 use crate::state::replica::Replica;
 
 pub(crate) use self::sender::Sender;
+
+/// Where Stripe's own pages are: for payments and cards, and for identities.
+pub const PROVIDER_PAGES: [&str; 2] = ["https://checkout.stripe.com", "https://verify.stripe.com"];
 
 /// What an operator chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +58,11 @@ pub struct StateSettings {
     pub tracking_secrets: Vec<SharedSecret>,
     /// Whose processor messages are believed.
     pub processor_secrets: ProcessorSecrets,
+    /// The origins of the pages where customers pay and prove who they are: the checkout's page may lead
+    /// there.
+    pub provider_pages: Vec<String>,
+    /// Which URLs of organizations are asked.
+    pub targets: Targets,
 }
 
 /// What the processor signs its messages with; several of a mode while one is being replaced. A
@@ -88,7 +97,7 @@ impl ProcessorSecrets {
 
 impl StateSettings {
     /// No rate limits, no proxies, keys looked up anew after 2 seconds, summaries computed anew after 5 minutes,
-    /// no messages of carriers or the processor.
+    /// no messages of carriers or the processor, no URLs on this machine.
     #[must_use]
     pub fn new(public_url: PublicUrl, server_keys: ServerKeys) -> Self {
         Self {
@@ -104,6 +113,8 @@ impl StateSettings {
                 live: Vec::new(),
                 sandbox: Vec::new(),
             },
+            provider_pages: PROVIDER_PAGES.map(str::to_owned).into(),
+            targets: Targets::default(),
         }
     }
 }

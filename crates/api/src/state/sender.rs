@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use actix_web::http::header;
 use actix_web::{HttpMessage as _, HttpRequest};
 use lessor_domain::audit::Origin;
 
@@ -14,6 +15,8 @@ pub(crate) struct Sender {
     request_id: Option<String>,
     /// The client's, where the peer is a proxy that is trusted.
     address: Option<IpAddr>,
+    /// What the program calls itself.
+    user_agent: Option<String>,
 }
 
 impl Sender {
@@ -26,7 +29,22 @@ impl Sender {
             address: request
                 .peer_addr()
                 .map(|peer| proxies.client(peer.ip(), request.headers())),
+            user_agent: request
+                .headers()
+                .get(header::USER_AGENT)
+                .and_then(|agent| agent.to_str().ok())
+                .map(ToOwned::to_owned),
         }
+    }
+
+    /// Where the request came from.
+    pub(crate) const fn address(&self) -> Option<IpAddr> {
+        self.address
+    }
+
+    /// What the program that sent it calls itself.
+    pub(crate) fn user_agent(&self) -> Option<&str> {
+        self.user_agent.as_deref()
     }
 
     /// Who does what the request asks for, with where it came from.

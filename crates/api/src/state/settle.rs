@@ -19,6 +19,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 /// The longest pause between two looks.
 const LONGEST_PAUSE: Duration = Duration::from_millis(160);
 
+/// How many open jobs are looked at.
+const SEVERAL: u32 = 8;
+
 /// Delivers the jobs of the organization's subject and comes back when they are done, or after a
 /// few seconds. What is not done by then goes on, and what cannot be done now a worker tries again.
 pub(crate) async fn settle(state: &AppState, organization: OrganizationId, subject: JobSubject) {
@@ -64,7 +67,9 @@ async fn finish(
             subject: Some(subject),
         };
         let mut view = runner.database.read(organization.into()).await?;
-        let open = view.jobs().list(&filter, 1).await?;
+        let mut open = view.jobs().list(&filter, SEVERAL).await?;
+        // What holds nothing up nobody waits for.
+        open.retain(|job| !job.new.effect.holds_nothing_up());
         // One that is not due waits for its provider, or for a test to go on.
         let now = runner.clock.now();
         let under_way = open.first().is_some_and(|job| job.new.available_at <= now);

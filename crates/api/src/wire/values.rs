@@ -4,17 +4,19 @@
 
 use std::borrow::Cow;
 
+use lessor_adapters::processor::standard_webhooks::SharedSecret;
 use lessor_domain::access::Mode;
 use lessor_domain::address::Country as CountryCode;
 use lessor_domain::ids::IdRef;
 use lessor_domain::money::Amount as Money;
 use lessor_domain::percentage::{self, TermMonths};
+use lessor_domain::secret::Secret;
 use lessor_domain::services::lease_terms::Method;
 use lessor_domain::shipments::TrackingNumber as ShipmentNumber;
-use lessor_domain::time::Timestamp;
+use lessor_domain::time::{Day, Timestamp};
 use lessor_domain::{
-    audit, catalog, checkout, customer, ids, lease_term, ledger, organization, ports, shipments,
-    text,
+    agreement, audit, catalog, checkout, credit, customer, ids, lease_term, ledger, organization,
+    ports, shipments, text,
 };
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, Schema, SchemaFormat};
@@ -58,6 +60,12 @@ values! {
     Line = text::Line => { schemas::text(text::Line::MAX) }
     /// What a carrier says of an event.
     EventText = text::EventText => { schemas::text(text::EventText::MAX) }
+    /// An organization's own terms in Markdown.
+    AgreementText = text::AgreementText => { schemas::text(text::AgreementText::MAX) }
+    /// A SHA-256 in hexadecimal.
+    Sha256 = agreement::Sha256 => {
+        schemas::text(64).min_length(Some(64)).pattern(Some("^[0-9A-Fa-f]{64}$"))
+    }
     /// What something was done to, as audit events name it.
     AuditSubject = audit::AuditSubject => { schemas::text(audit::AuditSubject::MAX) }
     /// What is looked for in texts.
@@ -162,6 +170,8 @@ public_ids! {
     KeyId = ids::ApiKeyPubId;
     /// `aud_…`.
     AuditEventId = ids::AuditEventPubId;
+    /// `doc_…`.
+    DocumentId = ids::AgreementPubId;
 }
 
 /// The id of a product that may exist or not.
@@ -258,6 +268,61 @@ impl Described for Timestamp {
     }
 }
 
+/// What requests are signed with, `whsec_…` of 24 to 64 bytes in Base64.
+pub type SigningSecret = Parsed<WebhookSecret>;
+
+/// A secret of Standard Webhooks, as its owner gives it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WebhookSecret(Secret);
+
+impl From<WebhookSecret> for Secret {
+    fn from(given: WebhookSecret) -> Self {
+        given.0
+    }
+}
+
+impl Described for WebhookSecret {
+    fn read(text: &str) -> Result<Self, String> {
+        let read = text.parse::<SharedSecret>();
+        read.map(|_| Self(Secret::new(text.to_owned())))
+            .map_err(|refused| refused.to_string())
+    }
+
+    fn name() -> Cow<'static, str> {
+        "SigningSecret".into()
+    }
+
+    fn schema() -> RefOr<Schema> {
+        schemas::text(128)
+            .pattern(Some("^whsec_[0-9A-Za-z+/]+=*$"))
+            .into()
+    }
+}
+
+/// The day on which somebody was born.
+pub type BirthDate = Parsed<Day>;
+
+impl Described for Day {
+    fn read(text: &str) -> Result<Self, String> {
+        Self::parse_from_str(text, "%Y-%m-%d")
+            .ok()
+            // The parser takes signs, and fewer digits.
+            .filter(|day| day.to_string() == text)
+            .ok_or_else(|| "must be a day, such as 1990-05-31".to_owned())
+    }
+
+    fn name() -> Cow<'static, str> {
+        "BirthDate".into()
+    }
+
+    fn schema() -> RefOr<Schema> {
+        schemas::text(10)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Date)))
+            .examples([serde_json::json!("1990-05-31")])
+            .into()
+    }
+}
+
 /// Declares enumerations: the name here, the type of the domain, which has the names of its values, and
 /// what the reference calls and says of it.
 macro_rules! enumerations {
@@ -327,8 +392,20 @@ enumerations! {
     TrackingStatus = shipments::TrackingStatus as "TrackingStatus";
     /// Whether money and goods are real.
     Environment = Mode as "Environment";
+    /// How an organization decides about credit.
+    CreditKind = credit::CreditKind as "CreditKind";
+    /// Where an organization has its agreements signed.
+    SignerKind = agreement::SignerKind as "SignerKind";
+    /// What was done with an agreement.
+    AgreementEventKind = agreement::AgreementEventKind as "AgreementEventKind";
     /// What the credit check said.
     CreditStatus = customer::CreditStatus as "CreditStatus";
+    /// Whether the organization leases to the customer.
+    CreditDecision = credit::CreditDecision as "CreditDecision";
+    /// Why credit was refused.
+    AdverseReason = credit::AdverseReason as "AdverseReason";
+    /// Who or what decided about credit.
+    QualificationSource = credit::QualificationSource as "QualificationSource";
     /// What was made at the payment processor.
     PaymentKind = ledger::EntryKind as "PaymentKind";
     /// Who moved a checkout.

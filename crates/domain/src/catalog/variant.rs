@@ -7,6 +7,7 @@ use crate::metadata::Metadata;
 use crate::money::Money;
 use crate::names::named_enum;
 use crate::percentage::Percentage;
+use crate::quantity::Quantity;
 use crate::text::{self, Description, ExternalId, Name, Sku, Url};
 use crate::time::{Span, Timestamp};
 
@@ -52,7 +53,16 @@ impl Inventory {
     /// Whether one can be promised.
     #[must_use]
     pub const fn has_stock(self) -> bool {
-        !matches!(self, Self::Tracked(0))
+        self.covers(Quantity::ONE)
+    }
+
+    /// Whether so many can be promised together.
+    #[must_use]
+    pub const fn covers(self, quantity: Quantity) -> bool {
+        match self {
+            Self::Untracked => true,
+            Self::Tracked(free) => free >= quantity.get(),
+        }
     }
 }
 
@@ -266,7 +276,7 @@ pub const fn is_product_offered(product: &Product) -> bool {
     product.is_in_window() && !product.is_waitlisted
 }
 
-/// Whether the variant can be leased now, in the mode.
+/// Whether so many of the variant can be leased now, in the mode.
 ///
 /// # Errors
 /// [`Unavailable`] when it cannot be leased at all.
@@ -274,6 +284,7 @@ pub const fn availability(
     product: &Product,
     variant: &ProductVariant,
     mode: Mode,
+    quantity: Quantity,
 ) -> Result<Availability, Unavailable> {
     if matches!(product.product_type, ProductType::AddOn) {
         return Err(Unavailable::AddOn);
@@ -283,7 +294,7 @@ pub const fn availability(
     {
         return Err(Unavailable::Archived);
     }
-    if is_offered(product, variant) && variant.stock.of(mode).has_stock() {
+    if is_offered(product, variant) && variant.stock.of(mode).covers(quantity) {
         Ok(Availability::Available)
     } else {
         Ok(Availability::Waitlisted)

@@ -4,8 +4,8 @@ use super::event::{Actor, Event, EventKind, events};
 use super::rule::Move;
 use super::snapshot::{Checkout, Snapshot};
 use super::stage::{
-    self, billing, deposit, ending, identity, moves_only, opening, return_, shipment, signature,
-    waitlist,
+    self, billing, deposit, ending, identity, moves_only, opening, qualification, return_,
+    shipment, signature, waitlist,
 };
 use super::state::Lifecycle;
 use super::step::{
@@ -157,7 +157,10 @@ fn in_the_way(from: Lifecycle, actor: Actor) -> Obstacle {
     if from.is_ended() {
         return Obstacle::Ended;
     }
-    let mut ways: Vec<Lifecycle> = moves_of(from, actor).map(|arrow| arrow.to).collect();
+    let mut ways: Vec<Lifecycle> = moves_of(from, actor)
+        .filter(|arrow| !arrow.event.is_decided_by_hand())
+        .map(|arrow| arrow.to)
+        .collect();
     ways.dedup();
     if !ways.is_empty() {
         return Obstacle::GoesElsewhere(ways);

@@ -4,7 +4,8 @@ use crate::names::named_enum;
 
 named_enum! {
     /// Work that is written down with the change that asks for it and carried out
-    /// afterwards: at least once, in order for each subject. All but the last is a provider's.
+    /// afterwards: at least once, in order for each subject. All but the last is a provider's, or asked of
+    /// the organization.
     pub enum Effect {
         /// Make the product known to the processor.
         PushProduct = "pushProduct",
@@ -27,8 +28,12 @@ named_enum! {
         /// Let go of every authorization that the checkout has no use for, and pay back those that
         /// were captured meanwhile.
         VoidDeposit = "voidDeposit",
+        /// Ask the processor what became of the customer's sessions on its own pages.
+        CheckSessions = "checkSessions",
         /// Prepare the lease for signature.
         PrepareDocuments = "prepareDocuments",
+        /// Ask the organization's signer to have the lease signed.
+        RequestSignature = "requestSignature",
         /// Capture the authorized deposit.
         CaptureDeposit = "captureDeposit",
         /// Pay a captured deposit back.
@@ -67,12 +72,28 @@ impl Effect {
             )
     }
 
+    /// Whether nothing of the same subject waits for it, however long nobody answers: what is signed
+    /// elsewhere keeps no deposit from being renewed or released.
+    #[must_use]
+    pub const fn holds_nothing_up(self) -> bool {
+        matches!(self, Self::RequestSignature)
+    }
+
+    /// Whether a system of the organization is asked, as events are delivered to one.
+    #[must_use]
+    pub const fn asks_organization(self) -> bool {
+        matches!(self, Self::CheckCredit | Self::RequestSignature)
+    }
+
     /// Whether it only asks how things are: it is never given up for want of an answer.
     #[must_use]
     pub const fn only_asks(self) -> bool {
         matches!(
             self,
-            Self::FetchIdentityResult | Self::CheckDeposit | Self::CheckSubscription
+            Self::FetchIdentityResult
+                | Self::CheckDeposit
+                | Self::CheckSessions
+                | Self::CheckSubscription
         )
     }
 }

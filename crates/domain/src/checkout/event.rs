@@ -22,7 +22,7 @@ named_enum! {
         Customer = "customer",
         /// The organization, through the API or the command line.
         Operator = "operator",
-        /// The payment processor, verifier, credit checker, signer or carrier.
+        /// The payment processor, verifier, credit checker or carrier.
         Provider = "provider",
         /// Lessor itself: time, stock, what is known already.
         System = "system",
@@ -57,6 +57,11 @@ macro_rules! events {
             IdentityVerified = "identityVerified" => identity::verified;
             /// The verifier refused.
             IdentityRefused = "identityRefused" => ending::refused;
+            /// The customer is another person than before: name or birth date changed.
+            PersonChanged = "personChanged" => identity::person_changed;
+            /// What was decided about credit holds no more: the customer lives elsewhere, or the lease comes to
+            /// more.
+            CreditReopened = "creditReopened" => qualification::reopened;
             /// The credit check passed.
             Qualified = "qualified" => moves_only;
             /// The credit check failed.
@@ -83,7 +88,12 @@ macro_rules! events {
                 quote: Quote,
                 /// The processor's id of the method that pays, when the customer named one.
                 method: Option<String>,
+                /// Whether the customer pays on the processor's own page: nobody authorizes it for
+                /// them.
+                hosted: bool,
             } = "depositSubmitted" => deposit::submitted;
+            /// The customer left the processor's page without paying, or came too late for it.
+            DepositAbandoned = "depositAbandoned" => deposit::abandoned;
             /// The deposit is authorized, and stock was taken.
             DepositAuthorized {
                 /// What is held on the customer's method; none when nothing is due.
@@ -100,6 +110,8 @@ macro_rules! events {
                 /// The method that paid, when the processor may use it again.
                 method: Option<PaymentMethod>,
             } = "depositAuthorizedWithoutStock" => deposit::authorized_without_stock;
+            /// The deposit is held since before the checkout went back to a check.
+            DepositResumed = "depositResumed" => deposit::resumed;
             /// The authorization was refused.
             DepositRefused {
                 /// Why.

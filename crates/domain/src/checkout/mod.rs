@@ -30,16 +30,17 @@ pub use due::{Due, FirstPaymentDue};
 pub use effect::Effect;
 pub use event::{Actor, Event, EventKind};
 pub use parts::{
-    Attention, AttentionReason, Billing, CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, Hold,
-    InsuranceStatus, Invoice, InvoiceOutcome, InvoiceTally, LeaseDates, MilestoneTimes,
-    PaymentFailure, PaymentMethod, PurchaseItem, Recurring, RecurringPaymentStatus, Redirects,
-    Refusal, Renewals, Return, Shipment, Standing, Tracking, Waitlist, WaitlistReason, WayOut,
+    Acceptance, Attention, AttentionReason, Billing, CheckoutAddress, CheckoutItem, ChosenTerm,
+    Deposit, Hold, InsuranceStatus, Invoice, InvoiceOutcome, InvoiceTally, LeaseDates,
+    MilestoneTimes, PaymentFailure, PaymentMethod, PurchaseItem, Recurring, RecurringPaymentStatus,
+    Redirects, Refusal, Renewals, Return, Shipment, Standing, Tracking, Waitlist, WaitlistReason,
+    WayOut,
 };
 pub use progress::{Milestone, MilestoneName, Progress, STEPS};
 pub use rule::Move;
 pub use snapshot::{CANCELLED_BY_ERASURE, Checkout, Snapshot, Unfit};
 pub use stage::opening::{NewCheckout, Opening};
-pub use stage::shipment::MissingStep;
+pub use stage::shipment::{MissingStep, serial_number_twice};
 pub use state::{Lifecycle, Phase, State};
 pub use step::{Applied, Circumstances, Facts, Obstacle, Outcome, Transition, TransitionError};
 pub use table::{Arrow, arrows, arrows_from, moves_of, transition};

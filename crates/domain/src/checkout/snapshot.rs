@@ -4,9 +4,9 @@ use std::ops::Deref;
 
 use super::parts::Attention;
 use super::parts::{
-    AttentionReason, Billing, CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, InsuranceStatus,
-    LeaseDates, MilestoneTimes, PurchaseItem, Recurring, Redirects, Return, Shipment, Waitlist,
-    WayOut,
+    Acceptance, AttentionReason, Billing, CheckoutAddress, CheckoutItem, ChosenTerm, Deposit,
+    InsuranceStatus, LeaseDates, MilestoneTimes, PurchaseItem, Recurring, Redirects, Return,
+    Shipment, Waitlist, WayOut,
 };
 use super::state::{Lifecycle, State};
 use crate::access::Mode;
@@ -19,6 +19,7 @@ use crate::ids::{
 use crate::metadata::Metadata;
 use crate::money::{Money, MoneyError};
 use crate::pricing::Quote;
+use crate::quantity::Quantity;
 use crate::text::{ExternalId, Line};
 use crate::time::Timestamp;
 
@@ -45,12 +46,19 @@ pub struct Snapshot {
     pub product_id: ProductPubId,
     /// What is leased.
     pub variant_id: ProductVariantPubId,
-    /// The leased things.
+    /// The leased things, one for each unit.
     pub items: Vec<CheckoutItem>,
     /// For how long, once it is chosen.
     pub term: Option<ChosenTerm>,
-    /// The price, frozen when the deposit is submitted; before, it follows the catalog.
+    /// The price of all items together, frozen when the deposit is submitted; before, it follows the
+    /// catalog.
     pub quote: Option<Quote>,
+    /// That the customer accepted term and price, once they did.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub accepted: Option<Acceptance>,
     /// What is bought along.
     pub purchase_items: Vec<PurchaseItem>,
     /// The caller's order id, unique per organization and mode.
@@ -83,9 +91,9 @@ pub struct Snapshot {
     pub deposit: Deposit,
     /// When the capture was asked for that is not answered yet.
     pub capture_requested_at: Option<Timestamp>,
-    /// Whether a unit of the variant's stock is kept for it.
+    /// Whether as many units of the variant's stock as it leases are kept for it.
     pub holds_stock: bool,
-    /// The signer's id of the lease document.
+    /// The id of the lease document that is to be signed, or was.
     pub lease_document_id: Option<String>,
     /// When the customer signed.
     pub signed_at: Option<Timestamp>,
@@ -135,6 +143,13 @@ impl Snapshot {
     #[must_use]
     pub const fn previous_lifecycle(&self) -> Option<Lifecycle> {
         self.state.previous
+    }
+
+    /// How many of the variant are leased.
+    #[must_use]
+    pub fn quantity(&self) -> Quantity {
+        // No checkout that is opened or read has fewer or more items than can be leased.
+        Quantity::of_list(&self.items).unwrap_or(Quantity::ONE)
     }
 
     /// The address that decides whether the organization serves the customer:
@@ -234,6 +249,9 @@ impl Snapshot {
     /// [`Unfit`], which no checkout that was changed by its own methods alone ever is.
     fn check(&self) -> Result<(), Unfit> {
         let state = self.lifecycle();
+        if Quantity::of_list(&self.items).is_err() {
+            return Err(Unfit::new("items", state, "from 1 to 50 are leased"));
+        }
         let waits_for = self.waitlist.as_ref().map(|waitlist| waitlist.reason);
         let needed = state.waits_for();
         if needed.is_some() && waits_for != needed {

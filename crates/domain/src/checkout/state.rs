@@ -230,14 +230,14 @@ const ROWS: [Row; COUNT] = states! {
     // state                      phase       place                  %  step next
     Created                       Application way                    0  0 Opened               expires;
     ProfilePending                Application way                    5  0 ProfileCompleted     expires;
-    IdentityRequired              Application way                   12  1 IdentityRequested    expires identifying;
-    IdentityVerifying             Application way                   16  1 IdentitySubmitted    expires identifying;
-    IdentityProcessing            Application way                   20  1 IdentityVerified     expires identifying at_provider;
-    QualificationPending          Application way                   28  2 Qualified            expires at_provider;
-    ShippingAddressPending        Application way                   38  3 ShippingAddressGiven expires goes_back;
-    PickupLocationPending         Application ShippingAddressPending 38 3 PickupLocationGiven  expires goes_back;
-    LeaseReviewPending            Application way                   48  4 LeaseAccepted        expires goes_back;
-    DepositPending                Payment     way                   56  5 DepositSubmitted     expires goes_back;
+    IdentityRequired              Application way                   12  1 IdentityRequested    expires may_hold_stock identifying;
+    IdentityVerifying             Application way                   16  1 IdentitySubmitted    expires may_hold_stock identifying;
+    IdentityProcessing            Application way                   20  1 IdentityVerified     expires may_hold_stock identifying at_provider;
+    QualificationPending          Application way                   28  2 Qualified            expires may_hold_stock at_provider;
+    ShippingAddressPending        Application way                   38  3 ShippingAddressGiven expires may_hold_stock goes_back;
+    PickupLocationPending         Application ShippingAddressPending 38 3 PickupLocationGiven  expires may_hold_stock goes_back;
+    LeaseReviewPending            Application way                   48  4 LeaseAccepted        expires may_hold_stock goes_back;
+    DepositPending                Payment     way                   56  5 DepositSubmitted     expires may_hold_stock goes_back;
     DepositProcessing             Payment     way                   60  5 DepositAuthorized    expires at_provider;
     DepositFailed                 Payment     DepositPending        56  5 DepositSubmitted     expires goes_back failed, needs DepositFailed;
     RecurringPaymentMethodPending Payment     way                   66  6 PaymentMethodSaved   expires may_hold_stock;
@@ -403,8 +403,8 @@ impl Lifecycle {
         self.row().under_way
     }
 
-    /// Whether a unit of stock may be held for a checkout here: it is taken with the deposit and
-    /// stays taken with the goods.
+    /// Whether a unit of stock may be held for a checkout here: it is taken with the deposit, stays
+    /// taken with the goods, and while a checkout that has one is checked again.
     #[must_use]
     pub const fn may_hold_stock(self) -> bool {
         self.row().may_hold_stock

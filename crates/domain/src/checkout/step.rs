@@ -120,7 +120,7 @@ pub struct Applied {
     pub transitions: Vec<Transition>,
     /// What is to be carried out, in order.
     pub effects: Vec<Effect>,
-    /// Whether the unit of stock that the checkout held goes back, in the same
+    /// Whether the units of stock that the checkout held go back, in the same
     /// transaction.
     pub releases_stock: bool,
 }
@@ -178,6 +178,9 @@ pub enum Obstacle {
     /// The price is of another term than the chosen one.
     #[error("the price is of another term than the one that was chosen")]
     PriceOfAnotherTerm,
+    /// The price is not that of as many as are leased.
+    #[error("the price is not that of as many as are leased")]
+    PriceOfAnotherQuantity,
     /// No price is frozen.
     #[error("its price is to be frozen first, which the submitted deposit does")]
     NoPrice,
@@ -214,6 +217,9 @@ pub enum Obstacle {
     /// The item is not one of the checkout's.
     #[error("{0} is not an item of the checkout")]
     NotAnItem(CheckoutItemPubId),
+    /// Two items are given one serial number.
+    #[error("{0} is given the serial number of another item")]
+    SerialNumberTwice(CheckoutItemPubId),
     /// The customer picks the goods up.
     #[error("the goods are picked up: it can go back to the pickup location")]
     PickedUp,

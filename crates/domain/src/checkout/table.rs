@@ -135,11 +135,18 @@ impl EventKind {
         self.actors().contains(&actor)
     }
 
+    /// Whether the organization makes it happen by a decision that is recorded with its reasons, and in no
+    /// other way.
+    #[must_use]
+    pub const fn is_decided_by_hand(self) -> bool {
+        matches!(self, Self::Qualified | Self::QualificationRefused)
+    }
+
     /// The event, as the organization tells of it without saying more than that it happened now.
     /// None for what is not its to tell, and for what has more to say.
     #[must_use]
     pub fn said_by_hand(self, at: Timestamp) -> Option<Event> {
-        if !self.is_open_to(Actor::Operator) {
+        if !self.is_open_to(Actor::Operator) || self.is_decided_by_hand() {
             return None;
         }
         match self {

@@ -46,9 +46,10 @@ impl Balance {
                 Thing::Refund { state, .. } if *state != RefundState::Failed => {
                     &mut balance.refunded
                 }
-                Thing::Invoice { .. } | Thing::Refund { .. } | Thing::Subscription { .. } => {
-                    continue;
-                }
+                Thing::Invoice { .. }
+                | Thing::Refund { .. }
+                | Thing::Subscription { .. }
+                | Thing::Session { .. } => continue,
             };
             *sum = sum.checked_add(row.amount)?;
         }

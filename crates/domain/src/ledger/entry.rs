@@ -1,6 +1,9 @@
 //! A row of the ledger.
 
-use super::told::{Authorization, HoldState, Refund, RefundState, Subscription, SubscriptionState};
+use super::told::{
+    Authorization, HoldState, Refund, RefundState, SessionPurpose, SessionState, Subscription,
+    SubscriptionState,
+};
 use crate::checkout::{Invoice, InvoiceOutcome};
 use crate::ids::CheckoutPubId;
 use crate::money::Money;
@@ -18,6 +21,8 @@ named_enum! {
         Invoice = "invoice",
         /// A refund.
         Refund = "refund",
+        /// A customer's session on the processor's own pages.
+        Session = "session",
     }
 }
 
@@ -60,12 +65,24 @@ pub enum Thing {
         /// Why it failed, in the processor's word.
         failure: Option<String>,
     },
+    /// A customer's session on the processor's own pages. Its row is there before it is opened, and
+    /// bears an id of ours, under which the processor is asked for it: asked again it is the same one.
+    Session {
+        /// The processor's id, once it was opened.
+        session_id: Option<String>,
+        /// What the customer is sent there for.
+        purpose: SessionPurpose,
+        /// How far it is.
+        state: SessionState,
+        /// When it closes by itself.
+        ends_at: Timestamp,
+    },
 }
 
 /// Something that was made at the processor for a checkout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The processor's id.
+    /// The processor's id; of a session ours.
     pub id: String,
     /// The checkout that it was made for.
     pub checkout: CheckoutPubId,
@@ -156,6 +173,7 @@ impl Entry {
             Thing::Subscription { .. } => EntryKind::Subscription,
             Thing::Invoice { .. } => EntryKind::Invoice,
             Thing::Refund { .. } => EntryKind::Refund,
+            Thing::Session { .. } => EntryKind::Session,
         }
     }
 
@@ -175,6 +193,50 @@ impl Entry {
             Thing::Subscription { state, .. } => Some(state),
             _ => None,
         }
+    }
+
+    /// What it is for and how far it is, when it is a session on the processor's own pages.
+    #[must_use]
+    pub const fn session(&self) -> Option<(SessionPurpose, SessionState)> {
+        match self.thing {
+            Thing::Session { purpose, state, .. } => Some((purpose, state)),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a session of this purpose that something may come of.
+    #[must_use]
+    pub fn is_open_session(&self, of: SessionPurpose) -> bool {
+        self.session()
+            .is_some_and(|(purpose, state)| purpose == of && !state.is_over())
+    }
+
+    /// The processor's id of the session, when it is one that was opened.
+    #[must_use]
+    pub fn session_id(&self) -> Option<&str> {
+        match &self.thing {
+            Thing::Session { session_id, .. } => session_id.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The row of a session that stands so by now; any other row as it is.
+    #[must_use]
+    pub fn with_session(&self, id: Option<&str>, state: SessionState, at: Timestamp) -> Self {
+        let mut changed = self.clone();
+        if let Thing::Session {
+            session_id,
+            state: known,
+            ..
+        } = &mut changed.thing
+        {
+            if let Some(id) = id {
+                *session_id = Some(id.to_owned());
+            }
+            *known = state;
+            changed.at = at;
+        }
+        changed
     }
 
     /// When the subscription is to end, exactly: so many months after its anchor, counted from the
@@ -237,7 +299,7 @@ impl Entry {
             Thing::Invoice {
                 subscription_id, ..
             } => Some(subscription_id),
-            Thing::Hold { .. } | Thing::Refund { .. } => None,
+            Thing::Hold { .. } | Thing::Refund { .. } | Thing::Session { .. } => None,
         }
     }
 
@@ -286,6 +348,12 @@ impl Entry {
                     (RefundState::Succeeded | RefundState::Failed, _) => true,
                 }
             }
+            (
+                Thing::Session { .. },
+                Thing::Session {
+                    state: known_state, ..
+                },
+            ) => !known_state.is_over() && self.thing != known.thing,
             // Ids are one thing's each.
             _ => false,
         }

@@ -5,10 +5,13 @@
 
 mod balance;
 mod entry;
+mod statement;
 mod told;
 
 pub use balance::{Balance, paid_by, refunded_of};
 pub use entry::{Entry, EntryKind, Thing};
+pub use statement::{Instalment, Payment, PaymentFor, PaymentStanding, Statement};
 pub use told::{
-    Authorization, Dispute, HoldState, Refund, RefundState, Subscription, SubscriptionState,
+    Authorization, Dispute, HoldState, HostedSession, Refund, RefundState, SessionPurpose,
+    SessionState, Subscription, SubscriptionState,
 };

@@ -48,6 +48,53 @@ named_enum! {
     }
 }
 
+named_enum! {
+    /// What a customer is sent to the processor's own pages for.
+    pub enum SessionPurpose {
+        /// The deposit is held on a card of theirs, which is kept for the monthly payments.
+        Deposit = "deposit",
+        /// A card is left that pays every month from then on.
+        Method = "method",
+    }
+}
+
+named_enum! {
+    /// How far a customer's session on the processor's own pages is.
+    pub enum SessionState {
+        /// It is to be opened: nobody was sent there yet.
+        Asked = "asked",
+        /// The customer can go on with it.
+        Open = "open",
+        /// They did what they were sent for.
+        Completed = "completed",
+        /// It was closed, or its time is over: nothing comes of it any more.
+        Expired = "expired",
+    }
+}
+
+impl SessionState {
+    /// Whether nothing more happens on the page.
+    #[must_use]
+    pub const fn is_over(self) -> bool {
+        matches!(self, Self::Completed | Self::Expired)
+    }
+}
+
+/// A customer's session on the processor's own pages, as the processor tells of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostedSession {
+    /// The processor's id.
+    pub id: String,
+    /// How far it is; never [`SessionState::Asked`].
+    pub state: SessionState,
+    /// Where the customer goes on, while it is open.
+    pub url: Option<String>,
+    /// What is held of the deposit, once it was paid there.
+    pub authorization: Option<Authorization>,
+    /// The card that was left there, once one was.
+    pub method: Option<PaymentMethod>,
+}
+
 /// A pre-authorization, as the processor tells of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authorization {

@@ -204,6 +204,12 @@ pub trait CheckoutStore: Send {
         mode: Mode,
         limit: u32,
     ) -> Result<Vec<Checkout>, StoreError>;
+    /// The first of the mode's checkouts that wait for the variant's stock, as it stands; not locked.
+    async fn first_waiting_for_stock(
+        &mut self,
+        variant: ProductVariantPubId,
+        mode: Mode,
+    ) -> Result<Option<Checkout>, StoreError>;
     /// Up to so many of the organization's checkouts that wait for their location,
     /// after the given one, in the order in which they began to wait.
     async fn waiting_for_location(
@@ -212,6 +218,10 @@ pub trait CheckoutStore: Send {
         after: Option<CheckoutPubId>,
         limit: u32,
     ) -> Result<Vec<CheckoutPubId>, StoreError>;
+    /// Which in the line the checkout is, from 1: of the mode's checkouts that wait for the variant's stock,
+    /// in the order of [`lock_waiting_for_stock`](Self::lock_waiting_for_stock), or of those of its
+    /// organization and mode that wait for their location. None while it waits for nothing.
+    async fn place_in_line(&mut self, id: CheckoutPubId) -> Result<Option<u64>, StoreError>;
     /// Checkouts in states that [expire](Lifecycle::expires), and not signed, whose customer last did
     /// something before the time, longest ago first.
     async fn untouched_since(

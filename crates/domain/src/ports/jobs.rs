@@ -111,7 +111,8 @@ pub struct Backlog {
 ///
 /// Jobs of a subject are done in order: the first that is neither done nor skipped stands before
 /// the others. Only work that [lets go](crate::checkout::Effect::passes_dead) passes jobs that were
-/// given up.
+/// given up. Work that [holds nothing up](crate::checkout::Effect::holds_nothing_up) never stands before
+/// others.
 ///
 /// The time of a lease is the store's own, so that workers whose clocks differ do not take each
 /// other's jobs.
@@ -129,7 +130,8 @@ pub trait JobStore: Send {
         lease: Duration,
         limit: u32,
     ) -> Result<Vec<Job>, StoreError>;
-    /// Takes the first open job of the subject if nobody else is at it, due or not, held or not.
+    /// Takes the first open job of the subject if nobody else is at it, due or not, held or not; but none that
+    /// holds nothing up, which is done when it is due.
     async fn claim_of(
         &mut self,
         subject: JobSubject,

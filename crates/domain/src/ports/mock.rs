@@ -8,14 +8,16 @@ use std::thread;
 use async_trait::async_trait;
 
 use super::{
-    AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors,
-    IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, MockAuditStore,
-    MockCategoryStore, MockCheckoutStore, MockCursorStore, MockCustomerStore, MockDoors,
+    AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
+    CustomerStore, Database, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore,
+    LeaseTermStore, LedgerStore, MockAgreementStore, MockAuditStore, MockCategoryStore,
+    MockCheckoutStore, MockCreditPolicyStore, MockCursorStore, MockCustomerStore, MockDoors,
     MockIdempotencyStore, MockInboxStore, MockJobStore, MockKeyStore, MockLeaseTermStore,
     MockLedgerStore, MockOrganizationStore, MockPersonalDataStore, MockPickupLocationStore,
-    MockProcessorAccountStore, MockProductStore, MockShipmentStore, MockVariantStore,
-    OrganizationStore, PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
-    Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    MockProcessorAccountStore, MockProductStore, MockQualificationStore, MockShipmentStore,
+    MockVariantStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
+    ProcessorAccountStore, ProductStore, QualificationStore, Reach, ShipmentStore, StoreError,
+    UnitOfWork, VariantStore,
 };
 use crate::ids::OrganizationId;
 
@@ -126,6 +128,8 @@ mock_unit_of_work! {
     variants: MockVariantStore as dyn VariantStore,
     /// Checkouts.
     checkouts: MockCheckoutStore as dyn CheckoutStore,
+    /// Agreements and the organizations' own terms.
+    agreements: MockAgreementStore as dyn AgreementStore,
     /// Tracking events.
     shipments: MockShipmentStore as dyn ShipmentStore,
     /// Work for providers.
@@ -140,6 +144,10 @@ mock_unit_of_work! {
     cursors: MockCursorStore as dyn CursorStore,
     /// Answers to requests that may be repeated.
     idempotency: MockIdempotencyStore as dyn IdempotencyStore,
+    /// How organizations decide about credit.
+    credit_policies: MockCreditPolicyStore as dyn CreditPolicyStore,
+    /// What was decided about customers' credit.
+    qualifications: MockQualificationStore as dyn QualificationStore,
     /// Who did what.
     audit: MockAuditStore as dyn AuditStore,
     /// What is known of persons, to be taken away.

@@ -4,10 +4,12 @@
 //! answer `Result<Option<T>, StoreError>`; writes are compare-and-set on the
 //! entity's `version` and tell stale from missing.
 
+mod agreements;
 mod ambient;
 mod audit;
 mod categories;
 mod checkouts;
+mod credit;
 mod cursors;
 mod customers;
 mod dialing;
@@ -33,12 +35,14 @@ mod store_error;
 mod unit_of_work;
 mod variants;
 
+pub use agreements::{AgreementRenderer, AgreementStore, NewAgreement, RenderError};
 pub use ambient::{Clock, Entropy, IdGenerator, Timer};
 pub use audit::{AuditFilter, AuditStore};
 pub use categories::{CategoryStore, NewCategory};
 pub use checkouts::{
     CheckoutFilter, CheckoutSort, CheckoutStore, HistoryEntry, InsertedCheckout, PageToken, Scope,
 };
+pub use credit::{CreditPolicyStore, QualificationStore};
 pub use cursors::CursorStore;
 pub use customers::{CustomerFilter, CustomerStore, InsertedCustomer, NewCustomer};
 pub use dialing::DialingPlan;
@@ -56,14 +60,16 @@ pub use paging::{Page, SortOrder, Start};
 pub use personal_data::{Erasure, PersonalDataStore, PersonalTable, Removal, ReplacementAnswer};
 pub use processor::{
     Attempt, Capture, DepositRequest, PaymentProcessor, ProcessorCustomer, ProcessorProduct,
-    ProcessorVariant, SubscriptionRequest, Verdict, VoidResult, WalkPage,
+    ProcessorVariant, SessionItem, SessionRequest, SessionWanted, SubscriptionRequest, Verdict,
+    VoidResult, WalkPage,
 };
 pub use processor_accounts::{ProcessorAccountStore, ProcessorAccounts};
 pub use processor_event::{OurIds, ProcessorEvent, ProcessorFact};
 pub use products::{ProductFilter, ProductSort, ProductStore};
 pub use providers::{
-    CarrierDetector, CreditChecker, DocumentSigner, Doubt, IdentityResult, IdentitySession,
-    IdentityVerifier, LeaseDocument, Person, ProviderSet, Providers, ShipmentTracker,
+    CarrierDetector, CreditAnswer, CreditChecker, CreditDesk, CreditRequest, DocumentSigner, Doubt,
+    IdentityProgress, IdentityResult, IdentitySession, IdentityVerifier, Person, ProviderSet,
+    Providers, ShipmentTracker, SignatureRequest,
 };
 pub use shipments::ShipmentStore;
 pub use store_error::{StoreError, UniqueField};
@@ -72,10 +78,12 @@ pub use variants::{VariantSelection, VariantStore};
 
 #[cfg(feature = "mock")]
 pub use {
+    agreements::{MockAgreementRenderer, MockAgreementStore},
     ambient::{MockClock, MockEntropy, MockIdGenerator, MockTimer},
     audit::MockAuditStore,
     categories::MockCategoryStore,
     checkouts::MockCheckoutStore,
+    credit::{MockCreditPolicyStore, MockQualificationStore},
     cursors::MockCursorStore,
     customers::MockCustomerStore,
     dialing::MockDialingPlan,
@@ -93,8 +101,8 @@ pub use {
     processor_accounts::{MockProcessorAccountStore, MockProcessorAccounts},
     products::MockProductStore,
     providers::{
-        MockCarrierDetector, MockCreditChecker, MockDocumentSigner, MockIdentityVerifier,
-        MockShipmentTracker,
+        MockCarrierDetector, MockCreditChecker, MockCreditDesk, MockDocumentSigner,
+        MockIdentityVerifier, MockShipmentTracker,
     },
     shipments::MockShipmentStore,
     variants::MockVariantStore,

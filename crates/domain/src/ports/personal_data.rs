@@ -11,6 +11,10 @@ use crate::time::Timestamp;
 named_enum! {
     /// A table that knows of persons, or is kept beside what does. Its name is that of the table.
     pub enum PersonalTable {
+        /// What was done with agreements, and from where.
+        AgreementEvents = "agreement_events",
+        /// The documents that were signed, and by whom.
+        Agreements = "agreements",
         /// Who did what to customers and checkouts.
         AuditEvents = "audit_events",
         /// Addresses, and what callers keep beside checkouts.
@@ -45,6 +49,8 @@ named_enum! {
         Jobs = "jobs",
         /// What was made at the payment processor.
         LedgerEntries = "ledger_entries",
+        /// Why credit was refused, and what the organization knows the decision by.
+        Qualifications = "qualifications",
         /// What the simulated processor knows of customers.
         SimulatedCustomers = "simulated_customers",
         /// What the simulated verifier knows of customers.
@@ -82,6 +88,8 @@ pub struct Erasure {
     /// Their checkouts that have not: where there are any, providers that are played still need to know
     /// whose they are.
     pub running: Vec<CheckoutPubId>,
+    /// Those of the ended that were no lease: nobody needs their agreements. Those of leases are kept.
+    pub never_leased: Vec<CheckoutPubId>,
     /// The shipments of either: what was reported of them before they had the number is theirs by now.
     pub shipments: Vec<Tracking>,
     /// When they became known: no message about them is older.
@@ -107,8 +115,11 @@ pub trait PersonalDataStore: Send {
     ///
     /// - out of the history, the tracking events and the jobs of their ended checkouts, and of the jobs
     ///   about them;
+    /// - out of agreements of checkouts that were no lease, and out of the record of what was done with them: of
+    ///   either times and hashes stay;
     /// - out of the answers to requests, whose repetition gets the replacement from then on, but for those to
     ///   erasures;
+    /// - out of what was decided about their credit for ended checkouts;
     /// - out of messages that were handled;
     /// - out of reports of their shipments that no checkout had;
     /// - out of what is sealed about them, which nobody can read any more;

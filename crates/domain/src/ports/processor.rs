@@ -6,9 +6,10 @@ use super::{Doubt, InboxMessage, Scope};
 use crate::access::Mode;
 use crate::checkout::{Invoice, PaymentMethod, Refusal};
 use crate::ids::{CheckoutPubId, CustomerPubId, OrganizationId, OrganizationPubId};
-use crate::ledger::{Authorization, Dispute, Refund, Subscription};
-use crate::money::Money;
+use crate::ledger::{Authorization, Dispute, HostedSession, Refund, Subscription};
+use crate::money::{Currency, Money};
 use crate::percentage::TermMonths;
+use crate::quantity::Quantity;
 use crate::time::Timestamp;
 
 /// A call to a provider.
@@ -101,6 +102,53 @@ pub struct DepositRequest {
     pub off_session: bool,
 }
 
+/// Something that the customer pays for on the processor's own page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionItem {
+    /// As the page calls it.
+    pub name: String,
+    /// Price of one.
+    pub amount: Money,
+    /// How many.
+    pub quantity: u32,
+}
+
+/// A session on the processor's own pages to be opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRequest {
+    /// The checkout.
+    pub checkout: CheckoutPubId,
+    /// The lessor.
+    pub organization: OrganizationPubId,
+    /// The lessee.
+    pub customer: ProcessorCustomer,
+    /// What it is for.
+    pub wanted: SessionWanted,
+    /// When it closes by itself: 30 minutes to 24 hours from now.
+    pub ends_at: Timestamp,
+    /// Where the customer is sent when they have done it.
+    pub done_url: String,
+    /// Where they are sent when they go back instead.
+    pub left_url: String,
+}
+
+/// What a session on the processor's own pages is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionWanted {
+    /// The customer has a deposit held on a card of theirs, which is kept for the monthly payments.
+    Deposit {
+        /// What is held in all.
+        amount: Money,
+        /// What that is for.
+        items: Vec<SessionItem>,
+    },
+    /// The customer leaves a card, which pays in this currency from then on.
+    Method {
+        /// Of the monthly payments.
+        currency: Currency,
+    },
+}
+
 /// A captured deposit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capture {
@@ -132,8 +180,10 @@ pub struct SubscriptionRequest {
     pub payment_method: Option<String>,
     /// What is leased, as invoices name it.
     pub description: String,
-    /// Monthly payment and insurance together.
+    /// Monthly payment and insurance of all that is leased together.
     pub monthly: Money,
+    /// How many are leased, each for its part of the monthly sum.
+    pub quantity: Quantity,
     /// How many payments in all, the first at once.
     pub payments: u16,
 }
@@ -157,6 +207,9 @@ impl<T> WalkPage<T> {
         }
     }
 }
+
+/// Of a processor without pages.
+const NO_PAGES: &str = "the processor has no pages of its own";
 
 /// The payment processor.
 ///
@@ -274,6 +327,35 @@ pub trait PaymentProcessor: Send + Sync {
         attempt: &Attempt,
         subscription_id: &str,
     ) -> Result<Verdict<()>, Doubt>;
+    /// Whether it has pages of its own, where this organization's customers pay and leave cards.
+    async fn has_pages(&self, _scope: Scope) -> Result<bool, Doubt> {
+        Ok(false)
+    }
+    /// Opens a session on the processor's own pages, for the customer to pay or to leave a card.
+    async fn open_session(
+        &self,
+        _attempt: &Attempt,
+        _request: &SessionRequest,
+    ) -> Result<Verdict<HostedSession>, Doubt> {
+        Err(Doubt::unconfigured(NO_PAGES))
+    }
+    /// How the session stands; none when the processor does not know it.
+    async fn session(
+        &self,
+        _scope: Scope,
+        _session_id: &str,
+    ) -> Result<Option<HostedSession>, Doubt> {
+        Err(Doubt::unconfigured(NO_PAGES))
+    }
+    /// Closes the session, so that nobody pays there any more. One that is over already is answered as
+    /// it is: it may have been paid meanwhile.
+    async fn expire_session(
+        &self,
+        _attempt: &Attempt,
+        _session_id: &str,
+    ) -> Result<Verdict<HostedSession>, Doubt> {
+        Err(Doubt::unconfigured(NO_PAGES))
+    }
     /// Why the payment of this invoice failed the last time; nothing when it did not.
     ///
     /// A message that a recurring payment failed does not say why: this does.

@@ -51,6 +51,12 @@ pub enum ProcessorFact {
     },
     /// A deposit was authorized, captured or let go.
     Deposit(Authorization),
+    /// A session on the processor's own pages is over, one way or the other: the message does not say
+    /// all of it, and the processor is asked.
+    SessionOver {
+        /// The processor's id.
+        session_id: String,
+    },
     /// A payment was refused.
     PaymentRefused {
         /// The processor's id.

@@ -3,10 +3,10 @@
 use async_trait::async_trait;
 
 use super::{
-    AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Doors, IdempotencyStore,
-    InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
-    PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore, Scope,
-    ShipmentStore, StoreError, VariantStore,
+    AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
+    CustomerStore, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore,
+    LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore, ProcessorAccountStore,
+    ProductStore, QualificationStore, Scope, ShipmentStore, StoreError, VariantStore,
 };
 use crate::ids::OrganizationId;
 
@@ -52,6 +52,8 @@ pub trait UnitOfWork: Send {
     /// Variants and their stock.
     fn variants(&mut self) -> &mut dyn VariantStore;
     fn checkouts(&mut self) -> &mut dyn CheckoutStore;
+    /// Agreements and the organizations' own terms.
+    fn agreements(&mut self) -> &mut dyn AgreementStore;
     /// Tracking events.
     fn shipments(&mut self) -> &mut dyn ShipmentStore;
     /// Work for providers.
@@ -66,6 +68,10 @@ pub trait UnitOfWork: Send {
     fn cursors(&mut self) -> &mut dyn CursorStore;
     /// Answers to requests that may be repeated.
     fn idempotency(&mut self) -> &mut dyn IdempotencyStore;
+    /// How organizations decide about credit.
+    fn credit_policies(&mut self) -> &mut dyn CreditPolicyStore;
+    /// What was decided about customers' credit.
+    fn qualifications(&mut self) -> &mut dyn QualificationStore;
     /// Who did what.
     fn audit(&mut self) -> &mut dyn AuditStore;
     /// What is known of persons, to be taken away.
@@ -114,6 +120,7 @@ macro_rules! for_each_store {
             products: ProductStore,
             variants: VariantStore,
             checkouts: CheckoutStore,
+            agreements: AgreementStore,
             shipments: ShipmentStore,
             jobs: JobStore,
             inbox: InboxStore,
@@ -121,6 +128,8 @@ macro_rules! for_each_store {
             processor_accounts: ProcessorAccountStore,
             cursors: CursorStore,
             idempotency: IdempotencyStore,
+            credit_policies: CreditPolicyStore,
+            qualifications: QualificationStore,
             audit: AuditStore,
             personal_data: PersonalDataStore,
             doors: Doors,

@@ -6,6 +6,7 @@ use super::{Page, StoreError};
 use crate::access::Mode;
 use crate::catalog::{Product, ProductVariant, StockTaken, VariantFilter};
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
+use crate::quantity::Quantity;
 use crate::text::{ExternalId, Sku};
 
 /// Which variants are read together with their products.
@@ -108,9 +109,10 @@ pub trait VariantStore: Send {
     async fn delete(&mut self, id: ProductVariantPubId) -> Result<(), StoreError>;
     /// Whether any checkout leases or bought the variant.
     async fn has_checkout_items(&mut self, id: ProductVariantPubId) -> Result<bool, StoreError>;
-    /// Takes one unit of the variant's stock in the mode, if there is one; that of the other mode
-    /// stays. The variant stays locked whatever comes of it, so that nobody adds stock past one who
-    /// is about to wait. Counts the version up, so that a copy from before cannot put the unit back.
+    /// Takes so many units of the variant's stock in the mode together, if there are as many, else
+    /// none; that of the other mode stays. The variant stays locked whatever comes of it, so that
+    /// nobody adds stock past one who is about to wait. Counts the version up, so that a copy from
+    /// before cannot put the units back.
     ///
     /// # Errors
     /// [`StoreError::Missing`].
@@ -118,9 +120,14 @@ pub trait VariantStore: Send {
         &mut self,
         id: ProductVariantPubId,
         mode: Mode,
+        quantity: Quantity,
     ) -> Result<StockTaken, StoreError>;
-    /// Puts one unit back in the mode, where stock is tracked, and counts the version up. The
+    /// Puts so many units back in the mode, where stock is tracked, and counts the version up. The
     /// variant stays locked.
-    async fn return_stock(&mut self, id: ProductVariantPubId, mode: Mode)
-    -> Result<(), StoreError>;
+    async fn return_stock(
+        &mut self,
+        id: ProductVariantPubId,
+        mode: Mode,
+        quantity: Quantity,
+    ) -> Result<(), StoreError>;
 }

@@ -1,4 +1,5 @@
 use crate::money::{Currency, Money, MoneyError};
+use crate::quantity::Quantity;
 
 /// Why a lease cannot be priced, or a priced one not be trusted. Each names what is wrong and what
 /// is allowed.
@@ -42,6 +43,12 @@ pub enum PricingError {
         figure: &'static str,
         /// What the others come to.
         expected: Money,
+    },
+    /// An amount of a quote is not so many times an amount.
+    #[error("the amounts are not {quantity} times those of one")]
+    NotSoMany {
+        /// How many were asked about.
+        quantity: Quantity,
     },
     /// The payments made at signing reach the capitalized cost, so that no rate can be charged on
     /// the rest.

@@ -5,8 +5,10 @@ use super::plan::{PaymentPlan, check_payment, check_residual};
 use super::rate_card::RateCard;
 use crate::money::{Currency, Money};
 use crate::percentage::{Percentage, TermMonths};
+use crate::quantity::Quantity;
 
-/// What one item costs when it is leased for one term. All amounts are of `currency`.
+/// What one item costs when it is leased for one term, or several of it [together](Self::times). All
+/// amounts are of `currency`.
 ///
 /// [`quote()`] makes them, and a stored one is read only when its figures fit together. The fields
 /// can be changed nevertheless, so [`plan`](Self::plan) looks again.
@@ -83,6 +85,67 @@ impl Quote {
             self.term,
             1,
         ))
+    }
+
+    /// What so many of it cost together. Each amount is that of one, rounded as it is billed, times
+    /// the number: what the price list says times the number is what is paid. Percentages and the
+    /// term stay, and sums stay the sums of their parts.
+    ///
+    /// # Errors
+    /// [`PricingError::AmountOutOfRange`] when their list prices come to more than
+    /// [`Money::largest_amount`], [`PricingError::Money`] for an amount that cannot be counted.
+    ///
+    /// ```
+    /// use lessor_domain::money::{Currency, Money};
+    /// use lessor_domain::percentage::Percentage;
+    /// use lessor_domain::pricing::{Rate, RateCard, quote};
+    /// use lessor_domain::quantity::Quantity;
+    ///
+    /// let rate = Rate::MoneyFactor("0.0025".parse()?);
+    /// let card = RateCard::new("24".parse()?, rate, "45".parse()?);
+    /// let one = quote(Money::parse("1299.00", Currency::USD)?, Percentage::ZERO, &card)?;
+    /// let three = one.times(Quantity::new(3)?)?;
+    /// assert_eq!(one.monthly_payment.to_string(), "34.48");
+    /// assert_eq!(three.monthly_payment.to_string(), "103.44");
+    /// assert_eq!(three.one_of(Quantity::new(3)?)?, one);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn times(&self, quantity: Quantity) -> Result<Self, PricingError> {
+        let all = self.with_amounts(|each| Ok(quantity.of(each)?))?;
+        check_amount("the list price of all of them", all.msrp)?;
+        Ok(all)
+    }
+
+    /// What one costs where so many cost this.
+    ///
+    /// # Errors
+    /// [`PricingError::NotSoMany`] for amounts that are not so many times another.
+    pub fn one_of(&self, quantity: Quantity) -> Result<Self, PricingError> {
+        let not_so_many = PricingError::NotSoMany { quantity };
+        self.with_amounts(|all| quantity.each_of(all).ok_or(not_so_many))
+    }
+
+    fn with_amounts(
+        &self,
+        of: impl Fn(Money) -> Result<Money, PricingError>,
+    ) -> Result<Self, PricingError> {
+        Ok(Self {
+            term: self.term,
+            currency: self.currency,
+            msrp: of(self.msrp)?,
+            discount: self.discount,
+            capitalized_cost: of(self.capitalized_cost)?,
+            residual_value: of(self.residual_value)?,
+            depreciation: of(self.depreciation)?,
+            rent_charge: of(self.rent_charge)?,
+            monthly_payment: of(self.monthly_payment)?,
+            insurance: of(self.insurance)?,
+            total_monthly_payment: of(self.total_monthly_payment)?,
+            deposit_percentage: self.deposit_percentage,
+            deposit: of(self.deposit)?,
+            total_due_at_signing: of(self.total_due_at_signing)?,
+            total_of_payments: of(self.total_of_payments)?,
+        })
     }
 
     /// Refuses figures that no quote has together. Percentages are not applied again: a stored

@@ -7,16 +7,17 @@ use super::audit::{self, Entry};
 use super::checkouts::scope_of;
 use super::products::merge_metadata;
 use super::slice::unknown_start;
-use super::{Context, Error, Patch, Slice, UseCase, moving, waitlist};
+use super::{Context, Error, Patch, Slice, UseCase, moving, person, waitlist};
 use crate::access::Permission;
 use crate::address::{AddressError, AddressProblem, Country, parse_state, parse_zip};
 use crate::audit::AuditAction;
 use crate::checkout::{Actor, Circumstances, Lifecycle};
-use crate::customer::{Customer, Profile};
+use crate::customer::{Customer, Profile, is_plausible_birth_date};
 use crate::ids::CustomerPubId;
 use crate::metadata::MetadataPatch;
 use crate::ports::{CustomerFilter, DialingPlan, IdGenerator, Page, Start, UnitOfWork};
 use crate::text::Line;
+use crate::time::{Day, Timestamp};
 
 /// What is to change in a customer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -37,6 +38,8 @@ pub struct CustomerChanges {
     pub country: Patch<Country>,
     /// Phone number.
     pub phone: Patch<Line>,
+    /// When they were born.
+    pub birth_date: Patch<Day>,
     /// What the organization keeps beside it.
     pub metadata: MetadataPatch,
 }
@@ -189,20 +192,44 @@ impl UseCase for UpdateCustomer {
         self.changes.zip.apply(&mut profile.zip);
         self.changes.country.apply(&mut profile.country);
         self.changes.phone.apply(&mut profile.phone);
+        self.changes.birth_date.apply(&mut profile.birth_date);
+        check_birth_date(profile.birth_date, before.birth_date, "birthDate", ctx.now)?;
         let address_changed = (&before.state, &before.zip, before.country)
             != (&profile.state, &profile.zip, profile.country);
         if address_changed || before.phone != profile.phone {
             customer.profile = checked(ctx.phones, customer.profile)?;
         }
+        let change = person::forget_findings(&mut customer, before);
         customer.updated_at = ctx.now;
         uow.customers().update(&mut customer).await?;
         let updated = Entry::changed(AuditAction::CustomerUpdated, &was, &customer);
-        audit::note(uow, ctx, updated).await?;
+        let screened = Entry::screened(&was, &customer);
+        audit::note_all(uow, ctx, vec![updated, screened]).await?;
+        let by = ctx.circumstances(Actor::System);
+        person::ask_again(uow, ctx.ids, &customer, change, &by, None).await?;
         if customer.profile.is_complete() && !before.is_complete() {
             let by = ctx.circumstances(Actor::System);
             profile_completed(uow, ctx.ids, &customer, &by).await?;
         }
         Ok(customer)
+    }
+}
+
+/// Refuses a birth date that nobody who lives was born on; one that was known stays.
+pub(super) fn check_birth_date(
+    given: Option<Day>,
+    known: Option<Day>,
+    param: &str,
+    now: Timestamp,
+) -> Result<(), Error> {
+    match given {
+        Some(born) if given != known && !is_plausible_birth_date(born, now.date_naive()) => {
+            Err(Error::invalid(
+                param,
+                "must be a day in the past, and not before anybody alive",
+            ))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -8,6 +8,7 @@ use super::audit::{self, Entry as AuditEntry};
 use super::checkouts::{CheckoutView, scope_of, views_of};
 use super::{Context, Error, UseCase, customers, moving};
 use crate::access::{Mode, Permission};
+use crate::agreement::{AgreementEvent, AgreementRecord};
 use crate::audit::{
     AuditAction, AuditArea, AuditChange, AuditEvent, AuditMembers, AuditSubject, AuditViewer,
 };
@@ -284,6 +285,12 @@ impl Leases {
             names,
             ended: ids(&self.ended),
             running: ids(&self.running),
+            never_leased: self
+                .ended
+                .iter()
+                .filter(|checkout| !was_leased(checkout))
+                .map(|checkout| checkout.id)
+                .collect(),
             shipments,
             since: known.created_at,
             replacement,
@@ -310,6 +317,12 @@ impl Leases {
             let why =
                 "what was ordered, when, for how much and under which order number: for the books";
             keep(PersonalTable::Checkouts, why.to_owned());
+        }
+        if all().any(|checkout| was_leased(checkout) && checkout.lease_document_id.is_some()) {
+            let why = "the agreements of leases, which are kept by law, and who signed them when";
+            keep(PersonalTable::Agreements, why.to_owned());
+            let why = "from where agreements of leases were opened and signed: the proof of it";
+            keep(PersonalTable::AgreementEvents, why.to_owned());
         }
         if all().any(has_paid) {
             let why = "amounts, times and the payment processor's numbers: for the books";
@@ -343,6 +356,10 @@ impl Leases {
             ),
             (PersonalTable::CheckoutTransitions, "why it moved"),
             (
+                PersonalTable::Qualifications,
+                "what the decision about credit is known by",
+            ),
+            (
                 PersonalTable::Jobs,
                 "why providers did not do what they were asked for",
             ),
@@ -374,6 +391,13 @@ impl Leases {
 
 fn ids(checkouts: &[Checkout]) -> Vec<CheckoutPubId> {
     checkouts.iter().map(|checkout| checkout.id).collect()
+}
+
+/// Whether a lease came of it, or may: goods were handed over, or are about to be.
+fn was_leased(checkout: &Checkout) -> bool {
+    !checkout.lifecycle().is_ended()
+        || checkout.lifecycle().is_leased()
+        || checkout.milestones.active_at.is_some()
 }
 
 /// Whether anything was made at the payment processor for it.
@@ -432,6 +456,8 @@ pub struct CheckoutExport {
     pub tracking_events: Vec<TrackingEvent>,
     /// What was made at the payment processor for it, in the order in which it was first kept.
     pub payments: Vec<Entry>,
+    /// The documents that were to be signed, oldest first, each with its record.
+    pub agreements: Vec<(AgreementRecord, Vec<AgreementEvent>)>,
 }
 
 #[async_trait]
@@ -501,7 +527,13 @@ async fn export_of(uow: &mut dyn UnitOfWork, view: CheckoutView) -> Result<Check
         Some(tracking) => uow.shipments().list(id, tracking).await?,
         None => Vec::new(),
     };
+    let mut agreements = Vec::new();
+    for record in uow.agreements().of(id).await? {
+        let events = uow.agreements().events(record.id).await?;
+        agreements.push((record, events));
+    }
     Ok(CheckoutExport {
+        agreements,
         history: uow.checkouts().history(id).await?,
         payments: uow.ledger().of(id).await?,
         tracking,

@@ -6,7 +6,7 @@ use super::concern::Concern;
 use super::moving::{self, Due};
 use crate::audit::Origin;
 use crate::checkout::{Actor, Checkout, Circumstances, Effect, Event, Lifecycle, Outcome};
-use crate::customer::IdentityStatus;
+use crate::customer::{IdentityStatus, PersonChange, Profile};
 use crate::ports::{IdGenerator, IdentityResult, JobSubject, ProcessorEvent, UnitOfWork};
 use crate::time::Timestamp;
 
@@ -125,6 +125,35 @@ pub(crate) async fn decide(
         Err(Error::Rule { .. }) => Ok(false),
         Err(other) => Err(other),
     }
+}
+
+/// The verifier opened a session at the customer's request, about whoever they were by this profile. Nothing is
+/// written when whoever was to be verified is another person meanwhile, or was erased.
+pub(crate) async fn started(
+    uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
+    by: &Circumstances,
+    checkout: &mut Checkout,
+    session_id: String,
+    about: &Profile,
+    due: Due,
+) -> Result<bool, Error> {
+    let mut customer = moving::lock_customer_of(uow, checkout).await?;
+    let is_another = customer.profile.change_since(about) == PersonChange::Person;
+    if customer.erased_at.is_some() || is_another {
+        return Ok(false);
+    }
+    let before = customer.clone();
+    let screening = &mut customer.screening;
+    screening.identity = IdentityStatus::Pending;
+    screening.verification_session_id = Some(session_id);
+    customer.updated_at = by.at;
+    uow.customers().update(&mut customer).await?;
+    let screened = Entry::screened(&before, &customer);
+    let organization = customer.organization_id;
+    audit::record(uow, ids, by.at, &verifier(), organization, screened).await?;
+    moving::apply_due(uow, ids, checkout, Event::IdentityStarted, by, due).await?;
+    Ok(true)
 }
 
 /// Asks the verifier again for the customer's other checkouts that wait.

@@ -5,15 +5,18 @@
 
 use super::audit::{self, Entry};
 use super::moving::{self, Due};
-use super::{Error, customers, waitlist};
+use super::{Error, agreements, customers, person, sessions, signers, waitlist};
 use crate::access::Mode;
 use crate::address::Address;
+use crate::agreement::Signature;
 use crate::audit::{AuditAction, AuditActor, Origin};
 use crate::checkout::{
     Actor, Applied, Checkout, Circumstances, Event, Lifecycle, Obstacle, Outcome, PaymentMethod,
 };
 use crate::customer::{Customer, IdentityStatus, Profile};
 use crate::ids::{LeaseTermRef, PickupLocationId};
+use crate::ledger::SessionPurpose;
+use crate::money::Money;
 use crate::ports::{DialingPlan, IdGenerator, StoreError, UnitOfWork};
 use crate::time::Timestamp;
 
@@ -205,13 +208,19 @@ impl Journey<'_> {
         }
         let mut customer = moving::lock_customer_of(uow, checkout).await?;
         let before = customer.clone();
-        let is_of_this_checkout = customer.profile.is_empty()
-            || checkout.given_profile.as_ref() == Some(&customer.profile);
+        // The page does not ask for it: what the organization said stays, and counts as given nowhere.
+        let born = profile.birth_date.or(before.profile.birth_date);
+        let profile = profile.as_on_a_page();
+        let known = before.profile.clone().as_on_a_page();
+        let is_of_this_checkout =
+            known.is_empty() || checkout.given_profile.as_ref() == Some(&known);
         if is_of_this_checkout || self.is_played() {
             customer.profile = profile.clone();
         } else {
             customer.profile.fill_from(profile.clone());
         }
+        customer.profile.birth_date = born;
+        let change = person::forget_findings(&mut customer, &before.profile);
         let is_given_here = is_of_this_checkout || !self.is_played();
         if is_given_here && checkout.keep_given_profile(profile, self.now) {
             uow.checkouts().update(checkout).await?;
@@ -220,8 +229,12 @@ impl Journey<'_> {
         uow.customers().update(&mut customer).await?;
         let given = Entry::changed(AuditAction::CustomerUpdated, &before, &customer);
         self.record(uow, &customer, given).await?;
-        let applied = self.complete_profile(uow, checkout).await?;
+        let forgotten = Entry::screened(&before, &customer);
+        self.record(uow, &customer, forgotten).await?;
         let by = self.circumstances(Actor::System);
+        let own = Some(checkout.id);
+        person::ask_again(uow, self.ids, &customer, change, &by, own).await?;
+        let applied = self.complete_profile(uow, checkout).await?;
         customers::profile_completed(uow, self.ids, &customer, &by).await?;
         Ok(applied)
     }
@@ -385,8 +398,91 @@ impl Journey<'_> {
         let quote = super::checkouts::quote_of(uow, checkout)
             .await?
             .ok_or_else(|| Error::rule(Obstacle::NoTerm.to_string()))?;
-        let event = Event::DepositSubmitted { quote, method };
+        let event = Event::DepositSubmitted {
+            quote,
+            method,
+            hosted: false,
+        };
         self.apply(uow, checkout, event).await
+    }
+
+    /// The customer goes to have the deposit held on a card of theirs, on the processor's own page. In
+    /// a deposit that could not be charged another card takes the first one's place. False when there
+    /// is nowhere to go: nothing is due, or it is done.
+    ///
+    /// # Errors
+    /// [`Error::Rule`] when no term is chosen, while the deposit is authorized or charged already, or in
+    /// another state.
+    pub async fn begin_deposit(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &mut Checkout,
+    ) -> Result<bool, Error> {
+        let purpose = SessionPurpose::Deposit;
+        let is_open = !sessions::open_of(uow, checkout, purpose).await?.is_empty();
+        let quote = super::checkouts::quote_of(uow, checkout)
+            .await?
+            .ok_or_else(|| Error::rule(Obstacle::NoTerm.to_string()))?;
+        let amount = checkout
+            .purchase_total(Money::zero(quote.currency))
+            .and_then(|items| items.checked_add(quote.deposit))
+            .map_err(|error| Error::rule(error.to_string()))?;
+        match checkout.lifecycle() {
+            Lifecycle::DepositProcessing if is_open => {}
+            Lifecycle::DepositProcessing => {
+                return Err(Error::rule("the deposit is being authorized"));
+            }
+            Lifecycle::CaptureFailed if checkout.capture_requested_at.is_some() => {
+                return Err(Error::rule("the deposit is being charged"));
+            }
+            Lifecycle::CaptureFailed if checkout.deposit.open_hold().is_none() => {
+                return Err(Error::rule(Obstacle::NoDeposit.to_string()));
+            }
+            Lifecycle::CaptureFailed => {}
+            _ if amount.is_zero() => {
+                self.submit_deposit(uow, checkout, None).await?;
+                return Ok(false);
+            }
+            // It may be of another amount.
+            Lifecycle::DepositPending | Lifecycle::DepositFailed if is_open => {
+                return Err(Error::rule("an earlier page for the deposit is open still"));
+            }
+            _ => {
+                let event = Event::DepositSubmitted {
+                    quote,
+                    method: None,
+                    hosted: true,
+                };
+                if self.apply(uow, checkout, event).await?.outcome == Outcome::AlreadyApplied {
+                    return Ok(false);
+                }
+            }
+        }
+        sessions::ask(uow, self.ids, self.now, checkout, purpose, amount).await?;
+        Ok(true)
+    }
+
+    /// The customer goes to leave a card on the processor's own page, which pays every month from then
+    /// on.
+    ///
+    /// # Errors
+    /// [`Error::Rule`] where no card is asked for.
+    pub async fn begin_method(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        checkout: &Checkout,
+    ) -> Result<(), Error> {
+        let quote = checkout
+            .quote
+            .filter(|_| sessions::takes_a_card(checkout))
+            .ok_or_else(|| {
+                Error::rule(format!(
+                    "the checkout is {} and asks for no payment method",
+                    checkout.lifecycle()
+                ))
+            })?;
+        let (purpose, amount) = (SessionPurpose::Method, Money::zero(quote.currency));
+        sessions::ask(uow, self.ids, self.now, checkout, purpose, amount).await
     }
 
     /// The customer names the method of the recurring payments.
@@ -403,21 +499,39 @@ impl Journey<'_> {
             .await
     }
 
-    /// The customer signed the lease.
+    /// The customer signs the document that the checkout has. With the state the document's record tells that
+    /// they agreed to electronic records and signed. Signed again, nothing changes.
     ///
     /// # Errors
-    /// [`Error::Rule`] while the document is not there, or in another state.
+    /// [`Error::Missing`] and [`Error::Invalid`] of `consent` and of a `name` that is not the profile's;
+    /// [`Error::Rule`] while the document is not there, where it is signed with the organization's signer, or in
+    /// another state.
     pub async fn sign_documents(
         &self,
         uow: &mut dyn UnitOfWork,
         checkout: &mut Checkout,
+        signature: &Signature,
     ) -> Result<Applied, Error> {
-        if checkout.lifecycle() == Lifecycle::DocumentsPending
-            && checkout.lease_document_id.is_none()
-        {
-            return Err(Error::rule("the lease document is being prepared"));
+        let is_asked_for =
+            checkout.lifecycle() == Lifecycle::DocumentsPending && checkout.signed_at.is_none();
+        if !is_asked_for {
+            return self.apply(uow, checkout, Event::DocumentsSigned).await;
         }
-        self.apply(uow, checkout, Event::DocumentsSigned).await
+        if !self.is_played()
+            && let Some(document) = agreements::shown(uow, checkout).await?
+            && signers::signs_elsewhere(uow, checkout, &document).await?
+        {
+            return Err(Error::rule(
+                "the lease is signed elsewhere: whoever leases to you sends it to you",
+            ));
+        }
+        let customer = moving::customer_of(uow, checkout).await?;
+        let id = agreements::check_signature(checkout, &customer, signature)?;
+        let applied = self.apply(uow, checkout, Event::DocumentsSigned).await?;
+        if applied.outcome == Outcome::Applied {
+            agreements::record_signature(uow, id, signature, self.now).await?;
+        }
+        Ok(applied)
     }
 
     /// The capture of the deposit is tried again.

@@ -3,7 +3,7 @@
 use super::{Error, moving};
 use crate::access::Mode;
 use crate::checkout::{AttentionReason, Checkout, Effect, Invoice};
-use crate::ledger::{Entry, HoldState, Thing, paid_by, refunded_of};
+use crate::ledger::{Entry, HoldState, SessionPurpose, Thing, paid_by, refunded_of};
 use crate::money::Money;
 use crate::ports::{IdGenerator, JobFilter, JobState, JobSubject, StoreError, UnitOfWork};
 use crate::time::Timestamp;
@@ -110,8 +110,13 @@ pub(crate) fn is_to_be_let_go(checkout: &Checkout, row: &Entry, rows: &[Entry]) 
     if checkout.needs_hold(&row.id) {
         return false;
     }
+    // It may be what the customer is having held on the processor's page this moment.
+    let is_being_paid = !checkout.lifecycle().is_ended()
+        && rows
+            .iter()
+            .any(|row| row.is_open_session(SessionPurpose::Deposit));
     match state {
-        HoldState::Held => true,
+        HoldState::Held => !is_being_paid,
         HoldState::Captured => {
             let zero = Money::zero(row.amount.currency());
             let refunded = refunded_of(&row.id, zero, rows);

@@ -13,12 +13,15 @@
 //! the rules ([`Error::Invalid`], [`Error::Taken`], [`Error::Rule`]).
 
 pub mod addresses;
+pub mod agreements;
 pub mod audit;
 pub mod billing;
 pub mod categories;
 pub mod checkouts;
 mod concern;
+pub mod credit;
 pub mod customers;
+pub mod endpoints;
 pub mod erasure;
 mod error;
 pub mod generation;
@@ -30,11 +33,15 @@ pub(crate) mod ledger;
 pub(crate) mod moving;
 pub mod organizations;
 pub mod payments;
+pub(crate) mod person;
 pub mod pickup_locations;
 pub mod pricing;
 pub mod processor_accounts;
 pub mod products;
+pub mod qualifications;
+pub mod sessions;
 pub mod shipments;
+pub mod signers;
 mod slice;
 mod use_case;
 pub mod variants;

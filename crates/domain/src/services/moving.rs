@@ -3,21 +3,46 @@
 
 use super::Error;
 use crate::access::Mode;
-use crate::checkout::{Applied, Checkout, Circumstances, Effect, Event, Facts, Outcome};
-use crate::customer::Customer;
+use crate::checkout::{
+    Applied, Checkout, Circumstances, Effect, Event, Facts, Lifecycle, Outcome, WaitlistReason,
+};
+use crate::customer::{CreditStatus, Customer};
 use crate::ids::CheckoutPubId;
 use crate::ports::{
     IdGenerator, Job, JobFilter, JobState, JobSubject, NewJob, StoreError, UnitOfWork,
 };
 use crate::time::Timestamp;
 
-/// What is known of the customer.
-pub(crate) fn facts_of(customer: &Customer) -> Facts {
+/// What is known of the customer, and of their credit for one checkout.
+pub(crate) fn facts_of(customer: &Customer, credit: CreditStatus) -> Facts {
     Facts {
         profile_complete: customer.profile.is_complete(),
         identity: customer.screening.identity,
-        credit: customer.screening.credit,
+        credit,
     }
+}
+
+/// What is known of the customer's credit for this checkout: passed when that was decided for it, and
+/// still holds. What was decided for others is looked at when the check is asked for.
+pub(crate) async fn credit_of(
+    uow: &mut dyn UnitOfWork,
+    checkout: &Checkout,
+    customer: &Customer,
+    at: Timestamp,
+) -> Result<CreditStatus, Error> {
+    let state = checkout.lifecycle();
+    let may_come_there =
+        state.is_waitlisted() || state.rank() < Lifecycle::QualificationPending.rank();
+    if !may_come_there || customer.screening.credit == CreditStatus::Unknown {
+        return Ok(CreditStatus::Unknown);
+    }
+    let decided = uow.qualifications().latest(&[checkout.id]).await?;
+    let holds = decided.iter().any(|it| it.lets_go_on(at));
+    Ok(if holds {
+        CreditStatus::Passed
+    } else {
+        CreditStatus::Unknown
+    })
 }
 
 /// The checkout, locked.
@@ -113,16 +138,27 @@ pub(crate) async fn apply_due(
     due: Due,
 ) -> Result<Applied, Error> {
     let customer = customer_of(uow, checkout).await?;
-    let facts = facts_of(&customer);
+    let credit = credit_of(uow, checkout, &customer, by.at).await?;
+    let facts = facts_of(&customer, credit);
     let is_captured = matches!(event, Event::DepositCaptured { .. });
+    let is_begun = matches!(event, Event::DepositSubmitted { .. });
+    let quantity = checkout.quantity();
+    let was_in_line = checkout.lifecycle().waits_for() == Some(WaitlistReason::Inventory);
+    let is_served = matches!(event, Event::StockFreed { .. });
+    let is_signed = event == Event::DocumentsSigned;
+    let before = checkout.lifecycle();
     let applied = checkout.apply(event, by, &facts)?;
+    let leaves_line = was_in_line && !is_served && checkout.lifecycle() != before;
     if applied.outcome == Outcome::AlreadyApplied {
         return Ok(applied);
     }
-    if applied.effects.contains(&Effect::AuthorizeDeposit) {
+    if is_begun {
         overtake(uow, checkout, by.at, "the deposit was begun anew").await?;
     } else if is_captured {
         overtake(uow, checkout, by.at, "the deposit was taken").await?;
+    }
+    if before == Lifecycle::DocumentsPending && (is_signed || checkout.lifecycle() != before) {
+        no_more_signatures(uow, checkout, by.at).await?;
     }
     uow.checkouts().update(checkout).await?;
     uow.checkouts()
@@ -143,12 +179,24 @@ pub(crate) async fn apply_due(
     if applied.releases_stock {
         let mode = checkout.mode;
         uow.variants()
-            .return_stock(checkout.variant_id, mode)
+            .return_stock(checkout.variant_id, mode, quantity)
             .await?;
-        // The next in line may have the unit.
+    }
+    // The next in line may have the units, or those that were kept for whoever left it.
+    let kept = if leaves_line {
+        quantity.get().saturating_sub(1)
+    } else {
+        0
+    };
+    let freed = if applied.releases_stock {
+        quantity.get()
+    } else {
+        kept
+    };
+    if freed > 0 {
         jobs.push(NewJob {
             subject: JobSubject::Waitlist(checkout.variant_id),
-            units: Some(1),
+            units: Some(freed),
             ..job(checkout, Effect::PromoteWaiting, by.at, ids)
         });
     }
@@ -175,6 +223,26 @@ async fn overtake(
             Effect::AuthorizeDeposit | Effect::RenewDeposit | Effect::CaptureDeposit
         );
         if is_overtaken {
+            uow.jobs().skip(job.new.id, reason, at).await?;
+            checkout.settle_refused(job.new.effect, at);
+        }
+    }
+    Ok(())
+}
+
+/// Nobody is to sign any more what waited to be signed elsewhere.
+async fn no_more_signatures(
+    uow: &mut dyn UnitOfWork,
+    checkout: &mut Checkout,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let filter = JobFilter {
+        state: None,
+        subject: Some(JobSubject::Checkout(checkout.id)),
+    };
+    for job in uow.jobs().list(&filter, 1_000).await? {
+        if job.new.effect == Effect::RequestSignature {
+            let reason = "the lease waits for no signature";
             uow.jobs().skip(job.new.id, reason, at).await?;
             checkout.settle_refused(job.new.effect, at);
         }

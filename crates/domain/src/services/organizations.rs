@@ -5,9 +5,13 @@ use rust_decimal::Decimal;
 
 use super::addresses::checked_phone;
 use super::audit::{self, Entry};
-use super::{Context, Error, Patch, UseCase, waitlist};
-use crate::access::Permission;
+use super::credit::CreditChange;
+use super::signers::SignerChange;
+use super::{Context, Error, Patch, UseCase, agreements, credit, signers, waitlist};
+use crate::access::{Mode, Permission};
+use crate::agreement::{AgreementTerms, Signer};
 use crate::audit::{AuditAction, AuditArea, Origin};
+use crate::credit::CreditPolicy;
 use crate::ids::{IdError, LeaseTermPubId, OftakePartnerId, OrganizationPubId, OrganizationRef};
 use crate::lease_term::LeaseTermStatus;
 use crate::money::Currency;
@@ -15,7 +19,8 @@ use crate::organization::{Color, Face, Organization, ServiceArea};
 use crate::percentage::{MoneyFactor, Percentage, RateError, TermMonths};
 use crate::ports::{DialingPlan, IdGenerator, NewLeaseTerm, NewOrganization, UnitOfWork};
 use crate::pricing::{Rate, RateCard};
-use crate::text::{Email, Line, Name, Url};
+use crate::secret::Secret;
+use crate::text::{AgreementText, Email, Line, Name, Url};
 use crate::time::Timestamp;
 
 /// An organization to be created.
@@ -101,7 +106,39 @@ impl FaceChanges {
     }
 }
 
-/// The caller's organization.
+/// An organization with its settings in a mode, as somebody of it sees them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrganizationView {
+    pub organization: Organization,
+    /// How it decides about credit in the mode.
+    pub credit: CreditPolicy,
+    /// A secret that was made for where it is asked for decisions, to be shown once.
+    pub made_credit_secret: Option<Secret>,
+    /// Where it has its agreements signed in the mode.
+    pub signer: Signer,
+    /// A secret that was made for its signer, to be shown once.
+    pub made_signer_secret: Option<Secret>,
+    /// Its own terms, which are in its agreements.
+    pub terms: Option<AgreementTerms>,
+}
+
+async fn view_of(
+    uow: &mut dyn UnitOfWork,
+    organization: Organization,
+    mode: Mode,
+) -> Result<OrganizationView, Error> {
+    let id = organization.id;
+    Ok(OrganizationView {
+        credit: credit::policy_of(uow, id, mode).await?,
+        made_credit_secret: None,
+        signer: signers::signer_of(uow, id, mode).await?,
+        made_signer_secret: None,
+        terms: uow.agreements().terms(id).await?,
+        organization,
+    })
+}
+
+/// The caller's organization, with its settings in the caller's mode.
 ///
 /// # Errors
 /// [`Error::Forbidden`].
@@ -110,21 +147,27 @@ pub struct GetOrganization;
 
 #[async_trait]
 impl UseCase for GetOrganization {
-    type Output = Organization;
+    type Output = OrganizationView;
 
     fn permission(&self) -> Permission {
         Permission::OrganizationRead
     }
 
-    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Organization, Error> {
+    async fn run(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+    ) -> Result<OrganizationView, Error> {
         ctx.access.require(self.permission())?;
         let own = uow.organizations().get(ctx.access.organization_id).await?;
-        own.ok_or(Error::not_found("organization"))
+        let own = own.ok_or(Error::not_found("organization"))?;
+        view_of(uow, own, ctx.access.mode).await
     }
 }
 
-/// Changes how the caller's organization shows itself, and where it delivers. Both modes have the one
-/// face and area, so that a sandbox key changes them no longer than it writes the catalog.
+/// Changes how the caller's organization shows itself, where it delivers, its own terms, and how it decides
+/// about credit and has its agreements signed in the caller's mode. Both modes have the one face, area and
+/// terms, so that a sandbox key changes them no longer than it writes the catalog.
 ///
 /// # Errors
 /// [`Error::Forbidden`]; [`Error::Invalid`] naming the member at fault.
@@ -134,18 +177,50 @@ pub struct ChangeOrganization {
     pub service_area: Option<ServiceArea>,
     /// How it shows itself.
     pub face: FaceChanges,
+    /// Its own terms, for agreements that are made from then on.
+    pub terms: Option<AgreementText>,
+    /// How it decides about credit in the caller's mode.
+    pub credit: Option<CreditChange>,
+    /// Where it has its agreements signed in the caller's mode.
+    pub signer: Option<SignerChange>,
+}
+
+impl ChangeOrganization {
+    /// Whether it changes nothing but settings that each mode has of its own.
+    fn is_of_a_mode(&self) -> bool {
+        let Self {
+            service_area,
+            face,
+            terms,
+            credit,
+            signer,
+        } = self;
+        let says_something = credit.as_ref().is_some_and(|credit| !credit.is_empty())
+            || signer.as_ref().is_some_and(|signer| !signer.is_empty());
+        let is_shared =
+            service_area.is_some() || *face != FaceChanges::default() || terms.is_some();
+        says_something && !is_shared
+    }
 }
 
 #[async_trait]
 impl UseCase for ChangeOrganization {
-    type Output = Organization;
+    type Output = OrganizationView;
 
     fn permission(&self) -> Permission {
         Permission::OrganizationWrite
     }
 
-    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Organization, Error> {
-        ctx.access.require(self.permission())?;
+    async fn run(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+    ) -> Result<OrganizationView, Error> {
+        if self.is_of_a_mode() {
+            ctx.access.require_permission(self.permission())?;
+        } else {
+            ctx.access.require(self.permission())?;
+        }
         let update = UpdateOrganization {
             service_area: self.service_area,
             face: self.face.checked(ctx.phones)?,
@@ -154,7 +229,33 @@ impl UseCase for ChangeOrganization {
         let own = OrganizationRef::Number(ctx.access.organization_id);
         // As much of the organization as a sandbox key may change with the catalog, it may look after too.
         let area = AuditArea::Catalog;
-        change(uow, ctx.ids, ctx.now, ctx.origin, own, update, area).await
+        let (ids, now, origin, mode) = (ctx.ids, ctx.now, ctx.origin, ctx.access.mode);
+        let changed = change(uow, ids, now, origin, own, update, area).await?;
+        if let Some(text) = &self.terms {
+            agreements::set_terms(uow, ids, now, origin, own, text).await?;
+        }
+        let (mut credit_secret, mut signer_secret) = (None, None);
+        if let Some(wanted) = self.credit.filter(|wanted| !wanted.is_empty()) {
+            let known = credit::policy_of(uow, changed.id, mode).await?;
+            let (policy, made) = wanted.over(&known, changed.currency)?;
+            if policy != known {
+                credit::set_policy(uow, ids, now, origin, own, mode, policy).await?;
+            }
+            credit_secret = made;
+        }
+        if let Some(wanted) = self.signer.filter(|wanted| !wanted.is_empty()) {
+            let known = signers::signer_of(uow, changed.id, mode).await?;
+            let (signer, made) = wanted.over(&known)?;
+            if signer != known {
+                signers::set_signer(uow, ids, now, origin, own, mode, signer).await?;
+            }
+            signer_secret = made;
+        }
+        Ok(OrganizationView {
+            made_credit_secret: credit_secret,
+            made_signer_secret: signer_secret,
+            ..view_of(uow, changed, mode).await?
+        })
     }
 }
 

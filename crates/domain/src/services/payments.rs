@@ -77,7 +77,10 @@ async fn named(
             Some(intent) => doors.owner_of_payment(mode, intent).await?,
             None => None,
         },
-        ProcessorFact::PaymentRefused { .. } | ProcessorFact::Unknown { .. } => None,
+        // It says which checkout it is of.
+        ProcessorFact::SessionOver { .. }
+        | ProcessorFact::PaymentRefused { .. }
+        | ProcessorFact::Unknown { .. } => None,
     };
     let named = match (named, event.about.checkout) {
         (None, Some(id)) => doors.owner_of_checkout(id).await?,
@@ -155,6 +158,9 @@ pub async fn handle(
             }
             uow.checkouts().update(&mut checkout).await?;
             Ok(Concern::Checkout(checkout.id))
+        }
+        ProcessorFact::SessionOver { session_id } => {
+            session_over(uow, ids, now, event, session_id).await
         }
         // The job that authorizes asks for the answer itself: this only hastens what is on its way.
         ProcessorFact::PaymentRefused { .. } => Ok(event
@@ -238,6 +244,32 @@ async fn deposit(
     }
     Ok(if is_news {
         Concern::Checkout(checkout.id)
+    } else {
+        Concern::Nothing
+    })
+}
+
+/// A session on the processor's pages is over: what came of it its job asks. One whose answer is not
+/// written yet has no processor's id here, and may be this one.
+async fn session_over(
+    uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
+    now: Timestamp,
+    event: &ProcessorEvent,
+    session_id: &str,
+) -> Result<Concern, Error> {
+    let Some(checkout) = ours(uow, event, event.about.checkout).await? else {
+        return Ok(Concern::Nothing);
+    };
+    let rows = uow.ledger().of(checkout.id).await?;
+    let is_open = |row: &&Entry| row.session().is_some_and(|(_, state)| !state.is_over());
+    let open: Vec<&Entry> = rows.iter().filter(is_open).collect();
+    if open.iter().any(|row| row.session_id() == Some(session_id)) {
+        ledger::ask_once(uow, ids, now, &checkout, Effect::CheckSessions).await?;
+        return Ok(Concern::Checkout(checkout.id));
+    }
+    Ok(if open.iter().any(|row| row.session_id().is_none()) {
+        Concern::NotYet
     } else {
         Concern::Nothing
     })

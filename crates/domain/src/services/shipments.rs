@@ -8,7 +8,9 @@ use super::audit::{self, Entry};
 use super::{Context, Error, UseCase, checkouts, moving};
 use crate::access::Permission;
 use crate::audit::AuditAction;
-use crate::checkout::{Actor, Checkout, Circumstances, Event, Lifecycle, MissingStep, Tracking};
+use crate::checkout::{
+    Actor, Checkout, Circumstances, Event, Lifecycle, MissingStep, Tracking, serial_number_twice,
+};
 use crate::ids::{CheckoutItemPubId, CheckoutPubId};
 use crate::ports::{CarrierDetector, IdGenerator, UnitOfWork};
 use crate::shipments::{
@@ -89,6 +91,12 @@ impl UseCase for FulfillCheckout {
             return Err(Error::invalid(
                 format!("serialNumbers.{unknown}"),
                 "is not an item of the checkout",
+            ));
+        }
+        if let Some(twice) = serial_number_twice(&self.fulfillment.serial_numbers) {
+            return Err(Error::invalid(
+                format!("serialNumbers.{twice}"),
+                "is the serial number of another item too: each has its own",
             ));
         }
         let tracking = match self.fulfillment.tracking_number {

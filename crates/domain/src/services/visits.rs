@@ -2,19 +2,53 @@
 
 use chrono::TimeDelta;
 
-use super::checkouts::quote_of;
-use super::{Error, pricing};
+use super::checkouts::{all_of, quote_of};
+use super::{Error, agreements, pricing, signers};
+use crate::agreement::AgreementRecord;
+use crate::catalog::{OptionSelection, Product, ProductVariant};
 use crate::checkout::{Checkout, Lifecycle, WayOut};
+use crate::credit::Qualification;
 use crate::customer::Customer;
 use crate::ids::LeaseTermPubId;
+use crate::ledger::{SessionPurpose, Statement};
 use crate::organization::{Organization, PickupLocation};
 use crate::ports::{PageToken, StoreError, UnitOfWork, VariantSelection};
 use crate::pricing::Quote;
+use crate::quantity::Quantity;
 use crate::shipments::TrackingEvent;
+use crate::text::{Description, Name, Url};
 use crate::time::Timestamp;
 
 /// What is not found where a token opens nothing.
 const NO_PAGE: Error = Error::not_found("page");
+
+/// What is leased, as the catalog shows it now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Showpiece {
+    /// The product's name.
+    pub product: Name,
+    /// The variant's.
+    pub description: Description,
+    /// What the variant chose.
+    pub options: Vec<OptionSelection>,
+    /// The variant's first image, else the product's.
+    pub image: Option<Url>,
+}
+
+impl Showpiece {
+    fn of(variant: &ProductVariant, product: &Product) -> Self {
+        Self {
+            product: product.name.clone(),
+            description: variant.description.clone(),
+            options: variant.options.clone(),
+            image: variant
+                .images
+                .first()
+                .or(product.main_image.as_ref())
+                .cloned(),
+        }
+    }
+}
 
 /// A checkout with all that its page shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +59,8 @@ pub struct Visit {
     pub customer: Customer,
     /// The lessor.
     pub organization: Organization,
+    /// What is leased, as long as the catalog has it.
+    pub showpiece: Option<Showpiece>,
     /// What the lease costs, once a term is chosen.
     pub quote: Option<Quote>,
     /// The terms that the customer can choose from, shortest first, until the lease is accepted.
@@ -33,6 +69,18 @@ pub struct Visit {
     pub locations: Vec<PickupLocation>,
     /// Where the goods are picked up, once that is known.
     pub location: Option<PickupLocation>,
+    /// The document that is to be signed, or was.
+    pub agreement: Option<AgreementRecord>,
+    /// Whether the document is signed with the organization's signer, and not on the page.
+    pub signs_elsewhere: bool,
+    /// Whether the customer has a page of the processor's open, where the deposit is paid.
+    pub pays_elsewhere: bool,
+    /// What was decided about their credit, while that counts.
+    pub qualification: Option<Qualification>,
+    /// What was paid and is still to come.
+    pub statement: Statement,
+    /// Which in the line it is that it waits in, from 1.
+    pub place_in_line: Option<u64>,
     /// The way of the goods, oldest first.
     pub events: Vec<TrackingEvent>,
     /// Whether the checkout ended so long ago that the page shows how, and no more.
@@ -93,13 +141,59 @@ pub async fn lock(work: &mut dyn UnitOfWork, token: &PageToken) -> Result<Checko
     work.checkouts().lock(id).await?.ok_or(NO_PAGE)
 }
 
+/// Whether the checkout ended so long ago that its page shows how, and no more.
+async fn is_past(
+    work: &mut dyn UnitOfWork,
+    checkout: &Checkout,
+    now: Timestamp,
+) -> Result<bool, Error> {
+    if !checkout.lifecycle().is_ended() {
+        return Ok(false);
+    }
+    let history = work.checkouts().history(checkout.id).await?;
+    let moved = history.iter().map(|entry| &entry.transition);
+    let ended = moved.rev().find(|step| step.from != step.to);
+    let ended_at = ended.map_or(checkout.updated_at, |step| step.at);
+    Ok(now.signed_duration_since(ended_at) >= SHOWN_AFTER_THE_END)
+}
+
+/// [`checkout_of`], as long as its page shows more than how it ended.
+///
+/// # Errors
+/// [`Error::NotFound`], [`Error::Store`].
+pub async fn checkout_in_view(
+    work: &mut dyn UnitOfWork,
+    token: &PageToken,
+    now: Timestamp,
+) -> Result<Checkout, Error> {
+    let checkout = checkout_of(work, token).await?;
+    if is_past(work, &checkout, now).await? {
+        return Err(NO_PAGE);
+    }
+    Ok(checkout)
+}
+
+/// What is leased, as the catalog has it now.
+async fn leased(
+    work: &mut dyn UnitOfWork,
+    checkout: &Checkout,
+) -> Result<Option<(ProductVariant, Product)>, Error> {
+    let leased = VariantSelection::IdsWithArchived(vec![checkout.variant_id]);
+    let found = work
+        .variants()
+        .with_products(checkout.organization_id, &leased)
+        .await?;
+    Ok(found.into_iter().next())
+}
+
 impl Visit {
     /// Whether name and address are complete by an older record of the customer: the page neither shows
     /// nor changes them.
     #[must_use]
     pub fn is_on_file(&self) -> bool {
         let profile = &self.customer.profile;
-        profile.is_complete() && self.checkout.given_profile.as_ref() != Some(profile)
+        let shown = profile.clone().as_on_a_page();
+        profile.is_complete() && self.checkout.given_profile.as_ref() != Some(&shown)
     }
 
     /// All that the page of this token shows.
@@ -135,10 +229,12 @@ impl Visit {
             .await?
             .ok_or(Error::Store(StoreError::Missing("organization")))?;
         let quote = quote_of(work, &checkout).await?;
-        let terms = if checkout.offers_terms() {
-            Self::terms(work, &checkout, &organization).await?
-        } else {
-            Vec::new()
+        let leased = leased(work, &checkout).await?;
+        let terms = match &leased {
+            Some((variant, product)) if checkout.offers_terms() => {
+                Self::terms(work, &organization, variant, product, checkout.quantity()).await?
+            }
+            _ => Vec::new(),
         };
         let asks_for_a_place = matches!(
             checkout.lifecycle(),
@@ -164,18 +260,33 @@ impl Visit {
             Some(tracking) => work.shipments().list(checkout.id, tracking).await?,
             None => Vec::new(),
         };
-        let is_past = checkout.lifecycle().is_ended() && {
-            let history = work.checkouts().history(checkout.id).await?;
-            let moved = history.iter().map(|entry| &entry.transition);
-            let ended = moved.rev().find(|step| step.from != step.to);
-            let ended_at = ended.map_or(checkout.updated_at, |step| step.at);
-            now.signed_duration_since(ended_at) >= SHOWN_AFTER_THE_END
+        let rows = work.ledger().of(checkout.id).await?;
+        let pays_elsewhere = checkout.lifecycle() == Lifecycle::DepositProcessing
+            && rows
+                .iter()
+                .any(|row| row.is_open_session(SessionPurpose::Deposit));
+        let place_in_line = match checkout.lifecycle().waits_for() {
+            Some(_) => work.checkouts().place_in_line(checkout.id).await?,
+            None => None,
         };
+        let is_past = is_past(work, &checkout, now).await?;
         let sent_to = match checkout.way_out() {
             Some(_) => work.checkouts().last_way_out(checkout.id).await?,
             None => None,
         };
+        let decided = work.qualifications().latest(&[checkout.id]).await?;
+        let agreement = agreements::shown(work, &checkout).await?;
+        let signs_elsewhere = match &agreement {
+            Some(document) => signers::signs_elsewhere(work, &checkout, document).await?,
+            None => false,
+        };
         Ok(Self {
+            agreement,
+            signs_elsewhere,
+            qualification: decided.into_iter().find(Qualification::counts),
+            showpiece: leased.map(|(variant, product)| Showpiece::of(&variant, &product)),
+            statement: Statement::of(&rows),
+            place_in_line,
             checkout,
             customer,
             organization,
@@ -183,6 +294,7 @@ impl Visit {
             terms,
             locations,
             location,
+            pays_elsewhere,
             events,
             is_past,
             sent_to,
@@ -191,22 +303,19 @@ impl Visit {
 
     async fn terms(
         work: &mut dyn UnitOfWork,
-        checkout: &Checkout,
         organization: &Organization,
+        variant: &ProductVariant,
+        product: &Product,
+        quantity: Quantity,
     ) -> Result<Vec<(LeaseTermPubId, Quote)>, Error> {
         let terms = work.lease_terms().list(organization.id).await?;
-        let leased = VariantSelection::IdsWithArchived(vec![checkout.variant_id]);
-        let found = work
-            .variants()
-            .with_products(organization.id, &leased)
-            .await?;
-        let Some((variant, product)) = found.first() else {
-            return Ok(Vec::new());
-        };
         let prices = pricing::price_table(organization, product, variant, &terms)?;
-        Ok(prices
-            .into_values()
-            .map(|price| (price.lease_term_id, price.quote))
-            .collect())
+        let mut offered = Vec::with_capacity(prices.len());
+        for price in prices.into_values() {
+            if let Some(all) = all_of(&price.quote, quantity)? {
+                offered.push((price.lease_term_id, all));
+            }
+        }
+        Ok(offered)
     }
 }

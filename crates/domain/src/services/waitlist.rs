@@ -4,8 +4,14 @@
 //! job lets as many go on, in batches, however many wait. Locks are taken in one order
 //! everywhere: product, variant, checkout. Whoever frees stock holds the variant, and whoever is
 //! about to wait holds it too, so that nobody begins to wait past stock that was just freed.
+//!
+//! A checkout of several takes them together or waits for all of them, and nobody overtakes it: who
+//! is first in line is served first, and what is free but not enough for them is kept. Otherwise one
+//! of many would wait for ever beside a stock that is sold one by one. Neither a new order nor a
+//! deposit that comes in takes what is kept: both get in line. What that costs is that a large order
+//! holds up smaller ones, until there is enough for it or it leaves the line.
 
-use super::{Context, Error, moving};
+use super::{Context, Error, moving, person};
 use crate::access::Mode;
 use crate::catalog::{Inventory, Product, ProductVariant, StockTaken, is_offered};
 use crate::checkout::{Actor, Checkout, Circumstances, Effect, Event, Lifecycle};
@@ -18,8 +24,8 @@ use crate::time::Timestamp;
 /// Most checkouts that one unit of work frees; the rest follow in the next.
 const BATCH: u32 = 100;
 
-/// The job that lets so many of those that wait for the variant in the mode go on; all without a
-/// number.
+/// The job that lets those that wait for the variant in the mode go on, as far as so many units
+/// reach; all without a number.
 fn promotion(
     ctx: &Context<'_>,
     variant: &ProductVariant,
@@ -91,8 +97,74 @@ pub(super) async fn after_product_opened(
     Ok(uow.jobs().push(&promotions).await?)
 }
 
-/// Lets the next of those that wait for the variant in the job's mode go on, as many as the job says
-/// or one batch of them; another job lets the rest.
+/// Whether what is free of the locked variant is kept for the first in line, who waits for more.
+///
+/// # Errors
+/// [`Error::Store`].
+pub(super) async fn is_kept(
+    uow: &mut dyn UnitOfWork,
+    variant: &ProductVariant,
+    mode: Mode,
+) -> Result<bool, Error> {
+    let stock = variant.stock.of(mode);
+    if stock == Inventory::Untracked {
+        return Ok(false);
+    }
+    let first = uow
+        .checkouts()
+        .first_waiting_for_stock(variant.id, mode)
+        .await?;
+    Ok(first.is_some_and(|first| !stock.covers(first.quantity())))
+}
+
+/// Whether a deposit that comes in has nobody before it in line: who waits with a deposit is served
+/// first. Of goods that nobody counts there is enough for all.
+///
+/// # Errors
+/// [`Error::Store`].
+pub(crate) async fn is_next(uow: &mut dyn UnitOfWork, checkout: &Checkout) -> Result<bool, Error> {
+    let first = uow
+        .checkouts()
+        .first_waiting_for_stock(checkout.variant_id, checkout.mode)
+        .await?;
+    let waits = first
+        .filter(|first| first.id != checkout.id)
+        .is_some_and(|first| first.lifecycle() == Lifecycle::WaitlistedAfterDeposit);
+    if !waits {
+        return Ok(true);
+    }
+    let variant = uow
+        .variants()
+        .get(checkout.organization_id, checkout.variant_id)
+        .await?;
+    Ok(variant.is_some_and(|variant| variant.stock.of(checkout.mode) == Inventory::Untracked))
+}
+
+/// Takes the units of a checkout whose deposit is authorized, all of them or none, unless somebody
+/// with a deposit waits for the variant already.
+///
+/// # Errors
+/// [`Error::Store`].
+pub(crate) async fn take_units(
+    uow: &mut dyn UnitOfWork,
+    checkout: &Checkout,
+) -> Result<StockTaken, Error> {
+    // Locked before anybody looks who waits: whoever lets them go on holds it too.
+    uow.variants()
+        .lock(checkout.organization_id, checkout.variant_id)
+        .await?;
+    if !is_next(uow, checkout).await? {
+        return Ok(StockTaken::NoneLeft);
+    }
+    let quantity = checkout.quantity();
+    Ok(uow
+        .variants()
+        .take_stock(checkout.variant_id, checkout.mode, quantity)
+        .await?)
+}
+
+/// Lets the next of those that wait for the variant in the job's mode go on, as far as the units of
+/// the job and of the stock reach, or one batch of them; another job lets the rest.
 ///
 /// # Errors
 /// [`Error::Store`].
@@ -127,10 +199,25 @@ pub(crate) async fn promote(
         .checkouts()
         .lock_waiting_for_stock(variant.id, mode, limit)
         .await?;
+    // What is free is counted here too: those without a deposit leave it where it is.
+    let mut free = variant.stock.of(mode).quantity();
+    let mut rest = units;
     let mut freed = 0_u32;
     for mut checkout in waiting {
+        if rest == Some(0) {
+            return Ok(());
+        }
+        let quantity = checkout.quantity();
+        // Nobody behind the first overtakes them: it is kept until there is enough.
+        if free.is_some_and(|free| free < quantity.get()) {
+            return Ok(());
+        }
         let stock = if checkout.lifecycle() == Lifecycle::WaitlistedAfterDeposit {
-            match uow.variants().take_stock(variant.id, mode).await? {
+            match uow
+                .variants()
+                .take_stock(variant.id, mode, quantity)
+                .await?
+            {
                 StockTaken::NoneLeft => return Ok(()),
                 taken => taken,
             }
@@ -141,10 +228,19 @@ pub(crate) async fn promote(
             return Ok(());
         };
         moving::apply(uow, ids, &mut checkout, Event::StockFreed { stock }, &by).await?;
+        if !checkout.lifecycle().is_identifying() {
+            person::check_again(uow, ids, &mut checkout, &by).await?;
+        }
         freed = freed.saturating_add(1);
+        free = free.map(|free| free.saturating_sub(quantity.get()));
+        rest = if quantity.is_several() {
+            // Units of earlier jobs may have been kept for it: what they leave is free for the next.
+            rest.and(free)
+        } else {
+            rest.map(|rest| rest.saturating_sub(1))
+        };
     }
-    let rest = units.map(|units| units.saturating_sub(freed));
-    if freed == BATCH && rest != Some(0) {
+    if freed == limit && rest != Some(0) {
         let next = NewJob {
             id: ids.next(),
             created_at: now,

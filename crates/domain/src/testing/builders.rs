@@ -12,10 +12,11 @@ use crate::catalog::{
     Inventory, OptionSelection, Product, ProductStatus, ProductType, ProductVariant, Stock,
 };
 use crate::checkout::{
-    Billing, Checkout, ChosenTerm, Deposit, Hold, InsuranceStatus, Lifecycle, Snapshot, Standing,
-    State, Waitlist,
+    Billing, Checkout, CheckoutItem, ChosenTerm, Deposit, Hold, InsuranceStatus, Lifecycle,
+    Snapshot, Standing, State, Waitlist,
 };
 use crate::customer::{CreditStatus, Customer, IdentityStatus, Profile};
+use crate::ids::CheckoutItemPubId;
 use crate::lease_term::{LeaseTerm, LeaseTermStatus};
 use crate::metadata::Metadata;
 use crate::money::Money;
@@ -23,6 +24,7 @@ use crate::organization::Organization;
 use crate::percentage::{Percentage, TermMonths};
 use crate::ports::{NewCustomer, NewLeaseTerm, NewOrganization};
 use crate::pricing::{Quote, Rate, RateCard, quote};
+use crate::quantity::Quantity;
 use crate::text::{Email, ExternalId, Line, Name, Sku};
 use crate::time::{Timestamp, add_months};
 
@@ -285,6 +287,25 @@ impl CheckoutBuilder {
         })
     }
 
+    /// Leases so many of the variant; said before [`at`](Self::at), whose price it changes.
+    pub fn quantity(self, quantity: u32) -> Self {
+        self.with(|it| {
+            let quantity = Quantity::new(quantity).expect("a quantity");
+            it.items.truncate(1);
+            let Some(one) = it.items.first().cloned() else {
+                return;
+            };
+            // Beside the ids that the fixtures make.
+            it.items.extend((1..quantity.get()).map(|number| {
+                let id = one.id.as_uuid().as_u128() ^ (u128::from(number) << 100);
+                CheckoutItem {
+                    id: CheckoutItemPubId::from_uuid(uuid::Uuid::from_u128(id)),
+                    ..one.clone()
+                }
+            }));
+        })
+    }
+
     /// Ships to the address.
     pub fn ships_to(self, address: Address) -> Self {
         self.with(|it| it.shipping.address = Some(address))
@@ -320,13 +341,16 @@ impl CheckoutBuilder {
                 };
                 it.milestones.confirmed_at = Some(made);
                 it.insurance = InsuranceStatus::Approved;
-            } else if lifecycle.may_hold_stock() || lifecycle == Lifecycle::WaitlistedAfterDeposit {
+            } else if lifecycle.rank() >= Lifecycle::RecurringPaymentMethodPending.rank()
+                || lifecycle == Lifecycle::WaitlistedAfterDeposit
+            {
                 it.deposit = Deposit::Authorized { hold };
             }
             let is_submitted =
                 it.deposit != Deposit::Open || lifecycle == Lifecycle::DepositProcessing;
             if is_submitted && it.quote.is_none() {
-                it.quote = Some(quoted(price, it.term.map(|term| term.months)));
+                let one = quoted(price, it.term.map(|term| term.months));
+                it.quote = Some(one.times(it.quantity()).expect("a price that is counted"));
             }
             if lifecycle == Lifecycle::Shipped || lifecycle.is_leased() {
                 it.shipment.shipped_at = Some(made);

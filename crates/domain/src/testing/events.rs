@@ -52,7 +52,9 @@ fn tracking() -> Tracking {
 /// The price that a checkout's deposit is submitted at; of 12 months where no term is chosen.
 fn frozen_price(checkout: &Checkout) -> Quote {
     let price = Money::from_minor(129_900, Currency::USD);
-    quoted(price, checkout.term.map(|term| term.months))
+    let one = quoted(price, checkout.term.map(|term| term.months));
+    one.times(checkout.quantity())
+        .expect("a price that is counted")
 }
 
 fn refusal() -> Refusal {
@@ -100,6 +102,7 @@ pub fn event(
         EventKind::DepositSubmitted => Event::DepositSubmitted {
             quote: frozen_price(checkout),
             method: reusable.then(|| "pm_1".to_owned()),
+            hosted: false,
         },
         EventKind::DepositAuthorized => Event::deposit_authorized(hold(), method(), taken),
         EventKind::DepositAuthorizedWithoutStock => {

@@ -141,6 +141,7 @@ impl Fixtures {
                 zip: Some(text("94105")),
                 country: Some(crate::address::Country::US),
                 phone: Some(text("+14155550100")),
+                birth_date: None,
             },
             screening: Screening::default(),
             metadata: Metadata::default(),

@@ -17,8 +17,9 @@ pub use builders::{
 };
 pub use events::{Details, card, event};
 pub use fakes::{
-    CallRecord, FakeCarrierDetector, FakeCreditChecker, FakeDialingPlan, FakeIdentityVerifier,
-    FakeProcessor, FakeProviders, FakeShipmentTracker, FakeSigner, NoMessages, Reply, Script,
+    CallRecord, FakeCarrierDetector, FakeCreditChecker, FakeCreditDesk, FakeDialingPlan,
+    FakeDocumentSigner, FakeIdentityVerifier, FakeProcessor, FakeProviders, FakeRenderer,
+    FakeShipmentTracker, NoMessages, Reply, Script,
 };
 pub use fixtures::{Fixtures, first_organization_id};
 pub use memory::MemoryDatabase;

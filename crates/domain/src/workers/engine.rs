@@ -10,6 +10,7 @@ use super::inbox::Inbox;
 use super::jobs::{JOB_LEASE, JobRunner, NoProbe, Probe, SETTLED};
 use super::reconcile::Reconciler;
 use super::sandbox::Sandbox;
+use crate::credit::DECISIONS_HOLD;
 use crate::ports::{Clock, Database, Entropy, IdGenerator, ProviderSet, Timer};
 
 /// The ports, filled: what a service that leases is made of. Each worker takes those that it needs.
@@ -33,6 +34,9 @@ pub struct Engine {
     /// How long something may come of a request whose answer was lost; [`SETTLED`] unless it is told
     /// otherwise.
     pub job_settled: TimeDelta,
+    /// How long an organization's approval of a customer's credit holds; [`DECISIONS_HOLD`] unless it is
+    /// told otherwise.
+    pub credit_holds: TimeDelta,
     /// Who watches jobs being carried out; nobody, unless it is told otherwise.
     pub probe: Arc<dyn Probe>,
 }
@@ -57,6 +61,7 @@ impl Engine {
             providers,
             job_lease: JOB_LEASE,
             job_settled: SETTLED,
+            credit_holds: DECISIONS_HOLD,
             probe: Arc::new(NoProbe),
         }
     }
@@ -73,6 +78,7 @@ impl Engine {
             timer: Arc::clone(&self.timer),
             lease: self.job_lease,
             settled: self.job_settled,
+            credit_holds: self.credit_holds,
             probe: Arc::clone(&self.probe),
             key: None,
         }

@@ -324,7 +324,12 @@ impl Housekeeper {
             // A carrier that does not answer is asked again at the next run.
             let reports = match tracker.reports(&tracking).await {
                 Ok(reports) => reports,
-                Err(Doubt::Unreachable(_) | Doubt::Failed(_) | Doubt::Unconfigured(_)) => continue,
+                Err(
+                    Doubt::Unreachable(_)
+                    | Doubt::Failed(_)
+                    | Doubt::Unconfigured(_)
+                    | Doubt::Busy { .. },
+                ) => continue,
             };
             for reported in reports {
                 let mut uow = self.database.begin(owner.into()).await?;

@@ -12,6 +12,7 @@ use lessor_domain::pricing::{
     ExtensionTerms, ImplicitRate, LeaseTerms, PaymentPlan, PaymentTax, PricingError,
     PurchaseCharges, Rate, RateCard, RentMethod, TerminationCharges, quote,
 };
+use lessor_domain::quantity::Quantity;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 
@@ -121,6 +122,31 @@ fn reference_payment(
     let rounded = nudged.with_scale_round(0, RoundingMode::HalfUp);
     assert!(!rounded.is_negative());
     rounded.to_string().parse().unwrap()
+}
+
+proptest! {
+    /// Whatever one costs, so many cost so many times that, sums stay sums, and one is had back.
+    #[test]
+    fn several_cost_so_many_times_what_one_does(
+        msrp in prop_oneof![0_i64..=100, 0_i64..=1_000_000, 0_i64..=LARGEST / 50],
+        discount in percentage(),
+        card in card(),
+        number in 1_u32..=50,
+    ) {
+        let one = quote(usd(msrp), discount, &card).unwrap();
+        let quantity = Quantity::new(number).unwrap();
+        let all = one.times(quantity).unwrap();
+        let times = |each: Money| each.minor() * i64::from(number);
+        prop_assert_eq!(all.msrp.minor(), times(one.msrp));
+        prop_assert_eq!(all.deposit.minor(), times(one.deposit));
+        prop_assert_eq!(all.insurance.minor(), times(one.insurance));
+        prop_assert_eq!(all.residual_value.minor(), times(one.residual_value));
+        prop_assert_eq!(all.total_monthly_payment.minor(), times(one.total_monthly_payment));
+        prop_assert_eq!(all.total_of_payments.minor(), times(one.total_of_payments));
+        // All the sums of a quote are looked at again.
+        prop_assert!(all.plan().is_ok());
+        prop_assert_eq!(all.one_of(quantity), Ok(one));
+    }
 }
 
 proptest! {

@@ -10,6 +10,7 @@ use lessor_domain::percentage::Percentage;
 use lessor_domain::pricing::{
     LeaseQuote, LeaseTerms, PaymentTax, PricingError, Quote, Rate, RateCard, quote,
 };
+use lessor_domain::quantity::Quantity;
 
 use crate::{eur, usd};
 
@@ -190,6 +191,107 @@ fn every_figure_of_a_quote() {
         );
         assert_eq!(quote.deposit_percentage, card.deposit);
     }
+}
+
+fn several(number: u32) -> Quantity {
+    Quantity::new(number).unwrap()
+}
+
+/// The price list times the number is what is billed: 27.31 a month is rounded for one, and three are
+/// 81.93, where the payment of three times the price would be 81.92.
+#[test]
+fn several_cost_what_one_costs_times_their_number() {
+    let card = card("24", factor("0.0025"), "45", "10", "6");
+    let discount = "12.5".parse().unwrap();
+    let one = quote(usd(129_900), discount, &card).unwrap();
+    let by_sum = quote(usd(389_700), discount, &card).unwrap();
+    assert_eq!(one.monthly_payment, usd(2_731));
+    assert_eq!(by_sum.monthly_payment, usd(8_192));
+    for (number, figures) in [
+        // cost, residual, depreciation, rent, payment, insurance, total, deposit, signing, payments
+        (
+            1,
+            [
+                113_663, 58_455, 55_208, 10_336, 2_731, 650, 3_381, 12_990, 16_371, 81_144,
+            ],
+        ),
+        (
+            3,
+            [
+                340_989, 175_365, 165_624, 31_008, 8_193, 1_950, 10_143, 38_970, 49_113, 243_432,
+            ],
+        ),
+        (
+            50,
+            [
+                5_683_150, 2_922_750, 2_760_400, 516_800, 136_550, 32_500, 169_050, 649_500,
+                818_550, 4_057_200,
+            ],
+        ),
+    ] {
+        let all = one.times(several(number)).unwrap();
+        let found = [
+            all.capitalized_cost,
+            all.residual_value,
+            all.depreciation,
+            all.rent_charge,
+            all.monthly_payment,
+            all.insurance,
+            all.total_monthly_payment,
+            all.deposit,
+            all.total_due_at_signing,
+            all.total_of_payments,
+        ];
+        assert_eq!(found.map(Money::minor), figures, "{number}");
+        assert_eq!(all.msrp.minor(), 129_900 * i64::from(number));
+        assert_eq!(
+            (all.term, all.discount, all.deposit_percentage),
+            (one.term, one.discount, one.deposit_percentage)
+        );
+        assert_eq!(all.plan().unwrap().payment(), all.monthly_payment);
+        assert_eq!(all.one_of(several(number)).unwrap(), one);
+    }
+}
+
+#[test]
+fn what_is_no_multiple_is_not_the_price_of_several() {
+    let card = card("24", factor("0.0025"), "45", "10", "6");
+    let one = quote(usd(129_900), Percentage::ZERO, &card).unwrap();
+    let three = one.times(several(3)).unwrap();
+    assert_eq!(
+        three.one_of(several(50)).unwrap_err().to_string(),
+        "the amounts are not 50 times those of one"
+    );
+    assert!(three.one_of(Quantity::ONE).unwrap() == three);
+}
+
+#[test]
+fn several_that_cost_more_than_an_amount_are_refused() {
+    let card = card("24", factor("0.0025"), "45", "10", "6");
+    let most = Money::largest_amount(Currency::USD);
+    // 50 times 19,999,999.99 are 999,999,999.50.
+    let dear = quote(usd(1_999_999_999), Percentage::ZERO, &card).unwrap();
+    assert_eq!(dear.times(Quantity::MAX).unwrap().msrp, usd(99_999_999_950));
+    let too_dear = quote(usd(2_000_000_000), Percentage::ZERO, &card).unwrap();
+    assert_eq!(
+        too_dear.times(Quantity::MAX),
+        Err(PricingError::AmountOutOfRange {
+            figure: "the list price of all of them",
+            max: most,
+        })
+    );
+    assert!(
+        quote(most, Percentage::ZERO, &card)
+            .unwrap()
+            .times(Quantity::ONE)
+            .is_ok()
+    );
+    let mut overflowing = dear;
+    overflowing.total_of_payments = usd(i64::MAX);
+    assert_eq!(
+        overflowing.times(several(2)),
+        Err(PricingError::Money(MoneyError::Overflow))
+    );
 }
 
 #[test]

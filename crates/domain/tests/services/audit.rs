@@ -639,6 +639,7 @@ fn order(world: &World, profile: Profile) -> CreateCheckout {
     };
     CreateCheckout {
         variant: VariantRef::Id(world.variant.id),
+        quantity: lessor_domain::quantity::Quantity::ONE,
         term: "12".parse().ok(),
         customer: Some(CustomerInput {
             email: "ada@example.com".parse().unwrap(),
@@ -668,7 +669,7 @@ async fn of_checkouts() {
         format!(
             "checkout.created {id} sandbox: [] -> [customerId={customer} | externalOrderId=A-1 | \
              insuranceStatus=pending | leaseTermId={year} | metadata.gift=yes | productVariantId={} | \
-             purchaseItems=2 x Helmet at 49.00 | shippingAddress.address1=1 Market St | \
+             purchaseItems=2 x Helmet at 49.00 | quantity=1 | shippingAddress.address1=1 Market St | \
              shippingAddress.city=San Francisco | shippingAddress.country=US | shippingAddress.firstName=Ada | \
              shippingAddress.lastName=Lovelace | shippingAddress.state=CA | shippingAddress.zip=94105 | \
              successUrl=https://shop.example/thanks]",

@@ -93,6 +93,7 @@ async fn order(world: &World) -> Checkout {
                 zip: Some(address.zip.clone()),
                 country: Some(address.country),
                 phone: "+14155550100".parse().ok(),
+                birth_date: None,
             };
             input.shipping_address = Some(address.clone());
             input.billing_address = Some(address);
@@ -197,6 +198,9 @@ async fn nothing_is_left_of_whoever_leases_nothing() {
     let expected = [
         PersonalTable::Customers,
         PersonalTable::Checkouts,
+        // What was signed of the lease that there was.
+        PersonalTable::Agreements,
+        PersonalTable::AgreementEvents,
         PersonalTable::LedgerEntries,
         PersonalTable::AuditEvents,
     ];
@@ -403,7 +407,13 @@ async fn all_that_is_known_is_exported() {
     assert!(known.audit.is_sorted_by_key(|event| event.id));
 
     erase(&world, id).await;
-    let left = export(&world, id).await;
+    let mut left = export(&world, id).await;
+    // What was signed of the lease that there was stays, and the erasure says so.
+    let mut signed = Vec::new();
+    for checkout in &mut left.checkouts {
+        signed.append(&mut checkout.agreements);
+    }
+    assert_eq!(signed.len(), 1, "{signed:?}");
     assert_tells_nothing(&left);
     assert_eq!(left.checkouts.len(), known.checkouts.len());
     assert_eq!(left.audit.len(), known.audit.len() + 1);

@@ -72,7 +72,7 @@ async fn a_lease_without_tracking_runs_at_once_with_one_subscription() {
 }
 
 #[tokio::test]
-async fn a_second_lease_of_a_known_customer_passes_identity_and_credit() {
+async fn a_second_lease_of_a_known_customer_passes_identity_and_is_asked_about_credit() {
     let world = World::new().await;
     let first = world.order("ada@example.com").await;
     world.advance(&first, Lifecycle::LeaseActive).await;
@@ -85,7 +85,7 @@ async fn a_second_lease_of_a_known_customer_passes_identity_and_credit() {
     assert!(new);
     assert_eq!(second.customer_id, first.customer_id);
     let second = world.advance(&second, Lifecycle::IdentityRequired).await;
-    assert_eq!(second.lifecycle(), Lifecycle::ShippingAddressPending);
+    assert_eq!(second.lifecycle(), Lifecycle::QualificationPending);
     let customer = world
         .view()
         .await

@@ -41,6 +41,7 @@ fn profile(world: &World, street: &str) -> Profile {
         zip: Some(address.zip),
         country: Some(address.country),
         phone: None,
+        birth_date: None,
     }
 }
 
@@ -430,8 +431,8 @@ async fn a_browser_is_sent_on_once_for_each_way_that_it_turns_out() {
 async fn a_face_is_shown_as_far_as_browsers_can_load_it() {
     let world = World::new().await;
     let change = |face| ChangeOrganization {
-        service_area: None,
         face,
+        ..ChangeOrganization::default()
     };
     let named = FaceChanges {
         display_name: Patch::Set("Better Bikes".parse().unwrap()),
@@ -441,15 +442,18 @@ async fn a_face_is_shown_as_far_as_browsers_can_load_it() {
         ..FaceChanges::default()
     };
     let changed = done(&world, change(named)).await.unwrap();
-    assert_eq!(changed.shown_name().as_str(), "Better Bikes");
+    assert_eq!(changed.organization.shown_name().as_str(), "Better Bikes");
     assert_eq!(done(&world, GetOrganization).await.unwrap(), changed);
     let cleared = FaceChanges {
         display_name: Patch::Clear,
         ..FaceChanges::default()
     };
     let changed = done(&world, change(cleared)).await.unwrap();
-    assert_eq!(changed.shown_name().as_str(), "Bikes");
-    assert!(changed.face.logo_url.is_some(), "what is left out stays");
+    assert_eq!(changed.organization.shown_name().as_str(), "Bikes");
+    assert!(
+        changed.organization.face.logo_url.is_some(),
+        "what is left out stays"
+    );
     let insecure = || Patch::Set("http://shop.example/x".parse().unwrap());
     for (param, face) in [
         (

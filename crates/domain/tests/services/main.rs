@@ -9,6 +9,7 @@
 
 mod audit;
 mod billing;
+mod credit;
 mod customers;
 mod deposits;
 mod erasure;
@@ -21,7 +22,9 @@ mod metadata;
 mod processor_accounts;
 mod products;
 mod sandbox;
+mod sessions;
 mod shipments;
+mod signers;
 mod waitlists;
 mod window;
 mod world;

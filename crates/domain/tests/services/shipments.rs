@@ -2,7 +2,9 @@
 
 use chrono::TimeDelta;
 use lessor_domain::checkout::{Checkout, Lifecycle, Tracking};
+use lessor_domain::ids::CheckoutItemPubId;
 use lessor_domain::ports::Clock;
+use lessor_domain::quantity::Quantity;
 use lessor_domain::services::shipments::{FulfillCheckout, Fulfillment, report};
 use lessor_domain::services::{Error, UseCase as _};
 use lessor_domain::shipments::{
@@ -85,6 +87,66 @@ async fn billing_starts_with_the_delivery_and_once() {
     assert_eq!(lease.lifecycle(), Lifecycle::LeaseActive);
     assert_eq!(world.calls("create_subscription"), 1);
     assert!(lease.shipment.delivered_at.is_some());
+}
+
+/// Each of several has a serial number of its own, by its item.
+#[tokio::test]
+async fn each_of_several_has_a_serial_number_of_its_own() {
+    let world = World::new().await;
+    let three = Quantity::new(3).unwrap();
+    let made = world.try_order("ada@example.com", |input| input.quantity = three);
+    let order = made.await.unwrap().0;
+    let order = world.advance(&order, Lifecycle::OrderConfirmed).await;
+    let ids: Vec<_> = order.items.iter().map(|item| item.id).collect();
+    let fulfill = async |serials: &[(CheckoutItemPubId, &str)]| {
+        let serials = serials
+            .iter()
+            .map(|(id, serial)| (*id, serial.parse().unwrap()));
+        let fulfillment = Fulfillment {
+            serial_numbers: serials.collect(),
+            ..Fulfillment::default()
+        };
+        let mut uow = world.begin().await;
+        let id = order.id;
+        let fulfilled = FulfillCheckout { id, fulfillment }
+            .run(uow.as_mut(), &world.ctx())
+            .await?;
+        uow.commit().await?;
+        Ok::<Checkout, Error>(fulfilled)
+    };
+    let twice = fulfill(&[(ids[0], "SN-1"), (ids[1], "SN-2"), (ids[2], "SN-1")]).await;
+    let expected = format!("serialNumbers.{}", ids[2]);
+    assert!(
+        matches!(&twice, Err(Error::Invalid { param, .. }) if *param == expected),
+        "{twice:?}"
+    );
+    let foreign: CheckoutItemPubId = world.fixtures.id();
+    let four = [
+        (ids[0], "SN-1"),
+        (ids[1], "SN-2"),
+        (ids[2], "SN-3"),
+        (foreign, "SN-4"),
+    ];
+    let unknown = fulfill(&four).await;
+    let expected = format!("serialNumbers.{foreign}");
+    assert!(
+        matches!(&unknown, Err(Error::Invalid { param, .. }) if *param == expected),
+        "{unknown:?}"
+    );
+    let lease = fulfill(&four[..3]).await.unwrap();
+    let serials: Vec<_> = lease
+        .items
+        .iter()
+        .map(|item| item.serial_number.as_ref().map(ToString::to_string))
+        .collect();
+    let expected = ["SN-1", "SN-2", "SN-3"].map(|serial| Some(serial.to_owned()));
+    assert_eq!(serials, expected);
+    world.work().await;
+    let lease = world.read(lease.id).await;
+    assert_eq!(lease.lifecycle(), Lifecycle::LeaseActive);
+    assert_eq!(world.calls("create_subscription"), 1, "one for all of them");
+    let quote = lease.quote.unwrap();
+    assert_eq!(quote.one_of(three).unwrap().times(three), Ok(quote));
 }
 
 /// The two clocks need not agree: what the carrier scanned may seem older than the shipment.

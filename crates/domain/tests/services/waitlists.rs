@@ -3,13 +3,178 @@
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{Lifecycle, WaitlistReason};
 use lessor_domain::organization::NotServed;
+use lessor_domain::quantity::Quantity;
 use lessor_domain::services::checkouts::CancelCheckout;
 use lessor_domain::services::organizations::{UpdateOrganization, update_organization};
 use lessor_domain::services::products::{ProductChanges, UpdateProduct};
 use lessor_domain::services::variants::{UpdateVariant, VariantChanges};
 use lessor_domain::services::{Error, UseCase as _};
 
+use lessor_domain::checkout::Checkout;
+use lessor_domain::ids::CheckoutPubId;
+
 use crate::world::World;
+
+/// An order of so many.
+async fn order_of(world: &World, email: &str, number: u32) -> Checkout {
+    let quantity = Quantity::new(number).unwrap();
+    let made = world.try_order(email, |input| input.quantity = quantity);
+    made.await.unwrap().0
+}
+
+async fn cancel(world: &World, id: CheckoutPubId) {
+    let mut uow = world.begin().await;
+    CancelCheckout { id, reason: None }
+        .run(uow.as_mut(), &world.ctx())
+        .await
+        .unwrap();
+    uow.commit().await.unwrap();
+}
+
+async fn states(world: &World, orders: &[&Checkout]) -> Vec<Lifecycle> {
+    let mut states = Vec::new();
+    for order in orders {
+        states.push(world.read(order.id).await.lifecycle());
+    }
+    states
+}
+
+const FREED: Lifecycle = Lifecycle::IdentityRequired;
+const WAITS: Lifecycle = Lifecycle::WaitlistedAfterProfile;
+const PAID: Lifecycle = Lifecycle::RecurringPaymentMethodPending;
+const WAITS_PAID: Lifecycle = Lifecycle::WaitlistedAfterDeposit;
+
+#[tokio::test]
+async fn several_are_taken_with_the_deposit_and_come_back_together() {
+    let world = World::new().await;
+    world.set_stock(5).await;
+    let first = order_of(&world, "a@example.com", 3).await;
+    let second = order_of(&world, "b@example.com", 3).await;
+    assert_eq!(first.quantity().get(), 3);
+    let ids: std::collections::BTreeSet<_> = first.items.iter().map(|item| item.id).collect();
+    assert_eq!(ids.len(), 3, "each unit has an id of its own");
+    let first = world.advance(&first, PAID).await;
+    assert!(first.holds_stock);
+    assert_eq!(world.stock().await, Some(2));
+    let second = world.advance(&second, PAID).await;
+    assert_eq!(second.lifecycle(), WAITS_PAID, "three are not there");
+    assert_eq!(world.stock().await, Some(2), "and none is taken");
+    cancel(&world, first.id).await;
+    world.work().await;
+    assert_eq!(states(&world, &[&second]).await, [PAID]);
+    assert_eq!(world.stock().await, Some(2));
+}
+
+#[tokio::test]
+async fn who_asks_for_more_than_there_is_waits() {
+    let world = World::new().await;
+    world.set_stock(2).await;
+    let three = order_of(&world, "a@example.com", 3).await;
+    assert_eq!(three.lifecycle(), WAITS);
+    // What is free is kept for the first in line.
+    let one = order_of(&world, "b@example.com", 1).await;
+    assert_eq!(one.lifecycle(), WAITS);
+    world.set_stock(3).await;
+    world.work().await;
+    assert_eq!(states(&world, &[&three, &one]).await, [FREED, WAITS]);
+    world.set_stock(4).await;
+    world.work().await;
+    assert_eq!(states(&world, &[&three, &one]).await, [FREED, FREED]);
+}
+
+/// Units that come one by one are kept for the first in line until there are enough, and what is left
+/// over then goes to the next.
+#[tokio::test]
+async fn what_comes_bit_by_bit_is_kept_for_the_first() {
+    let world = World::new().await;
+    world.set_stock(0).await;
+    let large = order_of(&world, "a@example.com", 3).await;
+    let small = order_of(&world, "b@example.com", 1).await;
+    let last = order_of(&world, "c@example.com", 2).await;
+    let all = [&large, &small, &last];
+    for stock in [1, 2] {
+        world.set_stock(stock).await;
+        world.work().await;
+        assert_eq!(states(&world, &all).await, [WAITS; 3], "{stock}");
+    }
+    world.set_stock(4).await;
+    world.work().await;
+    assert_eq!(
+        states(&world, &all).await,
+        [FREED, FREED, WAITS],
+        "the fourth was kept for nobody"
+    );
+    world.set_stock(6).await;
+    world.work().await;
+    assert_eq!(states(&world, &all).await, [FREED; 3]);
+    world.assert_idle().await;
+}
+
+/// Who waits for much and leaves holds nobody up any more.
+#[tokio::test]
+async fn who_leaves_the_line_leaves_what_was_kept() {
+    let world = World::new().await;
+    world.set_stock(3).await;
+    let large = order_of(&world, "a@example.com", 5).await;
+    let two = order_of(&world, "b@example.com", 2).await;
+    let one = order_of(&world, "c@example.com", 1).await;
+    let late = order_of(&world, "d@example.com", 1).await;
+    let rest = [&two, &one, &late];
+    assert_eq!(states(&world, &rest).await, [WAITS; 3]);
+    cancel(&world, large.id).await;
+    world.work().await;
+    assert_eq!(states(&world, &rest).await, [FREED, FREED, WAITS]);
+    world.assert_idle().await;
+}
+
+/// A deposit that comes in takes nothing of what somebody with a deposit waits for.
+#[tokio::test]
+async fn no_deposit_overtakes_one_that_waits() {
+    let world = World::new().await;
+    world.set_stock(4).await;
+    let large = order_of(&world, "a@example.com", 4).await;
+    let holder = order_of(&world, "b@example.com", 1).await;
+    let small = order_of(&world, "c@example.com", 1).await;
+    let holder = world.advance(&holder, PAID).await;
+    assert!(holder.holds_stock);
+    let large = world.advance(&large, PAID).await;
+    assert_eq!(large.lifecycle(), WAITS_PAID);
+    let small = world.advance(&small, PAID).await;
+    assert_eq!(small.lifecycle(), WAITS_PAID, "behind the one that waits");
+    assert_eq!(world.stock().await, Some(3));
+    cancel(&world, holder.id).await;
+    world.work().await;
+    assert_eq!(states(&world, &[&large, &small]).await, [PAID, WAITS_PAID]);
+    assert_eq!(world.stock().await, Some(0));
+    world.set_stock(1).await;
+    world.work().await;
+    assert_eq!(states(&world, &[&small]).await, [PAID]);
+}
+
+#[tokio::test]
+async fn more_than_can_be_priced_is_refused() {
+    let world = World::new().await;
+    let mut uow = world.begin().await;
+    let changes = VariantChanges {
+        price: "20000000.00".parse().ok(),
+        ..VariantChanges::default()
+    };
+    let id = world.variant.id;
+    UpdateVariant { id, changes }
+        .run(uow.as_mut(), &world.ctx())
+        .await
+        .unwrap();
+    uow.commit().await.unwrap();
+    let made = world
+        .try_order("a@example.com", |input| input.quantity = Quantity::MAX)
+        .await;
+    assert!(
+        matches!(&made, Err(Error::Invalid { param, .. }) if param == "quantity"),
+        "{made:?}"
+    );
+    let made = order_of(&world, "a@example.com", 49).await;
+    assert_eq!(made.quantity().get(), 49);
+}
 
 #[tokio::test]
 async fn without_stock_new_checkouts_wait_and_go_on_in_order() {

@@ -244,6 +244,7 @@ impl World {
         self.clock.advance(chrono::TimeDelta::seconds(1));
         let mut input = CreateCheckout {
             variant: VariantRef::Id(self.variant.id),
+            quantity: lessor_domain::quantity::Quantity::ONE,
             term: Some("12".parse().unwrap()),
             customer: Some(CustomerInput {
                 email: email.parse().unwrap(),

@@ -14,6 +14,7 @@ mod faults;
 mod first;
 mod holds;
 mod idempotency;
+mod identity;
 mod inactive;
 mod incomplete;
 mod methods;

@@ -44,6 +44,29 @@ pub(crate) fn invoices(caller: &Caller) -> Vec<(i64, String, String)> {
         .collect()
 }
 
+/// "`per_unit` indicates that the fixed amount (specified in `unit_amount` or `unit_amount_decimal`) will
+/// be charged per unit in `quantity`": every invoice is of so many times the price.
+#[tokio::test]
+async fn an_invoice_is_of_so_many_times_the_price() {
+    let caller = Caller::new();
+    let (customer, method) = caller.customer().await;
+    caller.post("/v1/products", "id=lease_1&name=Bike").await;
+    let form = format!(
+        "customer={customer}&default_payment_method={method}\
+         &items[0][price_data][product]=lease_1&items[0][price_data][currency]=usd\
+         &items[0][price_data][unit_amount]=3100&items[0][price_data][recurring][interval]=month\
+         &items[0][quantity]=3&off_session=true&payment_behavior=allow_incomplete"
+    );
+    let made = caller.post("/v1/subscriptions", &form).await;
+    assert_eq!(made.body["status"], "active", "{}", made.body);
+    let item = &made.body["items"]["data"][0];
+    assert_eq!(item["quantity"], 3);
+    assert_eq!(item["price"]["unit_amount"], 3_100);
+    caller.double.advance(TimeDelta::days(32));
+    let asked: Vec<i64> = invoices(&caller).into_iter().map(|(due, ..)| due).collect();
+    assert_eq!(asked, [9_300, 9_300]);
+}
+
 #[tokio::test]
 async fn so_many_months_are_so_many_payments() {
     let caller = Caller::new();

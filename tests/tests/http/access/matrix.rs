@@ -100,9 +100,12 @@ rows! {
     GET    "/v1/checkouts/{id}"                                CheckoutRead         Else    OfMode;
     PUT    "/v1/checkouts/{id}"                                CheckoutWrite        Else    OfMode;
     POST   "/v1/checkouts/{id}/cancel"                         CheckoutCancel       Else    OfMode;
+    POST   "/v1/checkouts/{id}/qualification"                  CheckoutQualify      Else    OfMode;
+    POST   "/v1/checkouts/{id}/signature"                      CheckoutSign         Else    OfMode;
     POST   "/v1/checkouts/{id}/fulfill"                        CheckoutFulfill      Else    OfMode;
     POST   "/v1/checkouts/{id}/payments/retry"                 CheckoutWrite        Else    OfMode;
     POST   "/v1/checkouts/{id}/link"                           CheckoutWrite        Else    OfMode;
+    GET    "/v1/checkouts/{id}/agreement"                      CheckoutRead         Else    OfMode;
     GET    "/v1/checkouts/{id}/tracking"                       CheckoutRead         Else    OfMode;
     POST   "/v1/checkouts/{id}/tracking"                       CheckoutFulfill      Else    OfMode;
     POST   "/v1/sandbox/checkouts/{id}/advance"                CheckoutWrite        Else    OfSandbox;

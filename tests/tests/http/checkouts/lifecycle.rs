@@ -91,6 +91,7 @@ const NEXT: [(&str, &[&str]); 15] = [
             "recurringPaymentMethodPending",
             "waitlistedAfterDeposit",
             "depositFailed",
+            "depositPending",
             "cancelled",
             "expired",
         ],

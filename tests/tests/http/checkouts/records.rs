@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::BINARY;
 
 /// Always there, the additive ones included.
-const ALWAYS: [&str; 13] = [
+const ALWAYS: [&str; 14] = [
     "checkoutUrl",
     "createdAt",
     "customerId",
@@ -21,6 +21,7 @@ const ALWAYS: [&str; 13] = [
     "offtakePartnerId",
     "organizationId",
     "progress",
+    "quantity",
     "recurringPaymentStatus",
     "updatedAt",
 ];
@@ -130,6 +131,8 @@ async fn a_bare_checkout_and_a_full_one() {
         "shippingAddressLocked",
         "signedBy",
         "successUrl",
+        "termsAcceptedAt",
+        "termsVersion",
         "trackingCarrier",
         "trackingNumber",
         "trackingStatus",

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lessor_tests::server::PATIENCE;
-use lessor_tests::{Folder, Server, lessor, raw, run, text};
+use lessor_tests::{Folder, Server, answer, lessor, raw, run, text};
 use rustix::process::Signal;
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
@@ -21,6 +21,23 @@ fn the_demo_ends_with_active_leases() {
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("leaseActive"), "{said}");
+}
+
+/// The live one too, on the pages of the processor's double; and once more on the same data.
+#[test]
+fn the_demo_of_a_live_lease_ends_with_one() {
+    let folder = Folder::new("demo-live");
+    for _ in 0..2 {
+        let mut demo = lessor(BINARY, &folder);
+        demo.args(["demo", "--live-double", "--exit"]);
+        let report = answer(&mut demo);
+        assert_eq!(report["lease"]["lifecycle"], "leaseActive", "{report:#}");
+        assert_eq!(report["lease"]["subscriptions"], 1, "{report:#}");
+    }
+    // The account ended with the double.
+    let mut accounts = lessor(BINARY, &folder);
+    accounts.args(["org", "processor", "show", "1"]);
+    assert_eq!(answer(&mut accounts)["total"], 0);
 }
 
 /// What the demo leaves behind is a checkout that waits for whoever watches.

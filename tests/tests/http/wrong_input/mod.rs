@@ -81,7 +81,10 @@ impl World {
             "organizationId": self.client.organization, "ids": [self.variant], "email": "ada@example.com",
             "country": "US", "state": "CA", "zip": "94105", "phone": "+14155550100", "inventoryQuantity": 3,
             "serialNumbers": {}, "timestamp": "2026-01-01T00:00:00Z", "trackingNumber": "1Z999AA10123456784",
-            "productCategoryId": 1, "leaseTermId": self.term
+            "productCategoryId": 1, "leaseTermId": self.term, "documentId": "doc_0000000000000000000000",
+            "sha256": "0".repeat(64), "signedAt": "2026-01-01T00:00:00Z",
+            "creditSecret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+            "signerSecret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
         })
     }
 

@@ -404,6 +404,15 @@ impl CheckoutStore for PgUnitOfWork {
         Ok(locked)
     }
 
+    async fn first_waiting_for_stock(
+        &mut self,
+        variant: ProductVariantPubId,
+        mode: Mode,
+    ) -> Result<Option<Checkout>, StoreError> {
+        let owner = self.owner();
+        queues::first_waiting_for_stock(self.connection()?, owner, variant, mode).await
+    }
+
     async fn waiting_for_location(
         &mut self,
         organization: OrganizationId,
@@ -412,6 +421,11 @@ impl CheckoutStore for PgUnitOfWork {
     ) -> Result<Vec<CheckoutPubId>, StoreError> {
         let owner = organization.get();
         queues::waiting_for_location(self.connection()?, owner, after, limit).await
+    }
+
+    async fn place_in_line(&mut self, id: CheckoutPubId) -> Result<Option<u64>, StoreError> {
+        let owner = self.owner();
+        queues::place_in_line(self.connection()?, owner, id).await
     }
 
     async fn untouched_since(

@@ -10,7 +10,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
-use lessor_domain::checkout::{AttentionReason, Checkout};
+use lessor_domain::checkout::{AttentionReason, Checkout, Lifecycle};
 use lessor_domain::ids::{CheckoutPubId, ProductVariantPubId};
 use lessor_domain::ports::StoreError;
 use lessor_domain::time::{Day, Timestamp};
@@ -80,6 +80,27 @@ pub(super) async fn lock_waiting_for_stock(
     Ok(ids(held).iter().filter_map(|id| found.remove(id)).collect())
 }
 
+/// The first of the mode's that wait for the variant's stock.
+pub(super) async fn first_waiting_for_stock(
+    connection: &mut AsyncPgConnection,
+    owner: i64,
+    variant: ProductVariantPubId,
+    mode: Mode,
+) -> Result<Option<Checkout>, StoreError> {
+    let first = rows::whole()
+        .filter(checkouts::organization_id.eq(owner))
+        .filter(checkouts::variant_id.eq(variant.as_uuid()))
+        .filter(checkouts::mode.eq(mode.as_str()))
+        .filter(sql::<Bool>("checkouts.waits_for = 'inventory'"))
+        .order((
+            sql::<Bool>("(checkouts.lifecycle <> 'waitlistedAfterDeposit')"),
+            checkouts::waiting_since,
+            checkouts::id,
+        ))
+        .limit(1);
+    Ok(rows::load(connection, first.into_boxed()).await?.pop())
+}
+
 /// Those that wait for the organization to serve them, behind `after`, which marks
 /// its place even when it was freed meanwhile.
 pub(super) async fn waiting_for_location(
@@ -114,6 +135,66 @@ pub(super) async fn waiting_for_location(
         }
     }
     query.load(connection).await.map(ids).map_err(store_error)
+}
+
+/// Where a checkout stands that waits: what for, of which variant and mode, with a deposit or without, and
+/// since when.
+type Waiting = (String, Uuid, String, String, Option<Timestamp>, Uuid);
+
+/// Which in its line the checkout is, from 1.
+pub(super) async fn place_in_line(
+    connection: &mut AsyncPgConnection,
+    owner: i64,
+    id: CheckoutPubId,
+) -> Result<Option<u64>, StoreError> {
+    let found: Option<Waiting> = checkouts::table
+        .find((owner, id.as_uuid()))
+        .select((
+            checkouts::waits_for,
+            checkouts::variant_id,
+            checkouts::mode,
+            checkouts::lifecycle,
+            checkouts::waiting_since,
+            checkouts::id,
+        ))
+        .first(connection)
+        .await
+        .optional()
+        .map_err(store_error)?;
+    let Some((waits_for, variant, mode, lifecycle, Some(since), own)) = found else {
+        return Ok(None);
+    };
+    let of_mode = checkouts::table
+        .filter(checkouts::organization_id.eq(owner))
+        .filter(checkouts::mode.eq(mode))
+        .count()
+        .into_boxed();
+    let line = match waits_for.as_str() {
+        "inventory" => of_mode
+            .filter(checkouts::variant_id.eq(variant))
+            .filter(sql::<Bool>("waits_for = 'inventory'"))
+            .filter(
+                sql::<Bool>("((lifecycle <> 'waitlistedAfterDeposit'), waiting_since, id) <= (")
+                    .bind::<Bool, _>(lifecycle != Lifecycle::WaitlistedAfterDeposit.as_str())
+                    .sql(", ")
+                    .bind::<Timestamptz, _>(since)
+                    .sql(", ")
+                    .bind::<SqlUuid, _>(own)
+                    .sql(")"),
+            ),
+        "location" => of_mode
+            .filter(sql::<Bool>("waits_for = 'location'"))
+            .filter(
+                sql::<Bool>("(waiting_since, id) <= (")
+                    .bind::<Timestamptz, _>(since)
+                    .sql(", ")
+                    .bind::<SqlUuid, _>(own)
+                    .sql(")"),
+            ),
+        _ => return Ok(None),
+    };
+    let place: i64 = line.get_result(connection).await.map_err(store_error)?;
+    Ok(Some(row_count(place)))
 }
 
 macro_rules! untouched {

@@ -57,9 +57,20 @@ fn takeable() -> String {
             WHERE e.organization_id = j.organization_id \
                 AND e.subject_kind = j.subject_kind AND e.subject_id = j.subject_id \
                 AND e.sequence < j.sequence AND e.{IS_OPEN} \
+                AND e.effect NOT IN ({}) \
                 AND (e.state <> 'dead' OR j.effect NOT IN ({})))",
+        holding_nothing_up(),
         letting_go.join(", ")
     )
+}
+
+/// The effects that no other work waits for, as SQL.
+fn holding_nothing_up() -> String {
+    let them = Effect::ALL
+        .iter()
+        .filter(|effect| effect.holds_nothing_up())
+        .map(|effect| format!("'{effect}'"));
+    them.collect::<Vec<_>>().join(", ")
 }
 
 /// Neither done nor skipped, word for word as the partial index says it.
@@ -100,12 +111,12 @@ static OWNERS_DUE: LazyLock<String> = LazyLock::new(|| {
 });
 
 static CLAIM_OF: LazyLock<String> = LazyLock::new(|| {
-    let takeable = takeable();
+    let (takeable, aside) = (takeable(), holding_nothing_up());
     format!(
         "WITH taken AS MATERIALIZED (
             SELECT j.id FROM jobs AS j
             WHERE j.organization_id = $3 AND j.subject_kind = $4 AND j.subject_id = $5
-                AND j.state IN ('pending', 'held') AND {takeable}
+                AND j.state IN ('pending', 'held') AND j.effect NOT IN ({aside}) AND {takeable}
             FOR UPDATE SKIP LOCKED
         ) {TAKE}"
     )

@@ -17,7 +17,7 @@ use super::ids::{self, Ids};
 use super::once::{self, Work};
 use super::payment_methods::{self, AutomaticMethods, TEST_METHOD};
 use super::wire::{Expandable, IntentStatus, Metadata};
-use super::wire_payments::PaymentIntent;
+use super::wire_payments::{Charge, PaymentIntent};
 use super::{amount, catalog, customers, lists};
 
 /// How long an authorization lasts when the processor does not say.
@@ -277,7 +277,7 @@ fn authorization(
 }
 
 /// How far the hold is; none when nothing was ever held.
-fn state_of(intent: &PaymentIntent) -> Result<Option<HoldState>, Doubt> {
+pub(super) fn state_of(intent: &PaymentIntent) -> Result<Option<HoldState>, Doubt> {
     match &intent.status {
         IntentStatus::RequiresCapture => Ok(Some(HoldState::Held)),
         IntentStatus::Succeeded => Ok(Some(HoldState::Captured)),
@@ -294,6 +294,12 @@ fn state_of(intent: &PaymentIntent) -> Result<Option<HoldState>, Doubt> {
 /// The hold of a payment; none when nothing was ever held. Else what it holds that is not known
 /// here.
 pub(super) fn listed(intent: &PaymentIntent) -> Result<Option<Authorization>, String> {
+    // The payment of a page on which every card was declined is cancelled with it.
+    let is_canceled = intent.status == IntentStatus::Canceled;
+    let charge = intent.latest_charge.as_ref();
+    if is_canceled && charge.is_none_or(|charge| charge.object().is_some_and(Charge::has_failed)) {
+        return Ok(None);
+    }
     match state_of(intent).map_err(|doubt| doubt.to_string())? {
         Some(state) => known(intent, state).map(Some),
         None => Ok(None),

@@ -16,6 +16,7 @@ use super::ids::ours;
 use super::wire::{Expandable, Metadata, Reference, VerificationSession};
 use super::wire_billing::{Invoice, Subscription};
 use super::wire_payments::{Dispute, PaymentIntent, Refund};
+use super::wire_sessions::Session;
 use super::{amount, deposits, invoices, refunds, subscriptions};
 
 /// The message is not one that can be read.
@@ -161,6 +162,13 @@ fn fact(envelope: &Envelope<'_>, at: Timestamp) -> Result<(ProcessorFact, Metada
         }
         "charge.refund.updated" | "refund.created" | "refund.failed" | "refund.updated" => {
             refund(envelope, at)?
+        }
+        "checkout.session.completed" | "checkout.session.expired" => {
+            let session: Session = object(envelope)?;
+            let fact = ProcessorFact::SessionOver {
+                session_id: session.id,
+            };
+            (fact, session.metadata)
         }
         _ if kind.starts_with("charge.dispute.") => {
             let dispute: Dispute = object(envelope)?;

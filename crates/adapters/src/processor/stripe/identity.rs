@@ -2,7 +2,9 @@
 
 use lessor_domain::access::Mode;
 use lessor_domain::ids::CheckoutPubId;
-use lessor_domain::ports::{Attempt, Doubt, IdentityResult, IdentitySession, Person, Verdict};
+use lessor_domain::ports::{
+    Attempt, Doubt, IdentityProgress, IdentityResult, IdentitySession, Person, Verdict,
+};
 use serde::Serialize;
 
 use super::client::Client;
@@ -17,6 +19,9 @@ struct SessionParams<'a> {
     kind: &'static str,
     client_reference_id: &'a str,
     provided_details: ProvidedDetails<'a>,
+    // "The URL that the user will be redirected to upon completing the verification flow."
+    #[serde(skip_serializing_if = "Option::is_none")]
+    return_url: Option<String>,
     metadata: Metadata,
 }
 
@@ -37,6 +42,7 @@ pub(super) async fn start(
     attempt: &Attempt,
     checkout: CheckoutPubId,
     person: &Person,
+    return_url: Option<String>,
 ) -> Result<Verdict<IdentitySession>, Doubt> {
     let reference = checkout.to_string();
     let params = SessionParams {
@@ -45,6 +51,7 @@ pub(super) async fn start(
         provided_details: ProvidedDetails {
             email: &person.email,
         },
+        return_url,
         metadata: Ids::default()
             .work(&attempt.idempotency_key)
             .checkout(checkout)
@@ -78,10 +85,24 @@ pub(super) async fn start(
 
 /// What was decided.
 pub(super) async fn result(client: &Client, mode: Mode, id: &str) -> Result<IdentityResult, Doubt> {
+    Ok(progress(client, mode, id).await?.result)
+}
+
+/// What was decided, and where the customer goes on: "When the session status is requires_input, you
+/// can use this method to retrieve a valid client_secret or url to allow re-submission."
+pub(super) async fn progress(
+    client: &Client,
+    mode: Mode,
+    id: &str,
+) -> Result<IdentityProgress, Doubt> {
     let path = ["identity", "verification_sessions", id];
     let session: VerificationSession = client.get(mode, &path, &()).await?;
-    result_of(&session)
-        .ok_or_else(|| Doubt::failed(format!("{} is {}", session.id, session.status.as_str())))
+    let result = result_of(&session)
+        .ok_or_else(|| Doubt::failed(format!("{} is {}", session.id, session.status.as_str())))?;
+    Ok(IdentityProgress {
+        result,
+        url: session.url,
+    })
 }
 
 /// What the session says; nothing when its status is not known here.

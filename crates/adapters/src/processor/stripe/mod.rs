@@ -22,6 +22,7 @@ mod payments;
 mod port;
 mod refunds;
 mod retry;
+mod sessions;
 mod settings;
 mod subscriptions;
 mod transport;
@@ -29,6 +30,7 @@ mod walks;
 mod wire;
 mod wire_billing;
 mod wire_payments;
+mod wire_sessions;
 
 pub use events::{EventError, EventHead, EventReader, parse_event, parse_event_head};
 pub use port::HttpProcessor;

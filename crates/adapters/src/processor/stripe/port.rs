@@ -6,12 +6,12 @@ use async_trait::async_trait;
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{Invoice, PaymentMethod, Refusal};
 use lessor_domain::ids::CheckoutPubId;
-use lessor_domain::ledger::{Authorization, Dispute, Refund, Subscription};
+use lessor_domain::ledger::{Authorization, Dispute, HostedSession, Refund, Subscription};
 use lessor_domain::money::Money;
 use lessor_domain::ports::{
-    Attempt, Capture, DepositRequest, Doubt, IdentityResult, IdentitySession, IdentityVerifier,
-    InboxMessage, PaymentProcessor, Person, ProcessorCustomer, ProcessorProduct, ProcessorVariant,
-    Scope, SubscriptionRequest, Verdict, VoidResult, WalkPage,
+    Attempt, Capture, DepositRequest, Doubt, IdentityProgress, IdentityResult, IdentitySession,
+    IdentityVerifier, InboxMessage, PaymentProcessor, Person, ProcessorCustomer, ProcessorProduct,
+    ProcessorVariant, Scope, SessionRequest, SubscriptionRequest, Verdict, VoidResult, WalkPage,
 };
 use lessor_domain::time::Timestamp;
 
@@ -20,7 +20,7 @@ use super::retry::{Pacing, SystemPacing};
 use super::settings::{ApiSecret, ProcessorSettings, SetupError};
 use super::transport::{Transport, over_http};
 use super::{
-    catalog, customers, deposits, identity, invoices, payment_methods, payments, refunds,
+    catalog, customers, deposits, identity, invoices, payment_methods, payments, refunds, sessions,
     subscriptions, walks,
 };
 
@@ -163,6 +163,34 @@ impl PaymentProcessor for HttpProcessor {
         payment_methods::set_up(&self.client, attempt, customer, id.as_deref()).await
     }
 
+    async fn has_pages(&self, _scope: Scope) -> Result<bool, Doubt> {
+        Ok(true)
+    }
+
+    async fn open_session(
+        &self,
+        attempt: &Attempt,
+        request: &SessionRequest,
+    ) -> Result<Verdict<HostedSession>, Doubt> {
+        sessions::open(&self.client, attempt, request).await
+    }
+
+    async fn session(
+        &self,
+        scope: Scope,
+        session_id: &str,
+    ) -> Result<Option<HostedSession>, Doubt> {
+        sessions::read(&self.client, scope.mode, session_id).await
+    }
+
+    async fn expire_session(
+        &self,
+        attempt: &Attempt,
+        session_id: &str,
+    ) -> Result<Verdict<HostedSession>, Doubt> {
+        sessions::expire(&self.client, attempt, session_id).await
+    }
+
     async fn create_subscription(
         &self,
         attempt: &Attempt,
@@ -291,11 +319,16 @@ impl IdentityVerifier for HttpProcessor {
         attempt: &Attempt,
         checkout: CheckoutPubId,
         person: &Person,
+        return_url: Option<String>,
     ) -> Result<Verdict<IdentitySession>, Doubt> {
-        identity::start(&self.client, attempt, checkout, person).await
+        identity::start(&self.client, attempt, checkout, person, return_url).await
     }
 
     async fn result(&self, scope: Scope, session_id: &str) -> Result<IdentityResult, Doubt> {
         identity::result(&self.client, scope.mode, session_id).await
+    }
+
+    async fn progress(&self, scope: Scope, session_id: &str) -> Result<IdentityProgress, Doubt> {
+        identity::progress(&self.client, scope.mode, session_id).await
     }
 }

@@ -45,7 +45,7 @@ struct SubscriptionParams<'a> {
 #[derive(Serialize)]
 struct ItemParams<'a> {
     price_data: PriceParams<'a>,
-    quantity: u8,
+    quantity: u32,
 }
 
 #[derive(Serialize)]
@@ -91,8 +91,13 @@ pub(super) async fn create(
     let subscription = match find().await? {
         Some(found) => found,
         None => {
-            let Some(units) = amount::to_processor(request.monthly) else {
-                return Ok(Verdict::Refused(catalog::unchargeable(request.monthly)));
+            // One subscription with one item, whatever the number: its price is that of one.
+            let each = request.quantity.each_of(request.monthly).ok_or_else(|| {
+                let (all, number) = (request.monthly, request.quantity);
+                Doubt::failed(format!("{all} a month is not {number} times an amount"))
+            })?;
+            let Some(units) = amount::to_processor(each) else {
+                return Ok(Verdict::Refused(catalog::unchargeable(each)));
             };
             let name = Some(request.description.as_str()).filter(|name| !name.is_empty());
             let name = name.unwrap_or(NAMELESS);
@@ -114,7 +119,7 @@ pub(super) async fn create(
                         unit_amount: units,
                         recurring: MONTHLY,
                     },
-                    quantity: 1,
+                    quantity: request.quantity.get(),
                 }],
                 description: &short,
                 cancel_at: end_of(beginning(attempt), request.payments)?.timestamp(),

@@ -170,7 +170,7 @@ macro_rules! identified {
 }
 
 identified! { Price, Reference, VerificationSession }
-pub(super) use identified;
+pub(super) use {identified, open_enum};
 
 impl<T: Identified> Expandable<T> {
     pub(super) fn id(&self) -> &str {

@@ -91,12 +91,22 @@ pub(super) struct PaymentIntent {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Charge {
     pub(super) id: String,
+    /// Such as `succeeded` or `failed`.
+    #[serde(default)]
+    pub(super) status: Option<String>,
     /// What the card's network said.
     #[serde(default)]
     pub(super) payment_method_details: Option<ChargeDetails>,
     /// The movement of money, there once it is captured.
     #[serde(default)]
     pub(super) balance_transaction: Option<Expandable<BalanceTransaction>>,
+}
+
+impl Charge {
+    /// Whether nothing was ever held by it.
+    pub(super) fn has_failed(&self) -> bool {
+        self.status.as_deref() == Some("failed")
+    }
 }
 
 /// What the card's network said.

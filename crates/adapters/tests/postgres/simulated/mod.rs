@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use lessor_adapters::ambient::SystemEntropy;
-use lessor_adapters::simulated::{
-    SimulatedCredit, SimulatedIdentity, SimulatedProcessor, SimulatedSigner,
-};
+use lessor_adapters::simulated::{SimulatedCredit, SimulatedIdentity, SimulatedProcessor};
 use lessor_adapters::testing::TestDatabase;
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::Refusal;
@@ -18,11 +16,12 @@ use lessor_domain::ledger::HoldState;
 use lessor_domain::money::{Currency, Money};
 use lessor_domain::percentage::{Percentage, TermMonths};
 use lessor_domain::ports::{
-    Attempt, CreditChecker, Database, DepositRequest, DocumentSigner, Doubt, IdentityResult,
-    IdentityVerifier, LeaseDocument, PaymentProcessor, Person, ProcessorCustomer, ProcessorProduct,
-    ProcessorVariant, Reach, Scope, SubscriptionRequest, Verdict,
+    Attempt, CreditChecker, Database, DepositRequest, Doubt, IdentityResult, IdentityVerifier,
+    PaymentProcessor, Person, ProcessorCustomer, ProcessorProduct, ProcessorVariant, Reach, Scope,
+    SubscriptionRequest, Verdict,
 };
 use lessor_domain::pricing::{Quote, Rate, RateCard, quote};
+use lessor_domain::quantity::Quantity;
 use lessor_domain::testing::Fixtures;
 use lessor_domain::time::Timestamp;
 
@@ -47,7 +46,6 @@ struct Scene {
     processor: SimulatedProcessor,
     identity: SimulatedIdentity,
     credit: SimulatedCredit,
-    signer: SimulatedSigner,
     customer: CustomerPubId,
     email: String,
     now: Timestamp,
@@ -64,7 +62,6 @@ impl Scene {
             processor: SimulatedProcessor::new(database.clone(), entropy.clone()),
             identity: SimulatedIdentity::new(database.clone(), entropy.clone()),
             credit: SimulatedCredit::new(database.clone(), entropy.clone()),
-            signer: SimulatedSigner::new(database, entropy),
             customer: make.id(),
             email: email.to_owned(),
             now: make.tick(),
@@ -115,6 +112,7 @@ impl Scene {
             email: self.email.clone(),
             first_name: None,
             last_name: None,
+            birth_date: None,
             address: None,
         }
     }
@@ -138,6 +136,7 @@ impl Scene {
             payment_method: None,
             description: "Road bike".to_owned(),
             monthly: usd(4_098),
+            quantity: Quantity::ONE,
             payments,
         }
     }
@@ -285,7 +284,7 @@ async fn screening_goes_as_the_address_asks() {
             done(
                 scene
                     .identity
-                    .start(&scene.attempt(key), checkout, &scene.person())
+                    .start(&scene.attempt(key), checkout, &scene.person(), None)
                     .await,
             )
         };
@@ -308,22 +307,6 @@ async fn screening_goes_as_the_address_asks() {
     let scene = Scene::of("ada@example.com").await;
     let unknown = scene.identity.result(scene.scope(), "vs_x").await;
     assert_eq!(unknown, Ok(IdentityResult::Abandoned));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn documents_are_prepared_once() {
-    let scene = Scene::of("ada@example.com").await;
-    let document = LeaseDocument {
-        checkout: scene.make.id(),
-        person: scene.person(),
-        quote: a_quote(),
-    };
-    let prepare =
-        async |key: &str| done(scene.signer.prepare(&scene.attempt(key), &document).await);
-    let id = prepare("1").await;
-    assert!(has_form(&id, "doc_"));
-    assert_eq!(prepare("1").await, id);
-    assert_ne!(prepare("2").await, id);
 }
 
 /// Of another organization the same key is other work, and the same customer somebody else.
@@ -352,7 +335,7 @@ async fn organizations_share_nothing() {
     let session = done(
         scene
             .identity
-            .start(&scene.attempt("5"), checkout, &scene.person())
+            .start(&scene.attempt("5"), checkout, &scene.person(), None)
             .await,
     );
     let result = scene.identity.result(scope, &session.id).await;
@@ -446,7 +429,7 @@ async fn live_mode_is_refused() {
         refused(
             scene
                 .identity
-                .start(&live, checkout, &scene.person())
+                .start(&live, checkout, &scene.person(), None)
                 .await
                 .err(),
         ),

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use crate::http::error::ApiError;
 use crate::request::Plain as _;
-use crate::wire::{Country, Email, Line, invalid};
+use crate::wire::{BirthDate, Country, Email, Line, invalid};
 
 /// A postal address.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -63,6 +63,8 @@ pub(crate) struct CheckoutCustomer {
     country: Option<Country>,
     /// Phone number of the country, or in international form.
     phone: Option<Line>,
+    /// When they were born, `YYYY-MM-DD`.
+    birth_date: Option<BirthDate>,
 }
 
 /// The fault of an address as that of the member at `prefix`.
@@ -116,6 +118,7 @@ impl CheckoutCustomer {
             zip: self.zip.plain(),
             country: self.country.plain(),
             phone: self.phone.plain(),
+            birth_date: self.birth_date.plain(),
         };
         let profile =
             checked_profile(phones, profile).map_err(|error| address_fault("customer", &error))?;

@@ -7,6 +7,7 @@ use lessor_domain::access::Permission;
 use lessor_domain::checkout::{PurchaseItem, Redirects};
 use lessor_domain::ids::ProductVariantPubId;
 use lessor_domain::ports::{DialingPlan, UnitOfWork};
+use lessor_domain::quantity::Quantity;
 use lessor_domain::services::checkouts::{
     CreateCheckout, PurchaseItemInput, VariantRef, set_page, view_of,
 };
@@ -30,6 +31,9 @@ type PurchaseItems = List<PurchaseItemBody, 50>;
 /// How many of one thing are bought along.
 type PurchaseQuantity = Parsed<Whole<u32, 1, { PurchaseItem::MAX_QUANTITY as i64 }>>;
 
+/// How many of the variant are leased together.
+type LeasedQuantity = Parsed<Whole<u32, 1, { Quantity::MAX.get() as i64 }>>;
+
 /// A new checkout. The variant is named by exactly one of `productVariantId` and `sku`.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = CreateCheckout)]
@@ -39,6 +43,9 @@ pub(crate) struct CreateCheckoutBody {
     product_variant_id: Option<VariantLookup>,
     /// The variant's sku, where `productVariantId` is left out.
     sku: Option<Sku>,
+    /// How many of the variant are leased together, 1 to 50; left out, one. A checkout that there is
+    /// already keeps its own number.
+    quantity: Option<LeasedQuantity>,
     /// The lease term; left out, the customer chooses it.
     selected_term_in_months: Option<TermOrText>,
     /// The customer; left out, the checkout is for the key's own user.
@@ -110,6 +117,11 @@ impl CreateCheckoutBody {
         };
         Ok(CreateCheckout {
             variant,
+            quantity: match self.quantity.plain() {
+                Some(number) => Quantity::new(number.get())
+                    .map_err(|error| ApiError::invalid("quantity", error.to_string()))?,
+                None => Quantity::ONE,
+            },
             term: self.selected_term_in_months.plain().map(|term| term.0),
             customer: self
                 .customer

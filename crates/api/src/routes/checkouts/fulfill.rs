@@ -29,7 +29,8 @@ pub(crate) struct FulfillCheckoutBody {
     tracking_number: Option<TrackingNumber>,
     /// Left out, it is told from the number.
     tracking_carrier: Option<Carrier>,
-    /// The serial number of each shipped item, by the item's id.
+    /// The serial numbers of the shipped items, by the items' ids: one for each, none twice, and none where it
+    /// is left out.
     serial_numbers: Option<SerialNumbers>,
 }
 

@@ -1,12 +1,16 @@
 //! `/v1/checkouts`.
 
 mod address;
+mod agreement;
 mod create;
 mod fulfill;
 mod link;
 mod list;
 mod payments;
+mod pdf;
+mod qualify;
 pub(crate) mod record;
+mod sign;
 mod tracking;
 mod update;
 
@@ -27,6 +31,8 @@ use self::fulfill::{FulfillAndBill, FulfillCheckoutBody};
 use self::link::{RelinkCheckoutBody, RelinkWithPage};
 use self::list::ListCheckoutsQuery;
 use self::payments::RetryPaymentsBody;
+use self::qualify::QualifyCheckoutBody;
+use self::sign::SignAgreementBody;
 use self::tracking::SetTrackingBody;
 use self::update::UpdateCheckoutBody;
 use crate::http::error::ApiError;
@@ -34,6 +40,8 @@ use crate::idempotency::{Call, Runner};
 use crate::request::{Body, OptionalBody, PathId, Plain as _, QueryParams};
 use crate::wire::{CheckoutId, Line, listed};
 
+pub(crate) use agreement::{AgreementDocument, document as agreement_document};
+pub(crate) use pdf::Pdf;
 pub use record::CheckoutRecord;
 pub(crate) use tracking::{TrackingEventRecord, TrackingRecord};
 
@@ -50,8 +58,11 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
         .service(fulfill_checkout)
         .service(retry_payments)
         .service(relink_checkout)
+        .service(qualify_checkout)
+        .service(sign_agreement)
         .service(set_tracking)
-        .service(get_tracking);
+        .service(get_tracking)
+        .service(agreement::get_agreement);
 }
 
 /// The record of a checkout as it is now.
@@ -284,6 +295,62 @@ async fn relink_checkout(
     let id = id.of(CHECKOUT)?;
     let relink = RelinkWithPage(RelinkCheckout { id });
     call.post_in_two_phases(relink, &body.raw).await
+}
+
+/// Decide about the customer's credit.
+///
+/// While the checkout is `qualificationPending`. An approval holds for further leases of the customer
+/// too, as long as all that rest on it come to no more than this one does; a refusal holds for this
+/// checkout alone. The same decision again changes nothing, the other one is refused. Requires
+/// `CheckoutQualify`.
+#[utoipa::path(
+    tag = "Checkouts",
+    params(
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
+        ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
+    ),
+    request_body = QualifyCheckoutBody,
+    responses((status = 200, body = CheckoutRecord, description = "The checkout."))
+)]
+#[post("/checkouts/{id}/qualification")]
+async fn qualify_checkout(
+    call: Call,
+    id: PathId<CheckoutPubId>,
+    body: Body<QualifyCheckoutBody>,
+) -> Result<HttpResponse, ApiError> {
+    let holds_for = call.state().engine.credit_holds;
+    let qualify = WithView(body.value.command(id.of(CHECKOUT)?, holds_for));
+    call.post(qualify, &body.raw, |view, viewer| {
+        CheckoutRecord::new(&view, viewer)
+    })
+    .await
+}
+
+/// Tell who signed the lease.
+///
+/// Where the organization has its agreements signed with a signer of its own (`signer` of the organization is
+/// `http`), and while the checkout is `documentsPending`. The deposit is charged from then on. The same
+/// signature again changes nothing. Requires `CheckoutSign`.
+#[utoipa::path(
+    tag = "Checkouts",
+    params(
+        ("id" = inline(CheckoutId), Path, description = "The checkout, `chk_…`."),
+        ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
+    ),
+    request_body = SignAgreementBody,
+    responses((status = 200, body = CheckoutRecord, description = "The checkout."))
+)]
+#[post("/checkouts/{id}/signature")]
+async fn sign_agreement(
+    call: Call,
+    id: PathId<CheckoutPubId>,
+    body: Body<SignAgreementBody>,
+) -> Result<HttpResponse, ApiError> {
+    let sign = WithView(body.value.command(id.of(CHECKOUT)?));
+    call.post(sign, &body.raw, |view, viewer| {
+        CheckoutRecord::new(&view, viewer)
+    })
+    .await
 }
 
 /// Add or change tracking.

@@ -9,6 +9,7 @@ use lessor_domain::services::checkouts::{CheckoutView, Cost};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::qualify::QualificationRecord;
 use crate::idempotency::Viewer;
 use crate::routes::variants::PricingEntry;
 use crate::wire::records::AddressRecord;
@@ -54,7 +55,9 @@ pub struct CheckoutRecord {
     /// What the organization keeps beside it, if anything.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     metadata: BTreeMap<String, String>,
-    /// What is leased.
+    /// How many of the variant are leased, 1 to 50.
+    quantity: u32,
+    /// What is leased, an item for each unit.
     items: Vec<ItemRecord>,
     /// What is bought along, authorized with the deposit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -62,7 +65,7 @@ pub struct CheckoutRecord {
     /// The number of the lease term, once one is chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     lease_term_id: Option<i64>,
-    /// What the lease costs, once a term is chosen: frozen when the deposit is submitted, by
+    /// What the lease costs, all items together, once a term is chosen: frozen when the deposit is submitted, by
     /// today's catalog until then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pricing: Option<CheckoutPricing>,
@@ -90,6 +93,9 @@ pub struct CheckoutRecord {
     /// Where the customer's browser goes after a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure_url: Option<String>,
+    /// What was decided about the customer's credit, while that counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    qualification: Option<QualificationRecord>,
     /// How far the insurance of the goods is.
     insurance_status: InsuranceStatus,
     /// The processor's id of the deposit's pre-authorization.
@@ -104,7 +110,13 @@ pub struct CheckoutRecord {
     /// When the deposit was captured.
     #[serde(skip_serializing_if = "Option::is_none")]
     deposit_timestamp: Option<DateTimeText>,
-    /// The document signer's id of the lease.
+    /// When the customer accepted term and price on the page, last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    terms_accepted_at: Option<DateTimeText>,
+    /// The version of the text that they accepted then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    terms_version: Option<String>,
+    /// The document that is to be signed, or was: `doc_` and 22 digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     lease_document_id: Option<String>,
     /// How far the recurring payments are.
@@ -278,7 +290,8 @@ struct PurchaseItemRecord {
     product_variant_id: Option<VariantId>,
 }
 
-/// What the lease of a checkout costs, and when it is taken. `totalDueAtSigning` includes the purchase
+/// What the lease of a checkout costs, all of its items together, and when it is taken. Each amount is that
+/// of one item times the quantity. `totalDueAtSigning` includes the purchase
 /// items: it is `authorizedAtSigning` and `firstPayment` together.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -330,6 +343,7 @@ impl CheckoutRecord {
             checkout,
             organization,
             cost,
+            qualification,
         } = view;
         let shipment = &checkout.shipment;
         let failure = checkout.recurring.last_failure.as_ref();
@@ -353,6 +367,7 @@ impl CheckoutRecord {
             checkout_url: viewer.checkout_url(checkout),
             external_order_id: text(checkout.external_order_id.as_ref()),
             metadata: wire::metadata_record(&checkout.metadata),
+            quantity: checkout.quantity().get(),
             items: checkout
                 .items
                 .iter()
@@ -383,11 +398,14 @@ impl CheckoutRecord {
             success_url: text(checkout.redirects.success.as_ref()),
             cancel_url: text(checkout.redirects.cancel.as_ref()),
             failure_url: text(checkout.redirects.failure.as_ref()),
+            qualification: qualification.as_ref().map(Into::into),
             insurance_status: checkout.insurance.into(),
             processor_deposit_payment_intent_id: text(checkout.deposit.payment_intent_id()),
             deposit_preauth_expires_at: checkout.deposit.hold().map(|hold| hold.expires_at.into()),
             deposit_invoice_id: text(checkout.deposit.invoice_id()),
             deposit_timestamp: checkout.deposit.captured_at().map(Into::into),
+            terms_accepted_at: checkout.accepted.as_ref().map(|word| word.at.into()),
+            terms_version: checkout.accepted.as_ref().map(|word| word.version.clone()),
             lease_document_id: checkout.lease_document_id.clone(),
             recurring_payment_status: checkout.recurring.billing.status().into(),
             processor_subscription_id: text(checkout.recurring.billing.subscription_id()),

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::request::Plain as _;
-use crate::wire::{self, Country, Line, MetadataChanges};
+use crate::wire::{self, BirthDate, Country, Line, MetadataChanges};
 
 /// What is to change in a customer: a member that is left out stays, `null` clears one.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -39,6 +39,10 @@ pub(super) struct UpdateCustomerBody {
     /// Phone number of the country, or in international form.
     #[serde(default, with = "serde_with::rust::double_option")]
     phone: Option<Option<Line>>,
+    /// When they were born, `YYYY-MM-DD`. Another name or birth date is another person: identity and credit
+    /// are asked for again.
+    #[serde(default, with = "serde_with::rust::double_option")]
+    birth_date: Option<Option<BirthDate>>,
     /// What you keep beside it: keys that are named are set, or taken away by `null`; the others stay.
     /// `null`: all are taken away.
     #[serde(default, with = "serde_with::rust::double_option")]
@@ -57,6 +61,7 @@ impl From<UpdateCustomerBody> for CustomerChanges {
             zip: body.zip.plain().into(),
             country: body.country.plain().into(),
             phone: body.phone.plain().into(),
+            birth_date: body.birth_date.plain().into(),
             metadata: wire::metadata_patch(body.metadata),
         }
     }

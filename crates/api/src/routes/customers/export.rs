@@ -16,7 +16,7 @@ use crate::http::error::ApiError;
 use crate::idempotency::{Call, Viewer};
 use crate::request::PathId;
 use crate::routes::audit::AuditEventRecord;
-use crate::routes::checkouts::{CheckoutRecord, TrackingEventRecord};
+use crate::routes::checkouts::{AgreementDocument, CheckoutRecord, TrackingEventRecord};
 use crate::wire::{CheckoutActor, DateTimeText, KeyId, Lifecycle, MoneyText, PaymentKind, UserId};
 
 /// All that is known of a customer.
@@ -45,6 +45,8 @@ struct CheckoutExportRecord {
     tracking_events: Vec<TrackingEventRecord>,
     /// What was made for it at the payment processor.
     payments: Vec<PaymentRecord>,
+    /// The documents that were to be signed, oldest first.
+    agreements: Vec<AgreementDocument>,
 }
 
 /// Something that happened to a checkout.
@@ -75,13 +77,14 @@ struct MoveRecord {
 #[schema(as = Payment)]
 #[serde(rename_all = "camelCase")]
 struct PaymentRecord {
-    /// The processor's id.
+    /// The processor's id; of a session ours.
     id: String,
     /// What it is.
     kind: PaymentKind,
     /// How far it is: `held`, `captured` or `released` of a hold; `incomplete`, `active`, `pastDue`, `unpaid`,
     /// `paused` or `ended` of a subscription; `open`, `failed`, `void` or `paid` of an invoice; `pending`,
-    /// `succeeded` or `failed` of a refund.
+    /// `succeeded` or `failed` of a refund; `asked`, `open`, `completed` or `expired` of a session on the
+    /// processor's own pages.
     state: &'static str,
     /// Of a hold what is held, of a subscription each payment, else the whole.
     amount: MoneyText,
@@ -89,7 +92,7 @@ struct PaymentRecord {
     currency: &'static str,
     /// Since when it is so.
     at: DateTimeText,
-    /// When a hold or a subscription ends by itself.
+    /// When a hold, a subscription or a session ends by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     ends_at: Option<DateTimeText>,
     /// The processor's id of the subscription that an invoice is of.
@@ -123,6 +126,11 @@ impl CheckoutExportRecord {
             history: export.history.iter().map(Into::into).collect(),
             tracking_events: export.tracking_events.iter().map(Into::into).collect(),
             payments: export.payments.iter().map(Into::into).collect(),
+            agreements: export
+                .agreements
+                .iter()
+                .map(|(record, events)| AgreementDocument::new(record, events))
+                .collect(),
         }
     }
 }
@@ -191,6 +199,11 @@ impl From<&Entry> for PaymentRecord {
                 state: state.as_str(),
                 payment_intent_id: Some(payment_intent_id.clone()),
                 failure: failure.clone(),
+                ..record
+            },
+            Thing::Session { state, ends_at, .. } => Self {
+                state: state.as_str(),
+                ends_at: Some((*ends_at).into()),
                 ..record
             },
         }

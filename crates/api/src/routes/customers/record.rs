@@ -8,7 +8,7 @@ use lessor_domain::text::Line;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::wire::{self, CreditStatus, DateTimeText, IdentityStatus, UserId};
+use crate::wire::{self, CreditStatus, DateText, DateTimeText, IdentityStatus, UserId};
 
 /// A customer of the key's mode, the lessee.
 #[derive(Debug, Serialize, ToSchema)]
@@ -58,6 +58,9 @@ pub(super) struct CustomerRecord {
     /// Country, ISO 3166-1 alpha-2.
     #[serde(skip_serializing_if = "Option::is_none")]
     country: Option<String>,
+    /// When they were born.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    birth_date: Option<DateText>,
     /// What the credit check said.
     credit_status: CreditStatus,
     /// When credit was checked.
@@ -106,6 +109,7 @@ impl CustomerRecord {
             state: text(&profile.state),
             zip: text(&profile.zip),
             country: profile.country.as_ref().map(ToString::to_string),
+            birth_date: profile.birth_date.map(Into::into),
             credit_status: screening.credit.into(),
             credit_timestamp: screening.credit_at.map(Into::into),
             credit_ip_address: screening.credit_ip_address.clone(),

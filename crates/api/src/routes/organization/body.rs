@@ -1,12 +1,17 @@
 //! The organization as requests have it.
 
 use lessor_domain::organization::ServiceArea;
+use lessor_domain::services::Error;
 use lessor_domain::services::organizations::{ChangeOrganization, FaceChanges};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::request::{List, Plain as _};
-use crate::wire::{Color, Email, Line, Name, Region, Url};
+use super::settings::{CreditMembers, CreditRulesBody, SignerMembers};
+use crate::request::{List, Plain as _, given};
+use crate::state::AppState;
+use crate::wire::{
+    AgreementText, Color, CreditKind, Email, Line, Name, Region, SignerKind, SigningSecret, Url,
+};
 
 /// Where an organization delivers.
 type Regions = List<Region, 1000>;
@@ -45,13 +50,63 @@ pub(super) struct UpdateOrganizationBody {
     /// Where the organization itself is written to. Customers are not shown it.
     #[serde(default, with = "serde_with::rust::double_option")]
     notify_email: Option<Option<Email>>,
+    /// Its own terms in Markdown, for agreements that are made from now on.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    agreement_terms: Option<AgreementText>,
+    /// How it decides about credit in the key's mode.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    credit: Option<CreditKind>,
+    /// Where decisions are asked for, with `http`.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    credit_url: Option<Url>,
+    /// What these requests are signed with; `null` has another made, which the answer shows. With the first
+    /// URL one is made unless it is given.
+    #[serde(default, with = "serde_with::rust::double_option")]
+    #[schema(write_only)]
+    credit_secret: Option<Option<SigningSecret>>,
+    /// Its limits, with `rules`: they take the place of those that are set.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    credit_rules: Option<CreditRulesBody>,
+    /// Where it has its agreements signed in the key's mode.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    signer: Option<SignerKind>,
+    /// Where documents are sent, with `http`.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    signer_url: Option<Url>,
+    /// As `creditSecret`.
+    #[serde(default, with = "serde_with::rust::double_option")]
+    #[schema(write_only)]
+    signer_secret: Option<Option<SigningSecret>>,
 }
 
 impl UpdateOrganizationBody {
     /// The command that the body gives.
-    pub(super) fn command(self) -> ChangeOrganization {
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] of a URL that is not asked.
+    pub(super) fn command(self, state: &AppState) -> Result<ChangeOrganization, Error> {
         let area = self.service_area.plain();
-        ChangeOrganization {
+        let credit = CreditMembers {
+            kind: self.credit,
+            url: self.credit_url,
+            secret: self.credit_secret,
+            rules: self.credit_rules,
+        };
+        let signer = SignerMembers {
+            kind: self.signer,
+            url: self.signer_url,
+            secret: self.signer_secret,
+        };
+        Ok(ChangeOrganization {
+            terms: self.agreement_terms.plain(),
+            credit: credit.change(state)?,
+            signer: signer.change(state)?,
             service_area: area.map(|regions| ServiceArea::new(regions.unwrap_or_default())),
             face: FaceChanges {
                 display_name: self.display_name.plain().into(),
@@ -63,6 +118,6 @@ impl UpdateOrganizationBody {
                 privacy_url: self.privacy_url.plain().into(),
                 notify_email: self.notify_email.plain().into(),
             },
-        }
+        })
     }
 }

@@ -2,6 +2,7 @@
 
 mod body;
 mod record;
+mod settings;
 
 use actix_web::web::Json;
 use actix_web::{get, put};
@@ -22,7 +23,8 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
 
 /// Read the organization.
 ///
-/// The key's own: how it shows itself to customers, and where it delivers. Requires `OrganizationRead`.
+/// The key's own: how it shows itself to customers, where it delivers, its own terms, and how it decides about
+/// credit and has its agreements signed in the key's mode. Requires `OrganizationRead`.
 #[utoipa::path(
     tag = "Organization",
     responses((status = 200, body = OrganizationRecord, description = "The organization."))
@@ -33,11 +35,13 @@ async fn get_organization(call: Call) -> Result<Json<OrganizationRecord>, ApiErr
     Ok(Json(OrganizationRecord::from(&organization)))
 }
 
-/// Update how the organization shows itself, and where it delivers.
+/// Update how the organization shows itself, where it delivers, and how it works.
 ///
 /// Members that are left out stay as they are; `null` clears one. A wider area frees checkouts that waited
-/// for it. Both modes have the same face and area: with a sandbox key they are changed as long as it
-/// writes the catalog. Requires `OrganizationWrite`.
+/// for it. Both modes have the same face, area and terms: with a sandbox key they are changed as long as it
+/// writes the catalog. How credit is decided about and where agreements are signed is the key's mode's own;
+/// `creditSecret` and `signerSecret` are in the answer that made them, and in no other. Requires
+/// `OrganizationWrite`.
 #[utoipa::path(
     tag = "Organization",
     request_body = UpdateOrganizationBody,
@@ -48,6 +52,7 @@ async fn update_organization(
     call: Call,
     body: Body<UpdateOrganizationBody>,
 ) -> Result<Json<OrganizationRecord>, ApiError> {
-    let changed = call.mutate(body.value.command()).await?;
+    let change = body.value.command(call.state())?;
+    let changed = call.mutate(change).await?;
     Ok(Json(OrganizationRecord::from(&changed)))
 }

@@ -1,10 +1,14 @@
 //! The organization as answers have it.
 
-use lessor_domain::organization::Organization;
+use lessor_domain::agreement::Signer;
+use lessor_domain::credit::CreditPolicy;
+use lessor_domain::secret::Secret;
+use lessor_domain::services::organizations::OrganizationView;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::wire::{DateTimeText, OrganizationId};
+use super::settings::CreditRulesRecord;
+use crate::wire::{CreditKind, DateTimeText, OrganizationId, SignerKind};
 
 /// A lessor.
 #[derive(Debug, Serialize, ToSchema)]
@@ -51,6 +55,33 @@ pub(super) struct OrganizationRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(format = "email")]
     notify_email: Option<String>,
+    /// Its own terms in Markdown, which are in its agreements.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agreement_terms: Option<String>,
+    /// The version of these terms, counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agreement_terms_version: Option<u32>,
+    /// How it decides about credit in the key's mode.
+    credit: CreditKind,
+    /// Where decisions are asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = "uri")]
+    credit_url: Option<String>,
+    /// What these requests are signed with: in the answer that made it alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    credit_secret: Option<String>,
+    /// Its limits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    credit_rules: Option<CreditRulesRecord>,
+    /// Where it has its agreements signed in the key's mode.
+    signer: SignerKind,
+    /// Where documents are sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = "uri")]
+    signer_url: Option<String>,
+    /// What these requests are signed with: in the answer that made it alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signer_secret: Option<String>,
     /// When it was made.
     created_at: DateTimeText,
     /// When it last changed.
@@ -61,8 +92,24 @@ fn text<T: ToString>(value: Option<&T>) -> Option<String> {
     value.map(ToString::to_string)
 }
 
-impl From<&Organization> for OrganizationRecord {
-    fn from(organization: &Organization) -> Self {
+fn shown(made: Option<&Secret>) -> Option<String> {
+    made.map(|secret| secret.expose().to_owned())
+}
+
+impl From<&OrganizationView> for OrganizationRecord {
+    fn from(view: &OrganizationView) -> Self {
+        let organization = &view.organization;
+        let credit_url = match &view.credit {
+            CreditPolicy::Http(endpoint) => Some(endpoint.url.to_string()),
+            CreditPolicy::Manual
+            | CreditPolicy::Rules(_)
+            | CreditPolicy::None
+            | CreditPolicy::Simulated => None,
+        };
+        let signer_url = match &view.signer {
+            Signer::Http(endpoint) => Some(endpoint.url.to_string()),
+            Signer::Builtin => None,
+        };
         let face = &organization.face;
         let regions = organization.service_area.regions().iter();
         Self {
@@ -79,6 +126,15 @@ impl From<&Organization> for OrganizationRecord {
             terms_url: text(face.terms_url.as_ref()),
             privacy_url: text(face.privacy_url.as_ref()),
             notify_email: text(face.notify_email.as_ref()),
+            agreement_terms: view.terms.as_ref().map(|terms| terms.text.to_string()),
+            agreement_terms_version: view.terms.as_ref().map(|terms| terms.version),
+            credit: view.credit.kind().into(),
+            credit_url,
+            credit_secret: shown(view.made_credit_secret.as_ref()),
+            credit_rules: CreditRulesRecord::of(&view.credit),
+            signer: view.signer.kind().into(),
+            signer_url,
+            signer_secret: shown(view.made_signer_secret.as_ref()),
             created_at: organization.created_at.into(),
             updated_at: organization.updated_at.into(),
         }

@@ -159,6 +159,15 @@ pub struct Config {
     #[arg(long, env = "LESSOR_EXPIRY_DAYS", default_value = "30")]
     #[arg(value_name = "DAYS", value_parser = up_to::<NonZeroU16>(3_650))]
     pub expiry_days: NonZeroU16,
+    /// Days for which an approval of a customer's credit holds for further leases, unless it says otherwise
+    #[arg(long, env = "LESSOR_CREDIT_DECISION_DAYS", default_value = "90")]
+    #[arg(value_name = "DAYS", value_parser = up_to::<NonZeroU16>(3_650))]
+    pub credit_decision_days: NonZeroU16,
+    /// Whether organizations' URLs may be of this machine, also by plain HTTP: for development
+    #[arg(long, env = "LESSOR_ALLOW_LOOPBACK_TARGETS", default_value = "false", value_parser = flag)]
+    #[arg(action = ArgAction::Set, num_args = ..=1, require_equals = true)]
+    #[arg(value_name = "true|false", default_missing_value = "true", help_heading = EVERYWHERE)]
+    pub allow_loopback_targets: bool,
     /// How long a lease that is to be billed may have no subscription before it needs attention, 1m to
     /// 30d
     #[arg(long, env = "LESSOR_NOT_BILLED_AFTER", default_value = "1h")]

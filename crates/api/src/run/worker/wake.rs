@@ -6,11 +6,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::{
-    AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors,
-    IdempotencyStore, InboxMessage, InboxRecord, InboxState, InboxStore, JobStore, KeyStore,
-    LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
-    ProcessorAccountStore, ProductStore, Reach, ShipmentStore, StoreError, UnitOfWork,
-    VariantStore,
+    AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
+    CustomerStore, Database, Doors, IdempotencyStore, InboxMessage, InboxRecord, InboxState,
+    InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
+    PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
+    QualificationStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
 };
 use lessor_domain::time::Timestamp;
 use tokio::sync::Notify;
@@ -111,6 +111,10 @@ impl UnitOfWork for WakingWork {
         self.inner.checkouts()
     }
 
+    fn agreements(&mut self) -> &mut dyn AgreementStore {
+        self.inner.agreements()
+    }
+
     fn shipments(&mut self) -> &mut dyn ShipmentStore {
         self.inner.shipments()
     }
@@ -138,6 +142,14 @@ impl UnitOfWork for WakingWork {
 
     fn idempotency(&mut self) -> &mut dyn IdempotencyStore {
         self.inner.idempotency()
+    }
+
+    fn credit_policies(&mut self) -> &mut dyn CreditPolicyStore {
+        self.inner.credit_policies()
+    }
+
+    fn qualifications(&mut self) -> &mut dyn QualificationStore {
+        self.inner.qualifications()
     }
 
     fn audit(&mut self) -> &mut dyn AuditStore {

@@ -43,6 +43,17 @@ impl From<&LeaseTerm> for ChosenTerm {
     }
 }
 
+/// The customer's word, on the page, that they lease for the term and price that it shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "camelCase"))]
+pub struct Acceptance {
+    /// When they said so last.
+    pub at: Timestamp,
+    /// Which version of the [text](crate::agreement::ACCEPTANCE_TEXT) about it they read.
+    pub version: String,
+}
+
 /// One leased thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -15,8 +15,8 @@ pub use billing::{
 };
 pub use deposit::{Deposit, Hold, Renewals};
 pub use goods::{
-    CheckoutAddress, CheckoutItem, ChosenTerm, InsuranceStatus, MilestoneTimes, PurchaseItem,
-    Redirects, WayOut,
+    Acceptance, CheckoutAddress, CheckoutItem, ChosenTerm, InsuranceStatus, MilestoneTimes,
+    PurchaseItem, Redirects, WayOut,
 };
 pub use return_::Return;
 pub use shipment::{Shipment, Tracking};

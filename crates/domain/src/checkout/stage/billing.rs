@@ -9,7 +9,7 @@ use crate::checkout::step::{Applied, Obstacle, Ruling, Step, Told};
 use crate::time::{Day, Timestamp, add_months};
 
 rules! {
-    PaymentMethodSaved by Customer | Provider {
+    PaymentMethodSaved by Customer | Provider | System {
         go    RecurringPaymentMethodPending => DocumentsPending;
         done  DocumentsPending..=ReturnPending;
         never Created..=DepositFailed | Returned..=QualificationFailed;

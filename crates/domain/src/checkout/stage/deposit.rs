@@ -4,9 +4,10 @@
 use super::waitlist;
 use crate::catalog::StockTaken;
 use crate::checkout::effect::Effect;
+use crate::checkout::event::Event;
 use crate::checkout::parts::AttentionReason;
 use crate::checkout::parts::{Deposit, Hold, PaymentMethod, Refusal, Waitlist};
-use crate::checkout::rule::rules;
+use crate::checkout::rule::{Move, rules};
 use crate::checkout::snapshot::{Checkout, Snapshot};
 use crate::checkout::state::Lifecycle;
 use crate::checkout::step::{Obstacle, Ruling, Step, Told};
@@ -21,6 +22,12 @@ rules! {
         never Created..=LeaseReviewPending | Returned..=WaitlistedAfterProfile
             | WaitlistedLocation..=QualificationFailed;
     }
+    // The processor closed its page before anybody paid: what is paid there no more cannot be.
+    DepositAbandoned by Provider {
+        go    DepositProcessing => DepositPending;
+        done  DepositPending | DepositFailed..=QualificationFailed;
+        never Created..=LeaseReviewPending;
+    }
     DepositAuthorized by Provider {
         go    DepositProcessing => RecurringPaymentMethodPending;
         // A hold that comes too late is in the ledger, and let go of.
@@ -31,6 +38,12 @@ rules! {
         go    DepositProcessing => WaitlistedAfterDeposit;
         done  RecurringPaymentMethodPending..=QualificationFailed;
         never Created..=DepositPending | DepositFailed;
+    }
+    DepositResumed by System {
+        // It was held when the checkout went back to a check.
+        go    DepositPending => RecurringPaymentMethodPending;
+        done  DepositProcessing..=QualificationFailed;
+        never Created..=LeaseReviewPending;
     }
     DepositRefused by Provider {
         go    DepositProcessing => DepositFailed;
@@ -55,11 +68,13 @@ rules! {
     }
     AuthorizationLapsed by Provider | System {
         go    RecurringPaymentMethodPending..=CaptureFailed => DepositPending;
+        // Back at a check with its deposit, it goes on there without one.
+        stay  IdentityRequired..=LeaseReviewPending;
         // Keeps waiting, without a deposit.
         go    WaitlistedAfterDeposit => WaitlistedAfterProfile;
         done  DepositPending..=DepositFailed | OrderConfirmed..=WaitlistedAfterProfile
             | WaitlistedLocation..=QualificationFailed;
-        never Created..=LeaseReviewPending;
+        never Created..=ProfilePending;
     }
 }
 
@@ -82,6 +97,33 @@ impl Checkout {
                 hold.renewals.made = made;
             }
             _ => return false,
+        }
+        self.0.recurring.last_failure = None;
+        self.0.changed(at);
+        true
+    }
+
+    /// The customer had the deposit held anew, on another card: the new hold takes the old one's
+    /// place, which is to be let go, and its card pays from now on. False when nothing is held any more,
+    /// or it is this one that is held.
+    pub fn replace_hold(
+        &mut self,
+        payment_intent_id: &str,
+        ends_at: Timestamp,
+        method: Option<PaymentMethod>,
+        at: Timestamp,
+    ) -> bool {
+        if self.lifecycle().is_ended() {
+            return false;
+        }
+        match &mut self.0.deposit {
+            Deposit::Authorized { hold } if hold.payment_intent_id != payment_intent_id => {
+                *hold = Hold::new(payment_intent_id, ends_at);
+            }
+            _ => return false,
+        }
+        if method.is_some() {
+            self.0.recurring.method = method;
         }
         self.0.recurring.last_failure = None;
         self.0.changed(at);
@@ -139,17 +181,29 @@ pub(in crate::checkout) fn submitted(
     step: &mut Step<'_>,
     quote: Quote,
     method: Option<String>,
+    hosted: bool,
 ) -> Ruling {
     let term = checkout.term.ok_or(Obstacle::NoTerm)?;
     if quote.term != term.months {
         return Err(Obstacle::PriceOfAnotherTerm);
+    }
+    if quote.one_of(checkout.quantity()).is_err() {
+        return Err(Obstacle::PriceOfAnotherQuantity);
     }
     checkout.quote = Some(quote);
     if method.is_some() {
         checkout.deposit_method_id = method;
     }
     checkout.deposit_submitted_at = Some(step.by.at);
-    step.ask(Effect::AuthorizeDeposit);
+    if !hosted {
+        step.ask(Effect::AuthorizeDeposit);
+    }
+    Ok(Told::News)
+}
+
+pub(in crate::checkout) fn abandoned(checkout: &mut Snapshot, _: &mut Step<'_>) -> Ruling {
+    // Nothing is authorized: the price follows the catalog again.
+    checkout.quote = None;
     Ok(Told::News)
 }
 
@@ -177,6 +231,31 @@ pub(in crate::checkout) fn authorized_without_stock(
 ) -> Ruling {
     hold_deposit(checkout, hold, method)?;
     checkout.waitlist = Some(Waitlist::for_stock());
+    Ok(Told::News)
+}
+
+/// The lease was accepted and its deposit authorized before the checkout went back to a check.
+pub(super) fn known(checkout: &Snapshot) -> Option<Event> {
+    if checkout.deposit == Deposit::Open {
+        return None;
+    }
+    match checkout.lifecycle() {
+        Lifecycle::LeaseReviewPending => Some(Event::LeaseAccepted),
+        Lifecycle::DepositPending => Some(Event::DepositResumed),
+        Lifecycle::RecurringPaymentMethodPending
+            if checkout.previous_lifecycle() == Some(Lifecycle::DepositPending) =>
+        {
+            let method = checkout.recurring.method.clone()?;
+            Some(Event::PaymentMethodSaved { method })
+        }
+        _ => None,
+    }
+}
+
+pub(in crate::checkout) fn resumed(checkout: &mut Snapshot, _: &mut Step<'_>) -> Ruling {
+    if checkout.deposit == Deposit::Open {
+        return Err(Obstacle::NoDeposit);
+    }
     Ok(Told::News)
 }
 
@@ -240,7 +319,9 @@ pub(in crate::checkout) fn capture_refused(
     step: &mut Step<'_>,
     refusal: Refusal,
 ) -> Ruling {
-    if step.from == Lifecycle::CaptureFailed && checkout.capture_requested_at.is_none() {
+    // Nothing is to be captured of a lease that was to be signed anew meanwhile.
+    let is_late = step.from == Lifecycle::CaptureFailed && checkout.capture_requested_at.is_none();
+    if is_late || checkout.signed_at.is_none() {
         return Ok(Told::Known);
     }
     checkout.capture_requested_at = None;
@@ -263,10 +344,14 @@ pub(super) fn ask_for_capture(checkout: &mut Snapshot, step: &mut Step<'_>) {
 }
 
 pub(in crate::checkout) fn lapsed(checkout: &mut Snapshot, step: &mut Step<'_>) -> Ruling {
+    if step.outcome == Move::Stay && checkout.deposit.open_hold().is_none() {
+        return Ok(Told::Known);
+    }
     checkout.deposit = Deposit::Open;
     checkout.quote = None;
     // What was signed refers to a deposit that is gone; it is signed anew.
     checkout.signed_at = None;
+    checkout.lease_document_id = None;
     checkout.capture_requested_at = None;
     if step.from == Lifecycle::WaitlistedAfterDeposit {
         checkout.waitlist = Some(Waitlist::for_stock());
@@ -296,7 +381,8 @@ mod tests {
     use crate::checkout::stage::tests::{
         DETAILS, Details, Story, TO_CONFIRMATION, TO_DEPOSIT, card,
     };
-    use crate::checkout::step::Outcome;
+    use crate::checkout::step::{Facts, Outcome};
+    use crate::money::Money;
 
     #[test]
     fn a_lapsed_authorization_gives_stock_back_and_asks_for_the_deposit_again() {
@@ -312,6 +398,80 @@ mod tests {
             story.checkout.signed_at, None,
             "what was signed named the lapsed deposit"
         );
+    }
+
+    #[test]
+    fn a_price_of_another_number_is_not_frozen() {
+        let mut story = Story::new();
+        story.walk(&TO_DEPOSIT[..TO_DEPOSIT.len() - 1], DETAILS);
+        story.checkout = crate::testing::altered(&story.checkout, |it| {
+            let mut items = it.items.clone();
+            for item in &mut items {
+                item.id = story.make.id();
+            }
+            it.items.extend(items);
+        });
+        assert_eq!(story.checkout.quantity().get(), 2);
+        let event = story.event(EventKind::DepositSubmitted, DETAILS);
+        let mut odd = event.clone();
+        if let Event::DepositSubmitted { quote, .. } = &mut odd {
+            quote.msrp = quote
+                .msrp
+                .checked_add(Money::from_minor(1, quote.currency))
+                .unwrap();
+        }
+        let refused = story.try_event(odd, &Facts::NONE).unwrap_err();
+        assert!(
+            refused.contains("not that of as many as are leased"),
+            "{refused}"
+        );
+        story.tell(event);
+        assert_eq!(story.checkout.lifecycle(), Lifecycle::DepositProcessing);
+    }
+
+    #[test]
+    fn a_deposit_that_is_paid_elsewhere_is_authorized_by_nobody_and_can_be_left() {
+        let mut story = Story::new();
+        story.walk(&TO_DEPOSIT[..TO_DEPOSIT.len() - 1], DETAILS);
+        assert_eq!(story.checkout.lifecycle(), Lifecycle::DepositPending);
+        let mut submitted = story.event(EventKind::DepositSubmitted, DETAILS);
+        if let Event::DepositSubmitted { hosted, .. } = &mut submitted {
+            *hosted = true;
+        }
+        let submitted = story.tell(submitted);
+        assert_eq!(submitted.effects, []);
+        assert_eq!(story.checkout.lifecycle(), Lifecycle::DepositProcessing);
+        story.tell(Event::DepositAbandoned);
+        assert_eq!(story.checkout.lifecycle(), Lifecycle::DepositPending);
+        assert_eq!(story.checkout.quote, None, "the price follows the catalog");
+        let again = story.tell(Event::DepositAbandoned);
+        assert_eq!(again.outcome, Outcome::AlreadyApplied);
+        let cancelled = story.tell(Event::Cancelled { reason: None });
+        assert_eq!(
+            cancelled.effects,
+            [Effect::VoidDeposit],
+            "what may be held all the same is let go"
+        );
+    }
+
+    #[test]
+    fn a_hold_on_another_card_takes_the_place_of_the_one_that_could_not_be_taken() {
+        let mut story = held();
+        let at = story.make.tick();
+        let before = story.checkout.deposit.open_hold().unwrap().clone();
+        let ends_at = before.expires_at + chrono::TimeDelta::days(7);
+        let known = before.payment_intent_id.as_str();
+        assert!(!story.checkout.replace_hold(known, ends_at, None, at));
+        let other = Some(PaymentMethod {
+            id: "pm_other".to_owned(),
+            ..card()
+        });
+        let replaced = story
+            .checkout
+            .replace_hold("pi_other", ends_at, other.clone(), at);
+        assert!(replaced);
+        assert!(story.checkout.needs_hold("pi_other") && !story.checkout.needs_hold(known));
+        assert_eq!(story.checkout.recurring.method, other);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The proof of who the customer is.
 
+use super::signature;
 use crate::checkout::effect::Effect;
 use crate::checkout::event::Event;
 use crate::checkout::rule::rules;
@@ -36,6 +37,13 @@ rules! {
         go    IdentityRequired..=IdentityProcessing => QualificationPending;
         done  QualificationPending..=QualificationFailed;
         never Created..=ProfilePending;
+    }
+    PersonChanged by System {
+        stay  IdentityRequired;
+        // An authorized deposit stays held: the checkout passes by it when it is checked again.
+        go    IdentityVerifying..=CaptureFailed => IdentityRequired;
+        // Whoever waits is checked when it is their turn.
+        done  Created..=ProfilePending | OrderConfirmed..=QualificationFailed;
     }
     IdentityRefused by Provider {
         go    IdentityVerifying | IdentityProcessing => IdentityFailed;
@@ -78,6 +86,16 @@ pub(in crate::checkout) const fn abandoned(checkout: &mut Snapshot, _: &mut Step
 
 pub(in crate::checkout) const fn verified(checkout: &mut Snapshot, _: &mut Step<'_>) -> Ruling {
     checkout.identity_requested_at = None;
+    Ok(Told::News)
+}
+
+/// Nothing that was asked about the person before counts, and what they signed is another's.
+pub(in crate::checkout) fn person_changed(checkout: &mut Snapshot, step: &mut Step<'_>) -> Ruling {
+    let was_asked = checkout.identity_requested_at.take().is_some();
+    if step.from == Lifecycle::IdentityRequired && !was_asked {
+        return Ok(Told::Known);
+    }
+    signature::undo(checkout);
     Ok(Told::News)
 }
 

@@ -31,6 +31,7 @@ pub(super) fn known(checkout: &Snapshot, facts: &Facts) -> Option<Event> {
     opening::known(checkout, facts)
         .or_else(|| identity::known(checkout, facts))
         .or_else(|| qualification::known(checkout, facts))
+        .or_else(|| deposit::known(checkout))
 }
 
 /// What standing in a state changes and asks for.

@@ -2,10 +2,11 @@
 
 use crate::access::Mode;
 use crate::address::Address;
+use crate::agreement::ACCEPTANCE_VERSION;
 use crate::catalog::ProductVariant;
-use crate::checkout::event::Event;
+use crate::checkout::event::{Actor, Event};
 use crate::checkout::parts::{
-    CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, InsuranceStatus, LeaseDates,
+    Acceptance, CheckoutAddress, CheckoutItem, ChosenTerm, Deposit, InsuranceStatus, LeaseDates,
     MilestoneTimes, PurchaseItem, Recurring, Redirects, Return, Shipment, Waitlist,
 };
 use crate::checkout::rule::{Move, rules};
@@ -19,6 +20,7 @@ use crate::ids::{
 };
 use crate::metadata::Metadata;
 use crate::organization::NotServed;
+use crate::quantity::Quantity;
 use crate::text::ExternalId;
 use crate::time::Timestamp;
 
@@ -60,7 +62,7 @@ rules! {
         same  LeaseReviewPending;
         never Created..=ShippingAddressPending | DepositPending..=QualificationFailed;
     }
-    LeaseAccepted by Customer {
+    LeaseAccepted by Customer | System {
         go    LeaseReviewPending => DepositPending;
         done  DepositPending..=ReturnPending;
         never Created..=PickupLocationPending | Returned..=QualificationFailed;
@@ -106,7 +108,7 @@ pub struct NewCheckout {
     pub product_id: ProductPubId,
     /// What is leased.
     pub variant_id: ProductVariantPubId,
-    /// The leased things.
+    /// The leased things, one for each unit.
     pub items: Vec<CheckoutItem>,
     /// For how long; the customer may choose later.
     pub term: Option<ChosenTerm>,
@@ -163,6 +165,24 @@ impl NewCheckout {
             metadata: Metadata::default(),
             page_nonce,
         }
+    }
+
+    /// The same with so many of the variant instead of one, whose ids the function makes.
+    #[must_use]
+    pub fn times(
+        mut self,
+        quantity: Quantity,
+        mut next: impl FnMut() -> CheckoutItemPubId,
+    ) -> Self {
+        let Some(one) = self.items.first().cloned() else {
+            return self;
+        };
+        let rest = (1..quantity.get()).map(|_| CheckoutItem {
+            id: next(),
+            ..one.clone()
+        });
+        self.items.extend(rest);
+        self
     }
 }
 
@@ -231,6 +251,7 @@ impl Checkout {
             items: new.items,
             term: new.term,
             quote: None,
+            accepted: None,
             purchase_items: new.purchase_items,
             external_order_id: new.external_order_id,
             redirects: new.redirects,
@@ -394,12 +415,16 @@ const fn known_if(is_same: bool) -> Ruling {
     }
 }
 
-pub(in crate::checkout) const fn lease_accepted(
-    checkout: &mut Snapshot,
-    _: &mut Step<'_>,
-) -> Ruling {
+/// Whose checkout goes this way again by itself accepted it before.
+pub(in crate::checkout) fn lease_accepted(checkout: &mut Snapshot, step: &mut Step<'_>) -> Ruling {
     if checkout.term.is_none() {
         return Err(Obstacle::NoTerm);
+    }
+    if step.by.actor == Actor::Customer {
+        checkout.accepted = Some(Acceptance {
+            at: step.by.at,
+            version: ACCEPTANCE_VERSION.to_owned(),
+        });
     }
     Ok(Told::News)
 }
@@ -428,8 +453,8 @@ pub(in crate::checkout) const fn back_to_pickup(
 mod tests {
     use super::*;
 
-    use crate::checkout::event::Actor;
     use crate::checkout::stage::tests::{DETAILS, Story, TO_DEPOSIT};
+    use crate::checkout::step::Circumstances;
 
     use crate::customer::{CreditStatus, IdentityStatus};
 
@@ -465,6 +490,59 @@ mod tests {
             [],
             "a check that passed before is not asked for again"
         );
+    }
+
+    #[test]
+    fn who_accepts_is_kept_with_the_time_and_the_text() {
+        let mut story = Story::new();
+        story.walk(&TO_DEPOSIT[..8], DETAILS);
+        assert_eq!(story.checkout.accepted, None);
+        let at = story.make.tick();
+        let by = |at, actor| Circumstances::new(at, actor);
+        let accept = |story: &mut Story, by| {
+            let facts = Facts::NONE;
+            story.checkout.apply(Event::LeaseAccepted, &by, &facts)
+        };
+        accept(&mut story, by(at, Actor::Customer)).unwrap();
+        let word = Acceptance {
+            at,
+            version: ACCEPTANCE_VERSION.to_owned(),
+        };
+        assert_eq!(story.checkout.accepted, Some(word.clone()));
+        // Said again later, it is what was said later; what passes by itself says nothing.
+        story.tell(Event::SteppedBackToReview);
+        let later = story.make.tick();
+        accept(&mut story, by(later, Actor::System)).unwrap();
+        assert_eq!(story.checkout.accepted, Some(word.clone()));
+        story.tell(Event::SteppedBackToReview);
+        accept(&mut story, by(later, Actor::Customer)).unwrap();
+        assert_eq!(
+            story.checkout.accepted.as_ref().map(|it| it.at),
+            Some(later)
+        );
+    }
+
+    #[test]
+    fn several_have_ids_of_their_own() {
+        let make = crate::testing::Fixtures::default();
+        let organization = make.organization().build();
+        let customer = make.customer(&organization).build();
+        let variant = make.variant(&make.product(&organization).build()).build();
+        let of = |number| {
+            NewCheckout::of(make.id(), make.id(), &customer, &variant, [7; 16])
+                .times(Quantity::new(number).unwrap(), || make.id())
+        };
+        for number in [1, 2, 50] {
+            let checkout = Checkout::open(of(number), Opening::Ready, make.tick());
+            assert_eq!(checkout.quantity().get(), number);
+            let ids: std::collections::BTreeSet<_> =
+                checkout.items.iter().map(|item| item.id).collect();
+            assert_eq!(ids.len(), checkout.items.len());
+            assert!(Checkout::restore(checkout.into_snapshot()).is_ok());
+        }
+        let mut none = Checkout::open(of(1), Opening::Ready, make.tick()).into_snapshot();
+        none.items.clear();
+        assert!(Checkout::restore(none).is_err(), "nothing is no lease");
     }
 
     #[test]

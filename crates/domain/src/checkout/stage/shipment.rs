@@ -1,6 +1,6 @@
 //! From the confirmed order to the goods that are with the customer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::billing;
 use crate::checkout::event::Actor;
@@ -155,6 +155,18 @@ impl Checkout {
     }
 }
 
+/// The first item that is given the serial number of one before it: each thing has its own.
+#[must_use]
+pub fn serial_number_twice(
+    serial_numbers: &BTreeMap<CheckoutItemPubId, Line>,
+) -> Option<CheckoutItemPubId> {
+    let mut given = BTreeSet::new();
+    serial_numbers
+        .iter()
+        .find(|(_, serial)| !given.insert(serial.as_str()))
+        .map(|(id, _)| *id)
+}
+
 pub(in crate::checkout) fn fulfilled(
     checkout: &mut Snapshot,
     step: &mut Step<'_>,
@@ -164,6 +176,9 @@ pub(in crate::checkout) fn fulfilled(
     let is_item = |id: &CheckoutItemPubId| checkout.items.iter().any(|item| item.id == *id);
     if let Some(unknown) = serial_numbers.keys().find(|id| !is_item(id)) {
         return Err(Obstacle::NotAnItem(*unknown));
+    }
+    if let Some(twice) = serial_number_twice(&serial_numbers) {
+        return Err(Obstacle::SerialNumberTwice(twice));
     }
     for (id, serial) in serial_numbers {
         for item in checkout.items.iter_mut().filter(|item| item.id == id) {

@@ -2,7 +2,7 @@
 
 use super::deposit;
 use crate::checkout::effect::Effect;
-use crate::checkout::parts::InsuranceStatus;
+use crate::checkout::parts::{Deposit, InsuranceStatus};
 use crate::checkout::rule::rules;
 use crate::checkout::snapshot::{Checkout, Snapshot};
 use crate::checkout::step::{Applied, Obstacle, Ruling, Step, Told};
@@ -18,7 +18,7 @@ rules! {
 }
 
 impl Checkout {
-    /// The signer has prepared the document. False when it is known.
+    /// The document is prepared. False when it is known.
     pub fn take_in_document(&mut self, document_id: String, at: Timestamp) -> bool {
         if self.lease_document_id.as_ref() == Some(&document_id) {
             return false;
@@ -39,7 +39,11 @@ impl Checkout {
     }
 }
 
-pub(super) fn arrived(_: &mut Snapshot, _: Timestamp, applied: &mut Applied) {
+pub(super) fn arrived(checkout: &mut Snapshot, _: Timestamp, applied: &mut Applied) {
+    // Prices, names and addresses may differ from those of an earlier document, which nobody signed.
+    if checkout.signed_at.is_none() {
+        checkout.lease_document_id = None;
+    }
     applied.effects.push(Effect::PrepareDocuments);
 }
 
@@ -47,6 +51,17 @@ pub(super) fn order_confirmed(checkout: &mut Snapshot, at: Timestamp, _: &mut Ap
     checkout.milestones.confirmed_at = checkout.milestones.confirmed_at.or(Some(at));
     if checkout.insurance == InsuranceStatus::Pending {
         checkout.insurance = InsuranceStatus::Approved;
+    }
+}
+
+/// Nobody has signed: what was prepared names another person, or another address. A price that no
+/// deposit was authorized for follows the catalog again.
+pub(super) fn undo(checkout: &mut Snapshot) {
+    checkout.signed_at = None;
+    checkout.lease_document_id = None;
+    checkout.capture_requested_at = None;
+    if checkout.deposit == Deposit::Open {
+        checkout.quote = None;
     }
 }
 

@@ -33,7 +33,7 @@ pub(in crate::checkout) fn stock_freed(
         }
         (StockTaken::Taken | StockTaken::Untracked, _) => {}
     }
-    // Whoever has a deposit has a unit with it, counted or not; others take theirs with the deposit.
+    // Whoever has a deposit has the units with it, counted or not; others take theirs with the deposit.
     checkout.holds_stock = step.from == Lifecycle::WaitlistedAfterDeposit;
     turn_begins(checkout, step)
 }
@@ -47,7 +47,7 @@ pub(in crate::checkout) const fn turn_begins(
     Ok(Told::News)
 }
 
-/// Gives the held unit back, if one is held.
+/// Gives the held units back, if any are held.
 pub(super) const fn release_stock(checkout: &mut Snapshot, applied: &mut Applied) {
     if checkout.holds_stock {
         checkout.holds_stock = false;

@@ -9,9 +9,11 @@ use chrono::SecondsFormat;
 use super::Entry;
 use crate::access::{Mode, Permission};
 use crate::address::Address;
+use crate::agreement::Signer;
 use crate::audit::{AuditAction, AuditArea, AuditChange, AuditMembers, AuditSubject};
 use crate::catalog::{Category, OptionDefinition, OptionSelection, Product, ProductVariant};
 use crate::checkout::{Checkout, PurchaseItem};
+use crate::credit::CreditPolicy;
 use crate::customer::Customer;
 use crate::ids::CustomerPubId;
 use crate::lease_term::LeaseTerm;
@@ -119,6 +121,36 @@ impl Entry {
         Self::of(AuditAction::ProcessorAccountRemoved, organization, change)
     }
 
+    /// How the organization decides about credit in the mode was set. The endpoint's secret is no member:
+    /// that it was set is told, also where nothing else differs.
+    pub(crate) fn credit_set(
+        organization: &Organization,
+        mode: Mode,
+        before: &CreditPolicy,
+        after: &CreditPolicy,
+    ) -> Self {
+        let change = AuditChange::between(credit(before), credit(after));
+        Self {
+            area: mode.into(),
+            ..Self::of(AuditAction::OrganizationCreditSet, organization, change)
+        }
+    }
+
+    /// Where the organization has its agreements signed in the mode was set. The endpoint's secret is no
+    /// member: that it was set is told, also where nothing else differs.
+    pub(crate) fn signer_set(
+        organization: &Organization,
+        mode: Mode,
+        before: &Signer,
+        after: &Signer,
+    ) -> Self {
+        let change = AuditChange::between(signer(before), signer(after));
+        Self {
+            area: mode.into(),
+            ..Self::of(AuditAction::OrganizationSignerSet, organization, change)
+        }
+    }
+
     /// Something was found out about the customer.
     pub(crate) fn screened(before: &Customer, after: &Customer) -> Self {
         let change = AuditChange::between(findings(before), findings(after));
@@ -191,6 +223,37 @@ fn set_address(members: &mut AuditMembers, name: &str, address: Option<&Address>
         .set(&at("zip"), zip)
         .set(&at("country"), country)
         .set_if(&at("phone"), phone.as_ref());
+}
+
+/// How an organization decides about credit.
+fn credit(policy: &CreditPolicy) -> AuditMembers {
+    let mut members = AuditMembers::new();
+    members.set("credit", policy.kind());
+    match policy {
+        CreditPolicy::Manual | CreditPolicy::None | CreditPolicy::Simulated => {}
+        CreditPolicy::Http(endpoint) => {
+            members.set("creditUrl", &endpoint.url);
+        }
+        CreditPolicy::Rules(rules) => {
+            members
+                .set_if("creditRules.maxMonthlyPayment", rules.max_monthly_payment)
+                .set_if("creditRules.maxOpenLeases", rules.max_open_leases)
+                .set_if("creditRules.maxTotalExposure", rules.max_total_exposure);
+            let countries = joined(&rules.countries, ",");
+            set_list(&mut members, "creditRules.countries", countries);
+        }
+    }
+    members
+}
+
+/// Where an organization has its agreements signed.
+fn signer(signer: &Signer) -> AuditMembers {
+    let mut members = AuditMembers::new();
+    members.set("signer", signer.kind());
+    if let Signer::Http(endpoint) = signer {
+        members.set("signerUrl", &endpoint.url);
+    }
+    members
 }
 
 /// What screening found of the customer.
@@ -443,7 +506,8 @@ impl Audited for Customer {
             .set_if("state", profile.state.as_ref())
             .set_if("zip", profile.zip.as_ref())
             .set_if("country", profile.country)
-            .set_if("phone", profile.phone.as_ref());
+            .set_if("phone", profile.phone.as_ref())
+            .set_if("birthDate", profile.birth_date);
         set_metadata(&mut members, &self.metadata);
         members
     }
@@ -476,6 +540,7 @@ impl Audited for Checkout {
         members
             .set("customerId", self.customer_id)
             .set("productVariantId", self.variant_id)
+            .set("quantity", self.quantity())
             .set_if("leaseTermId", self.term.map(|term| term.lease_term_id))
             .set_if("externalOrderId", self.external_order_id.as_ref())
             .set_if("successUrl", redirects.success.as_ref())

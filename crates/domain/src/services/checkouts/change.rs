@@ -14,7 +14,7 @@ use crate::metadata::MetadataPatch;
 use crate::ports::{IdGenerator, Scope, UnitOfWork};
 use crate::services::audit::{self, Entry};
 use crate::services::products::merge_metadata;
-use crate::services::{Context, Error, UseCase, moving};
+use crate::services::{Context, Error, UseCase, moving, qualifications};
 use crate::text::Line;
 use crate::time::Timestamp;
 
@@ -149,7 +149,8 @@ pub(crate) async fn set_term(
         .map_err(|obstacle| Error::rule(obstacle.to_string()))?;
     uow.checkouts().update(checkout).await?;
     let chosen = Entry::changed(AuditAction::CheckoutUpdated, &before, checkout);
-    audit::record(uow, ids, now, origin, checkout.organization_id, chosen).await
+    audit::record(uow, ids, now, origin, checkout.organization_id, chosen).await?;
+    qualifications::of_the_new_amount(uow, ids, now, checkout).await
 }
 
 /// Moves the checkout to the state as an operator can; the same state again changes

@@ -7,7 +7,7 @@ use crate::access::Permission;
 use crate::address::Address;
 use crate::audit::AuditAction;
 use crate::catalog::{Availability, ProductType, availability};
-use crate::checkout::{Checkout, ChosenTerm, NewCheckout, Opening, PurchaseItem, Redirects};
+use crate::checkout::{Actor, Checkout, ChosenTerm, NewCheckout, Opening, PurchaseItem, Redirects};
 use crate::customer::{Customer, Profile};
 use crate::ids::{CheckoutItemPubId, CheckoutPubId, CustomerPubId, ProductVariantPubId};
 use crate::lease_term::{LeaseTerm, offered};
@@ -18,10 +18,11 @@ use crate::percentage::TermMonths;
 use crate::ports::{
     InsertedCheckout, InsertedCustomer, NewCustomer, StoreError, UnitOfWork, VariantSelection,
 };
+use crate::quantity::Quantity;
 use crate::services::audit::{self, Entry};
 use crate::services::pricing::organization_with_terms;
 use crate::services::products::price_in;
-use crate::services::{Context, Error, UseCase};
+use crate::services::{Context, Error, UseCase, customers, person, waitlist};
 use crate::text::{Email, ExternalId, Name, Sku};
 
 /// How a caller names the variant of a new checkout.
@@ -66,6 +67,8 @@ pub struct PurchaseItemInput {
 pub struct CreateCheckout {
     /// What is leased.
     pub variant: VariantRef,
+    /// How many of it. A checkout that there is already keeps its own number.
+    pub quantity: Quantity,
     /// For how long; the customer may choose later.
     pub term: Option<TermMonths>,
     /// For whom; the key's own user when there is none.
@@ -126,8 +129,9 @@ impl UseCase for CreateCheckout {
             .lock_shared(organization_id, variant_id.id)
             .await?
             .ok_or(Error::not_found("product variant"))?;
-        let available = availability(&product, &variant, ctx.access.mode)
+        let available = availability(&product, &variant, ctx.access.mode, self.quantity)
             .map_err(|why| Error::invalid(variant_param, why))?;
+        check_price_of(self.quantity, variant.price)?;
         if self.redirects.any_insecure(ctx.access.mode) {
             return Err(insecure_redirect(&self.redirects, ctx));
         }
@@ -137,7 +141,8 @@ impl UseCase for CreateCheckout {
             None => None,
         };
         let purchase_items = purchase_items(uow, ctx, &organization, self.purchase_items).await?;
-        let given_profile = self.customer.as_ref().map(|given| given.profile.clone());
+        let given_profile = self.customer.as_ref();
+        let given_profile = given_profile.map(|given| given.profile.clone().as_on_a_page());
         let customer = customer_for(uow, ctx, self.customer).await?;
         let scope = scope_of(ctx.access);
         let term_id = term.map(|term| term.id);
@@ -179,6 +184,15 @@ impl UseCase for CreateCheckout {
                 &variant,
                 page_nonce,
             )
+            .times(self.quantity, || {
+                CheckoutItemPubId::from_uuid(ctx.ids.next())
+            })
+        };
+        let available = match available {
+            Availability::Available if waitlist::is_kept(uow, &variant, customer.mode).await? => {
+                Availability::Waitlisted
+            }
+            available => available,
         };
         let opening = opening(&new, &customer, &organization, available);
         let checkout = Checkout::open(new, opening, ctx.now);
@@ -190,6 +204,18 @@ impl UseCase for CreateCheckout {
             }
             InsertedCheckout::Existing(existing) => Ok((*existing, false)),
         }
+    }
+}
+
+/// Refuses more than can be priced: what so many cost together is an amount like any other.
+fn check_price_of(quantity: Quantity, each: Money) -> Result<(), Error> {
+    let largest = Money::largest_amount(each.currency());
+    match quantity.of(each) {
+        Ok(all) if all.minor() <= largest.minor() => Ok(()),
+        _ => Err(Error::invalid(
+            "quantity",
+            format!("{quantity} of them cost more than {largest} together: lease fewer at once"),
+        )),
     }
 }
 
@@ -381,6 +407,8 @@ async fn customer_for(
         }
         return Ok(own);
     };
+    let born = profile.birth_date;
+    customers::check_birth_date(born, None, "customer.birthDate", ctx.now)?;
     let new = NewCustomer {
         id: CustomerPubId::from_uuid(ctx.ids.next()),
         organization_id: ctx.access.organization_id,
@@ -414,10 +442,14 @@ async fn customer_for(
             }
             let before = customer.clone();
             customer.profile.fill_from(new.profile);
+            let change = person::forget_findings(&mut customer, &before.profile);
             customer.updated_at = ctx.now;
             uow.customers().update(&mut customer).await?;
             let filled = Entry::changed(AuditAction::CustomerUpdated, &before, &customer);
-            audit::note(uow, ctx, filled).await?;
+            let screened = Entry::screened(&before, &customer);
+            audit::note_all(uow, ctx, vec![filled, screened]).await?;
+            let by = ctx.circumstances(Actor::System);
+            person::ask_again(uow, ctx.ids, &customer, change, &by, None).await?;
             Ok(customer)
         }
     }

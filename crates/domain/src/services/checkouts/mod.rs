@@ -9,10 +9,10 @@ pub(crate) use change::set_term;
 pub use change::{Annotate, CancelCheckout, ChooseTerm, MoveCheckout, SetInsurance};
 pub use create::{CreateCheckout, CustomerInput, PurchaseItemInput, VariantRef};
 pub use link::{RelinkCheckout, relink};
-pub(crate) use view::views_of;
 pub use view::{
     CheckoutView, Cost, GetCheckout, ListCheckouts, WithView, quote_of, view_now, view_of,
 };
+pub(crate) use view::{all_of, quotes_of, views_of};
 
 use crate::access::Access;
 use crate::checkout::Checkout;

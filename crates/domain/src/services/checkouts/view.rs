@@ -1,10 +1,13 @@
 //! Checkouts as callers see them.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 
 use super::{scope_of, visible};
 use crate::access::Permission;
 use crate::checkout::{Checkout, ChosenTerm, Due};
+use crate::credit::Qualification;
 use crate::ids::{CheckoutPubId, OrganizationRef, ProductVariantPubId};
 use crate::money::MoneyError;
 use crate::organization::Organization;
@@ -12,6 +15,7 @@ use crate::ports::{
     CheckoutFilter, CheckoutSort, Page, SortOrder, Start, StoreError, UnitOfWork, VariantSelection,
 };
 use crate::pricing::{PricingError, Quote, quote};
+use crate::quantity::Quantity;
 use crate::services::pricing::{TermPrice, organization_with_terms};
 use crate::services::products::own_organization;
 use crate::services::slice::unknown_start;
@@ -106,7 +110,7 @@ impl UseCase for ListCheckouts {
     }
 }
 
-/// What a checkout's lease costs: the frozen quote, else by today's catalog; none
+/// What a checkout's lease costs, all of its items: the frozen quote, else by today's catalog; none
 /// while no term is chosen.
 ///
 /// # Errors
@@ -126,7 +130,7 @@ pub async fn quote_of(
 ///
 /// # Errors
 /// [`Error::Pricing`], [`Error::Store`].
-async fn quotes_of(
+pub(crate) async fn quotes_of(
     uow: &mut dyn UnitOfWork,
     checkouts: &[Checkout],
 ) -> Result<Vec<Option<Quote>>, Error> {
@@ -166,12 +170,24 @@ async fn quotes_of(
             match (term, found) {
                 (Some(term), Some((variant, product))) => {
                     let discount = variant.effective_discount(product, organization.discount);
-                    Ok(Some(quote(variant.price, discount, &term.card)?))
+                    let one = quote(variant.price, discount, &term.card)?;
+                    all_of(&one, checkout.quantity())
                 }
                 _ => Ok(None),
             }
         })
         .collect()
+}
+
+/// What so many cost together at the price of one. None where a price that rose since they were ordered
+/// makes them more than can be leased: like those without a term they have no price, and no deposit is
+/// taken for them.
+pub(crate) fn all_of(one: &Quote, quantity: Quantity) -> Result<Option<Quote>, Error> {
+    match one.times(quantity) {
+        Ok(all) => Ok(Some(all)),
+        Err(PricingError::AmountOutOfRange { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// A checkout as callers see it: with its organization and what its lease costs.
@@ -182,6 +198,8 @@ pub struct CheckoutView {
     pub organization: Organization,
     /// What its lease costs; none while no term is chosen.
     pub cost: Option<Cost>,
+    /// What was decided of its customer's credit, while that counts.
+    pub qualification: Option<Qualification>,
 }
 
 /// What the lease of a checkout costs.
@@ -224,6 +242,15 @@ pub(crate) async fn views_of(
         .await?
         .ok_or(Error::Store(StoreError::Missing("organization")))?;
     let quotes = quotes_of(uow, &checkouts).await?;
+    let ids: Vec<CheckoutPubId> = checkouts.iter().map(|checkout| checkout.id).collect();
+    let mut decided: BTreeMap<CheckoutPubId, Qualification> = uow
+        .qualifications()
+        .latest(&ids)
+        .await?
+        .into_iter()
+        .filter(Qualification::counts)
+        .map(|it| (it.checkout, it))
+        .collect();
     checkouts
         .into_iter()
         .zip(quotes)
@@ -235,6 +262,7 @@ pub(crate) async fn views_of(
                 _ => None,
             };
             Ok(CheckoutView {
+                qualification: decided.remove(&checkout.id),
                 checkout,
                 organization: organization.clone(),
                 cost,

@@ -365,6 +365,7 @@ async fn what_is_personal_goes_with_the_customer(shop: &Shop<'_>) {
         names: vec![erased.id.to_string()],
         ended: Vec::new(),
         running: Vec::new(),
+        never_leased: Vec::new(),
         shipments: Vec::new(),
         since: erased.created_at,
         replacement: ReplacementAnswer {

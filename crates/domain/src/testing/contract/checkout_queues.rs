@@ -51,8 +51,35 @@ async fn waiting_in(
     ids(&found)
 }
 
+async fn places(shop: &Shop<'_>, line: &[CheckoutPubId]) -> Vec<Option<u64>> {
+    let mut places = Vec::new();
+    for id in line {
+        let place = shop
+            .seen("checkouts.place_in_line: reads", async |view| {
+                view.checkouts().place_in_line(*id).await
+            })
+            .await;
+        places.push(place);
+    }
+    places
+}
+
 async fn waiting(shop: &Shop<'_>, variant: &ProductVariant, limit: u32) -> Vec<CheckoutPubId> {
     waiting_in(shop, Mode::Sandbox, variant, limit).await
+}
+
+async fn first_waiting(
+    shop: &Shop<'_>,
+    mode: Mode,
+    variant: &ProductVariant,
+) -> Option<(CheckoutPubId, u32)> {
+    shop.seen("checkouts.first_waiting_for_stock: reads", async |view| {
+        view.checkouts()
+            .first_waiting_for_stock(variant.id, mode)
+            .await
+    })
+    .await
+    .map(|first| (first.id, first.quantity().get()))
 }
 
 fn authorized_without_stock(shop: &Shop<'_>, expires_at: Timestamp) -> Event {
@@ -69,6 +96,8 @@ async fn the_line_for_stock_is_in_order(shop: &Shop<'_>) {
     let make = &shop.make;
     let variant = shop.any_variant().await;
     let other = shop.any_variant().await;
+    let first = first_waiting(shop, Mode::Sandbox, &variant).await;
+    assert_eq!(first, None, "checkouts.first_waiting_for_stock: of nobody");
     let of = async |variant: &ProductVariant, lifecycle| {
         let customer = shop.anybody().await;
         shop.checkout(make.checkout(&customer, variant).at(lifecycle))
@@ -77,11 +106,20 @@ async fn the_line_for_stock_is_in_order(shop: &Shop<'_>) {
     // Made first, but begins to wait last of those with a deposit.
     let mut late = of(&variant, Lifecycle::DepositProcessing).await;
     let mut early = of(&variant, Lifecycle::DepositProcessing).await;
-    let first = of(&variant, Lifecycle::WaitlistedAfterProfile).await;
+    let customer = shop.anybody().await;
+    let first = make.checkout(&customer, &variant).quantity(3);
+    let first = shop
+        .checkout(first.at(Lifecycle::WaitlistedAfterProfile))
+        .await;
+    assert_eq!(
+        first_waiting(shop, Mode::Sandbox, &variant).await,
+        Some((first.id, 3)),
+        "checkouts.first_waiting_for_stock: the first one, with all its items"
+    );
     let second = of(&variant, Lifecycle::WaitlistedAfterProfile).await;
     of(&variant, Lifecycle::WaitlistedLocation).await;
-    of(&variant, Lifecycle::Cancelled).await;
-    of(&other, Lifecycle::WaitlistedAfterProfile).await;
+    let gone = of(&variant, Lifecycle::Cancelled).await;
+    let elsewhere = of(&other, Lifecycle::WaitlistedAfterProfile).await;
     let live = shop.anybody_in(Mode::Live).await;
     let live = make
         .checkout(&live, &variant)
@@ -98,6 +136,26 @@ async fn the_line_for_stock_is_in_order(shop: &Shop<'_>) {
         waiting(shop, &variant, MANY).await,
         line,
         "checkouts.lock_waiting_for_stock: the variant's in the mode, those with a deposit first, then in the order in which they began to wait"
+    );
+    assert_eq!(
+        first_waiting(shop, Mode::Sandbox, &variant).await,
+        Some((early.id, 1)),
+        "checkouts.first_waiting_for_stock: who waits with a deposit is before those without"
+    );
+    assert_eq!(
+        first_waiting(shop, Mode::Live, &variant).await,
+        Some((live.id, 1)),
+        "checkouts.first_waiting_for_stock: each mode has a line of its own"
+    );
+    assert_eq!(
+        places(shop, &line).await,
+        [Some(1), Some(2), Some(3), Some(4)],
+        "checkouts.place_in_line: as those go on that wait for the variant's stock"
+    );
+    assert_eq!(
+        places(shop, &[live.id, elsewhere.id, gone.id]).await,
+        [Some(1), Some(1), None],
+        "checkouts.place_in_line: each mode and each variant has a line of its own, and who waits for nothing is in none"
     );
     assert_eq!(
         waiting_in(shop, Mode::Live, &variant, MANY).await,
@@ -123,9 +181,15 @@ async fn the_line_for_stock_is_in_order(shop: &Shop<'_>) {
     let by = Circumstances::new(make.tick(), Actor::System);
     shop.apply(&mut touched, Event::AuthorizationLapsed, &by)
         .await;
+    let again = [late.id, first.id, second.id, touched.id];
+    assert_eq!(
+        places(shop, &again).await,
+        [Some(1), Some(2), Some(3), Some(4)],
+        "checkouts.place_in_line: one whose deposit lapsed is behind those that began to wait before"
+    );
     assert_eq!(
         waiting(shop, &variant, MANY).await,
-        [late.id, first.id, second.id, touched.id],
+        again,
         "checkouts.lock_waiting_for_stock: one whose deposit lapsed keeps the time at which it began to wait"
     );
 }
@@ -154,6 +218,14 @@ async fn the_line_for_a_location_is_in_order(shop: &Shop<'_>) {
         ours(&found, &refs),
         ids(&made),
         "checkouts.waiting_for_location: in the order in which they began to wait"
+    );
+    // Others of the shop wait already.
+    let standing = places(shop, &ids(&made)).await;
+    let first = standing.first().copied().flatten().unwrap_or_default();
+    let one_after_the_other: Vec<_> = (first..).take(made.len()).map(Some).collect();
+    assert_eq!(
+        standing, one_after_the_other,
+        "checkouts.place_in_line: as those began to wait that wait for their location"
     );
     let [first, second, third] = made.as_mut_slice() else {
         panic!("the suite made three checkouts");

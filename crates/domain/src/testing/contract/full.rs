@@ -5,9 +5,9 @@ use chrono::TimeDelta;
 use super::shop::Shop;
 use crate::catalog::{Category, OptionDefinition, Product, ProductSource, ReviewStatus};
 use crate::checkout::{
-    Attention, AttentionReason, Billing, Checkout, Deposit, Hold, InsuranceStatus, LeaseDates,
-    Lifecycle, MilestoneTimes, PaymentFailure, PaymentMethod, PurchaseItem, Recurring, Redirects,
-    Renewals, Return, Shipment, Standing, State, Tracking, Waitlist, WaitlistReason,
+    Acceptance, Attention, AttentionReason, Billing, Checkout, Deposit, Hold, InsuranceStatus,
+    LeaseDates, Lifecycle, MilestoneTimes, PaymentFailure, PaymentMethod, PurchaseItem, Recurring,
+    Redirects, Renewals, Return, Shipment, Standing, State, Tracking, Waitlist, WaitlistReason,
 };
 use crate::organization::{NotServed, PickupLocation};
 use crate::ports::{NewCategory, NewPickupLocation};
@@ -116,6 +116,10 @@ pub(super) async fn checkout(shop: &Shop<'_>) -> Checkout {
                 item.serial_number = Some(parsed("WBK-0001"));
             }
             it.quote = Some(quote);
+            it.accepted = Some(Acceptance {
+                at: later(1),
+                version: "2026-11-23".to_owned(),
+            });
             it.purchase_items = vec![
                 PurchaseItem {
                     name: parsed("Helmet"),

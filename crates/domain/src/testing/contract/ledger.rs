@@ -5,7 +5,9 @@ use chrono::TimeDelta;
 use super::shop::{Shop, must_be_missing};
 use crate::access::Mode;
 use crate::checkout::{Checkout, InvoiceOutcome, Refusal};
-use crate::ledger::{Entry, HoldState, RefundState, SubscriptionState, Thing};
+use crate::ledger::{
+    Entry, HoldState, RefundState, SessionPurpose, SessionState, SubscriptionState, Thing,
+};
 use crate::money::{Currency, Money};
 use crate::ports::{Database, IdGenerator};
 use crate::time::Timestamp;
@@ -131,6 +133,15 @@ async fn entries_are_kept_as_they_are(shop: &Shop<'_>) {
         for failure in [None, Some("lost_or_stolen_card")] {
             things.push(refund(ids.of("pi"), *state, failure));
         }
+    }
+    for (purpose, state) in SessionPurpose::ALL.iter().cycle().zip(SessionState::ALL) {
+        let is_opened = *state != SessionState::Asked;
+        things.push(Thing::Session {
+            session_id: is_opened.then(|| ids.of("cs")),
+            purpose: *purpose,
+            state: *state,
+            ends_at: later(at, 1),
+        });
     }
     // Not in the order of their ids or times.
     let entries: Vec<Entry> = things

@@ -11,6 +11,7 @@
     reason = "a suite tells by a panic which clause is broken, as a test does"
 )]
 
+mod agreements;
 mod audit;
 mod carriers;
 mod categories;
@@ -19,6 +20,7 @@ mod checkout_queues;
 mod checkout_races;
 mod checkout_watches;
 mod checkouts;
+mod credit;
 mod cursors;
 mod customers;
 mod dialing;
@@ -51,10 +53,12 @@ static QUEUES: futures_util::lock::Mutex<()> = futures_util::lock::Mutex::new(()
 /// do so one after another. Who holds both locks takes [`QUEUES`] first.
 static WATCHES: futures_util::lock::Mutex<()> = futures_util::lock::Mutex::new(());
 
+pub use agreements::agreements;
 pub use audit::audit;
 pub use carriers::carriers;
 pub use categories::categories;
 pub use checkouts::checkouts;
+pub use credit::credit;
 pub use cursors::cursors;
 pub use customers::customers;
 pub use dialing::dialing;

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use super::agreements::{agreement, signed_by_ada};
 use super::full::{parsed, tracking};
 use super::shop::Shop;
+use crate::agreement::{AgreementEvent, AgreementEventKind, AgreementRecord, Happening};
 use crate::checkout::{
     Actor, CANCELLED_BY_ERASURE, Checkout, Effect, EventKind, Lifecycle, Tracking, Transition,
 };
@@ -35,6 +37,8 @@ pub async fn personal_data(database: &dyn Database) {
     let removal = person.erase().await;
     let expected = Removal {
         tables: vec![
+            PersonalTable::AgreementEvents,
+            PersonalTable::Agreements,
             PersonalTable::CheckoutTransitions,
             PersonalTable::IdempotencyAnswers,
             PersonalTable::InboxMessages,
@@ -94,6 +98,8 @@ struct Person<'s, 'd> {
     ended: Checkout,
     /// A lease that goes on.
     running: Checkout,
+    /// Called off before it was a lease.
+    cancelled: Checkout,
     /// Whose messages they are.
     source: String,
     since: Timestamp,
@@ -104,6 +110,7 @@ struct Person<'s, 'd> {
 struct Traces {
     ended: TracesOfCheckout,
     running: TracesOfCheckout,
+    cancelled: Document,
     /// Jobs about them.
     jobs: Vec<Job>,
     answers: Answers,
@@ -118,6 +125,27 @@ struct TracesOfCheckout {
     history: Vec<HistoryEntry>,
     events: Vec<TrackingEvent>,
     jobs: Vec<Job>,
+    document: Document,
+}
+
+/// The agreement of a checkout, and what was done with it.
+#[derive(Debug, Clone, PartialEq)]
+struct Document {
+    record: AgreementRecord,
+    pdf: Option<Vec<u8>>,
+    events: Vec<AgreementEvent>,
+}
+
+impl Document {
+    fn forget(&mut self) {
+        self.record.signer_name = None;
+        self.record.signer_reference = None;
+        self.pdf = None;
+        for event in &mut self.events {
+            event.happening.address = None;
+            event.happening.user_agent = None;
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -205,12 +233,16 @@ impl<'s, 'd> Person<'s, 'd> {
             shop,
             ended: leased(shop, &customer, Lifecycle::Returned).await,
             running: leased(shop, &customer, Lifecycle::LeaseActive).await,
+            cancelled: leased(shop, &customer, Lifecycle::Cancelled).await,
             source: format!("suite-{}", shop.make.ids().next().simple()),
             since: customer.created_at,
             customer,
         };
         for checkout in [&person.ended, &person.running] {
             person.trace(checkout).await;
+        }
+        for checkout in [&person.ended, &person.running, &person.cancelled] {
+            person.sign(checkout).await;
         }
         person.fail(JobSubject::Customer(person.customer.id)).await;
         person.answer().await;
@@ -237,6 +269,37 @@ impl<'s, 'd> Person<'s, 'd> {
             })
             .await;
         self.fail(JobSubject::Checkout(checkout.id)).await;
+    }
+
+    /// The customer signs an agreement of the checkout.
+    async fn sign(&self, checkout: &Checkout) {
+        let document = agreement(self.shop, checkout);
+        let (id, at) = (document.record.id, self.shop.make.tick());
+        let address = Some("192.0.2.1".to_owned());
+        let signed = Happening::new(AgreementEventKind::Signed, at, address, Some("Browser/1"));
+        self.shop
+            .done("agreements: are kept and signed", async |uow| {
+                uow.agreements().insert(&document).await?;
+                uow.agreements().append(id, &signed).await?;
+                uow.agreements().sign(id, &signed_by_ada(at)).await
+            })
+            .await;
+    }
+
+    async fn document_of(&self, checkout: &Checkout) -> Document {
+        let id = checkout.id;
+        self.shop
+            .seen("agreements: are read", async |view| {
+                let Some(record) = view.agreements().of(id).await?.pop() else {
+                    panic!("agreements.of: tells of each that was kept")
+                };
+                Ok(Document {
+                    pdf: view.agreements().pdf(record.id).await?,
+                    events: view.agreements().events(record.id).await?,
+                    record,
+                })
+            })
+            .await
     }
 
     /// A job about the subject is given up.
@@ -364,8 +427,9 @@ impl<'s, 'd> Person<'s, 'd> {
                 self.customer.id.to_string(),
                 format!("\"{}\"", self.customer.email),
             ],
-            ended: vec![self.ended.id],
+            ended: vec![self.ended.id, self.cancelled.id],
             running: vec![self.running.id],
+            never_leased: vec![self.cancelled.id],
             shipments: vec![tracking_of(&self.ended).clone()],
             since: self.since,
             replacement: ReplacementAnswer {
@@ -389,6 +453,7 @@ impl<'s, 'd> Person<'s, 'd> {
     fn erased(&self, mut traces: Traces) -> Traces {
         let ReplacementAnswer { status, body } = self.erasure().replacement;
         traces.ended.forget();
+        traces.cancelled.forget();
         for job in &mut traces.jobs {
             job.last_error = None;
         }
@@ -408,6 +473,7 @@ impl<'s, 'd> Person<'s, 'd> {
         Traces {
             ended: self.traces_of(&self.ended).await,
             running: self.traces_of(&self.running).await,
+            cancelled: self.document_of(&self.cancelled).await,
             jobs: self.jobs(JobSubject::Customer(customer)).await,
             answers: Answers {
                 says: self.kept(&says).await,
@@ -436,6 +502,7 @@ impl<'s, 'd> Person<'s, 'd> {
             history,
             events,
             jobs: self.jobs(JobSubject::Checkout(id)).await,
+            document: self.document_of(checkout).await,
         }
     }
 

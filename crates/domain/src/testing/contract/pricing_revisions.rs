@@ -5,6 +5,7 @@ use crate::access::Mode;
 use crate::catalog::{ProductStatus, ReviewStatus};
 use crate::money::Money;
 use crate::ports::{Database, StoreError, UnitOfWork};
+use crate::quantity::Quantity;
 
 /// The revision of an organization's prices, under which caches are kept.
 ///
@@ -119,8 +120,12 @@ async fn what_prices_are_not_made_of_does_not(shop: &Shop<'_>) {
     for mode in Mode::ALL {
         assert!(
             !moves(shop, async |uow| {
-                uow.variants().take_stock(variant.id, mode).await?;
-                uow.variants().return_stock(variant.id, mode).await
+                uow.variants()
+                    .take_stock(variant.id, mode, Quantity::ONE)
+                    .await?;
+                uow.variants()
+                    .return_stock(variant.id, mode, Quantity::ONE)
+                    .await
             })
             .await,
             "organizations.pricing_revision: stock does not count"

@@ -9,6 +9,7 @@ use crate::catalog::{
 use crate::checkout::PurchaseItem;
 use crate::ids::ProductVariantPubId;
 use crate::ports::{Database, StoreError, UniqueField, VariantSelection};
+use crate::quantity::Quantity;
 use crate::testing::metadata;
 use crate::time::Span;
 
@@ -26,6 +27,8 @@ pub async fn variants(database: &dyn Database) {
     stock_is_taken_and_returned(&shop).await;
     stock_is_counted_by_mode(&shop).await;
     stock_is_promised_once_under_a_race(&shop).await;
+    several_are_taken_together(&shop).await;
+    several_are_promised_once_under_a_race(&shop).await;
     variants_are_deleted(&shop).await;
 }
 
@@ -488,7 +491,7 @@ async fn stock_is_taken_and_returned(shop: &Shop<'_>) {
         .variant(shop.make.variant(&product).choose("Size", "L"))
         .await;
     let take = async |id, mode| {
-        shop.run(async |uow| uow.variants().take_stock(id, mode).await)
+        shop.run(async |uow| uow.variants().take_stock(id, mode, Quantity::ONE).await)
             .await
     };
     for (id, expected, clause) in [
@@ -517,8 +520,12 @@ async fn stock_is_taken_and_returned(shop: &Shop<'_>) {
     );
     shop.done("variants.return_stock: puts one back", async |uow| {
         let store = uow.variants();
-        store.return_stock(tracked.id, Mode::Sandbox).await?;
-        store.return_stock(untracked.id, Mode::Sandbox).await
+        store
+            .return_stock(tracked.id, Mode::Sandbox, Quantity::ONE)
+            .await?;
+        store
+            .return_stock(untracked.id, Mode::Sandbox, Quantity::ONE)
+            .await
     })
     .await;
     assert_eq!(
@@ -553,10 +560,10 @@ async fn stock_is_counted_by_mode(shop: &Shop<'_>) {
             .done("variants.take_stock: answers", async |uow| {
                 let store = uow.variants();
                 Ok([
-                    store.take_stock(variant.id, mode).await?,
-                    store.take_stock(variant.id, other).await?,
-                    store.take_stock(variant.id, other).await?,
-                    store.take_stock(variant.id, mode).await?,
+                    store.take_stock(variant.id, mode, Quantity::ONE).await?,
+                    store.take_stock(variant.id, other, Quantity::ONE).await?,
+                    store.take_stock(variant.id, other, Quantity::ONE).await?,
+                    store.take_stock(variant.id, mode, Quantity::ONE).await?,
                 ])
             })
             .await;
@@ -571,7 +578,9 @@ async fn stock_is_counted_by_mode(shop: &Shop<'_>) {
             "variants.take_stock: what is taken in {other} mode leaves that of {mode} mode"
         );
         shop.done("variants.return_stock: puts one back", async |uow| {
-            uow.variants().return_stock(variant.id, mode).await
+            uow.variants()
+                .return_stock(variant.id, mode, Quantity::ONE)
+                .await
         })
         .await;
         let left = stock(shop, variant.id).await;
@@ -589,7 +598,11 @@ async fn stock_is_promised_once_under_a_race(shop: &Shop<'_>) {
     let taken = futures_util::future::join_all((0..8).map(|_| async {
         loop {
             let taken = shop
-                .run(async |uow| uow.variants().take_stock(variant.id, Mode::Live).await)
+                .run(async |uow| {
+                    uow.variants()
+                        .take_stock(variant.id, Mode::Live, Quantity::ONE)
+                        .await
+                })
                 .await;
             match taken {
                 Err(StoreError::Contended) => {}
@@ -606,6 +619,92 @@ async fn stock_is_promised_once_under_a_race(shop: &Shop<'_>) {
         (promised, stock(shop, variant.id).await.live),
         (3, Inventory::Tracked(0)),
         "variants.take_stock: under a race as many are promised as there are"
+    );
+}
+
+fn several(number: u32) -> Quantity {
+    match Quantity::new(number) {
+        Ok(quantity) => quantity,
+        Err(error) => panic!("{number}: {error}"),
+    }
+}
+
+async fn several_are_taken_together(shop: &Shop<'_>) {
+    let product = shop.anything().await;
+    let variant = shop.variant(shop.make.variant(&product).stock(5)).await;
+    let untracked = shop
+        .variant(shop.make.variant(&product).choose("Size", "L"))
+        .await;
+    let found = shop
+        .done("variants.take_stock: answers", async |uow| {
+            let store = uow.variants();
+            let (mode, most) = (Mode::Sandbox, Quantity::MAX);
+            let mut found = Vec::new();
+            for number in [3, 3, 2, 1] {
+                found.push(store.take_stock(variant.id, mode, several(number)).await?);
+            }
+            found.push(store.take_stock(untracked.id, mode, most).await?);
+            store.return_stock(untracked.id, mode, most).await?;
+            Ok(found)
+        })
+        .await;
+    assert_eq!(
+        found,
+        [
+            StockTaken::Taken,
+            StockTaken::NoneLeft,
+            StockTaken::Taken,
+            StockTaken::NoneLeft,
+            StockTaken::Untracked,
+        ],
+        "variants.take_stock: takes so many together, or none of them"
+    );
+    assert_eq!(
+        stock(shop, variant.id).await,
+        Stock {
+            live: Inventory::Tracked(5),
+            sandbox: Inventory::Tracked(0),
+        },
+        "variants.take_stock: takes as many as were asked for, of the mode"
+    );
+    shop.done("variants.return_stock: puts back", async |uow| {
+        uow.variants()
+            .return_stock(variant.id, Mode::Sandbox, several(3))
+            .await
+    })
+    .await;
+    assert_eq!(
+        stock(shop, variant.id).await.sandbox,
+        Inventory::Tracked(3),
+        "variants.return_stock: puts so many back"
+    );
+}
+
+/// Two who want three each of five.
+async fn several_are_promised_once_under_a_race(shop: &Shop<'_>) {
+    let product = shop.anything().await;
+    let variant = shop.variant(shop.make.variant(&product).stock(5)).await;
+    let taken = futures_util::future::join_all((0..2).map(|_| async {
+        loop {
+            let taken = shop
+                .run(async |uow| {
+                    uow.variants()
+                        .take_stock(variant.id, Mode::Live, several(3))
+                        .await
+                })
+                .await;
+            match taken {
+                Err(StoreError::Contended) => {}
+                taken => return must(taken, "variants.take_stock: answers"),
+            }
+        }
+    }))
+    .await;
+    let promised = taken.iter().filter(|taken| **taken == StockTaken::Taken);
+    assert_eq!(
+        (promised.count(), stock(shop, variant.id).await.live),
+        (1, Inventory::Tracked(2)),
+        "variants.take_stock: of two who want three of five, one gets them"
     );
 }
 

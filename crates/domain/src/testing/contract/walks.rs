@@ -322,7 +322,10 @@ async fn told(
         let mut stock = StockTaken::Untracked;
         if checkout.lifecycle() == Lifecycle::DepositProcessing && doing.actor == Actor::Provider {
             let mode = checkout.mode;
-            stock = uow.variants().take_stock(checkout.variant_id, mode).await?;
+            stock = uow
+                .variants()
+                .take_stock(checkout.variant_id, mode, checkout.quantity())
+                .await?;
         }
         happened = Event::deposit_authorized(hold, method, stock);
     }

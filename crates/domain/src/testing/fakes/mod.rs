@@ -11,8 +11,8 @@ mod script;
 use std::sync::Arc;
 
 pub use others::{
-    FakeCarrierDetector, FakeCreditChecker, FakeDialingPlan, FakeIdentityVerifier,
-    FakeShipmentTracker, FakeSigner, NoMessages,
+    FakeCarrierDetector, FakeCreditChecker, FakeCreditDesk, FakeDialingPlan, FakeDocumentSigner,
+    FakeIdentityVerifier, FakeRenderer, FakeShipmentTracker, NoMessages,
 };
 pub use processor::FakeProcessor;
 pub use script::{CallRecord, Reply, Script};
@@ -28,8 +28,10 @@ pub struct FakeProviders {
     pub identity: Arc<FakeIdentityVerifier>,
     /// The credit checker.
     pub credit: Arc<FakeCreditChecker>,
-    /// The document signer.
-    pub signer: Arc<FakeSigner>,
+    /// The organizations' endpoints for decisions about credit.
+    pub desk: Arc<FakeCreditDesk>,
+    /// The organizations' signers.
+    pub signer: Arc<FakeDocumentSigner>,
     /// The carriers.
     pub tracker: Arc<FakeShipmentTracker>,
 }
@@ -42,16 +44,18 @@ impl FakeProviders {
             processor: Arc::<FakeProcessor>::clone(&self.processor),
             identity: Arc::<FakeIdentityVerifier>::clone(&self.identity),
             credit: Arc::<FakeCreditChecker>::clone(&self.credit),
-            signer: Arc::<FakeSigner>::clone(&self.signer),
         };
         ProviderSet {
             live: providers.clone(),
             sandbox: providers,
             accounts: None,
             tracker: Some(Arc::<FakeShipmentTracker>::clone(&self.tracker)),
+            desk: Arc::<FakeCreditDesk>::clone(&self.desk),
+            signer: Arc::<FakeDocumentSigner>::clone(&self.signer),
             messages: Arc::new(NoMessages),
             carriers: Arc::new(FakeCarrierDetector),
             phones: Arc::new(FakeDialingPlan),
+            agreements: Arc::new(FakeRenderer),
         }
     }
 }

@@ -1,18 +1,23 @@
-//! Who verifies, checks, has signed and carries.
+//! Who verifies, checks, makes documents and carries.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 
 use super::script::Script;
 use crate::address::{Country, PhoneNumber};
+use crate::agreement::Agreement;
 use crate::checkout::Tracking;
+use crate::credit::CreditDecision;
+use crate::endpoint::Endpoint;
 use crate::ids::CheckoutPubId;
 use crate::ports::{
-    Attempt, CarrierDetector, CreditChecker, DialingPlan, DocumentSigner, Doubt, IdentityResult,
-    IdentitySession, IdentityVerifier, InboxMessage, LeaseDocument, MessageReader, Person,
-    ProcessorEvent, Scope, ShipmentTracker, Verdict,
+    AgreementRenderer, Attempt, CarrierDetector, CreditAnswer, CreditChecker, CreditDesk,
+    CreditRequest, DialingPlan, DocumentSigner, Doubt, IdentityProgress, IdentityResult,
+    IdentitySession, IdentityVerifier, InboxMessage, MessageReader, Person, ProcessorEvent,
+    RenderError, Scope, ShipmentTracker, SignatureRequest, Verdict,
 };
 use crate::pricing::Quote;
 use crate::shipments::{Carrier, CarrierError, CarrierReport, TrackingNumber};
@@ -24,9 +29,15 @@ pub struct FakeIdentityVerifier {
     /// Answers of [`IdentityVerifier::start`].
     pub sessions: Script<IdentitySession>,
     results: Mutex<HashMap<String, IdentityResult>>,
+    opened: AtomicUsize,
 }
 
 impl FakeIdentityVerifier {
+    /// How many sessions with a page were opened before.
+    fn opened(&self) -> usize {
+        self.opened.fetch_add(1, Ordering::Relaxed)
+    }
+
     /// Decides the session; one that is not decided is verified.
     pub fn decide(&self, session_id: &str, result: IdentityResult) {
         self.results
@@ -43,10 +54,29 @@ impl IdentityVerifier for FakeIdentityVerifier {
         attempt: &Attempt,
         checkout: CheckoutPubId,
         _person: &Person,
+        return_url: Option<String>,
     ) -> Result<Verdict<IdentitySession>, Doubt> {
-        self.sessions.answer(attempt, || IdentitySession {
-            id: format!("vs_{}", checkout.as_uuid().simple()),
-            url: None,
+        let id = checkout.as_uuid().simple();
+        // Where nobody is to come back there is no page either.
+        let answer = |url: Option<String>| match url {
+            None => IdentitySession {
+                id: format!("vs_{id}"),
+                url: None,
+            },
+            Some(_) => IdentitySession {
+                id: format!("vs_{id}_{}", self.opened()),
+                url: Some(format!("https://verifier.test/{id}")),
+            },
+        };
+        self.sessions.answer(attempt, || answer(return_url))
+    }
+
+    async fn progress(&self, scope: Scope, session_id: &str) -> Result<IdentityProgress, Doubt> {
+        let result = self.result(scope, session_id).await?;
+        let is_open = result == IdentityResult::AwaitingCustomer;
+        Ok(IdentityProgress {
+            result,
+            url: is_open.then(|| format!("https://verifier.test/again/{session_id}")),
         })
     }
 
@@ -78,23 +108,100 @@ impl CreditChecker for FakeCreditChecker {
     }
 }
 
-/// A document signer.
+/// Organizations' signers. Whatever is sent is taken, unless something else was set.
 #[derive(Debug, Default)]
-pub struct FakeSigner {
-    /// Answers of [`DocumentSigner::prepare`].
-    pub documents: Script<String>,
+pub struct FakeDocumentSigner {
+    answers: Mutex<Vec<Doubt>>,
+    sent: Mutex<Vec<(String, Endpoint, SignatureRequest)>>,
+}
+
+impl FakeDocumentSigner {
+    /// What comes of the next document that is sent, after what was set before.
+    pub fn will_fail(&self, doubt: Doubt) {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.push(doubt);
+    }
+
+    /// What was sent where under which key, in order.
+    #[must_use]
+    pub fn sent(&self) -> Vec<(String, Endpoint, SignatureRequest)> {
+        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        sent.clone()
+    }
 }
 
 #[async_trait]
-impl DocumentSigner for FakeSigner {
-    async fn prepare(
+impl DocumentSigner for FakeDocumentSigner {
+    async fn send(
         &self,
         attempt: &Attempt,
-        document: &LeaseDocument,
-    ) -> Result<Verdict<String>, Doubt> {
-        self.documents.answer(attempt, || {
-            format!("doc_{}", document.checkout.as_uuid().simple())
-        })
+        endpoint: &Endpoint,
+        request: &SignatureRequest,
+    ) -> Result<(), Doubt> {
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = attempt.idempotency_key.clone();
+        sent.push((key, endpoint.clone(), request.clone()));
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if answers.is_empty() {
+            return Ok(());
+        }
+        Err(answers.remove(0))
+    }
+}
+
+/// Organizations' endpoints for decisions about credit. Whoever is asked about is approved, unless
+/// something else was set.
+#[derive(Debug, Default)]
+pub struct FakeCreditDesk {
+    answers: Mutex<Vec<Result<CreditAnswer, Doubt>>>,
+    asked: Mutex<Vec<(Endpoint, CreditRequest)>>,
+}
+
+impl FakeCreditDesk {
+    /// What is answered next, after what was set before.
+    pub fn will_answer(&self, answer: Result<CreditAnswer, Doubt>) {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.push(answer);
+    }
+
+    /// What was asked of whom, in order.
+    #[must_use]
+    pub fn asked(&self) -> Vec<(Endpoint, CreditRequest)> {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.clone()
+    }
+}
+
+#[async_trait]
+impl CreditDesk for FakeCreditDesk {
+    async fn ask(
+        &self,
+        _attempt: &Attempt,
+        endpoint: &Endpoint,
+        request: &CreditRequest,
+    ) -> Result<CreditAnswer, Doubt> {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.push((endpoint.clone(), request.clone()));
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if answers.is_empty() {
+            return Ok(CreditAnswer::Decided {
+                decision: CreditDecision::Approved,
+                reasons: Vec::new(),
+                reference: None,
+            });
+        }
+        answers.remove(0)
+    }
+}
+
+/// Makes documents that are the content's own words, as they are debugged.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FakeRenderer;
+
+#[async_trait]
+impl AgreementRenderer for FakeRenderer {
+    async fn render(&self, agreement: &Agreement) -> Result<Vec<u8>, RenderError> {
+        Ok(format!("{agreement:#?}").into_bytes())
     }
 }
 

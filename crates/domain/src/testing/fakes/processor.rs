@@ -1,6 +1,7 @@
 //! A payment processor.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -11,12 +12,14 @@ use crate::access::Mode;
 use crate::checkout::{Invoice, InvoiceOutcome, PaymentMethod};
 use crate::ids::CheckoutPubId;
 use crate::ledger::{
-    Authorization, HoldState, Refund, RefundState, Subscription, SubscriptionState,
+    Authorization, HoldState, HostedSession, Refund, RefundState, SessionState, Subscription,
+    SubscriptionState,
 };
 use crate::money::Money;
 use crate::ports::{
     Attempt, Capture, DepositRequest, Doubt, PaymentProcessor, ProcessorCustomer, ProcessorProduct,
-    ProcessorVariant, Scope, SubscriptionRequest, Verdict, VoidResult, WalkPage,
+    ProcessorVariant, Scope, SessionRequest, SessionWanted, SubscriptionRequest, Verdict,
+    VoidResult, WalkPage,
 };
 use crate::time::{Timestamp, add_months_at};
 
@@ -43,6 +46,11 @@ pub struct FakeProcessor {
     pub customers: Script<String>,
     /// Answers of [`PaymentProcessor::push_product`] and [`PaymentProcessor::push_variant`].
     pub catalog: Script<()>,
+    /// Answers of [`PaymentProcessor::open_session`].
+    pub sessions: Script<HostedSession>,
+    /// Whether it has pages of its own.
+    pub has_pages: AtomicBool,
+    hosted: Mutex<HashMap<String, (SessionRequest, HostedSession)>>,
     calls: Mutex<Vec<CallRecord>>,
     started: Mutex<HashMap<CheckoutPubId, Subscription>>,
     held: Mutex<HashMap<String, Authorization>>,
@@ -57,6 +65,14 @@ fn card() -> PaymentMethod {
         last4: Some("4242".to_owned()),
         exp_month: Some(12),
         exp_year: Some(2030),
+    }
+}
+
+/// A card that was left on its page.
+fn given(session_id: &str) -> PaymentMethod {
+    PaymentMethod {
+        id: format!("pm_{session_id}"),
+        ..card()
     }
 }
 
@@ -83,6 +99,60 @@ impl FakeProcessor {
         let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = started.get_mut(&checkout) {
             change(known);
+        }
+    }
+
+    /// The sessions on its pages that the checkout's customer was sent to, in the order of their ids.
+    #[must_use]
+    pub fn sessions_of(&self, checkout: CheckoutPubId) -> Vec<HostedSession> {
+        let hosted = self.hosted.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = hosted
+            .values()
+            .filter(|(request, _)| request.checkout == checkout);
+        let mut found: Vec<HostedSession> = of.map(|(_, session)| session.clone()).collect();
+        found.sort_by(|one, other| one.id.cmp(&other.id));
+        found
+    }
+
+    /// The customer does what they were sent to the page for. False when it is not open.
+    pub fn complete(&self, session_id: &str, at: Timestamp) -> bool {
+        let mut hosted = self.hosted.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((request, session)) = hosted.get_mut(session_id) else {
+            return false;
+        };
+        if session.state != SessionState::Open {
+            return false;
+        }
+        session.state = SessionState::Completed;
+        session.url = None;
+        match &request.wanted {
+            SessionWanted::Deposit { amount, .. } => {
+                let authorization = Authorization {
+                    payment_intent_id: format!("pi_{session_id}"),
+                    checkout: Some(request.checkout),
+                    amount: *amount,
+                    state: HoldState::Held,
+                    expires_at: at.checked_add_signed(TimeDelta::days(7)).unwrap_or(at),
+                    charge_id: None,
+                    method: Some(given(session_id)),
+                };
+                session.authorization = Some(authorization.clone());
+                let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+                held.insert(authorization.payment_intent_id.clone(), authorization);
+            }
+            SessionWanted::Method { .. } => session.method = Some(given(session_id)),
+        }
+        true
+    }
+
+    /// The session closes by itself.
+    pub fn lapse(&self, session_id: &str) {
+        let mut hosted = self.hosted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, session)) = hosted.get_mut(session_id)
+            && session.state == SessionState::Open
+        {
+            session.state = SessionState::Expired;
+            session.url = None;
         }
     }
 
@@ -379,6 +449,61 @@ impl PaymentProcessor for FakeProcessor {
         answer
     }
 
+    async fn has_pages(&self, _scope: Scope) -> Result<bool, Doubt> {
+        Ok(self.has_pages.load(Ordering::Relaxed))
+    }
+
+    async fn open_session(
+        &self,
+        attempt: &Attempt,
+        request: &SessionRequest,
+    ) -> Result<Verdict<HostedSession>, Doubt> {
+        self.note("open_session", attempt);
+        let answer = self.sessions.answer(attempt, || {
+            let mut count = self.hosted.lock().map_or(0, |hosted| hosted.len());
+            count = count.saturating_add(1);
+            let id = format!("cs_{count}_{}", request.checkout.as_uuid().simple());
+            HostedSession {
+                url: Some(format!("https://pages.test/{id}")),
+                id,
+                state: SessionState::Open,
+                authorization: None,
+                method: None,
+            }
+        });
+        // It is open even when the answer was lost.
+        if let Some(Verdict::Done(session)) = self.sessions.kept(attempt) {
+            let mut hosted = self.hosted.lock().unwrap_or_else(PoisonError::into_inner);
+            hosted
+                .entry(session.id.clone())
+                .or_insert((request.clone(), session));
+        }
+        answer
+    }
+
+    async fn session(
+        &self,
+        _scope: Scope,
+        session_id: &str,
+    ) -> Result<Option<HostedSession>, Doubt> {
+        let hosted = self.hosted.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(hosted.get(session_id).map(|(_, session)| session.clone()))
+    }
+
+    async fn expire_session(
+        &self,
+        attempt: &Attempt,
+        session_id: &str,
+    ) -> Result<Verdict<HostedSession>, Doubt> {
+        self.note("expire_session", attempt);
+        self.lapse(session_id);
+        let hosted = self.hosted.lock().unwrap_or_else(PoisonError::into_inner);
+        match hosted.get(session_id) {
+            Some((_, session)) => Ok(Verdict::Done(session.clone())),
+            None => Err(Doubt::unreachable("no such session was opened")),
+        }
+    }
+
     async fn walk_subscriptions(
         &self,
         _mode: Mode,
@@ -396,6 +521,7 @@ impl PaymentProcessor for FakeProcessor {
 mod tests {
     use super::*;
     use crate::ports::Clock;
+    use crate::quantity::Quantity;
     use crate::testing::fakes::Reply;
     use crate::testing::{Fixtures, ManualClock, first_organization_id};
 
@@ -448,6 +574,7 @@ mod tests {
             payment_method: None,
             description: "Road bike".to_owned(),
             monthly: Money::zero(organization.currency),
+            quantity: Quantity::ONE,
             payments: 12,
         };
         let subscription = Subscription {

@@ -9,7 +9,7 @@ use super::paging::{directed, directed_nulls_last, page};
 use super::tables::{CheckoutRow, Owned, check_version, count_up};
 use crate::access::Mode;
 use crate::checkout::{
-    AttentionReason, Billing, Checkout, Lifecycle, Tracking, Transition, WayOut,
+    AttentionReason, Billing, Checkout, Lifecycle, Tracking, Transition, WaitlistReason, WayOut,
 };
 use crate::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
@@ -206,6 +206,32 @@ fn first<K: Ord>(mut found: Vec<(K, CheckoutPubId)>, limit: u32) -> Vec<Checkout
     found.sort();
     found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     found.into_iter().map(|(_, id)| id).collect()
+}
+
+/// The mode's first that wait for the variant's stock, in the order of the line.
+fn waiting_for_stock(
+    state: &Owned,
+    variant: ProductVariantPubId,
+    mode: Mode,
+    limit: u32,
+) -> Vec<Checkout> {
+    let found = state
+        .checkouts
+        .values()
+        .filter(|row| row.checkout.variant_id == variant && row.checkout.mode == mode)
+        .filter_map(|row| {
+            let place = match row.checkout.lifecycle() {
+                Lifecycle::WaitlistedAfterDeposit => 0_u8,
+                Lifecycle::WaitlistedAfterProfile => 1,
+                _ => return None,
+            };
+            Some(((place, row.waiting_since), row.checkout.id))
+        });
+    first(found.collect(), limit)
+        .iter()
+        .filter_map(|id| state.checkouts.get(id))
+        .map(|row| row.checkout.clone())
+        .collect()
 }
 
 #[async_trait]
@@ -437,24 +463,15 @@ impl CheckoutStore for Memory {
         mode: Mode,
         limit: u32,
     ) -> Result<Vec<Checkout>, StoreError> {
-        let state = self.lock_own()?;
-        let found = state
-            .checkouts
-            .values()
-            .filter(|row| row.checkout.variant_id == variant && row.checkout.mode == mode)
-            .filter_map(|row| {
-                let place = match row.checkout.lifecycle() {
-                    Lifecycle::WaitlistedAfterDeposit => 0_u8,
-                    Lifecycle::WaitlistedAfterProfile => 1,
-                    _ => return None,
-                };
-                Some(((place, row.waiting_since), row.checkout.id))
-            });
-        Ok(first(found.collect(), limit)
-            .iter()
-            .filter_map(|id| state.checkouts.get(id))
-            .map(|row| row.checkout.clone())
-            .collect())
+        Ok(waiting_for_stock(&*self.lock_own()?, variant, mode, limit))
+    }
+
+    async fn first_waiting_for_stock(
+        &mut self,
+        variant: ProductVariantPubId,
+        mode: Mode,
+    ) -> Result<Option<Checkout>, StoreError> {
+        Ok(waiting_for_stock(&self.own(), variant, mode, 1).pop())
     }
 
     async fn waiting_for_location(
@@ -477,6 +494,29 @@ impl CheckoutStore for Memory {
             })
             .map(place);
         Ok(first(found.collect(), limit))
+    }
+
+    async fn place_in_line(&mut self, id: CheckoutPubId) -> Result<Option<u64>, StoreError> {
+        let state = self.own();
+        let place = |row: &CheckoutRow| {
+            let with_deposit = row.checkout.lifecycle() == Lifecycle::WaitlistedAfterDeposit;
+            (!with_deposit, row.waiting_since, row.checkout.id)
+        };
+        let waits_for = |row: &CheckoutRow| row.checkout.lifecycle().waits_for();
+        let Some(own) = state.checkouts.get(&id) else {
+            return Ok(None);
+        };
+        let Some(line) = waits_for(own) else {
+            return Ok(None);
+        };
+        let ahead = state.checkouts.values().filter(|row| {
+            let is_same_variant = row.checkout.variant_id == own.checkout.variant_id;
+            waits_for(row) == Some(line)
+                && row.checkout.mode == own.checkout.mode
+                && (line == WaitlistReason::Location || is_same_variant)
+                && place(row) <= place(own)
+        });
+        Ok(u64::try_from(ahead.count()).ok())
     }
 
     async fn untouched_since(

@@ -19,6 +19,9 @@ impl JobRow {
 
     /// Whether it stands before this one, which is later of the same subject.
     fn stands_before(&self, later: &Self) -> bool {
+        if self.job.new.effect.holds_nothing_up() {
+            return false;
+        }
         match self.job.state {
             JobState::Done | JobState::Skipped => false,
             JobState::Dead => !later.job.new.effect.passes_dead(),
@@ -144,8 +147,10 @@ impl JobStore for Memory {
         let state = self.change_own()?;
         let first = (0..state.jobs.len()).find(|place| {
             let row = state.jobs.get(*place);
-            row.is_some_and(|row| row.job.new.subject == subject && row.waits())
-                && is_first(&state.jobs, *place)
+            row.is_some_and(|row| {
+                let holds_up = !row.job.new.effect.holds_nothing_up();
+                row.job.new.subject == subject && row.waits() && holds_up
+            }) && is_first(&state.jobs, *place)
         });
         Ok(first
             .and_then(|place| state.jobs.get_mut(place))

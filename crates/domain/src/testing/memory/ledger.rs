@@ -16,7 +16,7 @@ pub(super) fn pays(entry: &Entry, intent: &str) -> bool {
         Thing::Invoice {
             payment_intent_id, ..
         } => payment_intent_id.as_deref() == Some(intent),
-        Thing::Subscription { .. } | Thing::Refund { .. } => false,
+        Thing::Subscription { .. } | Thing::Refund { .. } | Thing::Session { .. } => false,
     }
 }
 

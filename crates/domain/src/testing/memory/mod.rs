@@ -11,9 +11,11 @@
 //! One task must not begin a second unit of work while it holds one: it would wait
 //! for itself.
 
+mod agreements;
 mod audit;
 mod categories;
 mod checkouts;
+mod credit;
 mod cursors;
 mod customers;
 mod doors;
@@ -40,10 +42,11 @@ use futures_util::lock::{Mutex, OwnedMutexGuard};
 use self::tables::{Owned, Tables, Unowned};
 use crate::ids::OrganizationId;
 use crate::ports::{
-    AuditStore, CategoryStore, CheckoutStore, CursorStore, CustomerStore, Database, Doors,
-    IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
-    OrganizationStore, PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
-    Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
+    CustomerStore, Database, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore,
+    LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
+    ProcessorAccountStore, ProductStore, QualificationStore, Reach, ShipmentStore, StoreError,
+    UnitOfWork, VariantStore,
 };
 use crate::time::Timestamp;
 

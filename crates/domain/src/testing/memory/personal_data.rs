@@ -78,6 +78,33 @@ fn jobs(state: &mut Owned, erasure: &Erasure) -> bool {
     taken
 }
 
+fn decisions(state: &mut Owned, erasure: &Erasure) -> bool {
+    let mut taken = false;
+    for kept in &mut state.qualifications {
+        if erasure.ended.contains(&kept.checkout) {
+            taken |= take(&mut kept.reference) | !kept.reasons.is_empty();
+            kept.reasons.clear();
+        }
+    }
+    taken
+}
+
+fn agreements(state: &mut Owned, erasure: &Erasure) -> (bool, bool) {
+    let (mut documents, mut events) = (false, false);
+    for row in state.agreements.values_mut() {
+        if erasure.never_leased.contains(&row.record.checkout_id) {
+            documents |= take(&mut row.pdf);
+            documents |= take(&mut row.record.signer_name);
+            documents |= take(&mut row.record.signer_reference);
+            for event in &mut row.events {
+                events |= take(&mut event.happening.address);
+                events |= take(&mut event.happening.user_agent);
+            }
+        }
+    }
+    (documents, events)
+}
+
 fn answers(state: &mut Owned, scope: Scope, erasure: &Erasure) -> bool {
     let checkouts = checkouts(erasure);
     let mut taken = false;
@@ -141,6 +168,10 @@ impl PersonalDataStore for Memory {
         note(PersonalTable::CheckoutTransitions, history(state, erasure));
         note(PersonalTable::TrackingEvents, tracking(state, erasure));
         note(PersonalTable::Jobs, jobs(state, erasure));
+        note(PersonalTable::Qualifications, decisions(state, erasure));
+        let (documents, events) = agreements(state, erasure);
+        note(PersonalTable::Agreements, documents);
+        note(PersonalTable::AgreementEvents, events);
         let answered = answers(state, scope, erasure);
         note(PersonalTable::IdempotencyAnswers, answered);
         let state = self.change_unowned()?;

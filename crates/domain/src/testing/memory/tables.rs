@@ -4,13 +4,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::access::{ApiKey, Mode};
+use crate::agreement::{AgreementEvent, AgreementRecord, AgreementTerms, Signer};
 use crate::audit::AuditEvent;
 use crate::catalog::{Category, Product, ProductVariant};
 use crate::checkout::{Checkout, Tracking, WayOut};
+use crate::credit::{CreditPolicy, Qualification};
 use crate::customer::Customer;
 use crate::ids::{
-    ApiKeyPubId, AuditEventPubId, CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId,
-    PickupLocationId, ProductCategoryPubId, ProductPubId, ProductVariantPubId, UserId, UserPubId,
+    AgreementPubId, ApiKeyPubId, AuditEventPubId, CheckoutPubId, CustomerPubId, LeaseTermPubId,
+    OrganizationId, PickupLocationId, ProductCategoryPubId, ProductPubId, ProductVariantPubId,
+    UserId, UserPubId,
 };
 use crate::lease_term::LeaseTerm;
 use crate::ledger::Entry;
@@ -68,6 +71,16 @@ pub(super) struct TrackingRow {
     pub(super) event: TrackingEvent,
 }
 
+/// A document with what was done with it.
+#[derive(Debug, Clone)]
+pub(super) struct AgreementRow {
+    pub(super) record: AgreementRecord,
+    /// None once its person was erased.
+    pub(super) pdf: Option<Arc<Vec<u8>>>,
+    /// Oldest first.
+    pub(super) events: Vec<AgreementEvent>,
+}
+
 /// What one organization has.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Owned {
@@ -89,8 +102,15 @@ pub(super) struct Owned {
     /// In the order in which they were first kept.
     pub(super) ledger: Vec<LedgerRow>,
     pub(super) processor_accounts: BTreeMap<Mode, ProcessorAccount>,
+    pub(super) credit_policies: BTreeMap<Mode, CreditPolicy>,
+    /// In the order in which they were kept.
+    pub(super) qualifications: Vec<Qualification>,
     /// Each shared with the copies of the state: none of them ever changes.
     pub(super) audit: BTreeMap<AuditEventPubId, Arc<AuditEvent>>,
+    pub(super) agreements: BTreeMap<AgreementPubId, AgreementRow>,
+    /// The organization's own terms, oldest first.
+    pub(super) agreement_terms: Vec<AgreementTerms>,
+    pub(super) signers: BTreeMap<Mode, Signer>,
 }
 
 impl Owned {

@@ -15,6 +15,7 @@ use crate::catalog::{
 use crate::checkout::Checkout;
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
 use crate::ports::{Page, SortOrder, StoreError, UniqueField, VariantSelection, VariantStore};
+use crate::quantity::Quantity;
 use crate::text::{ExternalId, Sku};
 
 /// What the checkout leases and what was bought along with it.
@@ -313,6 +314,7 @@ impl VariantStore for Memory {
         &mut self,
         id: ProductVariantPubId,
         mode: Mode,
+        wanted: Quantity,
     ) -> Result<StockTaken, StoreError> {
         let variant = self
             .change_own()?
@@ -321,7 +323,7 @@ impl VariantStore for Memory {
             .ok_or(StoreError::Missing("variant"))?;
         match variant.stock.of(mode) {
             Inventory::Untracked => Ok(StockTaken::Untracked),
-            Inventory::Tracked(quantity) => match quantity.checked_sub(1) {
+            Inventory::Tracked(quantity) => match quantity.checked_sub(wanted.get()) {
                 None => Ok(StockTaken::NoneLeft),
                 Some(left) => {
                     *variant.stock.of_mut(mode) = Inventory::Tracked(left);
@@ -336,6 +338,7 @@ impl VariantStore for Memory {
         &mut self,
         id: ProductVariantPubId,
         mode: Mode,
+        returned: Quantity,
     ) -> Result<(), StoreError> {
         let variant = self
             .change_own()?
@@ -343,7 +346,8 @@ impl VariantStore for Memory {
             .get_mut(&id)
             .ok_or(StoreError::Missing("variant"))?;
         if let Inventory::Tracked(quantity) = variant.stock.of(mode) {
-            *variant.stock.of_mut(mode) = Inventory::Tracked(quantity.saturating_add(1));
+            let free = quantity.saturating_add(returned.get());
+            *variant.stock.of_mut(mode) = Inventory::Tracked(free);
             count_up(variant);
         }
         Ok(())

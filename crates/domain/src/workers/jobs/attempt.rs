@@ -2,15 +2,14 @@
 
 use crate::checkout::{Billing, Checkout, Effect, Lifecycle, PaymentMethod};
 use crate::customer::{Customer, IdentityStatus};
+use crate::ids::AgreementPubId;
 use crate::ports::{
-    Attempt, IdentityResult, Job, JobSubject, LeaseDocument, Person, ProcessorCustomer, StoreError,
-    Verdict,
+    Attempt, Doubt, IdentityResult, Job, JobSubject, Person, ProcessorCustomer, StoreError, Verdict,
 };
-use crate::services::Error;
-use crate::services::moving;
+use crate::services::{Error, agreements, moving};
 use chrono::TimeDelta;
 
-use super::{Change, CrashPoint, JobRunner, Setback};
+use super::{Change, CrashPoint, JobRunner, Prepared, Setback};
 
 /// The pause before a verifier that has not decided is asked again.
 const ASK_AGAIN: TimeDelta = TimeDelta::minutes(1);
@@ -38,12 +37,13 @@ pub(super) fn processor_customer(customer: &Customer) -> ProcessorCustomer {
     }
 }
 
-fn person(customer: &Customer) -> Person {
+pub(super) fn person(customer: &Customer) -> Person {
     Person {
         id: customer.id,
         email: customer.email.as_str().to_owned(),
         first_name: text(customer.profile.first_name.as_ref()),
         last_name: text(customer.profile.last_name.as_ref()),
+        birth_date: customer.profile.birth_date,
         address: customer.profile.address(),
     }
 }
@@ -151,10 +151,11 @@ impl JobRunner {
                 let session = must(
                     providers
                         .identity
-                        .start(&attempt, checkout.id, &person(customer))
+                        .start(&attempt, checkout.id, &person(customer), None)
                         .await?,
                 )?;
-                Ok(Change::IdentityStarted(session.id))
+                let profile = Box::new(customer.profile.clone());
+                Ok(Change::IdentityStarted(session.id, profile))
             }
             Effect::FetchIdentityResult if state.is_identifying() => {
                 let Some(session) = screening.verification_session_id.clone() else {
@@ -171,17 +172,14 @@ impl JobRunner {
                 }
             }
             Effect::CheckCredit if at(&[Lifecycle::QualificationPending]) => {
-                let quote = self.quote(checkout).await?;
-                let answer = providers
-                    .credit
-                    .check(&attempt, &person(customer), quote)
-                    .await?;
-                Ok(Change::Credit(matches!(answer, Verdict::Done(()))))
+                self.check_credit(&attempt, checkout, customer).await
             }
-            // One that was called off while it was authorized is asked for once more under its
-            // key, which tells what was made, so that the void that follows lets it go.
+            // One that was called off, or went back to a check, while it was authorized is asked for
+            // once more under its key, which tells what was made, so that it is let go of.
             Effect::AuthorizeDeposit
-                if at(&[Lifecycle::DepositProcessing]) || state.is_ended() && job.attempts > 1 =>
+                if at(&[Lifecycle::DepositProcessing])
+                    || (state.is_ended() || state.rank() < Lifecycle::DepositPending.rank())
+                        && job.attempts > 1 =>
             {
                 self.authorize(&attempt, checkout, customer).await
             }
@@ -194,26 +192,24 @@ impl JobRunner {
             Effect::CheckDeposit if !state.is_ended() => {
                 self.check_deposit(&attempt, checkout).await
             }
+            Effect::CheckSessions => self.check_sessions(checkout).await,
             Effect::VoidDeposit | Effect::RefundDeposit => {
                 self.settle_deposits(&attempt, checkout, customer).await
             }
             Effect::PrepareDocuments
                 if at(&[Lifecycle::DocumentsPending]) && checkout.lease_document_id.is_none() =>
             {
-                let Some(quote) = self.quote(checkout).await? else {
-                    return Ok(Change::Nothing);
-                };
-                let document = LeaseDocument {
-                    checkout: checkout.id,
-                    person: person(customer),
-                    quote,
-                };
-                Ok(Change::Document(must(
-                    providers.signer.prepare(&attempt, &document).await?,
-                )?))
+                self.prepare_documents(checkout, customer).await
+            }
+            Effect::RequestSignature
+                if at(&[Lifecycle::DocumentsPending]) && checkout.signed_at.is_none() =>
+            {
+                self.request_signature(&attempt, checkout, customer).await
             }
             Effect::CaptureDeposit
-                if at(&[Lifecycle::DocumentsPending, Lifecycle::CaptureFailed]) =>
+                // Nothing is captured of a lease that was to be signed anew meanwhile.
+                if at(&[Lifecycle::DocumentsPending, Lifecycle::CaptureFailed])
+                    && checkout.signed_at.is_some() =>
             {
                 self.capture(&attempt, checkout).await
             }
@@ -244,6 +240,7 @@ impl JobRunner {
             | Effect::RenewDeposit
             | Effect::CheckDeposit
             | Effect::PrepareDocuments
+            | Effect::RequestSignature
             | Effect::CaptureDeposit
             | Effect::CreateSubscription
             | Effect::PayInvoices
@@ -254,6 +251,32 @@ impl JobRunner {
             | Effect::PushCustomer
             | Effect::PromoteWaiting => Ok(Change::Nothing),
         }
+    }
+
+    /// Makes the document that is to be signed. Nobody outside is asked; it is kept with the mark that the job is
+    /// done.
+    async fn prepare_documents(
+        &self,
+        checkout: &Checkout,
+        customer: &Customer,
+    ) -> Result<Change, Setback> {
+        let id = AgreementPubId::from_uuid(self.ids.next());
+        let now = self.clock.now();
+        let mut view = self.database.read(checkout.organization_id.into()).await?;
+        let content = agreements::content_of(view.as_mut(), checkout, customer, id, now).await?;
+        drop(view);
+        let Some(content) = content else {
+            return Ok(Change::Nothing);
+        };
+        let renderer = self.providers.agreements.as_ref();
+        let document = agreements::document_of(renderer, checkout, &content)
+            .await
+            .map_err(Doubt::failed)?;
+        Ok(Change::Document(Box::new(Prepared {
+            document,
+            quote: content.figures.quote,
+            profile: customer.profile.clone(),
+        })))
     }
 
     pub(super) async fn quote(

@@ -42,6 +42,7 @@ impl JobRunner {
             payment_method: method.map(|method| method.id.clone()),
             description: name,
             monthly: quote.total_monthly_payment,
+            quantity: checkout.quantity(),
             payments: checkout.payments_left(),
         };
         let processor = &self.providers.of(checkout.mode).processor;

@@ -167,6 +167,9 @@ impl JobRunner {
             let mut view = self.database.read(checkout.organization_id.into()).await?;
             view.ledger().of(checkout.id).await?
         };
+        if checkout.lifecycle().is_ended() {
+            self.close_sessions(checkout, &mut rows).await?;
+        }
         let customer = processor_customer(customer);
         if checkout.lifecycle().is_ended() && customer.processor_id.is_some() {
             for made in processor

@@ -7,9 +7,14 @@
 
 mod attempt;
 mod billing;
+mod credit;
 mod deposits;
 mod push;
 mod record;
+mod sessions;
+mod signatures;
+
+pub use self::sessions::WayBack;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,13 +25,15 @@ use futures_util::future::{Either, select};
 
 use crate::cause::chain;
 use crate::checkout::{Actor, AttentionReason, Circumstances, Effect, Event, Lifecycle, Refusal};
+use crate::customer::Profile;
 use crate::ids::{ApiKeyPubId, CheckoutPubId, OrganizationId, ProductVariantPubId};
-use crate::ledger::{Authorization, Entry, Subscription};
+use crate::ledger::{Authorization, Entry, HostedSession, Subscription};
 use crate::names::named_enum;
 use crate::ports::{
     Attempt, Capture, Clock, Database, Doubt, Entropy, Errand, IdGenerator, IdentityResult, Job,
-    JobSubject, ProviderSet, Reach, StoreError, Timer, UnitOfWork,
+    JobSubject, NewAgreement, ProviderSet, Reach, StoreError, Timer, UnitOfWork,
 };
+use crate::pricing::Quote;
 use crate::services::{Error, moving};
 use crate::time::Timestamp;
 
@@ -92,6 +99,9 @@ pub struct JobRunner {
     pub lease: Duration,
     /// How long something may come of a request whose answer was lost; usually [`SETTLED`].
     pub settled: TimeDelta,
+    /// How long an approval of an organization's endpoint holds; usually
+    /// [`DECISIONS_HOLD`](crate::credit::DECISIONS_HOLD).
+    pub credit_holds: TimeDelta,
     /// Who watches; [`NoProbe`] outside of tests.
     pub probe: Arc<dyn Probe>,
     /// The API key that has them carried out, where somebody plays a sandbox checkout forward.
@@ -125,12 +135,14 @@ pub(super) enum Towards {
 enum Change {
     /// Nothing is left to do.
     Nothing,
-    /// The answer of the identity verifier's start.
-    IdentityStarted(String),
+    /// The answer of the identity verifier's start, and whom it is about.
+    IdentityStarted(String, Box<Profile>),
     /// What the verifier decided of the session.
     Identity(String, IdentityResult),
-    /// Whether the credit check passed.
-    Credit(bool),
+    /// What was said of the customer's credit.
+    Credit(Box<credit::Asked>),
+    /// Whoever decides about credit cannot be reached.
+    CreditUnanswered(String),
     /// The deposit is authorized; nothing is when nothing is due.
     Authorized {
         authorization: Option<Authorization>,
@@ -148,7 +160,7 @@ enum Change {
     /// The hold ends then.
     HoldEnds(Timestamp),
     /// The document is prepared.
-    Document(String),
+    Document(Box<Prepared>),
     /// How the subscription stands.
     Subscribed(Box<Subscription>),
     /// The processor does not know the subscription.
@@ -158,10 +170,21 @@ enum Change {
         rows: Vec<Entry>,
         refused: Option<Refusal>,
     },
+    /// How the customer's sessions on the processor's pages stand.
+    Sessions(Vec<(Entry, Option<HostedSession>)>),
     /// Those that wait for the variant are to go on.
     Promoted(ProductVariantPubId),
     /// Something else happened.
     Happened(Event),
+}
+
+/// A document that is to be signed.
+struct Prepared {
+    document: NewAgreement,
+    /// The price that it names.
+    quote: Quote,
+    /// Whom it names.
+    profile: Profile,
 }
 
 /// Why a try came to nothing.
@@ -445,6 +468,24 @@ impl JobRunner {
                 now.checked_add_signed(pause),
                 "the provider has not decided yet".to_owned(),
             ),
+            Err(Setback::Doubt(doubt)) if job.new.effect.asks_organization() => {
+                let why = chain(&doubt).to_string();
+                match self.ask_again_at(job.attempts, now, &doubt) {
+                    Some(again) => (Some(again), why),
+                    None if job.new.effect == Effect::RequestSignature => (None, why),
+                    // A question that nobody answers keeps nothing waiting that a person's decision leads to.
+                    None => {
+                        let given_up = Change::CreditUnanswered(why);
+                        return match self.write(job, given_up).await {
+                            Ok(delivered) => Ok(delivered),
+                            Err(Setback::Failed(error)) => Err(error),
+                            Err(Setback::Doubt(_) | Setback::NotYet(_) | Setback::Refused(_)) => {
+                                Ok(JobResult::Buried)
+                            }
+                        };
+                    }
+                }
+            }
             Err(Setback::Doubt(doubt))
                 if job.attempts < MAX_ATTEMPTS || job.new.effect.only_asks() =>
             {

@@ -1,23 +1,18 @@
 //! Writing what a provider answered.
 
-use super::{Change, CrashPoint, JobResult, JobRunner, Setback};
-use crate::audit::Origin;
-use crate::catalog::StockTaken;
+use super::{Change, CrashPoint, JobResult, JobRunner, Prepared, Setback};
+use crate::agreement::SignerKind;
 use crate::checkout::{
-    AttentionReason, Billing, Checkout, Circumstances, Effect, Event, Hold, Invoice, Lifecycle,
-    Refusal, Standing,
+    AttentionReason, Billing, Checkout, Circumstances, Effect, Event, Invoice, Lifecycle, Refusal,
+    Standing,
 };
-use crate::customer::{CreditStatus, Customer, IdentityStatus};
-use crate::ledger::{Authorization, Entry, HoldState, Subscription, SubscriptionState, Thing};
+use crate::customer::PersonChange;
+use crate::ledger::{Entry, HoldState, Subscription, SubscriptionState, Thing};
 use crate::ports::{IdGenerator, Job, JobSubject, UnitOfWork};
-use crate::services::audit::{self, Entry as AuditEntry};
 use crate::services::identity::Decision;
 use crate::services::moving::{self, Due};
-use crate::services::{Error, identity, ledger, waitlist};
+use crate::services::{Error, identity, ledger, sessions, waitlist};
 use crate::time::Timestamp;
-
-/// What the audit calls the credit checker.
-const CREDIT_CHECKER: &str = "creditChecker";
 
 impl JobRunner {
     /// Writes the answer and marks the job done, in one unit of work.
@@ -93,21 +88,10 @@ impl JobRunner {
         let event = match change {
             Change::Nothing | Change::Promoted(_) => return Ok(None),
             Change::Happened(event) => event,
-            Change::IdentityStarted(session) => {
-                let mut customer = moving::lock_customer_of(uow, checkout).await?;
-                // Nothing more is found out about whoever was erased meanwhile.
-                if customer.erased_at.is_some() {
-                    return Ok(None);
-                }
-                let before = customer.clone();
-                let screening = &mut customer.screening;
-                screening.identity = IdentityStatus::Pending;
-                screening.verification_session_id = Some(session);
-                customer.updated_at = now;
-                uow.customers().update(&mut customer).await?;
-                let origin = identity::verifier();
-                screened(uow, ids, now, &origin, &before, &customer).await?;
-                Event::IdentityStarted
+            Change::IdentityStarted(session, profile) => {
+                identity::started(uow, ids, &by, checkout, session, &profile, due).await?;
+                ledger::let_go(uow, ids, now, checkout).await?;
+                return Ok(None);
             }
             Change::Identity(session, result) => {
                 let origin = identity::verifier();
@@ -120,39 +104,26 @@ impl JobRunner {
                 identity::ask_for_others(uow, ids, now, checkout).await?;
                 return Ok(None);
             }
-            Change::Credit(passed) => {
-                let mut customer = moving::lock_customer_of(uow, checkout).await?;
-                if customer.erased_at.is_some() {
-                    return Ok(None);
-                }
-                let before = customer.clone();
-                let screening = &mut customer.screening;
-                screening.credit = if passed {
-                    CreditStatus::Passed
-                } else {
-                    CreditStatus::Failed
-                };
-                screening.credit_at = Some(now);
-                customer.updated_at = now;
-                uow.customers().update(&mut customer).await?;
-                let origin = Origin::provider(CREDIT_CHECKER);
-                screened(uow, ids, now, &origin, &before, &customer).await?;
-                if passed {
-                    Event::Qualified
-                } else {
-                    Event::QualificationRefused
-                }
+            Change::Credit(asked) => {
+                self.decide_credit(uow, now, checkout, *asked, due).await?;
+                return Ok(None);
+            }
+            Change::CreditUnanswered(why) => {
+                self.call_for_a_person(uow, checkout, why, now).await?;
+                return Ok(None);
             }
             Change::Authorized {
                 authorization,
                 is_sold_out,
-            } => match authorized(uow, now, checkout, authorization, is_sold_out).await? {
-                Some(event) => event,
-                None => {
-                    ledger::let_go(uow, ids, now, checkout).await?;
-                    return Ok(None);
+            } => {
+                match sessions::authorized(uow, now, checkout, authorization, is_sold_out).await? {
+                    Some(event) => event,
+                    None => {
+                        ledger::let_go(uow, ids, now, checkout).await?;
+                        return Ok(None);
+                    }
                 }
-            },
+            }
             Change::Renewed(authorization) => {
                 let row = Entry::hold(checkout.id, &authorization, now);
                 ledger::note(uow, checkout.mode, &row).await?;
@@ -179,6 +150,11 @@ impl JobRunner {
                     let state = HoldState::Captured;
                     ledger::note_hold(uow, checkout.mode, intent, state, at).await?;
                 }
+                // Captured while the lease went back to a check: nobody leases what they did not sign.
+                // The capture that the next signature asks for finds it, or the end pays it back.
+                if checkout.signed_at.is_none() {
+                    return Ok(None);
+                }
                 let captured = Event::DepositCaptured {
                     invoice_id: capture.map(|capture| capture.invoice_id),
                     at,
@@ -201,9 +177,27 @@ impl JobRunner {
                 }
                 return Ok(None);
             }
-            Change::Document(id) => {
-                if checkout.take_in_document(id, now) {
+            Change::Document(prepared) => {
+                let Prepared {
+                    document,
+                    quote,
+                    profile,
+                } = *prepared;
+                let customer = moving::customer_of(uow, checkout).await?;
+                // It may have got another price meanwhile, another lessee, or a document of another try.
+                let is_wanted = checkout.lifecycle() == Lifecycle::DocumentsPending
+                    && customer.profile.change_since(&profile) == PersonChange::None
+                    && checkout.lease_document_id.is_none()
+                    && checkout.quote.is_none_or(|agreed| agreed == quote);
+                let id = document.record.id.to_string();
+                if is_wanted && checkout.take_in_document(id, now) {
+                    uow.agreements().insert(&document).await?;
                     uow.checkouts().update(checkout).await?;
+                    if document.record.signer == SignerKind::Http {
+                        // Never held: it moves nothing, and a test is to see what its signer is sent.
+                        let asked = moving::job(checkout, Effect::RequestSignature, now, ids);
+                        uow.jobs().push(&[asked]).await?;
+                    }
                 }
                 return Ok(None);
             }
@@ -215,6 +209,12 @@ impl JobRunner {
                 let detail = format!("the processor has no subscription {id}");
                 if checkout.raise(AttentionReason::Difference, Some(detail), now) {
                     uow.checkouts().update(checkout).await?;
+                }
+                return Ok(None);
+            }
+            Change::Sessions(told) => {
+                for (row, session) in told {
+                    sessions::take_in(uow, ids, &by, checkout, &row, session.as_ref()).await?;
                 }
                 return Ok(None);
             }
@@ -300,59 +300,6 @@ impl JobRunner {
         }
         Ok(())
     }
-}
-
-/// Records what a provider found out about the customer.
-async fn screened(
-    uow: &mut dyn UnitOfWork,
-    ids: &dyn IdGenerator,
-    now: Timestamp,
-    origin: &Origin,
-    before: &Customer,
-    after: &Customer,
-) -> Result<(), Error> {
-    let found = AuditEntry::screened(before, after);
-    audit::record(uow, ids, now, origin, after.organization_id, found).await
-}
-
-/// What the processor's answer to the authorization of a deposit means for the checkout by now; the
-/// answer may be old. None when it came too late.
-async fn authorized(
-    uow: &mut dyn UnitOfWork,
-    now: Timestamp,
-    checkout: &Checkout,
-    authorization: Option<Authorization>,
-    is_sold_out: bool,
-) -> Result<Option<Event>, Error> {
-    let mut state = HoldState::Held;
-    if let Some(authorization) = &authorization {
-        let row = Entry::hold(checkout.id, authorization, now);
-        ledger::note(uow, checkout.mode, &row).await?;
-        let known = uow.ledger().find(checkout.mode, &row.id).await?;
-        state = known.and_then(|row| row.hold_state()).unwrap_or(state);
-    }
-    if checkout.lifecycle() != Lifecycle::DepositProcessing {
-        return Ok(None);
-    }
-    if state != HoldState::Held {
-        let refusal = Refusal {
-            code: "authorization_ended".to_owned(),
-            message: "The authorization of the deposit has ended.".to_owned(),
-        };
-        return Ok(Some(Event::DepositRefused { refusal }));
-    }
-    let stock = if is_sold_out {
-        StockTaken::NoneLeft
-    } else {
-        uow.variants()
-            .take_stock(checkout.variant_id, checkout.mode)
-            .await?
-    };
-    let method = authorization
-        .as_ref()
-        .and_then(|known| known.method.clone());
-    let hold = authorization.map(|known| Hold::new(known.payment_intent_id, known.expires_at));
-    Ok(Some(Event::deposit_authorized(hold, method, stock)))
 }
 
 /// Applies the event, and lets go of whatever the checkout has no use for from then on.

@@ -28,6 +28,9 @@ use crate::services::shipments::TrackingView;
 use crate::services::{Context, Error, UseCase, checkouts, identity, moving, shipments};
 use crate::shipments::{CarrierReport, TrackingStatus};
 
+/// How many open jobs of a checkout are looked at.
+const SEVERAL: u32 = 8;
+
 /// More steps than any way has.
 const MOST_STEPS: usize = 60;
 /// How often a step waits for a worker that is at the same job.
@@ -257,6 +260,10 @@ impl Sandbox {
         if checkout.lifecycle() != state {
             return Ok(Told::Answered);
         }
+        // A person decides, or a system of the organization that has said it will.
+        if state == Lifecycle::QualificationPending && self.is_idle(ctx, id).await? {
+            return Ok(Told::Stands);
+        }
         if has_asked(&checkout) {
             let told = self.provider(ctx, id).await?;
             return if told == Told::Stands && state.is_identifying() {
@@ -361,7 +368,9 @@ impl Sandbox {
             state: None,
             subject: Some(JobSubject::Checkout(id)),
         };
-        Ok(view.jobs().list(&filter, 1).await?.is_empty())
+        let open = view.jobs().list(&filter, SEVERAL).await?;
+        // What holds nothing up nobody waits for.
+        Ok(open.iter().all(|job| job.new.effect.holds_nothing_up()))
     }
 
     fn report_of(&self, ctx: &Context<'_>, status: TrackingStatus) -> CarrierReport {

@@ -3,6 +3,7 @@
 use super::WAIT;
 use super::samples::{sample_address, sample_tracking, with_profile};
 use super::ways::Act;
+use crate::agreement::Signature;
 use crate::audit::AuditAction;
 use crate::catalog::StockTaken;
 use crate::checkout::{
@@ -86,7 +87,11 @@ pub(super) async fn play(
             let method = method.ok_or_else(|| stuck(checkout))?;
             return done(journey.save_payment_method(uow, checkout, method).await);
         }
-        EventKind::DocumentsSigned => return done(journey.sign_documents(uow, checkout).await),
+        EventKind::DocumentsSigned => {
+            let customer = moving::customer_of(uow, checkout).await?;
+            let signature = Signature::of(&customer.profile);
+            return done(journey.sign_documents(uow, checkout, &signature).await);
+        }
         EventKind::CaptureRetried => return done(journey.retry_capture(uow, checkout).await),
         EventKind::Fulfilled => {
             // Goods without tracking are billed at once and would not stay shipped.
@@ -140,7 +145,7 @@ pub(super) async fn tell(
         && checkout.lifecycle() == Lifecycle::WaitlistedAfterDeposit
         && uow
             .variants()
-            .take_stock(checkout.variant_id, checkout.mode)
+            .take_stock(checkout.variant_id, checkout.mode, checkout.quantity())
             .await?
             == StockTaken::Taken
     {
@@ -183,9 +188,11 @@ async fn refuse_capture(
     checkout: &mut Checkout,
 ) -> Result<(), Error> {
     if checkout.signed_at.is_none() {
-        let by = ctx.circumstances(Actor::Customer);
-        let signed = Event::DocumentsSigned;
-        moving::apply_due(uow, ctx.ids, checkout, signed, &by, Due::WhenTold).await?;
+        let customer = moving::customer_of(uow, checkout).await?;
+        let signature = Signature::of(&customer.profile);
+        Journey::played(ctx.now, ctx.ids, ctx.origin)
+            .sign_documents(uow, checkout, &signature)
+            .await?;
     }
     let subject = JobSubject::Checkout(checkout.id);
     while let Some(job) = uow.jobs().claim_of(subject, ctx.now, WAIT).await? {

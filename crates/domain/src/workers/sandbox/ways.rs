@@ -7,7 +7,7 @@ use crate::checkout::{
 };
 use crate::customer::{CreditStatus, Customer, IdentityStatus, Screening};
 use crate::ports::UnitOfWork;
-use crate::services::{Context, Error, checkouts, moving};
+use crate::services::{Context, Error, checkouts, moving, waitlist};
 use crate::time::Timestamp;
 use std::collections::BTreeMap;
 
@@ -93,10 +93,16 @@ impl Act {
         &self,
         checkout: &Checkout,
         customer: &Customer,
+        credit: CreditStatus,
         now: Timestamp,
     ) -> Option<Lifecycle> {
         let mut tried = checkout.clone();
-        let facts = moving::facts_of(self.customer.as_ref().unwrap_or(customer));
+        let facts = moving::facts_of(self.customer.as_ref().unwrap_or(customer), credit);
+        if matches!(self.event, Event::CaptureRefused { .. }) && tried.signed_at.is_none() {
+            // Nothing is captured of what nobody signed: who plays the refusal signs first.
+            let by = Circumstances::new(now, Actor::Customer);
+            tried.apply(Event::DocumentsSigned, &by, &facts).ok()?;
+        }
         let by = Circumstances::new(now, self.actor);
         tried.apply(self.event.clone(), &by, &facts).ok()?;
         Some(tried.lifecycle())
@@ -124,13 +130,16 @@ const fn is_made_by_a_provider(kind: EventKind) -> bool {
     )
 }
 
-/// Whether a unit can be had for the checkout.
+/// Whether its units are there for the checkout.
 async fn is_in_stock(uow: &mut dyn UnitOfWork, checkout: &Checkout) -> Result<bool, Error> {
     let variant = uow
         .variants()
         .get(checkout.organization_id, checkout.variant_id)
         .await?;
-    Ok(variant.is_some_and(|variant| variant.stock.of(checkout.mode).has_stock()))
+    Ok(variant.is_some_and(|variant| {
+        let stock = variant.stock.of(checkout.mode);
+        stock.covers(checkout.quantity())
+    }))
 }
 
 /// Whether the checkout comes so far when the provider does its part.
@@ -140,7 +149,9 @@ async fn can_be_made(
     kind: EventKind,
 ) -> Result<bool, Error> {
     Ok(match kind {
-        EventKind::DepositAuthorized => is_in_stock(uow, checkout).await?,
+        EventKind::DepositAuthorized => {
+            is_in_stock(uow, checkout).await? && waitlist::is_next(uow, checkout).await?
+        }
         // Goods that never left begin no lease.
         EventKind::SubscriptionStarted => checkout.shipment.shipped_at.is_some(),
         _ => true,
@@ -216,9 +227,11 @@ async fn played(
             Some(quote) => by_customer(Event::DepositSubmitted {
                 quote,
                 method: None,
+                hosted: false,
             }),
             None => return Ok(None),
         },
+        EventKind::DepositAbandoned => by_provider(Event::DepositAbandoned),
         EventKind::DepositRefused => by_provider(Event::DepositRefused { refusal: refusal() }),
         // Nothing is captured before the lease is there to be signed.
         EventKind::CaptureRefused if checkout.lease_document_id.is_none() => return Ok(None),
@@ -259,6 +272,7 @@ pub(super) async fn ways(
 ) -> Result<BTreeMap<Lifecycle, Way>, Error> {
     let state = checkout.lifecycle();
     let customer = moving::customer_of(uow, checkout).await?;
+    let credit = moving::credit_of(uow, checkout, &customer, ctx.now).await?;
     let mut ways = BTreeMap::new();
     for arrow in arrows_from(state).filter(|arrow| arrow.to != state) {
         if is_made_by_a_provider(arrow.event) {
@@ -273,7 +287,7 @@ pub(super) async fn ways(
             event => event?,
         };
         if let Some(event) = event
-            && let Some(end) = event.outcome(checkout, &customer, ctx.now)
+            && let Some(end) = event.outcome(checkout, &customer, credit, ctx.now)
             && end != state
         {
             ways.entry(end).or_insert(Way::Event(Box::new(event)));

@@ -91,6 +91,7 @@ fn customer(email: &str) -> Result<CheckoutCustomer, Anything> {
         zip: some("94105")?,
         country: some("US")?,
         phone: some("+14155550132")?,
+        birth_date: None,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use lessor_domain::checkout::{CheckoutAddress, PurchaseItem, Redirects, Snapshot};
+use lessor_domain::checkout::{Acceptance, CheckoutAddress, PurchaseItem, Redirects, Snapshot};
 use lessor_domain::customer::Profile;
 use lessor_domain::ids::{CheckoutPubId, PickupLocationId};
 use lessor_domain::metadata::Metadata;
@@ -35,6 +35,8 @@ pub(in crate::postgres::checkouts) struct ApplicationRow {
     pickup_location_id: Option<i64>,
     identity_requested_at: Option<Timestamp>,
     quote: Option<Value>,
+    accepted_at: Option<Timestamp>,
+    accepted_version: Option<String>,
     lease_document_id: Option<String>,
     signed_at: Option<Timestamp>,
     page_nonce: Vec<u8>,
@@ -51,6 +53,7 @@ pub(super) struct Application {
     pub(super) pickup_location_id: Option<PickupLocationId>,
     pub(super) identity_requested_at: Option<Timestamp>,
     pub(super) quote: Option<Quote>,
+    pub(super) accepted: Option<Acceptance>,
     pub(super) lease_document_id: Option<String>,
     pub(super) signed_at: Option<Timestamp>,
     pub(super) page_nonce: [u8; 16],
@@ -70,6 +73,8 @@ impl ApplicationRow {
             pickup_location_id: checkout.pickup_location_id.map(PickupLocationId::get),
             identity_requested_at: checkout.identity_requested_at,
             quote: checkout.quote.as_ref().map(json).transpose()?,
+            accepted_at: checkout.accepted.as_ref().map(|accepted| accepted.at),
+            accepted_version: (checkout.accepted.as_ref()).map(|accepted| accepted.version.clone()),
             lease_document_id: checkout.lease_document_id.clone(),
             signed_at: checkout.signed_at,
             page_nonce: checkout.page_nonce.to_vec(),
@@ -89,6 +94,11 @@ impl ApplicationRow {
             pickup_location_id: at.number_if("pickup_location_id", row.pickup_location_id)?,
             identity_requested_at: row.identity_requested_at,
             quote: at.json_if("quote", row.quote)?,
+            accepted: match (row.accepted_at, row.accepted_version) {
+                (Some(at), Some(version)) => Some(Acceptance { at, version }),
+                (None, None) => None,
+                _ => return Err(at.corrupt("accepted_at", "is there without accepted_version")),
+            },
             lease_document_id: row.lease_document_id,
             signed_at: row.signed_at,
             page_nonce: at.bytes("page_nonce", row.page_nonce)?,

@@ -218,6 +218,7 @@ fn restore(found: Found, items: Vec<ItemRow>) -> Result<Checkout, StoreError> {
             .collect::<Result<_, _>>()?,
         term: core.term,
         quote: application.quote,
+        accepted: application.accepted,
         purchase_items: application.purchase_items,
         external_order_id: core.external_order_id,
         redirects: application.redirects,

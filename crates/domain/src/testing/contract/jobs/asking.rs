@@ -49,6 +49,40 @@ pub(super) async fn subjects_are_claimed_out_of_turn(shop: &Shop<'_>) {
     );
 }
 
+pub(super) async fn what_holds_nothing_up_is_passed(shop: &Shop<'_>) {
+    let queue = Queue::of(shop, &[]).await;
+    let mut aside = queue.job(Effect::RequestSignature);
+    aside.available_at = queue.later(3_600);
+    let next = queue.job(Effect::RenewDeposit);
+    queue.push(&[aside.clone(), next.clone()]).await;
+    let claim_of = async || {
+        let now = queue.later(0);
+        shop.done("jobs.claim_of: claims", async |uow| {
+            uow.jobs().claim_of(queue.subject, now, LEASE).await
+        })
+        .await
+    };
+    let claimed = claim_of().await;
+    assert_eq!(
+        claimed.as_ref().map(|job| job.new.id),
+        Some(next.id),
+        "jobs.claim_of: passes what holds nothing up"
+    );
+    let Some(job) = claimed else {
+        panic!("jobs.claim_of: claims")
+    };
+    assert!(queue.complete(&job).await, "jobs.complete: writes");
+    assert_eq!(
+        claim_of().await,
+        None,
+        "jobs.claim_of: not what is done when it is due, and not before"
+    );
+    let due = queue
+        .claim_one(3_601, "jobs.claim: what holds nothing up, when it is due")
+        .await;
+    assert_eq!(due.new.id, aside.id, "jobs.claim: the one that was passed");
+}
+
 pub(super) async fn put_off_jobs_are_released(shop: &Shop<'_>) {
     let queue = Queue::of(shop, &[]).await;
     let other = Queue::of(shop, &[]).await;

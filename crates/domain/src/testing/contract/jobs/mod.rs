@@ -38,6 +38,7 @@ pub async fn jobs(database: &dyn Database) {
     giving_up::what_lets_go_passes_what_was_given_up(&shop).await;
     giving_up::skipped_jobs_are_in_nobodys_way(&shop).await;
     asking::subjects_are_claimed_out_of_turn(&shop).await;
+    asking::what_holds_nothing_up_is_passed(&shop).await;
     asking::put_off_jobs_are_released(&shop).await;
     asking::held_jobs_wait_until_somebody_asks(&shop).await;
     jobs_keep_their_units(&shop).await;

@@ -7,6 +7,7 @@ use crate::ids::IdRef;
 use crate::ports::{
     NewCategory, NewPickupLocation, ProductFilter, ProductSort, SortOrder, VariantSelection,
 };
+use crate::quantity::Quantity;
 use crate::testing::contract::full::parsed;
 use crate::testing::contract::shop::first;
 
@@ -269,12 +270,16 @@ async fn variants_in_stock(inquiry: &mut Inquiry<'_, '_>) {
         .await;
     inquiry
         .changes("variants.take_stock", async |uow| {
-            uow.variants().take_stock(variant, Mode::Sandbox).await
+            uow.variants()
+                .take_stock(variant, Mode::Sandbox, Quantity::ONE)
+                .await
         })
         .await;
     inquiry
         .changes("variants.return_stock", async |uow| {
-            uow.variants().return_stock(variant, Mode::Sandbox).await
+            uow.variants()
+                .return_stock(variant, Mode::Sandbox, Quantity::ONE)
+                .await
         })
         .await;
 }

@@ -4,12 +4,14 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use crate::access::Mode;
+use crate::agreement::{AgreementRecord, Signer};
 use crate::audit::{AuditAction, AuditChange, AuditEvent, AuditMembers, AuditViewer, Origin};
 use crate::catalog::{Category, Product, ProductStatus, ProductVariant, VariantFilter};
 use crate::checkout::{
     Actor, Billing, Checkout, Effect, EventKind, InvoiceOutcome, Lifecycle, Tracking, Transition,
     WayOut,
 };
+use crate::credit::CreditPolicy;
 use crate::customer::Customer;
 use crate::ids::{CheckoutPubId, IdRef};
 use crate::lease_term::LeaseTerm;
@@ -23,6 +25,8 @@ use crate::ports::{
 };
 use crate::processor_account::ProcessorAccount;
 use crate::shipments::{CarrierReport, EventOrigin, TrackingEvent, TrackingStatus};
+use crate::testing::contract::agreements::agreement;
+use crate::testing::contract::credit::approval;
 use crate::testing::contract::full;
 use crate::testing::contract::processor_accounts::processor_account;
 use crate::testing::contract::shop::{Shop, first, must};
@@ -55,6 +59,8 @@ pub(super) struct Estate<'d> {
     pub(super) full: Checkout,
     /// The full one, and one in each line that checkouts stand in.
     checkouts: Vec<CheckoutPubId>,
+    /// The document of the full checkout, beside the organization's own terms.
+    pub(super) agreement: AgreementRecord,
     pub(super) entry: Entry,
     /// An invoice of the full checkout, and what pays it.
     pub(super) payment: String,
@@ -249,6 +255,7 @@ impl<'d> Estate<'d> {
             outcome: InvoiceOutcome::Paid,
         };
         let invoice = self::entry(full.id, format!("in_{}", make.ids().next()), at, invoice);
+        let decided = approval(&shop, &full, at);
         let key = IdempotencyKey {
             organization_id: id,
             mode: Mode::Sandbox,
@@ -265,6 +272,7 @@ impl<'d> Estate<'d> {
         };
         let (due, held, taken, dead) = jobs(&shop).await;
         let event = audit_event(&shop, &full);
+        let document = agreement(&shop, &full);
         let session = format!("vs_{}", full.customer_id.as_uuid().simple());
         let mut account = processor_account(&shop, Mode::Sandbox);
         let account = shop
@@ -276,11 +284,22 @@ impl<'d> Estate<'d> {
                 uow.checkouts().record(full.id, &[transition(at)]).await?;
                 uow.ledger().put(&entry).await?;
                 uow.ledger().put(&invoice).await?;
+                uow.credit_policies()
+                    .put(id, Mode::Sandbox, &CreditPolicy::Manual, at)
+                    .await?;
+                uow.qualifications().insert(&decided).await?;
                 uow.shipments()
                     .insert(full.id, tracking_of(&full), &tracking_event(at))
                     .await?;
                 uow.idempotency().put(&key, &answer).await?;
                 uow.audit().append(std::slice::from_ref(&event)).await?;
+                uow.agreements().insert(&document).await?;
+                let text = full::parsed("No smoking.");
+                uow.agreements().set_terms(id, &text, at).await?;
+                let signer = Signer::Builtin;
+                uow.agreements()
+                    .set_signer(id, Mode::Sandbox, &signer, at)
+                    .await?;
                 let mut customer = kept(uow.customers().lock(full.customer_id).await?);
                 customer.screening.verification_session_id = Some(session);
                 customer.screening.processor_id = Some("cus_estate".to_owned());
@@ -313,6 +332,7 @@ impl<'d> Estate<'d> {
             customer,
             full,
             checkouts,
+            agreement: document.record,
             entry,
             payment,
             account,
@@ -330,6 +350,11 @@ impl<'d> Estate<'d> {
     pub(super) fn own(&self, found: Vec<CheckoutPubId>) -> Vec<CheckoutPubId> {
         let own = |id: &CheckoutPubId| self.checkouts.contains(id);
         found.into_iter().filter(own).collect()
+    }
+
+    /// One that waits in a line: the first of those in `lines`.
+    pub(super) fn waiting(&self) -> CheckoutPubId {
+        kept(self.checkouts.first().copied())
     }
 
     /// The tracking number of the full checkout.
@@ -410,6 +435,24 @@ impl<'d> Estate<'d> {
             let account = view.processor_accounts().get(owner, mode).await;
             shown.add("processor_accounts.get", account);
         }
+        let decided = view.qualifications().latest(&[checkout]).await;
+        shown.add("qualifications.latest", decided);
+        for mode in Mode::ALL {
+            let policy = view
+                .credit_policies()
+                .get(self.shop.organization.id, mode)
+                .await;
+            shown.add("credit_policies.get", policy);
+            let owner = self.shop.organization.id;
+            let signer = view.agreements().signer(owner, mode).await;
+            shown.add("agreements.signer", signer);
+        }
+        let (organization, document) = (self.shop.organization.id, self.agreement.id);
+        shown.add("agreements.of", view.agreements().of(checkout).await);
+        let events = view.agreements().events(document).await;
+        shown.add("agreements.events", events);
+        let terms = view.agreements().terms(organization).await;
+        shown.add("agreements.terms", terms);
         for state in JobState::ALL {
             let filter = JobFilter {
                 state: Some(*state),

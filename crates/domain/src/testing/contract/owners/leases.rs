@@ -5,8 +5,10 @@ use chrono::TimeDelta;
 use super::Inquiry;
 use super::estate::{LEASE, MANY, PAGE, audit_event, entry, job, tracking_event, transition};
 use crate::access::Mode;
+use crate::agreement::{AgreementEventKind, Happening, Signer};
 use crate::audit::AuditViewer;
 use crate::checkout::{Lifecycle, WayOut};
+use crate::credit::CreditPolicy;
 use crate::ids::CheckoutPubId;
 use crate::ledger::{HoldState, Thing};
 use crate::ports::{
@@ -14,6 +16,8 @@ use crate::ports::{
     JobFilter, JobState, PageToken, ReplacementAnswer, SortOrder,
 };
 use crate::testing::altered;
+use crate::testing::contract::agreements::{agreement, signed_by_ada};
+use crate::testing::contract::credit::approval;
 use crate::testing::contract::full::parsed;
 use crate::testing::contract::processor_accounts::processor_account;
 use crate::testing::contract::shop::first;
@@ -27,9 +31,11 @@ pub(super) async fn ask(inquiry: &mut Inquiry<'_, '_>) {
     checkouts_that_change(inquiry).await;
     checkouts_in_line(inquiry).await;
     checkouts_that_time_moves(inquiry).await;
+    agreements(inquiry).await;
     shipments(inquiry).await;
     ledger(inquiry).await;
     processor_accounts(inquiry).await;
+    credit(inquiry).await;
     jobs(inquiry).await;
     jobs_that_are_claimed(inquiry).await;
     jobs_that_wait(inquiry).await;
@@ -261,6 +267,19 @@ async fn checkouts_in_line(inquiry: &mut Inquiry<'_, '_>) {
         })
         .await;
     inquiry
+        .sees("checkouts.first_waiting_for_stock", async |uow| {
+            let checkouts = uow.checkouts();
+            checkouts
+                .first_waiting_for_stock(estate.variant.id, Mode::Sandbox)
+                .await
+        })
+        .await;
+    inquiry
+        .sees("checkouts.place_in_line", async |uow| {
+            uow.checkouts().place_in_line(estate.waiting()).await
+        })
+        .await;
+    inquiry
         .sees("checkouts.waiting_for_location", async |uow| {
             uow.checkouts().waiting_for_location(id, None, MANY).await
         })
@@ -312,6 +331,80 @@ async fn checkouts_that_time_moves(inquiry: &mut Inquiry<'_, '_>) {
         .sees("checkouts.silent_since", async |uow| {
             let found = uow.checkouts().silent_since(late, MANY).await;
             found.map(own)
+        })
+        .await;
+}
+
+async fn agreements(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let owner = estate.shop.organization.id;
+    let known = &estate.agreement;
+    let id = known.id;
+    // In the owner's name, and for the owner's checkout in one's own.
+    for organization in [None, inquiry.thief()] {
+        let mut stray = agreement(&estate.shop, &estate.full);
+        stray.record.organization_id = organization.unwrap_or(owner);
+        inquiry
+            .keeps("agreements.insert", async |uow| {
+                uow.agreements().insert(&stray).await
+            })
+            .await;
+    }
+    inquiry
+        .sees("agreements.get", async |uow| uow.agreements().get(id).await)
+        .await;
+    inquiry
+        .sees("agreements.pdf", async |uow| uow.agreements().pdf(id).await)
+        .await;
+    inquiry
+        .sees("agreements.of", async |uow| {
+            uow.agreements().of(estate.full.id).await
+        })
+        .await;
+    inquiry
+        .sees("agreements.with_hash", async |uow| {
+            uow.agreements().with_hash(known.sha256).await
+        })
+        .await;
+    inquiry
+        .sees("agreements.events", async |uow| {
+            uow.agreements().events(id).await
+        })
+        .await;
+    let at = estate.shop.make.tick();
+    let viewed = Happening::new(AgreementEventKind::Viewed, at, None, None);
+    inquiry
+        .keeps("agreements.append", async |uow| {
+            uow.agreements().append(id, &viewed).await
+        })
+        .await;
+    inquiry
+        .keeps("agreements.sign", async |uow| {
+            uow.agreements().sign(id, &signed_by_ada(at)).await
+        })
+        .await;
+    inquiry
+        .sees("agreements.signer", async |uow| {
+            uow.agreements().signer(owner, Mode::Sandbox).await
+        })
+        .await;
+    for mode in Mode::ALL {
+        inquiry
+            .keeps("agreements.set_signer", async |uow| {
+                let signer = Signer::Builtin;
+                uow.agreements().set_signer(owner, mode, &signer, at).await
+            })
+            .await;
+    }
+    inquiry
+        .sees("agreements.terms", async |uow| {
+            uow.agreements().terms(owner).await
+        })
+        .await;
+    let text = parsed("Other terms.");
+    inquiry
+        .keeps("agreements.set_terms", async |uow| {
+            uow.agreements().set_terms(owner, &text, at).await
         })
         .await;
 }
@@ -404,6 +497,49 @@ async fn processor_accounts(inquiry: &mut Inquiry<'_, '_>) {
     inquiry
         .changes("processor_accounts.remove", async |uow| {
             uow.processor_accounts().remove(owner, mode).await
+        })
+        .await;
+}
+
+async fn credit(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let organization = estate.shop.organization.id;
+    inquiry
+        .sees("credit_policies.get", async |uow| {
+            uow.credit_policies().get(organization, Mode::Sandbox).await
+        })
+        .await;
+    let at = estate.shop.make.tick();
+    for mode in Mode::ALL {
+        inquiry
+            .keeps("credit_policies.put", async |uow| {
+                let policy = CreditPolicy::None;
+                uow.credit_policies()
+                    .put(organization, mode, &policy, at)
+                    .await
+            })
+            .await;
+    }
+    let full = &estate.full;
+    inquiry
+        .sees("qualifications.latest", async |uow| {
+            uow.qualifications().latest(&[full.id]).await
+        })
+        .await;
+    inquiry
+        .sees("qualifications.of_customer", async |uow| {
+            uow.qualifications().of_customer(full.customer_id).await
+        })
+        .await;
+    let decided = approval(&estate.shop, full, at);
+    inquiry
+        .keeps("qualifications.insert", async |uow| {
+            uow.qualifications().insert(&decided).await
+        })
+        .await;
+    inquiry
+        .changes("qualifications.end", async |uow| {
+            uow.qualifications().end(full.customer_id, at).await
         })
         .await;
 }
@@ -574,6 +710,7 @@ async fn personal_data(inquiry: &mut Inquiry<'_, '_>) {
         names: vec![estate.key.path.clone()],
         ended: vec![estate.full.id],
         running: Vec::new(),
+        never_leased: vec![estate.full.id],
         shipments: Vec::new(),
         // No message is as late: they are nobody's, and other suites'.
         since: late(inquiry),

@@ -260,9 +260,11 @@ mod tests {
 
     /// Where the stores are.
     const PORTS: &[&str] = &[
+        include_str!("../../../ports/agreements.rs"),
         include_str!("../../../ports/audit.rs"),
         include_str!("../../../ports/categories.rs"),
         include_str!("../../../ports/checkouts.rs"),
+        include_str!("../../../ports/credit.rs"),
         include_str!("../../../ports/cursors.rs"),
         include_str!("../../../ports/customers.rs"),
         include_str!("../../../ports/doors.rs"),

@@ -1,0 +1,2 @@
+drop table agreement_events;
+drop table agreements;
