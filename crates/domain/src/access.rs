@@ -132,6 +132,8 @@ permissions! {
     LeaseTermWrite,
     /// Read who did what.
     AuditRead,
+    /// Read what happened to records.
+    EventRead,
     /// Export and erase customers.
     CustomerErase,
     /// Read the organization's own settings.
@@ -165,6 +167,7 @@ impl Permission {
             | Self::CheckoutFulfill
             | Self::LeaseTermRead
             | Self::AuditRead
+            | Self::EventRead
             | Self::CustomerErase
             | Self::OrganizationRead => false,
         }

@@ -172,6 +172,8 @@ public_ids! {
     AuditEventPubId = "aud";
     /// The document of an agreement, `doc_…`.
     AgreementPubId = "doc";
+    /// Something that happened to a record, `evt_…`.
+    EventPubId = "evt";
 }
 
 /// A customer and its user are one to one: the customer's id is the user's.

@@ -25,6 +25,7 @@ pub mod checkout;
 pub mod credit;
 pub mod customer;
 pub mod endpoint;
+pub mod events;
 pub mod exact;
 pub mod ids;
 pub mod lease_term;

@@ -45,6 +45,7 @@ suites! {
     idempotency,
     personal_data,
     doors,
+    events,
     owners,
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct Shop {
     pub(crate) checkout: String,
     customer: String,
     term: String,
+    /// That the checkout was made.
+    event: String,
     /// What tells its names from those of other shops of its organization.
     tag: String,
     /// The months of its term. One month more is offered by nobody yet.
@@ -40,7 +42,10 @@ impl Shop {
         let term = json!({ "termInMonths": months, "method": "annualRate", "annualRate": 6 });
         let term = writer.post("/v1/lease-terms", term).await.ok();
         let checkout = client.checkout(&sku, "grace@example.com").await;
+        let made = format!("/v1/events?limit=1&subject={}", text(&checkout["id"]));
+        let events = client.get(&made).await.ok();
         Self {
+            event: text(&events[0]["id"]),
             product: text(&product["id"]),
             variant: text(&variant["id"]),
             customer: text(&checkout["customerId"]),
@@ -61,6 +66,7 @@ impl Shop {
             checkout,
             customer,
             term,
+            event,
             client,
             tag,
             months,
@@ -261,6 +267,9 @@ impl Shop {
                 "CustomerErase",
             ),
             ("GET", "/v1/audit".into(), None, "AuditRead"),
+            ("GET", "/v1/events".into(), None, "EventRead"),
+            ("GET", format!("/v1/events/{event}"), None, "EventRead"),
+            ("GET", "/v1/checkouts/summary".into(), None, "CheckoutRead"),
             ("GET", "/v1/organization".into(), None, "OrganizationRead"),
             (
                 "PUT",
@@ -345,7 +354,7 @@ pub(crate) async fn send(client: &Client, method: &str, path: &str, body: Option
     }
 }
 
-const PERMISSIONS: [&str; 21] = [
+const PERMISSIONS: [&str; 22] = [
     "ProductRead",
     "ProductWrite",
     "ProductDelete",
@@ -364,6 +373,7 @@ const PERMISSIONS: [&str; 21] = [
     "LeaseTermRead",
     "LeaseTermWrite",
     "AuditRead",
+    "EventRead",
     "CustomerErase",
     "OrganizationRead",
     "OrganizationWrite",
@@ -383,6 +393,7 @@ async fn others_objects_do_not_exist() {
             .replace(&shop.checkout, "chk_0000000000000000000001")
             .replace(&shop.customer, "usr_0000000000000000000001")
             .replace(&shop.term, "term_0000000000000000000001")
+            .replace(&shop.event, "evt_0000000000000000000001")
             .replace("BIKE", "NONE")
             .replace("E-1", "E-0")
     };

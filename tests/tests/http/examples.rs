@@ -20,7 +20,10 @@ fn told(value: &Value, answers: &BTreeMap<String, Value>, organization: i64) -> 
     match value {
         Value::String(text) if text == "$organization" => organization.into(),
         Value::String(text) => match text.strip_prefix('$').and_then(|it| it.split_once('.')) {
-            Some((operation, member)) => answers[operation][member].clone(),
+            Some((operation, member)) => {
+                let member = format!("/{}", member.replace('.', "/"));
+                answers[operation].pointer(&member).unwrap().clone()
+            }
             None => value.clone(),
         },
         Value::Array(elements) => elements

@@ -7,6 +7,8 @@ mod checkouts;
 mod cli;
 mod customers;
 mod docs;
+mod events;
+mod events_cost;
 mod examples;
 mod hangs;
 mod health;

@@ -63,11 +63,14 @@ const ENDPOINTS: [(&str, &str, &str); 31] = [
     ("delete", "/v1/lease-terms/{id}", "400"),
 ];
 
-const MORE: [(&str, &str); 32] = [
+const MORE: [(&str, &str); 35] = [
     ("get", "/v1/customers"),
     ("get", "/v1/customers/{id}/export"),
     ("post", "/v1/customers/{id}/erase"),
     ("get", "/v1/audit"),
+    ("get", "/v1/events"),
+    ("get", "/v1/events/{id}"),
+    ("get", "/v1/checkouts/summary"),
     ("post", "/v1/products/{id}/variants/generate"),
     ("get", "/v1/product-categories"),
     ("post", "/v1/product-categories"),

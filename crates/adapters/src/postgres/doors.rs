@@ -24,7 +24,9 @@ use super::schema::{
     checkout_applications, checkout_shipments, checkouts, customers, ended_checkout_links, jobs,
     ledger_entries,
 };
-use super::{PgUnitOfWork, checkouts as queues, idempotency, jobs as queue, processor_accounts};
+use super::{
+    PgUnitOfWork, checkouts as queues, events, idempotency, jobs as queue, processor_accounts,
+};
 
 /// Which door. The migrations say of which tables each is.
 #[derive(Clone, Copy)]
@@ -247,6 +249,10 @@ impl Doors for PgUnitOfWork {
             Errand::OldAnswers { before } => {
                 let found = idempotency::owners_of_old(connection, before).await?;
                 ("idempotency_answers", found)
+            }
+            Errand::UnnumberedEvents => ("events", events::owners_waiting(connection).await?),
+            Errand::OldEvents { before } => {
+                ("events", events::owners_of_old(connection, before).await?)
             }
             Errand::Expiry { before } => {
                 let found = queues::owners_untouched(connection, before).await?;

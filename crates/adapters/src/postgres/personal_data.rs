@@ -307,6 +307,8 @@ impl PgUnitOfWork {
         let own = k::table
             .filter(k::organization_id.eq(person.owner))
             .filter(k::customer_id.eq(person.customer));
+        // What is sealed afterwards is sealed for nobody.
+        self.sealing.clear();
         diesel::delete(own)
             .execute(self.connection()?)
             .await

@@ -482,6 +482,33 @@ diesel::table! {
 }
 
 diesel::table! {
+    event_feeds (organization_id, mode) {
+        organization_id -> BigInt,
+        mode -> Text,
+        last_sequence -> BigInt,
+    }
+}
+
+diesel::table! {
+    events (organization_id, id) {
+        organization_id -> BigInt,
+        id -> Uuid,
+        mode -> Text,
+        written -> BigInt,
+        sequence -> Nullable<BigInt>,
+        event_type -> Text,
+        subject_type -> Text,
+        subject_id -> Uuid,
+        created_at -> Timestamptz,
+        request_id -> Nullable<Text>,
+        customer_id -> Nullable<Uuid>,
+        object -> Nullable<Text>,
+        previous -> Nullable<Text>,
+        sealed -> Nullable<Bytea>,
+    }
+}
+
+diesel::table! {
     agreements (organization_id, id) {
         organization_id -> BigInt,
         id -> Uuid,

@@ -7,6 +7,7 @@ use ring::error::Unspecified;
 use crate::ambient::SystemEntropy;
 
 /// What texts are sealed with. Whoever has it not, or not any more, has nothing of them.
+#[derive(Clone)]
 pub(super) struct SealingKey([u8; Self::LENGTH]);
 
 impl SealingKey {

@@ -58,5 +58,6 @@ suites! {
     audit,
     personal_data,
     doors,
+    events,
     owners,
 }

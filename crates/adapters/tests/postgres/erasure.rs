@@ -44,6 +44,7 @@ const PROCESSOR: &str = "processor";
 const SILENT: &[PersonalTable] = &[
     PersonalTable::AuditEvents,
     PersonalTable::CustomerKeys,
+    PersonalTable::Events,
     PersonalTable::LedgerEntries,
 ];
 

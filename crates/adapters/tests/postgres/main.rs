@@ -11,6 +11,7 @@ mod checkouts;
 mod cluster;
 mod contract;
 mod erasure;
+mod events;
 mod jobs;
 mod leasing;
 mod ledger;

@@ -11,6 +11,7 @@ mod config;
 mod credit;
 mod demo;
 mod endpoints;
+mod events;
 mod inbox;
 mod jobs;
 mod keys;
@@ -108,6 +109,9 @@ enum Command {
     Agreement(agreements::AgreementCommand),
     /// Show who did what in an organization, newest first
     Audit(audit::AuditArgs),
+    /// Show what happened to an organization's records
+    #[command(subcommand)]
+    Events(events::EventsCommand),
     /// Compare checkouts with what the payment processor has, and show what differs
     Reconcile(reconcile::ReconcileArgs),
     /// Bring the database's tables up to date
@@ -210,6 +214,7 @@ fn dispatch(cli: Cli, given: &ArgMatches, output: Output) -> anyhow::Result<()> 
             session::run(&config, output, |session| agreements::run(session, command))
         }
         Command::Audit(args) => session::run(&config, output, |session| audit::run(session, args)),
+        Command::Events(command) => events::run(&config, output, command),
         Command::Reconcile(args) => reconcile::run(&config, output, &args),
         Command::Migrate(args) => migrate::run(&config, output, &args),
         Command::Config(args) => output.reply(&config::run(&config, &args)?),

@@ -9,6 +9,7 @@ pub mod checkouts;
 pub mod customers;
 pub mod docs;
 pub mod elements;
+pub mod events;
 pub mod health;
 pub mod lease_terms;
 pub mod organization;
@@ -37,6 +38,7 @@ pub fn configure(config: &mut ServiceConfig<'_>) {
                 .configure(checkouts::configure)
                 .configure(customers::configure)
                 .configure(audit::configure)
+                .configure(events::configure)
                 .configure(organization::configure)
                 .configure(sandbox::configure)
                 .wrap(from_fn(tell_position))

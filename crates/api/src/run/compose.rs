@@ -21,7 +21,8 @@ use lessor_adapters::processor::{
 use lessor_adapters::signing::HttpSigner;
 use lessor_adapters::simulated::{self, SimulatedProcessor};
 use lessor_domain::cause::chain;
-use lessor_domain::ports::{Database, Entropy, ProviderSet, Providers};
+use lessor_domain::ports::{Database, Entropy, EventListener, ProviderSet, Providers};
+use lessor_domain::services::events::TellingDatabase;
 use lessor_domain::workers::Engine;
 use lessor_domain::workers::housekeeping::Policy;
 use lessor_domain::workers::jobs::{NoProbe, Probe};
@@ -29,12 +30,17 @@ use lessor_embedded_postgres as embedded;
 use lessor_embedded_postgres::Progress;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
 
+use crate::http::public_url::PublicUrl;
+use crate::routes::events::EventRenderer;
 use crate::run::config::Config;
 use crate::run::worker::{
-    Chore, Gauges, Housekeeping, KeptMessages, Purge, Reconciliation, SimulatedInvoices, WakeUp,
-    WakingDatabase, Worker,
+    Chore, Gauges, Housekeeping, KeptMessages, Numbers, Purge, Reconciliation, SimulatedInvoices,
+    WakeUp, WakingDatabase, Worker,
 };
+use crate::state::feeds::Feeds;
 use crate::state::replica::Replica;
 
 /// What live mode lacks: nobody has written an adapter for a credit bureau.
@@ -44,6 +50,8 @@ const NO_LIVE_ACCOUNT: &str = "LESSOR_PROCESSOR_LIVE_KEY, or an account of the o
                                `lessor org processor set ORG --mode live`";
 /// Where the replica is set.
 const REPLICA: &str = "LESSOR_REPLICA_URL";
+/// The pause before other processes are listened to again.
+const LISTEN_AGAIN: Duration = Duration::from_secs(1);
 /// Connections of the embedded database that are left for commands and other processes.
 const FOR_OTHERS: usize = 50;
 
@@ -294,6 +302,10 @@ pub struct Composition {
     /// payments somebody has to tell.
     simulated: Option<SimulatedProcessor>,
     wake_up: WakeUp,
+    /// Tells of what is changed.
+    telling: Arc<TellingDatabase>,
+    /// Who is told of it in this process.
+    pub feeds: Feeds,
 }
 
 /// A time of the configuration, which bounds it, as the domain counts it.
@@ -309,11 +321,33 @@ pub const fn targets(config: &Config) -> Targets {
     }
 }
 
-/// Fills the ports. The database is one that opens organizations' secrets, where they are to be opened.
+/// The stores, with an event for whatever is changed there. Events show records as a service answers them
+/// that clients reach at this address.
+#[must_use]
+pub fn telling(
+    database: Arc<dyn Database>,
+    public_url: &PublicUrl,
+    listener: Arc<dyn EventListener>,
+) -> TellingDatabase {
+    TellingDatabase::new(
+        database,
+        Arc::new(SystemClock),
+        Arc::new(UuidV7Generator),
+        Arc::new(EventRenderer::new(public_url)),
+        listener,
+    )
+}
+
+/// Fills the ports. The database is one that opens organizations' secrets, where they are to be opened;
+/// clients reach the service at this address.
 ///
 /// # Errors
 /// The payment processor cannot be set up.
-pub fn compose(config: &Config, database: &PgDatabase) -> anyhow::Result<Composition> {
+pub fn compose(
+    config: &Config,
+    database: &PgDatabase,
+    public_url: &PublicUrl,
+) -> anyhow::Result<Composition> {
     let wake_up = WakeUp::default();
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let simulated = config
@@ -322,9 +356,12 @@ pub fn compose(config: &Config, database: &PgDatabase) -> anyhow::Result<Composi
         .is_none()
         .then(|| SimulatedProcessor::new(database.clone(), Arc::clone(&entropy)));
     let waking = WakingDatabase::new(Arc::new(database.clone()), wake_up.clone());
+    let feeds = Feeds::default();
+    let telling = telling(Arc::new(waking), public_url, Arc::new(feeds.clone()));
+    let telling = Arc::new(telling);
     Ok(Composition {
         engine: Engine {
-            database: Arc::new(waking),
+            database: Arc::<TellingDatabase>::clone(&telling),
             clock: Arc::new(SystemClock),
             ids: Arc::new(UuidV7Generator),
             providers: providers(config, database, &simulated::providers(database, &entropy))?,
@@ -337,6 +374,8 @@ pub fn compose(config: &Config, database: &PgDatabase) -> anyhow::Result<Composi
         },
         simulated,
         wake_up,
+        telling,
+        feeds,
     })
 }
 
@@ -433,11 +472,35 @@ impl Composition {
             Err(error) => return Err(error).context(REPLICA),
         }
         let (database, wake_up) = (database.clone(), self.wake_up.clone());
+        let telling = Arc::clone(&self.telling);
         let noting = move |last_commit: LastCommit| -> Arc<dyn Database> {
             let noted = Arc::new(database.noting(last_commit));
-            Arc::new(WakingDatabase::new(noted, wake_up.clone()))
+            let waking = WakingDatabase::new(noted, wake_up.clone());
+            Arc::new(telling.around(Arc::new(waking)))
         };
         Ok(Some(Replica::new(stores, Arc::new(noting))))
+    }
+
+    /// Numbers the events that this process writes, and hears of those that others have numbered, where
+    /// that can be heard. It ends when this is dropped.
+    #[must_use]
+    pub fn follow_events(&self, database: &PgDatabase) -> JoinSet<()> {
+        let mut following = JoinSet::new();
+        let feeds = self.feeds.clone();
+        following.spawn(feeds.keep_numbered(Arc::clone(&self.engine.database)));
+        if database.can_listen() {
+            let (feeds, database) = (self.feeds.clone(), database.clone());
+            following.spawn(async move {
+                loop {
+                    let heard = database.listen_to_feeds(|feed| feeds.ring(feed)).await;
+                    if let Err(error) = heard {
+                        tracing::debug!(error = %chain(&error), "other processes' events are looked for");
+                    }
+                    sleep(LISTEN_AGAIN).await;
+                }
+            });
+        }
+        following
     }
 
     /// A worker that has not begun.
@@ -464,6 +527,11 @@ impl Composition {
             Box::new(Purge {
                 database: Arc::clone(&engine.database),
                 clock: Arc::clone(&engine.clock),
+                events_kept: TimeDelta::days(config.event_days.get().into()),
+            }),
+            Box::new(Numbers {
+                database: Arc::clone(&engine.database),
+                feeds: self.feeds.clone(),
             }),
         ];
         if let Some(processor) = &self.simulated {

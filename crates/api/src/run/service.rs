@@ -13,7 +13,7 @@ use lessor_adapters::processor::signature::WebhookSecret;
 use lessor_domain::workers::Engine;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::runtime::Handle;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, interval};
 use tokio_util::sync::CancellationToken;
 
@@ -197,6 +197,8 @@ pub struct Service {
     server: JoinHandle<std::io::Result<()>>,
     stop_server: CancellationToken,
     working: Option<RunningWorker>,
+    /// Numbers events as long as this is here.
+    following: JoinSet<()>,
 }
 
 impl Service {
@@ -233,7 +235,8 @@ impl Service {
         let secrets = server_keys.sealing();
         let database = database.sealing_with(secrets.clone());
         server_key::renew(&database).await?;
-        let composition = compose::compose(config, &database)?;
+        let composition = compose::compose(config, &database, &PublicUrl::new(&url))?;
+        let following = composition.follow_events(&database);
         let engine = &composition.engine;
         let replica = composition.replica(config, &database).await?;
         let metrics = Metrics::install().context("metrics")?;
@@ -255,7 +258,8 @@ impl Service {
         if let Some(origin) = pages_of(&config.processor) {
             settings.provider_pages = vec![origin];
         }
-        let state = AppState::new(engine.clone(), mutations.clone(), settings);
+        let state = AppState::new(engine.clone(), mutations.clone(), settings)
+            .following(composition.feeds.clone());
         let parts = AppParts {
             public_url: PublicUrl::new(&url),
             body_limits: BodyLimits::default(),
@@ -310,6 +314,7 @@ impl Service {
             server,
             stop_server,
             working,
+            following,
         })
     }
 
@@ -358,6 +363,8 @@ impl Service {
     pub async fn stop(self) -> anyhow::Result<()> {
         let deadline = drain_deadline(&self.config);
         self.stop_server.cancel();
+        // Whoever waits for events is answered.
+        self.composition.feeds.close();
         let working = async {
             if let Some(working) = self.working {
                 working.stop(deadline).await;
@@ -365,6 +372,7 @@ impl Service {
         };
         let (served, ()) = tokio::join!(self.server, working);
         served.context("the server")??;
+        drop(self.following);
         tracing::info!("stopped");
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! What handlers work with: the ports, and what is kept between requests.
 
+pub mod feeds;
 pub mod pricing_summaries;
 pub mod replica;
 mod sender;
@@ -27,6 +28,7 @@ use crate::auth::server_key::ServerKeys;
 use crate::http::error::ApiError;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
+use crate::state::feeds::Feeds;
 use crate::state::pricing_summaries::SummaryCache;
 use crate::state::replica::Replica;
 
@@ -145,6 +147,8 @@ pub struct AppState {
     pub summaries: SummaryCache,
     /// The addresses of checkout pages.
     pub pages: CheckoutPageLinks,
+    /// Who waits for events.
+    pub feeds: Feeds,
 }
 
 impl AppState {
@@ -167,7 +171,15 @@ impl AppState {
                 settings.public_url.clone(),
             ),
             settings: Arc::new(settings),
+            feeds: Feeds::default(),
         }
+    }
+
+    /// The same state, whose feeds are told of by whoever writes events.
+    #[must_use]
+    pub fn following(mut self, feeds: Feeds) -> Self {
+        self.feeds = feeds;
+        self
     }
 
     /// The same state, with a database of its own for reads: a connection belongs to the runtime on

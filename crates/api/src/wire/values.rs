@@ -15,8 +15,8 @@ use lessor_domain::services::lease_terms::Method;
 use lessor_domain::shipments::TrackingNumber as ShipmentNumber;
 use lessor_domain::time::{Day, Timestamp};
 use lessor_domain::{
-    agreement, audit, catalog, checkout, credit, customer, ids, lease_term, ledger, organization,
-    ports, shipments, text,
+    agreement, audit, catalog, checkout, credit, customer, events, ids, lease_term, ledger,
+    organization, ports, shipments, text,
 };
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, Schema, SchemaFormat};
@@ -68,6 +68,14 @@ values! {
     }
     /// What something was done to, as audit events name it.
     AuditSubject = audit::AuditSubject => { schemas::text(audit::AuditSubject::MAX) }
+    /// What an event is about.
+    EventSubject = events::EventSubject => {
+        schemas::text(27).pattern(Some("^(prod|pvar|usr|term|chk)_[0-9A-Za-z]{22}$"))
+    }
+    /// A type of events, or several: `checkout.created`, `checkout.*`, `*`.
+    EventTypes = events::EventPattern => {
+        schemas::text(64).pattern(Some(r"^(\*|[a-z_]+\.(\*|[a-z_]+))$"))
+    }
     /// What is looked for in texts.
     SearchTerm = text::SearchTerm => { schemas::text(text::SearchTerm::MAX) }
     /// A key of metadata.
@@ -172,6 +180,8 @@ public_ids! {
     AuditEventId = ids::AuditEventPubId;
     /// `doc_…`.
     DocumentId = ids::AgreementPubId;
+    /// `evt_…`.
+    EventId = ids::EventPubId;
 }
 
 /// The id of a product that may exist or not.
@@ -235,6 +245,8 @@ impl Described for OrText<TermMonths> {
 
 /// How many are free to promise; −1 stands for none that is counted.
 pub type Quantity = Parsed<Whole<i64, -1, { i32::MAX as i64 }>>;
+/// How long a request is held, in seconds.
+pub type WaitSeconds = Parsed<Whole<u64, 0, 30>>;
 /// A model year.
 pub type Year = Parsed<Whole<i32, 1, 9999>>;
 /// A place in a list, from 0.
@@ -410,6 +422,10 @@ enumerations! {
     CheckoutActor = checkout::Actor as "CheckoutActor";
     /// What kind of actor did something.
     AuditActorKind = audit::AuditActorKind as "AuditActorType";
+    /// What an event says.
+    EventType = events::EventType as "EventType";
+    /// What kind of record an event is about.
+    EventSubjectType = events::EventSubjectKind as "EventSubjectType";
     /// What was done.
     AuditAction = audit::AuditAction as "AuditAction";
     /// How far the identity verification is.

@@ -33,6 +33,10 @@ pub enum Errand {
     OldAnswers { before: Timestamp },
     /// Jobs that were done or skipped before the time.
     OldJobs { before: Timestamp },
+    /// Events that have no number yet.
+    UnnumberedEvents,
+    /// Events that happened before the time.
+    OldEvents { before: Timestamp },
 }
 
 /// The questions that are asked across organizations, and no others: whose something is that is known

@@ -9,13 +9,13 @@ use async_trait::async_trait;
 
 use super::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
-    CustomerStore, Database, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore,
+    CustomerStore, Database, Doors, EventStore, IdempotencyStore, InboxStore, JobStore, KeyStore,
     LeaseTermStore, LedgerStore, MockAgreementStore, MockAuditStore, MockCategoryStore,
     MockCheckoutStore, MockCreditPolicyStore, MockCursorStore, MockCustomerStore, MockDoors,
-    MockIdempotencyStore, MockInboxStore, MockJobStore, MockKeyStore, MockLeaseTermStore,
-    MockLedgerStore, MockOrganizationStore, MockPersonalDataStore, MockPickupLocationStore,
-    MockProcessorAccountStore, MockProductStore, MockQualificationStore, MockShipmentStore,
-    MockVariantStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
+    MockEventStore, MockIdempotencyStore, MockInboxStore, MockJobStore, MockKeyStore,
+    MockLeaseTermStore, MockLedgerStore, MockOrganizationStore, MockPersonalDataStore,
+    MockPickupLocationStore, MockProcessorAccountStore, MockProductStore, MockQualificationStore,
+    MockShipmentStore, MockVariantStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
     ProcessorAccountStore, ProductStore, QualificationStore, Reach, ShipmentStore, StoreError,
     UnitOfWork, VariantStore,
 };
@@ -150,6 +150,8 @@ mock_unit_of_work! {
     qualifications: MockQualificationStore as dyn QualificationStore,
     /// Who did what.
     audit: MockAuditStore as dyn AuditStore,
+    /// What happened to records.
+    events: MockEventStore as dyn EventStore,
     /// What is known of persons, to be taken away.
     personal_data: MockPersonalDataStore as dyn PersonalDataStore,
     /// What is asked across organizations.

@@ -14,6 +14,7 @@ mod cursors;
 mod customers;
 mod dialing;
 mod doors;
+mod events;
 mod idempotency;
 mod inbox;
 mod jobs;
@@ -47,6 +48,7 @@ pub use cursors::CursorStore;
 pub use customers::{CustomerFilter, CustomerStore, InsertedCustomer, NewCustomer};
 pub use dialing::DialingPlan;
 pub use doors::{Doors, Errand};
+pub use events::{EventFilter, EventListener, EventRecords, EventStore, EventView};
 pub use idempotency::{IdempotencyKey, IdempotencyStore, StoredAnswer};
 pub use inbox::{InboxMessage, InboxRecord, InboxState, InboxStore, MessageReader};
 pub use jobs::{Backlog, Job, JobFilter, JobState, JobStore, JobSubject, NewJob};
@@ -88,6 +90,7 @@ pub use {
     customers::MockCustomerStore,
     dialing::MockDialingPlan,
     doors::MockDoors,
+    events::MockEventStore,
     idempotency::MockIdempotencyStore,
     inbox::{MockInboxStore, MockMessageReader},
     jobs::MockJobStore,

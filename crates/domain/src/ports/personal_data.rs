@@ -41,6 +41,8 @@ named_enum! {
         CustomerMetadata = "customer_metadata",
         /// Who they are.
         Customers = "customers",
+        /// What happened to customers and checkouts.
+        Events = "events",
         /// Answers to requests that may be repeated.
         IdempotencyAnswers = "idempotency_answers",
         /// Messages of providers.

@@ -24,6 +24,7 @@ pub mod customers;
 pub mod endpoints;
 pub mod erasure;
 mod error;
+pub mod events;
 pub mod generation;
 pub(crate) mod identity;
 pub mod journey;

@@ -18,8 +18,8 @@ pub use builders::{
 pub use events::{Details, card, event};
 pub use fakes::{
     CallRecord, FakeCarrierDetector, FakeCreditChecker, FakeCreditDesk, FakeDialingPlan,
-    FakeDocumentSigner, FakeIdentityVerifier, FakeProcessor, FakeProviders, FakeRenderer,
-    FakeShipmentTracker, NoMessages, Reply, Script,
+    FakeDocumentSigner, FakeIdentityVerifier, FakeProcessor, FakeProviders, FakeRecords,
+    FakeRenderer, FakeShipmentTracker, NoMessages, Reply, Script,
 };
 pub use fixtures::{Fixtures, first_organization_id};
 pub use memory::MemoryDatabase;

@@ -13,6 +13,7 @@ mod credit;
 mod customers;
 mod deposits;
 mod erasure;
+mod events;
 mod generation;
 mod journey;
 mod keys;

@@ -93,9 +93,12 @@ rows! {
     GET    "/v1/customers/{id}/export"                         CustomerErase        Else    OfMode;
     POST   "/v1/customers/{id}/erase"                          CustomerErase        Else    OfMode;
     GET    "/v1/audit"                                         AuditRead            Else    Nothing;
+    GET    "/v1/events"                                        EventRead            Else    Nothing;
+    GET    "/v1/events/{id}"                                   EventRead            Else    OfMode;
     GET    "/v1/organization"                                  OrganizationRead     Else    Nothing;
     PUT    "/v1/organization"                                  OrganizationWrite    Catalog Nothing;
     GET    "/v1/checkouts"                                     CheckoutRead         Else    Nothing;
+    GET    "/v1/checkouts/summary"                             CheckoutRead         Else    Nothing;
     POST   "/v1/checkouts"       CheckoutWrite | CheckoutCreateWithCustomer         Else    Shared;
     GET    "/v1/checkouts/{id}"                                CheckoutRead         Else    OfMode;
     PUT    "/v1/checkouts/{id}"                                CheckoutWrite        Else    OfMode;

@@ -9,6 +9,7 @@ mod inline;
 mod nulls;
 mod plain;
 mod v3_0;
+mod webhooks;
 
 pub(crate) use inline::marked_inline;
 pub use v3_0::v3_0;
@@ -45,6 +46,7 @@ pub const PUBLISHABLE_KEY: &str = "publishableKey";
         (name = "Checkouts", description = "A customer's way to a lease, its fulfillment and its return."),
         (name = "Customers", description = "Who leases."),
         (name = "Audit", description = "Who did what."),
+        (name = "Events", description = "What happened, one after the other."),
         (name = "Sandbox", description = "What customers, providers and carriers would do, played."),
         (name = "Webhooks", description = "What the payment processor and carriers report."),
         (name = "Checkout page", description = "Where the customer goes from step to step."),
@@ -231,6 +233,7 @@ pub fn finish(document: &utoipa::openapi::OpenApi, public_url: &str) -> Value {
         }
     }
     examples::insert(&mut document);
+    webhooks::insert(&mut document);
     document
 }
 

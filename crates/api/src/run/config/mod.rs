@@ -163,6 +163,10 @@ pub struct Config {
     #[arg(long, env = "LESSOR_CREDIT_DECISION_DAYS", default_value = "90")]
     #[arg(value_name = "DAYS", value_parser = up_to::<NonZeroU16>(3_650))]
     pub credit_decision_days: NonZeroU16,
+    /// Days for which events are kept
+    #[arg(long, env = "LESSOR_EVENT_DAYS", default_value = "30")]
+    #[arg(value_name = "DAYS", value_parser = up_to::<NonZeroU16>(3_650))]
+    pub event_days: NonZeroU16,
     /// Whether organizations' URLs may be of this machine, also by plain HTTP: for development
     #[arg(long, env = "LESSOR_ALLOW_LOOPBACK_TARGETS", default_value = "false", value_parser = flag)]
     #[arg(action = ArgAction::Set, num_args = ..=1, require_equals = true)]

@@ -10,17 +10,21 @@ use lessor_adapters::simulated::SimulatedProcessor;
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::AttentionReason;
 use lessor_domain::ids::OrganizationId;
-use lessor_domain::ports::{Clock, Database, Doubt, Errand, IdGenerator, Reach, StoreError};
+use lessor_domain::ports::{Clock, Database, Doubt, Errand, IdGenerator, Reach, Scope, StoreError};
 use lessor_domain::services::payments::{self, Findings};
-use lessor_domain::services::{Concern, Error};
+use lessor_domain::services::{Concern, Error, events};
 use lessor_domain::workers::housekeeping::{Housekeeper, HousekeepingReport};
 use lessor_domain::workers::inbox::Inbox;
 use lessor_domain::workers::reconcile::{Reconciler, Report};
+
+use crate::state::feeds::Feeds;
 
 /// Answers to repeated requests are kept for so long.
 const ANSWERS_KEPT: TimeDelta = TimeDelta::hours(24);
 /// Jobs that are done are kept for so long.
 const JOBS_KEPT: TimeDelta = TimeDelta::days(30);
+/// How many events are forgotten in a transaction.
+const EVENTS_AT_ONCE: u32 = 1_000;
 /// How long what carriers told of unknown shipments is kept.
 const REPORTS_KEPT: TimeDelta = TimeDelta::days(30);
 
@@ -103,6 +107,10 @@ pub(super) fn describe() {
         (
             "lessor_deposits_held_oldest_seconds",
             "For how long the oldest authorization has held money",
+        ),
+        (
+            "lessor_event_feeds_waiting",
+            "Organizations whose events have no numbers yet",
         ),
         (
             "lessor_reconcile_differences",
@@ -198,6 +206,9 @@ impl Chore for Gauges {
             metrics::gauge!("lessor_checkouts_needing_attention", "reason" => reason.as_str())
                 .set(as_gauge(count));
         }
+        let behind = view.doors().owners_with(Errand::UnnumberedEvents).await?;
+        metrics::gauge!("lessor_event_feeds_waiting")
+            .set(as_gauge(u64::try_from(behind.len()).unwrap_or(u64::MAX)));
         let held = view.doors().held().await?;
         let now = self.clock.now();
         let age = held.oldest.map_or(0, |oldest| (now - oldest).num_seconds());
@@ -219,6 +230,8 @@ pub struct Purge {
     pub database: Arc<dyn Database>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
+    /// How long events are kept.
+    pub events_kept: TimeDelta,
 }
 
 #[async_trait]
@@ -253,18 +266,76 @@ impl Chore for Purge {
             reports = uow.shipments().purge_unclaimed(before).await?;
             uow.commit().await?;
         }
-        if (answers, jobs, reports) != (0, 0, 0) {
-            tracing::info!(answers, jobs, reports, "forgotten");
+        let events = self.forget_events().await?;
+        if (answers, jobs, reports, events) != (0, 0, 0, 0) {
+            tracing::info!(answers, jobs, reports, events, "forgotten");
         }
         Ok(Done::ForNow)
     }
 }
 
 impl Purge {
+    /// Forgets old events, so many in a transaction.
+    async fn forget_events(&self) -> Result<u64, StoreError> {
+        let Some(before) = self.clock.now().checked_sub_signed(self.events_kept) else {
+            return Ok(0);
+        };
+        let mut forgotten = 0_u64;
+        for owner in self.owners_with(Errand::OldEvents { before }).await? {
+            loop {
+                let mut uow = self.database.begin(owner.into()).await?;
+                let purged = uow.events().purge(before, EVENTS_AT_ONCE).await?;
+                uow.commit().await?;
+                forgotten = forgotten.saturating_add(purged);
+                if purged < u64::from(EVENTS_AT_ONCE) {
+                    break;
+                }
+            }
+        }
+        Ok(forgotten)
+    }
+
     /// Who has something to be forgotten: each has it forgotten in its own name.
     async fn owners_with(&self, errand: Errand) -> Result<Vec<OrganizationId>, StoreError> {
         let mut view = self.database.read(Reach::Server).await?;
         view.doors().owners_with(errand).await
+    }
+}
+
+/// Numbers events that nobody else did: of commands, and of processes that ended first.
+pub struct Numbers {
+    /// Where they are.
+    pub database: Arc<dyn Database>,
+    /// Who waits for them.
+    pub feeds: Feeds,
+}
+
+#[async_trait]
+impl Chore for Numbers {
+    fn name(&self) -> &'static str {
+        "numbers of events"
+    }
+
+    fn every(&self) -> Duration {
+        Duration::from_secs(2)
+    }
+
+    async fn run(&self) -> Result<Done, ChoreError> {
+        let mut view = self.database.read(Reach::Server).await?;
+        let owners = view.doors().owners_with(Errand::UnnumberedEvents).await?;
+        drop(view);
+        for organization_id in owners {
+            for mode in Mode::ALL {
+                let scope = Scope {
+                    organization_id,
+                    mode,
+                };
+                if events::number(&*self.database, scope).await? {
+                    self.feeds.ring(Some(scope));
+                }
+            }
+        }
+        Ok(Done::ForNow)
     }
 }
 

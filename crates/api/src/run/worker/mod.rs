@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
 pub use chores::{
-    Chore, ChoreError, Done, Gauges, Housekeeping, KeptMessages, Purge, Reconciliation,
+    Chore, ChoreError, Done, Gauges, Housekeeping, KeptMessages, Numbers, Purge, Reconciliation,
     SimulatedInvoices,
 };
 pub use wake::{WakeUp, WakingDatabase};

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
-    CustomerStore, Database, Doors, IdempotencyStore, InboxMessage, InboxRecord, InboxState,
-    InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
+    CustomerStore, Database, Doors, EventStore, IdempotencyStore, InboxMessage, InboxRecord,
+    InboxState, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
     PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
     QualificationStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
 };
@@ -156,12 +156,20 @@ impl UnitOfWork for WakingWork {
         self.inner.audit()
     }
 
+    fn events(&mut self) -> &mut dyn EventStore {
+        self.inner.events()
+    }
+
     fn personal_data(&mut self) -> &mut dyn PersonalDataStore {
         self.inner.personal_data()
     }
 
     fn doors(&mut self) -> &mut dyn Doors {
         self.inner.doors()
+    }
+
+    fn asked_by(&mut self, request_id: &str) {
+        self.inner.asked_by(request_id);
     }
 
     async fn enter(&mut self, organization: OrganizationId) -> Result<(), StoreError> {

@@ -51,6 +51,7 @@ pub async fn doors(database: &dyn Database) {
     own_accounts_are_errands(&Street::open(database).await).await;
     old_answers_are_errands(&Street::open(database).await).await;
     old_jobs_are_errands(&Street::open(database).await).await;
+    events_are_errands(&Street::open(database).await).await;
     let _queues = super::QUEUES.lock().await;
     let _watches = super::WATCHES.lock().await;
     reasons_to_look_are_counted(&street).await;
@@ -167,6 +168,11 @@ async fn finds(shop: &Shop<'_>, errand: Errand) -> bool {
         }
         Errand::OldJobs { before } => {
             let purged = uow.jobs().purge_done(before).await;
+            purged.map(|count| count > 0)
+        }
+        Errand::UnnumberedEvents => uow.events().are_waiting(shop.sandbox()).await,
+        Errand::OldEvents { before } => {
+            let purged = uow.events().purge(before, 1).await;
             purged.map(|count| count > 0)
         }
     };
@@ -876,6 +882,30 @@ async fn old_jobs_are_errands(street: &Street<'_>) {
     })
     .await;
     assert!(!has(after(at)).await, "{clause}");
+}
+
+async fn events_are_errands(street: &Street<'_>) {
+    let shop = &street.shop;
+    let event = super::events::renamed(shop, |_| {});
+    let at = event.created_at;
+    let old = Errand::OldEvents { before: after(at) };
+    let clause = "doors.owners_with: who has events without a number";
+    assert!(!street.has(Errand::UnnumberedEvents).await, "{clause}");
+    shop.done("events.append: keeps events", async |uow| {
+        uow.events().append(&[event]).await
+    })
+    .await;
+    assert!(street.has(Errand::UnnumberedEvents).await, "{clause}");
+    let old_clause = "doors.owners_with: who has events with a number, from before the time";
+    assert!(!street.has(old).await, "{old_clause}");
+    shop.done("events.number: numbers", async |uow| {
+        uow.events().number(shop.sandbox(), 1).await
+    })
+    .await;
+    assert!(!street.has(Errand::UnnumberedEvents).await, "{clause}");
+    assert!(street.has(old).await, "{old_clause}");
+    let earlier = Errand::OldEvents { before: at };
+    assert!(!street.has(earlier).await, "{old_clause}");
 }
 
 async fn reasons_to_look_are_counted(street: &Street<'_>) {

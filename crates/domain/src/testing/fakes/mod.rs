@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub use others::{
     FakeCarrierDetector, FakeCreditChecker, FakeCreditDesk, FakeDialingPlan, FakeDocumentSigner,
-    FakeIdentityVerifier, FakeRenderer, FakeShipmentTracker, NoMessages,
+    FakeIdentityVerifier, FakeRecords, FakeRenderer, FakeShipmentTracker, NoMessages,
 };
 pub use processor::FakeProcessor;
 pub use script::{CallRecord, Reply, Script};

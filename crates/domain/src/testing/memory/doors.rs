@@ -58,6 +58,11 @@ fn has(owned: &Owned, errand: Errand, clock: Timestamp) -> bool {
             owned.answers.values().any(|answer| is_old(answer, before))
         }
         Errand::OldJobs { before } => owned.jobs.iter().any(|row| is_done_before(row, before)),
+        Errand::UnnumberedEvents => owned.events.iter().any(|row| row.sequence.is_none()),
+        Errand::OldEvents { before } => owned
+            .events
+            .iter()
+            .any(|row| super::events::is_old(row, before)),
     }
 }
 

@@ -19,6 +19,7 @@ mod credit;
 mod cursors;
 mod customers;
 mod doors;
+mod events;
 mod idempotency;
 mod inbox;
 mod jobs;
@@ -43,7 +44,7 @@ use self::tables::{Owned, Tables, Unowned};
 use crate::ids::OrganizationId;
 use crate::ports::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
-    CustomerStore, Database, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore,
+    CustomerStore, Database, Doors, EventStore, IdempotencyStore, InboxStore, JobStore, KeyStore,
     LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
     ProcessorAccountStore, ProductStore, QualificationStore, Reach, ShipmentStore, StoreError,
     UnitOfWork, VariantStore,

@@ -10,6 +10,7 @@ use crate::catalog::{Category, Product, ProductVariant};
 use crate::checkout::{Checkout, Tracking, WayOut};
 use crate::credit::{CreditPolicy, Qualification};
 use crate::customer::Customer;
+use crate::events::NewEvent;
 use crate::ids::{
     AgreementPubId, ApiKeyPubId, AuditEventPubId, CheckoutPubId, CustomerPubId, LeaseTermPubId,
     OrganizationId, PickupLocationId, ProductCategoryPubId, ProductPubId, ProductVariantPubId,
@@ -81,6 +82,14 @@ pub(super) struct AgreementRow {
     pub(super) events: Vec<AgreementEvent>,
 }
 
+/// An event with its place in the feed, once it has one. The event is shared with the copies of the
+/// state: it never changes.
+#[derive(Debug, Clone)]
+pub(super) struct EventRow {
+    pub(super) sequence: Option<u64>,
+    pub(super) event: Arc<NewEvent>,
+}
+
 /// What one organization has.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Owned {
@@ -107,6 +116,10 @@ pub(super) struct Owned {
     pub(super) qualifications: Vec<Qualification>,
     /// Each shared with the copies of the state: none of them ever changes.
     pub(super) audit: BTreeMap<AuditEventPubId, Arc<AuditEvent>>,
+    /// In the order in which they were appended.
+    pub(super) events: Vec<EventRow>,
+    /// The numbers that were given last.
+    pub(super) last_event: BTreeMap<Mode, u64>,
     pub(super) agreements: BTreeMap<AgreementPubId, AgreementRow>,
     /// The organization's own terms, oldest first.
     pub(super) agreement_terms: Vec<AgreementTerms>,

@@ -13,13 +13,14 @@ use crate::checkout::{
 };
 use crate::credit::CreditPolicy;
 use crate::customer::Customer;
-use crate::ids::{CheckoutPubId, IdRef};
+use crate::events::{EventSubject, EventType, NewEvent};
+use crate::ids::{CheckoutPubId, EventPubId, IdRef};
 use crate::lease_term::LeaseTerm;
 use crate::ledger::{Entry, HoldState, Thing};
 use crate::money::{Currency, Money};
 use crate::organization::PickupLocation;
 use crate::ports::{
-    AuditFilter, CheckoutFilter, CheckoutSort, CustomerFilter, Database, IdGenerator,
+    AuditFilter, CheckoutFilter, CheckoutSort, CustomerFilter, Database, EventFilter, IdGenerator,
     IdempotencyKey, Job, JobFilter, JobState, JobSubject, NewJob, PageToken, ProductFilter,
     ProductSort, SortOrder, StoreError, StoredAnswer, UnitOfWork,
 };
@@ -61,6 +62,8 @@ pub(super) struct Estate<'d> {
     checkouts: Vec<CheckoutPubId>,
     /// The document of the full checkout, beside the organization's own terms.
     pub(super) agreement: AgreementRecord,
+    /// An event that has a number.
+    pub(super) told: EventPubId,
     pub(super) entry: Entry,
     /// An invoice of the full checkout, and what pays it.
     pub(super) payment: String,
@@ -119,6 +122,15 @@ pub(super) fn audit_event(shop: &Shop<'_>, full: &Checkout) -> AuditEvent {
         change: AuditChange::created(after),
         customer: Some(full.customer_id),
     }
+}
+
+/// That the full checkout was changed.
+pub(super) fn happened(shop: &Shop<'_>, full: &Checkout) -> NewEvent {
+    super::super::events::renamed(shop, |event| {
+        event.event_type = EventType::CheckoutUpdated;
+        event.subject = EventSubject::Checkout(full.id);
+        event.customer = Some(full.customer_id);
+    })
 }
 
 pub(super) fn tracking_event(at: Timestamp) -> TrackingEvent {
@@ -272,6 +284,8 @@ impl<'d> Estate<'d> {
         };
         let (due, held, taken, dead) = jobs(&shop).await;
         let event = audit_event(&shop, &full);
+        // One with a number, and one that waits for it.
+        let (told, waiting) = (happened(&shop, &full), happened(&shop, &full));
         let document = agreement(&shop, &full);
         let session = format!("vs_{}", full.customer_id.as_uuid().simple());
         let mut account = processor_account(&shop, Mode::Sandbox);
@@ -293,6 +307,9 @@ impl<'d> Estate<'d> {
                     .await?;
                 uow.idempotency().put(&key, &answer).await?;
                 uow.audit().append(std::slice::from_ref(&event)).await?;
+                uow.events().append(std::slice::from_ref(&told)).await?;
+                uow.events().number(shop.sandbox(), 1).await?;
+                uow.events().append(std::slice::from_ref(&waiting)).await?;
                 uow.agreements().insert(&document).await?;
                 let text = full::parsed("No smoking.");
                 uow.agreements().set_terms(id, &text, at).await?;
@@ -332,6 +349,7 @@ impl<'d> Estate<'d> {
             customer,
             full,
             checkouts,
+            told: told.id,
             agreement: document.record,
             entry,
             payment,
@@ -468,6 +486,11 @@ impl<'d> Estate<'d> {
             .list(id, AuditViewer::Live, &all_events, all)
             .await;
         shown.add("audit.list", events);
+        let (scope, all_events) = (self.shop.sandbox(), EventFilter::default());
+        let waiting = view.events().are_waiting(scope).await;
+        shown.add("events.are_waiting", waiting);
+        let events = view.events().list(scope, &all_events, 0, MANY).await;
+        shown.add("events.list", events);
     }
 }
 

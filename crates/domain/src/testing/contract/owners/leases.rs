@@ -3,7 +3,9 @@
 use chrono::TimeDelta;
 
 use super::Inquiry;
-use super::estate::{LEASE, MANY, PAGE, audit_event, entry, job, tracking_event, transition};
+use super::estate::{
+    LEASE, MANY, PAGE, audit_event, entry, happened, job, tracking_event, transition,
+};
 use crate::access::Mode;
 use crate::agreement::{AgreementEventKind, Happening, Signer};
 use crate::audit::AuditViewer;
@@ -12,8 +14,8 @@ use crate::credit::CreditPolicy;
 use crate::ids::CheckoutPubId;
 use crate::ledger::{HoldState, Thing};
 use crate::ports::{
-    AuditFilter, CheckoutFilter, CheckoutSort, CustomerFilter, Erasure, IdGenerator, Job,
-    JobFilter, JobState, PageToken, ReplacementAnswer, SortOrder,
+    AuditFilter, CheckoutFilter, CheckoutSort, CustomerFilter, Erasure, EventFilter, IdGenerator,
+    Job, JobFilter, JobState, PageToken, ReplacementAnswer, SortOrder,
 };
 use crate::testing::altered;
 use crate::testing::contract::agreements::{agreement, signed_by_ada};
@@ -41,6 +43,7 @@ pub(super) async fn ask(inquiry: &mut Inquiry<'_, '_>) {
     jobs_that_wait(inquiry).await;
     answers(inquiry).await;
     audit(inquiry).await;
+    events(inquiry).await;
     personal_data(inquiry).await;
 }
 
@@ -203,6 +206,11 @@ async fn checkouts_that_are_listed(inquiry: &mut Inquiry<'_, '_>) {
     inquiry
         .sees("checkouts.count", async |uow| {
             uow.checkouts().count(scope, &filter).await
+        })
+        .await;
+    inquiry
+        .sees("checkouts.count_by_state", async |uow| {
+            uow.checkouts().count_by_state(scope).await
         })
         .await;
     inquiry
@@ -698,6 +706,47 @@ async fn audit(inquiry: &mut Inquiry<'_, '_>) {
     inquiry
         .sees("audit.count", async |uow| {
             uow.audit().count(id, AuditViewer::Live, &filter).await
+        })
+        .await;
+}
+
+async fn events(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let scope = estate.shop.sandbox();
+    let stray = happened(&estate.shop, &estate.full);
+    inquiry
+        .keeps("events.append", async |uow| {
+            uow.events().append(std::slice::from_ref(&stray)).await
+        })
+        .await;
+    inquiry
+        .sees("events.are_waiting", async |uow| {
+            uow.events().are_waiting(scope).await
+        })
+        .await;
+    inquiry
+        .sees("events.last", async |uow| uow.events().last(scope).await)
+        .await;
+    inquiry
+        .changes("events.number", async |uow| {
+            uow.events().number(scope, MANY).await.map(u64::from)
+        })
+        .await;
+    inquiry
+        .sees("events.get", async |uow| {
+            uow.events().get(scope, estate.told).await
+        })
+        .await;
+    let filter = EventFilter::default();
+    inquiry
+        .sees("events.list", async |uow| {
+            uow.events().list(scope, &filter, 0, MANY).await
+        })
+        .await;
+    let late = late(inquiry);
+    inquiry
+        .changes("events.purge", async |uow| {
+            uow.events().purge(late, MANY).await
         })
         .await;
 }

@@ -268,6 +268,7 @@ mod tests {
         include_str!("../../../ports/cursors.rs"),
         include_str!("../../../ports/customers.rs"),
         include_str!("../../../ports/doors.rs"),
+        include_str!("../../../ports/events.rs"),
         include_str!("../../../ports/idempotency.rs"),
         include_str!("../../../ports/inbox.rs"),
         include_str!("../../../ports/jobs.rs"),
