@@ -40,7 +40,7 @@ fn to_deposit() -> Vec<Value> {
 }
 
 async fn walks(number: usize) {
-    let Some(_walking) = begin_in("a live lease in a browser", number, [0, 2]) else {
+    let Some(_walking) = begin_in("a live lease in a browser", number, 4) else {
         return;
     };
     let shop = LiveShop::open().await;

@@ -59,7 +59,7 @@ fn way(checkout: &Value) -> Vec<Value> {
 }
 
 async fn walks(number: usize) {
-    let Some(_walking) = begin_in("a lease in the sandbox, in a browser", number, [1, 5]) else {
+    let Some(_walking) = begin_in("a lease in the sandbox, in a browser", number, 3) else {
         return;
     };
     let client = shop(&[]).await;

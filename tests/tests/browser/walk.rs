@@ -49,12 +49,12 @@ pub(crate) fn begin(what: &str) -> Option<Walking> {
     None
 }
 
-/// [`begin`] of a whole way in one of the settings: in those of the short form, or in each with
+/// [`begin`] of a whole way in one of the settings: in that of the short form, or in each with
 /// `LESSOR_TEST_WALKS=all`.
-pub(crate) fn begin_in(what: &str, number: usize, short: [usize; 2]) -> Option<Walking> {
+pub(crate) fn begin_in(what: &str, number: usize, short: usize) -> Option<Walking> {
     let walking = begin(what)?;
     let in_all = std::env::var("LESSOR_TEST_WALKS").is_ok_and(|value| value == "all");
-    (in_all || short.contains(&number)).then_some(walking)
+    (in_all || short == number).then_some(walking)
 }
 
 /// Where pictures of the pages are kept for people to look at.

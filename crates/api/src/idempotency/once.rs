@@ -167,17 +167,21 @@ pub(super) struct Once {
     pub(super) permission: Permission,
 }
 
-/// Whether the request's key is locked for this unit of work; it is not where another works on it.
+/// Whether the key is locked for this unit of work; it is not where another works on it.
 ///
 /// A later try of the same request may meet the one before it: a transaction that was given up ends when
 /// its server sees that the connection is gone, which may take a while on a cluster. That is nobody
 /// else's work, and is waited for as what else the try stood in the way of.
-async fn lock(uow: &mut dyn UnitOfWork, once: &Once, is_first: bool) -> Result<bool, StoreError> {
+pub(super) async fn lock(
+    uow: &mut dyn UnitOfWork,
+    key: &IdempotencyKey,
+    is_first: bool,
+) -> Result<bool, StoreError> {
     if is_first {
-        return uow.idempotency().try_lock(&once.key).await;
+        return uow.idempotency().try_lock(key).await;
     }
     for _ in 0..LOOKS {
-        if uow.idempotency().try_lock(&once.key).await? {
+        if uow.idempotency().try_lock(key).await? {
             return Ok(true);
         }
         tokio::time::sleep(BETWEEN_LOOKS).await;
@@ -271,7 +275,7 @@ impl Runner {
         let context = self.context(now);
         let mut uow = self.begin().await?;
         let concluded = match once {
-            Some(once) if !lock(&mut *uow, once, is_first).await? => {
+            Some(once) if !lock(&mut *uow, &once.key, is_first).await? => {
                 Ok(Conclusion::Refused(ApiError::idempotency_in_progress()))
             }
             _ => self.conclude(&mut *uow, once, request, &context).await,

@@ -9,14 +9,16 @@ use actix_web::test::{TestRequest, call_service, init_service};
 use actix_web::{HttpResponse, post, put, web};
 use async_trait::async_trait;
 use chrono::TimeDelta;
-use lessor_domain::access::Permission;
-use lessor_domain::ports::{Clock as _, StoreError, UnitOfWork};
+use lessor_domain::access::{Mode, Permission};
+use lessor_domain::ports::{Clock as _, IdempotencyKey, MockUnitOfWork, StoreError, UnitOfWork};
 use lessor_domain::services::{Context, Error, UseCase};
+use lessor_domain::testing::first_organization_id;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa_actix_web::scope::scope;
 use utoipa_actix_web::service_config::ServiceConfig;
 
+use super::once::lock;
 use super::{Call, FirstPhase, Runner, TwoPhases, Viewer};
 use crate::http::error::ApiError;
 use crate::middleware::require_key;
@@ -363,6 +365,37 @@ async fn work_that_met_anothers_is_done_again() {
     let put = TestRequest::put().uri("/v1/toys/1");
     assert_eq!(toys.send(put, toys.bench.key()).await.status, 503);
     assert_eq!(toys.done(), before + 1);
+}
+
+/// What a later try finds locked is the try before it, whose transaction has not ended yet.
+#[actix_web::test]
+async fn only_the_first_try_is_told_that_another_works_on_its_key() {
+    let key = IdempotencyKey {
+        organization_id: first_organization_id(),
+        mode: Mode::Live,
+        path: "POST /v1/toys".to_owned(),
+        key: "a".to_owned(),
+    };
+    // Is it the first try; how often the key is found locked; what comes of it; how often is it looked.
+    for (is_first, locked, told, looks) in [
+        (true, 0, Some(true), 1),
+        (true, 9, Some(false), 1),
+        (false, 0, Some(true), 1),
+        (false, 9, Some(true), 10),
+        (false, 99, None, 20),
+    ] {
+        let mut work = MockUnitOfWork::new();
+        let mut found = 0;
+        let try_lock = work.idempotency.expect_try_lock();
+        try_lock.times(looks).returning(move |_| {
+            found += 1;
+            Ok(found > locked)
+        });
+        let outcome = lock(&mut work, &key, is_first).await;
+        assert_eq!(outcome.as_ref().ok(), told.as_ref(), "{is_first} {locked}");
+        let is_contended = matches!(outcome, Err(StoreError::Contended));
+        assert_eq!(is_contended, told.is_none(), "{is_first} {locked}");
+    }
 }
 
 #[actix_web::test]

@@ -408,6 +408,8 @@ enumerations! {
     CreditKind = credit::CreditKind as "CreditKind";
     /// Where an organization has its agreements signed.
     SignerKind = agreement::SignerKind as "SignerKind";
+    /// What was done with an agreement.
+    AgreementEventKind = agreement::AgreementEventKind as "AgreementEventKind";
     /// What the credit check said.
     CreditStatus = customer::CreditStatus as "CreditStatus";
     /// Whether the organization leases to the customer.

@@ -34,6 +34,12 @@ const PRICE: Kind = Kind::Group(&[
 const CREATE: &[Param] = &[
     must("mode", Kind::Enum(&["payment", "setup"])),
     must("success_url", Kind::Text),
+    // "A list of the types of payment methods (e.g., `card`) this Checkout Session can accept": what
+    // `payment_method_types` was before 2026-09-30.
+    may(
+        "allowed_payment_method_types",
+        Kind::List(&Kind::Enum(&["card"])),
+    ),
     may("cancel_url", Kind::Text),
     may("client_reference_id", Kind::Text),
     may("currency", Kind::Text),
@@ -67,7 +73,6 @@ const CREATE: &[Param] = &[
             may("statement_descriptor_suffix", Kind::Text),
         ]),
     ),
-    may("payment_method_types", Kind::List(&Kind::Enum(&["card"]))),
     may(
         "setup_intent_data",
         Kind::Group(&[
@@ -113,8 +118,8 @@ fn create(context: &mut Context<'_>) -> Outcome {
     let setup = params["mode"] == "setup";
     let (amount, currency) = if setup {
         modes(params, "line_items", "payment_intent_data", "setup")?;
-        // "Required in setup mode when payment_method_types is not set."
-        if params["currency"].is_null() && params["payment_method_types"].is_null() {
+        // "Required in `setup` mode when `allowed_payment_method_types` is not set."
+        if params["currency"].is_null() && params["allowed_payment_method_types"].is_null() {
             return Err(missing("currency"));
         }
         (Value::Null, params["currency"].clone())

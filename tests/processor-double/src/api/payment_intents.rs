@@ -19,6 +19,7 @@ const CAPTURE: Kind = Kind::Enum(&["automatic", "automatic_async", "manual"]);
 const CREATE: &[Param] = &[
     must("amount", Kind::Int),
     must("currency", Kind::Text),
+    may("allowed_payment_method_types", Kind::List(&Kind::Text)),
     may("automatic_payment_methods", AUTOMATIC),
     may("capture_method", CAPTURE),
     may("confirm", Kind::Bool),
@@ -28,7 +29,6 @@ const CREATE: &[Param] = &[
     may("metadata", Kind::Metadata),
     may("off_session", Kind::Bool),
     may("payment_method", Kind::Text),
-    may("payment_method_types", Kind::List(&Kind::Text)),
     may("receipt_email", Kind::Text),
     may("return_url", Kind::Text),
     may("setup_future_usage", USAGE),

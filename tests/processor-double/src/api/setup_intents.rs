@@ -15,13 +15,13 @@ const AUTOMATIC: Kind = Kind::Group(&[
 ]);
 
 const CREATE: &[Param] = &[
+    may("allowed_payment_method_types", Kind::List(&Kind::Text)),
     may("automatic_payment_methods", AUTOMATIC),
     may("confirm", Kind::Bool),
     may("customer", Kind::Text),
     may("description", Kind::Text),
     may("metadata", Kind::Metadata),
     may("payment_method", Kind::Text),
-    may("payment_method_types", Kind::List(&Kind::Text)),
     may("return_url", Kind::Text),
     may("usage", Kind::Enum(&["on_session", "off_session"])),
 ];

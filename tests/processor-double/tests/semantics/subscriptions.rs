@@ -44,8 +44,8 @@ pub(crate) fn invoices(caller: &Caller) -> Vec<(i64, String, String)> {
         .collect()
 }
 
-/// "unit_amount: The unit amount in cents to be charged", and of an item "quantity: The quantity of the
-/// plan to which the customer should be subscribed": every invoice is of so many times the price.
+/// "`per_unit` indicates that the fixed amount (specified in `unit_amount` or `unit_amount_decimal`) will
+/// be charged per unit in `quantity`": every invoice is of so many times the price.
 #[tokio::test]
 async fn an_invoice_is_of_so_many_times_the_price() {
     let caller = Caller::new();

@@ -11,9 +11,12 @@ use crate::BINARY;
 /// An amount in cents.
 fn cents(amount: &Value) -> i64 {
     let amount = text(amount);
-    let (whole, rest) = amount.split_once('.').unwrap();
-    assert_eq!(rest.len(), 2, "{amount}");
-    format!("{whole}{rest}").parse().unwrap()
+    let cents = amount
+        .split_once('.')
+        .filter(|(_, rest)| rest.len() == 2)
+        .and_then(|(whole, rest)| format!("{whole}{rest}").parse().ok());
+    assert!(cents.is_some(), "{amount}");
+    cents.unwrap_or_default()
 }
 
 /// The amounts of a pricing entry that are those of one times the number.

@@ -24,7 +24,7 @@ struct SessionParams<'a> {
     cancel_url: &'a str,
     expires_at: i64,
     // Cards alone can be held first and charged later, and again while the customer is away.
-    payment_method_types: [&'static str; 1],
+    allowed_payment_method_types: [&'static str; 1],
     metadata: Metadata,
     #[serde(flatten)]
     wanted: Wanted,
@@ -142,7 +142,7 @@ pub(super) async fn open(
         success_url: &request.done_url,
         cancel_url: &request.left_url,
         expires_at: request.ends_at.timestamp(),
-        payment_method_types: ["card"],
+        allowed_payment_method_types: ["card"],
         metadata,
         wanted,
     };

@@ -13,7 +13,7 @@ use super::pdf::Pdf;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::PathId;
-use crate::wire::{CheckoutId, DateTimeText, SignerKind};
+use crate::wire::{AgreementEventKind, CheckoutId, DateTimeText, SignerKind};
 
 /// The document of a checkout, and the record of how it was signed.
 #[derive(Debug, Serialize, ToSchema)]
@@ -49,8 +49,8 @@ pub(crate) struct AgreementDocument {
 #[schema(as = AgreementEvent)]
 #[serde(rename_all = "camelCase")]
 struct AgreementAudit {
-    /// `created`, `viewed`, `consented` or `signed`.
-    event: &'static str,
+    /// What it was.
+    event: AgreementEventKind,
     /// When.
     at: DateTimeText,
     /// From where.
@@ -83,7 +83,7 @@ impl From<&AgreementEvent> for AgreementAudit {
     fn from(event: &AgreementEvent) -> Self {
         let happening = &event.happening;
         Self {
-            event: happening.kind.as_str(),
+            event: happening.kind.into(),
             at: happening.at.into(),
             address: happening.address.clone(),
             user_agent: happening.user_agent.clone(),
