@@ -1,5 +1,11 @@
 //! `GET /v1/events`: what happened, in the order in which it is told, with the record as its GET answered.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on says where it stopped"
+)]
+
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -32,7 +38,7 @@ async fn after(client: &Client, last: Option<&str>, query: &str) -> Vec<Value> {
 /// The newest event, after which the test's own are: a new organization has lease terms already.
 async fn newest(client: &Client) -> String {
     let events = after(client, None, "").await;
-    events.last().map(|event| text(&event["id"])).unwrap()
+    text(&events.last().unwrap_or(&Value::Null)["id"])
 }
 
 async fn about(client: &Client, subject: &Value) -> Vec<Value> {
@@ -264,13 +270,13 @@ async fn every_type_happens_and_is_as_the_reference_says() {
     client.advance(&lease, "returned").await.ok();
     // What is refused, called off, or left.
     let failed = client.checkout("BIKE", "a+identityfail@example.com").await;
-    client.advance(&failed, "identityFailed").await.ok();
+    client.advance(&failed, "orderConfirmed").await.ok();
     let declined = client.checkout("BIKE", "b+creditfail@example.com").await;
-    client.advance(&declined, "qualificationFailed").await.ok();
+    client.advance(&declined, "orderConfirmed").await.ok();
     let refused = client
         .checkout_at("BIKE", "c+depositfail@example.com", "depositPending")
         .await;
-    client.advance(&refused, "depositFailed").await.ok();
+    client.advance(&refused, "orderConfirmed").await.ok();
     let held = client
         .checkout_at("BIKE", "d@example.com", "documentsPending")
         .await;
@@ -280,7 +286,7 @@ async fn every_type_happens_and_is_as_the_reference_says() {
         .await;
     client.act(&paid, "cancel", json!({})).await.ok();
     let left = client.checkout("BIKE", "f@example.com").await;
-    client.advance(&left, "expired").await.ok();
+    client.move_to(&left, "expired").await.ok();
     let unpaid = client
         .checkout_at("BIKE", "g+firstpaymentfail@example.com", "orderConfirmed")
         .await;
@@ -512,7 +518,8 @@ async fn who_was_erased_is_told_of_no_more() {
     assert!(!told.contains("hopper"), "{events:#?}");
     for (earlier, now) in before.iter().zip(&events) {
         assert_eq!(earlier["id"], now["id"]);
-        if now["subject"]["type"] == "customer" || now["subject"]["type"] == "checkout" {
+        let subject = text(&now["subject"]["id"]);
+        if subject == customer || subject == text(&made["id"]) {
             assert_eq!(
                 now["data"],
                 json!({ "object": { "id": now["subject"]["id"] } })

@@ -1,6 +1,11 @@
 //! What it costs whoever writes that events are told: the same writes on the same database, with and
 //! without, in turns. `cargo test --release -p lessor-tests --test http telling -- --ignored --nocapture`
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on says where it stopped"
+)]
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

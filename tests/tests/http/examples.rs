@@ -22,7 +22,8 @@ fn told(value: &Value, answers: &BTreeMap<String, Value>, organization: i64) -> 
         Value::String(text) => match text.strip_prefix('$').and_then(|it| it.split_once('.')) {
             Some((operation, member)) => {
                 let member = format!("/{}", member.replace('.', "/"));
-                answers[operation].pointer(&member).unwrap().clone()
+                let answer = answers[operation].pointer(&member);
+                answer.cloned().unwrap_or_default()
             }
             None => value.clone(),
         },

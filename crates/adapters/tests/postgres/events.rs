@@ -129,7 +129,7 @@ async fn who_listens_hears_of_what_is_numbered() {
     }
     assert_eq!(heard.recv().await, Some(Some(scope)));
     kept(&shop, |event| {
-        event.mode = lessor_domain::access::Mode::Live
+        event.mode = lessor_domain::access::Mode::Live;
     })
     .await;
     let live = lessor_domain::ports::Scope {

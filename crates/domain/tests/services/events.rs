@@ -365,7 +365,7 @@ async fn what_goes_wrong_and_what_is_let_go_is_told() {
     }
     // Who pays for what is gone waits, and goes on when it comes back.
     let second = world
-        .advance(&second, Lifecycle::WaitlistedAfterDeposit)
+        .advance(&second, Lifecycle::RecurringPaymentMethodPending)
         .await;
     let waits = of_checkout(&world, second.id, &mut last).await;
     for wanted in ["checkout.waitlisted", "checkout.deposit_authorized"] {

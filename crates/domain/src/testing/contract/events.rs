@@ -121,13 +121,13 @@ async fn events_are_kept_as_they_are(shop: &Shop<'_>) {
         }),
         moved_house(shop, &customer),
         renamed(shop, |event| {
-            event.subject = EventSubject::LeaseTerm(shop.make.id())
+            event.subject = EventSubject::LeaseTerm(shop.make.id());
         }),
         renamed(shop, |event| {
             event.subject = EventSubject::ProductVariant(shop.make.id());
         }),
         renamed(shop, |event| {
-            event.subject = EventSubject::Checkout(shop.make.id())
+            event.subject = EventSubject::Checkout(shop.make.id());
         }),
     ];
     let scope = shop.sandbox();
@@ -450,7 +450,7 @@ async fn whatever_commits_when_no_number_is_missed(shop: &Shop<'_>) {
         read
     };
     let writers = products.iter().cycle().take(WRITERS);
-    let writers = writers.map(|product| write(product));
+    let writers = writers.map(write);
     let readers = (0..2).map(|_| follow());
     let (_, read) = join(join_all(writers), join_all(readers)).await;
     for read in read {
