@@ -16,6 +16,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::BINARY;
+use crate::page::{Browser, PROFILE};
 
 /// The events after this one.
 async fn after(client: &Client, last: Option<&str>, query: &str) -> Vec<Value> {
@@ -294,7 +295,10 @@ async fn every_type_happens_and_is_as_the_reference_says() {
     let manual = ["--mode", "sandbox", "--credit", "manual"];
     server.cli(&[&["org", "update", &client.organization], &manual[..]].concat());
     let asked = client.checkout("BIKE", "h@example.com").await;
-    client.advance(&asked, "qualificationPending").await.ok();
+    let browser = Browser::at(&client, &asked);
+    browser.step("profile", &PROFILE).await;
+    browser.step("identity", &[]).await;
+    browser.step("identity-submit", &[]).await;
 
     let wanted: BTreeSet<&str> = EventType::ALL
         .iter()
