@@ -226,6 +226,9 @@ async fn count(
             // Query of the simple protocol.
             Some(b'Q') => {
                 let sql = words.next().unwrap_or_default();
+                if sql.ends_with("ROLLBACK") {
+                    inserts.clear();
+                }
                 if sql.ends_with("COMMIT") {
                     let inserts = std::mem::take(&mut inserts);
                     flow.send_if_modified(|now| {

@@ -14,8 +14,10 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-/// How long events of one feed are gathered before they are numbered.
+/// How long events of one feed are gathered before they are numbered, while somebody waits for one of the
+/// process's feeds, and while nobody does. Numbering is a transaction of its own, which the writers share.
 const GATHERED: Duration = Duration::from_millis(20);
+const GATHERED_FOR_NOBODY: Duration = Duration::from_millis(200);
 
 /// The feeds of a process: what was written there and waits for numbers, and who waits for what.
 /// Clones share it.
@@ -83,12 +85,20 @@ impl Feeds {
         self.0.closed.is_cancelled()
     }
 
+    fn patience(&self) -> Duration {
+        let waiting = self.0.waiting();
+        match waiting.values().any(|bell| bell.strong_count() > 0) {
+            true => GATHERED,
+            false => GATHERED_FOR_NOBODY,
+        }
+    }
+
     /// Numbers what this process writes, as long as it is polled. Whatever it cannot number the worker
     /// finds, or whoever reads the feed.
     pub async fn keep_numbered(self, database: Arc<dyn Database>) {
         loop {
             self.0.to_number.notified().await;
-            sleep(GATHERED).await;
+            sleep(self.patience()).await;
             let written = std::mem::take(&mut *self.0.written());
             for (organization_id, mode) in written {
                 let scope = Scope {
