@@ -141,7 +141,7 @@ pub(super) enum ResolveError {
     #[error(transparent)]
     Forbidden(#[from] ForbiddenTarget),
     #[error("its name could not be looked up")]
-    Lookup(#[from] std::io::Error),
+    Lookup(#[from] io::Error),
 }
 
 /// Whether the address is this machine's own, in whatever form.

@@ -57,16 +57,14 @@ ORDER BY first.due_at, e.id";
 
 /// Locks a queue, unless somebody else has it.
 const LOCK_QUEUE: &str = "\
-SELECT h.endpoint_id AS id, h.failures, \
-    (SELECT count(*) FROM deliveries AS u \
-        WHERE u.organization_id = $1 AND u.endpoint_id = $2 \
-            AND u.claimed_until > statement_timestamp()) AS under_way \
-FROM webhook_endpoint_health AS h \
-WHERE h.organization_id = $1 AND h.endpoint_id = $2 \
-FOR UPDATE OF h SKIP LOCKED";
+SELECT failures FROM webhook_endpoint_health \
+WHERE organization_id = $1 AND endpoint_id = $2 \
+FOR UPDATE SKIP LOCKED";
 
 /// Takes up to `$5` deliveries of the organization `$3` to the endpoint `$4` that are due at `$1`, for `$2`
-/// microseconds. Those that wait for the first attempt of one before them are left.
+/// microseconds, and no more than that `$6` of them are under way: a statement of its own, so that it sees
+/// whatever was taken before the queue was locked. Those that wait for the first attempt of one before them
+/// are left.
 const CLAIM: &str = "\
 WITH taken AS MATERIALIZED ( \
     SELECT d.id FROM deliveries AS d \
@@ -75,7 +73,11 @@ WITH taken AS MATERIALIZED ( \
         AND NOT EXISTS (SELECT 1 FROM deliveries AS e \
             WHERE e.organization_id = $3 AND e.endpoint_id = $4 AND e.subject_id = d.subject_id \
                 AND e.status = 'pending' AND e.attempts = 0 AND e.sequence < d.sequence) \
-    ORDER BY d.due_at, d.sequence LIMIT $5 FOR UPDATE SKIP LOCKED \
+    ORDER BY d.due_at, d.sequence \
+    LIMIT least($5, greatest(0, $6 - (SELECT count(*) FROM deliveries AS u \
+        WHERE u.organization_id = $3 AND u.endpoint_id = $4 \
+            AND u.claimed_until > statement_timestamp()))) \
+    FOR UPDATE OF d SKIP LOCKED \
 ) UPDATE deliveries SET claims = claims + 1, \
     claimed_until = statement_timestamp() + $2 * interval '1 microsecond' \
 WHERE organization_id = $3 AND id IN (SELECT id FROM taken) \
@@ -151,14 +153,23 @@ struct Queue {
     under_way: i64,
 }
 
+/// How many deliveries to an endpoint that failed so often may be under way.
+fn most_at_once(failures: i32, per_endpoint: u32) -> u32 {
+    let is_failing = u32::try_from(failures).is_ok_and(|failures| failures >= TRIED_IN_VAIN);
+    if is_failing { 1 } else { per_endpoint }
+}
+
 impl Queue {
-    /// How many more may be under way.
-    fn room(&self, per_endpoint: u32) -> u32 {
-        let is_failing =
-            u32::try_from(self.failures).is_ok_and(|failures| failures >= TRIED_IN_VAIN);
-        let most = if is_failing { 1 } else { per_endpoint };
-        most.saturating_sub(u32::try_from(self.under_way).unwrap_or(u32::MAX))
+    /// Whether more may be under way, as far as is known before the queue is locked.
+    fn has_room(&self, per_endpoint: u32) -> bool {
+        self.under_way < i64::from(most_at_once(self.failures, per_endpoint))
     }
+}
+
+#[derive(QueryableByName)]
+struct Locked {
+    #[diesel(sql_type = Integer)]
+    failures: i32,
 }
 
 impl TryFrom<&NewDelivery> for Row {
@@ -313,7 +324,7 @@ async fn lock_queue(
     connection: &mut AsyncPgConnection,
     owner: i64,
     endpoint: Uuid,
-) -> Result<Option<Queue>, StoreError> {
+) -> Result<Option<Locked>, StoreError> {
     diesel::sql_query(LOCK_QUEUE)
         .bind::<BigInt, _>(owner)
         .bind::<SqlUuid, _>(endpoint)
@@ -364,26 +375,23 @@ impl DeliveryStore for PgUnitOfWork {
         let owner = self.owner();
         let connection = self.connection()?;
         let mut queues = queues(connection, owner, now).await?;
-        queues.retain(|queue| queue.room(per_endpoint) > 0);
+        queues.retain(|queue| queue.has_room(per_endpoint));
         let mut waiting = u32::try_from(queues.len()).unwrap_or(u32::MAX);
         let mut left = limit;
         let mut claimed = Vec::new();
         for queue in queues {
             let share = left.div_ceil(waiting.max(1));
             waiting = waiting.saturating_sub(1);
-            // How many are under way is counted again by who has it locked.
-            let Some(queue) = lock_queue(connection, owner, queue.id).await? else {
+            let Some(locked) = lock_queue(connection, owner, queue.id).await? else {
                 continue;
             };
-            let most = queue.room(per_endpoint).min(share);
-            if most == 0 {
-                continue;
-            }
+            let most = most_at_once(locked.failures, per_endpoint);
             let rows: Vec<Row> = diesel::sql_query(CLAIM)
                 .bind::<Timestamptz, _>(now)
                 .bind::<BigInt, _>(micros(lease))
                 .bind::<BigInt, _>(owner)
                 .bind::<SqlUuid, _>(queue.id)
+                .bind::<BigInt, _>(i64::from(share))
                 .bind::<BigInt, _>(i64::from(most))
                 .load(connection)
                 .await
