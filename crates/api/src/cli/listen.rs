@@ -98,9 +98,6 @@ async fn listen(session: &Session, args: &ListenArgs, output: Output) -> anyhow:
         ),
     );
     let over = || Ok(Reply::text(Value::Null, ""));
-    if !output.line(&begun)? {
-        return over();
-    }
     let filter = EventFilter {
         types: EventPattern::types(&args.types),
         subject: None,
@@ -110,6 +107,10 @@ async fn listen(session: &Session, args: &ListenArgs, output: Output) -> anyhow:
     view.enter(scope.organization_id).await?;
     let mut last = view.events().last(scope).await?;
     drop(view);
+    // Whoever reads this misses nothing from here on.
+    if !output.line(&begun)? {
+        return over();
+    }
     loop {
         number(session, scope).await?;
         let mut view = session.read().await?;
