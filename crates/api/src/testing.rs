@@ -16,10 +16,11 @@ use lessor_domain::organization::ServiceArea;
 use lessor_domain::percentage::Percentage;
 use lessor_domain::ports::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, Clock as _, CreditPolicyStore,
-    CursorStore, CustomerStore, Database, Doors, EventStore, IdempotencyStore, InboxStore,
-    JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore,
-    PickupLocationStore, ProcessorAccountStore, ProductStore, QualificationStore, Reach,
-    ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    CursorStore, CustomerStore, Database, DeliveryStore, Doors, EventStore, IdempotencyStore,
+    InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
+    PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
+    QualificationStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    WebhookEndpointStore,
 };
 use lessor_domain::services::keys::{self, CreateKey, KeyUser};
 use lessor_domain::services::organizations::{self, CreateOrganization};

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::access::Mode;
 use crate::ids::{
     CheckoutPubId, CustomerPubId, EventPubId, IdError, LeaseTermPubId, OrganizationId,
-    ProductPubId, ProductVariantPubId,
+    ProductPubId, ProductVariantPubId, WebhookEndpointPubId,
 };
 use crate::names::{UnknownName, named_enum};
 use crate::ports::Scope;
@@ -90,6 +90,8 @@ named_enum! {
         PaymentRefunded = "payment.refunded",
         /// The customer's bank contests a payment.
         PaymentDisputed = "payment.disputed",
+        /// It is told of nothing any more, because of how it answered.
+        WebhookEndpointDisabled = "webhook_endpoint.disabled",
     }
 }
 
@@ -143,6 +145,16 @@ impl EventPattern {
     }
 }
 
+impl fmt::Display for EventPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("*"),
+            Self::Family(family) => write!(f, "{family}.*"),
+            Self::One(one) => one.fmt(f),
+        }
+    }
+}
+
 impl FromStr for EventPattern {
     type Err = UnknownName;
 
@@ -161,7 +173,7 @@ impl FromStr for EventPattern {
                 .map(Self::One)
                 .map_err(|UnknownName { allowed }| UnknownName {
                     allowed: format!(
-                        "*, product.*, product_variant.*, customer.*, lease_term.*, checkout.*, payment.*, {allowed}"
+                        "*, product.*, product_variant.*, customer.*, lease_term.*, checkout.*, payment.*, webhook_endpoint.*, {allowed}"
                     ),
                 }),
         }
@@ -176,6 +188,7 @@ named_enum! {
         Customer = "customer",
         LeaseTerm = "lease_term",
         Checkout = "checkout",
+        WebhookEndpoint = "webhook_endpoint",
     }
 }
 
@@ -187,6 +200,7 @@ pub enum EventSubject {
     Customer(CustomerPubId),
     LeaseTerm(LeaseTermPubId),
     Checkout(CheckoutPubId),
+    WebhookEndpoint(WebhookEndpointPubId),
 }
 
 impl EventSubject {
@@ -199,6 +213,7 @@ impl EventSubject {
             Self::Customer(_) => EventSubjectKind::Customer,
             Self::LeaseTerm(_) => EventSubjectKind::LeaseTerm,
             Self::Checkout(_) => EventSubjectKind::Checkout,
+            Self::WebhookEndpoint(_) => EventSubjectKind::WebhookEndpoint,
         }
     }
 
@@ -211,6 +226,7 @@ impl EventSubject {
             Self::Customer(id) => id.as_uuid(),
             Self::LeaseTerm(id) => id.as_uuid(),
             Self::Checkout(id) => id.as_uuid(),
+            Self::WebhookEndpoint(id) => id.as_uuid(),
         }
     }
 
@@ -225,6 +241,9 @@ impl EventSubject {
             EventSubjectKind::Customer => Self::Customer(CustomerPubId::from_uuid(id)),
             EventSubjectKind::LeaseTerm => Self::LeaseTerm(LeaseTermPubId::from_uuid(id)),
             EventSubjectKind::Checkout => Self::Checkout(CheckoutPubId::from_uuid(id)),
+            EventSubjectKind::WebhookEndpoint => {
+                Self::WebhookEndpoint(WebhookEndpointPubId::from_uuid(id))
+            }
         }
     }
 }
@@ -237,6 +256,7 @@ impl fmt::Display for EventSubject {
             Self::Customer(id) => id.fmt(f),
             Self::LeaseTerm(id) => id.fmt(f),
             Self::Checkout(id) => id.fmt(f),
+            Self::WebhookEndpoint(id) => id.fmt(f),
         }
     }
 }
@@ -244,7 +264,7 @@ impl fmt::Display for EventSubject {
 /// A text is the id of nothing that events are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "must be the id of a product, variant, customer, lease term or checkout: prod_…, pvar_…, usr_…, term_… or chk_…"
+    "must be the id of a product, variant, customer, lease term, checkout or webhook endpoint: prod_…, pvar_…, usr_…, term_…, chk_… or whe_…"
 )]
 pub struct NoSubject;
 
@@ -265,6 +285,7 @@ impl FromStr for EventSubject {
             "usr" => Ok(Self::Customer(text.parse()?)),
             "term" => Ok(Self::LeaseTerm(text.parse()?)),
             "chk" => Ok(Self::Checkout(text.parse()?)),
+            "whe" => Ok(Self::WebhookEndpoint(text.parse()?)),
             _ => Err(NoSubject),
         }
     }
@@ -309,6 +330,18 @@ impl NewEvent {
     }
 }
 
+/// An event in its feed, without what it shows: as much as says who is told of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventHead {
+    /// Its place in the feed, from 1.
+    pub sequence: u64,
+    pub id: EventPubId,
+    pub event_type: EventType,
+    pub subject: EventSubject,
+    /// When it happened.
+    pub created_at: Timestamp,
+}
+
 /// An event in the feed of its organization and mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumberedEvent {
@@ -316,6 +349,20 @@ pub struct NumberedEvent {
     pub sequence: u64,
     /// What it says.
     pub event: NewEvent,
+}
+
+impl NumberedEvent {
+    /// As much of it as says who is told.
+    #[must_use]
+    pub const fn head(&self) -> EventHead {
+        EventHead {
+            sequence: self.sequence,
+            id: self.event.id,
+            event_type: self.event.event_type,
+            subject: self.event.subject,
+            created_at: self.event.created_at,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -340,9 +387,13 @@ mod tests {
             parse("payment.failed"),
             Ok(EventPattern::One(EventType::PaymentFailed))
         );
+        for text in ["*", "checkout.*", "payment.failed", "webhook_endpoint.*"] {
+            assert_eq!(parse(text).unwrap().to_string(), text);
+        }
         for unknown in [
             "",
             "checkout",
+            "webhook_endpoint.test",
             "checkout.",
             "shop.*",
             ".*",

@@ -174,6 +174,10 @@ public_ids! {
     AgreementPubId = "doc";
     /// Something that happened to a record, `evt_…`.
     EventPubId = "evt";
+    /// A URL that is told of events, `whe_…`.
+    WebhookEndpointPubId = "whe";
+    /// An event on its way to such a URL, `del_…`.
+    DeliveryPubId = "del";
 }
 
 /// A customer and its user are one to one: the customer's id is the user's.

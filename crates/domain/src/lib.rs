@@ -46,6 +46,7 @@ pub mod shipments;
 pub mod testing;
 pub mod text;
 pub mod time;
+pub mod webhooks;
 pub mod workers;
 
 /// The examples of the README are compiled and run.

@@ -46,6 +46,8 @@ suites! {
     personal_data,
     doors,
     events,
+    webhook_endpoints,
+    deliveries,
     owners,
 }
 

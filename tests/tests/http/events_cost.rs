@@ -129,7 +129,9 @@ async fn telling_costs_whoever_writes_little() {
         organization_id: desk.access.organization_id,
         mode: Mode::Sandbox,
     };
-    events::number(plain.as_ref(), scope).await.unwrap();
+    events::number(plain.as_ref(), &UuidV7Generator, &SystemClock, scope)
+        .await
+        .unwrap();
     let mut view = plain.read(scope.into()).await.unwrap();
     let events = view.events().last(scope).await.unwrap();
     let expected = u64::try_from(TURNS * WRITERS * WRITES).unwrap();

@@ -27,6 +27,7 @@ mod replica;
 mod resets;
 mod statements;
 mod variants;
+mod webhook_endpoints;
 mod webhooks;
 mod wrong_input;
 

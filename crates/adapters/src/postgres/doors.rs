@@ -25,7 +25,8 @@ use super::schema::{
     ledger_entries,
 };
 use super::{
-    PgUnitOfWork, checkouts as queues, events, idempotency, jobs as queue, processor_accounts,
+    PgUnitOfWork, checkouts as queues, deliveries, events, idempotency, jobs as queue,
+    processor_accounts,
 };
 
 /// Which door. The migrations say of which tables each is.
@@ -253,6 +254,13 @@ impl Doors for PgUnitOfWork {
             Errand::UnnumberedEvents => ("events", events::owners_waiting(connection).await?),
             Errand::OldEvents { before } => {
                 ("events", events::owners_of_old(connection, before).await?)
+            }
+            Errand::Deliveries { due } => {
+                ("deliveries", deliveries::owners_due(connection, due).await?)
+            }
+            Errand::OldDeliveries { before } => {
+                let found = deliveries::owners_of_old(connection, before).await?;
+                ("deliveries", found)
             }
             Errand::Expiry { before } => {
                 let found = queues::owners_untouched(connection, before).await?;

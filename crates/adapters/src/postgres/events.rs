@@ -13,9 +13,11 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Text};
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use lessor_domain::access::Mode;
-use lessor_domain::events::{Contents, EventSubject, EventSubjectKind, NewEvent, NumberedEvent};
+use lessor_domain::events::{
+    Contents, EventHead, EventSubject, EventSubjectKind, EventType, NewEvent, NumberedEvent,
+};
 use lessor_domain::ids::{CustomerPubId, EventPubId};
-use lessor_domain::ports::{EventFilter, EventStore, Scope, StoreError};
+use lessor_domain::ports::{EventFilter, EventStore, Scope, StoreError, Stretch};
 use lessor_domain::time::Timestamp;
 use uuid::Uuid;
 
@@ -77,6 +79,35 @@ struct Row {
     object: Option<String>,
     previous: Option<String>,
     sealed: Option<Vec<u8>>,
+}
+
+/// An event without what it shows.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = events, check_for_backend(Pg))]
+struct HeadRow {
+    id: Uuid,
+    sequence: Option<i64>,
+    event_type: String,
+    subject_type: String,
+    subject_id: Uuid,
+    created_at: Timestamp,
+}
+
+impl TryFrom<HeadRow> for EventHead {
+    type Error = StoreError;
+
+    fn try_from(row: HeadRow) -> Result<Self, StoreError> {
+        let place = Place::new("events", &row.id);
+        let kind: EventSubjectKind = place.parse("subject_type", &row.subject_type)?;
+        let sequence = row.sequence.and_then(|number| u64::try_from(number).ok());
+        Ok(Self {
+            sequence: sequence.ok_or_else(|| place.corrupt("sequence", "is no number"))?,
+            id: EventPubId::from_uuid(row.id),
+            event_type: place.parse("event_type", &row.event_type)?,
+            subject: EventSubject::from_parts(kind, row.subject_id),
+            created_at: row.created_at,
+        })
+    }
 }
 
 /// What an event shows, as one text.
@@ -212,6 +243,34 @@ async fn load(
 ) -> Result<Vec<Row>, StoreError> {
     query
         .select(Row::as_select())
+        .load(connection)
+        .await
+        .map_err(store_error)
+}
+
+async fn heads(
+    connection: &mut AsyncPgConnection,
+    scope: Scope,
+    types: &[EventType],
+    stretch: Stretch,
+    limit: u32,
+) -> Result<Vec<HeadRow>, StoreError> {
+    let after = i64::try_from(stretch.after).unwrap_or(i64::MAX);
+    let mut query = numbered(scope)
+        .filter(events::sequence.gt(after))
+        .order(events::sequence)
+        .limit(limit.into());
+    if !types.is_empty() {
+        query = query.filter(events::event_type.eq_any(texts(types)));
+    }
+    if let Some(from) = stretch.from {
+        query = query.filter(events::created_at.ge(from));
+    }
+    if let Some(to) = stretch.to {
+        query = query.filter(events::created_at.lt(to));
+    }
+    query
+        .select(HeadRow::as_select())
         .load(connection)
         .await
         .map_err(store_error)
@@ -383,6 +442,20 @@ impl EventStore for PgUnitOfWork {
         }
         let rows = load(self.connection()?, query).await?;
         self.events_of(rows).await
+    }
+
+    async fn heads(
+        &mut self,
+        scope: Scope,
+        types: &[EventType],
+        stretch: Stretch,
+        limit: u32,
+    ) -> Result<Vec<EventHead>, StoreError> {
+        heads(self.connection()?, scope, types, stretch, limit)
+            .await?
+            .into_iter()
+            .map(EventHead::try_from)
+            .collect()
     }
 
     async fn purge(&mut self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {

@@ -23,6 +23,7 @@ mod credit;
 mod cursors;
 mod customers;
 pub(crate) mod decode;
+mod deliveries;
 mod distribute;
 mod doors;
 mod encode;
@@ -61,6 +62,7 @@ mod unit_of_work;
 mod url;
 mod variants;
 mod version;
+mod webhook_endpoints;
 
 pub use migrate::MigrateError;
 pub use pool::{PgSettings, PoolStatus};

@@ -128,6 +128,16 @@ const SEALED: &[Sealed] = &[
         column: "sealed_secret",
         about: "format('signers.sealed_secret:%s:%s', organization_id, mode)",
     },
+    Sealed {
+        table: "webhook_endpoints",
+        column: "sealed_secret",
+        about: "format('webhook_endpoints.sealed_secret:%s:%s', organization_id, id)",
+    },
+    Sealed {
+        table: "webhook_endpoints",
+        column: "sealed_old_secret",
+        about: "format('webhook_endpoints.sealed_old_secret:%s:%s', organization_id, id)",
+    },
 ];
 
 /// The columns of sealed secrets, each with its table: those that a rotation of the server's key knows.

@@ -9,10 +9,10 @@ use lessor_domain::checkout::Checkout;
 use lessor_domain::ids::{CheckoutPubId, CustomerPubId, OrganizationId};
 use lessor_domain::ports::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
-    CustomerStore, Database, Doors, EventStore, IdempotencyStore, InboxStore, JobStore, KeyStore,
-    LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
-    ProcessorAccountStore, ProductStore, QualificationStore, Reach, ShipmentStore, StoreError,
-    UnitOfWork, VariantStore,
+    CustomerStore, Database, DeliveryStore, Doors, EventStore, IdempotencyStore, InboxStore,
+    JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore,
+    PickupLocationStore, ProcessorAccountStore, ProductStore, QualificationStore, Reach,
+    ShipmentStore, StoreError, UnitOfWork, VariantStore, WebhookEndpointStore,
 };
 
 use super::error::store_error;
@@ -358,6 +358,14 @@ impl UnitOfWork for PgUnitOfWork {
     }
 
     fn events(&mut self) -> &mut dyn EventStore {
+        self
+    }
+
+    fn webhook_endpoints(&mut self) -> &mut dyn WebhookEndpointStore {
+        self
+    }
+
+    fn deliveries(&mut self) -> &mut dyn DeliveryStore {
         self
     }
 

@@ -59,5 +59,7 @@ suites! {
     personal_data,
     doors,
     events,
+    webhook_endpoints,
+    deliveries,
     owners,
 }

@@ -17,6 +17,7 @@ use lessor_domain::checkout::{
 };
 use lessor_domain::credit::{CreditDecision, Qualification, QualificationSource};
 use lessor_domain::customer::{Customer, Profile};
+use lessor_domain::events::EventType;
 use lessor_domain::ids::{AgreementPubId, CustomerPubId};
 use lessor_domain::ports::{
     AuditFilter, IdGenerator, IdempotencyKey, InboxMessage, JobSubject, NewAgreement, NewJob, Page,
@@ -30,6 +31,7 @@ use lessor_domain::shipments::{
 };
 use lessor_domain::testing::{altered, context, metadata};
 use lessor_domain::time::Timestamp;
+use lessor_domain::webhooks::{AttemptResult, NewDelivery, Occasion};
 
 use super::leasing::{insert, somebody};
 use super::support::{Shop, run};
@@ -380,6 +382,42 @@ impl<'b> Person<'b> {
             .await
             .unwrap();
         self.fail(JobSubject::Checkout(checkout.id)).await;
+        self.tell(checkout).await;
+    }
+
+    /// An endpoint is told of the checkout, and says something.
+    async fn tell(&self, checkout: &Checkout) {
+        let shop = &self.bureau.shop;
+        let endpoint = shop.make.webhook_endpoint(&shop.organization);
+        let now = shop.make.tick();
+        let new = NewDelivery {
+            id: shop.make.id(),
+            organization_id: shop.organization.id,
+            mode: Mode::Sandbox,
+            endpoint_id: endpoint.id,
+            event_id: shop.make.id(),
+            occasion: Occasion::Event(EventType::CheckoutUpdated),
+            subject: checkout.id.as_uuid(),
+            sequence: 1,
+            created_at: now,
+        };
+        let answered = AttemptResult::Answered {
+            status: 500,
+            body: self.says("nobody here is called"),
+            retry_after: None,
+        };
+        shop.run(async |uow| {
+            uow.webhook_endpoints().insert(&endpoint).await?;
+            uow.deliveries().queue(&[new]).await?;
+            let claimed = uow.deliveries().claim(now, LEASE, 1, 1).await?;
+            for mut delivery in claimed {
+                delivery.tried(answered.clone(), 1, now, 0);
+                uow.deliveries().settle(&delivery).await?;
+            }
+            Ok(())
+        })
+        .await
+        .unwrap();
     }
 
     /// A job about the subject is given up.

@@ -10,6 +10,7 @@ mod audit;
 mod checkouts;
 mod cluster;
 mod contract;
+mod deliveries;
 mod erasure;
 mod events;
 mod jobs;

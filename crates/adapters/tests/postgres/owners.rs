@@ -43,6 +43,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "checkout_billing",
             "checkout_deposits",
             "checkout_shipments",
+            "deliveries",
             "events",
             "idempotency_answers",
             "jobs",
@@ -50,6 +51,8 @@ const DOORS: &[(&str, &[&str])] = &[
             "simulated_invoices",
             "simulated_payment_intents",
             "simulated_subscriptions",
+            "webhook_endpoint_health",
+            "webhook_endpoints",
         ],
     ),
     (

@@ -470,6 +470,8 @@ async fn look_through_doors(
         Errand::OldJobs { before: long_ago },
         Errand::UnnumberedEvents,
         Errand::OldEvents { before: long_ago },
+        Errand::Deliveries { due: now },
+        Errand::OldDeliveries { before: long_ago },
     ] {
         doors.owners_with(errand).await?;
     }

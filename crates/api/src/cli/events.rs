@@ -3,14 +3,16 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use lessor_adapters::ambient::SystemClock;
 use lessor_domain::access::Mode;
 use lessor_domain::events::{EventPattern, EventSubject, NumberedEvent};
-use lessor_domain::ids::{EventPubId, OrganizationRef};
+use lessor_domain::ids::{EventPubId, OrganizationRef, WebhookEndpointPubId};
 use lessor_domain::organization::Organization;
-use lessor_domain::ports::{EventFilter, Scope};
+use lessor_domain::ports::{EventFilter, Scope, StoreError};
 use lessor_domain::services::UseCase as _;
+use lessor_domain::services::deliveries::RedeliverEvent;
 use lessor_domain::services::events::{self, ListEvents};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::output::{Output, Reply, time};
@@ -23,7 +25,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How many are read at once.
 const PAGE: u32 = 100;
 
-/// Show what happened to an organization's records.
+/// Show what happened to an organization's records, and have it told again.
 #[derive(Debug, Subcommand)]
 pub(crate) enum EventsCommand {
     /// List events, oldest first
@@ -40,6 +42,13 @@ pub(crate) enum EventsCommand {
         GET /v1/events/{id} answers it."
     )]
     Tail(TailArgs),
+    /// Deliver an event to webhook endpoints again
+    #[command(
+        after_help = "Examples:\n  lessor events redeliver evt_06EAAA… --org 1 --mode live\n  \
+        lessor events redeliver evt_06EAAA… --org 1 --mode sandbox --endpoint whe_06EAAA…\n\n\
+        To the endpoint that is named, or to all enabled ones that are told of its type. The worker does it."
+    )]
+    Redeliver(RedeliverArgs),
 }
 
 /// Whose feed, and what of it.
@@ -77,6 +86,22 @@ pub(crate) struct TailArgs {
     feed: FeedArgs,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct RedeliverArgs {
+    /// The event
+    #[arg(value_name = "EVT_ID")]
+    id: EventPubId,
+    /// The organization: its number or public id
+    #[arg(long, value_name = "ORG")]
+    org: OrganizationRef,
+    /// Of which mode: live or sandbox
+    #[arg(long, value_name = "MODE")]
+    mode: Mode,
+    /// Only to this endpoint, whatever it is told of otherwise
+    #[arg(long, value_name = "WHE_ID")]
+    endpoint: Option<WebhookEndpointPubId>,
+}
+
 /// Runs the command.
 pub(crate) fn run(config: &Config, output: Output, command: EventsCommand) -> anyhow::Result<()> {
     match command {
@@ -84,7 +109,39 @@ pub(crate) fn run(config: &Config, output: Output, command: EventsCommand) -> an
         EventsCommand::Tail(args) => session::run(config, output, |session| async move {
             tail(&session, &args.feed, output).await
         }),
+        EventsCommand::Redeliver(args) => {
+            session::run(config, output, |session| redeliver(session, args))
+        }
     }
+}
+
+/// Gives what is committed its numbers.
+pub(super) async fn number(session: &Session, scope: Scope) -> Result<bool, StoreError> {
+    events::number(session.database(), session.ids(), &SystemClock, scope).await
+}
+
+async fn redeliver(session: Session, args: RedeliverArgs) -> anyhow::Result<Reply> {
+    let mut uow = session.begin().await?;
+    let organization = session::enter(uow.as_mut(), args.org).await?;
+    let mut access = operator_access(organization.id, organization.pub_id)?;
+    access.mode = args.mode;
+    let redeliver = RedeliverEvent {
+        id: args.id,
+        endpoint: args.endpoint,
+    };
+    let queued = redeliver
+        .run(uow.as_mut(), &session.operator(&access))
+        .await?;
+    uow.commit().await?;
+    let noun = if queued == 1 {
+        "delivery"
+    } else {
+        "deliveries"
+    };
+    Ok(Reply::text(
+        json!({ "queued": queued }),
+        format!("{queued} {noun} queued\n"),
+    ))
 }
 
 /// The organization, and its feed of the mode.
@@ -137,7 +194,7 @@ fn record(event: &NumberedEvent, organization: &Organization) -> anyhow::Result<
 
 async fn list(session: Session, args: ListArgs) -> anyhow::Result<Reply> {
     let (organization, scope) = feed(&session, &args.feed).await?;
-    events::number(session.database(), scope).await?;
+    number(&session, scope).await?;
     let events = read(&session, &organization, &args.feed, args.limit).await?;
     let records = events
         .iter()
@@ -153,7 +210,7 @@ async fn tail(session: &Session, args: &FeedArgs, output: Output) -> anyhow::Res
         types: EventPattern::types(&args.types),
         subject: args.subject,
     };
-    events::number(session.database(), scope).await?;
+    number(session, scope).await?;
     let mut view = session.read().await?;
     view.enter(organization.id).await?;
     let mut last = match args.starting_after {
@@ -165,7 +222,7 @@ async fn tail(session: &Session, args: &FeedArgs, output: Output) -> anyhow::Res
     };
     drop(view);
     loop {
-        events::number(session.database(), scope).await?;
+        number(session, scope).await?;
         let mut view = session.read().await?;
         view.enter(organization.id).await?;
         let found = view.events().list(scope, &filter, last, PAGE).await?;

@@ -16,6 +16,7 @@ mod inbox;
 mod jobs;
 mod keys;
 mod lease_terms;
+mod listen;
 mod migrate;
 mod openapi;
 mod organizations;
@@ -109,9 +110,11 @@ enum Command {
     Agreement(agreements::AgreementCommand),
     /// Show who did what in an organization, newest first
     Audit(audit::AuditArgs),
-    /// Show what happened to an organization's records
+    /// Show what happened to an organization's records, and have it told again
     #[command(subcommand)]
     Events(events::EventsCommand),
+    /// Send what happens from now on to a URL, signed, until it is interrupted
+    Listen(listen::ListenArgs),
     /// Compare checkouts with what the payment processor has, and show what differs
     Reconcile(reconcile::ReconcileArgs),
     /// Bring the database's tables up to date
@@ -215,6 +218,7 @@ fn dispatch(cli: Cli, given: &ArgMatches, output: Output) -> anyhow::Result<()> 
         }
         Command::Audit(args) => session::run(&config, output, |session| audit::run(session, args)),
         Command::Events(command) => events::run(&config, output, command),
+        Command::Listen(args) => listen::run(&config, output, args),
         Command::Reconcile(args) => reconcile::run(&config, output, &args),
         Command::Migrate(args) => migrate::run(&config, output, &args),
         Command::Config(args) => output.reply(&config::run(&config, &args)?),

@@ -17,6 +17,7 @@ pub mod products;
 pub mod root;
 pub mod sandbox;
 pub mod variants;
+pub mod webhook_endpoints;
 pub mod webhooks;
 
 use actix_web::middleware::from_fn;
@@ -39,6 +40,7 @@ pub fn configure(config: &mut ServiceConfig<'_>) {
                 .configure(customers::configure)
                 .configure(audit::configure)
                 .configure(events::configure)
+                .configure(webhook_endpoints::configure)
                 .configure(organization::configure)
                 .configure(sandbox::configure)
                 .wrap(from_fn(tell_position))

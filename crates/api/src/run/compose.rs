@@ -1,5 +1,6 @@
 //! Puts the parts together: from the configuration to a database, providers and an app's state.
 
+use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use lessor_adapters::carriers::FormatDetector;
 use lessor_adapters::credit::HttpCreditDesk;
 use lessor_adapters::dialing::PublishedPlans;
 use lessor_adapters::missing_provider::MissingProvider;
-use lessor_adapters::outbound::{Outbound, Targets};
+use lessor_adapters::outbound::{HttpWebhookSender, Outbound, Targets};
 use lessor_adapters::postgres::{
     LastCommit, PgDatabase, PgReplica, PgSettings, Pooling, ReplicaError,
 };
@@ -21,7 +22,9 @@ use lessor_adapters::processor::{
 use lessor_adapters::signing::HttpSigner;
 use lessor_adapters::simulated::{self, SimulatedProcessor};
 use lessor_domain::cause::chain;
-use lessor_domain::ports::{Database, Entropy, EventListener, ProviderSet, Providers};
+use lessor_domain::ports::{
+    Database, Entropy, EventListener, EventRecords, ProviderSet, Providers,
+};
 use lessor_domain::services::events::TellingDatabase;
 use lessor_domain::workers::Engine;
 use lessor_domain::workers::housekeeping::Policy;
@@ -37,8 +40,8 @@ use crate::http::public_url::PublicUrl;
 use crate::routes::events::EventRenderer;
 use crate::run::config::Config;
 use crate::run::worker::{
-    Chore, Gauges, Housekeeping, KeptMessages, Numbers, Purge, Reconciliation, SimulatedInvoices,
-    WakeUp, WakingDatabase, Worker,
+    Chore, Couriers, Gauges, Housekeeping, KeptMessages, Numbers, Purge, Reconciliation,
+    SimulatedInvoices, WakeUp, WakingDatabase, Worker,
 };
 use crate::state::feeds::Feeds;
 use crate::state::replica::Replica;
@@ -304,9 +307,17 @@ pub struct Composition {
     wake_up: WakeUp,
     /// Tells of what is changed.
     telling: Arc<TellingDatabase>,
+    /// Who writes what endpoints are told.
+    records: Arc<dyn EventRecords>,
     /// Who is told of it in this process.
     pub feeds: Feeds,
 }
+
+/// How many deliveries to endpoints are under way at a time.
+const DELIVERIES: NonZeroUsize = match NonZeroUsize::new(32) {
+    Some(number) => number,
+    None => NonZeroUsize::MIN,
+};
 
 /// A time of the configuration, which bounds it, as the domain counts it.
 fn span(time: Duration) -> TimeDelta {
@@ -375,6 +386,7 @@ pub fn compose(
         simulated,
         wake_up,
         telling,
+        records: Arc::new(EventRenderer::new(public_url)),
         feeds,
     })
 }
@@ -487,7 +499,12 @@ impl Composition {
     pub fn follow_events(&self, database: &PgDatabase) -> JoinSet<()> {
         let mut following = JoinSet::new();
         let feeds = self.feeds.clone();
-        following.spawn(feeds.keep_numbered(Arc::clone(&self.engine.database)));
+        let engine = &self.engine;
+        following.spawn(feeds.keep_numbered(
+            Arc::clone(&engine.database),
+            Arc::clone(&engine.ids),
+            Arc::clone(&engine.clock),
+        ));
         if database.can_listen() {
             let (feeds, database) = (self.feeds.clone(), database.clone());
             following.spawn(async move {
@@ -531,6 +548,8 @@ impl Composition {
             }),
             Box::new(Numbers {
                 database: Arc::clone(&engine.database),
+                ids: Arc::clone(&engine.ids),
+                clock: Arc::clone(&engine.clock),
                 feeds: self.feeds.clone(),
             }),
         ];
@@ -546,6 +565,14 @@ impl Composition {
             runner: engine.jobs(),
             jobs: config.worker_jobs,
             wake_up: self.wake_up.clone(),
+            couriers: Couriers {
+                courier: engine.courier(
+                    Arc::clone(&self.records),
+                    Arc::new(HttpWebhookSender::new(Outbound::new(targets(config)))),
+                ),
+                at_once: DELIVERIES,
+                feeds: self.feeds.clone(),
+            },
             chores,
         }
     }

@@ -8,10 +8,10 @@ use std::time::Duration;
 use lessor_domain::access::Mode;
 use lessor_domain::cause::chain;
 use lessor_domain::ids::OrganizationId;
-use lessor_domain::ports::{Database, EventListener, Scope};
+use lessor_domain::ports::{Clock, Database, EventListener, IdGenerator, Scope};
 use lessor_domain::services::events;
 use tokio::sync::Notify;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 /// How long events of one feed are gathered before they are numbered, while somebody waits for one of the
@@ -31,6 +31,7 @@ struct Shared {
     /// Whose events this process wrote and has not numbered.
     written: Mutex<BTreeSet<(OrganizationId, Mode)>>,
     to_number: Notify,
+    to_deliver: Notify,
     closed: CancellationToken,
 }
 
@@ -67,6 +68,21 @@ impl Feeds {
             .filter(|(of, _)| scope.is_none_or(|scope| scope == **of))
             .filter_map(|(_, bell)| bell.upgrade());
         bells.for_each(|bell| bell.notify_waiters());
+        drop(waiting);
+        // Who numbers events makes their deliveries.
+        self.to_deliver();
+    }
+
+    /// There may be something to deliver to endpoints.
+    pub fn to_deliver(&self) {
+        self.0.to_deliver.notify_one();
+    }
+
+    /// Waits until there may be something to deliver, at most so long. What was told while nobody waited
+    /// counts.
+    pub async fn wait_to_deliver(&self, at_most: Duration) {
+        // Either way it is time to look.
+        let _ = timeout(at_most, self.0.to_deliver.notified()).await;
     }
 
     /// Nobody is to wait any more: the process stops.
@@ -95,7 +111,12 @@ impl Feeds {
 
     /// Numbers what this process writes, as long as it is polled. Whatever it cannot number the worker
     /// finds, or whoever reads the feed.
-    pub async fn keep_numbered(self, database: Arc<dyn Database>) {
+    pub async fn keep_numbered(
+        self,
+        database: Arc<dyn Database>,
+        ids: Arc<dyn IdGenerator>,
+        clock: Arc<dyn Clock>,
+    ) {
         loop {
             self.0.to_number.notified().await;
             sleep(self.patience()).await;
@@ -105,7 +126,7 @@ impl Feeds {
                     organization_id,
                     mode,
                 };
-                match events::number(&*database, scope).await {
+                match events::number(&*database, &*ids, &*clock, scope).await {
                     Ok(_) => self.ring(Some(scope)),
                     Err(error) => tracing::debug!(
                         error = %chain(&error),

@@ -37,6 +37,11 @@ pub enum Errand {
     UnnumberedEvents,
     /// Events that happened before the time.
     OldEvents { before: Timestamp },
+    /// Deliveries that can be taken: pending, due by the time, of an endpoint that is enabled and does
+    /// not rest then.
+    Deliveries { due: Timestamp },
+    /// Deliveries that are over and were made before the time.
+    OldDeliveries { before: Timestamp },
 }
 
 /// The questions that are asked across organizations, and no others: whose something is that is known

@@ -6,11 +6,12 @@ use super::{Scope, StoreError};
 use crate::access::Mode;
 use crate::catalog::{Product, ProductVariant};
 use crate::customer::Customer;
-use crate::events::{EventSubject, EventType, NewEvent, NumberedEvent};
+use crate::events::{EventHead, EventSubject, EventType, NewEvent, NumberedEvent};
 use crate::ids::{EventPubId, OrganizationPubId};
 use crate::lease_term::LeaseTerm;
 use crate::services::checkouts::CheckoutView;
 use crate::time::Timestamp;
+use crate::webhooks::WebhookEndpoint;
 
 /// Which events a feed shows; what is empty filters nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -19,6 +20,17 @@ pub struct EventFilter {
     pub types: Vec<EventType>,
     /// About this record.
     pub subject: Option<EventSubject>,
+}
+
+/// A stretch of a feed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stretch {
+    /// What happened then or later.
+    pub from: Option<Timestamp>,
+    /// What happened before.
+    pub to: Option<Timestamp>,
+    /// What has a higher number.
+    pub after: u64,
 }
 
 /// What happened to records. Nothing of it is changed afterwards but that it gets its number; it is
@@ -58,6 +70,15 @@ pub trait EventStore: Send {
         after: u64,
         limit: u32,
     ) -> Result<Vec<NumberedEvent>, StoreError>;
+    /// Up to so many of the numbered events of these types (any when none is named) in the stretch, by
+    /// number, without what they show.
+    async fn heads(
+        &mut self,
+        scope: Scope,
+        types: &[EventType],
+        stretch: Stretch,
+        limit: u32,
+    ) -> Result<Vec<EventHead>, StoreError>;
     /// Forgets up to so many of the organization's numbered events that happened before the time, the
     /// oldest first. Tells how many there were. Their numbers are not given again.
     async fn purge(&mut self, before: Timestamp, limit: u32) -> Result<u64, StoreError>;
@@ -77,6 +98,23 @@ pub enum EventView<'a> {
     LeaseTerm(&'a LeaseTerm),
     /// Without what opens the checkout's page.
     Checkout(&'a CheckoutView),
+    /// Without its secrets.
+    WebhookEndpoint(&'a WebhookEndpoint),
+}
+
+/// What an endpoint is told.
+#[derive(Debug, Clone, Copy)]
+pub enum EventMessage<'a> {
+    /// What happened.
+    Event(&'a NumberedEvent),
+    /// Nothing happened: the endpoint is tried out. It is in no feed.
+    Test {
+        /// What tells it apart from other tests.
+        id: EventPubId,
+        /// When it was asked for.
+        at: Timestamp,
+        endpoint: &'a WebhookEndpoint,
+    },
 }
 
 /// Who renders records: the same that answers GET, so that events and answers cannot differ.
@@ -93,6 +131,16 @@ pub trait EventRecords: Send + Sync {
     /// # Errors
     /// [`StoreError::Internal`]: a defect.
     fn previous(&self, before: &str, now: &str) -> Result<Option<String>, StoreError>;
+
+    /// What an endpoint of the organization is told, as JSON: of an event the very bytes that GET answers.
+    ///
+    /// # Errors
+    /// [`StoreError::Internal`]: a defect.
+    fn message(
+        &self,
+        message: &EventMessage<'_>,
+        organization: OrganizationPubId,
+    ) -> Result<Vec<u8>, StoreError>;
 }
 
 /// Who hears that events were committed, to number them and to wake whoever waits.

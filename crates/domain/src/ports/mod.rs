@@ -12,6 +12,7 @@ mod checkouts;
 mod credit;
 mod cursors;
 mod customers;
+mod deliveries;
 mod dialing;
 mod doors;
 mod events;
@@ -35,6 +36,7 @@ mod shipments;
 mod store_error;
 mod unit_of_work;
 mod variants;
+mod webhook_endpoints;
 
 pub use agreements::{AgreementRenderer, AgreementStore, NewAgreement, RenderError};
 pub use ambient::{Clock, Entropy, IdGenerator, Timer};
@@ -46,9 +48,12 @@ pub use checkouts::{
 pub use credit::{CreditPolicyStore, QualificationStore};
 pub use cursors::CursorStore;
 pub use customers::{CustomerFilter, CustomerStore, InsertedCustomer, NewCustomer};
+pub use deliveries::{DeliveryStore, WebhookMessage, WebhookSender};
 pub use dialing::DialingPlan;
 pub use doors::{Doors, Errand};
-pub use events::{EventFilter, EventListener, EventRecords, EventStore, EventView};
+pub use events::{
+    EventFilter, EventListener, EventMessage, EventRecords, EventStore, EventView, Stretch,
+};
 pub use idempotency::{IdempotencyKey, IdempotencyStore, StoredAnswer};
 pub use inbox::{InboxMessage, InboxRecord, InboxState, InboxStore, MessageReader};
 pub use jobs::{Backlog, Job, JobFilter, JobState, JobStore, JobSubject, NewJob};
@@ -77,6 +82,7 @@ pub use shipments::ShipmentStore;
 pub use store_error::{StoreError, UniqueField};
 pub use unit_of_work::{Database, Reach, UnitOfWork};
 pub use variants::{VariantSelection, VariantStore};
+pub use webhook_endpoints::WebhookEndpointStore;
 
 #[cfg(feature = "mock")]
 pub use {
@@ -88,6 +94,7 @@ pub use {
     credit::{MockCreditPolicyStore, MockQualificationStore},
     cursors::MockCursorStore,
     customers::MockCustomerStore,
+    deliveries::{MockDeliveryStore, MockWebhookSender},
     dialing::MockDialingPlan,
     doors::MockDoors,
     events::MockEventStore,
@@ -109,4 +116,5 @@ pub use {
     },
     shipments::MockShipmentStore,
     variants::MockVariantStore,
+    webhook_endpoints::MockWebhookEndpointStore,
 };

@@ -41,6 +41,8 @@ named_enum! {
         CustomerMetadata = "customer_metadata",
         /// Who they are.
         Customers = "customers",
+        /// What endpoints answered when they were told of customers and checkouts.
+        Deliveries = "deliveries",
         /// What happened to customers and checkouts.
         Events = "events",
         /// Answers to requests that may be repeated.
@@ -123,6 +125,7 @@ pub trait PersonalDataStore: Send {
     ///   erasures;
     /// - out of what was decided about their credit for ended checkouts;
     /// - out of messages that were handled;
+    /// - out of what endpoints answered when they were told of them and of their checkouts;
     /// - out of reports of their shipments that no checkout had;
     /// - out of what is sealed about them, which nobody can read any more;
     /// - out of what is kept for providers that are played.

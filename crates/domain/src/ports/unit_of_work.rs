@@ -4,10 +4,10 @@ use async_trait::async_trait;
 
 use super::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
-    CustomerStore, Doors, EventStore, IdempotencyStore, InboxStore, JobStore, KeyStore,
-    LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
-    ProcessorAccountStore, ProductStore, QualificationStore, Scope, ShipmentStore, StoreError,
-    VariantStore,
+    CustomerStore, DeliveryStore, Doors, EventStore, IdempotencyStore, InboxStore, JobStore,
+    KeyStore, LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore,
+    PickupLocationStore, ProcessorAccountStore, ProductStore, QualificationStore, Scope,
+    ShipmentStore, StoreError, VariantStore, WebhookEndpointStore,
 };
 use crate::ids::OrganizationId;
 
@@ -77,6 +77,10 @@ pub trait UnitOfWork: Send {
     fn audit(&mut self) -> &mut dyn AuditStore;
     /// What happened to records.
     fn events(&mut self) -> &mut dyn EventStore;
+    /// Who is told of it.
+    fn webhook_endpoints(&mut self) -> &mut dyn WebhookEndpointStore;
+    /// What they are told, and how far that is.
+    fn deliveries(&mut self) -> &mut dyn DeliveryStore;
     /// What is known of persons, to be taken away.
     fn personal_data(&mut self) -> &mut dyn PersonalDataStore;
     /// What is asked across organizations. Its answers do not depend on whom the work reaches.
@@ -141,6 +145,8 @@ macro_rules! for_each_store {
             qualifications: QualificationStore,
             audit: AuditStore,
             events: EventStore,
+            webhook_endpoints: WebhookEndpointStore,
+            deliveries: DeliveryStore,
             personal_data: PersonalDataStore,
             doors: Doors,
         }

@@ -21,6 +21,7 @@ pub mod checkouts;
 mod concern;
 pub mod credit;
 pub mod customers;
+pub mod deliveries;
 pub mod endpoints;
 pub mod erasure;
 mod error;
@@ -48,6 +49,7 @@ mod use_case;
 pub mod variants;
 pub mod visits;
 pub mod waitlist;
+pub mod webhook_endpoints;
 mod window;
 
 pub use concern::Concern;

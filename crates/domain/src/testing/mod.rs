@@ -19,7 +19,8 @@ pub use events::{Details, card, event};
 pub use fakes::{
     CallRecord, FakeCarrierDetector, FakeCreditChecker, FakeCreditDesk, FakeDialingPlan,
     FakeDocumentSigner, FakeIdentityVerifier, FakeProcessor, FakeProviders, FakeRecords,
-    FakeRenderer, FakeShipmentTracker, NoMessages, Reply, Script,
+    FakeRenderer, FakeShipmentTracker, FakeWebhookSender, NoMessages, Reply, Script, SentMessage,
+    webhook_answer,
 };
 pub use fixtures::{Fixtures, first_organization_id};
 pub use memory::MemoryDatabase;

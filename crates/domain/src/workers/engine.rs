@@ -5,13 +5,16 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 
+use super::couriers::{Courier, DELIVERY_LEASE, PER_ENDPOINT};
 use super::housekeeping::{Housekeeper, Policy};
 use super::inbox::Inbox;
 use super::jobs::{JOB_LEASE, JobRunner, NoProbe, Probe, SETTLED};
 use super::reconcile::Reconciler;
 use super::sandbox::Sandbox;
 use crate::credit::DECISIONS_HOLD;
-use crate::ports::{Clock, Database, Entropy, IdGenerator, ProviderSet, Timer};
+use crate::ports::{
+    Clock, Database, Entropy, EventRecords, IdGenerator, ProviderSet, Timer, WebhookSender,
+};
 
 /// The ports, filled: what a service that leases is made of. Each worker takes those that it needs.
 /// Cloning shares them.
@@ -81,6 +84,25 @@ impl Engine {
             credit_holds: self.credit_holds,
             probe: Arc::clone(&self.probe),
             key: None,
+        }
+    }
+
+    /// Who tells endpoints what happened, as these write it and send it.
+    #[must_use]
+    pub fn courier(
+        &self,
+        records: Arc<dyn EventRecords>,
+        sender: Arc<dyn WebhookSender>,
+    ) -> Courier {
+        Courier {
+            database: Arc::clone(&self.database),
+            clock: Arc::clone(&self.clock),
+            ids: Arc::clone(&self.ids),
+            entropy: Arc::clone(&self.entropy),
+            records,
+            sender,
+            lease: DELIVERY_LEASE,
+            per_endpoint: PER_ENDPOINT,
         }
     }
 

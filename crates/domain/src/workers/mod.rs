@@ -7,6 +7,7 @@
 //! - [`reconcile`] compares leases with what the processor bills;
 //! - [`sandbox`] plays the customer and the providers for a test.
 
+pub mod couriers;
 mod engine;
 pub mod housekeeping;
 pub mod inbox;

@@ -56,7 +56,10 @@ async fn told(world: &World, mode: Mode, after: u64) -> Vec<NumberedEvent> {
         mode,
         ..scope_of(&world.access)
     };
-    number(world.stores.as_ref(), scope).await.unwrap();
+    let (ids, clock) = (world.ids.as_ref(), world.clock.as_ref());
+    number(world.stores.as_ref(), ids, clock, scope)
+        .await
+        .unwrap();
     let mut view = world.view().await;
     view.events()
         .list(scope, &EventFilter::default(), after, 1_000)

@@ -27,5 +27,6 @@ mod sessions;
 mod shipments;
 mod signers;
 mod waitlists;
+mod webhooks;
 mod window;
 mod world;

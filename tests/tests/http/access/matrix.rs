@@ -95,6 +95,16 @@ rows! {
     GET    "/v1/audit"                                         AuditRead            Else    Nothing;
     GET    "/v1/events"                                        EventRead            Else    Nothing;
     GET    "/v1/events/{id}"                                   EventRead            Else    OfMode;
+    POST   "/v1/events/{id}/redeliver"                         WebhookWrite         Else    OfMode;
+    GET    "/v1/webhook-endpoints"                             EventRead            Else    Nothing;
+    POST   "/v1/webhook-endpoints"                             WebhookWrite         Else    Nothing;
+    GET    "/v1/webhook-endpoints/{id}"                        EventRead            Else    OfMode;
+    PUT    "/v1/webhook-endpoints/{id}"                        WebhookWrite         Else    OfMode;
+    DELETE "/v1/webhook-endpoints/{id}"                        WebhookWrite         Else    OfMode;
+    GET    "/v1/webhook-endpoints/{id}/deliveries"             EventRead            Else    OfMode;
+    POST   "/v1/webhook-endpoints/{id}/roll"                   WebhookWrite         Else    OfMode;
+    POST   "/v1/webhook-endpoints/{id}/test"                   WebhookWrite         Else    OfMode;
+    POST   "/v1/webhook-endpoints/{id}/replay"                 WebhookWrite         Else    OfMode;
     GET    "/v1/organization"                                  OrganizationRead     Else    Nothing;
     PUT    "/v1/organization"                                  OrganizationWrite    Catalog Nothing;
     GET    "/v1/checkouts"                                     CheckoutRead         Else    Nothing;

@@ -47,6 +47,7 @@ pub const PUBLISHABLE_KEY: &str = "publishableKey";
         (name = "Customers", description = "Who leases."),
         (name = "Audit", description = "Who did what."),
         (name = "Events", description = "What happened, one after the other."),
+        (name = "Webhook endpoints", description = "Who is told of it by a request, and what became of each."),
         (name = "Sandbox", description = "What customers, providers and carriers would do, played."),
         (name = "Webhooks", description = "What the payment processor and carriers report."),
         (name = "Checkout page", description = "Where the customer goes from step to step."),

@@ -76,6 +76,7 @@ const fn shown(subject: EventSubjectKind) -> (&'static str, &'static str) {
         EventSubjectKind::Customer => ("Customer", "get_customer"),
         EventSubjectKind::LeaseTerm => ("LeaseTerm", "create_lease_term"),
         EventSubjectKind::Checkout => ("Checkout", "get_checkout"),
+        EventSubjectKind::WebhookEndpoint => ("WebhookEndpoint", "get_webhook_endpoint"),
     }
 }
 
@@ -160,5 +161,8 @@ const fn about(event_type: EventType) -> &'static str {
         EventType::PaymentFailed => "A try to take a monthly payment failed.",
         EventType::PaymentRefunded => "A monthly payment is paid back.",
         EventType::PaymentDisputed => "The customer's bank contests a payment.",
+        EventType::WebhookEndpointDisabled => {
+            "A webhook endpoint is told of nothing any more: it answered 410, or failed for five days."
+        }
     }
 }

@@ -96,6 +96,7 @@ pub(super) const GUIDES: [Guide; 9] = [
         parts: &[
             File(repository!("docs/guides/events.md")),
             Section(DESIGN, "Events"),
+            Section(DESIGN, "Webhook endpoints"),
         ],
     },
     Guide {

@@ -7,20 +7,25 @@ use std::pin::pin;
 use std::time::Duration;
 
 use actix_web::web::Json;
-use actix_web::{HttpResponse, get};
+use actix_web::{HttpResponse, get, post};
 use lessor_domain::events::{EventPattern, NumberedEvent};
 use lessor_domain::ids::EventPubId;
 use lessor_domain::services::checkouts::scope_of;
+use lessor_domain::services::deliveries::RedeliverEvent;
 use lessor_domain::services::events::{self, GetEvent, IsBehind, ListEvents};
 use lessor_domain::services::{Error, Slice, UseCase as _};
 use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
+use utoipa::ToSchema;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
-use crate::request::{List, PathId, Plain as _, QueryParams};
-use crate::wire::{EventId, EventSubject, EventTypes, Limit, WaitSeconds, listed};
+use crate::request::{List, OptionalBody, PathId, Plain as _, QueryParams};
+use crate::routes::webhook_endpoints::{Queued, endpoint_of};
+use crate::wire::{
+    EventId, EventSubject, EventTypes, Limit, WaitSeconds, WebhookEndpointLookup, listed,
+};
 
 pub(crate) use record::EventRecord;
 pub use renderer::EventRenderer;
@@ -29,7 +34,10 @@ pub use renderer::EventRenderer;
 const LOOK: Duration = Duration::from_secs(5);
 
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {
-    config.service(list_events).service(get_event);
+    config
+        .service(list_events)
+        .service(get_event)
+        .service(redeliver_event);
 }
 
 type Types = List<EventTypes, 100, 1>;
@@ -50,7 +58,7 @@ struct ListEventsQuery {
     /// Of these types, comma-separated or repeated; `checkout.*` stands for all of checkouts, `*` for all.
     #[param(inline)]
     types: Option<Types>,
-    /// About this record: `prod_…`, `pvar_…`, `usr_…`, `term_…`, `chk_…`.
+    /// About this record: `prod_…`, `pvar_…`, `usr_…`, `term_…`, `chk_…`, `whe_…`.
     #[param(inline)]
     subject: Option<EventSubject>,
     /// How many seconds to hold the request until there is an event, 0 to 30.
@@ -126,6 +134,50 @@ async fn get_event(call: Call, id: PathId<EventPubId>) -> Result<Json<EventRecor
         .map_err(ApiError::internal)
 }
 
+/// Who is to be told of an event again.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = RedeliverEvent)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct RedeliverEventBody {
+    /// The endpoint, whatever it is told of otherwise; all that are told of the event's type when it is left out.
+    endpoint_id: Option<WebhookEndpointLookup>,
+}
+
+/// Deliver an event again.
+///
+/// To the endpoint that is named, or to all enabled ones that are told of its type. Where it is under way
+/// already it is not sent twice, and is tried at once. Requires `WebhookWrite`.
+#[utoipa::path(
+    tag = "Events",
+    params(
+        ("id" = inline(EventId), Path, description = "The event, `evt_…`."),
+        ("Idempotency-Key" = Option<String>, Header, max_length = 255, description = "Repeats of the request with the same key get its first answer.")
+    ),
+    request_body(content = Option<RedeliverEventBody>),
+    responses((status = 200, body = Queued, description = "How many deliveries that are."))
+)]
+#[post("/events/{id}/redeliver")]
+async fn redeliver_event(
+    call: Call,
+    id: PathId<EventPubId>,
+    body: OptionalBody<RedeliverEventBody>,
+) -> Result<HttpResponse, ApiError> {
+    let id = id.of("event")?;
+    let named = body.value.endpoint_id.as_ref();
+    let redeliver = RedeliverEvent {
+        id,
+        endpoint: named.map(endpoint_of).transpose()?,
+    };
+    if call.access().require(redeliver.permission()).is_ok() {
+        number_now(&call).await?;
+    }
+    let response = call
+        .post(redeliver, &body.raw, |queued, _| Queued { queued })
+        .await?;
+    call.state().feeds.to_deliver();
+    Ok(response)
+}
+
 /// What the feed has, once there is something, or the time is over, or the process stops. Nothing of the
 /// database is held meanwhile.
 async fn follow(
@@ -156,12 +208,17 @@ async fn follow(
 
 /// Has whatever was committed before numbered, so that it is in the feed.
 async fn catch_up(call: &Call) -> Result<(), ApiError> {
-    if !call.read(IsBehind).await? {
-        return Ok(());
+    if call.read(IsBehind).await? {
+        number_now(call).await?;
     }
+    Ok(())
+}
+
+async fn number_now(call: &Call) -> Result<(), ApiError> {
     call.run(|runner| async move {
         let scope = scope_of(&runner.access);
-        let numbered = events::number(&*runner.state.engine.database, scope).await;
+        let engine = &runner.state.engine;
+        let numbered = events::number(&*engine.database, &*engine.ids, &*engine.clock, scope).await;
         numbered.map_err(Error::from)?;
         // Others may wait for the same.
         runner.state.feeds.ring(Some(scope));

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use lessor_domain::ports::{EventRecords, EventView, StoreError};
+use lessor_domain::ids::OrganizationPubId;
+use lessor_domain::ports::{EventMessage, EventRecords, EventView, StoreError};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::EventRecord;
 use crate::auth::links;
 use crate::http::public_url::PublicUrl;
 use crate::routes::checkouts::CheckoutRecord;
@@ -13,6 +15,7 @@ use crate::routes::customers::CustomerRecord;
 use crate::routes::lease_terms::LeaseTermRecord;
 use crate::routes::products::ProductRecord;
 use crate::routes::variants::ProductVariantRecord;
+use crate::routes::webhook_endpoints::{TestMessage, WebhookEndpointRecord};
 
 /// Renders records for events.
 #[derive(Clone, Debug)]
@@ -54,6 +57,7 @@ impl EventRecords for EventRenderer {
             EventView::Checkout(view) => {
                 json(&CheckoutRecord::with_page(view, self.checkout_url.clone()))
             }
+            EventView::WebhookEndpoint(endpoint) => json(&WebhookEndpointRecord::from(endpoint)),
         }
     }
 
@@ -69,6 +73,23 @@ impl EventRecords for EventRenderer {
             return Ok(None);
         }
         json(&before).map(Some)
+    }
+
+    fn message(
+        &self,
+        message: &EventMessage<'_>,
+        organization: OrganizationPubId,
+    ) -> Result<Vec<u8>, StoreError> {
+        let text = match *message {
+            EventMessage::Event(event) => {
+                let record = EventRecord::new(event, organization);
+                json(&record.map_err(StoreError::internal)?)?
+            }
+            EventMessage::Test { id, at, endpoint } => {
+                json(&TestMessage::new(id, at, endpoint, organization))?
+            }
+        };
+        Ok(text.into_bytes())
     }
 }
 

@@ -66,6 +66,10 @@ pub enum ChoreError {
 
 /// Tries of jobs, by what became of them.
 pub(super) const JOBS: &str = "lessor_jobs_total";
+/// Attempts to deliver events, by what became of them.
+pub(super) const DELIVERIES: &str = "lessor_webhook_deliveries_total";
+/// Endpoints that were disabled because of how they answered.
+pub(super) const ENDPOINTS_DISABLED: &str = "lessor_webhook_endpoints_disabled_total";
 /// Messages that were given up.
 pub(super) const MESSAGES_FAILED: &str = "lessor_inbox_messages_failed_total";
 
@@ -75,6 +79,14 @@ pub(super) fn describe() {
     metrics::describe_counter!(
         MESSAGES_FAILED,
         "Messages of providers that were given up and wait for a person"
+    );
+    metrics::describe_counter!(
+        DELIVERIES,
+        "Attempts to deliver events to webhook endpoints by what became of them"
+    );
+    metrics::describe_counter!(
+        ENDPOINTS_DISABLED,
+        "Webhook endpoints that were disabled because of how they answered, by reason"
     );
     // A counter that nobody has counted up is not there to be alerted on.
     metrics::counter!(MESSAGES_FAILED).absolute(0);
@@ -111,6 +123,10 @@ pub(super) fn describe() {
         (
             "lessor_event_feeds_waiting",
             "Organizations whose events have no numbers yet",
+        ),
+        (
+            "lessor_webhook_queues_due",
+            "Organizations with deliveries of events that are due and that nobody is at",
         ),
         (
             "lessor_reconcile_differences",
@@ -209,6 +225,12 @@ impl Chore for Gauges {
         let behind = view.doors().owners_with(Errand::UnnumberedEvents).await?;
         metrics::gauge!("lessor_event_feeds_waiting")
             .set(as_gauge(u64::try_from(behind.len()).unwrap_or(u64::MAX)));
+        let due = Errand::Deliveries {
+            due: self.clock.now(),
+        };
+        let due = view.doors().owners_with(due).await?;
+        metrics::gauge!("lessor_webhook_queues_due")
+            .set(as_gauge(u64::try_from(due.len()).unwrap_or(u64::MAX)));
         let held = view.doors().held().await?;
         let now = self.clock.now();
         let age = held.oldest.map_or(0, |oldest| (now - oldest).num_seconds());
@@ -267,8 +289,9 @@ impl Chore for Purge {
             uow.commit().await?;
         }
         let events = self.forget_events().await?;
-        if (answers, jobs, reports, events) != (0, 0, 0, 0) {
-            tracing::info!(answers, jobs, reports, events, "forgotten");
+        let deliveries = self.forget_deliveries().await?;
+        if (answers, jobs, reports, events, deliveries) != (0, 0, 0, 0, 0) {
+            tracing::info!(answers, jobs, reports, events, deliveries, "forgotten");
         }
         Ok(Done::ForNow)
     }
@@ -295,6 +318,26 @@ impl Purge {
         Ok(forgotten)
     }
 
+    /// Forgets what became of old events, so many deliveries in a transaction.
+    async fn forget_deliveries(&self) -> Result<u64, StoreError> {
+        let Some(before) = self.clock.now().checked_sub_signed(self.events_kept) else {
+            return Ok(0);
+        };
+        let mut forgotten = 0_u64;
+        for owner in self.owners_with(Errand::OldDeliveries { before }).await? {
+            loop {
+                let mut uow = self.database.begin(owner.into()).await?;
+                let purged = uow.deliveries().purge(before, EVENTS_AT_ONCE).await?;
+                uow.commit().await?;
+                forgotten = forgotten.saturating_add(purged);
+                if purged < u64::from(EVENTS_AT_ONCE) {
+                    break;
+                }
+            }
+        }
+        Ok(forgotten)
+    }
+
     /// Who has something to be forgotten: each has it forgotten in its own name.
     async fn owners_with(&self, errand: Errand) -> Result<Vec<OrganizationId>, StoreError> {
         let mut view = self.database.read(Reach::Server).await?;
@@ -306,6 +349,10 @@ impl Purge {
 pub struct Numbers {
     /// Where they are.
     pub database: Arc<dyn Database>,
+    /// Where ids of deliveries come from.
+    pub ids: Arc<dyn IdGenerator>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
     /// Who waits for them.
     pub feeds: Feeds,
 }
@@ -330,7 +377,7 @@ impl Chore for Numbers {
                     organization_id,
                     mode,
                 };
-                if events::number(&*self.database, scope).await? {
+                if events::number(&*self.database, &*self.ids, &*self.clock, scope).await? {
                     self.feeds.ring(Some(scope));
                 }
             }

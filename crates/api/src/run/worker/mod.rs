@@ -1,9 +1,11 @@
-//! The worker: tells providers what the job queue holds, and does what time brings about.
+//! The worker: tells providers what the job queue holds and endpoints what happened, and does what time
+//! brings about.
 //!
 //! Any number of processes may work on the same database: jobs are taken one by one, and chores may be
 //! done by several at once. A worker does not end by itself; what fails is logged and tried again.
 
 mod chores;
+mod couriers;
 mod wake;
 
 use std::num::NonZeroUsize;
@@ -23,6 +25,7 @@ pub use chores::{
     Chore, ChoreError, Done, Gauges, Housekeeping, KeptMessages, Numbers, Purge, Reconciliation,
     SimulatedInvoices,
 };
+pub use couriers::Couriers;
 pub use wake::{WakeUp, WakingDatabase};
 
 /// How often an idle worker looks for jobs that other processes left.
@@ -40,6 +43,8 @@ pub struct Worker {
     pub jobs: NonZeroUsize,
     /// Tells that there may be new jobs.
     pub wake_up: WakeUp,
+    /// Who tells endpoints what happened.
+    pub couriers: Couriers,
     /// What is done from time to time.
     pub chores: Vec<Box<dyn Chore>>,
 }
@@ -79,6 +84,13 @@ impl Worker {
             tasks: working.tasks.clone(),
         };
         working.tasks.spawn(dispatcher.run());
+        let deliveries = couriers::Dispatcher {
+            couriers: self.couriers,
+            stop: working.stop.clone(),
+            cut: working.cut.clone(),
+            tasks: working.tasks.clone(),
+        };
+        working.tasks.spawn(deliveries.run());
         working
     }
 }

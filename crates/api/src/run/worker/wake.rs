@@ -7,10 +7,11 @@ use async_trait::async_trait;
 use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
-    CustomerStore, Database, Doors, EventStore, IdempotencyStore, InboxMessage, InboxRecord,
-    InboxState, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
-    PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
+    CustomerStore, Database, DeliveryStore, Doors, EventStore, IdempotencyStore, InboxMessage,
+    InboxRecord, InboxState, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
+    OrganizationStore, PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
     QualificationStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    WebhookEndpointStore,
 };
 use lessor_domain::time::Timestamp;
 use tokio::sync::Notify;
@@ -158,6 +159,14 @@ impl UnitOfWork for WakingWork {
 
     fn events(&mut self) -> &mut dyn EventStore {
         self.inner.events()
+    }
+
+    fn webhook_endpoints(&mut self) -> &mut dyn WebhookEndpointStore {
+        self.inner.webhook_endpoints()
+    }
+
+    fn deliveries(&mut self) -> &mut dyn DeliveryStore {
+        self.inner.deliveries()
     }
 
     fn personal_data(&mut self) -> &mut dyn PersonalDataStore {

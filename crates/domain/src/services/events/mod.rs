@@ -9,11 +9,13 @@ mod work;
 use async_trait::async_trait;
 
 use super::slice::unknown_start;
-use super::{Context, Error, Slice, UseCase};
+use super::{Context, Error, Slice, UseCase, deliveries};
 use crate::access::Permission;
 use crate::events::{EventSubject, EventType, NumberedEvent};
 use crate::ids::EventPubId;
-use crate::ports::{Database, EventFilter, Page, Scope, Start, StoreError, UnitOfWork};
+use crate::ports::{
+    Clock, Database, EventFilter, IdGenerator, Page, Scope, Start, StoreError, UnitOfWork,
+};
 use crate::services::checkouts::scope_of;
 
 pub use work::TellingDatabase;
@@ -21,7 +23,8 @@ pub use work::TellingDatabase;
 /// How many events are numbered at once.
 const AT_ONCE: u32 = 1_000;
 
-/// Gives every committed event of the organization and mode its number. Whoever reads the feed does so
+/// Gives every committed event of the organization and mode its number, and has it told to the endpoints
+/// that listen, whose deliveries are made in the same transaction. Whoever reads the feed does so
 /// first, so that what was committed before is in it. Tells whether there were any.
 ///
 /// Numbers are given after the commit, in a transaction that does nothing else: whoever changes
@@ -30,7 +33,12 @@ const AT_ONCE: u32 = 1_000;
 ///
 /// # Errors
 /// [`StoreError`].
-pub async fn number(database: &dyn Database, scope: Scope) -> Result<bool, StoreError> {
+pub async fn number(
+    database: &dyn Database,
+    ids: &dyn IdGenerator,
+    clock: &dyn Clock,
+    scope: Scope,
+) -> Result<bool, StoreError> {
     let mut view = database.read(scope.into()).await?;
     if !view.events().are_waiting(scope).await? {
         return Ok(false);
@@ -40,6 +48,7 @@ pub async fn number(database: &dyn Database, scope: Scope) -> Result<bool, Store
     loop {
         let mut uow = database.begin(scope.into()).await?;
         let numbered = uow.events().number(scope, AT_ONCE).await?;
+        deliveries::fan_out(uow.as_mut(), ids, clock.now(), scope, numbered).await?;
         uow.commit().await?;
         is_any |= numbered > 0;
         if numbered < AT_ONCE {

@@ -8,10 +8,14 @@ use crate::catalog::{Inventory, Product, ProductVariant};
 use crate::checkout::{Checkout, Transition};
 use crate::credit::Qualification;
 use crate::customer::Customer;
-use crate::ids::{CheckoutPubId, CustomerPubId, LeaseTermPubId, ProductPubId, ProductVariantPubId};
+use crate::ids::{
+    CheckoutPubId, CustomerPubId, LeaseTermPubId, ProductPubId, ProductVariantPubId,
+    WebhookEndpointPubId,
+};
 use crate::lease_term::LeaseTerm;
 use crate::ledger::Entry;
 use crate::organization::Organization;
+use crate::webhooks::WebhookEndpoint;
 
 /// Something whose writes are counted.
 pub(super) trait Counted: Clone {
@@ -28,7 +32,7 @@ macro_rules! counted {
     )*};
 }
 
-counted! { Product, ProductVariant, Customer, LeaseTerm, Checkout, }
+counted! { Product, ProductVariant, Customer, LeaseTerm, Checkout, WebhookEndpoint, }
 
 /// A record that was written.
 #[derive(Debug)]
@@ -136,6 +140,7 @@ pub(super) struct Seen {
     pub(super) stock: BTreeMap<ProductVariantPubId, (usize, StockMoved)>,
     pub(super) customers: Kept<CustomerPubId, Customer>,
     pub(super) terms: Kept<LeaseTermPubId, LeaseTerm>,
+    pub(super) endpoints: Kept<WebhookEndpointPubId, WebhookEndpoint>,
     pub(super) checkouts: Kept<CheckoutPubId, Checkout>,
     pub(super) moves: BTreeMap<CheckoutPubId, Vec<Transition>>,
     pub(super) booked: BTreeMap<CheckoutPubId, (usize, Vec<Booked>)>,
@@ -172,6 +177,7 @@ impl Seen {
         write_customer to customers of Customer by CustomerPubId;
         write_term to terms of LeaseTerm by LeaseTermPubId;
         write_checkout to checkouts of Checkout by CheckoutPubId;
+        write_endpoint to endpoints of WebhookEndpoint by WebhookEndpointPubId;
     }
 
     /// The variant was written. What was read of it may have shown what the work took of its stock.

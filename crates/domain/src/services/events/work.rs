@@ -17,11 +17,11 @@ use crate::ledger::{Entry, HoldState, Thing};
 use crate::organization::Organization;
 use crate::ports::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, Clock, CreditPolicyStore,
-    CursorStore, CustomerStore, Database, Doors, EventListener, EventRecords, EventStore,
-    EventView, IdGenerator, IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore,
-    LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore, ProcessorAccountStore,
-    ProductStore, QualificationStore, Reach, Scope, ShipmentStore, StoreError, UnitOfWork,
-    VariantStore,
+    CursorStore, CustomerStore, Database, DeliveryStore, Doors, EventListener, EventRecords,
+    EventStore, EventView, IdGenerator, IdempotencyStore, InboxStore, JobStore, KeyStore,
+    LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
+    ProcessorAccountStore, ProductStore, QualificationStore, Reach, Scope, ShipmentStore,
+    StoreError, UnitOfWork, VariantStore, WebhookEndpointStore,
 };
 use crate::services::Error;
 use crate::services::checkouts::{CheckoutView, quotes_of, view_with};
@@ -208,6 +208,7 @@ impl TellingWork {
         let mut told = Vec::new();
         self.tell_of_catalog(&mut seen, &mut told)?;
         self.tell_of_customers(&mut seen, &mut told)?;
+        self.tell_of_endpoints(&mut seen, &mut told)?;
         let variants = self.changed_variants(organization_id, &mut seen).await?;
         let checkouts = self.changed_checkouts(&mut seen).await?;
         if variants.is_empty() && checkouts.is_empty() {
@@ -285,6 +286,33 @@ impl TellingWork {
                     names: Names::from([names::of_customer(before, after)]),
                     subject: EventSubject::Customer(id),
                     customer: Some(id),
+                    contents: rendered.contents,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Endpoints that Lessor disabled by itself: what their organization does with them it knows.
+    fn tell_of_endpoints(&self, seen: &mut Seen, told: &mut Vec<Told>) -> Result<(), StoreError> {
+        for (id, written) in std::mem::take(&mut seen.endpoints).into_written() {
+            let (Some(before), Some(after)) = (&written.before, &written.after) else {
+                continue;
+            };
+            if before.disabled_reason.is_some() || after.disabled_reason.is_none() {
+                continue;
+            }
+            let rendered = self.teller.render(
+                Some(&EventView::WebhookEndpoint(before)),
+                Some(&EventView::WebhookEndpoint(after)),
+            )?;
+            if let Some(rendered) = rendered {
+                told.push(Told {
+                    turn: written.turn,
+                    mode: after.mode,
+                    names: Names::from([EventType::WebhookEndpointDisabled]),
+                    subject: EventSubject::WebhookEndpoint(id),
+                    customer: None,
                     contents: rendered.contents,
                 });
             }
@@ -550,6 +578,7 @@ impl UnitOfWork for TellingWork {
         checkouts: CheckoutStore,
         ledger: LedgerStore,
         qualifications: QualificationStore,
+        webhook_endpoints: WebhookEndpointStore,
     }
 
     passed_on! {
@@ -566,6 +595,7 @@ impl UnitOfWork for TellingWork {
         credit_policies: CreditPolicyStore,
         audit: AuditStore,
         events: EventStore,
+        deliveries: DeliveryStore,
         personal_data: PersonalDataStore,
         doors: Doors,
     }

@@ -24,6 +24,7 @@ use crate::ports::{
 };
 use crate::testing::{CheckoutBuilder, altered};
 use crate::time::Timestamp;
+use crate::webhooks::EndpointHealth;
 
 /// Longer than any suite takes, by whatever clock.
 const LEASE: Duration = Duration::from_secs(36_000_000);
@@ -52,6 +53,7 @@ pub async fn doors(database: &dyn Database) {
     old_answers_are_errands(&Street::open(database).await).await;
     old_jobs_are_errands(&Street::open(database).await).await;
     events_are_errands(&Street::open(database).await).await;
+    deliveries_are_errands(&Street::open(database).await).await;
     let _queues = super::QUEUES.lock().await;
     let _watches = super::WATCHES.lock().await;
     reasons_to_look_are_counted(&street).await;
@@ -173,6 +175,14 @@ async fn finds(shop: &Shop<'_>, errand: Errand) -> bool {
         Errand::UnnumberedEvents => uow.events().are_waiting(shop.sandbox()).await,
         Errand::OldEvents { before } => {
             let purged = uow.events().purge(before, 1).await;
+            purged.map(|count| count > 0)
+        }
+        Errand::Deliveries { due } => {
+            let claimed = uow.deliveries().claim(due, LEASE, 1, 1).await;
+            claimed.map(|claimed| !claimed.is_empty())
+        }
+        Errand::OldDeliveries { before } => {
+            let purged = uow.deliveries().purge(before, 1).await;
             purged.map(|count| count > 0)
         }
     };
@@ -905,6 +915,56 @@ async fn events_are_errands(street: &Street<'_>) {
     assert!(!street.has(Errand::UnnumberedEvents).await, "{clause}");
     assert!(street.has(old).await, "{old_clause}");
     let earlier = Errand::OldEvents { before: at };
+    assert!(!street.has(earlier).await, "{old_clause}");
+}
+
+async fn deliveries_are_errands(street: &Street<'_>) {
+    let shop = &street.shop;
+    let endpoint = super::webhook_endpoints::endpoint(shop, |_| {}).await;
+    let new = super::deliveries::delivery(shop, &endpoint, |_| {});
+    let at = new.created_at;
+    let due = Errand::Deliveries { due: at };
+    let old = Errand::OldDeliveries { before: after(at) };
+    let clause = "doors.owners_with: who has deliveries that can be taken";
+    assert!(!street.has(due).await, "{clause}");
+    shop.done("deliveries.queue: keeps deliveries", async |uow| {
+        uow.deliveries().queue(&[new]).await
+    })
+    .await;
+    assert!(street.has(due).await, "{clause}");
+    let rests = EndpointHealth {
+        resting_until: Some(after(at)),
+        ..EndpointHealth::default()
+    };
+    let fares = async |health: &EndpointHealth| {
+        shop.done("deliveries.set_health: writes", async |uow| {
+            uow.deliveries().set_health(endpoint.id, health).await
+        })
+        .await
+    };
+    fares(&rests).await;
+    assert!(
+        !street.has(due).await,
+        "{clause}: none of an endpoint that rests"
+    );
+    fares(&EndpointHealth::default()).await;
+    let claimed = shop
+        .done("deliveries.claim: takes", async |uow| {
+            uow.deliveries().claim(at, LEASE, 1, 1).await
+        })
+        .await;
+    assert!(!street.has(due).await, "{clause}, and that nobody is at");
+    let old_clause = "doors.owners_with: who has deliveries that are over, from before the time";
+    assert!(!street.has(old).await, "{old_clause}");
+    for mut delivery in claimed {
+        delivery.abandon("so", at);
+        shop.done("deliveries.settle: writes", async |uow| {
+            uow.deliveries().settle(&delivery).await
+        })
+        .await;
+    }
+    assert!(street.has(old).await, "{old_clause}");
+    let earlier = Errand::OldDeliveries { before: at };
     assert!(!street.has(earlier).await, "{old_clause}");
 }
 

@@ -12,7 +12,7 @@ use crate::catalog::Product;
 use crate::customer::Customer;
 use crate::events::{Contents, EventSubject, EventType, NewEvent, NumberedEvent};
 use crate::ids::ProductPubId;
-use crate::ports::{Database, Erasure, EventFilter, ReplacementAnswer, Scope};
+use crate::ports::{Database, Erasure, EventFilter, ReplacementAnswer, Scope, Stretch};
 use crate::time::Timestamp;
 
 /// The store of what happened to records.
@@ -24,6 +24,7 @@ pub async fn events(database: &dyn Database) {
     what_is_not_committed_is_not_there(&Shop::open(database).await).await;
     each_feed_counts_for_itself(&Shop::open(database).await).await;
     a_list_is_what_is_asked_for(&Shop::open(database).await).await;
+    heads_are_those_of_the_stretch(&Shop::open(database).await).await;
     what_is_old_is_forgotten(&Shop::open(database).await).await;
     what_is_personal_goes_with_the_customer(&Shop::open(database).await).await;
     whatever_commits_when_no_number_is_missed(&Shop::open(database).await).await;
@@ -201,6 +202,70 @@ async fn what_is_not_committed_is_not_there(shop: &Shop<'_>) {
         .run(async |uow| uow.events().append(std::slice::from_ref(&event)).await)
         .await;
     assert!(again.is_err(), "events.append: an event is kept once");
+}
+
+async fn heads_are_those_of_the_stretch(shop: &Shop<'_>) {
+    let scope = shop.sandbox();
+    let customer = shop.anybody().await;
+    let [a, b, c] = [
+        renamed(shop, |_| {}),
+        moved_house(shop, &customer),
+        renamed(shop, |event| {
+            event.event_type = EventType::ProductDeleted;
+        }),
+    ];
+    let live = renamed(shop, |event| event.mode = Mode::Live);
+    append(shop, &[a.clone(), live, b.clone(), c.clone()]).await;
+    let heads = async |types: &[EventType], stretch, limit| {
+        let found = shop
+            .seen("events.heads: reads", async |view| {
+                view.events().heads(scope, types, stretch, limit).await
+            })
+            .await;
+        found.into_iter().map(|head| head.id).collect::<Vec<_>>()
+    };
+    let whole = Stretch::default();
+    let clause = "events.heads: those that have a number";
+    assert_eq!(heads(&[], whole, ALL).await, [], "{clause}");
+    number(shop, scope, ALL).await;
+    assert_eq!(heads(&[], whole, ALL).await, [a.id, b.id, c.id], "{clause}");
+    let found = shop
+        .seen("events.heads: reads", async |view| {
+            view.events().heads(scope, &[], whole, 1).await
+        })
+        .await;
+    let numbered = NumberedEvent {
+        sequence: 1,
+        event: a.clone(),
+    };
+    assert_eq!(
+        found,
+        [numbered.head()],
+        "events.heads: no more than the limit"
+    );
+    let from_b = Stretch {
+        from: Some(b.created_at),
+        ..whole
+    };
+    let to_b = Stretch {
+        to: Some(b.created_at),
+        ..whole
+    };
+    let after_a = Stretch { after: 1, ..whole };
+    let types = [EventType::CustomerUpdated, EventType::ProductDeleted];
+    for (stretch, types, expected) in [
+        (from_b, &[][..], vec![b.id, c.id]),
+        (to_b, &[][..], vec![a.id]),
+        (after_a, &[][..], vec![b.id, c.id]),
+        (whole, &types[..], vec![b.id, c.id]),
+        (to_b, &types[..], vec![]),
+    ] {
+        assert_eq!(
+            heads(types, stretch, ALL).await,
+            expected,
+            "events.heads: {types:?} of {stretch:?}"
+        );
+    }
 }
 
 async fn each_feed_counts_for_itself(shop: &Shop<'_>) {

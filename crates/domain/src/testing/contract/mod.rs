@@ -23,6 +23,7 @@ mod checkouts;
 mod credit;
 mod cursors;
 mod customers;
+mod deliveries;
 mod dialing;
 mod doors;
 mod events;
@@ -44,6 +45,7 @@ mod shop;
 mod unit_of_work;
 mod variants;
 mod walks;
+mod webhook_endpoints;
 
 /// Messages are handed out whosever they are, and jobs and holds are counted over all organizations:
 /// the suites that take or make some do so one after another, or they would take and count each
@@ -62,6 +64,7 @@ pub use checkouts::checkouts;
 pub use credit::credit;
 pub use cursors::cursors;
 pub use customers::customers;
+pub use deliveries::deliveries;
 pub use dialing::dialing;
 pub use doors::doors;
 pub use events::events;
@@ -81,3 +84,4 @@ pub use shipments::shipments;
 pub use unit_of_work::{concurrent_units, unit_of_work};
 pub use variants::variants;
 pub use walks::walk;
+pub use webhook_endpoints::webhook_endpoints;

@@ -7,6 +7,7 @@
 mod others;
 mod processor;
 mod script;
+mod webhooks;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ pub use others::{
 };
 pub use processor::FakeProcessor;
 pub use script::{CallRecord, Reply, Script};
+pub use webhooks::{FakeWebhookSender, SentMessage, webhook_answer};
 
 use crate::ports::{ProviderSet, Providers};
 

@@ -13,12 +13,14 @@ use crate::catalog::{Product, ProductVariant};
 use crate::checkout::Tracking;
 use crate::credit::CreditDecision;
 use crate::endpoint::Endpoint;
-use crate::ids::CheckoutPubId;
+use crate::events::NumberedEvent;
+use crate::ids::{CheckoutPubId, OrganizationPubId};
 use crate::ports::{
     AgreementRenderer, Attempt, CarrierDetector, CreditAnswer, CreditChecker, CreditDesk,
-    CreditRequest, DialingPlan, DocumentSigner, Doubt, EventRecords, EventView, IdentityProgress,
-    IdentityResult, IdentitySession, IdentityVerifier, InboxMessage, MessageReader, Person,
-    ProcessorEvent, RenderError, Scope, ShipmentTracker, SignatureRequest, StoreError, Verdict,
+    CreditRequest, DialingPlan, DocumentSigner, Doubt, EventMessage, EventRecords, EventView,
+    IdentityProgress, IdentityResult, IdentitySession, IdentityVerifier, InboxMessage,
+    MessageReader, Person, ProcessorEvent, RenderError, Scope, ShipmentTracker, SignatureRequest,
+    StoreError, Verdict,
 };
 use crate::pricing::Quote;
 use crate::shipments::{Carrier, CarrierError, CarrierReport, TrackingNumber};
@@ -347,6 +349,10 @@ impl EventRecords for FakeRecords {
                 customer.id, customer.profile, customer.screening, customer.updated_at
             ),
             EventView::LeaseTerm(term) => format!("{} {:?} {}", term.id, term.card, term.status),
+            EventView::WebhookEndpoint(endpoint) => format!(
+                "{} {} {} {:?}",
+                endpoint.id, endpoint.url, endpoint.status, endpoint.disabled_reason
+            ),
             EventView::Checkout(view) => {
                 let checkout = &view.checkout;
                 format!(
@@ -363,5 +369,25 @@ impl EventRecords for FakeRecords {
 
     fn previous(&self, before: &str, now: &str) -> Result<Option<String>, StoreError> {
         Ok((before != now).then(|| before.to_owned()))
+    }
+
+    fn message(
+        &self,
+        message: &EventMessage<'_>,
+        organization: OrganizationPubId,
+    ) -> Result<Vec<u8>, StoreError> {
+        let text = match message {
+            EventMessage::Event(event) => {
+                let NumberedEvent { sequence, event } = event;
+                format!(
+                    "{organization} {sequence} {} {}",
+                    event.id, event.event_type
+                )
+            }
+            EventMessage::Test { id, endpoint, .. } => {
+                format!("{organization} {id} {}", endpoint.id)
+            }
+        };
+        Ok(text.into_bytes())
     }
 }

@@ -63,6 +63,11 @@ fn has(owned: &Owned, errand: Errand, clock: Timestamp) -> bool {
             .events
             .iter()
             .any(|row| super::events::is_old(row, before)),
+        Errand::Deliveries { due } => super::deliveries::are_due(owned, due, clock),
+        Errand::OldDeliveries { before } => owned
+            .deliveries
+            .values()
+            .any(|row| super::deliveries::is_old(row, before)),
     }
 }
 
@@ -125,7 +130,7 @@ impl Doors for Memory {
     async fn owners_with(&mut self, errand: Errand) -> Result<Vec<OrganizationId>, StoreError> {
         let clock = match errand {
             // As if somebody came and told the time to take them.
-            Errand::Jobs { due } => self.clock().max(due),
+            Errand::Jobs { due } | Errand::Deliveries { due } => self.clock().max(due),
             _ => self.clock(),
         };
         Ok(self.owners(|owned| has(owned, errand, clock)))

@@ -8,9 +8,9 @@ use async_trait::async_trait;
 
 use super::Memory;
 use super::tables::{EventRow, Owned};
-use crate::events::{NewEvent, NumberedEvent};
+use crate::events::{EventHead, EventType, NewEvent, NumberedEvent};
 use crate::ids::EventPubId;
-use crate::ports::{EventFilter, EventStore, Reach, Scope, StoreError};
+use crate::ports::{EventFilter, EventStore, Reach, Scope, StoreError, Stretch};
 use crate::time::Timestamp;
 
 /// Whether the event has been numbered and happened before the time.
@@ -128,6 +128,39 @@ impl EventStore for Memory {
             .filter(|row| row.sequence.is_some_and(|sequence| sequence > after))
             .take(limit)
             .filter_map(|row| readable(&state, row))
+            .collect())
+    }
+
+    async fn heads(
+        &mut self,
+        scope: Scope,
+        types: &[EventType],
+        stretch: Stretch,
+        limit: u32,
+    ) -> Result<Vec<EventHead>, StoreError> {
+        let state = self.own();
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let is_within = |event: &NewEvent| {
+            stretch.from.is_none_or(|from| event.created_at >= from)
+                && stretch.to.is_none_or(|to| event.created_at < to)
+        };
+        Ok(state
+            .events
+            .iter()
+            .filter(|row| row.event.scope() == scope && is_within(&row.event))
+            .filter(|row| types.is_empty() || types.contains(&row.event.event_type))
+            .filter_map(|row| {
+                let sequence = row.sequence.filter(|number| *number > stretch.after)?;
+                let event = &row.event;
+                Some(EventHead {
+                    sequence,
+                    id: event.id,
+                    event_type: event.event_type,
+                    subject: event.subject,
+                    created_at: event.created_at,
+                })
+            })
+            .take(limit)
             .collect())
     }
 

@@ -18,6 +18,7 @@ mod checkouts;
 mod credit;
 mod cursors;
 mod customers;
+mod deliveries;
 mod doors;
 mod events;
 mod idempotency;
@@ -34,6 +35,7 @@ mod products;
 mod shipments;
 mod tables;
 mod variants;
+mod webhook_endpoints;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -44,10 +46,10 @@ use self::tables::{Owned, Tables, Unowned};
 use crate::ids::OrganizationId;
 use crate::ports::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
-    CustomerStore, Database, Doors, EventStore, IdempotencyStore, InboxStore, JobStore, KeyStore,
-    LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
-    ProcessorAccountStore, ProductStore, QualificationStore, Reach, ShipmentStore, StoreError,
-    UnitOfWork, VariantStore,
+    CustomerStore, Database, DeliveryStore, Doors, EventStore, IdempotencyStore, InboxStore,
+    JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore,
+    PickupLocationStore, ProcessorAccountStore, ProductStore, QualificationStore, Reach,
+    ShipmentStore, StoreError, UnitOfWork, VariantStore, WebhookEndpointStore,
 };
 use crate::time::Timestamp;
 

@@ -12,9 +12,9 @@ use crate::credit::{CreditPolicy, Qualification};
 use crate::customer::Customer;
 use crate::events::NewEvent;
 use crate::ids::{
-    AgreementPubId, ApiKeyPubId, AuditEventPubId, CheckoutPubId, CustomerPubId, LeaseTermPubId,
-    OrganizationId, PickupLocationId, ProductCategoryPubId, ProductPubId, ProductVariantPubId,
-    UserId, UserPubId,
+    AgreementPubId, ApiKeyPubId, AuditEventPubId, CheckoutPubId, CustomerPubId, DeliveryPubId,
+    LeaseTermPubId, OrganizationId, PickupLocationId, ProductCategoryPubId, ProductPubId,
+    ProductVariantPubId, UserId, UserPubId, WebhookEndpointPubId,
 };
 use crate::lease_term::LeaseTerm;
 use crate::ledger::Entry;
@@ -25,6 +25,7 @@ use crate::ports::{
 use crate::processor_account::ProcessorAccount;
 use crate::shipments::TrackingEvent;
 use crate::time::Timestamp;
+use crate::webhooks::{Delivery, EndpointHealth, WebhookEndpoint};
 
 /// A checkout and what the store alone knows of it.
 #[derive(Debug, Clone)]
@@ -90,6 +91,19 @@ pub(super) struct EventRow {
     pub(super) event: Arc<NewEvent>,
 }
 
+/// An endpoint, and how it fares.
+#[derive(Debug, Clone)]
+pub(super) struct EndpointRow {
+    pub(super) endpoint: WebhookEndpoint,
+    pub(super) health: EndpointHealth,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct DeliveryRow {
+    pub(super) delivery: Delivery,
+    pub(super) leased_until: Option<Timestamp>,
+}
+
 /// What one organization has.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Owned {
@@ -124,6 +138,8 @@ pub(super) struct Owned {
     /// The organization's own terms, oldest first.
     pub(super) agreement_terms: Vec<AgreementTerms>,
     pub(super) signers: BTreeMap<Mode, Signer>,
+    pub(super) webhook_endpoints: BTreeMap<WebhookEndpointPubId, EndpointRow>,
+    pub(super) deliveries: BTreeMap<DeliveryPubId, DeliveryRow>,
 }
 
 impl Owned {
@@ -239,6 +255,7 @@ versioned! {
     ProcessorAccount = "processor account" of organization_id;
     Product = "product" of organization_id;
     ProductVariant = "variant" of organization_id;
+    WebhookEndpoint = "webhook endpoint" of organization_id;
 }
 
 impl Versioned for Checkout {

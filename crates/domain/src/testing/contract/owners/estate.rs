@@ -32,6 +32,7 @@ use crate::testing::contract::full;
 use crate::testing::contract::processor_accounts::processor_account;
 use crate::testing::contract::shop::{Shop, first, must};
 use crate::time::Timestamp;
+use crate::webhooks::{AttemptResult, Delivery, EndpointHealth, WebhookEndpoint};
 
 /// More than any suite makes.
 pub(super) const MANY: u32 = 10_000;
@@ -81,6 +82,12 @@ pub(super) struct Estate<'d> {
     pub(super) answer: StoredAnswer,
     /// Something that somebody did to the customer.
     pub(super) event: AuditEvent,
+    /// Where it is told of events, which fails now and then.
+    pub(super) endpoint: WebhookEndpoint,
+    /// An event on its way there, that somebody is at.
+    pub(super) delivery: Delivery,
+    /// One that was taken.
+    pub(super) acknowledged: EventPubId,
 }
 
 /// What was just kept.
@@ -284,6 +291,7 @@ impl<'d> Estate<'d> {
         };
         let (due, held, taken, dead) = jobs(&shop).await;
         let event = audit_event(&shop, &full);
+        let (endpoint, acknowledged, delivery) = deliveries(&shop).await;
         // One with a number, and one that waits for it.
         let (told, waiting) = (happened(&shop, &full), happened(&shop, &full));
         let document = agreement(&shop, &full);
@@ -361,6 +369,9 @@ impl<'d> Estate<'d> {
             key,
             answer,
             event,
+            endpoint,
+            delivery,
+            acknowledged,
         }
     }
 
@@ -491,7 +502,50 @@ impl<'d> Estate<'d> {
         shown.add("events.are_waiting", waiting);
         let events = view.events().list(scope, &all_events, 0, MANY).await;
         shown.add("events.list", events);
+        let endpoints = view.webhook_endpoints().list(scope).await;
+        shown.add("webhook_endpoints.list", endpoints);
+        let deliveries = view.deliveries().list(self.endpoint.id, all).await;
+        shown.add("deliveries.list", deliveries);
     }
+}
+
+/// An endpoint that has failed before: an event that it took, one on its way that somebody is at, and one
+/// that waits.
+async fn deliveries(shop: &Shop<'_>) -> (WebhookEndpoint, EventPubId, Delivery) {
+    let endpoint = super::super::webhook_endpoints::endpoint(shop, |_| {}).await;
+    let [done, under_way, waiting] =
+        [(); 3].map(|()| super::super::deliveries::delivery(shop, &endpoint, |_| {}));
+    let failing = EndpointHealth {
+        failures: 1,
+        failing_since: Some(done.created_at),
+        last_failed_at: Some(done.created_at),
+        resting_until: None,
+    };
+    let delivery = shop
+        .done("an organization tells an endpoint of events", async |uow| {
+            let mut claimed = Vec::new();
+            for new in [&done, &under_way] {
+                uow.deliveries().queue(std::slice::from_ref(new)).await?;
+                let now = shop.make.tick();
+                claimed.extend(uow.deliveries().claim(now, LEASE, MANY, 1).await?.pop());
+            }
+            uow.deliveries()
+                .queue(std::slice::from_ref(&waiting))
+                .await?;
+            uow.deliveries().set_health(endpoint.id, &failing).await?;
+            let mut claimed = claimed.into_iter();
+            let mut first = kept(claimed.next());
+            let answered = AttemptResult::Answered {
+                status: 200,
+                body: "noted".to_owned(),
+                retry_after: None,
+            };
+            first.tried(answered, 1, shop.make.tick(), 0);
+            uow.deliveries().settle(&first).await?;
+            Ok(kept(claimed.next()))
+        })
+        .await;
+    (endpoint, done.event_id, delivery)
 }
 
 /// What was read, by the statements that read it.

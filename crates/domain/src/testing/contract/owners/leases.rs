@@ -11,11 +11,12 @@ use crate::agreement::{AgreementEventKind, Happening, Signer};
 use crate::audit::AuditViewer;
 use crate::checkout::{Lifecycle, WayOut};
 use crate::credit::CreditPolicy;
+use crate::events::EventPattern;
 use crate::ids::CheckoutPubId;
 use crate::ledger::{HoldState, Thing};
 use crate::ports::{
     AuditFilter, CheckoutFilter, CheckoutSort, CustomerFilter, Erasure, EventFilter, IdGenerator,
-    Job, JobFilter, JobState, PageToken, ReplacementAnswer, SortOrder,
+    Job, JobFilter, JobState, PageToken, ReplacementAnswer, SortOrder, Stretch,
 };
 use crate::testing::altered;
 use crate::testing::contract::agreements::{agreement, signed_by_ada};
@@ -24,6 +25,7 @@ use crate::testing::contract::full::parsed;
 use crate::testing::contract::processor_accounts::processor_account;
 use crate::testing::contract::shop::first;
 use crate::time::Timestamp;
+use crate::webhooks::EndpointHealth;
 
 pub(super) async fn ask(inquiry: &mut Inquiry<'_, '_>) {
     customers(inquiry).await;
@@ -44,6 +46,8 @@ pub(super) async fn ask(inquiry: &mut Inquiry<'_, '_>) {
     answers(inquiry).await;
     audit(inquiry).await;
     events(inquiry).await;
+    webhook_endpoints(inquiry).await;
+    deliveries(inquiry).await;
     personal_data(inquiry).await;
 }
 
@@ -743,11 +747,133 @@ async fn events(inquiry: &mut Inquiry<'_, '_>) {
             uow.events().list(scope, &filter, 0, MANY).await
         })
         .await;
+    inquiry
+        .sees("events.heads", async |uow| {
+            uow.events()
+                .heads(scope, &[], Stretch::default(), MANY)
+                .await
+        })
+        .await;
     let late = late(inquiry);
     // One's own are forgotten.
     inquiry
         .changes("events.purge", async |uow| {
             uow.events().purge(late, MANY).await.map(|_| ())
+        })
+        .await;
+}
+
+async fn webhook_endpoints(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let (scope, id) = (estate.shop.sandbox(), estate.endpoint.id);
+    let another = estate.shop.make.webhook_endpoint(&estate.shop.organization);
+    inquiry
+        .keeps("webhook_endpoints.insert", async |uow| {
+            uow.webhook_endpoints().insert(&another).await
+        })
+        .await;
+    inquiry
+        .sees("webhook_endpoints.get", async |uow| {
+            uow.webhook_endpoints().get(scope, id).await
+        })
+        .await;
+    inquiry
+        .sees("webhook_endpoints.list", async |uow| {
+            uow.webhook_endpoints().list(scope).await
+        })
+        .await;
+    inquiry
+        .sees("webhook_endpoints.hold_listeners", async |uow| {
+            uow.webhook_endpoints().hold_listeners(scope).await
+        })
+        .await;
+    inquiry
+        .sees("webhook_endpoints.lock", async |uow| {
+            uow.webhook_endpoints().lock(scope, id).await
+        })
+        .await;
+    let mut changed = estate.endpoint.clone();
+    changed.types = vec![EventPattern::Family("product")];
+    inquiry
+        .keeps("webhook_endpoints.update", async |uow| {
+            uow.webhook_endpoints().update(&mut changed).await
+        })
+        .await;
+    inquiry
+        .changes("webhook_endpoints.delete", async |uow| {
+            uow.webhook_endpoints().delete(scope, id).await
+        })
+        .await;
+}
+
+async fn deliveries(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let id = estate.endpoint.id;
+    let new = super::super::deliveries::delivery(&estate.shop, &estate.endpoint, |_| {});
+    inquiry
+        .keeps("deliveries.queue", async |uow| {
+            uow.deliveries().queue(std::slice::from_ref(&new)).await
+        })
+        .await;
+    let late = late(inquiry);
+    inquiry
+        .changes("deliveries.claim", async |uow| {
+            uow.deliveries().claim(late, LEASE, MANY, MANY).await
+        })
+        .await;
+    let mut settled = estate.delivery.clone();
+    settled.abandon("so", late);
+    inquiry
+        .changes("deliveries.settle", async |uow| {
+            uow.deliveries().settle(&settled).await
+        })
+        .await;
+    inquiry
+        .changes("deliveries.hand_back", async |uow| {
+            uow.deliveries().hand_back(&estate.delivery).await
+        })
+        .await;
+    inquiry
+        .sees("deliveries.lock_health", async |uow| {
+            uow.deliveries().lock_health(id).await
+        })
+        .await;
+    inquiry
+        .changes("deliveries.clear_health", async |uow| {
+            uow.deliveries().clear_health(id).await
+        })
+        .await;
+    let health = EndpointHealth::default();
+    inquiry
+        .changes("deliveries.set_health", async |uow| {
+            uow.deliveries().set_health(id, &health).await
+        })
+        .await;
+    inquiry
+        .changes("deliveries.abandon", async |uow| {
+            uow.deliveries().abandon(id, "so", late).await
+        })
+        .await;
+    inquiry
+        .sees("deliveries.list", async |uow| {
+            uow.deliveries().list(id, first(MANY)).await
+        })
+        .await;
+    let delivery = estate.delivery.new.id.as_uuid();
+    inquiry
+        .sees("deliveries.has", async |uow| {
+            uow.deliveries().has(id, delivery).await
+        })
+        .await;
+    let events = [estate.acknowledged];
+    inquiry
+        .sees("deliveries.acknowledged", async |uow| {
+            uow.deliveries().acknowledged(id, &events).await
+        })
+        .await;
+    inquiry
+        .changes("deliveries.purge", async |uow| {
+            uow.deliveries().purge(late, MANY).await
         })
         .await;
 }

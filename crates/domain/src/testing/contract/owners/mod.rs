@@ -267,6 +267,7 @@ mod tests {
         include_str!("../../../ports/credit.rs"),
         include_str!("../../../ports/cursors.rs"),
         include_str!("../../../ports/customers.rs"),
+        include_str!("../../../ports/deliveries.rs"),
         include_str!("../../../ports/doors.rs"),
         include_str!("../../../ports/events.rs"),
         include_str!("../../../ports/idempotency.rs"),
@@ -281,6 +282,7 @@ mod tests {
         include_str!("../../../ports/products.rs"),
         include_str!("../../../ports/shipments.rs"),
         include_str!("../../../ports/variants.rs"),
+        include_str!("../../../ports/webhook_endpoints.rs"),
     ];
 
     /// What is about nobody's records, and why.
