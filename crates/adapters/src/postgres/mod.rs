@@ -26,6 +26,7 @@ pub(crate) mod decode;
 mod distribute;
 mod doors;
 mod encode;
+mod endpoints;
 pub(crate) mod error;
 pub(crate) mod hash;
 mod idempotency;
