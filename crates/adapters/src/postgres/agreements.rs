@@ -8,10 +8,8 @@ use lessor_domain::agreement::{
     AgreementEvent, AgreementEventKind, AgreementRecord, AgreementTerms, Happening, Sha256, Signed,
     Signer, SignerKind,
 };
-use lessor_domain::endpoint::Endpoint;
 use lessor_domain::ids::{AgreementPubId, CheckoutPubId, OrganizationId};
 use lessor_domain::ports::{AgreementStore, NewAgreement, StoreError};
-use lessor_domain::secret::Secret;
 use lessor_domain::text::AgreementText;
 use lessor_domain::time::{Timestamp, to_millis};
 use uuid::Uuid;
@@ -19,6 +17,7 @@ use uuid::Uuid;
 use super::PgUnitOfWork;
 use super::decode::Place;
 use super::encode::{text, text_if};
+use super::endpoints::EndpointRow;
 use super::error::store_error;
 use super::schema::{
     agreement_events as events, agreement_terms as terms, agreements, organizations, signers,
@@ -148,11 +147,6 @@ impl TryFrom<EventRow> for AgreementEvent {
     }
 }
 
-/// What is sealed of an organization's signer: the secret opens in its own row alone.
-fn about_secret(organization: i64, mode: &str) -> Vec<u8> {
-    format!("signers.sealed_secret:{organization}:{mode}").into_bytes()
-}
-
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
 #[diesel(table_name = signers, primary_key(organization_id, mode))]
 #[diesel(check_for_backend(diesel::pg::Pg), treat_none_as_null = true)]
@@ -165,23 +159,25 @@ struct SignerRow {
     updated_at: Timestamp,
 }
 
+impl SignerRow {
+    fn endpoint(&self) -> EndpointRow<'_> {
+        EndpointRow {
+            table: "signers",
+            organization: self.organization_id,
+            mode: &self.mode,
+        }
+    }
+}
+
 impl PgUnitOfWork {
-    fn signer_of(&self, row: SignerRow) -> Result<Signer, StoreError> {
+    fn signer_of(&self, row: &SignerRow) -> Result<Signer, StoreError> {
         let key = format!("{}/{}", row.organization_id, row.mode);
         let place = Place::new("signers", &key);
         Ok(match place.parse("kind", &row.kind)? {
             SignerKind::Builtin => Signer::Builtin,
             SignerKind::Http => {
-                let missing = |column| place.corrupt(column, "is missing");
-                let url = row.url.ok_or_else(|| missing("url"))?;
-                let sealed = row.sealed_secret.ok_or_else(|| missing("sealed_secret"))?;
-                let about = about_secret(row.organization_id, &row.mode);
-                let secret = String::from_utf8(self.secrets.open(&about, &sealed)?)
-                    .map_err(|_| place.corrupt("sealed_secret", "is no text"))?;
-                Signer::Http(Endpoint {
-                    url: place.parse("url", &url)?,
-                    secret: Secret::new(secret),
-                })
+                let (url, sealed) = (row.url.as_deref(), row.sealed_secret.as_deref());
+                Signer::Http(row.endpoint().open(&self.secrets, url, sealed)?)
             }
         })
     }
@@ -410,7 +406,7 @@ impl AgreementStore for PgUnitOfWork {
             .await
             .optional()
             .map_err(store_error)?;
-        row.map(|row| self.signer_of(row)).transpose()
+        row.map(|row| self.signer_of(&row)).transpose()
     }
 
     async fn set_signer(
@@ -429,10 +425,9 @@ impl AgreementStore for PgUnitOfWork {
             updated_at: at,
         };
         if let Signer::Http(endpoint) = signer {
-            let about = about_secret(row.organization_id, &row.mode);
-            let secret = endpoint.secret.expose().as_bytes();
-            row.url = Some(text(&endpoint.url));
-            row.sealed_secret = Some(self.secrets.seal(&about, secret)?);
+            let (url, sealed) = row.endpoint().seal(&self.secrets, endpoint)?;
+            row.url = Some(url);
+            row.sealed_secret = Some(sealed);
         }
         diesel::insert_into(signers::table)
             .values(&row)

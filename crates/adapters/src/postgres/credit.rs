@@ -6,24 +6,18 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use lessor_domain::access::Mode;
 use lessor_domain::credit::{CreditKind, CreditPolicy, CreditRules, Qualification};
-use lessor_domain::endpoint::Endpoint;
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId, CustomerPubId, OrganizationId};
 use lessor_domain::money::Money;
 use lessor_domain::ports::{CreditPolicyStore, QualificationStore, StoreError};
-use lessor_domain::secret::Secret;
 use lessor_domain::time::Timestamp;
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
 use super::decode::{Place, row_count};
 use super::encode::{text, text_if, texts};
+use super::endpoints::EndpointRow;
 use super::error::store_error;
 use super::schema::{checkouts, credit_policies, qualifications};
-
-/// What is sealed of an organization's endpoint: the secret opens in its own row alone.
-fn about_secret(organization: i64, mode: &str) -> Vec<u8> {
-    format!("credit_policies.sealed_secret:{organization}:{mode}").into_bytes()
-}
 
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
 #[diesel(table_name = credit_policies, primary_key(organization_id, mode))]
@@ -42,6 +36,16 @@ struct PolicyRow {
     updated_at: Timestamp,
 }
 
+impl PolicyRow {
+    fn endpoint(&self) -> EndpointRow<'_> {
+        EndpointRow {
+            table: "credit_policies",
+            organization: self.organization_id,
+            mode: &self.mode,
+        }
+    }
+}
+
 impl PgUnitOfWork {
     fn policy(&self, row: PolicyRow) -> Result<CreditPolicy, StoreError> {
         let key = format!("{}/{}", row.organization_id, row.mode);
@@ -51,16 +55,8 @@ impl PgUnitOfWork {
             CreditKind::None => CreditPolicy::None,
             CreditKind::Simulated => CreditPolicy::Simulated,
             CreditKind::Http => {
-                let missing = |column| place.corrupt(column, "is missing");
-                let url = row.url.ok_or_else(|| missing("url"))?;
-                let sealed = row.sealed_secret.ok_or_else(|| missing("sealed_secret"))?;
-                let about = about_secret(row.organization_id, &row.mode);
-                let secret = String::from_utf8(self.secrets.open(&about, &sealed)?)
-                    .map_err(|_| place.corrupt("sealed_secret", "is no text"))?;
-                CreditPolicy::Http(Endpoint {
-                    url: place.parse("url", &url)?,
-                    secret: Secret::new(secret),
-                })
+                let (url, sealed) = (row.url.as_deref(), row.sealed_secret.as_deref());
+                CreditPolicy::Http(row.endpoint().open(&self.secrets, url, sealed)?)
             }
             CreditKind::Rules => {
                 let currency = row.currency.unwrap_or_default();
@@ -125,10 +121,9 @@ impl CreditPolicyStore for PgUnitOfWork {
         match policy {
             CreditPolicy::Manual | CreditPolicy::None | CreditPolicy::Simulated => {}
             CreditPolicy::Http(endpoint) => {
-                let about = about_secret(row.organization_id, &row.mode);
-                let secret = endpoint.secret.expose().as_bytes();
-                row.url = Some(text(&endpoint.url));
-                row.sealed_secret = Some(self.secrets.seal(&about, secret)?);
+                let (url, sealed) = row.endpoint().seal(&self.secrets, endpoint)?;
+                row.url = Some(url);
+                row.sealed_secret = Some(sealed);
             }
             CreditPolicy::Rules(rules) => {
                 let amount = rules.max_monthly_payment.or(rules.max_total_exposure);

@@ -27,6 +27,7 @@ mod deliveries;
 mod distribute;
 mod doors;
 mod encode;
+mod endpoints;
 pub(crate) mod error;
 mod events;
 pub(crate) mod hash;
