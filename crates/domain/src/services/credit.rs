@@ -3,6 +3,7 @@
 use super::Error;
 use super::audit::{self, Entry};
 use super::endpoints::{EndpointChange, Members};
+use super::organizations::entered;
 use crate::access::Mode;
 use crate::address::Country;
 use crate::audit::Origin;
@@ -132,23 +133,13 @@ pub async fn set_policy(
     mode: Mode,
     policy: CreditPolicy,
 ) -> Result<Organization, Error> {
-    let found = uow
-        .organizations()
-        .find(organization)
-        .await?
-        .ok_or(Error::not_found("organization"))?;
+    let organization = entered(uow, organization).await?;
     if mode == Mode::Live && policy.kind() == CreditKind::Simulated {
         return Err(Error::invalid(
             "credit",
             "simulated is for the sandbox alone: nobody's credit is checked by it",
         ));
     }
-    uow.enter(found.id).await?;
-    let organization = uow
-        .organizations()
-        .lock(found.id)
-        .await?
-        .ok_or(Error::not_found("organization"))?;
     let before = policy_of(uow, organization.id, mode).await?;
     uow.credit_policies()
         .put(organization.id, mode, &policy, now)

@@ -355,6 +355,19 @@ pub async fn update_organization(
     change(uow, ids, now, origin, organization, update, area).await
 }
 
+/// The organization, in whose name the work goes on, kept from changing: of those who set something of it at
+/// once one comes first.
+pub(super) async fn entered(
+    uow: &mut dyn UnitOfWork,
+    named: OrganizationRef,
+) -> Result<Organization, Error> {
+    let found = uow.organizations().find(named).await?;
+    let found = found.ok_or(Error::not_found("organization"))?;
+    uow.enter(found.id).await?;
+    let locked = uow.organizations().lock(found.id).await?;
+    locked.ok_or(Error::not_found("organization"))
+}
+
 async fn change(
     uow: &mut dyn UnitOfWork,
     ids: &dyn IdGenerator,
@@ -364,17 +377,7 @@ async fn change(
     update: UpdateOrganization,
     area: AuditArea,
 ) -> Result<Organization, Error> {
-    let found = uow
-        .organizations()
-        .find(organization)
-        .await?
-        .ok_or(Error::not_found("organization"))?;
-    uow.enter(found.id).await?;
-    let mut organization = uow
-        .organizations()
-        .lock(found.id)
-        .await?
-        .ok_or(Error::not_found("organization"))?;
+    let mut organization = entered(uow, organization).await?;
     let before = organization.clone();
     organization.name = update.name.unwrap_or(organization.name);
     organization.discount = update.discount.unwrap_or(organization.discount);

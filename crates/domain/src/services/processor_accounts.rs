@@ -6,6 +6,7 @@
 //! there is nobody's here, and a person ends it there.
 
 use super::audit::{self, Entry};
+use super::organizations::entered;
 use super::{Error, products};
 use crate::access::Mode;
 use crate::audit::Origin;
@@ -59,15 +60,6 @@ pub struct AccountSet {
     pub forgotten: u64,
     /// How many checkouts are left behind at the former account, up to 1,000.
     pub left_behind: usize,
-}
-
-async fn entered(uow: &mut dyn UnitOfWork, named: OrganizationRef) -> Result<Organization, Error> {
-    let found = uow.organizations().find(named).await?;
-    let found = found.ok_or(Error::not_found("organization"))?;
-    uow.enter(found.id).await?;
-    // Kept from changing: of those who set an account at once one comes first.
-    let locked = uow.organizations().lock(found.id).await?;
-    locked.ok_or(Error::not_found("organization"))
 }
 
 /// How many checkouts rest on the former account.

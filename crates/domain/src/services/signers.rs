@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use super::audit::{self, Entry};
 use super::checkouts::lock_visible;
 use super::endpoints::{EndpointChange, Members};
+use super::organizations::entered;
 use super::{Context, Error, UseCase, agreements, moving};
 use crate::access::{Mode, Permission};
 use crate::agreement::{
@@ -89,11 +90,7 @@ pub async fn set_signer(
     mode: Mode,
     signer: Signer,
 ) -> Result<Organization, Error> {
-    let found = uow.organizations().find(organization).await?;
-    let found = found.ok_or(Error::not_found("organization"))?;
-    uow.enter(found.id).await?;
-    let locked = uow.organizations().lock(found.id).await?;
-    let organization = locked.ok_or(Error::not_found("organization"))?;
+    let organization = entered(uow, organization).await?;
     let before = signer_of(uow, organization.id, mode).await?;
     uow.agreements()
         .set_signer(organization.id, mode, &signer, now)
