@@ -146,10 +146,6 @@ impl WebhookEndpoint {
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::arithmetic_side_effects,
-    reason = "small numbers that a test has written down"
-)]
 mod tests {
     use super::*;
     use crate::testing::Fixtures;

@@ -92,7 +92,7 @@ fn decisions(state: &mut Owned, erasure: &Erasure) -> bool {
 /// What endpoints answered when they were told of the customer or their checkouts.
 fn answered_deliveries(state: &mut Owned, erasure: &Erasure) -> bool {
     let checkouts = erasure.ended.iter().chain(&erasure.running);
-    let mut subjects: Vec<uuid::Uuid> = checkouts.map(|id| id.as_uuid()).collect();
+    let mut subjects: Vec<uuid::Uuid> = checkouts.map(crate::ids::CheckoutPubId::as_uuid).collect();
     subjects.push(erasure.customer.as_uuid());
     let mut taken = false;
     for row in state.deliveries.values_mut() {
