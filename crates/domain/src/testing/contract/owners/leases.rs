@@ -818,7 +818,9 @@ async fn deliveries(inquiry: &mut Inquiry<'_, '_>) {
     let late = late(inquiry);
     inquiry
         .changes("deliveries.claim", async |uow| {
-            uow.deliveries().claim(late, LEASE, MANY, MANY).await
+            let mut claimed = uow.deliveries().claim(late, LEASE, MANY, MANY).await?;
+            claimed.retain(|delivery| delivery.new.organization_id == estate.shop.organization.id);
+            Ok(claimed)
         })
         .await;
     let mut settled = estate.delivery.clone();
