@@ -313,8 +313,8 @@ pub struct Composition {
     pub feeds: Feeds,
 }
 
-/// How many deliveries to endpoints are under way at a time.
-const DELIVERIES: NonZeroUsize = match NonZeroUsize::new(32) {
+/// How many deliveries to endpoints are under way at a time, besides those to slow ones.
+const DELIVERIES: NonZeroUsize = match NonZeroUsize::new(64) {
     Some(number) => number,
     None => NonZeroUsize::MIN,
 };

@@ -28,6 +28,7 @@ use crate::processor_account::ProcessorAccount;
 use crate::shipments::{CarrierReport, EventOrigin, TrackingEvent, TrackingStatus};
 use crate::testing::contract::agreements::agreement;
 use crate::testing::contract::credit::approval;
+use crate::testing::contract::deliveries::CLAIM;
 use crate::testing::contract::full;
 use crate::testing::contract::processor_accounts::processor_account;
 use crate::testing::contract::shop::{Shop, first, must};
@@ -527,7 +528,7 @@ async fn deliveries(shop: &Shop<'_>) -> (WebhookEndpoint, EventPubId, Delivery) 
             for new in [&done, &under_way] {
                 uow.deliveries().queue(std::slice::from_ref(new)).await?;
                 let now = shop.make.tick();
-                claimed.extend(uow.deliveries().claim(now, LEASE, MANY, 1).await?.pop());
+                claimed.extend(uow.deliveries().claim(now, CLAIM).await?.pop());
             }
             uow.deliveries()
                 .queue(std::slice::from_ref(&waiting))
