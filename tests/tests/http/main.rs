@@ -6,6 +6,7 @@ mod audit;
 mod checkouts;
 mod cli;
 mod customers;
+mod deliveries_cost;
 mod docs;
 mod events;
 mod events_cost;

@@ -510,17 +510,16 @@ impl<'d> Estate<'d> {
     }
 }
 
-/// An endpoint that has failed before: an event that it took, one on its way that somebody is at, and one
+/// An endpoint that has rested: an event that it took, one on its way that somebody is at, and one
 /// that waits.
 async fn deliveries(shop: &Shop<'_>) -> (WebhookEndpoint, EventPubId, Delivery) {
     let endpoint = super::super::webhook_endpoints::endpoint(shop, |_| {}).await;
     let [done, under_way, waiting] =
         [(); 3].map(|()| super::super::deliveries::delivery(shop, &endpoint, |_| {}));
-    let failing = EndpointHealth {
-        failures: 1,
-        failing_since: Some(done.created_at),
-        last_failed_at: Some(done.created_at),
-        resting_until: None,
+    // Something is known of it, and nothing that keeps the one that waits from being taken.
+    let rested = EndpointHealth {
+        resting_until: Some(done.created_at),
+        ..EndpointHealth::default()
     };
     let delivery = shop
         .done("an organization tells an endpoint of events", async |uow| {
@@ -533,7 +532,7 @@ async fn deliveries(shop: &Shop<'_>) -> (WebhookEndpoint, EventPubId, Delivery) 
             uow.deliveries()
                 .queue(std::slice::from_ref(&waiting))
                 .await?;
-            uow.deliveries().set_health(endpoint.id, &failing).await?;
+            uow.deliveries().set_health(endpoint.id, &rested).await?;
             let mut claimed = claimed.into_iter();
             let mut first = kept(claimed.next());
             let answered = AttemptResult::Answered {
