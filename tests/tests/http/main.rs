@@ -24,6 +24,7 @@ mod products;
 mod publishable;
 mod races;
 mod readme;
+mod receivers;
 mod replica;
 mod resets;
 mod statements;

@@ -12,12 +12,12 @@ use tokio::time::sleep;
 
 use crate::BINARY;
 
-const PATH: &str = "/v1/webhook-endpoints";
+pub(crate) const PATH: &str = "/v1/webhook-endpoints";
 /// How long it is waited for what becomes of a delivery.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server that tells systems on this machine.
-async fn server() -> Server {
+pub(crate) async fn server() -> Server {
     Server::start(BINARY, &["--allow-loopback-targets"]).await
 }
 
@@ -30,7 +30,7 @@ async fn endpoint(client: &Client, receiver: &Receiver, types: &[&str]) -> Value
     client.post(PATH, body).await.ok()
 }
 
-fn of(endpoint: &Value, rest: &str) -> String {
+pub(crate) fn of(endpoint: &Value, rest: &str) -> String {
     format!("{PATH}/{}{rest}", text(&endpoint["id"]))
 }
 
@@ -40,7 +40,7 @@ async fn deliveries(client: &Client, endpoint: &Value) -> Vec<Value> {
 }
 
 /// The deliveries, once they are as they are to be.
-async fn deliveries_until(
+pub(crate) async fn deliveries_until(
     client: &Client,
     endpoint: &Value,
     are_done: impl Fn(&[Value]) -> bool,
@@ -60,7 +60,7 @@ fn are_over(found: &[Value]) -> bool {
     !found.is_empty() && found.iter().all(|one| one["status"] != "pending")
 }
 
-async fn product(client: &Client, name: &str) -> Value {
+pub(crate) async fn product(client: &Client, name: &str) -> Value {
     client.product(json!({ "name": name })).await
 }
 
