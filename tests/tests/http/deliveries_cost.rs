@@ -2,11 +2,6 @@
 //! endpoints stand beside.
 //! `cargo test --release -p lessor-tests --test http deliveries_cost -- --ignored --nocapture --test-threads 1`
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot go on says where it stopped"
-)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
