@@ -61,5 +61,6 @@ suites! {
     events,
     webhook_endpoints,
     deliveries,
+    mails,
     owners,
 }
