@@ -911,7 +911,10 @@ async fn deliveries(inquiry: &mut Inquiry<'_, '_>) {
     let late = late(inquiry);
     inquiry
         .changes("deliveries.claim", async |uow| {
-            uow.deliveries().claim(late, LEASE, MANY, MANY).await
+            let deliveries = uow.deliveries();
+            let mut claimed = deliveries.claim(late, LEASE, MANY, MANY).await?;
+            claimed.retain(|it| it.new.organization_id == estate.shop.organization.id);
+            Ok(claimed)
         })
         .await;
     let mut settled = estate.delivery.clone();
@@ -966,7 +969,8 @@ async fn deliveries(inquiry: &mut Inquiry<'_, '_>) {
         .await;
     inquiry
         .changes("deliveries.purge", async |uow| {
-            uow.deliveries().purge(late, MANY).await
+            // One's own are forgotten.
+            uow.deliveries().purge(late, MANY).await.map(|_| ())
         })
         .await;
 }
