@@ -14,9 +14,7 @@ use crate::time::Timestamp;
 
 /// The pauses between attempts, in seconds: a minute, five, a quarter of an hour, one hour, two, four, eight,
 /// twelve and a day.
-const PAUSES: [i64; 9] = [
-    60, 300, 900, 3_600, 7_200, 14_400, 28_800, 43_200, 86_400,
-];
+const PAUSES: [i64; 9] = [60, 300, 900, 3_600, 7_200, 14_400, 28_800, 43_200, 86_400];
 /// How often a mail is tried.
 pub const MAX_ATTEMPTS: u32 = 10;
 /// The longest reason that is kept, in characters.

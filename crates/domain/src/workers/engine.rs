@@ -8,15 +8,15 @@ use chrono::TimeDelta;
 use super::couriers::{Courier, DELIVERY_LEASE, PER_ENDPOINT};
 use super::housekeeping::{Housekeeper, Policy};
 use super::inbox::Inbox;
-use super::mailers::{Endings, MAIL_LEASE, Mailer};
 use super::jobs::{JOB_LEASE, JobRunner, NoProbe, Probe, SETTLED};
+use super::mailers::{Endings, MAIL_LEASE, Mailer};
 use super::reconcile::Reconciler;
 use super::sandbox::Sandbox;
 use crate::credit::DECISIONS_HOLD;
 use crate::mail::MailModes;
 use crate::ports::{
-    Clock, Database, Entropy, EventRecords, IdGenerator, MailSender, MailWriter, ProviderSet, Timer,
-    WebhookSender,
+    Clock, Database, Entropy, EventRecords, IdGenerator, MailSender, MailWriter, ProviderSet,
+    Timer, WebhookSender,
 };
 use crate::text::Email;
 

@@ -358,7 +358,10 @@ impl Mailer {
             organization,
             matter,
         };
-        let text = self.writer.write(&view).map_err(|error| chain(&error).to_string());
+        let text = self
+            .writer
+            .write(&view)
+            .map_err(|error| chain(&error).to_string());
         Contents::Letter(Box::new(Letter {
             to,
             from_name: organization.shown_name().to_string(),

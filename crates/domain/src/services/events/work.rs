@@ -20,9 +20,9 @@ use crate::ports::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, Clock, CreditPolicyStore,
     CursorStore, CustomerStore, Database, DeliveryStore, Doors, EventListener, EventRecords,
     EventStore, EventView, IdGenerator, IdempotencyStore, InboxStore, JobStore, KeyStore,
-    LeaseTermStore, LedgerStore, MailStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
-    ProcessorAccountStore, ProductStore, QualificationStore, Reach, Scope, ShipmentStore,
-    StoreError, UnitOfWork, VariantStore, WebhookEndpointStore,
+    LeaseTermStore, LedgerStore, MailStore, OrganizationStore, PersonalDataStore,
+    PickupLocationStore, ProcessorAccountStore, ProductStore, QualificationStore, Reach, Scope,
+    ShipmentStore, StoreError, UnitOfWork, VariantStore, WebhookEndpointStore,
 };
 use crate::services::checkouts::{CheckoutView, quotes_of, view_with};
 use crate::services::{Error, mails};

@@ -1163,7 +1163,11 @@ async fn mails_have_owners(street: &Street<'_>) {
         })
         .await;
         let clause = "doors.owner_of_mail: whose it is";
-        assert_eq!(owner_of(new.id).await, Some(shop.organization.id), "{clause}");
+        assert_eq!(
+            owner_of(new.id).await,
+            Some(shop.organization.id),
+            "{clause}"
+        );
         assert_eq!(owner_of(shop.make.id()).await, None, "{clause}");
     }
 }
@@ -1233,5 +1237,8 @@ async fn endings_are_errands(street: &Street<'_>) {
         uow.mails().queue(&[told]).await
     })
     .await;
-    assert!(!street.has(errand).await, "{clause}, and were not mailed of");
+    assert!(
+        !street.has(errand).await,
+        "{clause}, and were not mailed of"
+    );
 }

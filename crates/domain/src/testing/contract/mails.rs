@@ -173,7 +173,9 @@ async fn mails_are_kept_as_they_are(shop: &Shop<'_>) {
 
 async fn a_cause_has_one_mail(shop: &Shop<'_>) {
     let first = mail(shop, shop.make.id(), |_| {});
-    let same = mail(shop, shop.make.id(), |new| new.cause.clone_from(&first.cause));
+    let same = mail(shop, shop.make.id(), |new| {
+        new.cause.clone_from(&first.cause)
+    });
     let other = mail(shop, shop.make.id(), |_| {});
     let clause = "mails.queue: of a cause that is known none is kept";
     assert_eq!(queue(shop, &[first.clone()]).await, 1, "{clause}");
@@ -400,7 +402,8 @@ async fn leases_that_end_are_found_once(shop: &Shop<'_>) {
         })
         .await
     };
-    let clause = "mails.ending: active leases that end on one of these days, the first to end first";
+    let clause =
+        "mails.ending: active leases that end on one of these days, the first to end first";
     let sandbox = ending(Mode::Sandbox, MANY).await;
     assert_eq!(sandbox, [first.id, last.id], "{clause}");
     assert!(
@@ -484,7 +487,10 @@ async fn addresses_go_with_the_customer(shop: &Shop<'_>) {
             .await;
         let mut tables = removal.tables;
         tables.retain(|table| {
-            matches!(table, PersonalTable::Mails | PersonalTable::MailSuppressions)
+            matches!(
+                table,
+                PersonalTable::Mails | PersonalTable::MailSuppressions
+            )
         });
         tables.sort();
         tables

@@ -135,7 +135,10 @@ impl MailStore for Memory {
         let lease = TimeDelta::from_std(lease).unwrap_or(TimeDelta::MAX);
         let until = clock.checked_add_signed(lease).or(Some(Timestamp::MAX_UTC));
         let mut claimed = Vec::new();
-        for (_, id) in due.into_iter().take(usize::try_from(limit).unwrap_or(usize::MAX)) {
+        for (_, id) in due
+            .into_iter()
+            .take(usize::try_from(limit).unwrap_or(usize::MAX))
+        {
             if let Some(row) = state.mails.get_mut(&id) {
                 row.leased_until = until;
                 row.mail.claims = row.mail.claims.saturating_add(1);

@@ -13,8 +13,8 @@ use crate::customer::Customer;
 use crate::events::NewEvent;
 use crate::ids::{
     AgreementPubId, ApiKeyPubId, AuditEventPubId, CheckoutPubId, CustomerPubId, DeliveryPubId,
-    LeaseTermPubId, MailPubId, OrganizationId, PickupLocationId, ProductCategoryPubId, ProductPubId,
-    ProductVariantPubId, UserId, UserPubId, WebhookEndpointPubId,
+    LeaseTermPubId, MailPubId, OrganizationId, PickupLocationId, ProductCategoryPubId,
+    ProductPubId, ProductVariantPubId, UserId, UserPubId, WebhookEndpointPubId,
 };
 use crate::lease_term::LeaseTerm;
 use crate::ledger::Entry;

@@ -22,8 +22,8 @@ use crate::money::{Currency, Money};
 use crate::organization::PickupLocation;
 use crate::ports::{
     AuditFilter, CheckoutFilter, CheckoutSort, CustomerFilter, Database, EventFilter, IdGenerator,
-    IdempotencyKey, Job, JobFilter, JobState, JobSubject, MailFilter, NewJob, PageToken, ProductFilter,
-    ProductSort, SortOrder, StoreError, StoredAnswer, UnitOfWork,
+    IdempotencyKey, Job, JobFilter, JobState, JobSubject, MailFilter, NewJob, PageToken,
+    ProductFilter, ProductSort, SortOrder, StoreError, StoredAnswer, UnitOfWork,
 };
 use crate::processor_account::ProcessorAccount;
 use crate::shipments::{CarrierReport, EventOrigin, TrackingEvent, TrackingStatus};
@@ -536,7 +536,8 @@ impl<'d> Estate<'d> {
 
 /// A mail that was sent, one that somebody is at, and one that waits.
 async fn mails(shop: &Shop<'_>, about: CheckoutPubId) -> [Mail; 3] {
-    let [sent, under_way, waiting] = [(); 3].map(|()| super::super::mails::mail(shop, about, |_| {}));
+    let [sent, under_way, waiting] =
+        [(); 3].map(|()| super::super::mails::mail(shop, about, |_| {}));
     let to: Email = full::parsed(&format!("{}@example.com", sent.id));
     shop.done("an organization sends mails", async |uow| {
         let mut claimed = Vec::new();

@@ -1,0 +1,1 @@
+//! Mails given to a real mail server.
