@@ -15,6 +15,7 @@ mod health;
 mod idempotency;
 mod links;
 mod lists;
+mod mail;
 mod metadata;
 mod openapi;
 mod organization;

@@ -14,7 +14,11 @@ const AUTO_SUBMITTED: &str = "Auto-Submitted";
 /// One line: what breaks lines begins no header here.
 fn line(text: &str) -> String {
     let plain = |letter: char| if letter.is_control() { ' ' } else { letter };
-    text.chars().map(plain).collect::<String>().trim().to_owned()
+    text.chars()
+        .map(plain)
+        .collect::<String>()
+        .trim()
+        .to_owned()
 }
 
 fn content_type(text: &str) -> ContentType {
@@ -47,17 +51,15 @@ pub(super) fn compose(
     if let Some(reply_to) = reply_to {
         builder = builder.reply_to(reply_to);
     }
-    let both = MultiPart::alternative_plain_html(
-        message.text.text.clone(),
-        message.text.html.clone(),
-    );
+    let both =
+        MultiPart::alternative_plain_html(message.text.text.clone(), message.text.html.clone());
     if message.attachments.is_empty() {
         return builder.multipart(both);
     }
     let mut mixed = MultiPart::mixed().multipart(both);
     for it in message.attachments {
-        let attachment: SinglePart = Attachment::new(line(&it.name))
-            .body(it.bytes.clone(), content_type(it.media_type));
+        let attachment: SinglePart =
+            Attachment::new(line(&it.name)).body(it.bytes.clone(), content_type(it.media_type));
         mixed = mixed.singlepart(attachment);
     }
     builder.multipart(mixed)
@@ -161,7 +163,10 @@ mod tests {
                 "Content-Type",
             ];
             assert_eq!(names.len(), expected.len(), "{names:?}");
-            assert!(expected.iter().all(|name| names.contains(name)), "{names:?}");
+            assert!(
+                expected.iter().all(|name| names.contains(name)),
+                "{names:?}"
+            );
         }
     }
 }

@@ -17,9 +17,7 @@ use lettre::message::Mailbox;
 use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
 use lettre::transport::smtp::client::{AsyncSmtpConnection, Certificate, TlsParameters};
 use lettre::transport::smtp::commands::{Data, Mail, Rcpt};
-use lettre::transport::smtp::extension::{
-    ClientId, Extension, MailBodyParameter, MailParameter,
-};
+use lettre::transport::smtp::extension::{ClientId, Extension, MailBodyParameter, MailParameter};
 use lettre::transport::smtp::response::Severity;
 use lettre::{Address, Message};
 use tokio::time::timeout;
@@ -357,7 +355,14 @@ mod tests {
         for good in ["5.1.1", "4.7.0", "5.7.26"] {
             assert!(is_enhanced(good), "{good}");
         }
-        for bad in ["", "5.1", "5.1.1.1", "<ada@example.com>", "5.1.x", "mailbox"] {
+        for bad in [
+            "",
+            "5.1",
+            "5.1.1.1",
+            "<ada@example.com>",
+            "5.1.x",
+            "mailbox",
+        ] {
             assert!(!is_enhanced(bad), "{bad}");
         }
     }

@@ -105,7 +105,10 @@ impl FromStr for SmtpServer {
             return Err(InvalidServer);
         }
         Ok(Self {
-            host: host.trim_start_matches('[').trim_end_matches(']').to_owned(),
+            host: host
+                .trim_start_matches('[')
+                .trim_end_matches(']')
+                .to_owned(),
             port,
             encryption,
             sign_in,
@@ -168,14 +171,18 @@ mod tests {
             (server.host.as_str(), server.port, server.encryption),
             ("mail.example.com", 587, Encryption::StartTls)
         );
-        assert_eq!(
-            server.sign_in,
-            Some(("ada".to_owned(), "p@ss:".to_owned()))
-        );
+        assert_eq!(server.sign_in, Some(("ada".to_owned(), "p@ss:".to_owned())));
         assert!(!format!("{server:?}").contains("p@ss"));
         let server = read("smtps://mail.example.com/");
-        assert_eq!((server.port, server.encryption), (465, Encryption::Implicit));
-        for local in ["smtp://localhost:25", "smtp://127.0.0.1:25", "smtp://[::1]:25"] {
+        assert_eq!(
+            (server.port, server.encryption),
+            (465, Encryption::Implicit)
+        );
+        for local in [
+            "smtp://localhost:25",
+            "smtp://127.0.0.1:25",
+            "smtp://[::1]:25",
+        ] {
             assert_eq!(read(local).encryption, Encryption::None, "{local}");
         }
         assert_eq!(read("smtp://[::1]:25").host, "::1");
@@ -211,7 +218,13 @@ mod tests {
             let sender: Sender = good.parse().unwrap();
             assert_eq!(sender.domain(), "lease.example");
         }
-        for bad in ["", "Lessor", "mail@", "a@b.example, c@d.example", "a@b.example\r\nBcc: c@d.example"] {
+        for bad in [
+            "",
+            "Lessor",
+            "mail@",
+            "a@b.example, c@d.example",
+            "a@b.example\r\nBcc: c@d.example",
+        ] {
             assert_eq!(bad.parse::<Sender>(), Err(InvalidSender), "{bad}");
         }
     }

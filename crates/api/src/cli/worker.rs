@@ -5,6 +5,7 @@ use lessor_adapters::ambient::{SystemClock, SystemEntropy};
 use serde_json::json;
 
 use super::output::{Output, Reply};
+use crate::auth::links::CheckoutPageLinks;
 use crate::http::public_url::PublicUrl;
 use crate::run::compose;
 use crate::run::config::Config;
@@ -39,7 +40,8 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
         let database = database.sealing_with(keys.sealing());
         server_key::renew(&database).await?;
         let public_url = PublicUrl::new(&service::public_url(config));
-        let composition = compose::compose(config, &database, &public_url)?;
+        let links = CheckoutPageLinks::new(keys, public_url.clone());
+        let composition = compose::compose(config, &database, &public_url, links)?;
         let following = composition.follow_events(&database);
         let working = composition.worker(config).start();
         let database = location.describe();

@@ -188,7 +188,10 @@ impl Facts {
             face: Face::sample(),
             item: "Road bike, 54 cm".to_owned(),
             id: "chk_0345Nd8jqBSVLs1aoT6tLA".to_owned(),
-            link: Some(format!("https://lease.example/c/{}", "0123456789ab".repeat(6))),
+            link: Some(format!(
+                "https://lease.example/c/{}",
+                "0123456789ab".repeat(6)
+            )),
             reasons: vec![
                 AdverseReason::IncomeInsufficient,
                 AdverseReason::LengthOfEmployment,
@@ -245,7 +248,11 @@ impl Facts {
                 if let Some((number, carrier)) = &self.tracking {
                     points.push(t.tracking_number(number.as_str(), carrier.as_str()));
                 }
-                (t.shipped(), t.mail_shipped_text(item), Some(t.mail_open_lease()))
+                (
+                    t.shipped(),
+                    t.mail_shipped_text(item),
+                    Some(t.mail_open_lease()),
+                )
             }
             MailKind::PaymentFailed => (
                 t.mail_payment_failed_subject(),
@@ -269,7 +276,11 @@ impl Facts {
             MailKind::NeedsAttention => {
                 points.extend(self.attention.iter().map(|reason| (*reason).to_owned()));
                 let id = self.id.as_str();
-                (t.mail_attention_subject(id), t.mail_attention_text(id), None)
+                (
+                    t.mail_attention_subject(id),
+                    t.mail_attention_text(id),
+                    None,
+                )
             }
             MailKind::EndpointDisabled => {
                 let (url, reason) = self.endpoint.clone().unwrap_or_default();
@@ -311,7 +322,12 @@ impl Facts {
             links: links
                 .into_iter()
                 .filter(|_| is_for_customer)
-                .filter_map(|(url, label)| Some(Link { url: url.clone()?, label }))
+                .filter_map(|(url, label)| {
+                    Some(Link {
+                        url: url.clone()?,
+                        label,
+                    })
+                })
                 .collect(),
             why: if is_for_customer {
                 t.mail_why_customer(name)

@@ -141,12 +141,20 @@ mod tests {
         let templates = Templates::read(None).unwrap();
         for kind in MailKind::ALL {
             let [english, spanish] = LANGUAGES.map(|language| {
-                let mail = templates.fill(*kind, Facts::sample(*kind, language)).unwrap();
-                assert!(!mail.subject.is_empty() && !mail.subject.contains('\n'), "{kind}");
+                let mail = templates
+                    .fill(*kind, Facts::sample(*kind, language))
+                    .unwrap();
+                assert!(
+                    !mail.subject.is_empty() && !mail.subject.contains('\n'),
+                    "{kind}"
+                );
                 assert!(mail.text.contains(&mail.subject), "{kind}: {}", mail.text);
                 assert!(!mail.text.contains("\n\n\n"), "{kind}: {}", mail.text);
                 assert!(!mail.text.contains('<'), "{kind}: {}", mail.text);
-                assert!(mail.html.contains(&format!("lang=\"{language}\"")), "{kind}");
+                assert!(
+                    mail.html.contains(&format!("lang=\"{language}\"")),
+                    "{kind}"
+                );
                 // Nothing is loaded, and nothing runs.
                 for bad in ["<table", "<script", "<link", "src=", "@import", "url("] {
                     assert!(!mail.html.contains(bad), "{kind}: {bad}");
@@ -185,9 +193,16 @@ mod tests {
     fn a_file_of_the_operator_takes_the_place_of_ours() {
         let folder = std::env::temp_dir().join(format!("lessor-mails-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("shipped.txt"), "{{ organization.name }}: {{ points[0] }}").unwrap();
+        std::fs::write(
+            folder.join("shipped.txt"),
+            "{{ organization.name }}: {{ points[0] }}",
+        )
+        .unwrap();
         let shipped = preview(Some(&folder), MailKind::Shipped, "en").unwrap();
-        assert_eq!(shipped.text, "Bikes & More: Tracking number 1Z999AA10123456784 (UPS)");
+        assert_eq!(
+            shipped.text,
+            "Bikes & More: Tracking number 1Z999AA10123456784 (UPS)"
+        );
         assert!(shipped.html.contains("<!doctype html>"));
         std::fs::write(folder.join("shipped.txt"), "{{ nobody.name }}").unwrap();
         let refused = preview(Some(&folder), MailKind::LinkAgain, "en").unwrap_err();

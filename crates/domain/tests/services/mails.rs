@@ -6,7 +6,7 @@ use chrono::{Days, TimeDelta};
 use lessor_domain::checkout::Lifecycle;
 use lessor_domain::events::EventType;
 use lessor_domain::mail::{Mail, MailKind, MailModes, MailState, Posted, SuppressionReason};
-use lessor_domain::ports::{Clock as _, IdGenerator as _, MailFilter};
+use lessor_domain::ports::{Clock as _, MailFilter};
 use lessor_domain::services::checkouts::CancelCheckout;
 use lessor_domain::services::events::TellingDatabase;
 use lessor_domain::services::{Error, UseCase, mails};
