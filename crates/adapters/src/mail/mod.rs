@@ -193,14 +193,6 @@ impl SmtpSender {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "how long a connection lies about is nothing that a test sets"
-    )]
-    fn now() -> Instant {
-        Instant::now()
-    }
-
     /// A connection on which a mail can begin.
     async fn connection(&self) -> Result<AsyncSmtpConnection, Failure> {
         loop {
@@ -267,7 +259,7 @@ impl SmtpSender {
         if delivered.is_ok() && !is_broken {
             let mut idle = self.idle();
             if idle.len() < MOST_IDLE {
-                idle.push((connection, Self::now()));
+                idle.push((connection, Instant::now()));
             }
         } else if !is_broken {
             // The next mail begins on another one: nothing of this one is left there.

@@ -42,7 +42,6 @@ pub(super) struct Face {
 impl Face {
     fn of(organization: &Organization) -> Self {
         let face = &organization.face;
-        let text = |text: Option<String>| text;
         let accent: Option<Color> = face.accent_color.or_else(|| ACCENT.parse().ok());
         let accent = accent.unwrap_or(Color::BLACK);
         Self {
@@ -53,10 +52,10 @@ impl Face {
                 .map(ToString::to_string),
             accent: accent.to_string(),
             on_accent: accent.ink().to_string(),
-            support_email: text(face.support_email.as_ref().map(ToString::to_string)),
-            support_phone: text(face.support_phone.as_ref().map(ToString::to_string)),
-            terms_url: text(face.terms_url.as_ref().map(ToString::to_string)),
-            privacy_url: text(face.privacy_url.as_ref().map(ToString::to_string)),
+            support_email: face.support_email.as_ref().map(ToString::to_string),
+            support_phone: face.support_phone.as_ref().map(ToString::to_string),
+            terms_url: face.terms_url.as_ref().map(ToString::to_string),
+            privacy_url: face.privacy_url.as_ref().map(ToString::to_string),
         }
     }
 
@@ -234,9 +233,7 @@ impl Facts {
                 Some(t.mail_open_lease()),
             ),
             MailKind::Refused => {
-                if !self.reasons.is_empty() {
-                    points.extend(self.reasons.iter().map(|reason| t.reason(*reason)));
-                }
+                points.extend(self.reasons.iter().map(|reason| t.reason(*reason)));
                 afterwards.push(t.ask_about_decision(name));
                 (
                     t.mail_refused_subject(name),
