@@ -152,7 +152,11 @@ async fn whoever_mails_come_back_from_is_sent_nothing_more() {
     let told = ["checkoutLink bounced", "checkoutLink suppressed"];
     assert_eq!(states(&server).await, told);
     let listed = server.cli(&["mail", "list", "--state", "suppressed"]);
-    assert_eq!(listed["results"].as_array().map(Vec::len), Some(1), "{listed}");
+    assert_eq!(
+        listed["results"].as_array().map(Vec::len),
+        Some(1),
+        "{listed}"
+    );
     server.cli(&["mail", "unsuppress", "--org", &client.organization, TESTS]);
     client.checkout("BIKE", "eve@example.com").await;
     until_over(&server).await;

@@ -41,9 +41,9 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
         server_key::renew(&database).await?;
         let public_url = PublicUrl::new(&service::public_url(config));
         let links = CheckoutPageLinks::new(keys, public_url.clone());
-        let composition = compose::compose(config, &database, &public_url, links)?;
+        let composition = compose::compose(config, &database, &public_url)?;
         let following = composition.follow_events(&database);
-        let working = composition.worker(config).start();
+        let working = composition.worker(config, links)?.start();
         let database = location.describe();
         output.reply(&Reply::text(
             json!({ "status": "working", "database": database, "pid": std::process::id() }),

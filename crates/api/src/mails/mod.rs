@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use lessor_domain::cause::Cause;
 use lessor_domain::mail::MailKind;
 use lessor_domain::ports::{MailText, MailTextError, MailView, MailWriter};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior};
 
 use self::facts::Facts;
@@ -42,8 +44,13 @@ impl Templates {
     fn read(folder: Option<&Path>) -> Result<Self, TemplateError> {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
-        environment.set_trim_blocks(true);
-        environment.set_lstrip_blocks(true);
+        let syntax = SyntaxConfig::builder()
+            .trim_blocks(true)
+            .lstrip_blocks(true)
+            .build();
+        environment.set_syntax(
+            syntax.map_err(|error| TemplateError::Unusable("syntax".to_owned(), error))?,
+        );
         let mut add = |name: String, ours: String| {
             let source = match folder.map(|folder| folder.join(&name)) {
                 Some(path) if path.exists() => std::fs::read_to_string(&path)
@@ -82,7 +89,7 @@ impl Templates {
             let filled = self
                 .0
                 .get_template(&name)
-                .and_then(|template| template.render(&words));
+                .and_then(|template| template.render(Serde(&words)));
             filled.map_err(|error| TemplateError::Unusable(name, error))
         };
         Ok(MailText {

@@ -312,14 +312,11 @@ pub struct Composition {
     telling: Arc<TellingDatabase>,
     /// Who writes what endpoints are told.
     records: Arc<dyn EventRecords>,
-    /// Who writes and sends mails, where any are sent.
-    post: Option<Post>,
     /// Who is told of it in this process.
     pub feeds: Feeds,
 }
 
 /// Who writes mails, and who sends them.
-#[derive(Clone)]
 struct Post {
     writer: Arc<dyn MailWriter>,
     sender: Arc<dyn MailSender>,
@@ -385,15 +382,14 @@ pub fn telling(
 }
 
 /// Fills the ports. The database is one that opens organizations' secrets, where they are to be opened;
-/// clients reach the service at this address, and the pages of checkouts by these links.
+/// clients reach the service at this address.
 ///
 /// # Errors
-/// The payment processor cannot be set up, nor mails.
+/// The payment processor cannot be set up.
 pub fn compose(
     config: &Config,
     database: &PgDatabase,
     public_url: &PublicUrl,
-    links: CheckoutPageLinks,
 ) -> anyhow::Result<Composition> {
     let wake_up = WakeUp::default();
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
@@ -424,7 +420,6 @@ pub fn compose(
         wake_up,
         telling,
         records: Arc::new(EventRenderer::new(public_url)),
-        post: Post::of(config, links)?,
         feeds,
     })
 }
@@ -558,9 +553,12 @@ impl Composition {
         following
     }
 
-    /// A worker that has not begun.
-    #[must_use]
-    pub fn worker(&self, config: &Config) -> Worker {
+    /// A worker that has not begun. Mails lead to pages of checkouts by these links.
+    ///
+    /// # Errors
+    /// Mails cannot be written, or cannot be sent.
+    pub fn worker(&self, config: &Config, links: CheckoutPageLinks) -> anyhow::Result<Worker> {
+        let post = Post::of(config, links)?;
         let engine = &self.engine;
         let housekeeper = engine.housekeeper(Policy {
             expire_after: TimeDelta::days(config.expiry_days.get().into()),
@@ -591,7 +589,7 @@ impl Composition {
                 feeds: self.feeds.clone(),
             }),
         ];
-        if self.post.is_some() {
+        if post.is_some() {
             let soon = span(config.mail.lease_ends_soon);
             chores.push(Box::new(Endings(engine.endings(config.mail.modes(), soon))));
         }
@@ -603,7 +601,7 @@ impl Composition {
                 ids: Arc::clone(&engine.ids),
             }));
         }
-        Worker {
+        Ok(Worker {
             runner: engine.jobs(),
             jobs: config.worker_jobs,
             wake_up: self.wake_up.clone(),
@@ -615,11 +613,11 @@ impl Composition {
                 at_once: DELIVERIES,
                 feeds: self.feeds.clone(),
             },
-            mailers: self.post.clone().map(|Post { writer, sender }| Mailers {
+            mailers: post.map(|Post { writer, sender }| Mailers {
                 mailer: engine.mailer(writer, sender, config.mail.sandbox_mail_to.clone()),
                 at_once: MAILS,
             }),
             chores,
-        }
+        })
     }
 }

@@ -30,7 +30,7 @@ use crate::run::app::{self, AppParts};
 use crate::run::compose::{self, Composition, Location, Use};
 use crate::run::config::{Config, ProcessorConfig};
 use crate::run::server_key;
-use crate::run::worker::RunningWorker;
+use crate::run::worker::{RunningWorker, Worker};
 use crate::state::{AppState, ProcessorSecrets, StateSettings};
 use crate::telemetry::{self, Metrics};
 
@@ -237,7 +237,9 @@ impl Service {
         let database = database.sealing_with(secrets.clone());
         server_key::renew(&database).await?;
         let links = CheckoutPageLinks::new(server_keys.clone(), PublicUrl::new(&url));
-        let composition = compose::compose(config, &database, &PublicUrl::new(&url), links)?;
+        let composition = compose::compose(config, &database, &PublicUrl::new(&url))?;
+        let worker = (!config.no_worker).then(|| composition.worker(config, links));
+        let worker = worker.transpose()?;
         let following = composition.follow_events(&database);
         let engine = &composition.engine;
         let replica = composition.replica(config, &database).await?;
@@ -313,7 +315,7 @@ impl Service {
             stop,
             app,
         ));
-        let working = (!config.no_worker).then(|| composition.worker(config).start());
+        let working = worker.map(Worker::start);
         Ok(Self {
             url,
             composition,
