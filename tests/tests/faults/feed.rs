@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde_json::{Map, Value};
+use lessor_tests::receiver::{Answer, Received, Receiver};
+use serde_json::{Map, Value, json};
 
-use crate::world::World;
+use crate::world::{World, until};
 
 /// Which address a page has depends on which process told of it.
 const OF_THE_PROCESS: &str = "checkoutUrl";
@@ -45,6 +46,68 @@ pub(crate) async fn followed(world: &World, over: &AtomicBool) -> Vec<Value> {
             return events;
         }
         events.extend(page.iter().cloned());
+    }
+}
+
+/// An endpoint that is told of everything, and takes it.
+pub(crate) struct Listener {
+    receiver: Receiver,
+    endpoint: Value,
+    /// What happened before it was there.
+    before: u64,
+}
+
+impl Listener {
+    pub(crate) async fn new(world: &World) -> Self {
+        let receiver = Receiver::start([Answer::Raw(204, "", "")]).await;
+        let body = json!({ "url": receiver.url });
+        let endpoint = world
+            .post_once("/v1/webhook-endpoints", "endpoint", &body)
+            .await;
+        let before = rest(world, None).await;
+        let before = before.last().and_then(|event| event["sequence"].as_u64());
+        Self {
+            receiver,
+            endpoint,
+            before: before.unwrap_or(0),
+        }
+    }
+
+    /// Checks that it was told of each of the events, which are all, at least once, as the feed shows it; and of
+    /// those of a record first in their order, since it took them all.
+    pub(crate) async fn check(self, world: &World, events: &[Value]) {
+        let id = self.endpoint["id"].as_str().unwrap();
+        let deliveries = format!("/v1/webhook-endpoints/{id}/deliveries?limit=1");
+        let wanted: BTreeSet<&str> = events
+            .iter()
+            .filter(|event| event["sequence"].as_u64() > Some(self.before))
+            .map(|event| event["id"].as_str().unwrap())
+            .collect();
+        let mut told: BTreeMap<String, Received> = BTreeMap::new();
+        let mut last: BTreeMap<String, u64> = BTreeMap::new();
+        until("the endpoint is told of every event", async || {
+            for received in self.receiver.left().await {
+                let event = received.json();
+                let sequence = event["sequence"].as_u64().unwrap();
+                if let Some(first) = told.get(received.id()) {
+                    assert_eq!(first.body, received.body, "told again as before");
+                    continue;
+                }
+                let subject = event["subject"]["id"].as_str().unwrap().to_owned();
+                let before = last.insert(subject, sequence);
+                assert!(before < Some(sequence), "overtook {before:?}: {event:#}");
+                told.insert(received.id().to_owned(), received);
+            }
+            // Whoever asks goes through the server, as whoever waits is to.
+            world.get(&deliveries).await;
+            wanted.iter().all(|id| told.contains_key(*id)).then_some(())
+        })
+        .await;
+        for event in events {
+            if let Some(received) = told.get(event["id"].as_str().unwrap()) {
+                assert_eq!(received.json(), *event, "as the feed shows it");
+            }
+        }
     }
 }
 

@@ -144,6 +144,7 @@ async fn killed_at_random_nothing_is_lost_or_doubled() {
         ..Setup::default()
     })
     .await;
+    let listener = feed::Listener::new(&world).await;
     let killing = async {
         for _ in 0..kills {
             // Random, so that it meets whatever is under way.
@@ -205,6 +206,7 @@ async fn killed_at_random_nothing_is_lost_or_doubled() {
     let mut events = events;
     events.extend(feed::rest(&world, events.last()).await);
     feed::check(&world, &events).await;
+    listener.check(&world, &events).await;
     let cut = world.double.prorations();
     assert_eq!(cut, Vec::<Value>::new(), "a month was cut");
     report(&format!(

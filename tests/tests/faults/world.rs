@@ -462,6 +462,8 @@ impl Base {
             .env("LESSOR_PROCESSOR_SANDBOX_KEY", "sk_test_faults")
             .env("LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS", WEBHOOK_SECRET)
             .env("LESSOR_JOB_LEASE", JOB_LEASE)
+            // Who is told of events is on this machine.
+            .env("LESSOR_ALLOW_LOOPBACK_TARGETS", "true")
             .env("LESSOR_POOL_SIZE", "8")
             .current_dir(&self.folder)
             .stdin(Stdio::null())

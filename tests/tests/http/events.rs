@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use lessor_domain::events::EventType;
 use lessor_tests::client::Client;
+use lessor_tests::receiver::{Answer, Receiver};
 use lessor_tests::{Server, text};
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -216,8 +217,12 @@ const ELSEWHERE: [EventType; 5] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_type_happens_and_is_as_the_reference_says() {
-    let server = Server::shared(BINARY).await;
+    let server = Server::start(BINARY, &["--allow-loopback-targets"]).await;
     let client = server.client().await;
+    // It wants to hear of nothing any more.
+    let gone = Receiver::start([Answer::Raw(410, "", "")]).await;
+    let gone = json!({ "url": gone.url, "types": ["lease_term.deleted"] });
+    client.post("/v1/webhook-endpoints", gone).await.ok();
     let product = client.product(json!({})).await;
     let variant = client
         .variant_of(&product, "BIKE", json!({ "inventoryQuantity": 0 }))

@@ -12,12 +12,12 @@ use tokio::time::sleep;
 
 use crate::BINARY;
 
-const PATH: &str = "/v1/webhook-endpoints";
+pub(crate) const PATH: &str = "/v1/webhook-endpoints";
 /// How long it is waited for what becomes of a delivery.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server that tells systems on this machine.
-async fn server() -> Server {
+pub(crate) async fn server() -> Server {
     Server::start(BINARY, &["--allow-loopback-targets"]).await
 }
 
@@ -30,7 +30,7 @@ async fn endpoint(client: &Client, receiver: &Receiver, types: &[&str]) -> Value
     client.post(PATH, body).await.ok()
 }
 
-fn of(endpoint: &Value, rest: &str) -> String {
+pub(crate) fn of(endpoint: &Value, rest: &str) -> String {
     format!("{PATH}/{}{rest}", text(&endpoint["id"]))
 }
 
@@ -40,7 +40,7 @@ async fn deliveries(client: &Client, endpoint: &Value) -> Vec<Value> {
 }
 
 /// The deliveries, once they are as they are to be.
-async fn deliveries_until(
+pub(crate) async fn deliveries_until(
     client: &Client,
     endpoint: &Value,
     are_done: impl Fn(&[Value]) -> bool,
@@ -60,13 +60,17 @@ fn are_over(found: &[Value]) -> bool {
     !found.is_empty() && found.iter().all(|one| one["status"] != "pending")
 }
 
-async fn product(client: &Client, name: &str) -> Value {
+pub(crate) async fn product(client: &Client, name: &str) -> Value {
     client.product(json!({ "name": name })).await
 }
 
-/// Nothing more comes, although there was time for it.
-async fn is_quiet(receiver: &Receiver) {
-    sleep(Duration::from_millis(1_500)).await;
+/// Nothing more comes: whatever happened has its deliveries when the feed shows it.
+async fn is_quiet(client: &Client, endpoint: &Value, receiver: &Receiver) {
+    client.get("/v1/events?limit=1").await.ok();
+    deliveries_until(client, endpoint, |found| {
+        found.iter().all(|one| one["status"] != "pending")
+    })
+    .await;
     let left = receiver.left().await;
     assert!(left.is_empty(), "{left:#?}");
 }
@@ -120,7 +124,7 @@ async fn an_event_comes_signed_as_its_get_answers_it() {
     );
     assert!(delivery["durationMs"].is_u64(), "{delivery}");
     assert!(delivery.get("nextAttemptAt").is_none(), "{delivery}");
-    is_quiet(&receiver).await;
+    is_quiet(&client, &made, &receiver).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -170,8 +174,10 @@ async fn each_is_told_of_its_types_and_mode() {
         Receiver::start(taken()).await,
         Receiver::start(taken()).await,
     );
-    endpoint(&client, &products, &["product.created", "product.deleted"]).await;
-    endpoint(&client, &leases, &["checkout.*"]).await;
+    let made = [
+        endpoint(&client, &products, &["product.created", "product.deleted"]).await,
+        endpoint(&client, &leases, &["checkout.*"]).await,
+    ];
     let live = client.with_key(&server.key(&client.organization, "live", "all"));
     let of_live = Receiver::start(taken()).await;
     endpoint(&live, &of_live, &["*"]).await;
@@ -189,8 +195,8 @@ async fn each_is_told_of_its_types_and_mode() {
     let path = format!("/v1/products/{}", text(&bike["id"]));
     live.put(&path, json!({ "name": "Gravel bike" })).await.ok();
     assert_eq!(of_live.next().await.json()["type"], "product.updated");
-    is_quiet(&products).await;
-    is_quiet(&leases).await;
+    is_quiet(&client, &made[0], &products).await;
+    is_quiet(&client, &made[1], &leases).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -330,7 +336,7 @@ async fn who_is_gone_is_disabled() {
     );
     // Nothing is told while it is disabled.
     product(&client, "Two").await;
-    is_quiet(&gone).await;
+    is_quiet(&client, &made, &gone).await;
     client
         .post(&of(&made, "/test"), json!({}))
         .await
@@ -347,7 +353,7 @@ async fn who_is_gone_is_disabled() {
         .await
         .ok();
     assert!(enabled.get("disabledReason").is_none(), "{enabled}");
-    is_quiet(&gone).await;
+    is_quiet(&client, &made, &gone).await;
     let replayed = client.post(&of(&made, "/replay"), replay).await.ok();
     assert_eq!(replayed, json!({ "queued": 2 }));
     let names: Vec<Value> = [gone.next().await, gone.next().await]
@@ -457,7 +463,7 @@ async fn what_happened_is_replayed() {
             names.push(text(&told["data"]["object"]["name"]));
         }
         names.sort();
-        is_quiet(&receiver).await;
+        is_quiet(&client, &made, &receiver).await;
         names
     };
     let always = json!({ "from": "2020-01-01T00:00:00Z", "onlyFailed": true });

@@ -1,5 +1,6 @@
 //! One request to an organization's URL, signed as Standard Webhooks.
 
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -10,6 +11,7 @@ use lessor_domain::secret::Secret;
 use lessor_domain::time::Timestamp;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
 use reqwest::{Client, Response, redirect};
+use rustls::{ClientConfig, RootCertStore};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::guard::{ForbiddenTarget, ResolveError, Target, Targets};
@@ -206,6 +208,21 @@ fn pause_of(told: &str, now: Timestamp) -> Option<Duration> {
     })
 }
 
+/// The authorities that the system knows, read once: it is a file of some hundred certificates. What was
+/// agreed on with an endpoint is kept there too, so that the next connection to it costs less.
+static TLS: LazyLock<Option<ClientConfig>> = LazyLock::new(|| {
+    let found = rustls_native_certs::load_native_certs();
+    let mut authorities = RootCertStore::empty();
+    // Single certificates that cannot be read are usual.
+    let _ = authorities.add_parsable_certificates(found.certs);
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .ok()?
+        .with_root_certificates(authorities);
+    Some(config.with_no_client_auth())
+});
+
 /// A client that connects to the addresses that were judged, whatever the name stands for by then, and
 /// goes nowhere else: neither by a redirect nor by a proxy.
 fn client(target: &Target) -> reqwest::Result<Client> {
@@ -214,6 +231,9 @@ fn client(target: &Target) -> reqwest::Result<Client> {
         .no_proxy()
         .pool_max_idle_per_host(0)
         .timeout(WITHIN);
+    if let Some(tls) = &*TLS {
+        builder = builder.use_preconfigured_tls(tls.clone());
+    }
     if let Some(name) = &target.name {
         builder = builder.resolve_to_addrs(name, &target.addresses);
     }

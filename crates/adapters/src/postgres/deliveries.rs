@@ -16,11 +16,9 @@ use diesel::sql_types::{BigInt, Bool, Integer, Nullable, Timestamptz, Uuid as Sq
 use diesel::upsert::excluded;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::ids::{DeliveryPubId, EventPubId, WebhookEndpointPubId};
-use lessor_domain::ports::{DeliveryStore, Page, Start, StoreError};
+use lessor_domain::ports::{DeliveryClaim, DeliveryStore, Page, Start, StoreError};
 use lessor_domain::time::Timestamp;
-use lessor_domain::webhooks::{
-    Delivery, DeliveryStatus, EndpointHealth, LastAttempt, NewDelivery, TRIED_IN_VAIN,
-};
+use lessor_domain::webhooks::{Delivery, DeliveryStatus, EndpointHealth, LastAttempt, NewDelivery};
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
@@ -46,7 +44,8 @@ const IS_ACKNOWLEDGED: &str = "status = 'succeeded'";
 const IS_FREE: &str = "(d.claimed_until IS NULL OR d.claimed_until <= statement_timestamp())";
 
 /// The queues of the organization `$1` that something can be taken of at `$2`, with how many of each are
-/// under way, the first due first.
+/// under way, the first due first. Those of which one is under way for long are left: its lease then has no
+/// more than `$3` microseconds left.
 const QUEUES: &str = "\
 SELECT e.id, h.failures, \
     (SELECT count(*) FROM deliveries AS u \
@@ -58,6 +57,9 @@ CROSS JOIN LATERAL (SELECT min(d.due_at) AS due_at FROM deliveries AS d \
     WHERE d.organization_id = $1 AND d.endpoint_id = e.id AND d.status = 'pending') AS first \
 WHERE e.organization_id = $1 AND h.organization_id = $1 AND e.status = 'enabled' \
     AND (h.resting_until IS NULL OR h.resting_until <= $2) AND first.due_at <= $2 \
+    AND NOT EXISTS (SELECT 1 FROM deliveries AS s \
+        WHERE s.organization_id = $1 AND s.endpoint_id = e.id AND s.claimed_until > statement_timestamp() \
+            AND s.claimed_until <= statement_timestamp() + $3 * interval '1 microsecond') \
 ORDER BY first.due_at, e.id";
 
 /// Locks a queue, unless somebody else has it.
@@ -163,8 +165,7 @@ struct Queue {
 
 /// How many deliveries to an endpoint that failed so often may be under way.
 fn most_at_once(failures: i32, per_endpoint: u32) -> u32 {
-    let is_failing = u32::try_from(failures).is_ok_and(|failures| failures >= TRIED_IN_VAIN);
-    if is_failing { 1 } else { per_endpoint }
+    if failures > 0 { 1 } else { per_endpoint }
 }
 
 impl Queue {
@@ -320,10 +321,13 @@ async fn queues(
     connection: &mut AsyncPgConnection,
     owner: i64,
     now: Timestamp,
+    claim: DeliveryClaim,
 ) -> Result<Vec<Queue>, StoreError> {
+    let slow = micros(claim.lease).saturating_sub(micros(claim.slow_after));
     diesel::sql_query(QUEUES)
         .bind::<BigInt, _>(owner)
         .bind::<Timestamptz, _>(now)
+        .bind::<BigInt, _>(slow)
         .load(connection)
         .await
         .map_err(store_error)
@@ -377,16 +381,14 @@ impl DeliveryStore for PgUnitOfWork {
     async fn claim(
         &mut self,
         now: Timestamp,
-        lease: Duration,
-        per_endpoint: u32,
-        limit: u32,
+        claim: DeliveryClaim,
     ) -> Result<Vec<Delivery>, StoreError> {
         let owner = self.owner();
         let connection = self.connection()?;
-        let mut queues = queues(connection, owner, now).await?;
-        queues.retain(|queue| queue.has_room(per_endpoint));
+        let mut queues = queues(connection, owner, now, claim).await?;
+        queues.retain(|queue| queue.has_room(claim.per_endpoint));
         let mut waiting = u32::try_from(queues.len()).unwrap_or(u32::MAX);
-        let mut left = limit;
+        let mut left = claim.limit;
         let mut claimed = Vec::new();
         for queue in queues {
             let share = left.div_ceil(waiting.max(1));
@@ -394,10 +396,10 @@ impl DeliveryStore for PgUnitOfWork {
             let Some(locked) = lock_queue(connection, owner, queue.id).await? else {
                 continue;
             };
-            let most = most_at_once(locked.failures, per_endpoint);
+            let most = most_at_once(locked.failures, claim.per_endpoint);
             let rows: Vec<Row> = diesel::sql_query(CLAIM)
                 .bind::<Timestamptz, _>(now)
-                .bind::<BigInt, _>(micros(lease))
+                .bind::<BigInt, _>(micros(claim.lease))
                 .bind::<BigInt, _>(owner)
                 .bind::<SqlUuid, _>(queue.id)
                 .bind::<BigInt, _>(i64::from(share))

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use chrono::TimeDelta;
 use futures_util::future::join_all;
 use lessor_domain::events::EventType;
-use lessor_domain::ports::{Database as _, Errand, Reach};
+use lessor_domain::ports::{Database as _, DeliveryClaim, Errand, Reach};
 use lessor_domain::webhooks::{NewDelivery, Occasion, WebhookEndpoint};
 
 use super::support::{Shop, pool, run, skipped_on_a_cluster};
@@ -14,6 +14,16 @@ use super::support::{Shop, pool, run, skipped_on_a_cluster};
 const LEASE: Duration = Duration::from_secs(3_600);
 /// What waits for an endpoint that does not answer.
 const WAITING: usize = 10_000;
+
+/// So many, and so many of an endpoint, however slow it is.
+const fn claim(per_endpoint: u32, limit: u32) -> DeliveryClaim {
+    DeliveryClaim {
+        limit,
+        per_endpoint,
+        lease: LEASE,
+        slow_after: LEASE,
+    }
+}
 
 async fn endpoint(shop: &Shop) -> WebhookEndpoint {
     let endpoint = shop.make.webhook_endpoint(&shop.organization);
@@ -60,7 +70,7 @@ async fn workers_take_different_ones_and_no_more_than_there_is_room_for() {
         loop {
             let workers = (0..8).map(|_| {
                 run(&database, shop.reach(), async |uow| {
-                    uow.deliveries().claim(now, LEASE, room, 5).await
+                    uow.deliveries().claim(now, claim(room, 5)).await
                 })
             });
             let more = join_all(workers).await.into_iter();
@@ -93,7 +103,7 @@ async fn what_waits_for_a_dead_endpoint_costs_the_others_nothing() {
     let now = shop.make.tick() + TimeDelta::hours(1);
     // The dead one's room is taken by attempts that do not end.
     let taken = shop
-        .run(async |uow| uow.deliveries().claim(now, LEASE, 8, 32).await)
+        .run(async |uow| uow.deliveries().claim(now, claim(8, 32)).await)
         .await
         .unwrap();
     assert_eq!(taken.len(), 8);
@@ -107,7 +117,7 @@ async fn what_waits_for_a_dead_endpoint_costs_the_others_nothing() {
         assert_eq!(owners, [shop.organization.id]);
         drop(view);
         let taken = shop
-            .run(async |uow| uow.deliveries().claim(now, LEASE, 8, 4).await)
+            .run(async |uow| uow.deliveries().claim(now, claim(8, 4)).await)
             .await
             .unwrap();
         assert!(!taken.is_empty());

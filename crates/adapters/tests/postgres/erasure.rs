@@ -20,8 +20,8 @@ use lessor_domain::customer::{Customer, Profile};
 use lessor_domain::events::EventType;
 use lessor_domain::ids::{AgreementPubId, CustomerPubId};
 use lessor_domain::ports::{
-    AuditFilter, IdGenerator, IdempotencyKey, InboxMessage, JobSubject, NewAgreement, NewJob, Page,
-    PersonalTable, ReplacementAnswer, Start, StoreError, StoredAnswer,
+    AuditFilter, DeliveryClaim, IdGenerator, IdempotencyKey, InboxMessage, JobSubject,
+    NewAgreement, NewJob, Page, PersonalTable, ReplacementAnswer, Start, StoreError, StoredAnswer,
 };
 use lessor_domain::services::customers::{CustomerChanges, UpdateCustomer};
 use lessor_domain::services::erasure::{EraseCustomer, ErasureReport};
@@ -409,10 +409,16 @@ impl<'b> Person<'b> {
             body: self.says("nobody here is called"),
             retry_after: None,
         };
+        let one = DeliveryClaim {
+            limit: 1,
+            per_endpoint: 1,
+            lease: LEASE,
+            slow_after: LEASE,
+        };
         shop.run(async |uow| {
             uow.webhook_endpoints().insert(&endpoint).await?;
             uow.deliveries().queue(&[new]).await?;
-            let claimed = uow.deliveries().claim(now, LEASE, 1, 1).await?;
+            let claimed = uow.deliveries().claim(now, one).await?;
             for mut delivery in claimed {
                 delivery.tried(answered.clone(), 1, now, 0);
                 uow.deliveries().settle(&delivery).await?;

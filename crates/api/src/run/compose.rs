@@ -345,8 +345,8 @@ const MAILS: NonZeroUsize = match NonZeroUsize::new(4) {
     None => NonZeroUsize::MIN,
 };
 
-/// How many deliveries to endpoints are under way at a time.
-const DELIVERIES: NonZeroUsize = match NonZeroUsize::new(32) {
+/// How many deliveries to endpoints are under way at a time, besides those to slow ones.
+const DELIVERIES: NonZeroUsize = match NonZeroUsize::new(64) {
     Some(number) => number,
     None => NonZeroUsize::MIN,
 };

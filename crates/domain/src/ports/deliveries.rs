@@ -9,6 +9,21 @@ use crate::ids::{EventPubId, WebhookEndpointPubId};
 use crate::time::Timestamp;
 use crate::webhooks::{Delivery, EndpointHealth, NewDelivery};
 
+/// Of what, and how much, a worker takes at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeliveryClaim {
+    /// The most deliveries.
+    pub limit: u32,
+    /// How many of an endpoint may be under way at a time, whoever is at them; of one that
+    /// [fails](EndpointHealth::is_failing) it is one.
+    pub per_endpoint: u32,
+    /// How long each is kept from others.
+    pub lease: Duration,
+    /// An endpoint at which one is under way for so long is given no further ones until that is over: one
+    /// that answers nobody takes up little, and one that is slow is asked for less at a time.
+    pub slow_after: Duration,
+}
+
 /// Events on their way to endpoints, and what became of them: those of the organization that is reached.
 ///
 /// Of an endpoint and an event at most one delivery is pending.
@@ -18,20 +33,17 @@ pub trait DeliveryStore: Send {
     /// Keeps new deliveries, which are due when they are made. Where one of the same endpoint and event
     /// is pending none is kept, and that one is due then at the latest. Tells how many there were.
     async fn queue(&mut self, new: &[NewDelivery]) -> Result<u64, StoreError>;
-    /// Takes up to so many pending deliveries that are due by `now`, of enabled endpoints that do not
+    /// Takes pending deliveries that are due by `now`, of enabled endpoints that do not
     /// [rest](EndpointHealth::rests_at), and keeps others from taking them for the time of the lease.
     /// Counts their claims up. Several workers take different ones.
     ///
-    /// Of an endpoint at most `per_endpoint` are under way at a time, whoever is at them, and of one that
-    /// [fails](EndpointHealth::is_failing) one; endpoints get equal shares. Of the deliveries about one
-    /// record that were never tried to their end the one of the lowest number in the feed comes first, and
-    /// the others wait until it was; what was tried holds nothing up.
+    /// Endpoints get equal shares. Of the deliveries about one record that were never tried to their end the one
+    /// of the lowest number in the feed comes first, and the others wait until it was; what was tried
+    /// holds nothing up.
     async fn claim(
         &mut self,
         now: Timestamp,
-        lease: Duration,
-        per_endpoint: u32,
-        limit: u32,
+        claim: DeliveryClaim,
     ) -> Result<Vec<Delivery>, StoreError>;
     /// Writes how far the delivery is, and gives it back. Tells whether this claim of it was the last one
     /// and had not ended; otherwise nothing is written.

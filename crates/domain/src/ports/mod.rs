@@ -49,7 +49,7 @@ pub use checkouts::{
 pub use credit::{CreditPolicyStore, QualificationStore};
 pub use cursors::CursorStore;
 pub use customers::{CustomerFilter, CustomerStore, InsertedCustomer, NewCustomer};
-pub use deliveries::{DeliveryStore, WebhookMessage, WebhookSender};
+pub use deliveries::{DeliveryClaim, DeliveryStore, WebhookMessage, WebhookSender};
 pub use dialing::DialingPlan;
 pub use doors::{Doors, Errand};
 pub use events::{

@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use super::audit::{self, Entry};
 use super::checkouts::scope_of;
 use super::slice::unknown_start;
-use super::{Context, Error, Patch, Slice, UseCase};
+use super::{Context, Error, Patch, Slice, UseCase, events};
 use crate::access::Permission;
 use crate::audit::{AuditAction, Origin};
 use crate::events::EventPattern;
@@ -69,6 +69,7 @@ impl UseCase for CreateWebhookEndpoint {
         ctx: &Context<'_>,
     ) -> Result<WebhookEndpoint, Error> {
         ctx.access.require(self.permission())?;
+        events::number_within(uow, ctx.ids, ctx.now, scope_of(ctx.access)).await?;
         let endpoint = WebhookEndpoint {
             id: WebhookEndpointPubId::from_uuid(ctx.ids.next()),
             organization_id: ctx.access.organization_id,
@@ -180,6 +181,21 @@ pub struct WebhookEndpointChanges {
     pub status: Option<WebhookEndpointStatus>,
 }
 
+/// Whether the key's mode has the endpoint, for who may change it.
+async fn require(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: WebhookEndpointPubId,
+    permission: Permission,
+) -> Result<(), Error> {
+    let found = uow
+        .webhook_endpoints()
+        .get(scope_of(ctx.access), id)
+        .await?;
+    found.ok_or(Error::not_found(ENDPOINT))?;
+    Ok(ctx.access.require(permission)?)
+}
+
 /// The endpoint of the key's mode, locked, for who may.
 async fn lock(
     uow: &mut dyn UnitOfWork,
@@ -187,17 +203,17 @@ async fn lock(
     id: WebhookEndpointPubId,
     permission: Permission,
 ) -> Result<WebhookEndpoint, Error> {
-    let scope = scope_of(ctx.access);
-    let found = uow.webhook_endpoints().get(scope, id).await?;
-    found.ok_or(Error::not_found(ENDPOINT))?;
-    ctx.access.require(permission)?;
-    let locked = uow.webhook_endpoints().lock(scope, id).await?;
+    require(uow, ctx, id, permission).await?;
+    let locked = uow
+        .webhook_endpoints()
+        .lock(scope_of(ctx.access), id)
+        .await?;
     locked.ok_or(Error::not_found(ENDPOINT))
 }
 
-/// Changes an endpoint: what is not mentioned stays. One that is disabled is told of nothing that
-/// happens meanwhile, and what waits for it is given up. Where it moves to another URL, or is enabled, it is
-/// tried as if it had never failed.
+/// Changes an endpoint: what is not mentioned stays, and what happened before it hears of as it did. One
+/// that is disabled is told of nothing that happens meanwhile, and what waits for it is given up. Where it
+/// moves to another URL, or is enabled, it is tried as if it had never failed.
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::Forbidden`].
@@ -222,6 +238,8 @@ impl UseCase for UpdateWebhookEndpoint {
         uow: &mut dyn UnitOfWork,
         ctx: &Context<'_>,
     ) -> Result<WebhookEndpoint, Error> {
+        require(uow, ctx, self.id, self.permission()).await?;
+        events::number_within(uow, ctx.ids, ctx.now, scope_of(ctx.access)).await?;
         let mut endpoint = lock(uow, ctx, self.id, self.permission()).await?;
         let before = endpoint.clone();
         let WebhookEndpointChanges {

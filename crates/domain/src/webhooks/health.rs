@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 
 use crate::time::Timestamp;
 
-/// After so many failures in a row an endpoint is tried by one delivery at a time.
+/// After so many failures in a row an endpoint rests between attempts.
 pub const TRIED_IN_VAIN: u32 = 5;
 /// The longest that an endpoint that fails is left alone for between two attempts.
 pub const LONGEST_REST: TimeDelta = TimeDelta::minutes(1);
@@ -17,9 +17,9 @@ pub const RUN_ENDS_AFTER: TimeDelta = TimeDelta::days(2);
 /// What is known of how an endpoint answers, nothing bad by default: the circuit that keeps a dead one from costing the others
 /// anything.
 ///
-/// After [`TRIED_IN_VAIN`] failures in a row it *rests* between attempts, a second first, then twice as
-/// long each time, up to [`LONGEST_REST`]; and whatever waits for it, one delivery is tried at a time.
-/// The first that it takes ends that. What waits is late then, and keeps its attempts.
+/// After a failure one delivery is tried at a time, whatever waits. After [`TRIED_IN_VAIN`] in a row it *rests*
+/// between attempts, a second first, then twice as long each time, up to [`LONGEST_REST`]. The first
+/// that it takes ends both. What waits is late then, and keeps its attempts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EndpointHealth {
     /// Attempts that failed since the last that was taken.
@@ -36,7 +36,7 @@ impl EndpointHealth {
     /// Whether one delivery at a time is tried, and no more.
     #[must_use]
     pub const fn is_failing(&self) -> bool {
-        self.failures >= TRIED_IN_VAIN
+        self.failures > 0
     }
 
     /// Whether nothing is to be tried at this time.

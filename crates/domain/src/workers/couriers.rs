@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use crate::ids::OrganizationId;
 use crate::ports::{
-    Clock, Database, Entropy, Errand, EventMessage, EventRecords, IdGenerator, Reach, StoreError,
-    WebhookMessage, WebhookSender,
+    Clock, Database, DeliveryClaim, Entropy, Errand, EventMessage, EventRecords, IdGenerator,
+    Reach, StoreError, WebhookMessage, WebhookSender,
 };
 use crate::secret::Secret;
 use crate::services::{Error, webhook_endpoints};
@@ -23,6 +23,8 @@ use crate::webhooks::{
 pub const DELIVERY_LEASE: Duration = Duration::from_secs(30);
 /// How many deliveries to an endpoint are under way at a time, in all processes together.
 pub const PER_ENDPOINT: u32 = 8;
+/// How long an endpoint may take before it is given no further delivery until it has answered.
+pub const SLOW_AFTER: Duration = Duration::from_secs(1);
 
 /// Tells endpoints what happened.
 #[derive(Clone)]
@@ -43,6 +45,9 @@ pub struct Courier {
     pub lease: Duration,
     /// How many deliveries to an endpoint are under way at a time; usually [`PER_ENDPOINT`].
     pub per_endpoint: u32,
+    /// How long an endpoint may take before it is given no further delivery until it has answered; usually
+    /// [`SLOW_AFTER`].
+    pub slow_after: Duration,
 }
 
 /// What became of an attempt to deliver.
@@ -57,6 +62,24 @@ pub enum Delivered {
     /// It is not tried any more, and neither is anything else: the endpoint is disabled since.
     Disabled(DisabledReason),
     /// Nobody is to be told any more, or somebody else has it by now: nothing is written.
+    Moot,
+}
+
+/// An attempt that has ended, and is to be [written down](Courier::note).
+#[derive(Debug)]
+pub struct Attempt {
+    delivery: Delivery,
+    end: End,
+}
+
+/// How an attempt ended.
+#[derive(Debug)]
+enum End {
+    /// The endpoint was asked.
+    Asked(Verdict),
+    /// There was nothing to be told.
+    Abandoned,
+    /// There is nobody to be told.
     Moot,
 }
 
@@ -125,10 +148,13 @@ impl Courier {
         most: u32,
     ) -> Result<Vec<Delivery>, StoreError> {
         let mut uow = self.database.begin(owner.into()).await?;
-        let claimed = uow
-            .deliveries()
-            .claim(now, self.lease, self.per_endpoint, most)
-            .await?;
+        let claim = DeliveryClaim {
+            limit: most,
+            per_endpoint: self.per_endpoint,
+            lease: self.lease,
+            slow_after: self.slow_after,
+        };
+        let claimed = uow.deliveries().claim(now, claim).await?;
         uow.commit().await?;
         Ok(claimed)
     }
@@ -166,13 +192,27 @@ impl Courier {
     ///
     /// # Errors
     /// [`Error::Store`]: what came of it is not written, and it is made again when the lease has ended.
-    pub async fn deliver(&self, mut delivery: Delivery) -> Result<Delivered, Error> {
+    pub async fn deliver(&self, delivery: Delivery) -> Result<Delivered, Error> {
+        let attempt = self.attempt(delivery).await?;
+        self.note(attempt).await
+    }
+
+    /// Makes one attempt of a delivery that was taken. It may take as long as the endpoint does, and needs nothing of
+    /// ours meanwhile; what came of it is to be [written down](Self::note).
+    ///
+    /// # Errors
+    /// [`Error::Store`]: it was not made, and is when the lease has ended.
+    pub async fn attempt(&self, mut delivery: Delivery) -> Result<Attempt, Error> {
         let parcel = match self.contents(&delivery).await? {
             Contents::Parcel(parcel) => parcel,
-            Contents::Gone => return Ok(Delivered::Moot),
+            Contents::Gone => {
+                let end = End::Moot;
+                return Ok(Attempt { delivery, end });
+            }
             Contents::Nothing(reason) => {
                 delivery.abandon(reason, self.clock.now());
-                return self.write_down(&delivery).await;
+                let end = End::Abandoned;
+                return Ok(Attempt { delivery, end });
             }
         };
         let begun = self.clock.now();
@@ -189,13 +229,28 @@ impl Courier {
         let ended = self.clock.now();
         let took = ended.signed_duration_since(begun).num_milliseconds();
         let took = u64::try_from(took).unwrap_or(0);
-        match delivery.tried(result, took, ended, self.chance()) {
-            Verdict::Acknowledged => self.acknowledge(&delivery).await,
-            Verdict::Later(at) => self.note_failure(&delivery, Delivered::Later(at)).await,
-            Verdict::GivenUp => self.note_failure(&delivery, Delivered::Failed).await,
-            Verdict::Gone => {
+        let end = End::Asked(delivery.tried(result, took, ended, self.chance()));
+        Ok(Attempt { delivery, end })
+    }
+
+    /// Writes what came of an attempt.
+    ///
+    /// # Errors
+    /// [`Error::Store`]: it is not written, and the attempt is made again when the lease has ended.
+    pub async fn note(&self, attempt: Attempt) -> Result<Delivered, Error> {
+        let Attempt { delivery, end } = attempt;
+        let delivery = &delivery;
+        match end {
+            End::Moot => Ok(Delivered::Moot),
+            End::Abandoned => self.note_end(delivery).await,
+            End::Asked(Verdict::Acknowledged) => self.acknowledge(delivery).await,
+            End::Asked(Verdict::Later(at)) => {
+                self.note_failure(delivery, Delivered::Later(at)).await
+            }
+            End::Asked(Verdict::GivenUp) => self.note_failure(delivery, Delivered::Failed).await,
+            End::Asked(Verdict::Gone) => {
                 let gone = Delivered::Disabled(DisabledReason::Gone);
-                self.note_failure(&delivery, gone).await
+                self.note_failure(delivery, gone).await
             }
         }
     }
@@ -233,8 +288,8 @@ impl Courier {
         Ok(Contents::Parcel(Box::new(Parcel { endpoint, body })))
     }
 
-    /// Writes down what became of a delivery that was not tried.
-    async fn write_down(&self, delivery: &Delivery) -> Result<Delivered, Error> {
+    /// Notes the end of a delivery that was not tried.
+    async fn note_end(&self, delivery: &Delivery) -> Result<Delivered, Error> {
         let owner = delivery.new.organization_id;
         let mut uow = self.database.begin(owner.into()).await?;
         let is_written = uow.deliveries().settle(delivery).await?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 
-use super::couriers::{Courier, DELIVERY_LEASE, PER_ENDPOINT};
+use super::couriers::{Courier, DELIVERY_LEASE, PER_ENDPOINT, SLOW_AFTER};
 use super::housekeeping::{Housekeeper, Policy};
 use super::inbox::Inbox;
 use super::jobs::{JOB_LEASE, JobRunner, NoProbe, Probe, SETTLED};
@@ -107,6 +107,7 @@ impl Engine {
             sender,
             lease: DELIVERY_LEASE,
             per_endpoint: PER_ENDPOINT,
+            slow_after: SLOW_AFTER,
         }
     }
 

@@ -20,7 +20,9 @@ use lessor_domain::testing::{FakeRecords, FakeWebhookSender, SentMessage, webhoo
 use lessor_domain::webhooks::{
     Delivery, DeliveryStatus, DisabledReason, MAX_ATTEMPTS, WebhookEndpoint, WebhookEndpointStatus,
 };
-use lessor_domain::workers::couriers::{Courier, DELIVERY_LEASE, Delivered, PER_ENDPOINT};
+use lessor_domain::workers::couriers::{
+    Courier, DELIVERY_LEASE, Delivered, PER_ENDPOINT, SLOW_AFTER,
+};
 
 use crate::world::World;
 
@@ -54,6 +56,7 @@ impl Post {
             sender: sender.clone(),
             lease: DELIVERY_LEASE,
             per_endpoint: PER_ENDPOINT,
+            slow_after: SLOW_AFTER,
         };
         let post = Self {
             world,

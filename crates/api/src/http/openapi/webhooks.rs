@@ -5,8 +5,11 @@ use serde_json::{Map, Value, json};
 
 use super::examples::Answers;
 
-/// Puts the types into the document.
+/// Puts the types into the document, where it describes events.
 pub(super) fn insert(document: &mut Value) {
+    if document.pointer("/components/schemas/Event").is_none() {
+        return;
+    }
     let answers = Answers::read();
     let webhooks: Map<String, Value> = EventType::ALL
         .iter()
@@ -40,17 +43,26 @@ fn webhook(event_type: EventType, sequence: u64, answers: &Answers) -> Value {
                                 {
                                     "type": "object",
                                     "properties": {
-                                        "type": { "const": event_type.as_str() },
+                                        "type": {
+                                            "description": "What happened.",
+                                            "const": event_type.as_str()
+                                        },
                                         "subject": {
+                                            "description": "To which record.",
                                             "type": "object",
                                             "properties": {
-                                                "type": { "const": event_type.subject().as_str() }
+                                                "type": {
+                                                    "description": "What it is.",
+                                                    "const": event_type.subject().as_str()
+                                                }
                                             }
                                         },
                                         "data": {
+                                            "description": "What changed.",
                                             "type": "object",
                                             "properties": {
                                                 "object": {
+                                                    "description": "The record as its GET gave it then.",
                                                     "$ref": format!("#/components/schemas/{schema}")
                                                 }
                                             }

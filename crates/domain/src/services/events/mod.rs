@@ -17,6 +17,7 @@ use crate::ports::{
     Clock, Database, EventFilter, IdGenerator, Page, Scope, Start, StoreError, UnitOfWork,
 };
 use crate::services::checkouts::scope_of;
+use crate::time::Timestamp;
 
 pub use work::TellingDatabase;
 
@@ -47,14 +48,40 @@ pub async fn number(
     let mut is_any = false;
     loop {
         let mut uow = database.begin(scope.into()).await?;
-        let numbered = uow.events().number(scope, AT_ONCE).await?;
-        deliveries::fan_out(uow.as_mut(), ids, clock.now(), scope, numbered).await?;
+        let numbered = number_some(uow.as_mut(), ids, clock.now(), scope).await?;
         uow.commit().await?;
         is_any |= numbered > 0;
         if numbered < AT_ONCE {
             return Ok(is_any);
         }
     }
+}
+
+/// Numbers what was committed before, as part of this unit of work: whoever is to hear of what
+/// happens from now on does not hear of it. Nobody else numbers the scope's until the unit ends, and
+/// whoever does locks endpoints after it: they may not be locked before.
+///
+/// # Errors
+/// [`StoreError`].
+pub(super) async fn number_within(
+    uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
+    now: Timestamp,
+    scope: Scope,
+) -> Result<(), StoreError> {
+    while number_some(uow, ids, now, scope).await? == AT_ONCE {}
+    Ok(())
+}
+
+async fn number_some(
+    uow: &mut dyn UnitOfWork,
+    ids: &dyn IdGenerator,
+    now: Timestamp,
+    scope: Scope,
+) -> Result<u32, StoreError> {
+    let numbered = uow.events().number(scope, AT_ONCE).await?;
+    deliveries::fan_out(uow, ids, now, scope, numbered).await?;
+    Ok(numbered)
 }
 
 /// What happened, oldest first, in the organization and the mode of the key.

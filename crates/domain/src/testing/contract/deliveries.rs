@@ -10,7 +10,7 @@ use super::shop::{Shop, after, first};
 use super::webhook_endpoints::endpoint;
 use crate::events::EventType;
 use crate::ids::{DeliveryPubId, EventPubId, WebhookEndpointPubId};
-use crate::ports::{Database, Erasure, ReplacementAnswer};
+use crate::ports::{Database, DeliveryClaim, Erasure, ReplacementAnswer};
 use crate::time::Timestamp;
 use crate::webhooks::{
     AttemptResult, Delivery, DeliveryStatus, EndpointHealth, LastAttempt, NewDelivery, Occasion,
@@ -21,6 +21,13 @@ use crate::webhooks::{
 const LEASE: Duration = Duration::from_secs(36_000_000);
 /// More than any suite makes.
 const MANY: u32 = 1_000;
+/// Whatever is due, of endpoints that are never too slow.
+pub(super) const CLAIM: DeliveryClaim = DeliveryClaim {
+    limit: MANY,
+    per_endpoint: MANY,
+    lease: LEASE,
+    slow_after: LEASE,
+};
 
 /// The store of events on their way to endpoints.
 ///
@@ -33,6 +40,7 @@ pub async fn deliveries(database: &dyn Database) {
     those_about_a_record_keep_their_order(&Shop::open(database).await).await;
     endpoints_have_room(&Shop::open(database).await).await;
     endpoints_that_fail_rest(&Shop::open(database).await).await;
+    endpoints_that_are_slow_are_waited_for(&Shop::open(database).await).await;
     what_is_abandoned_has_failed(&Shop::open(database).await).await;
     lists_are_newest_first(&Shop::open(database).await).await;
     what_was_taken_is_known(&Shop::open(database).await).await;
@@ -70,9 +78,12 @@ async fn queue(shop: &Shop<'_>, new: &[NewDelivery]) -> u64 {
 
 async fn claim_at(shop: &Shop<'_>, now: Timestamp, per_endpoint: u32, limit: u32) -> Vec<Delivery> {
     shop.done("deliveries.claim: takes", async |uow| {
-        uow.deliveries()
-            .claim(now, LEASE, per_endpoint, limit)
-            .await
+        let claim = DeliveryClaim {
+            limit,
+            per_endpoint,
+            ..CLAIM
+        };
+        uow.deliveries().claim(now, claim).await
     })
     .await
 }
@@ -377,6 +388,34 @@ async fn endpoints_that_fail_rest(shop: &Shop<'_>) {
         2,
         "deliveries.claim: the rest of an endpoint that fares well"
     );
+}
+
+async fn endpoints_that_are_slow_are_waited_for(shop: &Shop<'_>) {
+    let slow = endpoint(shop, |_| {}).await;
+    let other = endpoint(shop, |_| {}).await;
+    queue(shop, &[delivery(shop, &slow, |_| {})]).await;
+    let under_way = only(claim(shop).await);
+    let next = [
+        delivery(shop, &slow, |_| {}),
+        delivery(shop, &other, |_| {}),
+    ];
+    queue(shop, &next).await;
+    let claim = async || {
+        let claim = DeliveryClaim {
+            slow_after: Duration::ZERO,
+            ..CLAIM
+        };
+        shop.done("deliveries.claim: takes", async |uow| {
+            uow.deliveries().claim(shop.make.tick(), claim).await
+        })
+        .await
+    };
+    let clause = "deliveries.claim: none of an endpoint at which one is under way for long";
+    let taken = only(claim().await);
+    assert_eq!(taken.new.endpoint_id, other.id, "{clause}");
+    tried(shop, under_way, 200).await;
+    let taken = only(claim().await);
+    assert_eq!(taken.new.endpoint_id, slow.id, "{clause}");
 }
 
 async fn what_is_abandoned_has_failed(shop: &Shop<'_>) {

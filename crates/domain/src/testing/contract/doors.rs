@@ -7,6 +7,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 
 use super::checkout_watches::watched;
+use super::deliveries::CLAIM;
 use super::full;
 use super::processor_accounts::processor_account;
 use super::shop::{Shop, must};
@@ -181,7 +182,7 @@ async fn finds(shop: &Shop<'_>, errand: Errand) -> bool {
             purged.map(|count| count > 0)
         }
         Errand::Deliveries { due } => {
-            let claimed = uow.deliveries().claim(due, LEASE, 1, 1).await;
+            let claimed = uow.deliveries().claim(due, CLAIM).await;
             claimed.map(|claimed| !claimed.is_empty())
         }
         Errand::OldDeliveries { before } => {
@@ -965,7 +966,7 @@ async fn deliveries_are_errands(street: &Street<'_>) {
     fares(&EndpointHealth::default()).await;
     let claimed = shop
         .done("deliveries.claim: takes", async |uow| {
-            uow.deliveries().claim(at, LEASE, 1, 1).await
+            uow.deliveries().claim(at, CLAIM).await
         })
         .await;
     assert!(!street.has(due).await, "{clause}, and that nobody is at");

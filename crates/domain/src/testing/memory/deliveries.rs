@@ -1,7 +1,6 @@
 //! Events on their way to endpoints.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
@@ -10,7 +9,7 @@ use uuid::Uuid;
 use super::Memory;
 use super::tables::{DeliveryRow, EndpointRow, Owned};
 use crate::ids::{DeliveryPubId, EventPubId, WebhookEndpointPubId};
-use crate::ports::{DeliveryStore, Page, Start, StoreError};
+use crate::ports::{DeliveryClaim, DeliveryStore, Page, Start, StoreError};
 use crate::time::Timestamp;
 use crate::webhooks::{Delivery, DeliveryStatus, EndpointHealth, NewDelivery};
 
@@ -115,26 +114,35 @@ impl DeliveryStore for Memory {
     async fn claim(
         &mut self,
         now: Timestamp,
-        lease: Duration,
-        per_endpoint: u32,
-        limit: u32,
+        claim: DeliveryClaim,
     ) -> Result<Vec<Delivery>, StoreError> {
         let clock = self.told(now)?;
         let state = self.change_own()?;
+        let time = |time| TimeDelta::from_std(time).unwrap_or(TimeDelta::MAX);
+        let until = clock.checked_add_signed(time(claim.lease));
+        let until = until.or(Some(Timestamp::MAX_UTC));
+        // Whatever was taken later is held for longer.
+        let recent = until.and_then(|until| until.checked_sub_signed(time(claim.slow_after)));
         let mut queues: Vec<(usize, Vec<DeliveryPubId>)> = Vec::new();
         for (id, row) in &state.webhook_endpoints {
             if !is_open(row, now) {
                 continue;
             }
-            let under_way = state.deliveries.values().filter(|delivery| {
-                delivery.is_of(*id) && delivery.is_pending() && !delivery.is_free(clock)
-            });
+            let under_way = || {
+                let all = state.deliveries.values();
+                all.filter(|delivery| {
+                    delivery.is_of(*id) && delivery.is_pending() && !delivery.is_free(clock)
+                })
+            };
+            if under_way().any(|delivery| delivery.leased_until <= recent) {
+                continue;
+            }
             let most = if row.health.is_failing() {
                 1
             } else {
-                usize::try_from(per_endpoint).unwrap_or(usize::MAX)
+                usize::try_from(claim.per_endpoint).unwrap_or(usize::MAX)
             };
-            let room = most.saturating_sub(under_way.count());
+            let room = most.saturating_sub(under_way().count());
             let due = takeable(state, *id, now, clock);
             if room > 0 && !due.is_empty() {
                 queues.push((room, due));
@@ -145,7 +153,7 @@ impl DeliveryStore for Memory {
             row.and_then(|row| row.delivery.next_attempt_at)
         };
         queues.sort_by_key(first_due);
-        let mut left = usize::try_from(limit).unwrap_or(usize::MAX);
+        let mut left = usize::try_from(claim.limit).unwrap_or(usize::MAX);
         let mut chosen = Vec::new();
         let mut waiting = queues.len();
         for (room, due) in queues {
@@ -155,8 +163,6 @@ impl DeliveryStore for Memory {
             left = left.saturating_sub(taken.len());
             chosen.extend(taken);
         }
-        let lease = TimeDelta::from_std(lease).unwrap_or(TimeDelta::MAX);
-        let until = clock.checked_add_signed(lease).or(Some(Timestamp::MAX_UTC));
         let mut claimed = Vec::with_capacity(chosen.len());
         for id in chosen {
             if let Some(row) = state.deliveries.get_mut(&id) {

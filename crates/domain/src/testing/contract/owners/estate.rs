@@ -29,6 +29,7 @@ use crate::processor_account::ProcessorAccount;
 use crate::shipments::{CarrierReport, EventOrigin, TrackingEvent, TrackingStatus};
 use crate::testing::contract::agreements::agreement;
 use crate::testing::contract::credit::approval;
+use crate::testing::contract::deliveries::CLAIM;
 use crate::testing::contract::full;
 use crate::testing::contract::processor_accounts::processor_account;
 use crate::testing::contract::shop::{Shop, first, must};
@@ -556,17 +557,16 @@ async fn mails(shop: &Shop<'_>, about: CheckoutPubId) -> [Mail; 3] {
     .await
 }
 
-/// An endpoint that has failed before: an event that it took, one on its way that somebody is at, and one
+/// An endpoint that has rested: an event that it took, one on its way that somebody is at, and one
 /// that waits.
 async fn deliveries(shop: &Shop<'_>) -> (WebhookEndpoint, EventPubId, Delivery) {
     let endpoint = super::super::webhook_endpoints::endpoint(shop, |_| {}).await;
     let [done, under_way, waiting] =
         [(); 3].map(|()| super::super::deliveries::delivery(shop, &endpoint, |_| {}));
-    let failing = EndpointHealth {
-        failures: 1,
-        failing_since: Some(done.created_at),
-        last_failed_at: Some(done.created_at),
-        resting_until: None,
+    // Something is known of it, and nothing that keeps the one that waits from being taken.
+    let rested = EndpointHealth {
+        resting_until: Some(done.created_at),
+        ..EndpointHealth::default()
     };
     let delivery = shop
         .done("an organization tells an endpoint of events", async |uow| {
@@ -574,12 +574,12 @@ async fn deliveries(shop: &Shop<'_>) -> (WebhookEndpoint, EventPubId, Delivery) 
             for new in [&done, &under_way] {
                 uow.deliveries().queue(std::slice::from_ref(new)).await?;
                 let now = shop.make.tick();
-                claimed.extend(uow.deliveries().claim(now, LEASE, MANY, 1).await?.pop());
+                claimed.extend(uow.deliveries().claim(now, CLAIM).await?.pop());
             }
             uow.deliveries()
                 .queue(std::slice::from_ref(&waiting))
                 .await?;
-            uow.deliveries().set_health(endpoint.id, &failing).await?;
+            uow.deliveries().set_health(endpoint.id, &rested).await?;
             let mut claimed = claimed.into_iter();
             let mut first = kept(claimed.next());
             let answered = AttemptResult::Answered {

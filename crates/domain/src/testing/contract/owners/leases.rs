@@ -22,6 +22,7 @@ use crate::ports::{
 use crate::testing::altered;
 use crate::testing::contract::agreements::{agreement, signed_by_ada};
 use crate::testing::contract::credit::approval;
+use crate::testing::contract::deliveries::CLAIM;
 use crate::testing::contract::full::parsed;
 use crate::testing::contract::processor_accounts::processor_account;
 use crate::testing::contract::shop::first;
@@ -911,9 +912,8 @@ async fn deliveries(inquiry: &mut Inquiry<'_, '_>) {
     let late = late(inquiry);
     inquiry
         .changes("deliveries.claim", async |uow| {
-            let deliveries = uow.deliveries();
-            let mut claimed = deliveries.claim(late, LEASE, MANY, MANY).await?;
-            claimed.retain(|it| it.new.organization_id == estate.shop.organization.id);
+            let mut claimed = uow.deliveries().claim(late, CLAIM).await?;
+            claimed.retain(|delivery| delivery.new.organization_id == estate.shop.organization.id);
             Ok(claimed)
         })
         .await;
@@ -967,9 +967,9 @@ async fn deliveries(inquiry: &mut Inquiry<'_, '_>) {
             uow.deliveries().acknowledged(id, &events).await
         })
         .await;
+    // One's own are forgotten.
     inquiry
         .changes("deliveries.purge", async |uow| {
-            // One's own are forgotten.
             uow.deliveries().purge(late, MANY).await.map(|_| ())
         })
         .await;
