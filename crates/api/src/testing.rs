@@ -17,7 +17,7 @@ use lessor_domain::percentage::Percentage;
 use lessor_domain::ports::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, Clock as _, CreditPolicyStore,
     CursorStore, CustomerStore, Database, DeliveryStore, Doors, EventStore, IdempotencyStore,
-    InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
+    InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, MailStore, OrganizationStore,
     PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
     QualificationStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
     WebhookEndpointStore,

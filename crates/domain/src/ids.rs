@@ -178,6 +178,8 @@ public_ids! {
     WebhookEndpointPubId = "whe";
     /// An event on its way to such a URL, `del_…`.
     DeliveryPubId = "del";
+    /// A mail, `mail_…`.
+    MailPubId = "mail";
 }
 
 /// A customer and its user are one to one: the customer's id is the user's.

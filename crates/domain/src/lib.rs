@@ -30,6 +30,7 @@ pub mod exact;
 pub mod ids;
 pub mod lease_term;
 pub mod ledger;
+pub mod mail;
 pub mod metadata;
 pub mod money;
 mod names;

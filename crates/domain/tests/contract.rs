@@ -48,6 +48,7 @@ suites! {
     events,
     webhook_endpoints,
     deliveries,
+    mails,
     owners,
 }
 

@@ -16,6 +16,7 @@ mod health;
 mod idempotency;
 mod links;
 mod lists;
+mod mail;
 mod metadata;
 mod openapi;
 mod organization;

@@ -94,6 +94,7 @@ const MORE: [(&str, &str); 45] = [
     ("post", "/v1/sandbox/checkouts/{id}/advance"),
     ("post", "/v1/sandbox/checkouts/{id}/tracking-event"),
     ("post", "/webhooks/tracking"),
+    ("post", "/webhooks/mail"),
     ("post", "/webhooks/processor"),
     ("post", "/webhooks/processor/{organizationId}"),
     ("get", "/openapi.json"),

@@ -12,7 +12,7 @@ use diesel::sql_types::{BigInt, Bool};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{AttentionReason, Tracking};
-use lessor_domain::ids::{CheckoutPubId, OrganizationId};
+use lessor_domain::ids::{CheckoutPubId, MailPubId, OrganizationId};
 use lessor_domain::ports::{Backlog, Doors, Errand, Held, PageToken, StoreError};
 use lessor_domain::time::Timestamp;
 use uuid::Uuid;
@@ -22,11 +22,11 @@ use super::error::store_error;
 use super::line::Session;
 use super::schema::{
     checkout_applications, checkout_shipments, checkouts, customers, ended_checkout_links, jobs,
-    ledger_entries,
+    ledger_entries, mails,
 };
 use super::{
     PgUnitOfWork, checkouts as queues, deliveries, events, idempotency, jobs as queue,
-    processor_accounts,
+    mails as post, processor_accounts,
 };
 
 /// Which door. The migrations say of which tables each is.
@@ -214,6 +214,18 @@ impl Doors for PgUnitOfWork {
         found.map(|number| owner("jobs", number)).transpose()
     }
 
+    async fn owner_of_mail(&mut self, id: MailPubId) -> Result<Option<OrganizationId>, StoreError> {
+        let mut open = self.open(Door::Message)?;
+        let found: Option<i64> = mails::table
+            .filter(mails::id.eq(id.as_uuid()))
+            .select(mails::organization_id)
+            .first(open.connection())
+            .await
+            .optional()
+            .map_err(store_error)?;
+        found.map(|number| owner("mails", number)).transpose()
+    }
+
     async fn owners_of_shipment(
         &mut self,
         tracking: &Tracking,
@@ -261,6 +273,14 @@ impl Doors for PgUnitOfWork {
             Errand::OldDeliveries { before } => {
                 let found = deliveries::owners_of_old(connection, before).await?;
                 ("deliveries", found)
+            }
+            Errand::Mails { due } => ("mails", post::owners_due(connection, due).await?),
+            Errand::OldMails { before } => {
+                ("mails", post::owners_of_old(connection, before).await?)
+            }
+            Errand::Endings { mode, from, before } => {
+                let found = post::owners_ending(connection, mode, (from, before)).await?;
+                ("checkouts", found)
             }
             Errand::Expiry { before } => {
                 let found = queues::owners_untouched(connection, before).await?;

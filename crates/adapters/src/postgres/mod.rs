@@ -39,6 +39,7 @@ mod lease_terms;
 mod ledger;
 mod line;
 mod listen;
+mod mails;
 mod metadata;
 mod migrate;
 mod organizations;

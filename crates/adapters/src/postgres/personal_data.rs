@@ -422,6 +422,8 @@ impl PersonalDataStore for PgUnitOfWork {
             Agreements: self.forget_documents(&person),
             AgreementEvents: self.forget_signing(&person),
             Deliveries: self.forget_what_was_answered(&person),
+            MailSuppressions: self.forget_suppressions(erasure, &person.ended),
+            Mails: self.forget_recipients(&person.ended),
             IdempotencyAnswers: self.replace_answers(scope.mode, &person),
             InboxMessages: self.empty_messages(&person),
             CustomerKeys: self.drop_key(&person),

@@ -564,6 +564,36 @@ diesel::table! {
 }
 
 diesel::table! {
+    mails (organization_id, id) {
+        organization_id -> BigInt,
+        id -> Uuid,
+        mode -> Text,
+        kind -> Text,
+        subject_kind -> Text,
+        subject_id -> Uuid,
+        cause -> Text,
+        state -> Text,
+        attempts -> Integer,
+        claims -> Integer,
+        due_at -> Nullable<Timestamptz>,
+        claimed_until -> Nullable<Timestamptz>,
+        reason -> Nullable<Text>,
+        recipient_mark -> Nullable<Binary>,
+        created_at -> Timestamptz,
+        updated_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    mail_suppressions (organization_id, address_mark) {
+        organization_id -> BigInt,
+        address_mark -> Binary,
+        reason -> Text,
+        created_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
     agreements (organization_id, id) {
         organization_id -> BigInt,
         id -> Uuid,

@@ -10,9 +10,10 @@ use lessor_domain::ids::{CheckoutPubId, CustomerPubId, OrganizationId};
 use lessor_domain::ports::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
     CustomerStore, Database, DeliveryStore, Doors, EventStore, IdempotencyStore, InboxStore,
-    JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore,
-    PickupLocationStore, ProcessorAccountStore, ProductStore, QualificationStore, Reach,
-    ShipmentStore, StoreError, UnitOfWork, VariantStore, WebhookEndpointStore,
+    JobStore, KeyStore, LeaseTermStore, LedgerStore, MailStore, OrganizationStore,
+    PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
+    QualificationStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    WebhookEndpointStore,
 };
 
 use super::error::store_error;
@@ -366,6 +367,10 @@ impl UnitOfWork for PgUnitOfWork {
     }
 
     fn deliveries(&mut self) -> &mut dyn DeliveryStore {
+        self
+    }
+
+    fn mails(&mut self) -> &mut dyn MailStore {
         self
     }
 

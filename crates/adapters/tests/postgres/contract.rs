@@ -62,5 +62,6 @@ suites! {
     events,
     webhook_endpoints,
     deliveries,
+    mails,
     owners,
 }

@@ -42,12 +42,15 @@ const LEASE: Duration = Duration::from_secs(3_600);
 /// Who sends the messages.
 const PROCESSOR: &str = "processor";
 
-/// Tables that never tell of anybody in words: keys, what is sealed with them, and the books.
+/// Tables that never tell of anybody in words: keys, what is sealed with them, marks of addresses, and the
+/// books.
 const SILENT: &[PersonalTable] = &[
     PersonalTable::AuditEvents,
     PersonalTable::CustomerKeys,
     PersonalTable::Events,
     PersonalTable::LedgerEntries,
+    PersonalTable::MailSuppressions,
+    PersonalTable::Mails,
 ];
 
 fn parsed<T: std::str::FromStr<Err: std::fmt::Debug>>(text: &str) -> T {

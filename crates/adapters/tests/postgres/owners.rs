@@ -33,6 +33,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "customers",
             "jobs",
             "ledger_entries",
+            "mails",
         ],
     ),
     (
@@ -47,6 +48,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "events",
             "idempotency_answers",
             "jobs",
+            "mails",
             "processor_accounts",
             "simulated_invoices",
             "simulated_payment_intents",

@@ -17,6 +17,7 @@ mod jobs;
 mod keys;
 mod lease_terms;
 mod listen;
+mod mails;
 mod migrate;
 mod openapi;
 mod organizations;
@@ -105,6 +106,9 @@ enum Command {
     /// Show messages of providers that are not handled, and have them handled again
     #[command(subcommand)]
     Inbox(inbox::InboxCommand),
+    /// Show, repeat and preview mails, and end that an address is sent none
+    #[command(subcommand)]
+    Mail(mails::MailCommand),
     /// Verify agreements
     #[command(subcommand)]
     Agreement(agreements::AgreementCommand),
@@ -213,6 +217,7 @@ fn dispatch(cli: Cli, given: &ArgMatches, output: Output) -> anyhow::Result<()> 
         Command::Inbox(command) => {
             session::run(&config, output, |session| inbox::run(session, command))
         }
+        Command::Mail(command) => mails::run(&config, output, command),
         Command::Agreement(command) => {
             session::run(&config, output, |session| agreements::run(session, command))
         }

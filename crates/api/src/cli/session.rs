@@ -45,6 +45,7 @@ impl Session {
         let public_url = PublicUrl::new(&service::public_url(config));
         // Whoever serves or works numbers what a command tells of.
         let telling = compose::telling(Arc::new(database), &public_url, Arc::new(()));
+        let telling = telling.with_mail(config.mail.modes());
         Self {
             database: Arc::new(telling),
             ids: UuidV7Generator,

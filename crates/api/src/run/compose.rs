@@ -10,6 +10,7 @@ use lessor_adapters::ambient::{SystemClock, SystemEntropy, SystemTimer, UuidV7Ge
 use lessor_adapters::carriers::FormatDetector;
 use lessor_adapters::credit::HttpCreditDesk;
 use lessor_adapters::dialing::PublishedPlans;
+use lessor_adapters::mail::SmtpSender;
 use lessor_adapters::missing_provider::MissingProvider;
 use lessor_adapters::outbound::{HttpWebhookSender, Outbound, Targets};
 use lessor_adapters::postgres::{
@@ -23,7 +24,7 @@ use lessor_adapters::signing::HttpSigner;
 use lessor_adapters::simulated::{self, SimulatedProcessor};
 use lessor_domain::cause::chain;
 use lessor_domain::ports::{
-    Database, Entropy, EventListener, EventRecords, ProviderSet, Providers,
+    Database, Entropy, EventListener, EventRecords, MailSender, MailWriter, ProviderSet, Providers,
 };
 use lessor_domain::services::events::TellingDatabase;
 use lessor_domain::workers::Engine;
@@ -36,12 +37,14 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
+use crate::auth::links::CheckoutPageLinks;
 use crate::http::public_url::PublicUrl;
+use crate::mails::MailPen;
 use crate::routes::events::EventRenderer;
 use crate::run::config::Config;
 use crate::run::worker::{
-    Chore, Couriers, Gauges, Housekeeping, KeptMessages, Numbers, Purge, Reconciliation,
-    SimulatedInvoices, WakeUp, WakingDatabase, Worker,
+    Chore, Couriers, Endings, Gauges, Housekeeping, KeptMessages, Mailers, Numbers, Purge,
+    Reconciliation, SimulatedInvoices, WakeUp, WakingDatabase, Worker,
 };
 use crate::state::feeds::Feeds;
 use crate::state::replica::Replica;
@@ -313,6 +316,35 @@ pub struct Composition {
     pub feeds: Feeds,
 }
 
+/// Who writes mails, and who sends them.
+struct Post {
+    writer: Arc<dyn MailWriter>,
+    sender: Arc<dyn MailSender>,
+}
+
+impl Post {
+    /// Those of the configuration; none where no mails are sent.
+    fn of(config: &Config, links: CheckoutPageLinks) -> anyhow::Result<Option<Self>> {
+        let mail = &config.mail;
+        let templates = mail.mail_templates.as_deref();
+        let writer = MailPen::new(templates, links).context("LESSOR_MAIL_TEMPLATES")?;
+        let (Some(server), Some(from)) = (&mail.smtp_url, &mail.mail_from) else {
+            return Ok(None);
+        };
+        let sender = SmtpSender::new(server.clone(), from.clone(), &[]);
+        Ok(Some(Self {
+            writer: Arc::new(writer),
+            sender: Arc::new(sender.context("LESSOR_SMTP_URL")?),
+        }))
+    }
+}
+
+/// How many mails are under way at a time.
+const MAILS: NonZeroUsize = match NonZeroUsize::new(4) {
+    Some(number) => number,
+    None => NonZeroUsize::MIN,
+};
+
 /// How many deliveries to endpoints are under way at a time, besides those to slow ones.
 const DELIVERIES: NonZeroUsize = match NonZeroUsize::new(64) {
     Some(number) => number,
@@ -369,6 +401,7 @@ pub fn compose(
     let waking = WakingDatabase::new(Arc::new(database.clone()), wake_up.clone());
     let feeds = Feeds::default();
     let telling = telling(Arc::new(waking), public_url, Arc::new(feeds.clone()));
+    let telling = telling.with_mail(config.mail.modes());
     let telling = Arc::new(telling);
     Ok(Composition {
         engine: Engine {
@@ -520,9 +553,12 @@ impl Composition {
         following
     }
 
-    /// A worker that has not begun.
-    #[must_use]
-    pub fn worker(&self, config: &Config) -> Worker {
+    /// A worker that has not begun. Mails lead to pages of checkouts by these links.
+    ///
+    /// # Errors
+    /// Mails cannot be written, or cannot be sent.
+    pub fn worker(&self, config: &Config, links: CheckoutPageLinks) -> anyhow::Result<Worker> {
+        let post = Post::of(config, links)?;
         let engine = &self.engine;
         let housekeeper = engine.housekeeper(Policy {
             expire_after: TimeDelta::days(config.expiry_days.get().into()),
@@ -553,6 +589,10 @@ impl Composition {
                 feeds: self.feeds.clone(),
             }),
         ];
+        if post.is_some() {
+            let soon = span(config.mail.lease_ends_soon);
+            chores.push(Box::new(Endings(engine.endings(config.mail.modes(), soon))));
+        }
         if let Some(processor) = &self.simulated {
             chores.push(Box::new(SimulatedInvoices {
                 processor: processor.clone(),
@@ -561,7 +601,7 @@ impl Composition {
                 ids: Arc::clone(&engine.ids),
             }));
         }
-        Worker {
+        Ok(Worker {
             runner: engine.jobs(),
             jobs: config.worker_jobs,
             wake_up: self.wake_up.clone(),
@@ -573,7 +613,11 @@ impl Composition {
                 at_once: DELIVERIES,
                 feeds: self.feeds.clone(),
             },
+            mailers: post.map(|Post { writer, sender }| Mailers {
+                mailer: engine.mailer(writer, sender, config.mail.sandbox_mail_to.clone()),
+                at_once: MAILS,
+            }),
             chores,
-        }
+        })
     }
 }

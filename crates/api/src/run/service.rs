@@ -18,6 +18,7 @@ use tokio::time::{Instant, interval};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::addresses::TrustedProxies;
+use crate::auth::links::CheckoutPageLinks;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
 use crate::http::server::{self, ServerSettings};
@@ -29,7 +30,7 @@ use crate::run::app::{self, AppParts};
 use crate::run::compose::{self, Composition, Location, Use};
 use crate::run::config::{Config, ProcessorConfig};
 use crate::run::server_key;
-use crate::run::worker::RunningWorker;
+use crate::run::worker::{RunningWorker, Worker};
 use crate::state::{AppState, ProcessorSecrets, StateSettings};
 use crate::telemetry::{self, Metrics};
 
@@ -235,7 +236,10 @@ impl Service {
         let secrets = server_keys.sealing();
         let database = database.sealing_with(secrets.clone());
         server_key::renew(&database).await?;
+        let links = CheckoutPageLinks::new(server_keys.clone(), PublicUrl::new(&url));
         let composition = compose::compose(config, &database, &PublicUrl::new(&url))?;
+        let worker = (!config.no_worker).then(|| composition.worker(config, links));
+        let worker = worker.transpose()?;
         let following = composition.follow_events(&database);
         let engine = &composition.engine;
         let replica = composition.replica(config, &database).await?;
@@ -254,6 +258,11 @@ impl Service {
             .collect::<Result<_, _>>()
             .context("LESSOR_TRACKING_WEBHOOK_SECRETS")?;
         settings.processor_secrets = processor_secrets(&config.processor)?;
+        settings.mail_secrets = (config.mail.mail_webhook_secret.iter())
+            .map(|secret| secret.expose_secret().parse())
+            .collect::<Result<_, _>>()
+            .context("LESSOR_MAIL_WEBHOOK_SECRET")?;
+        settings.mail = config.mail.modes();
         settings.targets = compose::targets(config);
         if let Some(origin) = pages_of(&config.processor) {
             settings.provider_pages = vec![origin];
@@ -306,7 +315,7 @@ impl Service {
             stop,
             app,
         ));
-        let working = (!config.no_worker).then(|| composition.worker(config).start());
+        let working = worker.map(Worker::start);
         Ok(Self {
             url,
             composition,

@@ -17,6 +17,7 @@ use lessor_adapters::postgres::LastCommit;
 use lessor_adapters::processor::signature::{SignatureError, WebhookSecret, verify};
 use lessor_adapters::processor::standard_webhooks::SharedSecret;
 use lessor_domain::access::Mode;
+use lessor_domain::mail::MailModes;
 use lessor_domain::ports::Database;
 use lessor_domain::time::Timestamp;
 use lessor_domain::workers::Engine;
@@ -60,6 +61,10 @@ pub struct StateSettings {
     pub tracking_secrets: Vec<SharedSecret>,
     /// Whose processor messages are believed.
     pub processor_secrets: ProcessorSecrets,
+    /// Whose reports of mails are believed; several while one is being replaced.
+    pub mail_secrets: Vec<SharedSecret>,
+    /// In which modes mails are sent.
+    pub mail: MailModes,
     /// The origins of the pages where customers pay and prove who they are: the checkout's page may lead
     /// there.
     pub provider_pages: Vec<String>,
@@ -99,7 +104,7 @@ impl ProcessorSecrets {
 
 impl StateSettings {
     /// No rate limits, no proxies, keys looked up anew after 2 seconds, summaries computed anew after 5 minutes,
-    /// no messages of carriers or the processor, no URLs on this machine.
+    /// no messages of carriers or the processor, no mails, no URLs on this machine.
     #[must_use]
     pub fn new(public_url: PublicUrl, server_keys: ServerKeys) -> Self {
         Self {
@@ -115,6 +120,8 @@ impl StateSettings {
                 live: Vec::new(),
                 sandbox: Vec::new(),
             },
+            mail_secrets: Vec::new(),
+            mail: MailModes::default(),
             provider_pages: PROVIDER_PAGES.map(str::to_owned).into(),
             targets: Targets::default(),
         }

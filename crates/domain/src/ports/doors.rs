@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::{Backlog, Held, PageToken, StoreError};
 use crate::access::Mode;
 use crate::checkout::{AttentionReason, Tracking};
-use crate::ids::{CheckoutPubId, OrganizationId};
+use crate::ids::{CheckoutPubId, MailPubId, OrganizationId};
 use crate::time::{Day, Timestamp};
 
 /// Work that some organizations have and others have not.
@@ -42,6 +42,13 @@ pub enum Errand {
     Deliveries { due: Timestamp },
     /// Deliveries that are over and were made before the time.
     OldDeliveries { before: Timestamp },
+    /// Mails that are to be sent, due by the time, and that nobody is at.
+    Mails { due: Timestamp },
+    /// Mails that are over and were made before the time.
+    OldMails { before: Timestamp },
+    /// Active leases of the mode that end on one of these days, from the first to before the other, whose
+    /// customers were not mailed of it.
+    Endings { mode: Mode, from: Day, before: Day },
 }
 
 /// The questions that are asked across organizations, and no others: whose something is that is known
@@ -81,6 +88,8 @@ pub trait Doors: Send {
     ) -> Result<Option<OrganizationId>, StoreError>;
     /// Whose job it is.
     async fn owner_of_job(&mut self, id: uuid::Uuid) -> Result<Option<OrganizationId>, StoreError>;
+    /// Whose mail it is.
+    async fn owner_of_mail(&mut self, id: MailPubId) -> Result<Option<OrganizationId>, StoreError>;
     /// Who has checkouts with this tracking number that have not ended, in the order of their numbers.
     async fn owners_of_shipment(
         &mut self,

@@ -10,10 +10,10 @@ use async_trait::async_trait;
 use super::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
     CustomerStore, Database, DeliveryStore, Doors, EventStore, IdempotencyStore, InboxStore,
-    JobStore, KeyStore, LeaseTermStore, LedgerStore, MockAgreementStore, MockAuditStore,
+    JobStore, KeyStore, LeaseTermStore, LedgerStore, MailStore, MockAgreementStore, MockAuditStore,
     MockCategoryStore, MockCheckoutStore, MockCreditPolicyStore, MockCursorStore,
     MockCustomerStore, MockDeliveryStore, MockDoors, MockEventStore, MockIdempotencyStore,
-    MockInboxStore, MockJobStore, MockKeyStore, MockLeaseTermStore, MockLedgerStore,
+    MockInboxStore, MockJobStore, MockKeyStore, MockLeaseTermStore, MockLedgerStore, MockMailStore,
     MockOrganizationStore, MockPersonalDataStore, MockPickupLocationStore,
     MockProcessorAccountStore, MockProductStore, MockQualificationStore, MockShipmentStore,
     MockVariantStore, MockWebhookEndpointStore, OrganizationStore, PersonalDataStore,
@@ -157,6 +157,8 @@ mock_unit_of_work! {
     webhook_endpoints: MockWebhookEndpointStore as dyn WebhookEndpointStore,
     /// What they are told, and how far that is.
     deliveries: MockDeliveryStore as dyn DeliveryStore,
+    /// Mails, and the addresses that nothing is sent to.
+    mails: MockMailStore as dyn MailStore,
     /// What is known of persons, to be taken away.
     personal_data: MockPersonalDataStore as dyn PersonalDataStore,
     /// What is asked across organizations.

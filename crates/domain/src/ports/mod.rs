@@ -22,6 +22,7 @@ mod jobs;
 mod keys;
 mod lease_terms;
 mod ledger;
+mod mails;
 #[cfg(feature = "mock")]
 mod mock;
 mod organizations;
@@ -60,6 +61,10 @@ pub use jobs::{Backlog, Job, JobFilter, JobState, JobStore, JobSubject, NewJob};
 pub use keys::{KeyHolder, KeyStore};
 pub use lease_terms::{DeletedTerm, LeaseTermStore, NewLeaseTerm};
 pub use ledger::{Held, LedgerStore};
+pub use mails::{
+    Attachment, MailFilter, MailMatter, MailMessage, MailSender, MailStore, MailText,
+    MailTextError, MailView, MailWriter,
+};
 pub use organizations::{
     NewOrganization, NewPickupLocation, OrganizationStore, PickupLocationStore,
 };
@@ -104,6 +109,7 @@ pub use {
     keys::MockKeyStore,
     lease_terms::MockLeaseTermStore,
     ledger::MockLedgerStore,
+    mails::{MockMailSender, MockMailStore},
     mock::{MockDatabase, MockUnitOfWork},
     organizations::{MockOrganizationStore, MockPickupLocationStore},
     personal_data::MockPersonalDataStore,

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
     CustomerStore, DeliveryStore, Doors, EventStore, IdempotencyStore, InboxStore, JobStore,
-    KeyStore, LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore,
+    KeyStore, LeaseTermStore, LedgerStore, MailStore, OrganizationStore, PersonalDataStore,
     PickupLocationStore, ProcessorAccountStore, ProductStore, QualificationStore, Scope,
     ShipmentStore, StoreError, VariantStore, WebhookEndpointStore,
 };
@@ -81,6 +81,8 @@ pub trait UnitOfWork: Send {
     fn webhook_endpoints(&mut self) -> &mut dyn WebhookEndpointStore;
     /// What they are told, and how far that is.
     fn deliveries(&mut self) -> &mut dyn DeliveryStore;
+    /// Mails, and the addresses that nothing is sent to.
+    fn mails(&mut self) -> &mut dyn MailStore;
     /// What is known of persons, to be taken away.
     fn personal_data(&mut self) -> &mut dyn PersonalDataStore;
     /// What is asked across organizations. Its answers do not depend on whom the work reaches.
@@ -147,6 +149,7 @@ macro_rules! for_each_store {
             events: EventStore,
             webhook_endpoints: WebhookEndpointStore,
             deliveries: DeliveryStore,
+            mails: MailStore,
             personal_data: PersonalDataStore,
             doors: Doors,
         }

@@ -292,6 +292,7 @@ impl Leases {
                 .map(|checkout| checkout.id)
                 .collect(),
             shipments,
+            email: known.email.clone(),
             since: known.created_at,
             replacement,
         }

@@ -32,6 +32,7 @@ pub mod journey;
 pub mod keys;
 pub mod lease_terms;
 pub(crate) mod ledger;
+pub mod mails;
 pub(crate) mod moving;
 pub mod organizations;
 pub mod payments;

@@ -9,12 +9,16 @@ use super::couriers::{Courier, DELIVERY_LEASE, PER_ENDPOINT, SLOW_AFTER};
 use super::housekeeping::{Housekeeper, Policy};
 use super::inbox::Inbox;
 use super::jobs::{JOB_LEASE, JobRunner, NoProbe, Probe, SETTLED};
+use super::mailers::{Endings, MAIL_LEASE, Mailer};
 use super::reconcile::Reconciler;
 use super::sandbox::Sandbox;
 use crate::credit::DECISIONS_HOLD;
+use crate::mail::MailModes;
 use crate::ports::{
-    Clock, Database, Entropy, EventRecords, IdGenerator, ProviderSet, Timer, WebhookSender,
+    Clock, Database, Entropy, EventRecords, IdGenerator, MailSender, MailWriter, ProviderSet,
+    Timer, WebhookSender,
 };
+use crate::text::Email;
 
 /// The ports, filled: what a service that leases is made of. Each worker takes those that it needs.
 /// Cloning shares them.
@@ -104,6 +108,37 @@ impl Engine {
             lease: DELIVERY_LEASE,
             per_endpoint: PER_ENDPOINT,
             slow_after: SLOW_AFTER,
+        }
+    }
+
+    /// Who sends mails, as these write them and send them; those of the sandbox to this address alone.
+    #[must_use]
+    pub fn mailer(
+        &self,
+        writer: Arc<dyn MailWriter>,
+        sender: Arc<dyn MailSender>,
+        sandbox_to: Option<Email>,
+    ) -> Mailer {
+        Mailer {
+            database: Arc::clone(&self.database),
+            clock: Arc::clone(&self.clock),
+            entropy: Arc::clone(&self.entropy),
+            writer,
+            sender,
+            sandbox_to,
+            lease: MAIL_LEASE,
+        }
+    }
+
+    /// Who tells customers so long before that their leases end.
+    #[must_use]
+    pub fn endings(&self, modes: MailModes, soon: TimeDelta) -> Endings {
+        Endings {
+            database: Arc::clone(&self.database),
+            clock: Arc::clone(&self.clock),
+            ids: Arc::clone(&self.ids),
+            modes,
+            soon,
         }
     }
 

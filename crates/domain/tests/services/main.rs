@@ -19,6 +19,7 @@ mod journey;
 mod keys;
 mod links;
 mod live_catalog;
+mod mails;
 mod metadata;
 mod processor_accounts;
 mod products;

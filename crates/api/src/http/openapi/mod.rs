@@ -164,7 +164,7 @@ const ERRORS: [(&str, u16, &str); 14] = [
 
 /// What browsers alone ask for. Makers of clients make nothing of these, and stumble over some: a path
 /// that ends with a slash, an icon.
-const FOR_BROWSERS: [&str; 10] = [
+const FOR_BROWSERS: [&str; 11] = [
     "/",
     "/favicon.svg",
     "/favicon.ico",
@@ -172,6 +172,7 @@ const FOR_BROWSERS: [&str; 10] = [
     "/elements/{file}",
     "/assets/accents/{color}.css",
     "/c",
+    "/c/link",
     "/docs/reference",
     "/docs/{guide}",
     "/docs/scalar/{version}/{file}",

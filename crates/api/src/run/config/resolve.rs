@@ -11,8 +11,8 @@ use serde::Serialize;
 use toml::{Table, Value};
 use url::Url;
 
-use super::Config;
 use super::settings::settings;
+use super::{Config, MailConfig};
 
 /// The variable that names the file.
 const FILE_VARIABLE: &str = "LESSOR_CONFIG";
@@ -94,6 +94,14 @@ impl Config {
             .try_get_matches_from(texts)
             .and_then(|read| Self::from_arg_matches(&read))
             .map_err(|error| refused(&error, &entries))?;
+        if let Some((given, missing)) = lonely(&config.mail) {
+            let entry = entries.iter().find(|entry| entry.key == given);
+            return Err(ConfigError {
+                key: Some(given.to_owned()),
+                origin: entry.map_or(given, |entry| &entry.origin).to_owned(),
+                problem: format!("must not be given without {missing}"),
+            });
+        }
         environment.retain(|name, _| name.starts_with(OURS));
         Ok(Self {
             entries,
@@ -114,6 +122,15 @@ impl Config {
         let mut entries = self.entries.iter();
         let entry = entries.find(|entry| entry.key == key)?;
         Some(&entry.origin)
+    }
+}
+
+/// What of a mail server and a sender was given without the other, and the variable of that.
+const fn lonely(mail: &MailConfig) -> Option<(&'static str, &'static str)> {
+    match (&mail.smtp_url, &mail.mail_from) {
+        (Some(_), None) => Some(("smtp_url", "LESSOR_MAIL_FROM")),
+        (None, Some(_)) => Some(("mail_from", "LESSOR_SMTP_URL")),
+        (Some(_), Some(_)) | (None, None) => None,
     }
 }
 

@@ -419,3 +419,46 @@ fn a_request_has_a_quarter_of_a_minute() {
         assert!(error.to_string().contains("--request-deadline"), "{error}");
     }
 }
+
+#[test]
+fn a_mail_server_and_a_sender_are_given_together() {
+    let server = ("LESSOR_SMTP_URL", "smtp://ada:hunter2@mail.example.com:587");
+    let sender = ("LESSOR_MAIL_FROM", "Lessor <mail@lease.example>");
+    let none = config(&[], &[], None).unwrap();
+    assert_eq!(none.mail.modes(), MailModes::default());
+    let live = config(&[], &[server, sender], None).unwrap();
+    assert_eq!(
+        live.mail.modes(),
+        MailModes {
+            live: true,
+            sandbox: false
+        }
+    );
+    let shown = entry(&live, "smtp_url").value.as_deref();
+    assert_eq!(shown, Some("smtp://ada:***@mail.example.com:587"));
+    let tests = ("LESSOR_SANDBOX_MAIL_TO", "tests@lessor.example");
+    let both = config(&[], &[server, sender, tests], None).unwrap();
+    assert!(both.mail.modes().live && both.mail.modes().sandbox);
+    // Without a mail server there is nothing to be sent to anybody.
+    let alone = config(&[], &[tests], None).unwrap();
+    assert_eq!(alone.mail.modes(), MailModes::default());
+    for (given, missing) in [(server, "LESSOR_MAIL_FROM"), (sender, "LESSOR_SMTP_URL")] {
+        let refused = config(&[], &[given], None).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            format!("{}: must not be given without {missing}", given.0)
+        );
+    }
+    for (name, bad) in [
+        ("LESSOR_SMTP_URL", "mail.example.com"),
+        ("LESSOR_SMTP_URL", "smtp://ada@mail.example.com"),
+        ("LESSOR_MAIL_FROM", "nobody"),
+        ("LESSOR_SANDBOX_MAIL_TO", "nobody"),
+        ("LESSOR_LEASE_ENDS_SOON", "61d"),
+    ] {
+        let refused = config(&[], &[server, sender, (name, bad)], None);
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.starts_with(&format!("{name}: ")), "{refused}");
+        assert!(!refused.contains("hunter2"), "{refused}");
+    }
+}

@@ -23,6 +23,8 @@ use crate::state::feeds::Feeds;
 const ANSWERS_KEPT: TimeDelta = TimeDelta::hours(24);
 /// Jobs that are done are kept for so long.
 const JOBS_KEPT: TimeDelta = TimeDelta::days(30);
+/// Mails that are over are kept for so long: longer before its end than any lease is told of.
+const MAILS_KEPT: TimeDelta = TimeDelta::days(90);
 /// How many events are forgotten in a transaction.
 const EVENTS_AT_ONCE: u32 = 1_000;
 /// How long what carriers told of unknown shipments is kept.
@@ -70,6 +72,8 @@ pub(super) const JOBS: &str = "lessor_jobs_total";
 pub(super) const DELIVERIES: &str = "lessor_webhook_deliveries_total";
 /// Endpoints that were disabled because of how they answered.
 pub(super) const ENDPOINTS_DISABLED: &str = "lessor_webhook_endpoints_disabled_total";
+/// Attempts to send mails, by what became of them.
+pub(super) const MAILS: &str = "lessor_mails_total";
 /// Messages that were given up.
 pub(super) const MESSAGES_FAILED: &str = "lessor_inbox_messages_failed_total";
 
@@ -84,6 +88,7 @@ pub(super) fn describe() {
         DELIVERIES,
         "Attempts to deliver events to webhook endpoints by what became of them"
     );
+    metrics::describe_counter!(MAILS, "Attempts to send mails by what became of them");
     metrics::describe_counter!(
         ENDPOINTS_DISABLED,
         "Webhook endpoints that were disabled because of how they answered, by reason"
@@ -290,8 +295,17 @@ impl Chore for Purge {
         }
         let events = self.forget_events().await?;
         let deliveries = self.forget_deliveries().await?;
-        if (answers, jobs, reports, events, deliveries) != (0, 0, 0, 0, 0) {
-            tracing::info!(answers, jobs, reports, events, deliveries, "forgotten");
+        let mails = self.forget_mails().await?;
+        if (answers, jobs, reports, events, deliveries, mails) != (0, 0, 0, 0, 0, 0) {
+            tracing::info!(
+                answers,
+                jobs,
+                reports,
+                events,
+                deliveries,
+                mails,
+                "forgotten"
+            );
         }
         Ok(Done::ForNow)
     }
@@ -328,6 +342,26 @@ impl Purge {
             loop {
                 let mut uow = self.database.begin(owner.into()).await?;
                 let purged = uow.deliveries().purge(before, EVENTS_AT_ONCE).await?;
+                uow.commit().await?;
+                forgotten = forgotten.saturating_add(purged);
+                if purged < u64::from(EVENTS_AT_ONCE) {
+                    break;
+                }
+            }
+        }
+        Ok(forgotten)
+    }
+
+    /// Forgets old mails, so many in a transaction.
+    async fn forget_mails(&self) -> Result<u64, StoreError> {
+        let Some(before) = self.clock.now().checked_sub_signed(MAILS_KEPT) else {
+            return Ok(0);
+        };
+        let mut forgotten = 0_u64;
+        for owner in self.owners_with(Errand::OldMails { before }).await? {
+            loop {
+                let mut uow = self.database.begin(owner.into()).await?;
+                let purged = uow.mails().purge(before, EVENTS_AT_ONCE).await?;
                 uow.commit().await?;
                 forgotten = forgotten.saturating_add(purged);
                 if purged < u64::from(EVENTS_AT_ONCE) {
@@ -381,6 +415,28 @@ impl Chore for Numbers {
                     self.feeds.ring(Some(scope));
                 }
             }
+        }
+        Ok(Done::ForNow)
+    }
+}
+
+/// Mails about leases that end soon.
+pub struct Endings(pub lessor_domain::workers::mailers::Endings);
+
+#[async_trait]
+impl Chore for Endings {
+    fn name(&self) -> &'static str {
+        "ends of leases"
+    }
+
+    fn every(&self) -> Duration {
+        Duration::from_secs(3_600)
+    }
+
+    async fn run(&self) -> Result<Done, ChoreError> {
+        let told = self.0.run().await?;
+        if told > 0 {
+            tracing::info!(told, "leases end soon");
         }
         Ok(Done::ForNow)
     }

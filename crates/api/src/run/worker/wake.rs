@@ -9,8 +9,8 @@ use lessor_domain::ports::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
     CustomerStore, Database, DeliveryStore, Doors, EventStore, IdempotencyStore, InboxMessage,
     InboxRecord, InboxState, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
-    OrganizationStore, PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
-    QualificationStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    MailStore, OrganizationStore, PersonalDataStore, PickupLocationStore, ProcessorAccountStore,
+    ProductStore, QualificationStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
     WebhookEndpointStore,
 };
 use lessor_domain::time::Timestamp;
@@ -167,6 +167,10 @@ impl UnitOfWork for WakingWork {
 
     fn deliveries(&mut self) -> &mut dyn DeliveryStore {
         self.inner.deliveries()
+    }
+
+    fn mails(&mut self) -> &mut dyn MailStore {
+        self.inner.mails()
     }
 
     fn personal_data(&mut self) -> &mut dyn PersonalDataStore {

@@ -14,17 +14,18 @@ use crate::credit::Qualification;
 use crate::events::{Contents, EventSubject, EventType, NewEvent};
 use crate::ids::{CheckoutPubId, CustomerPubId, EventPubId, OrganizationId, ProductVariantPubId};
 use crate::ledger::{Entry, HoldState, Thing};
+use crate::mail::MailModes;
 use crate::organization::Organization;
 use crate::ports::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, Clock, CreditPolicyStore,
     CursorStore, CustomerStore, Database, DeliveryStore, Doors, EventListener, EventRecords,
     EventStore, EventView, IdGenerator, IdempotencyStore, InboxStore, JobStore, KeyStore,
-    LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
-    ProcessorAccountStore, ProductStore, QualificationStore, Reach, Scope, ShipmentStore,
-    StoreError, UnitOfWork, VariantStore, WebhookEndpointStore,
+    LeaseTermStore, LedgerStore, MailStore, OrganizationStore, PersonalDataStore,
+    PickupLocationStore, ProcessorAccountStore, ProductStore, QualificationStore, Reach, Scope,
+    ShipmentStore, StoreError, UnitOfWork, VariantStore, WebhookEndpointStore,
 };
-use crate::services::Error;
 use crate::services::checkouts::{CheckoutView, quotes_of, view_with};
+use crate::services::{Error, mails};
 
 /// What events are made with.
 struct Teller {
@@ -32,6 +33,7 @@ struct Teller {
     ids: Arc<dyn IdGenerator>,
     records: Arc<dyn EventRecords>,
     listener: Arc<dyn EventListener>,
+    mail: MailModes,
 }
 
 /// A database whose units of work write an [event](crate::events) for whatever they change that a GET
@@ -61,9 +63,34 @@ impl TellingDatabase {
             ids,
             records,
             listener,
+            mail: MailModes::default(),
         };
         Self {
             inner,
+            teller: Arc::new(teller),
+        }
+    }
+
+    /// The same, which queues the [mails](crate::mail) that events are causes of, in the modes in which mails
+    /// are sent: in the same transaction, so that there is one for each cause, whoever dies when.
+    #[must_use]
+    pub fn with_mail(self, modes: MailModes) -> Self {
+        let Teller {
+            clock,
+            ids,
+            records,
+            listener,
+            mail: _,
+        } = &*self.teller;
+        let teller = Teller {
+            clock: Arc::clone(clock),
+            ids: Arc::clone(ids),
+            records: Arc::clone(records),
+            listener: Arc::clone(listener),
+            mail: modes,
+        };
+        Self {
+            inner: self.inner,
             teller: Arc::new(teller),
         }
     }
@@ -196,6 +223,8 @@ impl TellingWork {
             self.inner.events().append(&events).await?;
             let feeds = told.iter().map(|told| (organization_id, told.mode));
             self.told.extend(feeds);
+            let (modes, ids) = (self.teller.mail, Arc::clone(&self.teller.ids));
+            mails::queue_of(&mut *self.inner, &*ids, modes, &events).await?;
         }
         Ok(())
     }
@@ -596,6 +625,7 @@ impl UnitOfWork for TellingWork {
         audit: AuditStore,
         events: EventStore,
         deliveries: DeliveryStore,
+        mails: MailStore,
         personal_data: PersonalDataStore,
         doors: Doors,
     }

@@ -619,6 +619,7 @@ async fn what_was_answered_goes_with_the_customer(shop: &Shop<'_>) {
         running: Vec::new(),
         never_leased: Vec::new(),
         shipments: Vec::new(),
+        email: customer.email.clone(),
         since: shop.make.tick(),
         replacement: ReplacementAnswer {
             status: 404,

@@ -41,6 +41,7 @@ pub async fn doors(database: &dyn Database) {
     payments_have_owners(&street).await;
     verifications_have_owners(&street).await;
     jobs_have_owners(&street).await;
+    mails_have_owners(&street).await;
     shipments_have_owners(&street).await;
     due_jobs_are_errands(&Street::open(database).await).await;
     untouched_checkouts_are_errands(&Street::open(database).await).await;
@@ -55,6 +56,8 @@ pub async fn doors(database: &dyn Database) {
     old_jobs_are_errands(&Street::open(database).await).await;
     events_are_errands(&Street::open(database).await).await;
     deliveries_are_errands(&Street::open(database).await).await;
+    mails_are_errands(&Street::open(database).await).await;
+    endings_are_errands(&Street::open(database).await).await;
     let _queues = super::QUEUES.lock().await;
     let _watches = super::WATCHES.lock().await;
     reasons_to_look_are_counted(&street).await;
@@ -185,6 +188,18 @@ async fn finds(shop: &Shop<'_>, errand: Errand) -> bool {
         Errand::OldDeliveries { before } => {
             let purged = uow.deliveries().purge(before, 1).await;
             purged.map(|count| count > 0)
+        }
+        Errand::Mails { due } => {
+            let claimed = uow.mails().claim(due, LEASE, 1).await;
+            claimed.map(|claimed| !claimed.is_empty())
+        }
+        Errand::OldMails { before } => {
+            let purged = uow.mails().purge(before, 1).await;
+            purged.map(|count| count > 0)
+        }
+        Errand::Endings { mode, from, before } => {
+            let found = uow.mails().ending(mode, from, before, 1).await;
+            found.map(checkouts)
         }
     };
     let found = must(found, "doors.owners_with: the stores look for the work");
@@ -1131,5 +1146,100 @@ async fn what_is_held_is_counted(street: &Street<'_>) {
         count().await,
         before,
         "doors.held: none when all is let go of"
+    );
+}
+
+async fn mails_have_owners(street: &Street<'_>) {
+    let owner_of = async |id| {
+        street
+            .ask("doors.owner_of_mail: answers", async |doors| {
+                doors.owner_of_mail(id).await
+            })
+            .await
+    };
+    for shop in street.shops() {
+        let new = super::mails::mail(shop, shop.make.id(), |_| {});
+        shop.done("mails.queue: keeps mails", async |uow| {
+            uow.mails().queue(std::slice::from_ref(&new)).await
+        })
+        .await;
+        let clause = "doors.owner_of_mail: whose it is";
+        assert_eq!(
+            owner_of(new.id).await,
+            Some(shop.organization.id),
+            "{clause}"
+        );
+        assert_eq!(owner_of(shop.make.id()).await, None, "{clause}");
+    }
+}
+
+async fn mails_are_errands(street: &Street<'_>) {
+    let shop = &street.shop;
+    let new = super::mails::mail(shop, shop.make.id(), |_| {});
+    let at = new.created_at;
+    let due = Errand::Mails { due: at };
+    let old = Errand::OldMails { before: after(at) };
+    let clause = "doors.owners_with: who has mails that are due and that nobody is at";
+    assert!(!street.has(due).await, "{clause}");
+    shop.done("mails.queue: keeps mails", async |uow| {
+        uow.mails().queue(&[new]).await
+    })
+    .await;
+    let before = at.checked_sub_signed(TimeDelta::milliseconds(1));
+    let early = Errand::Mails {
+        due: before.unwrap_or(at),
+    };
+    assert_eq!(
+        [street.has(early).await, street.has(due).await],
+        [false, true],
+        "{clause}"
+    );
+    let old_clause = "doors.owners_with: who has mails that are over, from before the time";
+    assert!(!street.has(old).await, "{old_clause}");
+    let mut claimed = shop
+        .done("mails.claim: takes", async |uow| {
+            uow.mails().claim(at, LEASE, 1).await
+        })
+        .await;
+    assert!(!street.has(due).await, "{clause}");
+    for mail in &mut claimed {
+        mail.tried(&crate::mail::Posted::Accepted, at);
+        shop.done("mails.settle: answers", async |uow| {
+            uow.mails().settle(mail, None).await
+        })
+        .await;
+    }
+    assert!(!street.has(due).await, "{clause}");
+    assert!(street.has(old).await, "{old_clause}");
+    let young = Errand::OldMails { before: at };
+    assert!(!street.has(young).await, "{old_clause}");
+}
+
+async fn endings_are_errands(street: &Street<'_>) {
+    let shop = &street.shop;
+    let from = shop.make.tick().date_naive();
+    let before = from.succ_opt().unwrap_or(from);
+    let mode = Mode::Sandbox;
+    let errand = Errand::Endings { mode, from, before };
+    let clause = "doors.owners_with: whose active leases end on one of these days";
+    assert!(!street.has(errand).await, "{clause}");
+    let lease = super::mails::lease(shop, from).await;
+    assert!(street.has(errand).await, "{clause}");
+    let later = Errand::Endings {
+        mode,
+        from: before,
+        before: before.succ_opt().unwrap_or(before),
+    };
+    assert!(!street.has(later).await, "{clause}");
+    let told = super::mails::mail(shop, lease.id, |new| {
+        new.kind = crate::mail::MailKind::LeaseEndsSoon;
+    });
+    shop.done("mails.queue: keeps mails", async |uow| {
+        uow.mails().queue(&[told]).await
+    })
+    .await;
+    assert!(
+        !street.has(errand).await,
+        "{clause}, and were not mailed of"
     );
 }

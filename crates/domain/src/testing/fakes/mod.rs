@@ -4,6 +4,7 @@
 //! The contract of the ports holds: a call with a key that was answered before gets
 //! the same answer again.
 
+mod mails;
 mod others;
 mod processor;
 mod script;
@@ -11,6 +12,7 @@ mod webhooks;
 
 use std::sync::Arc;
 
+pub use mails::{FakeMailSender, FakeMailWriter, SentMail};
 pub use others::{
     FakeCarrierDetector, FakeCreditChecker, FakeCreditDesk, FakeDialingPlan, FakeDocumentSigner,
     FakeIdentityVerifier, FakeRecords, FakeRenderer, FakeShipmentTracker, NoMessages,

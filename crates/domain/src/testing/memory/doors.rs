@@ -17,7 +17,7 @@ use super::ledger::pays;
 use super::tables::Owned;
 use crate::access::Mode;
 use crate::checkout::{AttentionReason, Tracking};
-use crate::ids::{CheckoutPubId, OrganizationId};
+use crate::ids::{CheckoutPubId, MailPubId, OrganizationId};
 use crate::ledger::HoldState;
 use crate::ports::{Backlog, Doors, Errand, Held, Job, JobState, PageToken, StoreError};
 use crate::time::Timestamp;
@@ -68,6 +68,14 @@ fn has(owned: &Owned, errand: Errand, clock: Timestamp) -> bool {
             .deliveries
             .values()
             .any(|row| super::deliveries::is_old(row, before)),
+        Errand::Mails { due } => super::mails::are_due(owned, due, clock),
+        Errand::OldMails { before } => owned
+            .mails
+            .values()
+            .any(|row| super::mails::is_old(row, before)),
+        Errand::Endings { mode, from, before } => {
+            !super::mails::endings(owned, mode, from, before).is_empty()
+        }
     }
 }
 
@@ -118,6 +126,10 @@ impl Doors for Memory {
 
     async fn owner_of_job(&mut self, id: Uuid) -> Result<Option<OrganizationId>, StoreError> {
         Ok(self.owner(|owned| owned.jobs.iter().any(|row| row.job.new.id == id)))
+    }
+
+    async fn owner_of_mail(&mut self, id: MailPubId) -> Result<Option<OrganizationId>, StoreError> {
+        Ok(self.owner(|owned| owned.mails.contains_key(&id)))
     }
 
     async fn owners_of_shipment(

@@ -27,6 +27,7 @@ mod jobs;
 mod keys;
 mod lease_terms;
 mod ledger;
+mod mails;
 mod organizations;
 mod paging;
 mod personal_data;
@@ -47,9 +48,10 @@ use crate::ids::OrganizationId;
 use crate::ports::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
     CustomerStore, Database, DeliveryStore, Doors, EventStore, IdempotencyStore, InboxStore,
-    JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore,
-    PickupLocationStore, ProcessorAccountStore, ProductStore, QualificationStore, Reach,
-    ShipmentStore, StoreError, UnitOfWork, VariantStore, WebhookEndpointStore,
+    JobStore, KeyStore, LeaseTermStore, LedgerStore, MailStore, OrganizationStore,
+    PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
+    QualificationStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    WebhookEndpointStore,
 };
 use crate::time::Timestamp;
 

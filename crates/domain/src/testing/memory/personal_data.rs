@@ -188,6 +188,9 @@ impl PersonalDataStore for Memory {
         note(PersonalTable::AgreementEvents, events);
         let told = answered_deliveries(state, erasure);
         note(PersonalTable::Deliveries, told);
+        let (mailed, suppressed) = super::mails::forget(state, erasure);
+        note(PersonalTable::Mails, mailed);
+        note(PersonalTable::MailSuppressions, suppressed);
         let answered = answers(state, scope, erasure);
         note(PersonalTable::IdempotencyAnswers, answered);
         let state = self.change_unowned()?;

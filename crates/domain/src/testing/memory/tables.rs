@@ -13,11 +13,12 @@ use crate::customer::Customer;
 use crate::events::NewEvent;
 use crate::ids::{
     AgreementPubId, ApiKeyPubId, AuditEventPubId, CheckoutPubId, CustomerPubId, DeliveryPubId,
-    LeaseTermPubId, OrganizationId, PickupLocationId, ProductCategoryPubId, ProductPubId,
-    ProductVariantPubId, UserId, UserPubId, WebhookEndpointPubId,
+    LeaseTermPubId, MailPubId, OrganizationId, PickupLocationId, ProductCategoryPubId,
+    ProductPubId, ProductVariantPubId, UserId, UserPubId, WebhookEndpointPubId,
 };
 use crate::lease_term::LeaseTerm;
 use crate::ledger::Entry;
+use crate::mail::{Mail, SuppressionReason};
 use crate::organization::{Organization, PickupLocation};
 use crate::ports::{
     HistoryEntry, IdempotencyKey, InboxMessage, InboxState, Job, StoreError, StoredAnswer,
@@ -104,6 +105,14 @@ pub(super) struct DeliveryRow {
     pub(super) leased_until: Option<Timestamp>,
 }
 
+#[derive(Debug, Clone)]
+pub(super) struct MailRow {
+    pub(super) mail: Mail,
+    pub(super) leased_until: Option<Timestamp>,
+    /// To whom it went, folded.
+    pub(super) recipient: Option<String>,
+}
+
 /// What one organization has.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Owned {
@@ -140,6 +149,9 @@ pub(super) struct Owned {
     pub(super) signers: BTreeMap<Mode, Signer>,
     pub(super) webhook_endpoints: BTreeMap<WebhookEndpointPubId, EndpointRow>,
     pub(super) deliveries: BTreeMap<DeliveryPubId, DeliveryRow>,
+    pub(super) mails: BTreeMap<MailPubId, MailRow>,
+    /// By the address, folded.
+    pub(super) mail_suppressions: BTreeMap<String, SuppressionReason>,
 }
 
 impl Owned {

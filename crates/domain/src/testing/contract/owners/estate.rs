@@ -14,15 +14,16 @@ use crate::checkout::{
 use crate::credit::CreditPolicy;
 use crate::customer::Customer;
 use crate::events::{EventSubject, EventType, NewEvent};
-use crate::ids::{CheckoutPubId, EventPubId, IdRef};
+use crate::ids::{CheckoutPubId, EventPubId, IdRef, MailPubId};
 use crate::lease_term::LeaseTerm;
 use crate::ledger::{Entry, HoldState, Thing};
+use crate::mail::{Mail, Posted, SuppressionReason};
 use crate::money::{Currency, Money};
 use crate::organization::PickupLocation;
 use crate::ports::{
     AuditFilter, CheckoutFilter, CheckoutSort, CustomerFilter, Database, EventFilter, IdGenerator,
-    IdempotencyKey, Job, JobFilter, JobState, JobSubject, NewJob, PageToken, ProductFilter,
-    ProductSort, SortOrder, StoreError, StoredAnswer, UnitOfWork,
+    IdempotencyKey, Job, JobFilter, JobState, JobSubject, MailFilter, NewJob, PageToken,
+    ProductFilter, ProductSort, SortOrder, StoreError, StoredAnswer, UnitOfWork,
 };
 use crate::processor_account::ProcessorAccount;
 use crate::shipments::{CarrierReport, EventOrigin, TrackingEvent, TrackingStatus};
@@ -32,6 +33,7 @@ use crate::testing::contract::deliveries::CLAIM;
 use crate::testing::contract::full;
 use crate::testing::contract::processor_accounts::processor_account;
 use crate::testing::contract::shop::{Shop, first, must};
+use crate::text::Email;
 use crate::time::Timestamp;
 use crate::webhooks::{AttemptResult, Delivery, EndpointHealth, WebhookEndpoint};
 
@@ -89,6 +91,15 @@ pub(super) struct Estate<'d> {
     pub(super) delivery: Delivery,
     /// One that was taken.
     pub(super) acknowledged: EventPubId,
+    /// A mail that somebody is at.
+    pub(super) mail: Mail,
+    /// One that nobody is at, and one that was sent.
+    pub(super) waiting_mail: MailPubId,
+    pub(super) mailed: MailPubId,
+    /// Where nothing is sent any more.
+    pub(super) suppressed: Email,
+    /// A lease that ends, and nobody was mailed of it.
+    pub(super) ending: CheckoutPubId,
 }
 
 /// What was just kept.
@@ -293,6 +304,9 @@ impl<'d> Estate<'d> {
         let (due, held, taken, dead) = jobs(&shop).await;
         let event = audit_event(&shop, &full);
         let (endpoint, acknowledged, delivery) = deliveries(&shop).await;
+        let [mailed, mail, waiting_mail] = mails(&shop, full.id).await;
+        let suppressed: Email = full::parsed(&format!("{}@example.com", mail.new.id));
+        let ending = super::super::mails::lease(&shop, at.date_naive()).await.id;
         // One with a number, and one that waits for it.
         let (told, waiting) = (happened(&shop, &full), happened(&shop, &full));
         let document = agreement(&shop, &full);
@@ -331,6 +345,8 @@ impl<'d> Estate<'d> {
                 customer.screening.processor_id = Some("cus_estate".to_owned());
                 uow.customers().update(&mut customer).await?;
                 uow.processor_accounts().insert(&mut account).await?;
+                let reason = SuppressionReason::HardBounce;
+                uow.mails().suppress(&suppressed, reason, at).await?;
                 Ok(account)
             })
             .await;
@@ -373,6 +389,11 @@ impl<'d> Estate<'d> {
             endpoint,
             delivery,
             acknowledged,
+            mail,
+            waiting_mail: waiting_mail.new.id,
+            mailed: mailed.new.id,
+            suppressed,
+            ending,
         }
     }
 
@@ -507,7 +528,33 @@ impl<'d> Estate<'d> {
         shown.add("webhook_endpoints.list", endpoints);
         let deliveries = view.deliveries().list(self.endpoint.id, all).await;
         shown.add("deliveries.list", deliveries);
+        let mails = view.mails().list(&MailFilter::default(), MANY).await;
+        shown.add("mails.list", mails);
+        let suppression = view.mails().suppression(&self.suppressed).await;
+        shown.add("mails.suppression", suppression);
     }
+}
+
+/// A mail that was sent, one that somebody is at, and one that waits.
+async fn mails(shop: &Shop<'_>, about: CheckoutPubId) -> [Mail; 3] {
+    let [sent, under_way, waiting] =
+        [(); 3].map(|()| super::super::mails::mail(shop, about, |_| {}));
+    let to: Email = full::parsed(&format!("{}@example.com", sent.id));
+    shop.done("an organization sends mails", async |uow| {
+        let mut claimed = Vec::new();
+        for new in [&sent, &under_way] {
+            uow.mails().queue(std::slice::from_ref(new)).await?;
+            let now = shop.make.tick();
+            claimed.extend(uow.mails().claim(now, LEASE, 1).await?.pop());
+        }
+        uow.mails().queue(std::slice::from_ref(&waiting)).await?;
+        let mut claimed = claimed.into_iter();
+        let mut first = kept(claimed.next());
+        first.tried(&Posted::Accepted, shop.make.tick());
+        uow.mails().settle(&first, Some(&to)).await?;
+        Ok([first, kept(claimed.next()), Mail::from(waiting)])
+    })
+    .await
 }
 
 /// An endpoint that has rested: an event that it took, one on its way that somebody is at, and one

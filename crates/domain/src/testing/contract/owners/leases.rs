@@ -14,9 +14,10 @@ use crate::credit::CreditPolicy;
 use crate::events::EventPattern;
 use crate::ids::CheckoutPubId;
 use crate::ledger::{HoldState, Thing};
+use crate::mail::{MailState, SuppressionReason};
 use crate::ports::{
     AuditFilter, CheckoutFilter, CheckoutSort, CustomerFilter, Erasure, EventFilter, IdGenerator,
-    Job, JobFilter, JobState, PageToken, ReplacementAnswer, SortOrder, Stretch,
+    Job, JobFilter, JobState, MailFilter, PageToken, ReplacementAnswer, SortOrder, Stretch,
 };
 use crate::testing::altered;
 use crate::testing::contract::agreements::{agreement, signed_by_ada};
@@ -49,6 +50,7 @@ pub(super) async fn ask(inquiry: &mut Inquiry<'_, '_>) {
     events(inquiry).await;
     webhook_endpoints(inquiry).await;
     deliveries(inquiry).await;
+    mails(inquiry).await;
     personal_data(inquiry).await;
 }
 
@@ -807,6 +809,97 @@ async fn webhook_endpoints(inquiry: &mut Inquiry<'_, '_>) {
         .await;
 }
 
+async fn mails(inquiry: &mut Inquiry<'_, '_>) {
+    let estate = inquiry.estate;
+    let id = estate.mail.new.id;
+    let address = estate.suppressed.clone();
+    let new = super::super::mails::mail(&estate.shop, estate.full.id, |_| {});
+    inquiry
+        .keeps("mails.queue", async |uow| {
+            uow.mails().queue(std::slice::from_ref(&new)).await
+        })
+        .await;
+    inquiry
+        .sees("mails.get", async |uow| uow.mails().get(id).await)
+        .await;
+    let filter = MailFilter::default();
+    inquiry
+        .sees("mails.list", async |uow| {
+            let mut found = uow.mails().list(&filter, MANY).await?;
+            found.retain(|mail| mail.new.organization_id == estate.shop.organization.id);
+            Ok(found)
+        })
+        .await;
+    let late = late(inquiry);
+    inquiry
+        .changes("mails.claim", async |uow| {
+            let mut claimed = uow.mails().claim(late, LEASE, MANY).await?;
+            claimed.retain(|mail| mail.new.organization_id == estate.shop.organization.id);
+            Ok(claimed)
+        })
+        .await;
+    let mut settled = estate.mail.clone();
+    settled.end(MailState::Skipped, Some("so"), late);
+    inquiry
+        .changes("mails.settle", async |uow| {
+            uow.mails().settle(&settled, Some(&address)).await
+        })
+        .await;
+    inquiry
+        .changes("mails.hand_back", async |uow| {
+            uow.mails().hand_back(&estate.mail).await
+        })
+        .await;
+    inquiry
+        .changes("mails.requeue", async |uow| {
+            uow.mails().requeue(Some(estate.waiting_mail), late).await
+        })
+        .await;
+    inquiry
+        .changes("mails.requeue", async |uow| {
+            uow.mails().requeue(None, late).await.map(|_| ())
+        })
+        .await;
+    inquiry
+        .sees("mails.suppression", async |uow| {
+            uow.mails().suppression(&address).await
+        })
+        .await;
+    let reason = SuppressionReason::Complaint;
+    // One's own are found, put aside and forgotten.
+    inquiry
+        .changes("mails.suppress", async |uow| {
+            let other = &estate.customer.email;
+            uow.mails().suppress(other, reason, late).await.map(|_| ())
+        })
+        .await;
+    inquiry
+        .changes("mails.report", async |uow| {
+            uow.mails().report(estate.mailed, reason, late).await
+        })
+        .await;
+    inquiry
+        .changes("mails.unsuppress", async |uow| {
+            uow.mails().unsuppress(&address).await
+        })
+        .await;
+    let far = late.date_naive();
+    let from = Timestamp::UNIX_EPOCH.date_naive();
+    inquiry
+        .sees("mails.ending", async |uow| {
+            let mails = uow.mails();
+            let mut found = mails.ending(Mode::Sandbox, from, far, MANY).await?;
+            found.retain(|id| *id == estate.ending);
+            Ok(found)
+        })
+        .await;
+    inquiry
+        .changes("mails.purge", async |uow| {
+            uow.mails().purge(late, MANY).await.map(|_| ())
+        })
+        .await;
+}
+
 async fn deliveries(inquiry: &mut Inquiry<'_, '_>) {
     let estate = inquiry.estate;
     let id = estate.endpoint.id;
@@ -892,6 +985,7 @@ async fn personal_data(inquiry: &mut Inquiry<'_, '_>) {
         running: Vec::new(),
         never_leased: vec![estate.full.id],
         shipments: Vec::new(),
+        email: estate.customer.email.clone(),
         // No message is as late: they are nobody's, and other suites'.
         since: late(inquiry),
         replacement: ReplacementAnswer {
