@@ -80,6 +80,29 @@ named_enum! {
     }
 }
 
+named_enum! {
+    /// What whoever delivers mails reports of one that was sent.
+    pub enum MailReport {
+        /// It came back.
+        Bounced = "bounced",
+        /// Whoever got it called it unwanted.
+        Complained = "complained",
+    }
+}
+
+impl MailReport {
+    /// Why the address is sent nothing more; none where it is sent mails still, since what came back would not
+    /// do so again.
+    #[must_use]
+    pub const fn reason(self, is_permanent: bool) -> Option<SuppressionReason> {
+        match self {
+            Self::Bounced if !is_permanent => None,
+            Self::Bounced => Some(SuppressionReason::HardBounce),
+            Self::Complained => Some(SuppressionReason::Complaint),
+        }
+    }
+}
+
 /// What a mail is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MailSubject {

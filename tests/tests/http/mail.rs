@@ -1,5 +1,11 @@
 //! Mails: which come of a lease, what is taken of reports, and what the page without a token offers.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on says where it stopped"
+)]
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 

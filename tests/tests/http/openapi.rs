@@ -63,7 +63,7 @@ const ENDPOINTS: [(&str, &str, &str); 31] = [
     ("delete", "/v1/lease-terms/{id}", "400"),
 ];
 
-const MORE: [(&str, &str); 45] = [
+const MORE: [(&str, &str); 46] = [
     ("get", "/v1/customers"),
     ("get", "/v1/customers/{id}/export"),
     ("post", "/v1/customers/{id}/erase"),

@@ -155,7 +155,7 @@ impl Reader {
 
     /// A customer in this country, of whom no more is known: they read what is read there.
     pub(crate) fn in_country(country: Option<Country>) -> Self {
-        let code = country.as_ref().map(|country| country.code());
+        let code = country.as_ref().map(Country::code);
         let language = match code {
             Some(code) if SPEAK_SPANISH.contains(&code) => Language::Spanish,
             _ => Language::English,

@@ -17,7 +17,7 @@ use lessor_domain::services::webhook_endpoints::LONGEST_OVERLAP;
 use lessor_domain::shipments::TrackingNumber as ShipmentNumber;
 use lessor_domain::time::{Day, Timestamp};
 use lessor_domain::{
-    agreement, audit, catalog, checkout, credit, customer, events, ids, lease_term, ledger,
+    agreement, audit, catalog, checkout, credit, customer, events, ids, lease_term, ledger, mail,
     organization, ports, shipments, text, webhooks,
 };
 use utoipa::openapi::RefOr;
@@ -492,6 +492,8 @@ enumerations! {
     DisabledReason = webhooks::DisabledReason as "WebhookEndpointDisabledReason";
     /// What became of a delivery.
     DeliveryStatus = webhooks::DeliveryStatus as "DeliveryStatus";
+    /// What became of a mail after it was sent.
+    MailReportType = mail::MailReport as "MailReportType";
     /// What was done.
     AuditAction = audit::AuditAction as "AuditAction";
     /// How far the identity verification is.

@@ -103,7 +103,7 @@ pub async fn ask_for_link(
         return Ok(());
     };
     let customer = uow.customers().get(checkout.customer_id).await?;
-    if !customer.is_some_and(|customer| customer.email.folded() == address.folded()) {
+    if customer.is_none_or(|customer| customer.email.folded() != address.folded()) {
         return Ok(());
     }
     let cause = MailCause::Asked(id, now);

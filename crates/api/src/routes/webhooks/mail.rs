@@ -13,20 +13,10 @@ use super::{Received, signed};
 use crate::http::error::ApiError;
 use crate::request::{Plain as _, RawBody};
 use crate::state::AppState;
-use crate::wire::{EventText, Time};
+use crate::wire::{EventText, Line, MailReportType, Time};
 
 /// The largest report, in bytes.
 const LARGEST: usize = 256 * 1024;
-
-/// What became of a mail after it was sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-enum MailReportType {
-    /// It came back.
-    Bounced,
-    /// Whoever got it called it unwanted.
-    Complained,
-}
 
 /// What is reported of a mail that was sent.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -35,7 +25,7 @@ pub(super) struct MailReport {
     /// What became of it.
     r#type: MailReportType,
     /// The mail's `Message-ID`, with or without angle brackets. Of one that nobody sent nothing is noted.
-    message_id: String,
+    message_id: Line,
     /// Whether it would come back again. One that came back for a while alone changes nothing.
     permanent: Option<bool>,
     /// When, RFC 3339.
@@ -48,18 +38,19 @@ pub(super) struct MailReport {
 impl MailReport {
     /// The mail, where the `Message-ID` is of one of ours.
     fn mail(&self) -> Option<MailPubId> {
-        let id = self.message_id.trim().trim_start_matches('<');
+        let id = self
+            .message_id
+            .0
+            .as_str()
+            .trim_start()
+            .trim_start_matches('<');
         let (local, _) = id.split_once('@')?;
         local.parse().ok()
     }
 
     /// Why its address is sent nothing more; none where it is sent mails still.
     fn reason(&self) -> Option<SuppressionReason> {
-        match self.r#type {
-            MailReportType::Bounced if self.permanent == Some(false) => None,
-            MailReportType::Bounced => Some(SuppressionReason::HardBounce),
-            MailReportType::Complained => Some(SuppressionReason::Complaint),
-        }
+        self.r#type.plain().reason(self.permanent.unwrap_or(true))
     }
 }
 
@@ -99,7 +90,7 @@ pub(super) async fn take_mail_report(
         return Ok(Json(Received { received: true }));
     };
     let now = state.engine.clock.now();
-    let at = report.at.map_or(now, |at| at.plain()).min(now);
+    let at = report.at.map_or(now, Time::plain).min(now);
     let mutations = state.mutations.clone();
     mutations
         .run(async move {

@@ -174,11 +174,15 @@ async fn mails_are_kept_as_they_are(shop: &Shop<'_>) {
 async fn a_cause_has_one_mail(shop: &Shop<'_>) {
     let first = mail(shop, shop.make.id(), |_| {});
     let same = mail(shop, shop.make.id(), |new| {
-        new.cause.clone_from(&first.cause)
+        new.cause.clone_from(&first.cause);
     });
     let other = mail(shop, shop.make.id(), |_| {});
     let clause = "mails.queue: of a cause that is known none is kept";
-    assert_eq!(queue(shop, &[first.clone()]).await, 1, "{clause}");
+    assert_eq!(
+        queue(shop, std::slice::from_ref(&first)).await,
+        1,
+        "{clause}"
+    );
     assert_eq!(queue(shop, &[same, other.clone()]).await, 1, "{clause}");
     let kept: BTreeSet<MailPubId> = list(shop, MailFilter::default())
         .await

@@ -26,6 +26,7 @@ use crate::testing::contract::deliveries::CLAIM;
 use crate::testing::contract::full::parsed;
 use crate::testing::contract::processor_accounts::processor_account;
 use crate::testing::contract::shop::first;
+use crate::text::Email;
 use crate::time::Timestamp;
 use crate::webhooks::EndpointHealth;
 
@@ -869,8 +870,8 @@ async fn mails(inquiry: &mut Inquiry<'_, '_>) {
     // One's own are found, put aside and forgotten.
     inquiry
         .changes("mails.suppress", async |uow| {
-            let other = &estate.customer.email;
-            uow.mails().suppress(other, reason, late).await.map(|_| ())
+            let other: Email = parsed(&format!("other-{id}@example.com"));
+            uow.mails().suppress(&other, reason, late).await.map(|_| ())
         })
         .await;
     inquiry
