@@ -54,6 +54,10 @@ fn webhook(event_type: EventType, sequence: u64, answers: &Answers) -> Value {
                                                 "type": {
                                                     "description": "What it is.",
                                                     "const": event_type.subject().as_str()
+                                                },
+                                                "id": {
+                                                    "description": "Its id.",
+                                                    "type": "string"
                                                 }
                                             }
                                         },
@@ -64,6 +68,10 @@ fn webhook(event_type: EventType, sequence: u64, answers: &Answers) -> Value {
                                                 "object": {
                                                     "description": "The record as its GET gave it then.",
                                                     "$ref": format!("#/components/schemas/{schema}")
+                                                },
+                                                "previous": {
+                                                    "description": "What changed of it, as it was.",
+                                                    "type": "object"
                                                 }
                                             }
                                         }
