@@ -465,7 +465,8 @@ async fn show_agreement(request: HttpRequest) -> Result<HttpResponse, ApiError> 
     request_body(description = "The fields of the form, each once.", content = HashMap<String, String>, content_type = "application/x-www-form-urlencoded"),
     responses(
         (status = 303, description = "The page, a provider's own, or the shop once the checkout has turned out, is at `Location`."),
-        (status = 410, content_type = "text/html", body = String, description = "The link was replaced by a newer one.")
+        (status = 410, content_type = "text/html", body = String, description = "The link was replaced by a newer one."),
+        (status = 502, content_type = "text/html", body = String, description = "A provider's page cannot be reached: the page says so, and the same step can be taken again.")
     )
 )]
 #[post("/c/{token}/{step}")]
@@ -483,21 +484,27 @@ async fn take_checkout_step(
         Ok(Some(url)) => return Ok(visitor.led_to(&url)),
         Ok(None) => None,
         Err(Refusal::Step(Error::NotFound { .. })) => return visitor.nothing().await,
-        Err(refusal) => Some(notice_of(refusal, &visitor.reader)?),
+        Err(refusal) => Some((status_of(&refusal), notice_of(refusal, &visitor.reader)?)),
     };
     let Some(visit) = visitor.look().await? else {
         return visitor.nothing().await;
     };
-    let Some(mut notice) = notice else {
+    let Some((status, mut notice)) = notice else {
         let gone = visitor.leave(&visit).await?;
         return Ok(gone.unwrap_or_else(|| visitor.back_to_page()));
     };
     if step == Step::Sign && !notice.faults.is_empty() {
         notice.faults = steps::faults_of_signature(&visit, &entered);
     }
-    visitor
-        .page(StatusCode::BAD_REQUEST, &visit, Some(&notice), &entered)
-        .await
+    visitor.page(status, &visit, Some(&notice), &entered).await
+}
+
+/// What a program is told of a refusal: that a provider cannot be reached is no fault of who asked.
+const fn status_of(refusal: &Refusal) -> StatusCode {
+    match refusal {
+        Refusal::Step(Error::Provider(_)) => StatusCode::BAD_GATEWAY,
+        Refusal::Step(_) | Refusal::Form(_) => StatusCode::BAD_REQUEST,
+    }
 }
 
 /// What the customer reads of a refusal. What is no refusal stays an error.
