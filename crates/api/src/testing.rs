@@ -38,7 +38,7 @@ use crate::http::public_url::PublicUrl;
 use crate::middleware::{Cors, Deadline};
 use crate::request::BodyLimits;
 use crate::routes::health::Readiness;
-use crate::run::app::AppParts;
+use crate::run::app::{AppParts, Said};
 use crate::state::{AppState, StateSettings};
 
 /// How a commit fails.
@@ -248,6 +248,7 @@ impl Bench {
             mutations: self.state.mutations.clone(),
             readiness: Readiness::new(|| async { Ok(()) }),
             metrics: None,
+            said: Said::default(),
         }
     }
 

@@ -26,7 +26,7 @@ use crate::middleware::{Cors, Deadline};
 use crate::request::BodyLimits;
 use crate::routes;
 use crate::routes::health::Readiness;
-use crate::run::app::{self, AppParts};
+use crate::run::app::{self, AppParts, Said};
 use crate::run::compose::{self, Composition, Location, Use};
 use crate::run::config::{Config, ProcessorConfig};
 use crate::run::server_key;
@@ -277,6 +277,7 @@ impl Service {
             mutations: mutations.clone(),
             readiness: readiness(&database),
             metrics: Some(metrics),
+            said: Said::default(),
         };
         let reads_url = location.url().to_owned();
         let reads_config = config.clone();

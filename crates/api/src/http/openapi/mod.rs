@@ -178,6 +178,11 @@ const FOR_BROWSERS: [&str; 11] = [
     "/docs/scalar/{version}/{file}",
 ];
 
+/// Whether browsers alone ask for the path: the document does not have it.
+pub(crate) fn is_for_browsers(path: &str) -> bool {
+    FOR_BROWSERS.contains(&path)
+}
+
 /// Completes a document whose operations are all there.
 #[must_use]
 pub fn finish(document: &utoipa::openapi::OpenApi, public_url: &str) -> Value {
@@ -185,7 +190,7 @@ pub fn finish(document: &utoipa::openapi::OpenApi, public_url: &str) -> Value {
     let document = serde_json::to_value(document).unwrap_or_else(|_| json!({}));
     let mut document = inline::inline(document);
     if let Some(paths) = document["paths"].as_object_mut() {
-        paths.retain(|path, _| !FOR_BROWSERS.contains(&path.as_str()));
+        paths.retain(|path, _| !is_for_browsers(path));
     }
     nulls::forbid_in_answers(&mut document);
     plain::rewrite(&mut document);
