@@ -51,7 +51,10 @@ create index mails_due_at_idx on mails (due_at, organization_id) where state = '
 create index mails_created_at_idx on mails using brin (created_at);
 -- Whoever reports what became of a mail names it by its id, and so does who administers them.
 create index mails_id_idx on mails (id);
+-- How many wait for a worker, and how many for a person.
+create index mails_open_idx on mails (state) where state in ('pending', 'dead');
 
 call keep_apart('mails');
 call open_door('message', 'mails');
 call open_door('errands', 'mails');
+call open_door('survey', 'mails');

@@ -13,7 +13,8 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{AttentionReason, Tracking};
 use lessor_domain::ids::{CheckoutPubId, MailPubId, OrganizationId};
-use lessor_domain::ports::{Backlog, Doors, Errand, Held, PageToken, StoreError};
+use lessor_domain::mail::MailState;
+use lessor_domain::ports::{Backlog, Doors, Errand, Held, MailBacklog, PageToken, StoreError};
 use lessor_domain::time::Timestamp;
 use uuid::Uuid;
 
@@ -336,6 +337,25 @@ impl Doors for PgUnitOfWork {
             pending: row_count(counts.pending),
             in_doubt: row_count(counts.in_doubt),
             dead: row_count(counts.dead),
+        })
+    }
+
+    async fn mail_backlog(&mut self) -> Result<MailBacklog, StoreError> {
+        let mut open = self.open(Door::Survey)?;
+        let counts: Vec<(String, i64)> = mails::table
+            .filter(sql::<Bool>("state IN ('pending', 'dead')"))
+            .group_by(mails::state)
+            .select((mails::state, count_star()))
+            .load(open.connection())
+            .await
+            .map_err(store_error)?;
+        let count = |state: MailState| {
+            let counted = counts.iter().find(|(of, _)| of == state.as_str());
+            counted.map_or(0, |(_, count)| row_count(*count))
+        };
+        Ok(MailBacklog {
+            pending: count(MailState::Pending),
+            dead: count(MailState::Dead),
         })
     }
 

@@ -477,6 +477,7 @@ async fn look_through_doors(
     }
     doors.attention().await?;
     doors.backlog().await?;
+    doors.mail_backlog().await?;
     doors.held().await?;
     Ok(())
 }

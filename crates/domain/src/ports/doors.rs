@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::{Backlog, Held, PageToken, StoreError};
+use super::{Backlog, Held, MailBacklog, PageToken, StoreError};
 use crate::access::Mode;
 use crate::checkout::{AttentionReason, Tracking};
 use crate::ids::{CheckoutPubId, MailPubId, OrganizationId};
@@ -101,6 +101,8 @@ pub trait Doors: Send {
     async fn attention(&mut self) -> Result<Vec<(AttentionReason, u64)>, StoreError>;
     /// How many jobs wait.
     async fn backlog(&mut self) -> Result<Backlog, StoreError>;
+    /// How many mails wait.
+    async fn mail_backlog(&mut self) -> Result<MailBacklog, StoreError>;
     /// What is held of customers' money, in both modes.
     async fn held(&mut self) -> Result<Held, StoreError>;
 }

@@ -26,6 +26,15 @@ pub struct MailFilter {
     pub checkout: Option<CheckoutPubId>,
 }
 
+/// How many mails wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MailBacklog {
+    /// Mails that are to be sent.
+    pub pending: u64,
+    /// Mails that were given up and wait for a person.
+    pub dead: u64,
+}
+
 /// Mails and what became of them, and the addresses that nothing is sent to any more: those of the
 /// organization that is reached.
 ///

@@ -62,7 +62,7 @@ pub use keys::{KeyHolder, KeyStore};
 pub use lease_terms::{DeletedTerm, LeaseTermStore, NewLeaseTerm};
 pub use ledger::{Held, LedgerStore};
 pub use mails::{
-    Attachment, MailFilter, MailMatter, MailMessage, MailSender, MailStore, MailText,
+    Attachment, MailBacklog, MailFilter, MailMatter, MailMessage, MailSender, MailStore, MailText,
     MailTextError, MailView, MailWriter,
 };
 pub use organizations::{

@@ -96,14 +96,14 @@ pub(super) fn describe() {
     // A counter that nobody has counted up is not there to be alerted on.
     metrics::counter!(MESSAGES_FAILED).absolute(0);
     for (name, meaning) in [
-        ("lessor_jobs_pending", "Jobs jobs that are to be done"),
+        ("lessor_jobs_pending", "Jobs that are to be done"),
         (
             "lessor_jobs_in_doubt",
-            "Jobs jobs that were tried and are not done",
+            "Jobs that were tried and are not done",
         ),
         (
             "lessor_jobs_dead",
-            "Jobs jobs that were given up and wait for a person",
+            "Jobs that were given up and wait for a person",
         ),
         (
             "lessor_inbox_messages_waiting",
@@ -112,6 +112,11 @@ pub(super) fn describe() {
         (
             "lessor_inbox_messages_failed",
             "Messages of providers that were given up and wait for a person",
+        ),
+        ("lessor_mails_pending", "Mails that are to be sent"),
+        (
+            "lessor_mails_dead",
+            "Mails that were given up and wait for a person",
         ),
         (
             "lessor_checkouts_needing_attention",
@@ -220,6 +225,9 @@ impl Chore for Gauges {
         let (waiting, failed) = view.inbox().backlog().await?;
         metrics::gauge!("lessor_inbox_messages_waiting").set(as_gauge(waiting));
         metrics::gauge!("lessor_inbox_messages_failed").set(as_gauge(failed));
+        let mails = view.doors().mail_backlog().await?;
+        metrics::gauge!("lessor_mails_pending").set(as_gauge(mails.pending));
+        metrics::gauge!("lessor_mails_dead").set(as_gauge(mails.dead));
         let known = view.doors().attention().await?;
         for reason in AttentionReason::ALL.iter().copied() {
             let counted = known.iter().find(|(of, _)| *of == reason);

@@ -18,10 +18,11 @@ use crate::checkout::{
 use crate::customer::Customer;
 use crate::ids::{CheckoutPubId, OrganizationId};
 use crate::ledger::{Entry, HoldState, RefundState, SubscriptionState, Thing};
+use crate::mail::Posted;
 use crate::money::{Currency, Money};
 use crate::ports::{
-    Backlog, Database, Doors, Errand, Held, IdGenerator, IdempotencyKey, Job, JobSubject, NewJob,
-    PageToken, StoreError, StoredAnswer,
+    Backlog, Database, Doors, Errand, Held, IdGenerator, IdempotencyKey, Job, JobSubject,
+    MailBacklog, NewJob, PageToken, StoreError, StoredAnswer,
 };
 use crate::testing::{CheckoutBuilder, altered};
 use crate::time::Timestamp;
@@ -60,6 +61,7 @@ pub async fn doors(database: &dyn Database) {
     endings_are_errands(&Street::open(database).await).await;
     let _queues = super::QUEUES.lock().await;
     let _watches = super::WATCHES.lock().await;
+    mails_are_counted(&Street::open(database).await).await;
     reasons_to_look_are_counted(&street).await;
     jobs_are_counted(&street).await;
     what_is_held_is_counted(&street).await;
@@ -1173,6 +1175,50 @@ async fn mails_have_owners(street: &Street<'_>) {
     }
 }
 
+async fn mails_are_counted(street: &Street<'_>) {
+    let count = async || {
+        street
+            .ask("doors.mail_backlog: answers", async |doors| {
+                doors.mail_backlog().await
+            })
+            .await
+    };
+    let before = count().await;
+    let ends = [
+        Posted::Accepted,
+        Posted::Later("busy".to_owned()),
+        Posted::Refused("no".to_owned()),
+    ];
+    for shop in street.shops() {
+        let new = [(); 4].map(|()| super::mails::mail(shop, shop.make.id(), |_| {}));
+        shop.done("mails.queue: keeps mails", async |uow| {
+            uow.mails().queue(&new).await
+        })
+        .await;
+        let at = shop.make.tick();
+        let taken = shop
+            .done("mails.claim: takes", async |uow| {
+                uow.mails().claim(at, LEASE, 3).await
+            })
+            .await;
+        for (mut mail, posted) in taken.into_iter().zip(&ends) {
+            mail.tried(posted, at);
+            shop.done("mails.settle: answers", async |uow| {
+                uow.mails().settle(&mail, None).await
+            })
+            .await;
+        }
+    }
+    assert_eq!(
+        count().await,
+        MailBacklog {
+            pending: before.pending.saturating_add(4),
+            dead: before.dead.saturating_add(2),
+        },
+        "doors.mail_backlog: everybody's that are to be sent, and that were given up, and no others"
+    );
+}
+
 async fn mails_are_errands(street: &Street<'_>) {
     let shop = &street.shop;
     let new = super::mails::mail(shop, shop.make.id(), |_| {});
@@ -1203,7 +1249,7 @@ async fn mails_are_errands(street: &Street<'_>) {
         .await;
     assert!(!street.has(due).await, "{clause}");
     for mail in &mut claimed {
-        mail.tried(&crate::mail::Posted::Accepted, at);
+        mail.tried(&Posted::Accepted, at);
         shop.done("mails.settle: answers", async |uow| {
             uow.mails().settle(mail, None).await
         })

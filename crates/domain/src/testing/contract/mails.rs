@@ -27,6 +27,7 @@ const MANY: u32 = 1_000;
 /// # Panics
 /// With the clause that is broken.
 pub async fn mails(database: &dyn Database) {
+    let _turn = super::QUEUES.lock().await;
     mails_are_kept_as_they_are(&Shop::open(database).await).await;
     a_cause_has_one_mail(&Shop::open(database).await).await;
     what_is_due_is_taken_once(&Shop::open(database).await).await;

@@ -48,7 +48,7 @@ mod variants;
 mod walks;
 mod webhook_endpoints;
 
-/// Messages are handed out whosever they are, and jobs and holds are counted over all organizations:
+/// Messages are handed out whosever they are, and jobs, mails and holds are counted over all organizations:
 /// the suites that take or make some do so one after another, or they would take and count each
 /// other's.
 static QUEUES: futures_util::lock::Mutex<()> = futures_util::lock::Mutex::new(());

@@ -19,7 +19,10 @@ use crate::access::Mode;
 use crate::checkout::{AttentionReason, Tracking};
 use crate::ids::{CheckoutPubId, MailPubId, OrganizationId};
 use crate::ledger::HoldState;
-use crate::ports::{Backlog, Doors, Errand, Held, Job, JobState, PageToken, StoreError};
+use crate::mail::MailState;
+use crate::ports::{
+    Backlog, Doors, Errand, Held, Job, JobState, MailBacklog, PageToken, StoreError,
+};
 use crate::time::Timestamp;
 
 impl Memory {
@@ -170,6 +173,19 @@ impl Doors for Memory {
             pending: count(|job| job.state == JobState::Pending),
             in_doubt: count(|job| job.state == JobState::Pending && job.last_error.is_some()),
             dead: count(|job| job.state == JobState::Dead),
+        })
+    }
+
+    async fn mail_backlog(&mut self) -> Result<MailBacklog, StoreError> {
+        let tables = self.tables();
+        let count = |state: MailState| {
+            let rows = tables.each().flat_map(|(_, owned)| owned.mails.values());
+            let mails = rows.filter(|row| row.mail.state == state);
+            u64::try_from(mails.count()).unwrap_or(u64::MAX)
+        };
+        Ok(MailBacklog {
+            pending: count(MailState::Pending),
+            dead: count(MailState::Dead),
         })
     }
 

@@ -350,6 +350,7 @@ mod tests {
                 "doors.owners_with",
                 "doors.attention",
                 "doors.backlog",
+                "doors.mail_backlog",
                 "doors.held",
             ],
         ),
