@@ -4,15 +4,21 @@ use std::sync::Arc;
 
 use chrono::{Days, TimeDelta};
 use lessor_domain::checkout::Lifecycle;
-use lessor_domain::events::EventType;
+use lessor_domain::credit::{CreditDecision, CreditPolicy};
 use lessor_domain::mail::{Mail, MailKind, MailModes, MailState, Posted, SuppressionReason};
 use lessor_domain::ports::{Clock as _, MailFilter};
-use lessor_domain::services::checkouts::CancelCheckout;
-use lessor_domain::services::events::TellingDatabase;
+use lessor_domain::secret::Secret;
+use lessor_domain::services::checkouts::{CancelCheckout, scope_of};
+use lessor_domain::services::events::{TellingDatabase, number};
+use lessor_domain::services::webhook_endpoints::CreateWebhookEndpoint;
 use lessor_domain::services::{Error, UseCase, mails};
-use lessor_domain::testing::{FakeMailSender, FakeMailWriter, FakeRecords, SentMail};
+use lessor_domain::testing::{
+    FakeMailSender, FakeMailWriter, FakeRecords, FakeWebhookSender, SentMail,
+};
+use lessor_domain::workers::couriers::{Courier, DELIVERY_LEASE, PER_ENDPOINT, SLOW_AFTER};
 use lessor_domain::workers::mailers::{Endings, MAIL_LEASE, Mailed, Mailer};
 
+use crate::credit::{decide_by, decision, waiting};
 use crate::world::World;
 
 const ADA: &str = "ada@example.com";
@@ -302,22 +308,65 @@ async fn an_end_is_told_once() {
 }
 
 #[tokio::test]
-async fn an_organization_is_told_where_it_wants_to_be() {
+async fn an_organization_is_told_of_what_it_must_see_to() {
     let post = Post::open(BOTH).await;
-    post.world.order("ada+creditfail@example.com").await;
-    let attention = post.mails().await;
+    decide_by(&post.world, CreditPolicy::Manual).await;
+    waiting(&post.world, ADA).await;
+    let nowhere = post.sent().await;
     assert!(
-        attention
-            .iter()
-            .all(|mail| mail.new.kind != MailKind::NeedsAttention),
-        "nowhere: {attention:?}"
+        !nowhere.contains(&"needsAttention".to_owned()),
+        "{nowhere:?}"
     );
     post.tell_organization_at("desk@bikes.example").await;
-    let events = [
-        EventType::CheckoutNeedsAttention,
-        EventType::WebhookEndpointDisabled,
-    ];
-    for event in events {
-        assert!(MailKind::of(event).unwrap().is_for_organization());
+    waiting(&post.world, "eve@example.com").await;
+    assert_eq!(post.sent().await, ["checkoutLink", "needsAttention"]);
+    // Somebody was faster than the mail.
+    let order = waiting(&post.world, "joe@example.com").await;
+    post.run(decision(&order, CreditDecision::Approved))
+        .await
+        .unwrap();
+    assert_eq!(post.sent().await, ["checkoutLink"]);
+    let mails = post.mails().await;
+    let skipped = mails
+        .iter()
+        .find(|mail| mail.state == MailState::Skipped)
+        .unwrap();
+    assert_eq!(skipped.new.kind, MailKind::NeedsAttention);
+}
+
+#[tokio::test]
+async fn an_organization_is_told_of_an_endpoint_that_is_gone() {
+    let post = Post::open(BOTH).await;
+    post.tell_organization_at("desk@bikes.example").await;
+    let url = "https://shop.example.com/hook";
+    let create = CreateWebhookEndpoint {
+        url: url.parse().unwrap(),
+        types: vec!["*".parse().unwrap()],
+        description: None,
+        secret: Secret::new("whsec_first".to_owned()),
+    };
+    post.run(create).await.unwrap();
+    post.world.order(ADA).await;
+    let scope = scope_of(&post.world.access);
+    let (ids, clock) = (post.world.ids.as_ref(), post.world.clock.as_ref());
+    number(post.world.stores.as_ref(), ids, clock, scope)
+        .await
+        .unwrap();
+    let hooks = Arc::new(FakeWebhookSender::default());
+    hooks.answers(url, 410, 1);
+    let courier = Courier {
+        database: post.world.stores.clone(),
+        clock: post.world.clock.clone(),
+        ids: post.world.ids.clone(),
+        entropy: post.world.entropy.clone(),
+        records: Arc::new(FakeRecords),
+        sender: hooks,
+        lease: DELIVERY_LEASE,
+        per_endpoint: PER_ENDPOINT,
+        slow_after: SLOW_AFTER,
+    };
+    for delivery in courier.take(1).await.unwrap() {
+        courier.deliver(delivery).await.unwrap();
     }
+    assert_eq!(post.sent().await, ["checkoutLink", "endpointDisabled"]);
 }
