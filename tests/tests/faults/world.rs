@@ -36,6 +36,11 @@ pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 static WORLDS: AtomicU32 = AtomicU32::new(0);
 
+/// Whether processes die at every place that there is, and not only at those that tell most in little time.
+pub(crate) fn every_death() -> bool {
+    std::env::var("LESSOR_TEST_DEATHS").is_ok_and(|value| value == "all")
+}
+
 /// Waits for something that is looked at again and again.
 pub(crate) async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let mut patience = Patience::default();
