@@ -247,7 +247,7 @@ impl Contract {
         }
         // What browsers alone ask for is not in the document.
         let is_for_browsers = path == "/"
-            || path == "/c"
+            || matches!(path, "/c" | "/c/link")
             || ["/docs/", "/elements/", "/favicon.", "/assets/accents/"]
                 .iter()
                 .any(|begin| path.starts_with(begin));

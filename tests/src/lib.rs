@@ -7,6 +7,7 @@
 
 pub mod client;
 pub mod contract;
+pub mod mailbox;
 pub mod process;
 pub mod raw;
 pub mod receiver;

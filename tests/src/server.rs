@@ -142,6 +142,7 @@ impl Server {
     async fn serve(binary: &'static str, data: Data, flags: &[&str]) -> Self {
         let child = Self::command_on(binary, &data)
             .env("LESSOR_TRACKING_WEBHOOK_SECRETS", TRACKING_SECRET)
+            .env("LESSOR_MAIL_WEBHOOK_SECRET", TRACKING_SECRET)
             // Requests that wait for each other on a busy machine are not what most tests are about.
             .env("LESSOR_DATABASE_WAIT", "30s")
             .env("LESSOR_REQUEST_DEADLINE", "60s")
@@ -356,11 +357,19 @@ impl Server {
     ///
     /// # Panics
     /// When it does not start.
-    pub async fn kill_and_restart(mut self) -> Self {
+    pub async fn kill_and_restart(self) -> Self {
+        self.kill_and_restart_with(&[]).await
+    }
+
+    /// [`kill_and_restart`](Self::kill_and_restart), with these flags.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub async fn kill_and_restart_with(mut self, flags: &[&str]) -> Self {
         drop(self.child.kill());
         drop(self.child.wait());
         let data = std::mem::replace(&mut self.data, Data::Embedded(Folder::new("gone")));
-        Self::serve(self.binary, data, &[]).await
+        Self::serve(self.binary, data, flags).await
     }
 }
 

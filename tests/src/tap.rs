@@ -28,8 +28,9 @@ pub struct Tap {
 enum Flow {
     /// Everything.
     Open,
-    /// Everything, until a transaction is to be committed: that passes, and no answer after it.
-    UntilCommit,
+    /// Everything, until a transaction is to be committed that wrote to the table: that passes, and no
+    /// answer after it.
+    UntilCommit(&'static str),
     /// What is asked, and no answer.
     Questions,
     /// Nothing. Connections stay open, and new ones are taken.
@@ -91,10 +92,10 @@ impl Tap {
         self.flow.send_replace(Flow::Nothing);
     }
 
-    /// The next transaction that is committed is the last of which anything is heard: that it was, is
-    /// not.
-    pub fn freeze_at_commit(&self) {
-        self.flow.send_replace(Flow::UntilCommit);
+    /// The next transaction that inserts into the table and is committed is the last of which anything
+    /// is heard: that it was, is not.
+    pub fn freeze_at_commit(&self, table: &'static str) {
+        self.flow.send_replace(Flow::UntilCommit(table));
     }
 
     /// Everything passes again, what was held back first.
@@ -166,7 +167,7 @@ async fn both(
             if length == 0 {
                 return Ok(());
             }
-            until(flow, |now| matches!(now, Flow::Open | Flow::UntilCommit)).await;
+            until(flow, |now| matches!(now, Flow::Open | Flow::UntilCommit(_))).await;
             to.write_all(chunk.get(..length).unwrap_or_default())
                 .await?;
         }
@@ -190,7 +191,8 @@ async fn count(
     carried_out: &Statements,
     flow: &watch::Sender<Flow>,
 ) -> io::Result<()> {
-    let mut prepared = HashMap::new();
+    let mut prepared: HashMap<String, String> = HashMap::new();
+    let mut inserts = String::new();
     let mut started = false;
     loop {
         let mut kind = None;
@@ -215,14 +217,23 @@ async fn count(
             // Bind: a portal, and the name of the statement that is carried out there.
             Some(b'B') => {
                 let name = words.nth(1).unwrap_or_default();
-                carried_out.note(prepared.get(&name).cloned().unwrap_or(name));
+                let sql = prepared.get(&name).cloned().unwrap_or(name);
+                if sql.starts_with("INSERT") {
+                    inserts.push_str(&sql);
+                }
+                carried_out.note(sql);
             }
             // Query of the simple protocol.
             Some(b'Q') => {
                 let sql = words.next().unwrap_or_default();
+                if sql.ends_with("ROLLBACK") {
+                    inserts.clear();
+                }
                 if sql.ends_with("COMMIT") {
+                    let inserts = std::mem::take(&mut inserts);
                     flow.send_if_modified(|now| {
-                        let is_last = *now == Flow::UntilCommit;
+                        let is_last = matches!(*now, Flow::UntilCommit(table)
+                            if inserts.contains(&format!("INTO \"{table}\"")));
                         if is_last {
                             *now = Flow::Questions;
                         }

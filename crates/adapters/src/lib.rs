@@ -5,6 +5,7 @@ pub mod ambient;
 pub mod carriers;
 pub mod credit;
 pub mod dialing;
+pub mod mail;
 pub mod missing_provider;
 pub mod outbound;
 pub mod postgres;

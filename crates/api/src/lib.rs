@@ -6,6 +6,7 @@ pub mod cli;
 pub mod demo;
 pub mod http;
 pub mod idempotency;
+pub mod mails;
 pub mod middleware;
 pub mod request;
 pub mod routes;

@@ -16,10 +16,11 @@ use lessor_domain::organization::ServiceArea;
 use lessor_domain::percentage::Percentage;
 use lessor_domain::ports::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, Clock as _, CreditPolicyStore,
-    CursorStore, CustomerStore, Database, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore,
-    LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
-    ProcessorAccountStore, ProductStore, QualificationStore, Reach, ShipmentStore, StoreError,
-    UnitOfWork, VariantStore,
+    CursorStore, CustomerStore, Database, DeliveryStore, Doors, EventStore, IdempotencyStore,
+    InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, MailStore, OrganizationStore,
+    PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
+    QualificationStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    WebhookEndpointStore,
 };
 use lessor_domain::services::keys::{self, CreateKey, KeyUser};
 use lessor_domain::services::organizations::{self, CreateOrganization};
@@ -37,7 +38,7 @@ use crate::http::public_url::PublicUrl;
 use crate::middleware::{Cors, Deadline};
 use crate::request::BodyLimits;
 use crate::routes::health::Readiness;
-use crate::run::app::AppParts;
+use crate::run::app::{AppParts, Said};
 use crate::state::{AppState, StateSettings};
 
 /// How a commit fails.
@@ -247,6 +248,7 @@ impl Bench {
             mutations: self.state.mutations.clone(),
             readiness: Readiness::new(|| async { Ok(()) }),
             metrics: None,
+            said: Said::default(),
         }
     }
 

@@ -132,6 +132,10 @@ permissions! {
     LeaseTermWrite,
     /// Read who did what.
     AuditRead,
+    /// Read what happened to records, and who is told of it.
+    EventRead,
+    /// Say who is told of events, and have them told again.
+    WebhookWrite,
     /// Export and erase customers.
     CustomerErase,
     /// Read the organization's own settings.
@@ -165,6 +169,8 @@ impl Permission {
             | Self::CheckoutFulfill
             | Self::LeaseTermRead
             | Self::AuditRead
+            | Self::EventRead
+            | Self::WebhookWrite
             | Self::CustomerErase
             | Self::OrganizationRead => false,
         }

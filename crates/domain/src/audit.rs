@@ -11,8 +11,9 @@ use std::str::FromStr;
 
 use crate::access::{Access, Mode};
 use crate::ids::{
-    ApiKeyPubId, AuditEventPubId, CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId,
-    OrganizationPubId, PickupLocationId, ProductCategoryPubId, ProductPubId, ProductVariantPubId,
+    ApiKeyPubId, AuditEventPubId, CheckoutPubId, CustomerPubId, EventPubId, LeaseTermPubId,
+    OrganizationId, OrganizationPubId, PickupLocationId, ProductCategoryPubId, ProductPubId,
+    ProductVariantPubId, WebhookEndpointPubId,
 };
 use crate::names::named_enum;
 use crate::text::{Name, SearchTerm, TextError};
@@ -283,6 +284,22 @@ named_enum! {
         CheckoutTrackingPlayed = "checkout.tracking_played",
         /// The payments of a lease that had failed were tried again.
         CheckoutPaymentsRetried = "checkout.payments_retried",
+        /// A webhook endpoint was made.
+        WebhookEndpointCreated = "webhook_endpoint.created",
+        /// A webhook endpoint was changed, or switched on or off.
+        WebhookEndpointUpdated = "webhook_endpoint.updated",
+        /// A webhook endpoint was deleted, and what was known of its deliveries with it.
+        WebhookEndpointDeleted = "webhook_endpoint.deleted",
+        /// A webhook endpoint was given another secret.
+        WebhookEndpointRolled = "webhook_endpoint.rolled",
+        /// A webhook endpoint was switched off because of how it answers.
+        WebhookEndpointDisabled = "webhook_endpoint.disabled",
+        /// A webhook endpoint was sent a message to try it out.
+        WebhookEndpointTested = "webhook_endpoint.tested",
+        /// Events were sent to a webhook endpoint again.
+        WebhookEndpointReplayed = "webhook_endpoint.replayed",
+        /// An event was sent again.
+        EventRedelivered = "event.redelivered",
     }
 }
 
@@ -301,7 +318,8 @@ impl AuditAction {
             | Self::CustomerUpdated
             | Self::CustomerScreened
             | Self::CheckoutUpdated
-            | Self::CheckoutTrackingSet => true,
+            | Self::CheckoutTrackingSet
+            | Self::WebhookEndpointUpdated => true,
             Self::KeyCreated
             | Self::KeyRevoked
             | Self::KeyRolled
@@ -323,7 +341,14 @@ impl AuditAction {
             | Self::CheckoutCreated
             | Self::CheckoutRelinked
             | Self::CheckoutTrackingPlayed
-            | Self::CheckoutPaymentsRetried => false,
+            | Self::CheckoutPaymentsRetried
+            | Self::WebhookEndpointCreated
+            | Self::WebhookEndpointDeleted
+            | Self::WebhookEndpointRolled
+            | Self::WebhookEndpointDisabled
+            | Self::WebhookEndpointTested
+            | Self::WebhookEndpointReplayed
+            | Self::EventRedelivered => false,
         }
     }
 }
@@ -380,12 +405,14 @@ subjects!(
     ApiKeyPubId,
     CheckoutPubId,
     CustomerPubId,
+    EventPubId,
     LeaseTermPubId,
     OrganizationPubId,
     PickupLocationId,
     ProductCategoryPubId,
     ProductPubId,
     ProductVariantPubId,
+    WebhookEndpointPubId,
 );
 
 /// Members of a record by their names on the wire, with their values as text: as callers are shown

@@ -172,6 +172,14 @@ public_ids! {
     AuditEventPubId = "aud";
     /// The document of an agreement, `doc_…`.
     AgreementPubId = "doc";
+    /// Something that happened to a record, `evt_…`.
+    EventPubId = "evt";
+    /// A URL that is told of events, `whe_…`.
+    WebhookEndpointPubId = "whe";
+    /// An event on its way to such a URL, `del_…`.
+    DeliveryPubId = "del";
+    /// A mail, `mail_…`.
+    MailPubId = "mail";
 }
 
 /// A customer and its user are one to one: the customer's id is the user's.

@@ -25,10 +25,12 @@ pub mod checkout;
 pub mod credit;
 pub mod customer;
 pub mod endpoint;
+pub mod events;
 pub mod exact;
 pub mod ids;
 pub mod lease_term;
 pub mod ledger;
+pub mod mail;
 pub mod metadata;
 pub mod money;
 mod names;
@@ -45,6 +47,7 @@ pub mod shipments;
 pub mod testing;
 pub mod text;
 pub mod time;
+pub mod webhooks;
 pub mod workers;
 
 /// The examples of the README are compiled and run.

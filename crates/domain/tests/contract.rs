@@ -16,7 +16,7 @@ macro_rules! suites {
         async fn every_suite_on_one_database_at_once() {
             let database = MemoryDatabase::new();
             for _ in 0..2 {
-                tokio::join!($(contract::$suite(&database),)*);
+                tokio::join!($(Box::pin(contract::$suite(&database)),)*);
             }
         }
     };
@@ -45,6 +45,10 @@ suites! {
     idempotency,
     personal_data,
     doors,
+    events,
+    webhook_endpoints,
+    deliveries,
+    mails,
     owners,
 }
 

@@ -7,10 +7,11 @@ use async_trait::async_trait;
 use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
-    CustomerStore, Database, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore,
-    LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
-    ProcessorAccountStore, ProductStore, QualificationStore, Reach, ShipmentStore, StoreError,
-    UnitOfWork, VariantStore,
+    CustomerStore, Database, DeliveryStore, Doors, EventStore, IdempotencyStore, InboxStore,
+    JobStore, KeyStore, LeaseTermStore, LedgerStore, MailStore, OrganizationStore,
+    PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
+    QualificationStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    WebhookEndpointStore,
 };
 use lessor_domain::testing::MemoryDatabase;
 

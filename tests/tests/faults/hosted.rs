@@ -9,7 +9,7 @@ use lessor_domain::workers::jobs::CrashPoint;
 use lessor_processor_double::{Choice, Fault, Rule};
 use serde_json::{Value, json};
 
-use crate::world::{LOOK_AGAIN, Patience, Setup, World, until};
+use crate::world::{LOOK_AGAIN, Patience, Setup, World, every_death, until};
 
 /// The name and address of [`World::checkout`]'s customers.
 const PROFILE: [(&str, &str); 8] = [
@@ -525,12 +525,11 @@ async fn live_until_returned(point: &str) -> u32 {
 /// At every named point, and with `LESSOR_TEST_DEATHS=all` between any two requests of a job.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_live_lease_of_an_own_account_comes_out_the_same_wherever_the_process_dies() {
-    let in_all = std::env::var("LESSOR_TEST_DEATHS").is_ok_and(|value| value == "all");
     let named = CrashPoint::ALL
         .iter()
         .map(|point| point.as_str().to_owned());
     let requests = (1..=TOO_MANY)
-        .filter(|_| in_all)
+        .filter(|_| every_death())
         .map(|number| format!("request{number}"));
     let mut under_way = stream::iter(named.chain(requests))
         .map(|point| async move {

@@ -9,6 +9,7 @@ use lessor_domain::ports::Entropy as _;
 use lessor_processor_double::{Decline, Occasion};
 use serde_json::{Value, json};
 
+use crate::feed;
 use crate::journey::TRACKING;
 use crate::world::{Setup, World};
 
@@ -143,6 +144,7 @@ async fn killed_at_random_nothing_is_lost_or_doubled() {
         ..Setup::default()
     })
     .await;
+    let listener = feed::Listener::new(&world).await;
     let killing = async {
         for _ in 0..kills {
             // Random, so that it meets whatever is under way.
@@ -170,10 +172,19 @@ async fn killed_at_random_nothing_is_lost_or_doubled() {
             walked
         }
     }));
-    let (walked, ()) = futures::join!(clients, async {
-        killing.await;
-        over.store(true, Ordering::SeqCst);
-    });
+    let told = AtomicBool::new(false);
+    let (walked, events) = futures::join!(
+        async {
+            let (walked, ()) = futures::join!(clients, async {
+                killing.await;
+                over.store(true, Ordering::SeqCst);
+            });
+            told.store(true, Ordering::SeqCst);
+            walked
+        },
+        // Somebody follows what happens, through every kill.
+        feed::followed(&world, &told)
+    );
     let calm = Instant::now();
     world.until_told().await;
     let emptied = calm.elapsed();
@@ -191,11 +202,17 @@ async fn killed_at_random_nothing_is_lost_or_doubled() {
     let compared = world.command(&["reconcile", "--mode", "sandbox", "--mend"]);
     assert_eq!(compared["failures"], json!([]), "{compared:#}");
     world.until_books_agree().await;
+    // What happened since is read on from there.
+    let mut events = events;
+    events.extend(feed::rest(&world, events.last()).await);
+    feed::check(&world, &events).await;
+    listener.check(&world, &events).await;
     let cut = world.double.prorations();
     assert_eq!(cut, Vec::<Value>::new(), "a month was cut");
     report(&format!(
-        "{kills} kills, {} checkouts; the job queue was empty {:.1} s after the last",
+        "{kills} kills, {} checkouts, {} events; the job queue was empty {:.1} s after the last",
         walked.len(),
+        events.len(),
         emptied.as_secs_f64()
     ));
 }

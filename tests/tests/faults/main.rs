@@ -11,6 +11,7 @@ mod bench;
 mod books;
 mod crashes;
 mod doubts;
+mod feed;
 mod hosted;
 mod journey;
 mod kills;

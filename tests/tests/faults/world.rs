@@ -36,6 +36,11 @@ pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 static WORLDS: AtomicU32 = AtomicU32::new(0);
 
+/// Whether processes die at every place that there is, and not only at those that tell most in little time.
+pub(crate) fn every_death() -> bool {
+    std::env::var("LESSOR_TEST_DEATHS").is_ok_and(|value| value == "all")
+}
+
 /// Waits for something that is looked at again and again.
 pub(crate) async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let mut patience = Patience::default();
@@ -462,6 +467,8 @@ impl Base {
             .env("LESSOR_PROCESSOR_SANDBOX_KEY", "sk_test_faults")
             .env("LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS", WEBHOOK_SECRET)
             .env("LESSOR_JOB_LEASE", JOB_LEASE)
+            // Who is told of events is on this machine.
+            .env("LESSOR_ALLOW_LOOPBACK_TARGETS", "true")
             .env("LESSOR_POOL_SIZE", "8")
             .current_dir(&self.folder)
             .stdin(Stdio::null())

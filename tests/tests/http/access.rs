@@ -19,6 +19,10 @@ pub(crate) struct Shop {
     pub(crate) checkout: String,
     customer: String,
     term: String,
+    /// That the checkout was made.
+    event: String,
+    /// That is told of payments.
+    endpoint: String,
     /// What tells its names from those of other shops of its organization.
     tag: String,
     /// The months of its term. One month more is offered by nobody yet.
@@ -40,7 +44,13 @@ impl Shop {
         let term = json!({ "termInMonths": months, "method": "annualRate", "annualRate": 6 });
         let term = writer.post("/v1/lease-terms", term).await.ok();
         let checkout = client.checkout(&sku, "grace@example.com").await;
+        let made = format!("/v1/events?limit=1&subject={}", text(&checkout["id"]));
+        let events = client.get(&made).await.ok();
+        let endpoint = json!({ "url": "https://hooks.example.com/", "types": ["payment.*"] });
+        let endpoint = client.post("/v1/webhook-endpoints", endpoint).await.ok();
         Self {
+            endpoint: text(&endpoint["id"]),
+            event: text(&events[0]["id"]),
             product: text(&product["id"]),
             variant: text(&variant["id"]),
             customer: text(&checkout["customerId"]),
@@ -61,10 +71,13 @@ impl Shop {
             checkout,
             customer,
             term,
+            event,
+            endpoint,
             client,
             tag,
             months,
         } = self;
+        let endpoint_path = |rest: &str| format!("/v1/webhook-endpoints/{endpoint}{rest}");
         let new_variant = json!({
             "productId": product, "name": "n", "description": "d", "price": "1", "sku": format!("NEW{tag}"),
             "options": [], "productImages": [], "productYear": 1999
@@ -261,6 +274,49 @@ impl Shop {
                 "CustomerErase",
             ),
             ("GET", "/v1/audit".into(), None, "AuditRead"),
+            ("GET", "/v1/events".into(), None, "EventRead"),
+            ("GET", format!("/v1/events/{event}"), None, "EventRead"),
+            (
+                "POST",
+                format!("/v1/events/{event}/redeliver"),
+                Some(json!({})),
+                "WebhookWrite",
+            ),
+            (
+                "POST",
+                "/v1/webhook-endpoints".into(),
+                Some(json!({ "url": "https://hooks.example.com/" })),
+                "WebhookWrite",
+            ),
+            ("GET", "/v1/webhook-endpoints".into(), None, "EventRead"),
+            ("GET", endpoint_path(""), None, "EventRead"),
+            ("GET", endpoint_path("/deliveries"), None, "EventRead"),
+            (
+                "PUT",
+                endpoint_path(""),
+                Some(json!({ "types": ["payment.*"] })),
+                "WebhookWrite",
+            ),
+            (
+                "POST",
+                endpoint_path("/roll"),
+                Some(json!({})),
+                "WebhookWrite",
+            ),
+            (
+                "POST",
+                endpoint_path("/test"),
+                Some(json!({})),
+                "WebhookWrite",
+            ),
+            (
+                "POST",
+                endpoint_path("/replay"),
+                Some(json!({ "from": "2026-01-01T00:00:00Z" })),
+                "WebhookWrite",
+            ),
+            ("DELETE", endpoint_path(""), None, "WebhookWrite"),
+            ("GET", "/v1/checkouts/summary".into(), None, "CheckoutRead"),
             ("GET", "/v1/organization".into(), None, "OrganizationRead"),
             (
                 "PUT",
@@ -345,7 +401,7 @@ pub(crate) async fn send(client: &Client, method: &str, path: &str, body: Option
     }
 }
 
-const PERMISSIONS: [&str; 21] = [
+const PERMISSIONS: [&str; 23] = [
     "ProductRead",
     "ProductWrite",
     "ProductDelete",
@@ -364,6 +420,8 @@ const PERMISSIONS: [&str; 21] = [
     "LeaseTermRead",
     "LeaseTermWrite",
     "AuditRead",
+    "EventRead",
+    "WebhookWrite",
     "CustomerErase",
     "OrganizationRead",
     "OrganizationWrite",
@@ -383,6 +441,8 @@ async fn others_objects_do_not_exist() {
             .replace(&shop.checkout, "chk_0000000000000000000001")
             .replace(&shop.customer, "usr_0000000000000000000001")
             .replace(&shop.term, "term_0000000000000000000001")
+            .replace(&shop.event, "evt_0000000000000000000001")
+            .replace(&shop.endpoint, "whe_0000000000000000000001")
             .replace("BIKE", "NONE")
             .replace("E-1", "E-0")
     };

@@ -138,6 +138,12 @@ async fn story(client: &Client) -> Vec<Asked> {
     let unpaid = client.checkout_at("BIKE", email, "orderConfirmed").await;
     client.act(&unpaid, "fulfill", json!({})).await.ok();
 
+    let hooks = json!({ "url": "https://hooks.example.com/", "types": ["payment.*"] });
+    let endpoint = client
+        .post("/v1/webhook-endpoints", hooks.clone())
+        .await
+        .ok();
+    let happened = client.get("/v1/events?limit=1").await.ok();
     let of = |list: &str, record: &Value| format!("/v1/{list}/{}", text(&record["id"]));
     let step = |checkout: &Value, step: &str| format!("{}/{step}", of("checkouts", checkout));
     let played =
@@ -283,6 +289,48 @@ async fn story(client: &Client) -> Vec<Asked> {
             json!({ "credit": "manual" }),
             Event("organization.credit_set"),
         ),
+        asked(
+            "POST",
+            "/v1/webhook-endpoints",
+            hooks,
+            Event("webhook_endpoint.created"),
+        ),
+        asked(
+            "PUT",
+            of("webhook-endpoints", &endpoint),
+            json!({ "types": ["checkout.*"] }),
+            Event("webhook_endpoint.updated"),
+        ),
+        asked(
+            "POST",
+            format!("{}/roll", of("webhook-endpoints", &endpoint)),
+            json!({}),
+            Event("webhook_endpoint.rolled"),
+        ),
+        asked(
+            "POST",
+            format!("{}/test", of("webhook-endpoints", &endpoint)),
+            json!({}),
+            Named("webhook_endpoint.tested"),
+        ),
+        asked(
+            "POST",
+            format!("{}/replay", of("webhook-endpoints", &endpoint)),
+            json!({ "from": "2026-01-01T00:00:00Z" }),
+            Named("webhook_endpoint.replayed"),
+        ),
+        asked(
+            "POST",
+            format!("{}/redeliver", of("events", &happened[0])),
+            json!({}),
+            Named("event.redelivered"),
+        ),
+        asked(
+            "DELETE",
+            of("webhook-endpoints", &endpoint),
+            Value::Null,
+            Event("webhook_endpoint.deleted"),
+        ),
         asked("POST", step(&to_sign, "signature"), signature, Move),
         asked(
             "POST",
@@ -327,7 +375,8 @@ async fn story(client: &Client) -> Vec<Asked> {
 /// The id that the events of the request are found by: of what was asked for, or of what came of it.
 fn subject(asked: &Asked, reply: &Reply) -> String {
     let body = &reply.body;
-    let is_in_path = |part: &&str| part.starts_with("chk_") || part.starts_with("usr_");
+    let kinds = ["chk_", "usr_", "whe_", "evt_"];
+    let is_in_path = |part: &&str| kinds.iter().any(|kind| part.starts_with(kind));
     match asked.trace {
         Named(_) => asked
             .path

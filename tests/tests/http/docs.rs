@@ -308,6 +308,7 @@ async fn samples_of_the_guides_do_what_they_say() {
             let said = String::from_utf8_lossy(&output.stdout);
             assert!(output.status.success(), "{path:?}\n{source}\n{output:?}");
             let expected = match path.file_stem().and_then(|name| name.to_str()) {
+                Some("events") => "checkout.created",
                 Some("lists") => checkout.as_str(),
                 Some("modes") => "qualificationFailed",
                 Some("retries") => "true",

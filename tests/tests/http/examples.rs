@@ -20,7 +20,11 @@ fn told(value: &Value, answers: &BTreeMap<String, Value>, organization: i64) -> 
     match value {
         Value::String(text) if text == "$organization" => organization.into(),
         Value::String(text) => match text.strip_prefix('$').and_then(|it| it.split_once('.')) {
-            Some((operation, member)) => answers[operation][member].clone(),
+            Some((operation, member)) => {
+                let member = format!("/{}", member.replace('.', "/"));
+                let answer = answers[operation].pointer(&member);
+                answer.cloned().unwrap_or_default()
+            }
             None => value.clone(),
         },
         Value::Array(elements) => elements

@@ -99,7 +99,7 @@ async fn every_request_is_answered_in_time_and_carried_out_once() {
 async fn what_was_committed_without_anybody_hearing_of_it_is_there_once() {
     let (_server, tap, client, _) = begun().await;
     let request = post("/v1/products", &client, "in-doubt", &client.product_body());
-    tap.freeze_at_commit();
+    tap.freeze_at_commit("products");
     let asked = Instant::now();
     assert_unavailable(&raw::exchange(&client.url, request.as_bytes()).await);
     assert!(asked.elapsed() < LONGEST, "{:?}", asked.elapsed());

@@ -63,11 +63,24 @@ const ENDPOINTS: [(&str, &str, &str); 31] = [
     ("delete", "/v1/lease-terms/{id}", "400"),
 ];
 
-const MORE: [(&str, &str); 32] = [
+const MORE: [(&str, &str); 46] = [
     ("get", "/v1/customers"),
     ("get", "/v1/customers/{id}/export"),
     ("post", "/v1/customers/{id}/erase"),
     ("get", "/v1/audit"),
+    ("get", "/v1/events"),
+    ("get", "/v1/events/{id}"),
+    ("post", "/v1/events/{id}/redeliver"),
+    ("get", "/v1/webhook-endpoints"),
+    ("post", "/v1/webhook-endpoints"),
+    ("get", "/v1/webhook-endpoints/{id}"),
+    ("put", "/v1/webhook-endpoints/{id}"),
+    ("delete", "/v1/webhook-endpoints/{id}"),
+    ("get", "/v1/webhook-endpoints/{id}/deliveries"),
+    ("post", "/v1/webhook-endpoints/{id}/replay"),
+    ("post", "/v1/webhook-endpoints/{id}/roll"),
+    ("post", "/v1/webhook-endpoints/{id}/test"),
+    ("get", "/v1/checkouts/summary"),
     ("post", "/v1/products/{id}/variants/generate"),
     ("get", "/v1/product-categories"),
     ("post", "/v1/product-categories"),
@@ -81,6 +94,7 @@ const MORE: [(&str, &str); 32] = [
     ("post", "/v1/sandbox/checkouts/{id}/advance"),
     ("post", "/v1/sandbox/checkouts/{id}/tracking-event"),
     ("post", "/webhooks/tracking"),
+    ("post", "/webhooks/mail"),
     ("post", "/webhooks/processor"),
     ("post", "/webhooks/processor/{organizationId}"),
     ("get", "/openapi.json"),

@@ -81,7 +81,11 @@ async fn a_publishable_key_reads_prices_and_nothing_else() {
     let token = path.rsplit('/').next().unwrap();
     let other = path.replace(token, &"0".repeat(token.len()));
     key.get(&other).await.has(404);
-    for path in ["/webhooks/processor", "/webhooks/tracking"] {
+    for path in [
+        "/webhooks/processor",
+        "/webhooks/tracking",
+        "/webhooks/mail",
+    ] {
         key.post(path, json!({}))
             .await
             .refused(401, "unauthorized", "");

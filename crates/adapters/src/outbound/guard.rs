@@ -5,6 +5,8 @@
 //! set, and what its name stands for each time that it is asked; and the address that was judged is the
 //! one that is connected to.
 
+use std::future::Future;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use reqwest::Url;
@@ -77,15 +79,25 @@ impl Targets {
 
     /// The URL, its name, and the addresses that may be connected to: none of them is looked up again.
     pub(super) async fn resolve(self, url: &str) -> Result<Target, ResolveError> {
+        self.resolve_by(url, look_up).await
+    }
+
+    /// [`resolve`](Self::resolve) by whoever looks names up.
+    async fn resolve_by<F>(
+        self,
+        url: &str,
+        look_up: impl FnOnce(String, u16) -> F,
+    ) -> Result<Target, ResolveError>
+    where
+        F: Future<Output = io::Result<Vec<SocketAddr>>>,
+    {
         let (url, host) = self.parse(url)?;
         let port = url.port_or_known_default().unwrap_or(443);
         let (name, addresses) = match host {
             Host::Address(address) => (None, vec![SocketAddr::new(address, port)]),
             Host::Name(name) => {
-                let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), port))
-                    .await?
-                    .collect();
                 let is_ours = name == "localhost" || name.ends_with(".localhost");
+                let found = look_up(name, port).await?;
                 // One that is refused refuses all: which is asked would be chance.
                 let is_allowed = |address: &SocketAddr| {
                     if is_ours {
@@ -108,6 +120,12 @@ impl Targets {
     }
 }
 
+/// What the system says that a name stands for.
+async fn look_up(name: String, port: u16) -> io::Result<Vec<SocketAddr>> {
+    let found = tokio::net::lookup_host((name.as_str(), port)).await?;
+    Ok(found.collect())
+}
+
 /// Where a request goes.
 #[derive(Debug)]
 pub(super) struct Target {
@@ -123,7 +141,7 @@ pub(super) enum ResolveError {
     #[error(transparent)]
     Forbidden(#[from] ForbiddenTarget),
     #[error("its name could not be looked up")]
-    Lookup(#[from] std::io::Error),
+    Lookup(#[from] io::Error),
 }
 
 /// Whether the address is this machine's own, in whatever form.
@@ -140,13 +158,15 @@ fn is_loopback(address: IpAddr) -> bool {
 }
 
 /// Networks of IPv4 that are nobody's in public, by the registry of RFC 6890 and its successors.
-const RESERVED_V4: [(Ipv4Addr, u8); 16] = [
+const RESERVED_V4: [(Ipv4Addr, u8); 17] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
     (Ipv4Addr::new(100, 64, 0, 0), 10),
     (Ipv4Addr::new(127, 0, 0, 0), 8),
     // Where clouds keep their metadata.
     (Ipv4Addr::new(169, 254, 0, 0), 16),
+    // Where one of them has it besides, at an address that is public by its number.
+    (Ipv4Addr::new(168, 63, 129, 16), 32),
     (Ipv4Addr::new(172, 16, 0, 0), 12),
     (Ipv4Addr::new(192, 0, 0, 0), 24),
     (Ipv4Addr::new(192, 0, 2, 0), 24),
@@ -229,6 +249,7 @@ mod tests {
             "127.0.0.1",
             "127.255.255.254",
             "169.254.169.254",
+            "168.63.129.16",
             "172.16.0.1",
             "172.31.255.255",
             "192.0.0.8",
@@ -272,6 +293,8 @@ mod tests {
             "11.0.0.1",
             "100.63.255.255",
             "100.128.0.1",
+            "168.63.129.15",
+            "168.63.129.17",
             "172.15.255.255",
             "172.32.0.1",
             "192.0.1.1",
@@ -329,6 +352,84 @@ mod tests {
         ] {
             assert_eq!(STRICT.check(url).is_ok(), strict, "{url}");
             assert_eq!(LOOSE.check(url).is_ok(), loose, "{url} for development");
+        }
+    }
+
+    /// Every kind of address that is refused, by which a name may have been given.
+    const KINDS: [(&str, &str); 24] = [
+        ("unspecified", "0.0.0.0"),
+        ("this network", "0.8.8.8"),
+        ("private", "10.0.0.1"),
+        ("private, of 172.16/12", "172.20.0.1"),
+        ("private, of 192.168/16", "192.168.0.1"),
+        ("carrier-grade NAT", "100.100.100.200"),
+        ("loopback", "127.0.0.1"),
+        ("link-local, metadata", "169.254.169.254"),
+        ("protocol assignments, metadata", "192.0.0.192"),
+        ("documentation", "203.0.113.1"),
+        ("benchmarks", "198.18.0.1"),
+        ("multicast", "224.0.0.1"),
+        ("reserved", "250.0.0.1"),
+        ("unspecified v6", "::"),
+        ("loopback v6", "::1"),
+        ("compatible", "::8.8.8.8"),
+        ("mapped", "::ffff:8.8.8.8"),
+        ("NAT64", "64:ff9b::808:808"),
+        ("local NAT64", "64:ff9b:1::808:808"),
+        ("6to4", "2002:808:808::1"),
+        ("Teredo", "2001:0:4136:e378::1"),
+        ("unique local, metadata", "fd00:ec2::254"),
+        ("link-local v6", "fe80::1"),
+        ("site-local", "fec0::1"),
+    ];
+
+    async fn resolved(targets: Targets, url: &str, found: &[&str]) -> Result<Target, ResolveError> {
+        let found: Vec<IpAddr> = found.iter().map(|ip| ip.parse().unwrap()).collect();
+        targets
+            .resolve_by(url, async |_, port| {
+                let addresses = found.into_iter();
+                Ok(addresses.map(|ip| SocketAddr::new(ip, port)).collect())
+            })
+            .await
+    }
+
+    #[tokio::test]
+    async fn one_address_that_is_refused_refuses_the_name() {
+        const URL: &str = "https://hooks.example.com/in";
+        for targets in [STRICT, LOOSE] {
+            for (kind, address) in KINDS {
+                for found in [
+                    &[address][..],
+                    &["8.8.8.8", address],
+                    &[address, "2606:4700:4700::1111"],
+                    &["8.8.8.8", "1.1.1.1", address],
+                ] {
+                    let refused = resolved(targets, URL, found).await;
+                    let is_refused = matches!(refused, Err(ResolveError::Forbidden(_)));
+                    assert!(is_refused, "{kind}: {found:?}");
+                }
+                let literal: IpAddr = address.parse().unwrap();
+                let url = match literal {
+                    IpAddr::V4(literal) => format!("https://{literal}/in"),
+                    IpAddr::V6(literal) => format!("https://[{literal}]/in"),
+                };
+                assert!(STRICT.check(&url).is_err(), "{kind}: {url}");
+            }
+            assert!(resolved(targets, URL, &[]).await.is_err(), "no address");
+        }
+        let public = ["8.8.8.8", "2606:4700:4700::1111"];
+        let target = resolved(STRICT, URL, &public).await.unwrap();
+        let expected = ["8.8.8.8:443", "[2606:4700:4700::1111]:443"].map(|it| it.parse().unwrap());
+        assert_eq!(target.addresses, expected, "all of them, in their order");
+        assert_eq!(target.name.as_deref(), Some("hooks.example.com"));
+    }
+
+    #[tokio::test]
+    async fn this_machine_s_name_stands_for_this_machine_alone() {
+        const URL: &str = "http://localhost:8080/in";
+        assert!(resolved(LOOSE, URL, &["127.0.0.1", "::1"]).await.is_ok());
+        for found in [&["8.8.8.8"][..], &["127.0.0.1", "10.0.0.1"]] {
+            assert!(resolved(LOOSE, URL, found).await.is_err(), "{found:?}");
         }
     }
 

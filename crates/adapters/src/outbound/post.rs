@@ -1,5 +1,6 @@
 //! One request to an organization's URL, signed as Standard Webhooks.
 
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -9,8 +10,9 @@ use lessor_domain::ports::Entropy;
 use lessor_domain::secret::Secret;
 use lessor_domain::time::Timestamp;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
-use reqwest::{Client, redirect};
-use tokio::time::timeout;
+use reqwest::{Client, Response, redirect};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::guard::{ForbiddenTarget, ResolveError, Target, Targets};
 use crate::processor::standard_webhooks::{
@@ -125,10 +127,36 @@ impl Outbound {
             .map_err(|_| PostError::TimedOut)?
     }
 
+    /// Sends the request once, for whoever wants to know no more than whether it was taken: the status
+    /// counts, and up to so many bytes of the body are read for people, as far as they come in time.
+    ///
+    /// # Errors
+    /// [`PostError`] when there is no answer. Whether the request was taken is then unknown.
+    pub async fn notify(&self, post: &SignedPost<'_>, most: usize) -> Result<Answer, PostError> {
+        let end = Instant::now() + WITHIN;
+        let opened = timeout_at(end, self.open(post)).await;
+        let response = opened.map_err(|_| PostError::TimedOut)??;
+        let mut answer = beginning_of(&response, post.at);
+        if let Ok(Err(error)) = timeout_at(end, read(&mut answer, response, most)).await {
+            tracing::debug!(%error, "the rest of an answer did not come");
+        }
+        Ok(answer)
+    }
+
     async fn send_now(&self, post: &SignedPost<'_>) -> Result<Answer, PostError> {
+        let response = self.open(post).await?;
+        let mut answer = beginning_of(&response, post.at);
+        read(&mut answer, response, MOST_OF_AN_ANSWER)
+            .await
+            .map_err(PostError::Unreachable)?;
+        Ok(answer)
+    }
+
+    /// Sends the request, and waits for the head of the answer.
+    async fn open(&self, post: &SignedPost<'_>) -> Result<Response, PostError> {
         let target = self.targets.resolve(post.url).await?;
         let signature = sign(post.body, post.id, post.secrets, post.at);
-        let mut response = client(&target)
+        client(&target)
             .map_err(PostError::Unreachable)?
             .post(target.url)
             .header(CONTENT_TYPE, "application/json")
@@ -139,28 +167,36 @@ impl Outbound {
             .body(post.body.to_vec())
             .send()
             .await
-            .map_err(PostError::Unreachable)?;
-        let retry_after = response
-            .headers()
-            .get(RETRY_AFTER)
-            .and_then(|value| pause_of(value.to_str().ok()?, post.at));
-        let mut answer = Answer {
-            status: response.status().as_u16(),
-            retry_after,
-            body: Vec::new(),
-            is_cut: false,
-        };
-        while let Some(chunk) = response.chunk().await.map_err(PostError::Unreachable)? {
-            let room = MOST_OF_AN_ANSWER.saturating_sub(answer.body.len());
-            let taken = chunk.get(..room).unwrap_or(&chunk);
-            answer.body.extend_from_slice(taken);
-            if taken.len() < chunk.len() {
-                answer.is_cut = true;
-                break;
-            }
-        }
-        Ok(answer)
+            .map_err(PostError::Unreachable)
     }
+}
+
+/// What the head of an answer says.
+fn beginning_of(response: &Response, at: Timestamp) -> Answer {
+    let retry_after = response
+        .headers()
+        .get(RETRY_AFTER)
+        .and_then(|value| pause_of(value.to_str().ok()?, at));
+    Answer {
+        status: response.status().as_u16(),
+        retry_after,
+        body: Vec::new(),
+        is_cut: false,
+    }
+}
+
+/// Reads up to so many bytes of the body.
+async fn read(answer: &mut Answer, mut response: Response, most: usize) -> reqwest::Result<()> {
+    while let Some(chunk) = response.chunk().await? {
+        let room = most.saturating_sub(answer.body.len());
+        let taken = chunk.get(..room).unwrap_or(&chunk);
+        answer.body.extend_from_slice(taken);
+        if taken.len() < chunk.len() {
+            answer.is_cut = true;
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// What `Retry-After` says, in seconds or as a date.
@@ -172,6 +208,21 @@ fn pause_of(told: &str, now: Timestamp) -> Option<Duration> {
     })
 }
 
+/// The authorities that the system knows, read once: it is a file of some hundred certificates. What was
+/// agreed on with an endpoint is kept there too, so that the next connection to it costs less.
+static TLS: LazyLock<Option<ClientConfig>> = LazyLock::new(|| {
+    let found = rustls_native_certs::load_native_certs();
+    let mut authorities = RootCertStore::empty();
+    // Single certificates that cannot be read are usual.
+    let _ = authorities.add_parsable_certificates(found.certs);
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .ok()?
+        .with_root_certificates(authorities);
+    Some(config.with_no_client_auth())
+});
+
 /// A client that connects to the addresses that were judged, whatever the name stands for by then, and
 /// goes nowhere else: neither by a redirect nor by a proxy.
 fn client(target: &Target) -> reqwest::Result<Client> {
@@ -180,6 +231,9 @@ fn client(target: &Target) -> reqwest::Result<Client> {
         .no_proxy()
         .pool_max_idle_per_host(0)
         .timeout(WITHIN);
+    if let Some(tls) = &*TLS {
+        builder = builder.use_preconfigured_tls(tls.clone());
+    }
     if let Some(name) = &target.name {
         builder = builder.resolve_to_addrs(name, &target.addresses);
     }
@@ -294,6 +348,55 @@ mod tests {
         let answer = send(&url, LOOSE).await.unwrap();
         assert!(answer.is_cut);
         assert_eq!(answer.body.len(), MOST_OF_AN_ANSWER);
+    }
+
+    /// A name that nobody can look up is connected to by the addresses that it stood for when it was judged.
+    #[tokio::test]
+    async fn what_a_name_stands_for_later_is_nobody_s_business() {
+        let (url, got) = receiver(b"HTTP/1.1 204 No Content\r\n\r\n".to_vec());
+        let address: std::net::SocketAddr = url
+            .trim_start_matches("http://")
+            .trim_end_matches("/credit")
+            .parse()
+            .unwrap();
+        let name = "rebound.invalid";
+        let target = Target {
+            url: format!("http://{name}:{}/in", address.port())
+                .parse()
+                .unwrap(),
+            name: Some(name.to_owned()),
+            addresses: vec![address],
+        };
+        let sent = client(&target).unwrap().post(target.url.clone());
+        let answer = sent.body("{\"a\":1}").send().await.unwrap();
+        assert_eq!(answer.status().as_u16(), 204);
+        let got = got.join().unwrap();
+        let host = format!("host: {name}:{}", address.port());
+        assert!(got.to_lowercase().contains(&host), "{got}");
+    }
+
+    #[tokio::test]
+    async fn whoever_took_a_message_has_said_so_whatever_becomes_of_the_rest() {
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\ntaken".to_vec();
+        let (url, _) = receiver(answer);
+        let post = SignedPost {
+            url: &url,
+            id: "evt_1",
+            body: b"{\"a\":1}",
+            secrets: &[SECRET.parse().unwrap()],
+            at: DateTime::UNIX_EPOCH,
+        };
+        let outbound = Outbound::new(LOOSE);
+        let answer = outbound.notify(&post, 3).await.unwrap();
+        assert_eq!((answer.status, answer.body.as_slice()), (200, &b"tak"[..]));
+        assert!(answer.is_cut);
+        let (url, _) = receiver(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\ntaken".to_vec());
+        let broken = SignedPost { url: &url, ..post };
+        let answer = outbound.notify(&broken, 1_024).await.unwrap();
+        assert_eq!(
+            (answer.status, answer.body.as_slice()),
+            (200, &b"taken"[..])
+        );
     }
 
     #[tokio::test]

@@ -250,9 +250,9 @@ async fn newest_first(
 
 impl PgUnitOfWork {
     /// The keys of those of the organization's customers who have one.
-    async fn sealing_keys(
+    pub(super) async fn sealing_keys(
         &mut self,
-        organization: OrganizationId,
+        organization: i64,
         customers: &BTreeSet<Uuid>,
     ) -> Result<BTreeMap<Uuid, SealingKey>, StoreError> {
         if customers.is_empty() {
@@ -260,7 +260,7 @@ impl PgUnitOfWork {
         }
         let customers: Vec<Uuid> = customers.iter().copied().collect();
         let rows: Vec<(Uuid, Vec<u8>)> = customer_keys::table
-            .filter(customer_keys::organization_id.eq(organization.get()))
+            .filter(customer_keys::organization_id.eq(organization))
             .filter(customer_keys::customer_id.eq_any(customers))
             .select((customer_keys::customer_id, customer_keys::key))
             .load(self.connection()?)
@@ -277,13 +277,13 @@ impl PgUnitOfWork {
     /// A new key for a customer who has none; none once they are erased.
     async fn make_sealing_key(
         &mut self,
-        organization: OrganizationId,
+        organization: i64,
         customer: Uuid,
         now: Timestamp,
     ) -> Result<Option<SealingKey>, StoreError> {
         // Whoever erases the customer has the row locked until nobody may seal anything any more.
         let erased: Option<Option<Timestamp>> = customers::table
-            .find((organization.get(), customer))
+            .find((organization, customer))
             .select(customers::erased_at)
             .for_key_share()
             .first(self.connection()?)
@@ -296,7 +296,7 @@ impl PgUnitOfWork {
         let key = SealingKey::random();
         let made = diesel::insert_into(customer_keys::table)
             .values((
-                customer_keys::organization_id.eq(organization.get()),
+                customer_keys::organization_id.eq(organization),
                 customer_keys::customer_id.eq(customer),
                 customer_keys::key.eq(key.as_bytes().as_slice()),
                 customer_keys::created_at.eq(now),
@@ -315,31 +315,39 @@ impl PgUnitOfWork {
         Ok(keys.remove(&customer))
     }
 
+    /// The key that what is personal of the customer is to be sealed with; none once they are erased.
+    pub(super) async fn sealing_key(
+        &mut self,
+        organization: i64,
+        customer: CustomerPubId,
+        now: Timestamp,
+    ) -> Result<Option<SealingKey>, StoreError> {
+        if let Some(known) = self.sealing.get(&customer) {
+            return Ok(known.clone());
+        }
+        let id = customer.as_uuid();
+        let mut known = self
+            .sealing_keys(organization, &BTreeSet::from([id]))
+            .await?;
+        let key = match known.remove(&id) {
+            Some(key) => Some(key),
+            None => self.make_sealing_key(organization, id, now).await?,
+        };
+        self.sealing.insert(customer, key.clone());
+        Ok(key)
+    }
+
     /// The keys that what is personal in the events is to be sealed with.
     async fn keys_to_seal(
         &mut self,
         events: &[AuditEvent],
     ) -> Result<BTreeMap<Uuid, SealingKey>, StoreError> {
         let mut keys = BTreeMap::new();
-        let mut asked = BTreeSet::new();
         for event in events.iter().filter(|event| Personal::of(event).is_some()) {
-            let Some(customer) = event.customer.map(|customer| customer.as_uuid()) else {
-                continue;
-            };
-            if !asked.insert(customer) {
-                continue;
+            if let Some(customer) = event.customer {
+                let key = self.sealing_key(event.organization_id.get(), customer, event.at);
+                keys.extend(key.await?.map(|key| (customer.as_uuid(), key)));
             }
-            let organization = event.organization_id;
-            let known = BTreeSet::from([customer]);
-            let mut known = self.sealing_keys(organization, &known).await?;
-            let key = match known.remove(&customer) {
-                Some(key) => Some(key),
-                None => {
-                    self.make_sealing_key(organization, customer, event.at)
-                        .await?
-                }
-            };
-            keys.extend(key.map(|key| (customer, key)));
         }
         Ok(keys)
     }
@@ -352,7 +360,7 @@ impl PgUnitOfWork {
     ) -> Result<Vec<AuditEvent>, StoreError> {
         let sealed = rows.iter().filter(|row| row.sealed.is_some());
         let customers: BTreeSet<Uuid> = sealed.filter_map(|row| row.customer_id).collect();
-        let keys = self.sealing_keys(organization, &customers).await?;
+        let keys = self.sealing_keys(organization.get(), &customers).await?;
         rows.into_iter().map(|row| event(row, &keys)).collect()
     }
 }

@@ -5,14 +5,17 @@
 //! certificate's authority, and `verify-full` the host's name as well. Authorities
 //! are the system's, or those of the PEM file that `sslrootcert` names.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use diesel::ConnectionError;
 use lessor_domain::cause::chain;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_postgres::config::{Host, SslMode};
-use tokio_postgres::{Config, NoTls};
+use tokio_postgres::{AsyncMessage, Client, Config, Connection, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::line::{Session, Silence};
@@ -108,6 +111,52 @@ impl ConnectOptions {
         } else {
             let (client, connection) = self.config.connect(NoTls).await.map_err(bad)?;
             Session::over(client, connection, limit, silence).await
+        }
+    }
+
+    /// Listens to a channel until the connection ends. Tells when it has begun to, without a message,
+    /// and of each message.
+    pub(super) async fn listen(
+        &self,
+        channel: &str,
+        heard: impl FnMut(Option<&str>) + Send,
+    ) -> Result<(), tokio_postgres::Error> {
+        if let Some(tls) = self.tls.clone() {
+            let (client, connection) = self.config.connect(tls).await?;
+            hear(&client, connection, channel, heard).await
+        } else {
+            let (client, connection) = self.config.connect(NoTls).await?;
+            hear(&client, connection, channel, heard).await
+        }
+    }
+}
+
+async fn hear<S, T>(
+    client: &Client,
+    mut connection: Connection<S, T>,
+    channel: &str,
+    mut heard: impl FnMut(Option<&str>) + Send,
+) -> Result<(), tokio_postgres::Error>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    let listen = format!("LISTEN {channel}");
+    let mut asked = pin!(client.batch_execute(&listen));
+    let mut is_listening = false;
+    loop {
+        tokio::select! {
+            listening = &mut asked, if !is_listening => {
+                listening?;
+                is_listening = true;
+                heard(None);
+            }
+            message = poll_fn(|context| connection.poll_message(context)) => match message {
+                Some(Ok(AsyncMessage::Notification(told))) => heard(Some(told.payload())),
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return Err(error),
+                None => return Ok(()),
+            },
         }
     }
 }

@@ -12,8 +12,9 @@ use diesel::sql_types::{BigInt, Bool};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{AttentionReason, Tracking};
-use lessor_domain::ids::{CheckoutPubId, OrganizationId};
-use lessor_domain::ports::{Backlog, Doors, Errand, Held, PageToken, StoreError};
+use lessor_domain::ids::{CheckoutPubId, MailPubId, OrganizationId};
+use lessor_domain::mail::MailState;
+use lessor_domain::ports::{Backlog, Doors, Errand, Held, MailBacklog, PageToken, StoreError};
 use lessor_domain::time::Timestamp;
 use uuid::Uuid;
 
@@ -22,9 +23,12 @@ use super::error::store_error;
 use super::line::Session;
 use super::schema::{
     checkout_applications, checkout_shipments, checkouts, customers, ended_checkout_links, jobs,
-    ledger_entries,
+    ledger_entries, mails,
 };
-use super::{PgUnitOfWork, checkouts as queues, idempotency, jobs as queue, processor_accounts};
+use super::{
+    PgUnitOfWork, checkouts as queues, deliveries, events, idempotency, jobs as queue,
+    mails as post, processor_accounts,
+};
 
 /// Which door. The migrations say of which tables each is.
 #[derive(Clone, Copy)]
@@ -211,6 +215,18 @@ impl Doors for PgUnitOfWork {
         found.map(|number| owner("jobs", number)).transpose()
     }
 
+    async fn owner_of_mail(&mut self, id: MailPubId) -> Result<Option<OrganizationId>, StoreError> {
+        let mut open = self.open(Door::Message)?;
+        let found: Option<i64> = mails::table
+            .filter(mails::id.eq(id.as_uuid()))
+            .select(mails::organization_id)
+            .first(open.connection())
+            .await
+            .optional()
+            .map_err(store_error)?;
+        found.map(|number| owner("mails", number)).transpose()
+    }
+
     async fn owners_of_shipment(
         &mut self,
         tracking: &Tracking,
@@ -247,6 +263,25 @@ impl Doors for PgUnitOfWork {
             Errand::OldAnswers { before } => {
                 let found = idempotency::owners_of_old(connection, before).await?;
                 ("idempotency_answers", found)
+            }
+            Errand::UnnumberedEvents => ("events", events::owners_waiting(connection).await?),
+            Errand::OldEvents { before } => {
+                ("events", events::owners_of_old(connection, before).await?)
+            }
+            Errand::Deliveries { due } => {
+                ("deliveries", deliveries::owners_due(connection, due).await?)
+            }
+            Errand::OldDeliveries { before } => {
+                let found = deliveries::owners_of_old(connection, before).await?;
+                ("deliveries", found)
+            }
+            Errand::Mails { due } => ("mails", post::owners_due(connection, due).await?),
+            Errand::OldMails { before } => {
+                ("mails", post::owners_of_old(connection, before).await?)
+            }
+            Errand::Endings { mode, from, before } => {
+                let found = post::owners_ending(connection, mode, (from, before)).await?;
+                ("checkouts", found)
             }
             Errand::Expiry { before } => {
                 let found = queues::owners_untouched(connection, before).await?;
@@ -302,6 +337,25 @@ impl Doors for PgUnitOfWork {
             pending: row_count(counts.pending),
             in_doubt: row_count(counts.in_doubt),
             dead: row_count(counts.dead),
+        })
+    }
+
+    async fn mail_backlog(&mut self) -> Result<MailBacklog, StoreError> {
+        let mut open = self.open(Door::Survey)?;
+        let counts: Vec<(String, i64)> = mails::table
+            .filter(sql::<Bool>("state IN ('pending', 'dead')"))
+            .group_by(mails::state)
+            .select((mails::state, count_star()))
+            .load(open.connection())
+            .await
+            .map_err(store_error)?;
+        let count = |state: MailState| {
+            let counted = counts.iter().find(|(of, _)| of == state.as_str());
+            counted.map_or(0, |(_, count)| row_count(*count))
+        };
+        Ok(MailBacklog {
+            pending: count(MailState::Pending),
+            dead: count(MailState::Dead),
         })
     }
 

@@ -113,6 +113,7 @@ fn foreign_key_violation(info: &dyn DatabaseErrorInformation) -> Told {
         ("_term_id_fkey", "lease term"),
         ("_pickup_location_id_fkey", "pickup location"),
         ("_checkout_id_fkey", "checkout"),
+        ("_endpoint_id_fkey", "webhook endpoint"),
     ];
     if !info.message().starts_with("insert or update on table") {
         return internal(info);

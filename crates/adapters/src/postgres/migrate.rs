@@ -46,6 +46,7 @@ BEGIN
             AND NOT (kept.relname IN ('checkout_transitions', 'audit_events',
                     'agreement_events', 'agreement_terms')
                 AND wanted.privilege IN ('update', 'delete'))
+            AND NOT (kept.relname = 'events' AND wanted.privilege = 'update')
             AND NOT has_table_privilege(grantee, kept.oid, wanted.privilege)
     LOOP
         EXECUTE format('GRANT %s ON TABLE %I.%I TO %I',
@@ -55,7 +56,7 @@ BEGIN
         SELECT kept.relname, wanted.attname
         FROM pg_class AS kept,
             (VALUES ('checkout_transitions', 'reason'), ('agreement_events', 'address'),
-                ('agreement_events', 'user_agent')) AS wanted (relname, attname)
+                ('agreement_events', 'user_agent'), ('events', 'sequence')) AS wanted (relname, attname)
         WHERE kept.relnamespace = home.oid AND pg_has_role(kept.relowner, 'usage')
             AND CASE kept.relname WHEN wanted.relname
                 THEN NOT has_column_privilege(grantee, kept.oid, wanted.attname, 'update')

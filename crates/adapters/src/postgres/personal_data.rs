@@ -19,8 +19,8 @@ use super::PgUnitOfWork;
 use super::decode::row_count;
 use super::error::store_error;
 use super::schema::{
-    agreement_events, agreements, checkout_transitions, customer_keys, jobs, qualifications,
-    simulated_customers, simulated_identity_sessions, simulated_payment_intents,
+    agreement_events, agreements, checkout_transitions, customer_keys, deliveries, jobs,
+    qualifications, simulated_customers, simulated_identity_sessions, simulated_payment_intents,
     simulated_subscriptions, tracking_events, unclaimed_tracking_events,
 };
 
@@ -192,6 +192,23 @@ impl PgUnitOfWork {
             .map_err(store_error)
     }
 
+    /// What endpoints answered when they were told of the customer or a checkout of theirs.
+    async fn forget_what_was_answered(&mut self, person: &Person<'_>) -> Result<usize, StoreError> {
+        use deliveries as d;
+        let mut subjects = person.ended.clone();
+        subjects.extend(person.erasure.running.iter().map(CheckoutPubId::as_uuid));
+        subjects.push(person.customer);
+        let told = d::table
+            .filter(d::organization_id.eq(person.owner))
+            .filter(d::subject_id.eq_any(subjects))
+            .filter(d::response_body.is_not_null());
+        diesel::update(told)
+            .set(d::response_body.eq(None::<String>))
+            .execute(self.connection()?)
+            .await
+            .map_err(store_error)
+    }
+
     async fn forget_decisions(&mut self, person: &Person<'_>) -> Result<usize, StoreError> {
         use qualifications as q;
         let none: Vec<String> = Vec::new();
@@ -307,6 +324,8 @@ impl PgUnitOfWork {
         let own = k::table
             .filter(k::organization_id.eq(person.owner))
             .filter(k::customer_id.eq(person.customer));
+        // What is sealed afterwards is sealed for nobody.
+        self.sealing.clear();
         diesel::delete(own)
             .execute(self.connection()?)
             .await
@@ -402,6 +421,9 @@ impl PersonalDataStore for PgUnitOfWork {
             Qualifications: self.forget_decisions(&person),
             Agreements: self.forget_documents(&person),
             AgreementEvents: self.forget_signing(&person),
+            Deliveries: self.forget_what_was_answered(&person),
+            MailSuppressions: self.forget_suppressions(erasure, &person.ended),
+            Mails: self.forget_recipients(&person.ended),
             IdempotencyAnswers: self.replace_answers(scope.mode, &person),
             InboxMessages: self.empty_messages(&person),
             CustomerKeys: self.drop_key(&person),

@@ -77,9 +77,8 @@ impl PgDatabase {
     /// # Errors
     /// [`PoolingError`].
     pub async fn check_pooling(&self) -> Result<(), PoolingError> {
-        let unreachable = PoolingError::Connect;
-        let mut one = self.pool.connect_bare().await.map_err(unreachable)?;
-        let mut other = self.pool.connect_bare().await.map_err(unreachable)?;
+        let mut one = self.pool.connect_bare().await.map_err(not_connected)?;
+        let mut other = self.pool.connect_bare().await.map_err(not_connected)?;
         // Which session the other is given is the pooler's to choose: several times tell.
         for _ in 0..TRIES {
             match self.pool.pooling() {
@@ -93,6 +92,19 @@ impl PgDatabase {
             }
         }
         Ok(())
+    }
+}
+
+/// What keeps a client from connecting. Statements are prepared while it is set up already, and may be lost there.
+fn not_connected(error: ConnectionError) -> PoolingError {
+    // 26000, which Diesel does not hand on: the name is quoted between the two.
+    const UNKNOWN: &str = "prepared statement \"";
+    match &error {
+        ConnectionError::CouldntSetupConfiguration(diesel::result::Error::DatabaseError(
+            _,
+            info,
+        )) if info.message().starts_with(UNKNOWN) => PoolingError::LosesStatements,
+        _ => PoolingError::Connect(error),
     }
 }
 

@@ -482,6 +482,118 @@ diesel::table! {
 }
 
 diesel::table! {
+    event_feeds (organization_id, mode) {
+        organization_id -> BigInt,
+        mode -> Text,
+        last_sequence -> BigInt,
+    }
+}
+
+diesel::table! {
+    events (organization_id, id) {
+        organization_id -> BigInt,
+        id -> Uuid,
+        mode -> Text,
+        written -> BigInt,
+        sequence -> Nullable<BigInt>,
+        event_type -> Text,
+        subject_type -> Text,
+        subject_id -> Uuid,
+        created_at -> Timestamptz,
+        request_id -> Nullable<Text>,
+        customer_id -> Nullable<Uuid>,
+        object -> Nullable<Text>,
+        previous -> Nullable<Text>,
+        sealed -> Nullable<Bytea>,
+    }
+}
+
+diesel::table! {
+    webhook_endpoints (organization_id, id) {
+        organization_id -> BigInt,
+        id -> Uuid,
+        mode -> Text,
+        slot -> SmallInt,
+        url -> Text,
+        types -> Array<Text>,
+        description -> Nullable<Text>,
+        status -> Text,
+        disabled_reason -> Nullable<Text>,
+        sealed_secret -> Bytea,
+        sealed_old_secret -> Nullable<Bytea>,
+        old_secret_until -> Nullable<Timestamptz>,
+        created_at -> Timestamptz,
+        updated_at -> Timestamptz,
+        version -> BigInt,
+    }
+}
+
+diesel::table! {
+    webhook_endpoint_health (organization_id, endpoint_id) {
+        organization_id -> BigInt,
+        endpoint_id -> Uuid,
+        failures -> Integer,
+        failing_since -> Nullable<Timestamptz>,
+        last_failed_at -> Nullable<Timestamptz>,
+        resting_until -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    deliveries (organization_id, id) {
+        organization_id -> BigInt,
+        id -> Uuid,
+        mode -> Text,
+        endpoint_id -> Uuid,
+        event_id -> Uuid,
+        event_type -> Text,
+        subject_id -> Uuid,
+        sequence -> BigInt,
+        status -> Text,
+        attempts -> Integer,
+        claims -> Integer,
+        due_at -> Nullable<Timestamptz>,
+        claimed_until -> Nullable<Timestamptz>,
+        response_status -> Nullable<Integer>,
+        response_body -> Nullable<Text>,
+        duration_ms -> Nullable<BigInt>,
+        error -> Nullable<Text>,
+        created_at -> Timestamptz,
+        updated_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    mails (organization_id, id) {
+        organization_id -> BigInt,
+        id -> Uuid,
+        mode -> Text,
+        kind -> Text,
+        subject_kind -> Text,
+        subject_id -> Uuid,
+        cause -> Text,
+        state -> Text,
+        attempts -> Integer,
+        claims -> Integer,
+        due_at -> Nullable<Timestamptz>,
+        claimed_until -> Nullable<Timestamptz>,
+        reason -> Nullable<Text>,
+        recipient_mark -> Nullable<Binary>,
+        created_at -> Timestamptz,
+        updated_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    mail_suppressions (organization_id, address_mark) {
+        organization_id -> BigInt,
+        address_mark -> Binary,
+        reason -> Text,
+        created_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
     agreements (organization_id, id) {
         organization_id -> BigInt,
         id -> Uuid,

@@ -3,10 +3,15 @@
 use lessor_domain::ports::{Entropy as _, StoreError};
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::error::Unspecified;
+use ring::hmac;
 
 use crate::ambient::SystemEntropy;
 
+/// What is derived for anything else has another text here.
+const MARKS: &[u8] = b"lessor marks\0";
+
 /// What texts are sealed with. Whoever has it not, or not any more, has nothing of them.
+#[derive(Clone)]
 pub(super) struct SealingKey([u8; Self::LENGTH]);
 
 impl SealingKey {
@@ -50,6 +55,18 @@ impl SealingKey {
             .map_err(|Unspecified| StoreError::internal("a text could not be sealed"))?;
         sealed.append(&mut text);
         Ok(sealed)
+    }
+
+    /// What the text is known again by: HMAC-SHA256 of it and of what it is about, under a key that is derived
+    /// for nothing else.
+    pub(super) fn mark(&self, about: &[u8], text: &[u8]) -> Vec<u8> {
+        let derived = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &self.0), MARKS);
+        let key = hmac::Key::new(hmac::HMAC_SHA256, derived.as_ref());
+        let mut mark = hmac::Context::with_key(&key);
+        for part in [about, &[0], text] {
+            mark.update(part);
+        }
+        mark.sign().as_ref().to_vec()
     }
 
     /// The text; none where it was sealed with another key, about something else, or was changed.

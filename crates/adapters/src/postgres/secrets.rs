@@ -71,6 +71,13 @@ impl SecretKeys {
             })
     }
 
+    /// What the text is known again by, under each key, the newest first: nobody has the text of it, nor
+    /// another's mark of the same text who says something else of what it is about. None without a key.
+    pub(super) fn marks(&self, about: &[u8], text: &[u8]) -> Vec<Vec<u8>> {
+        let keys = self.keys().iter();
+        keys.map(|key| key.mark(about, text)).collect()
+    }
+
     /// What was sealed with an older key, sealed with the newest; none where that has it already.
     ///
     /// # Errors
@@ -127,6 +134,16 @@ const SEALED: &[Sealed] = &[
         table: "signers",
         column: "sealed_secret",
         about: "format('signers.sealed_secret:%s:%s', organization_id, mode)",
+    },
+    Sealed {
+        table: "webhook_endpoints",
+        column: "sealed_secret",
+        about: "format('webhook_endpoints.sealed_secret:%s:%s', organization_id, id)",
+    },
+    Sealed {
+        table: "webhook_endpoints",
+        column: "sealed_old_secret",
+        about: "format('webhook_endpoints.sealed_old_secret:%s:%s', organization_id, id)",
     },
 ];
 

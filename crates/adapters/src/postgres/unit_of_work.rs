@@ -6,19 +6,21 @@ use async_trait::async_trait;
 use deadpool::managed::Object;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use lessor_domain::checkout::Checkout;
-use lessor_domain::ids::{CheckoutPubId, OrganizationId};
+use lessor_domain::ids::{CheckoutPubId, CustomerPubId, OrganizationId};
 use lessor_domain::ports::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
-    CustomerStore, Database, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore,
-    LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
-    ProcessorAccountStore, ProductStore, QualificationStore, Reach, ShipmentStore, StoreError,
-    UnitOfWork, VariantStore,
+    CustomerStore, Database, DeliveryStore, Doors, EventStore, IdempotencyStore, InboxStore,
+    JobStore, KeyStore, LeaseTermStore, LedgerStore, MailStore, OrganizationStore,
+    PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
+    QualificationStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    WebhookEndpointStore,
 };
 
 use super::error::store_error;
 use super::line::Session;
 use super::pool::{Connection, PgPool, PgSettings, PoolStatus};
 use super::position::LastCommit;
+use super::seal::SealingKey;
 use super::secrets::SecretKeys;
 use super::url::InvalidUrl;
 
@@ -155,6 +157,8 @@ pub struct PgUnitOfWork {
     pub(super) secrets: SecretKeys,
     /// Those that it has locked in that name, as they are stored.
     pub(super) checkouts: HashMap<CheckoutPubId, Checkout>,
+    /// What its stores have learned of customers' keys in that name; none of who has none any more.
+    pub(super) sealing: HashMap<CustomerPubId, Option<SealingKey>>,
 }
 
 impl PgUnitOfWork {
@@ -167,6 +171,7 @@ impl PgUnitOfWork {
             last_commit: None,
             secrets: SecretKeys::none(),
             checkouts: HashMap::new(),
+            sealing: HashMap::new(),
         }
     }
 
@@ -353,6 +358,22 @@ impl UnitOfWork for PgUnitOfWork {
         self
     }
 
+    fn events(&mut self) -> &mut dyn EventStore {
+        self
+    }
+
+    fn webhook_endpoints(&mut self) -> &mut dyn WebhookEndpointStore {
+        self
+    }
+
+    fn deliveries(&mut self) -> &mut dyn DeliveryStore {
+        self
+    }
+
+    fn mails(&mut self) -> &mut dyn MailStore {
+        self
+    }
+
     fn personal_data(&mut self) -> &mut dyn PersonalDataStore {
         self
     }
@@ -372,6 +393,7 @@ impl UnitOfWork for PgUnitOfWork {
             self.session()?.send_ahead(&in_the_name_of(organization));
             self.reach = entered;
             self.checkouts.clear();
+            self.sealing.clear();
         }
         Ok(())
     }

@@ -388,6 +388,15 @@ impl VariantStore for PgUnitOfWork {
         load(self.connection()?, by_product(those)).await
     }
 
+    async fn of_product(
+        &mut self,
+        organization: OrganizationId,
+        product: ProductPubId,
+    ) -> Result<Vec<ProductVariant>, StoreError> {
+        let those = all_of(organization).filter(product_variants::product_id.eq(product.as_uuid()));
+        load(self.connection()?, by_product(those)).await
+    }
+
     async fn list(
         &mut self,
         organization: OrganizationId,

@@ -17,10 +17,11 @@ use lessor_domain::checkout::{
 };
 use lessor_domain::credit::{CreditDecision, Qualification, QualificationSource};
 use lessor_domain::customer::{Customer, Profile};
+use lessor_domain::events::EventType;
 use lessor_domain::ids::{AgreementPubId, CustomerPubId};
 use lessor_domain::ports::{
-    AuditFilter, IdGenerator, IdempotencyKey, InboxMessage, JobSubject, NewAgreement, NewJob, Page,
-    PersonalTable, ReplacementAnswer, Start, StoreError, StoredAnswer,
+    AuditFilter, DeliveryClaim, IdGenerator, IdempotencyKey, InboxMessage, JobSubject,
+    NewAgreement, NewJob, Page, PersonalTable, ReplacementAnswer, Start, StoreError, StoredAnswer,
 };
 use lessor_domain::services::customers::{CustomerChanges, UpdateCustomer};
 use lessor_domain::services::erasure::{EraseCustomer, ErasureReport};
@@ -30,6 +31,7 @@ use lessor_domain::shipments::{
 };
 use lessor_domain::testing::{altered, context, metadata};
 use lessor_domain::time::Timestamp;
+use lessor_domain::webhooks::{AttemptResult, NewDelivery, Occasion};
 
 use super::leasing::{insert, somebody};
 use super::support::{Shop, run};
@@ -40,11 +42,15 @@ const LEASE: Duration = Duration::from_secs(3_600);
 /// Who sends the messages.
 const PROCESSOR: &str = "processor";
 
-/// Tables that never tell of anybody in words: keys, what is sealed with them, and the books.
+/// Tables that never tell of anybody in words: keys, what is sealed with them, marks of addresses, and the
+/// books.
 const SILENT: &[PersonalTable] = &[
     PersonalTable::AuditEvents,
     PersonalTable::CustomerKeys,
+    PersonalTable::Events,
     PersonalTable::LedgerEntries,
+    PersonalTable::MailSuppressions,
+    PersonalTable::Mails,
 ];
 
 fn parsed<T: std::str::FromStr<Err: std::fmt::Debug>>(text: &str) -> T {
@@ -379,6 +385,48 @@ impl<'b> Person<'b> {
             .await
             .unwrap();
         self.fail(JobSubject::Checkout(checkout.id)).await;
+        self.tell(checkout).await;
+    }
+
+    /// An endpoint is told of the checkout, and says something.
+    async fn tell(&self, checkout: &Checkout) {
+        let shop = &self.bureau.shop;
+        let endpoint = shop.make.webhook_endpoint(&shop.organization);
+        let now = shop.make.tick();
+        let new = NewDelivery {
+            id: shop.make.id(),
+            organization_id: shop.organization.id,
+            mode: Mode::Sandbox,
+            endpoint_id: endpoint.id,
+            event_id: shop.make.id(),
+            occasion: Occasion::Event(EventType::CheckoutUpdated),
+            subject: checkout.id.as_uuid(),
+            sequence: 1,
+            created_at: now,
+        };
+        let answered = AttemptResult::Answered {
+            status: 500,
+            body: self.says("nobody here is called"),
+            retry_after: None,
+        };
+        let one = DeliveryClaim {
+            limit: 1,
+            per_endpoint: 1,
+            lease: LEASE,
+            slow_after: LEASE,
+        };
+        shop.run(async |uow| {
+            uow.webhook_endpoints().insert(&endpoint).await?;
+            uow.deliveries().queue(&[new]).await?;
+            let claimed = uow.deliveries().claim(now, one).await?;
+            for mut delivery in claimed {
+                delivery.tried(answered.clone(), 1, now, 0);
+                uow.deliveries().settle(&delivery).await?;
+            }
+            Ok(())
+        })
+        .await
+        .unwrap();
     }
 
     /// A job about the subject is given up.

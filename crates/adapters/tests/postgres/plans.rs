@@ -10,14 +10,15 @@ use lessor_domain::catalog::VariantFilter;
 use lessor_domain::checkout::{
     Attention, AttentionReason, Billing, Checkout, Effect, Lifecycle, Tracking,
 };
+use lessor_domain::events::EventSubject;
 use lessor_domain::ids::ProductVariantPubId;
 use lessor_domain::ledger::{Entry, HoldState, Thing};
 use lessor_domain::metadata::Metadata;
 use lessor_domain::money::{Currency, Money};
 use lessor_domain::ports::{
     AuditFilter, CheckoutFilter, CheckoutSort, CustomerFilter, Database, Doors, Errand,
-    IdGenerator, InboxMessage, JobSubject, NewJob, Page, PageToken, ProductFilter, ProductSort,
-    SortOrder, Start, StoreError, UnitOfWork,
+    EventFilter, IdGenerator, InboxMessage, JobSubject, NewJob, Page, PageToken, ProductFilter,
+    ProductSort, SortOrder, Start, StoreError, UnitOfWork,
 };
 use lessor_domain::shipments::Carrier;
 use lessor_domain::testing::metadata;
@@ -88,6 +89,9 @@ const YEARS: &str = "
         select organization_id, id, at, case when i % 100 = 0 then 'sandbox' else 'live' end,
             'provider', 'verifier ' || i, 'customer.screened', 'usr_' || i, '{}', '{}'
         from old;
+    insert into events (organization_id, id, mode, sequence, event_type, subject_type, subject_id, created_at,
+            customer_id)
+        select organization_id, id, mode, i, 'checkout.updated', 'checkout', id, at, customer_id from old;
     insert into products (organization_id, id, name, description, options, price, currency, source,
             product_type, review_status, status, is_waitlisted, ignore_upstream_updates, search_text,
             search_grams, created_at, updated_at, version)
@@ -151,6 +155,9 @@ const INDEXES: &[&str] = &[
     "audit_events_subject_idx",
     "audit_events_actor_id_idx",
     "audit_events_of_sandbox_idx",
+    "events_waiting_idx",
+    "events_sequence_key",
+    "events_subject_id_idx",
     "idempotency_answers_created_at_idx",
     "inbox_messages_by_state_idx",
 ];
@@ -407,6 +414,25 @@ async fn look_who_did_what(leasing: &Leasing, uow: &mut dyn UnitOfWork) -> Resul
     Ok(())
 }
 
+async fn look_what_happened(
+    leasing: &Leasing,
+    uow: &mut dyn UnitOfWork,
+    shipped: &Checkout,
+) -> Result<(), StoreError> {
+    let scope = leasing.scope();
+    let events = uow.events();
+    events.are_waiting(scope).await?;
+    events.number(scope, 10).await?;
+    let all = EventFilter::default();
+    events.list(scope, &all, 5, 10).await?;
+    let of_subject = EventFilter {
+        subject: Some(EventSubject::Checkout(shipped.id)),
+        ..all
+    };
+    events.list(scope, &of_subject, 5, 10).await?;
+    Ok(())
+}
+
 /// What is asked across organizations.
 async fn look_through_doors(
     doors: &mut dyn Doors,
@@ -442,11 +468,16 @@ async fn look_through_doors(
         },
         Errand::OldAnswers { before: long_ago },
         Errand::OldJobs { before: long_ago },
+        Errand::UnnumberedEvents,
+        Errand::OldEvents { before: long_ago },
+        Errand::Deliveries { due: now },
+        Errand::OldDeliveries { before: long_ago },
     ] {
         doors.owners_with(errand).await?;
     }
     doors.attention().await?;
     doors.backlog().await?;
+    doors.mail_backlog().await?;
     doors.held().await?;
     Ok(())
 }
@@ -495,6 +526,9 @@ async fn look_ups_go_by_their_indexes() {
         .unwrap();
     look_for_work(&mut *uow, shipped, now).await.unwrap();
     look_who_did_what(&leasing, &mut *uow).await.unwrap();
+    look_what_happened(&leasing, &mut *uow, shipped)
+        .await
+        .unwrap();
     look_through_doors(uow.doors(), shipped, now).await.unwrap();
     search(&leasing, &mut *uow).await.unwrap();
     uow.commit().await.unwrap();

@@ -350,3 +350,45 @@ give_back_now = Pack the goods as you received them, with all that came with the
 give_back_later = When the lease ends you give the goods back, or buy them. { $name } tells you how; ask before if you would like to end it earlier.
 contact = Contact
 ask_whom = { $name } answers your questions.
+
+## The link, once more
+
+link_again_title = Have your link mailed to you
+link_again_text = Give the number of the checkout and the e-mail address that it is for.
+link_again_checkout = Number of the checkout, such as chk_0345Nd8jqBSVLs1aoT6tLA
+link_again_email = E-mail address
+link_again_send = Mail me the link
+link_again_asked_title = Look into your mailbox
+link_again_asked_text = If there is such a checkout for this address, its link is on its way there. It can take a few minutes; ask again after a quarter of an hour at the earliest.
+
+## Mails
+
+mail_open_lease = Open my lease
+mail_read_and_sign = Read and sign
+mail_pay = Pay, or change the card
+mail_checkout_link_subject = Your lease with { $name }
+mail_checkout_link_text = { $name } has prepared a lease for you: { $item }. Open it to see what it costs and to go on.
+mail_off_waitlist_subject = It is your turn
+mail_off_waitlist_text = You are off the waitlist: you can go on with your lease of { $item } now.
+mail_agreement_ready_subject = Your agreement is ready
+mail_agreement_ready_text = The agreement for { $item } is ready. Please read it and sign it.
+mail_agreement_signed_subject = Your signed agreement
+mail_agreement_signed_text = Thank you for signing. The agreement with { $name } for { $item } is attached. Please keep it.
+mail_refused_subject = Your application to { $name }
+mail_refused_text = { $name } cannot offer you a lease of { $item }. Nothing was charged.
+mail_shipped_text = { $item } is on its way to you. Your lease begins when it arrives.
+mail_payment_failed_subject = Your payment failed
+mail_payment_failed_text = A payment for { $item } failed. You can try it again, or pay with another card from now on.
+mail_ends_soon_subject = Your lease ends on { $day }
+mail_ends_soon_text = Your lease of { $item } ends on { $day }.
+mail_link_again_subject = The link of your lease
+mail_link_again_text = This is the link of your lease of { $item }, as it was asked for. If it was not you who asked, there is nothing for you to do.
+mail_attention_subject = Checkout { $id } needs attention
+mail_attention_text = Somebody of you has to look at checkout { $id }:
+mail_endpoint_subject = A webhook endpoint is disabled
+mail_endpoint_text = Nothing is sent to { $url } any more:
+mail_endpoint_gone = It answered 410 Gone.
+mail_endpoint_failing = Every attempt failed for five days.
+mail_endpoint_advice = Enable { $id } when it answers again, and replay what happened meanwhile.
+mail_why_customer = You get this mail because of your lease with { $name }. It is no advertising.
+mail_why_organization = You get this mail because { $name } has it sent here.

@@ -350,3 +350,45 @@ give_back_now = Embale el artículo como lo recibió, con todo lo que lo acompa�
 give_back_later = Cuando termine el alquiler devuelve el artículo o lo compra. { $name } le indica cómo; pregunte antes si quiere terminarlo anticipadamente.
 contact = Contacto
 ask_whom = { $name } responde a sus preguntas.
+
+## El enlace, otra vez
+
+link_again_title = Reciba su enlace por correo
+link_again_text = Indique el número de la contratación y la dirección de correo para la que es.
+link_again_checkout = Número de la contratación, por ejemplo chk_0345Nd8jqBSVLs1aoT6tLA
+link_again_email = Dirección de correo
+link_again_send = Enviarme el enlace
+link_again_asked_title = Mire su buzón
+link_again_asked_text = Si existe tal contratación para esta dirección, su enlace ya está en camino. Puede tardar unos minutos; vuelva a pedirlo como pronto después de un cuarto de hora.
+
+## Correos
+
+mail_open_lease = Abrir mi alquiler
+mail_read_and_sign = Leer y firmar
+mail_pay = Pagar o cambiar la tarjeta
+mail_checkout_link_subject = Su alquiler con { $name }
+mail_checkout_link_text = { $name } le ha preparado un alquiler: { $item }. Ábralo para ver cuánto cuesta y continuar.
+mail_off_waitlist_subject = Es su turno
+mail_off_waitlist_text = Ya no está en la lista de espera: puede continuar con su alquiler de { $item }.
+mail_agreement_ready_subject = Su contrato está listo
+mail_agreement_ready_text = El contrato de { $item } está listo. Léalo y fírmelo, por favor.
+mail_agreement_signed_subject = Su contrato firmado
+mail_agreement_signed_text = Gracias por firmar. El contrato con { $name } sobre { $item } va adjunto. Consérvelo, por favor.
+mail_refused_subject = Su solicitud a { $name }
+mail_refused_text = { $name } no puede ofrecerle el alquiler de { $item }. No se ha cobrado nada.
+mail_shipped_text = { $item } está en camino. Su alquiler empieza cuando llegue.
+mail_payment_failed_subject = Su pago ha fallado
+mail_payment_failed_text = Un pago de { $item } ha fallado. Puede intentarlo de nuevo o pagar con otra tarjeta a partir de ahora.
+mail_ends_soon_subject = Su alquiler termina el { $day }
+mail_ends_soon_text = Su alquiler de { $item } termina el { $day }.
+mail_link_again_subject = El enlace de su alquiler
+mail_link_again_text = Este es el enlace de su alquiler de { $item }, tal como se pidió. Si no fue usted quien lo pidió, no tiene que hacer nada.
+mail_attention_subject = La contratación { $id } requiere atención
+mail_attention_text = Alguien de ustedes tiene que mirar la contratación { $id }:
+mail_endpoint_subject = Un destino de webhooks está desactivado
+mail_endpoint_text = Ya no se envía nada a { $url }:
+mail_endpoint_gone = Respondió 410 Gone.
+mail_endpoint_failing = Todos los intentos fallaron durante cinco días.
+mail_endpoint_advice = Active { $id } cuando vuelva a responder y repita lo que pasó entretanto.
+mail_why_customer = Recibe este correo por su alquiler con { $name }. No es publicidad.
+mail_why_organization = Recibe este correo porque { $name } lo hace enviar aquí.

@@ -33,6 +33,11 @@ pub struct CheckoutPageLinks {
     public_url: PublicUrl,
 }
 
+/// The address of the page that says that an address without its token opens no checkout.
+pub(crate) fn without_token(public_url: &PublicUrl) -> String {
+    format!("{}{PATH}", public_url.as_str())
+}
+
 impl CheckoutPageLinks {
     /// Pages under this address.
     #[must_use]
@@ -53,7 +58,7 @@ impl CheckoutPageLinks {
     /// The address for whoever is not shown the checkout's own: a page that says so.
     #[must_use]
     pub fn without_token(&self) -> String {
-        format!("{}{PATH}", self.public_url.as_str())
+        without_token(&self.public_url)
     }
 
     /// The token of the checkout's page.

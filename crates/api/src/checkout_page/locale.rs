@@ -20,27 +20,33 @@ use lessor_domain::time::{Day, Timestamp};
 use unicode_normalization::UnicodeNormalization as _;
 
 /// What the query of a page's address names the language by.
-pub(super) const PARAMETER: &str = "lang";
+pub(crate) const PARAMETER: &str = "lang";
 
 /// Who says nothing of their language, or reads none that there is.
 const DEFAULT: LanguageIdentifier = langid!("en-US");
+
+/// Where Spanish is what most people read.
+const SPEAK_SPANISH: [&str; 20] = [
+    "AR", "BO", "CL", "CO", "CR", "CU", "DO", "EC", "ES", "GQ", "GT", "HN", "MX", "NI", "PA", "PE",
+    "PY", "SV", "UY", "VE",
+];
 
 /// Most languages of a header that are looked at.
 const MOST_RANGES: usize = 32;
 
 /// A language of the catalogues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Language {
+pub(crate) enum Language {
     English,
     Spanish,
 }
 
 impl Language {
     #[cfg(test)]
-    pub(super) const ALL: [Self; 2] = [Self::English, Self::Spanish];
+    pub(crate) const ALL: [Self; 2] = [Self::English, Self::Spanish];
 
     /// Its code.
-    pub(super) const fn code(self) -> &'static str {
+    pub(crate) const fn code(self) -> &'static str {
         match self {
             Self::English => "en",
             Self::Spanish => "es",
@@ -48,7 +54,7 @@ impl Language {
     }
 
     /// The one that the page can be switched to.
-    pub(super) const fn other(self) -> Self {
+    pub(crate) const fn other(self) -> Self {
         match self {
             Self::English => Self::Spanish,
             Self::Spanish => Self::English,
@@ -66,9 +72,9 @@ impl Language {
 
 /// Who reads a page.
 #[derive(Clone, Debug)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     /// The language of the texts.
-    pub(super) language: Language,
+    pub(crate) language: Language,
     /// Language and country.
     tag: LanguageIdentifier,
     /// What the address says of it: it is kept in whatever the page leads to.
@@ -117,7 +123,7 @@ fn ranges(header: &str) -> Vec<LanguageIdentifier> {
 
 impl Reader {
     /// Who sends this query and this `Accept-Language`.
-    pub(super) fn of(query: &str, accepted: Option<&str>) -> Self {
+    pub(crate) fn of(query: &str, accepted: Option<&str>) -> Self {
         let accepted = ranges(accepted.unwrap_or_default());
         let named = query
             .split('&')
@@ -147,13 +153,33 @@ impl Reader {
         }
     }
 
+    /// A customer in this country, of whom no more is known: they read what is read there.
+    pub(crate) fn in_country(country: Option<Country>) -> Self {
+        let code = country.as_ref().map(Country::code);
+        let language = match code {
+            Some(code) if SPEAK_SPANISH.contains(&code) => Language::Spanish,
+            _ => Language::English,
+        };
+        let tag = format!("{}-{}", language.code(), code.unwrap_or("US"));
+        Self {
+            language,
+            tag: plain(&tag).unwrap_or(DEFAULT),
+            chosen: None,
+        }
+    }
+
+    /// The code of the language of the texts.
+    pub(crate) const fn language_code(&self) -> &'static str {
+        self.language.code()
+    }
+
     /// The tag of what they read, such as `es-MX`.
-    pub(super) fn tag(&self) -> String {
+    pub(crate) fn tag(&self) -> String {
         self.tag.to_string()
     }
 
     /// An address, with the language that this one names.
-    pub(super) fn keep(&self, address: &str) -> String {
+    pub(crate) fn keep(&self, address: &str) -> String {
         match &self.chosen {
             Some(chosen) => {
                 let joint = if address.contains('?') { '&' } else { '?' };
@@ -164,7 +190,7 @@ impl Reader {
     }
 
     /// What is only known in English, to whoever reads that.
-    pub(super) fn in_english<'t>(&self, text: &'t str) -> Option<&'t str> {
+    pub(crate) fn in_english<'t>(&self, text: &'t str) -> Option<&'t str> {
         (self.language == Language::English).then_some(text)
     }
 
@@ -173,7 +199,7 @@ impl Reader {
     }
 
     /// A number, with the digits that it has.
-    pub(super) fn number(&self, plain: &str) -> String {
+    pub(crate) fn number(&self, plain: &str) -> String {
         let formatter = DecimalFormatter::try_new(self.locale().into(), Default::default());
         match (formatter, plain.parse::<Decimal>()) {
             (Ok(formatter), Ok(number)) => formatter.format(&number).to_string(),
@@ -182,7 +208,7 @@ impl Reader {
     }
 
     /// An amount, to the last of its currency's minor units.
-    pub(super) fn money(&self, amount: Money) -> String {
+    pub(crate) fn money(&self, amount: Money) -> String {
         let plain = amount.to_string();
         let exact = self.number(plain.trim_start_matches('-'));
         let currency = CurrencyType::try_from_str(amount.currency().code()).ok();
@@ -202,7 +228,7 @@ impl Reader {
     }
 
     /// A day, with the name of its month.
-    pub(super) fn day(&self, day: Day) -> String {
+    pub(crate) fn day(&self, day: Day) -> String {
         use chrono::Datelike as _;
         let preferences = DateTimeFormatterPreferences::from(self.locale());
         let formatter =
@@ -214,7 +240,7 @@ impl Reader {
     }
 
     /// A time, to the minute, of UTC: nobody says where on Earth the customer is.
-    pub(super) fn instant(&self, at: Timestamp) -> String {
+    pub(crate) fn instant(&self, at: Timestamp) -> String {
         use chrono::{Datelike as _, Timelike as _};
         let preferences = DateTimeFormatterPreferences::from(self.locale());
         let fields = YMD::medium().with_time_hm();
@@ -232,7 +258,7 @@ impl Reader {
     }
 
     /// The name of a country.
-    pub(super) fn country(&self, country: Country) -> String {
+    pub(crate) fn country(&self, country: Country) -> String {
         self.countries_by(&[country])
             .into_iter()
             .next()
@@ -240,7 +266,7 @@ impl Reader {
     }
 
     /// These countries with their names, in the order of those.
-    pub(super) fn countries_by(&self, countries: &[Country]) -> Vec<(Country, String)> {
+    pub(crate) fn countries_by(&self, countries: &[Country]) -> Vec<(Country, String)> {
         let names =
             RegionDisplayNames::try_new(self.locale().into(), DisplayNamesOptions::default()).ok();
         let name = |country: Country| {

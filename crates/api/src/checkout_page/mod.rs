@@ -21,20 +21,24 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, get, post};
 use lessor_domain::cause::chain;
+use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::organization::Color;
 use lessor_domain::ports::Reach;
 use lessor_domain::services::Error;
 use lessor_domain::services::agreements::{self, AgreementView};
+use lessor_domain::services::mails;
 use lessor_domain::services::visits::{self, Visit, note_way_out, replaced_by};
-use lessor_domain::text::Url;
+use lessor_domain::text::{Email, Url};
 use lessor_domain::workers::jobs::WayBack;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::faults::{CARD, Fault, LEASE_TERM, Notice, PICKUP_LOCATION, Problem, Refusal};
 use self::fields::Fields;
-use self::locale::Reader;
+pub(crate) use self::locale::Reader;
+pub(crate) use self::order::name as name_of;
 use self::pieces::Place;
 use self::steps::{Customer, Step};
+use self::view::LinkOffer;
 use crate::auth::links::PATH;
 use crate::http::error::ApiError;
 use crate::idempotency::close;
@@ -56,6 +60,8 @@ const LOOKS_AGAIN_AFTER: &str = "4";
 
 /// What of the query says that the customer left a provider's page without doing what it asks.
 const LEFT: &str = "left=1";
+/// What of the query says that a link was asked for.
+const ASKED: &str = "asked=1";
 
 /// Nothing may run, be loaded from elsewhere, be framed, or learn the address; but the organization's logo
 /// and the picture of what is leased are loaded from where they are, and a form may lead to these pages of the providers and to where the
@@ -182,6 +188,7 @@ pub(crate) fn configure(config: &mut ServiceConfig<'_>) {
         .service(checkout_page_style)
         .service(checkout_page_accent)
         .service(explain_checkout_page)
+        .service(ask_for_link)
         .service(show_checkout_page)
         .service(show_agreement)
         .service(return_to_checkout_page)
@@ -233,21 +240,89 @@ async fn checkout_page_accent(request: HttpRequest) -> Result<HttpResponse, ApiE
 
 /// What a checkout's page is without its token.
 ///
-/// Keys that are not shown links have this address as `checkoutUrl`.
+/// Keys that are not shown links have this address as `checkoutUrl`. Where mails are sent it offers to mail the
+/// link.
 #[utoipa::path(
     tag = "Checkout page",
+    params(
+        ("lang" = Option<String>, Query, max_length = 64, description = "The language of the page, such as `es` or `es-MX`; without it `Accept-Language` counts. Others than English and Spanish are passed by."),
+        ("asked" = Option<String>, Query, max_length = 1, description = "`1`: the link was asked for.")
+    ),
     responses((status = 200, content_type = "text/html", body = String, description = "The page."))
 )]
 #[get("/c")]
 async fn explain_checkout_page(request: HttpRequest) -> Result<HttpResponse, ApiError> {
     let visitor = Visitor::of(&request)?;
-    let page = view::personal(visitor.place(false));
+    let modes = visitor.state.settings.mail;
+    let offer = if !(modes.live || modes.sandbox) {
+        LinkOffer::None
+    } else if request.query_string().split('&').any(|pair| pair == ASKED) {
+        LinkOffer::Taken
+    } else {
+        LinkOffer::Open
+    };
+    let page = view::personal(visitor.place(false), offer);
     Ok(shown(
         StatusCode::OK,
         &policy(None, &[]),
         page,
         &visitor.reader,
     ))
+}
+
+/// Ask for the link of a checkout.
+///
+/// For the form of the page without a token. The link is mailed to the checkout's customer, if the address is
+/// theirs, once in a quarter of an hour at the most; the answer is the same whatever comes of it.
+#[utoipa::path(
+    tag = "Checkout page",
+    params(
+        ("lang" = Option<String>, Query, max_length = 64, description = "The language of the page, such as `es` or `es-MX`; without it `Accept-Language` counts. Others than English and Spanish are passed by."),
+    ),
+    request_body(description = "The fields of the form, each once: `checkout` and `email`.", content = HashMap<String, String>, content_type = "application/x-www-form-urlencoded"),
+    responses((status = 303, description = "The page that says so is at `Location`."))
+)]
+#[post("/c/link")]
+async fn ask_for_link(request: HttpRequest, form: FormBody) -> Result<HttpResponse, ApiError> {
+    let visitor = Visitor::of(&request)?;
+    let modes = visitor.state.settings.mail;
+    if !(modes.live || modes.sandbox) {
+        return visitor.nothing().await;
+    }
+    refuse_other_sites(&request)?;
+    if let (Some(limits), Some(peer)) = (&visitor.state.address_limits, request.peer_addr()) {
+        limits.check(peer.ip(), request.headers())?;
+    }
+    let fields = Fields::from(form);
+    let checkout = fields
+        .get("checkout")
+        .and_then(|id| id.parse::<CheckoutPubId>().ok());
+    let email = fields.get("email").and_then(|text| Email::parse(text).ok());
+    if let (Some(checkout), Some(email)) = (checkout, email) {
+        let state = visitor.state.clone();
+        let asked = async move {
+            let engine = &state.engine;
+            let (ids, now) = (&*engine.ids, engine.clock.now());
+            let mut work = engine.database.begin(Reach::Server).await?;
+            mails::ask_for_link(&mut *work, ids, modes, checkout, &email, now).await?;
+            work.commit().await?;
+            Ok::<_, Error>(())
+        };
+        visitor.state.mutations.run(asked).await?;
+    }
+    let page = format!("{}{PATH}?{ASKED}", visitor.prefix);
+    Ok(visitor.led_to(&visitor.reader.keep(&page)))
+}
+
+/// Forms of the pages are sent from the pages.
+fn refuse_other_sites(request: &HttpRequest) -> Result<(), ApiError> {
+    let site = request.headers().get("sec-fetch-site");
+    if site.is_some_and(|site| site.as_bytes() == b"cross-site") {
+        return Err(ApiError::forbidden(
+            "forms of a checkout's page are sent from the page itself",
+        ));
+    }
+    Ok(())
 }
 
 /// The checkout's page.
@@ -390,7 +465,8 @@ async fn show_agreement(request: HttpRequest) -> Result<HttpResponse, ApiError> 
     request_body(description = "The fields of the form, each once.", content = HashMap<String, String>, content_type = "application/x-www-form-urlencoded"),
     responses(
         (status = 303, description = "The page, a provider's own, or the shop once the checkout has turned out, is at `Location`."),
-        (status = 410, content_type = "text/html", body = String, description = "The link was replaced by a newer one.")
+        (status = 410, content_type = "text/html", body = String, description = "The link was replaced by a newer one."),
+        (status = 502, content_type = "text/html", body = String, description = "A provider's page cannot be reached: the page says so, and the same step can be taken again.")
     )
 )]
 #[post("/c/{token}/{step}")]
@@ -399,12 +475,7 @@ async fn take_checkout_step(
     form: FormBody,
 ) -> Result<HttpResponse, ApiError> {
     let visitor = Visitor::of(&request)?;
-    let site = request.headers().get("sec-fetch-site");
-    if site.is_some_and(|site| site.as_bytes() == b"cross-site") {
-        return Err(ApiError::forbidden(
-            "forms of a checkout's page are sent from the page itself",
-        ));
-    }
+    refuse_other_sites(&request)?;
     let Some(step) = request.match_info().get("step").and_then(Step::parse) else {
         return visitor.nothing().await;
     };
@@ -413,21 +484,27 @@ async fn take_checkout_step(
         Ok(Some(url)) => return Ok(visitor.led_to(&url)),
         Ok(None) => None,
         Err(Refusal::Step(Error::NotFound { .. })) => return visitor.nothing().await,
-        Err(refusal) => Some(notice_of(refusal, &visitor.reader)?),
+        Err(refusal) => Some((status_of(&refusal), notice_of(refusal, &visitor.reader)?)),
     };
     let Some(visit) = visitor.look().await? else {
         return visitor.nothing().await;
     };
-    let Some(mut notice) = notice else {
+    let Some((status, mut notice)) = notice else {
         let gone = visitor.leave(&visit).await?;
         return Ok(gone.unwrap_or_else(|| visitor.back_to_page()));
     };
     if step == Step::Sign && !notice.faults.is_empty() {
         notice.faults = steps::faults_of_signature(&visit, &entered);
     }
-    visitor
-        .page(StatusCode::BAD_REQUEST, &visit, Some(&notice), &entered)
-        .await
+    visitor.page(status, &visit, Some(&notice), &entered).await
+}
+
+/// What a program is told of a refusal: that a provider cannot be reached is no fault of who asked.
+const fn status_of(refusal: &Refusal) -> StatusCode {
+    match refusal {
+        Refusal::Step(Error::Provider(_)) => StatusCode::BAD_GATEWAY,
+        Refusal::Step(_) | Refusal::Form(_) => StatusCode::BAD_REQUEST,
+    }
 }
 
 /// What the customer reads of a refusal. What is no refusal stays an error.

@@ -69,7 +69,7 @@ fn is_open(checkout: &Checkout) -> bool {
 }
 
 /// What is leased, and how many of it.
-pub(super) fn name(checkout: &Checkout, t: &Reader) -> String {
+pub(crate) fn name(checkout: &Checkout, t: &Reader) -> String {
     let name = checkout.items.first().map_or("", |item| item.name.as_str());
     let quantity = checkout.quantity();
     if quantity.is_several() {

@@ -214,6 +214,9 @@ impl Step {
             method: self.payment_method(state, token, entered).await?,
         };
         let mut work = state.engine.database.begin(Reach::Server).await?;
+        if let Some(request_id) = customer.sender.request_id() {
+            work.asked_by(request_id);
+        }
         let done = self
             .take_in(state, customer, &mut *work, &token, entered, asked)
             .await;

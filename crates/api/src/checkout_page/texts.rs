@@ -54,12 +54,12 @@ impl Language {
 /// The function of one text.
 macro_rules! text {
     ($name:ident()) => {
-        pub(super) fn $name(&self) -> String {
+        pub(crate) fn $name(&self) -> String {
             self.language.say(stringify!($name), [])
         }
     };
     ($name:ident($($argument:ident),+)) => {
-        pub(super) fn $name<'a>(&'a self, $($argument: impl Into<FluentValue<'a>>),+) -> String {
+        pub(crate) fn $name<'a>(&'a self, $($argument: impl Into<FluentValue<'a>>),+) -> String {
             let given = [$((stringify!($argument), $argument.into())),+];
             self.language.say(stringify!($name), given)
         }
@@ -402,6 +402,46 @@ texts! {
     give_back_later(name);
     contact();
     ask_whom(name);
+
+    // The link, once more.
+    link_again_title();
+    link_again_text();
+    link_again_checkout();
+    link_again_email();
+    link_again_send();
+    link_again_asked_title();
+    link_again_asked_text();
+
+    // Mails.
+    mail_open_lease();
+    mail_read_and_sign();
+    mail_pay();
+    mail_checkout_link_subject(name);
+    mail_checkout_link_text(item, name);
+    mail_off_waitlist_subject();
+    mail_off_waitlist_text(item);
+    mail_agreement_ready_subject();
+    mail_agreement_ready_text(item);
+    mail_agreement_signed_subject();
+    mail_agreement_signed_text(item, name);
+    mail_refused_subject(name);
+    mail_refused_text(item, name);
+    mail_shipped_text(item);
+    mail_payment_failed_subject();
+    mail_payment_failed_text(item);
+    mail_ends_soon_subject(day);
+    mail_ends_soon_text(item, day);
+    mail_link_again_subject();
+    mail_link_again_text(item);
+    mail_attention_subject(id);
+    mail_attention_text(id);
+    mail_endpoint_subject();
+    mail_endpoint_text(url);
+    mail_endpoint_gone();
+    mail_endpoint_failing();
+    mail_endpoint_advice(id);
+    mail_why_customer(name);
+    mail_why_organization(name);
 }
 
 #[cfg(test)]

@@ -132,12 +132,41 @@ pub(super) fn replaced(place: Place<'_>, organization: &Organization) -> String 
     message(place, Some(organization), &t.replaced_title(), &content)
 }
 
+/// Whether the page without a token offers to mail the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LinkOffer {
+    /// No mails are sent.
+    None,
+    Open,
+    /// It was asked for.
+    Taken,
+}
+
 /// The page of a link without its token.
-pub(super) fn personal(place: Place<'_>) -> String {
+pub(super) fn personal(place: Place<'_>, offer: LinkOffer) -> String {
     let t = place.reader;
+    let content = match offer {
+        LinkOffer::Taken => {
+            let content = html! { p { (t.link_again_asked_text()) } };
+            return message(place, None, &t.link_again_asked_title(), &content);
+        }
+        LinkOffer::None => html! {},
+        LinkOffer::Open => html! {
+            form method="post" action=(t.keep(&format!("{}{}/link", place.prefix, crate::auth::links::PATH))) {
+                h2 { (t.link_again_title()) }
+                p { (t.link_again_text()) }
+                label for="checkout" { (t.link_again_checkout()) }
+                input #checkout name="checkout" type="text" required autocomplete="off" spellcheck="false" maxlength="64";
+                label for="email" { (t.link_again_email()) }
+                input #email name="email" type="email" required autocomplete="email" maxlength="254";
+                button type="submit" { (t.link_again_send()) }
+            }
+        },
+    };
     let content = html! {
         p { (t.personal_text()) }
         p { (t.personal_advice()) }
+        (content)
     };
     message(place, None, &t.personal_title(), &content)
 }

@@ -172,7 +172,7 @@ impl Reader {
     }
 
     /// Why credit was refused.
-    pub(super) fn reason(&self, reason: AdverseReason) -> String {
+    pub(crate) fn reason(&self, reason: AdverseReason) -> String {
         match reason {
             AdverseReason::CreditApplicationIncomplete => self.credit_application_incomplete(),
             AdverseReason::InsufficientCreditReferences => self.insufficient_credit_references(),

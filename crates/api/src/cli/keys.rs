@@ -43,7 +43,7 @@ pub(crate) enum KeyCommand {
         Permissions: ProductRead, ProductWrite, ProductDelete, ProductVariantRead, ProductVariantWrite,\n\
         ProductVariantDelete, CustomerRead, CustomerWrite, CheckoutRead, CheckoutWrite,\n\
         CheckoutCreateWithCustomer, CheckoutCancel, CheckoutFulfill, LeaseTermRead, LeaseTermWrite,\n\
-        CheckoutQualify, CheckoutSign, AuditRead, CustomerErase, OrganizationRead, OrganizationWrite")]
+        CheckoutQualify, CheckoutSign, AuditRead, EventRead, WebhookWrite, CustomerErase, OrganizationRead, OrganizationWrite")]
     Create(CreateArgs),
     /// List keys, newest first
     #[command(after_help = "Examples:\n  lessor key list\n  lessor key list --org 1 --json")]

@@ -11,10 +11,13 @@ mod config;
 mod credit;
 mod demo;
 mod endpoints;
+mod events;
 mod inbox;
 mod jobs;
 mod keys;
 mod lease_terms;
+mod listen;
+mod mails;
 mod migrate;
 mod openapi;
 mod organizations;
@@ -103,11 +106,19 @@ enum Command {
     /// Show messages of providers that are not handled, and have them handled again
     #[command(subcommand)]
     Inbox(inbox::InboxCommand),
+    /// Show, repeat and preview mails, and end that an address is sent none
+    #[command(subcommand)]
+    Mail(mails::MailCommand),
     /// Verify agreements
     #[command(subcommand)]
     Agreement(agreements::AgreementCommand),
     /// Show who did what in an organization, newest first
     Audit(audit::AuditArgs),
+    /// Show what happened to an organization's records, and have it told again
+    #[command(subcommand)]
+    Events(events::EventsCommand),
+    /// Send what happens from now on to a URL, signed, until it is interrupted
+    Listen(listen::ListenArgs),
     /// Compare checkouts with what the payment processor has, and show what differs
     Reconcile(reconcile::ReconcileArgs),
     /// Bring the database's tables up to date
@@ -206,10 +217,13 @@ fn dispatch(cli: Cli, given: &ArgMatches, output: Output) -> anyhow::Result<()> 
         Command::Inbox(command) => {
             session::run(&config, output, |session| inbox::run(session, command))
         }
+        Command::Mail(command) => mails::run(&config, output, command),
         Command::Agreement(command) => {
             session::run(&config, output, |session| agreements::run(session, command))
         }
         Command::Audit(args) => session::run(&config, output, |session| audit::run(session, args)),
+        Command::Events(command) => events::run(&config, output, command),
+        Command::Listen(args) => listen::run(&config, output, args),
         Command::Reconcile(args) => reconcile::run(&config, output, &args),
         Command::Migrate(args) => migrate::run(&config, output, &args),
         Command::Config(args) => output.reply(&config::run(&config, &args)?),

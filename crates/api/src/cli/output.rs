@@ -139,6 +139,18 @@ impl Output {
     /// Standard output cannot be written to; that nobody reads it any more is none. What the answer
     /// itself calls a failure.
     pub(crate) fn reply(self, reply: &Reply) -> anyhow::Result<()> {
+        self.line(reply)?;
+        match &reply.failure {
+            Some(why) => Err(anyhow::anyhow!("{why}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes one of several answers to standard output. False when nobody reads it any more.
+    ///
+    /// # Errors
+    /// Standard output cannot be written to.
+    pub(crate) fn line(self, reply: &Reply) -> anyhow::Result<bool> {
         let text = if self.json {
             format!("{}\n", reply.value)
         } else {
@@ -149,12 +161,8 @@ impl Output {
             .write_all(text.as_bytes())
             .and_then(|()| stdout.flush())
         {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-            written => written?,
-        }
-        match &reply.failure {
-            Some(why) => Err(anyhow::anyhow!("{why}")),
-            None => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            written => Ok(written.map(|()| true)?),
         }
     }
 

@@ -42,8 +42,12 @@ pub(crate) struct Session {
 
 impl Session {
     fn on(config: &Config, database: PgDatabase) -> Self {
+        let public_url = PublicUrl::new(&service::public_url(config));
+        // Whoever serves or works numbers what a command tells of.
+        let telling = compose::telling(Arc::new(database), &public_url, Arc::new(()));
+        let telling = telling.with_mail(config.mail.modes());
         Self {
-            database: Arc::new(database),
+            database: Arc::new(telling),
             ids: UuidV7Generator,
             origin: origin(),
             targets: compose::targets(config),
@@ -59,6 +63,11 @@ impl Session {
     /// A view for reading. It is nobody's until it enters an organization.
     pub(crate) async fn read(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
         self.database.read(Reach::Server).await
+    }
+
+    /// The stores.
+    pub(crate) fn database(&self) -> &dyn Database {
+        &*self.database
     }
 
     /// Now.
@@ -295,7 +304,8 @@ where
     R: Future<Output = anyhow::Result<Reply>>,
 {
     on_database(config, output, ServerKey::IfHere, |database| {
-        let composition = compose::compose(config, &database);
+        let public_url = PublicUrl::new(&service::public_url(config));
+        let composition = compose::compose(config, &database, &public_url);
         async move { command(composition?.engine).await }
     })
 }

@@ -5,6 +5,8 @@ use lessor_adapters::ambient::{SystemClock, SystemEntropy};
 use serde_json::json;
 
 use super::output::{Output, Reply};
+use crate::auth::links::CheckoutPageLinks;
+use crate::http::public_url::PublicUrl;
 use crate::run::compose;
 use crate::run::config::Config;
 use crate::run::server_key;
@@ -37,8 +39,11 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
         let keys = server_key::obtain(config, &database, &SystemClock, &SystemEntropy).await?;
         let database = database.sealing_with(keys.sealing());
         server_key::renew(&database).await?;
-        let composition = compose::compose(config, &database)?;
-        let working = composition.worker(config).start();
+        let public_url = PublicUrl::new(&service::public_url(config));
+        let links = CheckoutPageLinks::new(keys, public_url.clone());
+        let composition = compose::compose(config, &database, &public_url)?;
+        let following = composition.follow_events(&database);
+        let working = composition.worker(config, links)?.start();
         let database = location.describe();
         output.reply(&Reply::text(
             json!({ "status": "working", "database": database, "pid": std::process::id() }),
@@ -49,6 +54,7 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
         ))?;
         let lost = service::until_stopped(&location, &stop).await;
         working.stop(service::drain_deadline(config)).await;
+        drop(following);
         lost?;
         anyhow::Ok(Some(location))
     });

@@ -145,6 +145,13 @@ pub trait TwoPhases: Clone + Send + Sync + 'static {
         false
     }
 
+    /// What is kept for a repetition instead of an answer that shows something once; none where the answer is
+    /// kept as it is.
+    fn kept(record: &Self::Record) -> Option<Self::Record> {
+        let _ = record;
+        None
+    }
+
     /// What is done in a transaction.
     async fn first(
         self,
@@ -301,8 +308,12 @@ impl Runner {
             }
         }
         let first = request.first(uow, context, self.viewer()).await?;
+        let mut without = None;
         let outcome = match first {
-            FirstPhase::Done(record) => Conclusion::Answered(Answer::ok(&record)?),
+            FirstPhase::Done(record) => {
+                without = P::kept(&record).as_ref().map(Answer::ok).transpose()?;
+                Conclusion::Answered(Answer::ok(&record)?)
+            }
             FirstPhase::Existing(record) => Conclusion::Answered(Answer {
                 is_existing: true,
                 ..Answer::ok(&record)?
@@ -315,7 +326,10 @@ impl Runner {
         if let Some(once) = once {
             let links = &self.state.pages;
             let stored = match &outcome {
-                Conclusion::Answered(answer) => once.stored(answer, true, context.now, links),
+                Conclusion::Answered(answer) => {
+                    let kept = without.as_ref().unwrap_or(answer);
+                    once.stored(kept, true, context.now, links)
+                }
                 Conclusion::Interim(Some(answer), _) => {
                     once.stored(answer, false, context.now, links)
                 }

@@ -57,7 +57,16 @@ impl Runner {
     /// Begins work in the name of the organization that asks.
     pub(super) async fn begin(&self) -> Result<Box<dyn UnitOfWork>, StoreError> {
         let organization = self.access.organization_id;
-        self.state.engine.database.begin(organization.into()).await
+        let mut uow = self
+            .state
+            .engine
+            .database
+            .begin(organization.into())
+            .await?;
+        if let Some(request_id) = &self.origin.request_id {
+            uow.asked_by(request_id);
+        }
+        Ok(uow)
     }
 
     async fn attempt<U: UseCase>(&self, use_case: U) -> Result<U::Output, Error> {

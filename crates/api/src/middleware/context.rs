@@ -27,6 +27,11 @@ const COME_BACK: Duration = Duration::from_secs(1);
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
+/// Where requests may ask to be held until there is something to answer, by `wait` in seconds.
+const HELD: &str = "/v1/events";
+/// The longest that they are held.
+const HELD_AT_MOST: Duration = Duration::from_secs(30);
+
 /// How long a request may take from its head to its answer, its body included. App data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline(pub Duration);
@@ -49,7 +54,8 @@ pub(crate) struct HeadOnly;
 /// - what is set of [`Cors`] is said, and browsers that ask first are answered
 /// - HEAD is routed as GET; the connection leaves the body out
 /// - a panic is a 500, an error of actix is in our shape
-/// - what takes longer than the [`Deadline`] is answered 503; work that changes something goes on
+/// - what takes longer than the [`Deadline`] is answered 503; work that changes something goes on; what is
+///   held until there is something to answer may take that longer
 /// - `Cache-Control: no-store` unless the answer says otherwise
 /// - one log line and the request metrics
 ///
@@ -71,7 +77,8 @@ pub async fn context(
             .app_data::<Cors>()
             .and_then(|cors| cors.of(request.head())),
     };
-    let deadline = request.app_data::<Deadline>().copied().unwrap_or_default();
+    let Deadline(deadline) = request.app_data::<Deadline>().copied().unwrap_or_default();
+    let deadline = deadline.saturating_add(held(request.path(), request.query_string()));
     let method = request.method().clone();
     let route = request
         .match_pattern()
@@ -109,7 +116,7 @@ pub async fn context(
             }
         })
         .catch_unwind();
-        let result = match timeout(deadline.0, answering).await {
+        let result = match timeout(deadline, answering).await {
             Ok(Ok(Ok(response))) => Ok(envelope.finish(response)),
             Ok(Ok(Err(error))) => Err(envelope.rendered(&error)),
             Ok(Err(panic)) => Err(envelope.rendered(&ApiError::panicked(&*panic).into())),
@@ -132,6 +139,17 @@ pub async fn context(
     drop(in_flight);
     drop(entered);
     answer
+}
+
+/// For how long the request asks to be held: it does not count against its deadline. What else it asks
+/// for is refused when it is read.
+fn held(path: &str, query: &str) -> Duration {
+    if path != HELD {
+        return Duration::ZERO;
+    }
+    let wait = query.split('&').find_map(|pair| pair.strip_prefix("wait="));
+    let seconds = wait.and_then(|wait| wait.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(0)).min(HELD_AT_MOST)
 }
 
 fn record(method: &Method, route: &str, status: StatusCode, started: Instant) {
@@ -298,5 +316,24 @@ impl actix_web::ResponseError for Rendered {
     fn error_response(&self) -> HttpResponse {
         let response = self.response.borrow_mut().take();
         response.unwrap_or_else(|| HttpResponse::new(self.status))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_held_as_long_as_it_asks_for_where_it_may_be() {
+        for (path, query, seconds) in [
+            ("/v1/events", "wait=20", 20),
+            ("/v1/events", "limit=1&wait=30", 30),
+            ("/v1/events", "wait=3000", 30),
+            ("/v1/events", "wait=-1", 0),
+            ("/v1/events", "", 0),
+            ("/v1/checkouts", "wait=20", 0),
+        ] {
+            assert_eq!(held(path, query).as_secs(), seconds, "{path}?{query}");
+        }
     }
 }

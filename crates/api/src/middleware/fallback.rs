@@ -7,18 +7,25 @@ use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use serde::Deserialize;
+use utoipa::openapi::path::{Operation, Parameter, ParameterIn, PathItem};
+use utoipa::openapi::{OpenApi, RefOr, SecurityRequirement};
 
 use crate::http::error::ApiError;
-use crate::http::openapi::PUBLISHABLE_KEY;
+use crate::http::openapi::{PUBLISHABLE_KEY, is_for_browsers};
 use crate::request::from_query;
 
-const METHODS: [Method; 5] = [
-    Method::GET,
-    Method::POST,
-    Method::PUT,
-    Method::PATCH,
-    Method::DELETE,
-];
+/// The operations of a path, by their methods.
+fn operations(item: &PathItem) -> impl Iterator<Item = (Method, &Operation)> {
+    [
+        (Method::DELETE, &item.delete),
+        (Method::GET, &item.get),
+        (Method::PATCH, &item.patch),
+        (Method::POST, &item.post),
+        (Method::PUT, &item.put),
+    ]
+    .into_iter()
+    .filter_map(|(method, operation)| Some((method, operation.as_ref()?)))
+}
 
 /// Which methods each path takes, and which of them have query parameters. Built from the OpenAPI
 /// document, so that it can only say what is documented.
@@ -33,10 +40,20 @@ pub struct RouteTable {
 }
 
 /// Whether one of the ways to be let in is a publishable key.
-fn takes_publishable_key(operation: &serde_json::Value) -> bool {
-    let ways = operation["security"].as_array();
-    let mut ways = ways.into_iter().flatten();
-    ways.any(|way| way.get(PUBLISHABLE_KEY).is_some())
+fn takes_publishable_key(operation: &Operation) -> bool {
+    let way = SecurityRequirement::new(PUBLISHABLE_KEY, Vec::<String>::new());
+    operation
+        .security
+        .as_ref()
+        .is_some_and(|ways| ways.contains(&way))
+}
+
+/// Whether a parameter is, or may be, one of the query.
+fn is_of_query(parameter: &RefOr<Parameter>) -> bool {
+    match parameter {
+        RefOr::T(parameter) => parameter.parameter_in == ParameterIn::Query,
+        RefOr::Ref(_) => true,
+    }
 }
 
 /// The query of an operation without query parameters.
@@ -47,30 +64,19 @@ struct NoParameters {}
 impl RouteTable {
     /// The operations of a document.
     #[must_use]
-    pub fn from_document(document: &serde_json::Value) -> Self {
+    pub fn from_document(document: &OpenApi) -> Self {
         let mut table = Self::default();
-        for (path, item) in document["paths"].as_object().into_iter().flatten() {
-            let methods = item
-                .as_object()
-                .into_iter()
-                .flatten()
-                .filter_map(|(key, operation)| {
-                    let method = METHODS
-                        .into_iter()
-                        .find(|method| method.as_str().eq_ignore_ascii_case(key))?;
-                    Some((method, operation))
-                });
+        let paths = document.paths.paths.iter();
+        for (path, item) in paths.filter(|(path, _)| !is_for_browsers(path)) {
             let mut taken = Vec::new();
-            for (method, operation) in methods {
-                let parameters = operation["parameters"].as_array();
-                let mut parameters = parameters.into_iter().flatten();
-                let has_query = parameters.any(|one| one["in"] == "query");
-                let has_public_key = takes_publishable_key(operation);
-                let operation = (method.clone(), path.clone());
-                if has_public_key {
-                    table.public.insert(operation.clone());
+            for (method, operation) in operations(item) {
+                let parameters = operation.parameters.iter().flatten();
+                let has_query = parameters.into_iter().any(is_of_query);
+                let named = (method.clone(), path.clone());
+                if takes_publishable_key(operation) {
+                    table.public.insert(named.clone());
                 }
-                table.queried.insert(operation, has_query);
+                table.queried.insert(named, has_query);
                 taken.push(method);
             }
             table = table.with(path, taken);
@@ -171,15 +177,22 @@ pub async fn fallback(
 
 #[cfg(test)]
 mod tests {
+    use utoipa::openapi::path::HttpMethod;
+    use utoipa::openapi::{Info, Paths};
+
     use super::*;
 
     #[test]
     fn the_pattern_with_the_fewest_parameters_is_meant() {
-        let table = RouteTable::from_document(&serde_json::json!({"paths": {
-            "/v1/things/bulk": {"put": {}},
-            "/v1/things/{id}": {"get": {}, "delete": {}, "parameters": []},
-            "/v1/things": {"post": {}}
-        }}));
+        let operations = |methods: &[HttpMethod]| {
+            PathItem::from_http_methods(methods.to_vec(), Operation::new())
+        };
+        let one = [HttpMethod::Get, HttpMethod::Delete];
+        let paths = Paths::builder()
+            .path("/v1/things/bulk", operations(&[HttpMethod::Put]))
+            .path("/v1/things/{id}", operations(&one))
+            .path("/v1/things", operations(&[HttpMethod::Post]));
+        let table = RouteTable::from_document(&OpenApi::new(Info::new("", ""), paths));
         let allowed = |path: &str| {
             let mut allowed = table.allowed(path);
             allowed.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));

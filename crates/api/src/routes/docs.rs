@@ -8,6 +8,7 @@ mod samples;
 mod static_text;
 mod vendor_modules;
 
+use std::fmt;
 use std::sync::{LazyLock, OnceLock};
 
 use actix_web::http::header::{
@@ -16,6 +17,7 @@ use actix_web::http::header::{
 use actix_web::web::{self, Bytes};
 use actix_web::{HttpRequest, HttpResponse, get};
 use serde_json::Value;
+use utoipa::openapi::OpenApi;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::guides::{GUIDES, Heading};
@@ -23,7 +25,8 @@ use self::static_text::FOREVER;
 pub(crate) use self::static_text::{ASK_AGAIN, StaticText};
 use self::vendor_modules::SCALAR;
 use crate::http::error::ApiError;
-use crate::http::openapi::v3_0;
+use crate::http::openapi::{finish, v3_0};
+use crate::http::public_url::PublicUrl;
 use crate::request::Segment;
 
 /// What a page of the site may do: load from here, ask here.
@@ -51,50 +54,73 @@ pub(crate) fn configure(config: &mut ServiceConfig<'_>) {
         .service(script_module);
 }
 
-/// The finished OpenAPI document, and what the site makes of it when it is first asked for. App data.
-#[derive(Debug)]
+/// The OpenAPI document, and what the site makes of it: each when it is first asked for. App data.
 pub struct Document {
-    whole: Value,
-    server: String,
-    text: StaticText,
+    routes: OpenApi,
+    public_url: PublicUrl,
+    finished: OnceLock<Value>,
+    text: OnceLock<StaticText>,
     /// The same in OpenAPI 3.0.
-    older: StaticText,
+    older: OnceLock<StaticText>,
     reference: OnceLock<StaticText>,
     index: OnceLock<StaticText>,
 }
 
+impl fmt::Debug for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Document")
+            .field("public_url", &self.public_url)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Document {
-    /// Writes the document out once, in each version, for every request.
+    /// The document of these routes.
     #[must_use]
-    pub fn new(document: &Value) -> Self {
-        let server = document["servers"][0]["url"].as_str().unwrap_or_default();
+    pub const fn new(routes: OpenApi, public_url: PublicUrl) -> Self {
         Self {
-            whole: document.clone(),
-            server: server.trim_end_matches('/').to_owned(),
-            text: StaticText::new("application/json", document.to_string()),
-            older: StaticText::new("application/json", v3_0(document).to_string()),
+            routes,
+            public_url,
+            finished: OnceLock::new(),
+            text: OnceLock::new(),
+            older: OnceLock::new(),
             reference: OnceLock::new(),
             index: OnceLock::new(),
         }
     }
 
+    fn finished(&self) -> &Value {
+        self.finished
+            .get_or_init(|| finish(&self.routes, self.public_url.as_str()))
+    }
+
+    fn text(&self) -> &StaticText {
+        self.text.get_or_init(|| json(self.finished()))
+    }
+
+    fn older(&self) -> &StaticText {
+        self.older.get_or_init(|| json(&v3_0(self.finished())))
+    }
+
     fn for_callers(&self) -> Value {
-        reference::document(&self.whole, &self.server)
+        let server = self.public_url.as_str();
+        reference::document(self.finished(), server)
     }
 
     /// What the reference shows.
     fn reference(&self) -> &StaticText {
-        self.reference
-            .get_or_init(|| StaticText::new("application/json", self.for_callers().to_string()))
+        self.reference.get_or_init(|| json(&self.for_callers()))
     }
 
     /// What the search finds.
     fn index(&self) -> &StaticText {
-        self.index.get_or_init(|| {
-            let found = reference::index(&self.for_callers(), &SITE.headings);
-            StaticText::new("application/json", found.to_string())
-        })
+        self.index
+            .get_or_init(|| json(&reference::index(&self.for_callers(), &SITE.headings)))
     }
+}
+
+fn json(value: &Value) -> StaticText {
+    StaticText::new("application/json", value.to_string())
 }
 
 /// The pages and files that are the same for every server.
@@ -153,7 +179,7 @@ pub(crate) async fn openapi(
     request: HttpRequest,
     document: web::Data<Document>,
 ) -> Result<HttpResponse, ApiError> {
-    document.text.answer(&request, ASK_AGAIN)
+    document.text().answer(&request, ASK_AGAIN)
 }
 
 /// The OpenAPI document in version 3.0.
@@ -171,7 +197,7 @@ pub(crate) async fn openapi_3_0(
     request: HttpRequest,
     document: web::Data<Document>,
 ) -> Result<HttpResponse, ApiError> {
-    document.older.answer(&request, ASK_AGAIN)
+    document.older().answer(&request, ASK_AGAIN)
 }
 
 /// The documentation, for people.

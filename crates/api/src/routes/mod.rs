@@ -9,6 +9,7 @@ pub mod checkouts;
 pub mod customers;
 pub mod docs;
 pub mod elements;
+pub mod events;
 pub mod health;
 pub mod lease_terms;
 pub mod organization;
@@ -16,6 +17,7 @@ pub mod products;
 pub mod root;
 pub mod sandbox;
 pub mod variants;
+pub mod webhook_endpoints;
 pub mod webhooks;
 
 use actix_web::middleware::from_fn;
@@ -37,6 +39,8 @@ pub fn configure(config: &mut ServiceConfig<'_>) {
                 .configure(checkouts::configure)
                 .configure(customers::configure)
                 .configure(audit::configure)
+                .configure(events::configure)
+                .configure(webhook_endpoints::configure)
                 .configure(organization::configure)
                 .configure(sandbox::configure)
                 .wrap(from_fn(tell_position))

@@ -1,12 +1,14 @@
 //! The app: the routes, and what surrounds them.
 
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use actix_web::body::BoxBody;
 use actix_web::dev::{ServiceFactory, ServiceRequest, ServiceResponse};
 use actix_web::middleware::from_fn;
 use actix_web::{App, Error, web};
 use serde_json::Value;
+use utoipa::openapi::OpenApi;
 use utoipa_actix_web::AppExt as _;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -38,6 +40,28 @@ pub struct AppParts {
     pub readiness: Readiness,
     /// What `/metrics` shows; without it there is no such path.
     pub metrics: Option<Metrics>,
+    /// What is said of the routes. Those of one value build the same app.
+    pub said: Said,
+}
+
+/// What is said of the routes: worked out by the first worker, for all.
+#[derive(Clone, Default)]
+pub struct Said(Arc<OnceLock<(web::Data<RouteTable>, web::Data<Document>)>>);
+
+impl Said {
+    fn of(
+        &self,
+        routes: OpenApi,
+        public_url: &PublicUrl,
+    ) -> (web::Data<RouteTable>, web::Data<Document>) {
+        let said = || {
+            (
+                web::Data::new(RouteTable::from_document(&routes)),
+                web::Data::new(Document::new(routes, public_url.clone())),
+            )
+        };
+        self.0.get_or_init(said).clone()
+    }
 }
 
 impl fmt::Debug for AppParts {
@@ -84,10 +108,10 @@ where
     R: FnOnce(&mut ServiceConfig<'_>),
 {
     let (app, document) = routed!(routes);
-    let document = openapi::finish(&document, parts.public_url.as_str());
+    let (table, document) = parts.said.of(document, &parts.public_url);
     let mut app = app
-        .app_data(web::Data::new(RouteTable::from_document(&document)))
-        .app_data(web::Data::new(Document::new(&document)))
+        .app_data(table)
+        .app_data(document)
         .app_data(parts.public_url.clone())
         .app_data(parts.body_limits)
         .app_data(parts.deadline)

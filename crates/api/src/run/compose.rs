@@ -1,5 +1,6 @@
 //! Puts the parts together: from the configuration to a database, providers and an app's state.
 
+use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -9,8 +10,9 @@ use lessor_adapters::ambient::{SystemClock, SystemEntropy, SystemTimer, UuidV7Ge
 use lessor_adapters::carriers::FormatDetector;
 use lessor_adapters::credit::HttpCreditDesk;
 use lessor_adapters::dialing::PublishedPlans;
+use lessor_adapters::mail::SmtpSender;
 use lessor_adapters::missing_provider::MissingProvider;
-use lessor_adapters::outbound::{Outbound, Targets};
+use lessor_adapters::outbound::{HttpWebhookSender, Outbound, Targets};
 use lessor_adapters::postgres::{
     LastCommit, PgDatabase, PgReplica, PgSettings, Pooling, ReplicaError,
 };
@@ -21,7 +23,10 @@ use lessor_adapters::processor::{
 use lessor_adapters::signing::HttpSigner;
 use lessor_adapters::simulated::{self, SimulatedProcessor};
 use lessor_domain::cause::chain;
-use lessor_domain::ports::{Database, Entropy, ProviderSet, Providers};
+use lessor_domain::ports::{
+    Database, Entropy, EventListener, EventRecords, MailSender, MailWriter, ProviderSet, Providers,
+};
+use lessor_domain::services::events::TellingDatabase;
 use lessor_domain::workers::Engine;
 use lessor_domain::workers::housekeeping::Policy;
 use lessor_domain::workers::jobs::{NoProbe, Probe};
@@ -29,12 +34,19 @@ use lessor_embedded_postgres as embedded;
 use lessor_embedded_postgres::Progress;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
 
+use crate::auth::links::CheckoutPageLinks;
+use crate::http::public_url::PublicUrl;
+use crate::mails::MailPen;
+use crate::routes::events::EventRenderer;
 use crate::run::config::Config;
 use crate::run::worker::{
-    Chore, Gauges, Housekeeping, KeptMessages, Purge, Reconciliation, SimulatedInvoices, WakeUp,
-    WakingDatabase, Worker,
+    Chore, Couriers, Endings, Gauges, Housekeeping, KeptMessages, Mailers, Numbers, Purge,
+    Reconciliation, SimulatedInvoices, WakeUp, WakingDatabase, Worker,
 };
+use crate::state::feeds::Feeds;
 use crate::state::replica::Replica;
 
 /// What live mode lacks: nobody has written an adapter for a credit bureau.
@@ -44,6 +56,8 @@ const NO_LIVE_ACCOUNT: &str = "LESSOR_PROCESSOR_LIVE_KEY, or an account of the o
                                `lessor org processor set ORG --mode live`";
 /// Where the replica is set.
 const REPLICA: &str = "LESSOR_REPLICA_URL";
+/// The pause before other processes are listened to again.
+const LISTEN_AGAIN: Duration = Duration::from_secs(1);
 /// Connections of the embedded database that are left for commands and other processes.
 const FOR_OTHERS: usize = 50;
 
@@ -294,7 +308,48 @@ pub struct Composition {
     /// payments somebody has to tell.
     simulated: Option<SimulatedProcessor>,
     wake_up: WakeUp,
+    /// Tells of what is changed.
+    telling: Arc<TellingDatabase>,
+    /// Who writes what endpoints are told.
+    records: Arc<dyn EventRecords>,
+    /// Who is told of it in this process.
+    pub feeds: Feeds,
 }
+
+/// Who writes mails, and who sends them.
+struct Post {
+    writer: Arc<dyn MailWriter>,
+    sender: Arc<dyn MailSender>,
+}
+
+impl Post {
+    /// Those of the configuration; none where no mails are sent.
+    fn of(config: &Config, links: CheckoutPageLinks) -> anyhow::Result<Option<Self>> {
+        let mail = &config.mail;
+        let templates = mail.mail_templates.as_deref();
+        let writer = MailPen::new(templates, links).context("LESSOR_MAIL_TEMPLATES")?;
+        let (Some(server), Some(from)) = (&mail.smtp_url, &mail.mail_from) else {
+            return Ok(None);
+        };
+        let sender = SmtpSender::new(server.clone(), from.clone(), &[]);
+        Ok(Some(Self {
+            writer: Arc::new(writer),
+            sender: Arc::new(sender.context("LESSOR_SMTP_URL")?),
+        }))
+    }
+}
+
+/// How many mails are under way at a time.
+const MAILS: NonZeroUsize = match NonZeroUsize::new(4) {
+    Some(number) => number,
+    None => NonZeroUsize::MIN,
+};
+
+/// How many deliveries to endpoints are under way at a time, besides those to slow ones.
+const DELIVERIES: NonZeroUsize = match NonZeroUsize::new(64) {
+    Some(number) => number,
+    None => NonZeroUsize::MIN,
+};
 
 /// A time of the configuration, which bounds it, as the domain counts it.
 fn span(time: Duration) -> TimeDelta {
@@ -309,11 +364,33 @@ pub const fn targets(config: &Config) -> Targets {
     }
 }
 
-/// Fills the ports. The database is one that opens organizations' secrets, where they are to be opened.
+/// The stores, with an event for whatever is changed there. Events show records as a service answers them
+/// that clients reach at this address.
+#[must_use]
+pub fn telling(
+    database: Arc<dyn Database>,
+    public_url: &PublicUrl,
+    listener: Arc<dyn EventListener>,
+) -> TellingDatabase {
+    TellingDatabase::new(
+        database,
+        Arc::new(SystemClock),
+        Arc::new(UuidV7Generator),
+        Arc::new(EventRenderer::new(public_url)),
+        listener,
+    )
+}
+
+/// Fills the ports. The database is one that opens organizations' secrets, where they are to be opened;
+/// clients reach the service at this address.
 ///
 /// # Errors
 /// The payment processor cannot be set up.
-pub fn compose(config: &Config, database: &PgDatabase) -> anyhow::Result<Composition> {
+pub fn compose(
+    config: &Config,
+    database: &PgDatabase,
+    public_url: &PublicUrl,
+) -> anyhow::Result<Composition> {
     let wake_up = WakeUp::default();
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let simulated = config
@@ -322,9 +399,13 @@ pub fn compose(config: &Config, database: &PgDatabase) -> anyhow::Result<Composi
         .is_none()
         .then(|| SimulatedProcessor::new(database.clone(), Arc::clone(&entropy)));
     let waking = WakingDatabase::new(Arc::new(database.clone()), wake_up.clone());
+    let feeds = Feeds::default();
+    let telling = telling(Arc::new(waking), public_url, Arc::new(feeds.clone()));
+    let telling = telling.with_mail(config.mail.modes());
+    let telling = Arc::new(telling);
     Ok(Composition {
         engine: Engine {
-            database: Arc::new(waking),
+            database: Arc::<TellingDatabase>::clone(&telling),
             clock: Arc::new(SystemClock),
             ids: Arc::new(UuidV7Generator),
             providers: providers(config, database, &simulated::providers(database, &entropy))?,
@@ -337,6 +418,9 @@ pub fn compose(config: &Config, database: &PgDatabase) -> anyhow::Result<Composi
         },
         simulated,
         wake_up,
+        telling,
+        records: Arc::new(EventRenderer::new(public_url)),
+        feeds,
     })
 }
 
@@ -433,16 +517,48 @@ impl Composition {
             Err(error) => return Err(error).context(REPLICA),
         }
         let (database, wake_up) = (database.clone(), self.wake_up.clone());
+        let telling = Arc::clone(&self.telling);
         let noting = move |last_commit: LastCommit| -> Arc<dyn Database> {
             let noted = Arc::new(database.noting(last_commit));
-            Arc::new(WakingDatabase::new(noted, wake_up.clone()))
+            let waking = WakingDatabase::new(noted, wake_up.clone());
+            Arc::new(telling.around(Arc::new(waking)))
         };
         Ok(Some(Replica::new(stores, Arc::new(noting))))
     }
 
-    /// A worker that has not begun.
+    /// Numbers the events that this process writes, and hears of those that others have numbered, where
+    /// that can be heard. It ends when this is dropped.
     #[must_use]
-    pub fn worker(&self, config: &Config) -> Worker {
+    pub fn follow_events(&self, database: &PgDatabase) -> JoinSet<()> {
+        let mut following = JoinSet::new();
+        let feeds = self.feeds.clone();
+        let engine = &self.engine;
+        following.spawn(feeds.keep_numbered(
+            Arc::clone(&engine.database),
+            Arc::clone(&engine.ids),
+            Arc::clone(&engine.clock),
+        ));
+        if database.can_listen() {
+            let (feeds, database) = (self.feeds.clone(), database.clone());
+            following.spawn(async move {
+                loop {
+                    let heard = database.listen_to_feeds(|feed| feeds.ring(feed)).await;
+                    if let Err(error) = heard {
+                        tracing::debug!(error = %chain(&error), "other processes' events are looked for");
+                    }
+                    sleep(LISTEN_AGAIN).await;
+                }
+            });
+        }
+        following
+    }
+
+    /// A worker that has not begun. Mails lead to pages of checkouts by these links.
+    ///
+    /// # Errors
+    /// Mails cannot be written, or cannot be sent.
+    pub fn worker(&self, config: &Config, links: CheckoutPageLinks) -> anyhow::Result<Worker> {
+        let post = Post::of(config, links)?;
         let engine = &self.engine;
         let housekeeper = engine.housekeeper(Policy {
             expire_after: TimeDelta::days(config.expiry_days.get().into()),
@@ -464,8 +580,19 @@ impl Composition {
             Box::new(Purge {
                 database: Arc::clone(&engine.database),
                 clock: Arc::clone(&engine.clock),
+                events_kept: TimeDelta::days(config.event_days.get().into()),
+            }),
+            Box::new(Numbers {
+                database: Arc::clone(&engine.database),
+                ids: Arc::clone(&engine.ids),
+                clock: Arc::clone(&engine.clock),
+                feeds: self.feeds.clone(),
             }),
         ];
+        if post.is_some() {
+            let soon = span(config.mail.lease_ends_soon);
+            chores.push(Box::new(Endings(engine.endings(config.mail.modes(), soon))));
+        }
         if let Some(processor) = &self.simulated {
             chores.push(Box::new(SimulatedInvoices {
                 processor: processor.clone(),
@@ -474,11 +601,23 @@ impl Composition {
                 ids: Arc::clone(&engine.ids),
             }));
         }
-        Worker {
+        Ok(Worker {
             runner: engine.jobs(),
             jobs: config.worker_jobs,
             wake_up: self.wake_up.clone(),
+            couriers: Couriers {
+                courier: engine.courier(
+                    Arc::clone(&self.records),
+                    Arc::new(HttpWebhookSender::new(Outbound::new(targets(config)))),
+                ),
+                at_once: DELIVERIES,
+                feeds: self.feeds.clone(),
+            },
+            mailers: post.map(|Post { writer, sender }| Mailers {
+                mailer: engine.mailer(writer, sender, config.mail.sandbox_mail_to.clone()),
+                at_once: MAILS,
+            }),
             chores,
-        }
+        })
     }
 }

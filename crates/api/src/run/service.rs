@@ -13,11 +13,12 @@ use lessor_adapters::processor::signature::WebhookSecret;
 use lessor_domain::workers::Engine;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::runtime::Handle;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, interval};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::addresses::TrustedProxies;
+use crate::auth::links::CheckoutPageLinks;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
 use crate::http::server::{self, ServerSettings};
@@ -25,11 +26,11 @@ use crate::middleware::{Cors, Deadline};
 use crate::request::BodyLimits;
 use crate::routes;
 use crate::routes::health::Readiness;
-use crate::run::app::{self, AppParts};
+use crate::run::app::{self, AppParts, Said};
 use crate::run::compose::{self, Composition, Location, Use};
 use crate::run::config::{Config, ProcessorConfig};
 use crate::run::server_key;
-use crate::run::worker::RunningWorker;
+use crate::run::worker::{RunningWorker, Worker};
 use crate::state::{AppState, ProcessorSecrets, StateSettings};
 use crate::telemetry::{self, Metrics};
 
@@ -197,6 +198,8 @@ pub struct Service {
     server: JoinHandle<std::io::Result<()>>,
     stop_server: CancellationToken,
     working: Option<RunningWorker>,
+    /// Numbers events as long as this is here.
+    following: JoinSet<()>,
 }
 
 impl Service {
@@ -233,7 +236,11 @@ impl Service {
         let secrets = server_keys.sealing();
         let database = database.sealing_with(secrets.clone());
         server_key::renew(&database).await?;
-        let composition = compose::compose(config, &database)?;
+        let links = CheckoutPageLinks::new(server_keys.clone(), PublicUrl::new(&url));
+        let composition = compose::compose(config, &database, &PublicUrl::new(&url))?;
+        let worker = (!config.no_worker).then(|| composition.worker(config, links));
+        let worker = worker.transpose()?;
+        let following = composition.follow_events(&database);
         let engine = &composition.engine;
         let replica = composition.replica(config, &database).await?;
         let metrics = Metrics::install().context("metrics")?;
@@ -251,11 +258,17 @@ impl Service {
             .collect::<Result<_, _>>()
             .context("LESSOR_TRACKING_WEBHOOK_SECRETS")?;
         settings.processor_secrets = processor_secrets(&config.processor)?;
+        settings.mail_secrets = (config.mail.mail_webhook_secret.iter())
+            .map(|secret| secret.expose_secret().parse())
+            .collect::<Result<_, _>>()
+            .context("LESSOR_MAIL_WEBHOOK_SECRET")?;
+        settings.mail = config.mail.modes();
         settings.targets = compose::targets(config);
         if let Some(origin) = pages_of(&config.processor) {
             settings.provider_pages = vec![origin];
         }
-        let state = AppState::new(engine.clone(), mutations.clone(), settings);
+        let state = AppState::new(engine.clone(), mutations.clone(), settings)
+            .following(composition.feeds.clone());
         let parts = AppParts {
             public_url: PublicUrl::new(&url),
             body_limits: BodyLimits::default(),
@@ -264,6 +277,7 @@ impl Service {
             mutations: mutations.clone(),
             readiness: readiness(&database),
             metrics: Some(metrics),
+            said: Said::default(),
         };
         let reads_url = location.url().to_owned();
         let reads_config = config.clone();
@@ -302,7 +316,7 @@ impl Service {
             stop,
             app,
         ));
-        let working = (!config.no_worker).then(|| composition.worker(config).start());
+        let working = worker.map(Worker::start);
         Ok(Self {
             url,
             composition,
@@ -310,6 +324,7 @@ impl Service {
             server,
             stop_server,
             working,
+            following,
         })
     }
 
@@ -358,6 +373,8 @@ impl Service {
     pub async fn stop(self) -> anyhow::Result<()> {
         let deadline = drain_deadline(&self.config);
         self.stop_server.cancel();
+        // Whoever waits for events is answered.
+        self.composition.feeds.close();
         let working = async {
             if let Some(working) = self.working {
                 working.stop(deadline).await;
@@ -365,6 +382,7 @@ impl Service {
         };
         let (served, ()) = tokio::join!(self.server, working);
         served.context("the server")??;
+        drop(self.following);
         tracing::info!("stopped");
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! What handlers work with: the ports, and what is kept between requests.
 
+pub mod feeds;
 pub mod pricing_summaries;
 pub mod replica;
 mod sender;
@@ -16,6 +17,7 @@ use lessor_adapters::postgres::LastCommit;
 use lessor_adapters::processor::signature::{SignatureError, WebhookSecret, verify};
 use lessor_adapters::processor::standard_webhooks::SharedSecret;
 use lessor_domain::access::Mode;
+use lessor_domain::mail::MailModes;
 use lessor_domain::ports::Database;
 use lessor_domain::time::Timestamp;
 use lessor_domain::workers::Engine;
@@ -27,6 +29,7 @@ use crate::auth::server_key::ServerKeys;
 use crate::http::error::ApiError;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
+use crate::state::feeds::Feeds;
 use crate::state::pricing_summaries::SummaryCache;
 use crate::state::replica::Replica;
 
@@ -58,6 +61,10 @@ pub struct StateSettings {
     pub tracking_secrets: Vec<SharedSecret>,
     /// Whose processor messages are believed.
     pub processor_secrets: ProcessorSecrets,
+    /// Whose reports of mails are believed; several while one is being replaced.
+    pub mail_secrets: Vec<SharedSecret>,
+    /// In which modes mails are sent.
+    pub mail: MailModes,
     /// The origins of the pages where customers pay and prove who they are: the checkout's page may lead
     /// there.
     pub provider_pages: Vec<String>,
@@ -97,7 +104,7 @@ impl ProcessorSecrets {
 
 impl StateSettings {
     /// No rate limits, no proxies, keys looked up anew after 2 seconds, summaries computed anew after 5 minutes,
-    /// no messages of carriers or the processor, no URLs on this machine.
+    /// no messages of carriers or the processor, no mails, no URLs on this machine.
     #[must_use]
     pub fn new(public_url: PublicUrl, server_keys: ServerKeys) -> Self {
         Self {
@@ -113,6 +120,8 @@ impl StateSettings {
                 live: Vec::new(),
                 sandbox: Vec::new(),
             },
+            mail_secrets: Vec::new(),
+            mail: MailModes::default(),
             provider_pages: PROVIDER_PAGES.map(str::to_owned).into(),
             targets: Targets::default(),
         }
@@ -145,6 +154,8 @@ pub struct AppState {
     pub summaries: SummaryCache,
     /// The addresses of checkout pages.
     pub pages: CheckoutPageLinks,
+    /// Who waits for events.
+    pub feeds: Feeds,
 }
 
 impl AppState {
@@ -167,7 +178,15 @@ impl AppState {
                 settings.public_url.clone(),
             ),
             settings: Arc::new(settings),
+            feeds: Feeds::default(),
         }
+    }
+
+    /// The same state, whose feeds are told of by whoever writes events.
+    #[must_use]
+    pub fn following(mut self, feeds: Feeds) -> Self {
+        self.feeds = feeds;
+        self
     }
 
     /// The same state, with a database of its own for reads: a connection belongs to the runtime on

@@ -37,6 +37,11 @@ impl Sender {
         }
     }
 
+    /// What the request is called.
+    pub(crate) fn request_id(&self) -> Option<&str> {
+        self.request_id.as_deref()
+    }
+
     /// Where the request came from.
     pub(crate) const fn address(&self) -> Option<IpAddr> {
         self.address

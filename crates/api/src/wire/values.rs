@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use chrono::TimeDelta;
 use lessor_adapters::processor::standard_webhooks::SharedSecret;
 use lessor_domain::access::Mode;
 use lessor_domain::address::Country as CountryCode;
@@ -12,11 +13,12 @@ use lessor_domain::money::Amount as Money;
 use lessor_domain::percentage::{self, TermMonths};
 use lessor_domain::secret::Secret;
 use lessor_domain::services::lease_terms::Method;
+use lessor_domain::services::webhook_endpoints::LONGEST_OVERLAP;
 use lessor_domain::shipments::TrackingNumber as ShipmentNumber;
 use lessor_domain::time::{Day, Timestamp};
 use lessor_domain::{
-    agreement, audit, catalog, checkout, credit, customer, ids, lease_term, ledger, organization,
-    ports, shipments, text,
+    agreement, audit, catalog, checkout, credit, customer, events, ids, lease_term, ledger, mail,
+    organization, ports, shipments, text, webhooks,
 };
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, Schema, SchemaFormat};
@@ -68,6 +70,14 @@ values! {
     }
     /// What something was done to, as audit events name it.
     AuditSubject = audit::AuditSubject => { schemas::text(audit::AuditSubject::MAX) }
+    /// What an event is about.
+    EventSubject = events::EventSubject => {
+        schemas::text(27).pattern(Some("^(prod|pvar|usr|term|chk|whe)_[0-9A-Za-z]{22}$"))
+    }
+    /// A type of events, or several: `checkout.created`, `checkout.*`, `*`.
+    EventTypes = events::EventPattern => {
+        schemas::text(64).pattern(Some(r"^(\*|[a-z_]+\.(\*|[a-z_]+))$"))
+    }
     /// What is looked for in texts.
     SearchTerm = text::SearchTerm => { schemas::text(text::SearchTerm::MAX) }
     /// A key of metadata.
@@ -172,8 +182,16 @@ public_ids! {
     AuditEventId = ids::AuditEventPubId;
     /// `doc_…`.
     DocumentId = ids::AgreementPubId;
+    /// `evt_…`.
+    EventId = ids::EventPubId;
+    /// `whe_…`.
+    WebhookEndpointId = ids::WebhookEndpointPubId;
+    /// `del_…`.
+    DeliveryId = ids::DeliveryPubId;
 }
 
+/// The id of a webhook endpoint that may exist or not.
+pub type WebhookEndpointLookup = Parsed<Lookup<ids::WebhookEndpointPubId>>;
 /// The id of a product that may exist or not.
 pub type ProductLookup = Parsed<Lookup<ids::ProductPubId>>;
 /// The id of a variant that may exist or not.
@@ -235,6 +253,8 @@ impl Described for OrText<TermMonths> {
 
 /// How many are free to promise; −1 stands for none that is counted.
 pub type Quantity = Parsed<Whole<i64, -1, { i32::MAX as i64 }>>;
+/// How long a request is held, in seconds.
+pub type WaitSeconds = Parsed<Whole<u64, 0, 30>>;
 /// A model year.
 pub type Year = Parsed<Whole<i32, 1, 9999>>;
 /// A place in a list, from 0.
@@ -295,6 +315,56 @@ impl Described for WebhookSecret {
     fn schema() -> RefOr<Schema> {
         schemas::text(128)
             .pattern(Some("^whsec_[0-9A-Za-z+/]+=*$"))
+            .into()
+    }
+}
+
+/// How long two secrets sign at a time.
+pub type SecretOverlap = Parsed<Overlap>;
+
+/// A time such as `24h`, from nothing to a week.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overlap(TimeDelta);
+
+impl Overlap {
+    /// What it is unless something else is said.
+    pub const USUAL: Self = Self(TimeDelta::hours(24));
+
+    /// The time.
+    #[must_use]
+    pub const fn get(self) -> TimeDelta {
+        self.0
+    }
+}
+
+impl Described for Overlap {
+    fn read(text: &str) -> Result<Self, String> {
+        let read = || {
+            let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+            let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+            let number: i64 = number.parse().ok().filter(|_| is_number)?;
+            let time = match unit {
+                "s" => TimeDelta::try_seconds(number),
+                "m" => TimeDelta::try_minutes(number),
+                "h" => TimeDelta::try_hours(number),
+                "d" => TimeDelta::try_days(number),
+                _ => None,
+            };
+            time.filter(|time| *time <= LONGEST_OVERLAP).map(Self)
+        };
+        read().ok_or_else(|| {
+            "must be a time from 0s to 7d: a number and s, m, h or d, such as 24h".to_owned()
+        })
+    }
+
+    fn name() -> Cow<'static, str> {
+        "SecretOverlap".into()
+    }
+
+    fn schema() -> RefOr<Schema> {
+        schemas::text(16)
+            .pattern(Some("^[0-9]+[smhd]$"))
+            .examples([serde_json::json!("24h")])
             .into()
     }
 }
@@ -412,6 +482,18 @@ enumerations! {
     CheckoutActor = checkout::Actor as "CheckoutActor";
     /// What kind of actor did something.
     AuditActorKind = audit::AuditActorKind as "AuditActorType";
+    /// What an event says.
+    EventType = events::EventType as "EventType";
+    /// What kind of record an event is about.
+    EventSubjectType = events::EventSubjectKind as "EventSubjectType";
+    /// Whether a webhook endpoint is told of what happens.
+    WebhookEndpointStatus = webhooks::WebhookEndpointStatus as "WebhookEndpointStatus";
+    /// Why Lessor disabled a webhook endpoint by itself: it answered 410, or every attempt of five days failed.
+    DisabledReason = webhooks::DisabledReason as "WebhookEndpointDisabledReason";
+    /// What became of a delivery.
+    DeliveryStatus = webhooks::DeliveryStatus as "DeliveryStatus";
+    /// What became of a mail after it was sent.
+    MailReportType = mail::MailReport as "MailReportType";
     /// What was done.
     AuditAction = audit::AuditAction as "AuditAction";
     /// How far the identity verification is.

@@ -17,7 +17,7 @@ use lessor::request::{
     Body, BodyLimits, List, OptionalBody, Plain as _, QueryParams, Segment, Table, Whole, given,
 };
 use lessor::routes::health::Readiness;
-use lessor::run::app::{self, AppParts};
+use lessor::run::app::{self, AppParts, Said};
 use lessor::telemetry::Metrics;
 use lessor::wire::{Amount, Description, Limit, Line, Name, Offset, Quantity, Sku, Url};
 use serde::{Deserialize, Serialize};
@@ -362,6 +362,7 @@ impl Server {
                 }
             }),
             metrics: setup.metrics,
+            said: Said::default(),
         };
         let (stop, stopped) = oneshot::channel::<()>();
         let data = gate.clone();

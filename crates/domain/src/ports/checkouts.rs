@@ -178,6 +178,8 @@ pub trait CheckoutStore: Send {
     ) -> Result<Vec<Checkout>, StoreError>;
     /// How many checkouts the filter shows.
     async fn count(&mut self, scope: Scope, filter: &CheckoutFilter) -> Result<u64, StoreError>;
+    /// How many checkouts of the scope there are in each state that any is in, in the order of the states.
+    async fn count_by_state(&mut self, scope: Scope) -> Result<Vec<(Lifecycle, u64)>, StoreError>;
     /// The checkout, locked until the end of the unit of work.
     async fn lock(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError>;
     /// Writes the checkout and its items if its version is still the stored one,

@@ -2,10 +2,10 @@
 
 use async_trait::async_trait;
 
-use super::{Backlog, Held, PageToken, StoreError};
+use super::{Backlog, Held, MailBacklog, PageToken, StoreError};
 use crate::access::Mode;
 use crate::checkout::{AttentionReason, Tracking};
-use crate::ids::{CheckoutPubId, OrganizationId};
+use crate::ids::{CheckoutPubId, MailPubId, OrganizationId};
 use crate::time::{Day, Timestamp};
 
 /// Work that some organizations have and others have not.
@@ -33,6 +33,22 @@ pub enum Errand {
     OldAnswers { before: Timestamp },
     /// Jobs that were done or skipped before the time.
     OldJobs { before: Timestamp },
+    /// Events that have no number yet.
+    UnnumberedEvents,
+    /// Events that happened before the time.
+    OldEvents { before: Timestamp },
+    /// Deliveries that can be taken: pending, due by the time, of an endpoint that is enabled and does
+    /// not rest then.
+    Deliveries { due: Timestamp },
+    /// Deliveries that are over and were made before the time.
+    OldDeliveries { before: Timestamp },
+    /// Mails that are to be sent, due by the time, and that nobody is at.
+    Mails { due: Timestamp },
+    /// Mails that are over and were made before the time.
+    OldMails { before: Timestamp },
+    /// Active leases of the mode that end on one of these days, from the first to before the other, whose
+    /// customers were not mailed of it.
+    Endings { mode: Mode, from: Day, before: Day },
 }
 
 /// The questions that are asked across organizations, and no others: whose something is that is known
@@ -72,6 +88,8 @@ pub trait Doors: Send {
     ) -> Result<Option<OrganizationId>, StoreError>;
     /// Whose job it is.
     async fn owner_of_job(&mut self, id: uuid::Uuid) -> Result<Option<OrganizationId>, StoreError>;
+    /// Whose mail it is.
+    async fn owner_of_mail(&mut self, id: MailPubId) -> Result<Option<OrganizationId>, StoreError>;
     /// Who has checkouts with this tracking number that have not ended, in the order of their numbers.
     async fn owners_of_shipment(
         &mut self,
@@ -83,6 +101,8 @@ pub trait Doors: Send {
     async fn attention(&mut self) -> Result<Vec<(AttentionReason, u64)>, StoreError>;
     /// How many jobs wait.
     async fn backlog(&mut self) -> Result<Backlog, StoreError>;
+    /// How many mails wait.
+    async fn mail_backlog(&mut self) -> Result<MailBacklog, StoreError>;
     /// What is held of customers' money, in both modes.
     async fn held(&mut self) -> Result<Held, StoreError>;
 }

@@ -9,15 +9,16 @@ use async_trait::async_trait;
 
 use super::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
-    CustomerStore, Database, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore,
-    LeaseTermStore, LedgerStore, MockAgreementStore, MockAuditStore, MockCategoryStore,
-    MockCheckoutStore, MockCreditPolicyStore, MockCursorStore, MockCustomerStore, MockDoors,
-    MockIdempotencyStore, MockInboxStore, MockJobStore, MockKeyStore, MockLeaseTermStore,
-    MockLedgerStore, MockOrganizationStore, MockPersonalDataStore, MockPickupLocationStore,
+    CustomerStore, Database, DeliveryStore, Doors, EventStore, IdempotencyStore, InboxStore,
+    JobStore, KeyStore, LeaseTermStore, LedgerStore, MailStore, MockAgreementStore, MockAuditStore,
+    MockCategoryStore, MockCheckoutStore, MockCreditPolicyStore, MockCursorStore,
+    MockCustomerStore, MockDeliveryStore, MockDoors, MockEventStore, MockIdempotencyStore,
+    MockInboxStore, MockJobStore, MockKeyStore, MockLeaseTermStore, MockLedgerStore, MockMailStore,
+    MockOrganizationStore, MockPersonalDataStore, MockPickupLocationStore,
     MockProcessorAccountStore, MockProductStore, MockQualificationStore, MockShipmentStore,
-    MockVariantStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
-    ProcessorAccountStore, ProductStore, QualificationStore, Reach, ShipmentStore, StoreError,
-    UnitOfWork, VariantStore,
+    MockVariantStore, MockWebhookEndpointStore, OrganizationStore, PersonalDataStore,
+    PickupLocationStore, ProcessorAccountStore, ProductStore, QualificationStore, Reach,
+    ShipmentStore, StoreError, UnitOfWork, VariantStore, WebhookEndpointStore,
 };
 use crate::ids::OrganizationId;
 
@@ -150,6 +151,14 @@ mock_unit_of_work! {
     qualifications: MockQualificationStore as dyn QualificationStore,
     /// Who did what.
     audit: MockAuditStore as dyn AuditStore,
+    /// What happened to records.
+    events: MockEventStore as dyn EventStore,
+    /// Who is told of it.
+    webhook_endpoints: MockWebhookEndpointStore as dyn WebhookEndpointStore,
+    /// What they are told, and how far that is.
+    deliveries: MockDeliveryStore as dyn DeliveryStore,
+    /// Mails, and the addresses that nothing is sent to.
+    mails: MockMailStore as dyn MailStore,
     /// What is known of persons, to be taken away.
     personal_data: MockPersonalDataStore as dyn PersonalDataStore,
     /// What is asked across organizations.

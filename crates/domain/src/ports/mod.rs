@@ -12,14 +12,17 @@ mod checkouts;
 mod credit;
 mod cursors;
 mod customers;
+mod deliveries;
 mod dialing;
 mod doors;
+mod events;
 mod idempotency;
 mod inbox;
 mod jobs;
 mod keys;
 mod lease_terms;
 mod ledger;
+mod mails;
 #[cfg(feature = "mock")]
 mod mock;
 mod organizations;
@@ -34,6 +37,7 @@ mod shipments;
 mod store_error;
 mod unit_of_work;
 mod variants;
+mod webhook_endpoints;
 
 pub use agreements::{AgreementRenderer, AgreementStore, NewAgreement, RenderError};
 pub use ambient::{Clock, Entropy, IdGenerator, Timer};
@@ -45,14 +49,22 @@ pub use checkouts::{
 pub use credit::{CreditPolicyStore, QualificationStore};
 pub use cursors::CursorStore;
 pub use customers::{CustomerFilter, CustomerStore, InsertedCustomer, NewCustomer};
+pub use deliveries::{DeliveryClaim, DeliveryStore, WebhookMessage, WebhookSender};
 pub use dialing::DialingPlan;
 pub use doors::{Doors, Errand};
+pub use events::{
+    EventFilter, EventListener, EventMessage, EventRecords, EventStore, EventView, Stretch,
+};
 pub use idempotency::{IdempotencyKey, IdempotencyStore, StoredAnswer};
 pub use inbox::{InboxMessage, InboxRecord, InboxState, InboxStore, MessageReader};
 pub use jobs::{Backlog, Job, JobFilter, JobState, JobStore, JobSubject, NewJob};
 pub use keys::{KeyHolder, KeyStore};
 pub use lease_terms::{DeletedTerm, LeaseTermStore, NewLeaseTerm};
 pub use ledger::{Held, LedgerStore};
+pub use mails::{
+    Attachment, MailBacklog, MailFilter, MailMatter, MailMessage, MailSender, MailStore, MailText,
+    MailTextError, MailView, MailWriter,
+};
 pub use organizations::{
     NewOrganization, NewPickupLocation, OrganizationStore, PickupLocationStore,
 };
@@ -75,6 +87,7 @@ pub use shipments::ShipmentStore;
 pub use store_error::{StoreError, UniqueField};
 pub use unit_of_work::{Database, Reach, UnitOfWork};
 pub use variants::{VariantSelection, VariantStore};
+pub use webhook_endpoints::WebhookEndpointStore;
 
 #[cfg(feature = "mock")]
 pub use {
@@ -86,14 +99,17 @@ pub use {
     credit::{MockCreditPolicyStore, MockQualificationStore},
     cursors::MockCursorStore,
     customers::MockCustomerStore,
+    deliveries::{MockDeliveryStore, MockWebhookSender},
     dialing::MockDialingPlan,
     doors::MockDoors,
+    events::MockEventStore,
     idempotency::MockIdempotencyStore,
     inbox::{MockInboxStore, MockMessageReader},
     jobs::MockJobStore,
     keys::MockKeyStore,
     lease_terms::MockLeaseTermStore,
     ledger::MockLedgerStore,
+    mails::{MockMailSender, MockMailStore},
     mock::{MockDatabase, MockUnitOfWork},
     organizations::{MockOrganizationStore, MockPickupLocationStore},
     personal_data::MockPersonalDataStore,
@@ -106,4 +122,5 @@ pub use {
     },
     shipments::MockShipmentStore,
     variants::MockVariantStore,
+    webhook_endpoints::MockWebhookEndpointStore,
 };

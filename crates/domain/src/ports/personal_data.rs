@@ -6,6 +6,7 @@ use super::{Scope, StoreError};
 use crate::checkout::Tracking;
 use crate::ids::{CheckoutPubId, CustomerPubId};
 use crate::names::named_enum;
+use crate::text::Email;
 use crate::time::Timestamp;
 
 named_enum! {
@@ -41,6 +42,10 @@ named_enum! {
         CustomerMetadata = "customer_metadata",
         /// Who they are.
         Customers = "customers",
+        /// What endpoints answered when they were told of customers and checkouts.
+        Deliveries = "deliveries",
+        /// What happened to customers and checkouts.
+        Events = "events",
         /// Answers to requests that may be repeated.
         IdempotencyAnswers = "idempotency_answers",
         /// Messages of providers.
@@ -49,6 +54,10 @@ named_enum! {
         Jobs = "jobs",
         /// What was made at the payment processor.
         LedgerEntries = "ledger_entries",
+        /// By what the addresses are known again that nothing is sent to.
+        MailSuppressions = "mail_suppressions",
+        /// By what the addresses are known again that mails went to.
+        Mails = "mails",
         /// Why credit was refused, and what the organization knows the decision by.
         Qualifications = "qualifications",
         /// What the simulated processor knows of customers.
@@ -92,6 +101,8 @@ pub struct Erasure {
     pub never_leased: Vec<CheckoutPubId>,
     /// The shipments of either: what was reported of them before they had the number is theirs by now.
     pub shipments: Vec<Tracking>,
+    /// Where they were mailed.
+    pub email: Email,
     /// When they became known: no message about them is older.
     pub since: Timestamp,
     /// What takes the place of answers that told of them.
@@ -121,6 +132,9 @@ pub trait PersonalDataStore: Send {
     ///   erasures;
     /// - out of what was decided about their credit for ended checkouts;
     /// - out of messages that were handled;
+    /// - out of what endpoints answered when they were told of them and of their checkouts;
+    /// - out of what their address is known by: mails about their ended checkouts, and whether it is sent none,
+    ///   unless one of theirs runs;
     /// - out of reports of their shipments that no checkout had;
     /// - out of what is sealed about them, which nobody can read any more;
     /// - out of what is kept for providers that are played.

@@ -4,9 +4,10 @@ use async_trait::async_trait;
 
 use super::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
-    CustomerStore, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore, LeaseTermStore,
-    LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore, ProcessorAccountStore,
-    ProductStore, QualificationStore, Scope, ShipmentStore, StoreError, VariantStore,
+    CustomerStore, DeliveryStore, Doors, EventStore, IdempotencyStore, InboxStore, JobStore,
+    KeyStore, LeaseTermStore, LedgerStore, MailStore, OrganizationStore, PersonalDataStore,
+    PickupLocationStore, ProcessorAccountStore, ProductStore, QualificationStore, Scope,
+    ShipmentStore, StoreError, VariantStore, WebhookEndpointStore,
 };
 use crate::ids::OrganizationId;
 
@@ -74,10 +75,24 @@ pub trait UnitOfWork: Send {
     fn qualifications(&mut self) -> &mut dyn QualificationStore;
     /// Who did what.
     fn audit(&mut self) -> &mut dyn AuditStore;
+    /// What happened to records.
+    fn events(&mut self) -> &mut dyn EventStore;
+    /// Who is told of it.
+    fn webhook_endpoints(&mut self) -> &mut dyn WebhookEndpointStore;
+    /// What they are told, and how far that is.
+    fn deliveries(&mut self) -> &mut dyn DeliveryStore;
+    /// Mails, and the addresses that nothing is sent to.
+    fn mails(&mut self) -> &mut dyn MailStore;
     /// What is known of persons, to be taken away.
     fn personal_data(&mut self) -> &mut dyn PersonalDataStore;
     /// What is asked across organizations. Its answers do not depend on whom the work reaches.
     fn doors(&mut self) -> &mut dyn Doors;
+
+    /// Says by which request the work is asked for: what happens by it
+    /// [names the request](crate::events::NewEvent::request_id). Who tells nobody of it passes it by.
+    fn asked_by(&mut self, request_id: &str) {
+        let _ = request_id;
+    }
 
     /// Goes on in the organization's name: for work that began as the [server's](Reach::Server) and has
     /// learned whose it is. Where it is several organizations', it enters one after the other.
@@ -131,6 +146,10 @@ macro_rules! for_each_store {
             credit_policies: CreditPolicyStore,
             qualifications: QualificationStore,
             audit: AuditStore,
+            events: EventStore,
+            webhook_endpoints: WebhookEndpointStore,
+            deliveries: DeliveryStore,
+            mails: MailStore,
             personal_data: PersonalDataStore,
             doors: Doors,
         }

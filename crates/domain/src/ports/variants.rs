@@ -74,6 +74,12 @@ pub trait VariantStore: Send {
         organization: OrganizationId,
         products: &[ProductPubId],
     ) -> Result<Vec<ProductVariant>, StoreError>;
+    /// Every variant of the product, archived ones included, oldest first.
+    async fn of_product(
+        &mut self,
+        organization: OrganizationId,
+        product: ProductPubId,
+    ) -> Result<Vec<ProductVariant>, StoreError>;
     /// A page of a product's variants that the filter shows, newest first.
     async fn list(
         &mut self,

@@ -2,6 +2,8 @@
 
 mod members;
 
+pub(crate) use members::time;
+
 use async_trait::async_trait;
 
 use super::slice::unknown_start;

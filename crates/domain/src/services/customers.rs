@@ -200,6 +200,9 @@ impl UseCase for UpdateCustomer {
             customer.profile = checked(ctx.phones, customer.profile)?;
         }
         let change = person::forget_findings(&mut customer, before);
+        if customer == was {
+            return Ok(customer);
+        }
         customer.updated_at = ctx.now;
         uow.customers().update(&mut customer).await?;
         let updated = Entry::changed(AuditAction::CustomerUpdated, &was, &customer);

@@ -292,6 +292,7 @@ impl Leases {
                 .map(|checkout| checkout.id)
                 .collect(),
             shipments,
+            email: known.email.clone(),
             since: known.created_at,
             replacement,
         }
@@ -330,6 +331,8 @@ impl Leases {
         }
         let why = "who did what and when: what it told of the person nobody can read any more";
         keep(PersonalTable::AuditEvents, why.to_owned());
+        let why = "what happened and when: what it showed of the person nobody can read any more";
+        keep(PersonalTable::Events, why.to_owned());
         if removal.unhandled > 0 {
             let why = format!(
                 "{} messages of providers that are not handled: erase the customer again when they are",

@@ -556,6 +556,9 @@ impl UseCase for UpdateProduct {
         {
             product.review.status = ReviewStatus::Pending;
         }
+        if product == before {
+            return Ok(product);
+        }
         product.updated_at = ctx.now;
         uow.products().update(&mut product).await?;
         let updated = Entry::changed(AuditAction::ProductUpdated, &before, &product);

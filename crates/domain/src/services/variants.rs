@@ -301,6 +301,9 @@ impl UseCase for UpdateVariant {
         }
         self.changes.discount.apply(&mut variant.discount);
         merge_metadata(&mut variant.metadata, self.changes.metadata)?;
+        if variant == before {
+            return Ok(variant);
+        }
         variant.updated_at = ctx.now;
         uow.variants().update(&mut variant).await.map_err(explain)?;
         let updated = Entry::changed(AuditAction::VariantUpdated, &before, &variant);

@@ -19,10 +19,11 @@ use crate::catalog::{
 };
 use crate::checkout::{Checkout, NewCheckout, Opening};
 use crate::customer::{Customer, Profile, Screening};
+use crate::events::EventPattern;
 use crate::ids::{
     ApiKeyPubId, CheckoutItemPubId, CheckoutPubId, LeaseTermId, LeaseTermPubId, OftakePartnerId,
     OrganizationId, OrganizationPubId, ProductPubId, ProductVariantPubId, PublicId, UserId,
-    UserPubId,
+    UserPubId, WebhookEndpointPubId,
 };
 use crate::lease_term::{LeaseTerm, LeaseTermStatus};
 use crate::metadata::Metadata;
@@ -31,8 +32,10 @@ use crate::organization::{Face, Organization, ServiceArea};
 use crate::percentage::{Percentage, TermMonths};
 use crate::ports::IdGenerator;
 use crate::pricing::{Rate, RateCard};
+use crate::secret::Secret;
 use crate::text::Description;
 use crate::time::Timestamp;
+use crate::webhooks::{WebhookEndpoint, WebhookEndpointStatus};
 
 /// The number of the first organization that a [`MemoryDatabase`](super::MemoryDatabase) keeps,
 /// when nothing was kept before it: for tests that have one alone.
@@ -275,6 +278,28 @@ impl Fixtures {
             revoked_at: None,
             last_used_at: None,
         })
+    }
+
+    /// An endpoint of the organization's sandbox that is told of everything.
+    #[must_use]
+    pub fn webhook_endpoint(&self, organization: &Organization) -> WebhookEndpoint {
+        let at = self.tick();
+        let id = self.id::<WebhookEndpointPubId>();
+        WebhookEndpoint {
+            id,
+            organization_id: organization.id,
+            mode: Mode::Sandbox,
+            url: text("https://shop.example.com/webhooks"),
+            types: vec![EventPattern::All],
+            description: None,
+            status: WebhookEndpointStatus::Enabled,
+            disabled_reason: None,
+            secret: Secret::new(format!("whsec_{}", id.as_uuid().simple())),
+            former_secret: None,
+            created_at: at,
+            updated_at: at,
+            version: 1,
+        }
     }
 
     /// An address in San Francisco.

@@ -18,8 +18,9 @@ pub use builders::{
 pub use events::{Details, card, event};
 pub use fakes::{
     CallRecord, FakeCarrierDetector, FakeCreditChecker, FakeCreditDesk, FakeDialingPlan,
-    FakeDocumentSigner, FakeIdentityVerifier, FakeProcessor, FakeProviders, FakeRenderer,
-    FakeShipmentTracker, NoMessages, Reply, Script,
+    FakeDocumentSigner, FakeIdentityVerifier, FakeMailSender, FakeMailWriter, FakeProcessor,
+    FakeProviders, FakeRecords, FakeRenderer, FakeShipmentTracker, FakeWebhookSender, NoMessages,
+    Reply, Script, SentMail, SentMessage, webhook_answer,
 };
 pub use fixtures::{Fixtures, first_organization_id};
 pub use memory::MemoryDatabase;

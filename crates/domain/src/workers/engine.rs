@@ -5,13 +5,20 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 
+use super::couriers::{Courier, DELIVERY_LEASE, PER_ENDPOINT, SLOW_AFTER};
 use super::housekeeping::{Housekeeper, Policy};
 use super::inbox::Inbox;
 use super::jobs::{JOB_LEASE, JobRunner, NoProbe, Probe, SETTLED};
+use super::mailers::{Endings, MAIL_LEASE, Mailer};
 use super::reconcile::Reconciler;
 use super::sandbox::Sandbox;
 use crate::credit::DECISIONS_HOLD;
-use crate::ports::{Clock, Database, Entropy, IdGenerator, ProviderSet, Timer};
+use crate::mail::MailModes;
+use crate::ports::{
+    Clock, Database, Entropy, EventRecords, IdGenerator, MailSender, MailWriter, ProviderSet,
+    Timer, WebhookSender,
+};
+use crate::text::Email;
 
 /// The ports, filled: what a service that leases is made of. Each worker takes those that it needs.
 /// Cloning shares them.
@@ -81,6 +88,57 @@ impl Engine {
             credit_holds: self.credit_holds,
             probe: Arc::clone(&self.probe),
             key: None,
+        }
+    }
+
+    /// Who tells endpoints what happened, as these write it and send it.
+    #[must_use]
+    pub fn courier(
+        &self,
+        records: Arc<dyn EventRecords>,
+        sender: Arc<dyn WebhookSender>,
+    ) -> Courier {
+        Courier {
+            database: Arc::clone(&self.database),
+            clock: Arc::clone(&self.clock),
+            ids: Arc::clone(&self.ids),
+            entropy: Arc::clone(&self.entropy),
+            records,
+            sender,
+            lease: DELIVERY_LEASE,
+            per_endpoint: PER_ENDPOINT,
+            slow_after: SLOW_AFTER,
+        }
+    }
+
+    /// Who sends mails, as these write them and send them; those of the sandbox to this address alone.
+    #[must_use]
+    pub fn mailer(
+        &self,
+        writer: Arc<dyn MailWriter>,
+        sender: Arc<dyn MailSender>,
+        sandbox_to: Option<Email>,
+    ) -> Mailer {
+        Mailer {
+            database: Arc::clone(&self.database),
+            clock: Arc::clone(&self.clock),
+            entropy: Arc::clone(&self.entropy),
+            writer,
+            sender,
+            sandbox_to,
+            lease: MAIL_LEASE,
+        }
+    }
+
+    /// Who tells customers so long before that their leases end.
+    #[must_use]
+    pub fn endings(&self, modes: MailModes, soon: TimeDelta) -> Endings {
+        Endings {
+            database: Arc::clone(&self.database),
+            clock: Arc::clone(&self.clock),
+            ids: Arc::clone(&self.ids),
+            modes,
+            soon,
         }
     }
 

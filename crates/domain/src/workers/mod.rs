@@ -4,13 +4,16 @@
 //! - [`jobs`] carries out what the job queue holds;
 //! - [`inbox`] takes in what the processor tells by itself;
 //! - [`housekeeping`] brings about what time does;
+//! - [`couriers`] tells endpoints what happened, and [`mailers`] sends mails;
 //! - [`reconcile`] compares leases with what the processor bills;
 //! - [`sandbox`] plays the customer and the providers for a test.
 
+pub mod couriers;
 mod engine;
 pub mod housekeeping;
 pub mod inbox;
 pub mod jobs;
+pub mod mailers;
 pub mod reconcile;
 pub mod sandbox;
 

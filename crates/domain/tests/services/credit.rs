@@ -21,7 +21,7 @@ use lessor_domain::testing::FakeDialingPlan;
 
 use crate::world::World;
 
-async fn decide_by(world: &World, policy: CreditPolicy) {
+pub(crate) async fn decide_by(world: &World, policy: CreditPolicy) {
     let mut uow = world.begin().await;
     uow.credit_policies()
         .put(
@@ -42,7 +42,7 @@ fn endpoint() -> CreditPolicy {
     })
 }
 
-fn decision(checkout: &Checkout, decision: CreditDecision) -> QualifyCheckout {
+pub(crate) fn decision(checkout: &Checkout, decision: CreditDecision) -> QualifyCheckout {
     QualifyCheckout {
         id: checkout.id,
         decision,
@@ -89,7 +89,7 @@ fn another_street() -> CustomerChanges {
 }
 
 /// The sandbox plays the checkout as far as it comes: a person decides.
-async fn waiting(world: &World, email: &str) -> Checkout {
+pub(crate) async fn waiting(world: &World, email: &str) -> Checkout {
     let order = world.order(email).await;
     let stands = world
         .advance(&order, Lifecycle::ShippingAddressPending)

@@ -203,6 +203,7 @@ async fn nothing_is_left_of_whoever_leases_nothing() {
         PersonalTable::AgreementEvents,
         PersonalTable::LedgerEntries,
         PersonalTable::AuditEvents,
+        PersonalTable::Events,
     ];
     assert_eq!(kept, expected);
     assert!(report.kept.iter().all(|kept| kept.until.is_none()));

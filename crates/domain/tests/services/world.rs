@@ -42,6 +42,8 @@ fn operator() -> Origin {
 
 pub(crate) struct World {
     pub(crate) database: Arc<MemoryDatabase>,
+    /// The same, or whatever is around it.
+    pub(crate) stores: Arc<dyn Database>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) ids: Arc<SequenceIds>,
     pub(crate) entropy: Arc<FixedEntropy>,
@@ -143,6 +145,7 @@ impl World {
         .unwrap();
         uow.commit().await.unwrap();
         Self {
+            stores: database.clone(),
             database,
             clock,
             ids,
@@ -176,7 +179,7 @@ impl World {
 
     pub(crate) fn engine(&self) -> Engine {
         Engine::new(
-            self.database.clone(),
+            self.stores.clone(),
             self.clock.clone(),
             self.ids.clone(),
             self.entropy.clone(),
@@ -207,7 +210,7 @@ impl World {
 
     /// Work in the organization's name.
     pub(crate) async fn begin(&self) -> Box<dyn UnitOfWork> {
-        self.database
+        self.stores
             .begin(self.organization.id.into())
             .await
             .unwrap()
@@ -215,7 +218,7 @@ impl World {
 
     /// Work in nobody's name.
     pub(crate) async fn begin_for_server(&self) -> Box<dyn UnitOfWork> {
-        self.database.begin(Reach::Server).await.unwrap()
+        self.stores.begin(Reach::Server).await.unwrap()
     }
 
     /// A look of who has a link.

@@ -161,7 +161,7 @@ impl Operation {
 
 fn signature(operation: &Operation, body: &str) -> Vec<(&'static str, String)> {
     match operation.template.as_str() {
-        "/webhooks/tracking" => signed_headers("msg_1", body),
+        "/webhooks/tracking" | "/webhooks/mail" => signed_headers("msg_1", body),
         "/webhooks/processor" => processor_signature(PROCESSOR_SECRET, body),
         OWN_ACCOUNT => processor_signature(OWN_SECRET, body),
         _ => Vec::new(),

@@ -1,11 +1,11 @@
 //! Pages of checkouts.
 
-use diesel::dsl::sql;
+use diesel::dsl::{count_star, sql};
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Date, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use lessor_domain::checkout::Checkout;
+use lessor_domain::checkout::{Checkout, Lifecycle};
 use lessor_domain::ports::{
     CheckoutFilter, CheckoutSort, Page, Scope, SortOrder, Start, StoreError,
 };
@@ -13,7 +13,7 @@ use lessor_domain::time::{Day, Timestamp};
 use uuid::Uuid;
 
 use super::rows::{Query, find, load, whole, with_items};
-use crate::postgres::decode::row_count;
+use crate::postgres::decode::{Place, row_count};
 use crate::postgres::error::store_error;
 use crate::postgres::metadata::{OF_CHECKOUTS, has_each};
 use crate::postgres::paging::within;
@@ -242,4 +242,28 @@ pub(super) async fn count(
         .await
         .map_err(store_error)?;
     Ok(row_count(count))
+}
+
+/// How many there are in each state, told by the index of states alone.
+pub(super) async fn count_by_state(
+    connection: &mut AsyncPgConnection,
+    scope: Scope,
+) -> Result<Vec<(Lifecycle, u64)>, StoreError> {
+    let counts: Vec<(String, i64)> = checkouts::table
+        .filter(checkouts::organization_id.eq(scope.organization_id.get()))
+        .filter(checkouts::mode.eq(scope.mode.as_str()))
+        .group_by(checkouts::lifecycle)
+        .select((checkouts::lifecycle, count_star()))
+        .load(connection)
+        .await
+        .map_err(store_error)?;
+    let mut counts: Vec<(Lifecycle, u64)> = counts
+        .into_iter()
+        .map(|(state, count)| {
+            let known = Place::new("checkouts", &state).parse("lifecycle", &state)?;
+            Ok((known, row_count(count)))
+        })
+        .collect::<Result<_, StoreError>>()?;
+    counts.sort_unstable();
+    Ok(counts)
 }

@@ -342,6 +342,10 @@ impl CheckoutStore for PgUnitOfWork {
         list::count(self.connection()?, scope, filter).await
     }
 
+    async fn count_by_state(&mut self, scope: Scope) -> Result<Vec<(Lifecycle, u64)>, StoreError> {
+        list::count_by_state(self.connection()?, scope).await
+    }
+
     async fn lock(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError> {
         let owner = self.owner();
         let connection = self.connection()?;

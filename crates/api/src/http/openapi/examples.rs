@@ -75,6 +75,25 @@ fn exemplify(operation: &mut Value, step: &Step, story: &[Step]) {
     }
 }
 
+/// Where a member is: `id`, or `0.id` of the first of a list.
+fn pointer(member: &str) -> String {
+    format!("/{}", member.replace('.', "/"))
+}
+
+/// What was answered to the operations of the story.
+pub(super) struct Answers(Vec<Step>);
+
+impl Answers {
+    pub(super) fn read() -> Self {
+        Self(serde_json::from_str(STORY).unwrap_or_default())
+    }
+
+    pub(super) fn to(&self, operation: &str) -> Value {
+        let step = self.0.iter().find(|step| step.operation == operation);
+        step.map_or(Value::Null, |step| step.answer.clone())
+    }
+}
+
 /// The value with what came before put in.
 fn told(value: &Value, story: &[Step]) -> Value {
     match value {
@@ -85,7 +104,7 @@ fn told(value: &Value, story: &[Step]) -> Value {
             .and_then(|name| name.split_once('.'))
             .and_then(|(operation, member)| {
                 let step = story.iter().find(|step| step.operation == operation)?;
-                step.answer.get(member).cloned()
+                step.answer.pointer(&pointer(member)).cloned()
             })
             .unwrap_or_else(|| value.clone()),
         Value::Array(elements) => elements.iter().map(|it| told(it, story)).collect(),

@@ -9,6 +9,7 @@ mod inline;
 mod nulls;
 mod plain;
 mod v3_0;
+mod webhooks;
 
 pub(crate) use inline::marked_inline;
 pub use v3_0::v3_0;
@@ -45,6 +46,8 @@ pub const PUBLISHABLE_KEY: &str = "publishableKey";
         (name = "Checkouts", description = "A customer's way to a lease, its fulfillment and its return."),
         (name = "Customers", description = "Who leases."),
         (name = "Audit", description = "Who did what."),
+        (name = "Events", description = "What happened, one after the other."),
+        (name = "Webhook endpoints", description = "Who is told of it by a request, and what became of each."),
         (name = "Sandbox", description = "What customers, providers and carriers would do, played."),
         (name = "Webhooks", description = "What the payment processor and carriers report."),
         (name = "Checkout page", description = "Where the customer goes from step to step."),
@@ -161,7 +164,7 @@ const ERRORS: [(&str, u16, &str); 14] = [
 
 /// What browsers alone ask for. Makers of clients make nothing of these, and stumble over some: a path
 /// that ends with a slash, an icon.
-const FOR_BROWSERS: [&str; 10] = [
+const FOR_BROWSERS: [&str; 11] = [
     "/",
     "/favicon.svg",
     "/favicon.ico",
@@ -169,10 +172,16 @@ const FOR_BROWSERS: [&str; 10] = [
     "/elements/{file}",
     "/assets/accents/{color}.css",
     "/c",
+    "/c/link",
     "/docs/reference",
     "/docs/{guide}",
     "/docs/scalar/{version}/{file}",
 ];
+
+/// Whether browsers alone ask for the path: the document does not have it.
+pub(crate) fn is_for_browsers(path: &str) -> bool {
+    FOR_BROWSERS.contains(&path)
+}
 
 /// Completes a document whose operations are all there.
 #[must_use]
@@ -181,7 +190,7 @@ pub fn finish(document: &utoipa::openapi::OpenApi, public_url: &str) -> Value {
     let document = serde_json::to_value(document).unwrap_or_else(|_| json!({}));
     let mut document = inline::inline(document);
     if let Some(paths) = document["paths"].as_object_mut() {
-        paths.retain(|path, _| !FOR_BROWSERS.contains(&path.as_str()));
+        paths.retain(|path, _| !is_for_browsers(path));
     }
     nulls::forbid_in_answers(&mut document);
     plain::rewrite(&mut document);
@@ -231,6 +240,7 @@ pub fn finish(document: &utoipa::openapi::OpenApi, public_url: &str) -> Value {
         }
     }
     examples::insert(&mut document);
+    webhooks::insert(&mut document);
     document
 }
 

@@ -1,6 +1,6 @@
 //! The document as OpenAPI 3.0 says it, for makers of clients that do not read 3.1.
 //!
-//! Two things are lost, for which 3.0 has no words: the form of a table's member names, and that an
+//! Three things are lost, for which 3.0 has no words: what is told to others (`webhooks`), the form of a table's member names, and that an
 //! object or an enumeration may be null, which it may where it may be left out as well. Only what
 //! [`finish`](super::finish) writes is known here; a test reads the whole document for words that 3.0
 //! does not have.
@@ -21,6 +21,10 @@ const NULLABLE: &str = "Nullable";
 pub fn v3_0(newer: &Value) -> Value {
     let mut document = newer.clone();
     document["openapi"] = json!(VERSION);
+    // What is sent to others it cannot say.
+    if let Some(document) = document.as_object_mut() {
+        document.remove("webhooks");
+    }
     // Licences are told by addresses, not by identifiers.
     if let Some(license) = document.pointer_mut("/info/license") {
         *license = json!({ "name": license["name"], "url": env!("CARGO_PKG_REPOSITORY") });

@@ -11,6 +11,7 @@ mod pdf;
 mod qualify;
 pub(crate) mod record;
 mod sign;
+mod summary;
 mod tracking;
 mod update;
 
@@ -52,6 +53,8 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
     config
         .service(create_checkout)
         .service(list_checkouts)
+        // Before the path that takes any id.
+        .service(summary::summarize_checkouts)
         .service(get_checkout)
         .service(update_checkout)
         .service(cancel_checkout)

@@ -339,6 +339,11 @@ fn text<T: ToString + ?Sized>(value: Option<&T>) -> Option<String> {
 impl CheckoutRecord {
     /// The record of the checkout, with the address of its page as the viewer is shown it.
     pub(crate) fn new(view: &CheckoutView, viewer: Viewer<'_>) -> Self {
+        Self::with_page(view, viewer.checkout_url(&view.checkout))
+    }
+
+    /// The record of the checkout, with this address of its page.
+    pub(crate) fn with_page(view: &CheckoutView, checkout_url: String) -> Self {
         let CheckoutView {
             checkout,
             organization,
@@ -364,7 +369,7 @@ impl CheckoutRecord {
             organization_id: organization.pub_id.into(),
             offtake_partner_id: organization.oftake_partner_id.get(),
             customer_id: checkout.customer_id.into(),
-            checkout_url: viewer.checkout_url(checkout),
+            checkout_url,
             external_order_id: text(checkout.external_order_id.as_ref()),
             metadata: wire::metadata_record(&checkout.metadata),
             quantity: checkout.quantity().get(),

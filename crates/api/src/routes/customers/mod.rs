@@ -13,7 +13,7 @@ use lessor_domain::services::customers::{GetCustomer, UpdateCustomer};
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::body::UpdateCustomerBody;
-use self::record::CustomerRecord;
+pub(crate) use self::record::CustomerRecord;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::{Body, PathId};

@@ -14,7 +14,7 @@ use crate::wire::{self, CreditStatus, DateText, DateTimeText, IdentityStatus, Us
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Customer)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct CustomerRecord {
+pub(crate) struct CustomerRecord {
     /// The customer, `usr_…`.
     id: UserId,
     /// The same customer's number.
@@ -83,7 +83,7 @@ pub(super) struct CustomerRecord {
 }
 
 impl CustomerRecord {
-    pub(super) fn new(customer: &Customer) -> Self {
+    pub(crate) fn new(customer: &Customer) -> Self {
         let Customer {
             mode,
             profile,

@@ -37,7 +37,7 @@ enum Part {
 use Part::{File, Section};
 
 /// In the order in which somebody who begins needs them.
-pub(super) const GUIDES: [Guide; 8] = [
+pub(super) const GUIDES: [Guide; 9] = [
     Guide {
         name: "",
         title: "Start",
@@ -88,6 +88,15 @@ pub(super) const GUIDES: [Guide; 8] = [
         parts: &[
             File(repository!("docs/guides/retries.md")),
             Section(DESIGN, "Repeating requests"),
+        ],
+    },
+    Guide {
+        name: "events",
+        title: "Know what happened",
+        parts: &[
+            File(repository!("docs/guides/events.md")),
+            Section(DESIGN, "Events"),
+            Section(DESIGN, "Webhook endpoints"),
         ],
     },
     Guide {

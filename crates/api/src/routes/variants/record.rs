@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use lessor_domain::access::{Access, Mode};
 use lessor_domain::catalog;
+use lessor_domain::ids::OrganizationPubId;
 use lessor_domain::services::pricing::PricedVariant;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -142,10 +143,20 @@ impl ProductVariantRecord {
     /// The variant with its organization, the caller's own, and its product.
     #[must_use]
     pub fn owned(variant: &catalog::ProductVariant, access: &Access) -> Self {
+        Self::of(variant, access.organization_pub_id, access.mode)
+    }
+
+    /// The variant with its organization and its product, and the stock of the mode.
+    #[must_use]
+    pub fn of(
+        variant: &catalog::ProductVariant,
+        organization: OrganizationPubId,
+        mode: Mode,
+    ) -> Self {
         Self {
-            organization_id: Some(access.organization_pub_id.into()),
+            organization_id: Some(organization.into()),
             product_id: Some(variant.product_id.into()),
-            ..Self::new(variant, access.mode)
+            ..Self::new(variant, mode)
         }
     }
 

@@ -2,9 +2,6 @@
 
 use actix_web::web::Json;
 use actix_web::{HttpRequest, post};
-use lessor_adapters::processor::standard_webhooks::{
-    Headers, ID_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, verify,
-};
 use lessor_domain::access::Mode;
 use lessor_domain::cause::chain;
 use lessor_domain::checkout::Tracking;
@@ -17,7 +14,7 @@ use lessor_domain::workers::inbox::CheckoutReport;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::Received;
+use super::{Received, signed};
 use crate::http::error::ApiError;
 use crate::idempotency::Tries;
 use crate::request::{Plain as _, RawBody};
@@ -88,7 +85,13 @@ pub(super) async fn take_tracking_message(
     body: RawBody,
 ) -> Result<Json<Received>, ApiError> {
     let state = AppState::of(&request)?.clone();
-    let message_id = authenticated(&request, &state, &body.0)?;
+    let message_id = signed(
+        &request,
+        &body.0,
+        &state.settings.tracking_secrets,
+        state.engine.clock.now(),
+        "a tracking message",
+    )?;
     let (tracking, reported) = body.json::<TrackingMessage>()?.told();
     let mutations = state.mutations.clone();
     mutations
@@ -147,32 +150,4 @@ async fn settle_reported(state: &AppState, id: CheckoutPubId) {
             tracing::warn!(error = %chain(&error), checkout = %id, "jobs are left to the worker");
         }
     }
-}
-
-/// The id of a message whose signature is good.
-fn authenticated(request: &HttpRequest, state: &AppState, body: &[u8]) -> Result<String, ApiError> {
-    let header = |name: &str| {
-        let value = request.headers().get(name)?;
-        value.to_str().ok()
-    };
-    let refuse = |why: &str| {
-        tracing::warn!(why, "a tracking message was refused");
-        ApiError::unsigned()
-    };
-    let (Some(id), Some(timestamp), Some(signature)) = (
-        header(ID_HEADER),
-        header(TIMESTAMP_HEADER),
-        header(SIGNATURE_HEADER),
-    ) else {
-        return Err(refuse("a header is missing"));
-    };
-    let headers = Headers {
-        id,
-        timestamp,
-        signature,
-    };
-    let secrets = &state.settings.tracking_secrets;
-    verify(body, headers, secrets, state.engine.clock.now())
-        .map_err(|error| refuse(&error.to_string()))?;
-    Ok(id.to_owned())
 }

@@ -14,7 +14,10 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 use ipnet::IpNet;
+use lessor_adapters::mail::{Sender, SmtpServer};
 use lessor_adapters::postgres::Pooling;
+use lessor_domain::mail::MailModes;
+use lessor_domain::text::Email;
 use secrecy::SecretString;
 
 use crate::auth::server_key::ServerKeys;
@@ -163,6 +166,10 @@ pub struct Config {
     #[arg(long, env = "LESSOR_CREDIT_DECISION_DAYS", default_value = "90")]
     #[arg(value_name = "DAYS", value_parser = up_to::<NonZeroU16>(3_650))]
     pub credit_decision_days: NonZeroU16,
+    /// Days for which events are kept
+    #[arg(long, env = "LESSOR_EVENT_DAYS", default_value = "30")]
+    #[arg(value_name = "DAYS", value_parser = up_to::<NonZeroU16>(3_650))]
+    pub event_days: NonZeroU16,
     /// Whether organizations' URLs may be of this machine, also by plain HTTP: for development
     #[arg(long, env = "LESSOR_ALLOW_LOOPBACK_TARGETS", default_value = "false", value_parser = flag)]
     #[arg(action = ArgAction::Set, num_args = ..=1, require_equals = true)]
@@ -190,6 +197,9 @@ pub struct Config {
     #[arg(long, env = "LESSOR_TRACKING_WEBHOOK_SECRETS", hide_env_values = true)]
     #[arg(default_value = "", value_parser = secrets)]
     pub tracking_webhook_secrets: List<SecretString>,
+    /// Mails.
+    #[command(flatten)]
+    pub mail: MailConfig,
     /// Every setting as it is in force, secrets masked, in the order of [`settings`].
     #[arg(skip)]
     pub entries: Vec<Entry>,
@@ -236,6 +246,46 @@ pub struct ProcessorConfig {
     )]
     #[arg(default_value = "", value_parser = secrets)]
     pub sandbox_webhook_secrets: List<SecretString>,
+}
+
+/// Mails.
+#[derive(Debug, Clone, Args)]
+pub struct MailConfig {
+    /// The mail server, `smtp://user:password@host:port` by STARTTLS, `smtps://…` by TLS from the first
+    /// byte; on this machine without either. Without it no mails are sent
+    #[arg(long, env = "LESSOR_SMTP_URL", hide_env_values = true)]
+    pub smtp_url: Option<SmtpServer>,
+    /// From whom mails are sent, an address of the mail server's: `mail@lease.example.com`. Needed with
+    /// the mail server
+    #[arg(long, env = "LESSOR_MAIL_FROM", value_name = "ADDRESS")]
+    pub mail_from: Option<Sender>,
+    /// To whom mails of the sandbox go, whoever they are for; without it none are sent
+    #[arg(long, env = "LESSOR_SANDBOX_MAIL_TO", value_name = "ADDRESS")]
+    pub sandbox_mail_to: Option<Email>,
+    /// Folder of templates of mails that take the place of the ones that are built in
+    #[arg(long, env = "LESSOR_MAIL_TEMPLATES", value_name = "DIR")]
+    pub mail_templates: Option<PathBuf>,
+    /// What reports of mails that came back are signed with (Standard Webhooks); several during a
+    /// rotation
+    #[arg(long, env = "LESSOR_MAIL_WEBHOOK_SECRET", hide_env_values = true)]
+    #[arg(default_value = "", value_parser = secrets)]
+    pub mail_webhook_secret: List<SecretString>,
+    /// How long before a lease ends its customer is mailed of it, 1d to 60d
+    #[arg(long, env = "LESSOR_LEASE_ENDS_SOON", default_value = "30d")]
+    #[arg(value_name = "TIME", value_parser = within("1d", "60d"))]
+    pub lease_ends_soon: Duration,
+}
+
+impl MailConfig {
+    /// In which modes mails are sent.
+    #[must_use]
+    pub const fn modes(&self) -> MailModes {
+        let live = self.smtp_url.is_some();
+        MailModes {
+            live,
+            sandbox: live && self.sandbox_mail_to.is_some(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -11,11 +11,13 @@ use serde::Serialize;
 use toml::{Table, Value};
 use url::Url;
 
-use super::Config;
-use super::settings::settings;
+use super::settings::{Setting, settings};
+use super::{Config, MailConfig};
 
 /// The variable that names the file.
 const FILE_VARIABLE: &str = "LESSOR_CONFIG";
+/// The variable that names the folder of what systemd hands over by `LoadCredential=`.
+const CREDENTIALS_VARIABLE: &str = "CREDENTIALS_DIRECTORY";
 /// What begins so is meant for us.
 const OURS: &str = "LESSOR_";
 const MASK: &str = "***";
@@ -48,15 +50,16 @@ pub struct Entry {
 
 impl Config {
     /// Reads every setting. `flags` are by the settings' keys. An empty variable counts as unset. The
-    /// file is the one given, else the one that `LESSOR_CONFIG` names.
+    /// file is the one given, else the one that `LESSOR_CONFIG` names. A secret may be in a file of its
+    /// own, which its variable with `_FILE` names, or which systemd hands over under the setting's key.
     ///
     /// Clap reads the texts; which text it reads is decided here. Its own layer for the environment
     /// shows values that are wrong, secrets too, says that they came from a flag, and takes an empty
     /// variable for a value.
     ///
     /// # Errors
-    /// A file that cannot be read or has a key that means nothing; else the first value that cannot be
-    /// used.
+    /// A file that cannot be read or has a key that means nothing; else the first secret that cannot be read
+    /// from its file; else the first value that cannot be used.
     pub fn load(
         mut flags: BTreeMap<String, String>,
         environment: impl IntoIterator<Item = (String, String)>,
@@ -71,14 +74,20 @@ impl Config {
         let mut in_file = in_file.unwrap_or_default();
         let path = path.unwrap_or_default();
 
+        let credentials = environment.get(CREDENTIALS_VARIABLE).map(PathBuf::from);
+
         let (mut texts, mut entries) = (Vec::new(), Vec::new());
         for it in settings() {
+            let kept = in_own_file(&it, &mut environment, credentials.as_deref())?;
+            let (kept, kept_in) = kept.unzip();
+            let kept_in = kept_in.unwrap_or_default();
             let key = it.key;
             let long = format!("--{}", key.replace('_', "-"));
             let place = format!("{} ({key})", path.display());
             let given = [
                 (flags.remove(&key), &*long),
                 (environment.remove(&it.variable), &*it.variable),
+                (kept, &*kept_in),
                 (in_file.remove(&key), &*place),
                 (it.default, DEFAULT),
             ];
@@ -94,6 +103,14 @@ impl Config {
             .try_get_matches_from(texts)
             .and_then(|read| Self::from_arg_matches(&read))
             .map_err(|error| refused(&error, &entries))?;
+        if let Some((given, missing)) = lonely(&config.mail) {
+            let entry = entries.iter().find(|entry| entry.key == given);
+            return Err(ConfigError {
+                key: Some(given.to_owned()),
+                origin: entry.map_or(given, |entry| &entry.origin).to_owned(),
+                problem: format!("must not be given without {missing}"),
+            });
+        }
         environment.retain(|name, _| name.starts_with(OURS));
         Ok(Self {
             entries,
@@ -114,6 +131,55 @@ impl Config {
         let mut entries = self.entries.iter();
         let entry = entries.find(|entry| entry.key == key)?;
         Some(&entry.origin)
+    }
+}
+
+/// What the file holds that a secret is kept in, and who named that.
+fn in_own_file(
+    setting: &Setting,
+    environment: &mut BTreeMap<String, String>,
+    credentials: Option<&Path>,
+) -> Result<Option<(String, String)>, ConfigError> {
+    let Setting { key, variable, .. } = setting;
+    if !setting.secret {
+        return Ok(None);
+    }
+    let naming = format!("{variable}_FILE");
+    let wrong = |origin: &str, problem: String| ConfigError {
+        key: Some(key.clone()),
+        origin: origin.to_owned(),
+        problem,
+    };
+    let (path, origin) = match environment.remove(&naming) {
+        Some(_) if environment.contains_key(variable) => {
+            let problem = format!("must not be given beside {variable}");
+            return Err(wrong(&naming, problem));
+        }
+        Some(path) => (PathBuf::from(path), naming),
+        None => match credentials.map(|folder| folder.join(key)) {
+            Some(path) if path.is_file() => (path, format!("{CREDENTIALS_VARIABLE} ({key})")),
+            _ => return Ok(None),
+        },
+    };
+    let read = std::fs::read_to_string(&path);
+    let text = read.map_err(|error| {
+        let problem = format!("{} cannot be read: {error}", path.display());
+        wrong(&origin, problem)
+    })?;
+    // Whoever writes a file by hand ends its line.
+    let text = text.trim_end_matches(['\r', '\n']);
+    if text.is_empty() {
+        return Err(wrong(&origin, format!("{} is empty", path.display())));
+    }
+    Ok(Some((text.to_owned(), origin)))
+}
+
+/// What of a mail server and a sender was given without the other, and the variable of that.
+const fn lonely(mail: &MailConfig) -> Option<(&'static str, &'static str)> {
+    match (&mail.smtp_url, &mail.mail_from) {
+        (Some(_), None) => Some(("smtp_url", "LESSOR_MAIL_FROM")),
+        (None, Some(_)) => Some(("mail_from", "LESSOR_SMTP_URL")),
+        (Some(_), Some(_)) | (None, None) => None,
     }
 }
 

@@ -97,6 +97,65 @@ fn the_file_may_be_named_by_the_environment() {
 }
 
 #[test]
+fn a_secret_may_be_in_a_file_of_its_own() {
+    let secret = File::new("sk_live_1\r\n");
+    let path = secret.0.display().to_string();
+    let of_file = ("LESSOR_PROCESSOR_LIVE_KEY_FILE", path.as_str());
+    let read = config(&[], &[of_file], None).unwrap();
+    let key = |config: &Config| {
+        let key = config.processor.live_key.as_ref();
+        key.map(|key| key.expose_secret().to_owned())
+    };
+    assert_eq!(key(&read).as_deref(), Some("sk_live_1"));
+    let shown = entry(&read, "processor_live_key");
+    assert_eq!(
+        (shown.value.as_deref(), shown.origin.as_str()),
+        (Some("***"), of_file.0)
+    );
+    assert!(read.unknown_environment.is_empty());
+
+    let both = [of_file, ("LESSOR_PROCESSOR_LIVE_KEY", "sk_live_2")];
+    let error = config(&[], &both, None).unwrap_err().to_string();
+    assert!(
+        error.contains("beside LESSOR_PROCESSOR_LIVE_KEY"),
+        "{error}"
+    );
+    let empty = File::new("\n");
+    let path = empty.0.display().to_string();
+    let error = config(&[], &[("DATABASE_URL_FILE", &path)], None).unwrap_err();
+    assert!(error.to_string().ends_with("is empty"), "{error}");
+    let error = config(&[], &[("DATABASE_URL_FILE", "/nowhere")], None).unwrap_err();
+    assert_eq!(error.key.as_deref(), Some("database_url"));
+    assert!(
+        error.to_string().contains("/nowhere cannot be read"),
+        "{error}"
+    );
+    // What is no secret is in the one file of all settings.
+    let read = config(&[], &[("LESSOR_LISTEN_FILE", "/nowhere")], None).unwrap();
+    assert_eq!(read.unknown_environment, ["LESSOR_LISTEN_FILE"]);
+}
+
+#[test]
+fn a_secret_may_be_handed_over_by_systemd() {
+    let folder = std::env::temp_dir().join(format!("lessor-credentials-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("processor_live_key"), "sk_live_1\n").unwrap();
+    let path = folder.display().to_string();
+    let folder_given = ("CREDENTIALS_DIRECTORY", path.as_str());
+    let handed = config(&[], &[folder_given], None).unwrap();
+    let variable = ("LESSOR_PROCESSOR_LIVE_KEY", "sk_live_2");
+    let both = config(&[], &[folder_given, variable], None).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let origin = |config: &Config| entry(config, "processor_live_key").origin.clone();
+    assert_eq!(
+        origin(&handed),
+        "CREDENTIALS_DIRECTORY (processor_live_key)"
+    );
+    assert_eq!(origin(&both), variable.0);
+    assert_eq!(handed.origin("database_url"), Some("default"));
+}
+
+#[test]
 fn a_key_of_the_file_that_means_nothing_is_named() {
     let file = File::new("listn = '127.0.0.1:1'\n");
     let error = config(&[], &[], Some(&file)).unwrap_err().to_string();
@@ -417,5 +476,48 @@ fn a_request_has_a_quarter_of_a_minute() {
     for bad in ["0s", "11m", "1", "soon"] {
         let error = config(&[("request_deadline", bad)], &[], None).unwrap_err();
         assert!(error.to_string().contains("--request-deadline"), "{error}");
+    }
+}
+
+#[test]
+fn a_mail_server_and_a_sender_are_given_together() {
+    let server = ("LESSOR_SMTP_URL", "smtp://ada:hunter2@mail.example.com:587");
+    let sender = ("LESSOR_MAIL_FROM", "Lessor <mail@lease.example>");
+    let none = config(&[], &[], None).unwrap();
+    assert_eq!(none.mail.modes(), MailModes::default());
+    let live = config(&[], &[server, sender], None).unwrap();
+    assert_eq!(
+        live.mail.modes(),
+        MailModes {
+            live: true,
+            sandbox: false
+        }
+    );
+    let shown = entry(&live, "smtp_url").value.as_deref();
+    assert_eq!(shown, Some("smtp://ada:***@mail.example.com:587"));
+    let tests = ("LESSOR_SANDBOX_MAIL_TO", "tests@lessor.example");
+    let both = config(&[], &[server, sender, tests], None).unwrap();
+    assert!(both.mail.modes().live && both.mail.modes().sandbox);
+    // Without a mail server there is nothing to be sent to anybody.
+    let alone = config(&[], &[tests], None).unwrap();
+    assert_eq!(alone.mail.modes(), MailModes::default());
+    for (given, missing) in [(server, "LESSOR_MAIL_FROM"), (sender, "LESSOR_SMTP_URL")] {
+        let refused = config(&[], &[given], None).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            format!("{}: must not be given without {missing}", given.0)
+        );
+    }
+    for (name, bad) in [
+        ("LESSOR_SMTP_URL", "mail.example.com"),
+        ("LESSOR_SMTP_URL", "smtp://ada@mail.example.com"),
+        ("LESSOR_MAIL_FROM", "nobody"),
+        ("LESSOR_SANDBOX_MAIL_TO", "nobody"),
+        ("LESSOR_LEASE_ENDS_SOON", "61d"),
+    ] {
+        let refused = config(&[], &[server, sender, (name, bad)], None);
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.starts_with(&format!("{name}: ")), "{refused}");
+        assert!(!refused.contains("hunter2"), "{refused}");
     }
 }

@@ -10,17 +10,23 @@ use lessor_adapters::simulated::SimulatedProcessor;
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::AttentionReason;
 use lessor_domain::ids::OrganizationId;
-use lessor_domain::ports::{Clock, Database, Doubt, Errand, IdGenerator, Reach, StoreError};
+use lessor_domain::ports::{Clock, Database, Doubt, Errand, IdGenerator, Reach, Scope, StoreError};
 use lessor_domain::services::payments::{self, Findings};
-use lessor_domain::services::{Concern, Error};
+use lessor_domain::services::{Concern, Error, events};
 use lessor_domain::workers::housekeeping::{Housekeeper, HousekeepingReport};
 use lessor_domain::workers::inbox::Inbox;
 use lessor_domain::workers::reconcile::{Reconciler, Report};
+
+use crate::state::feeds::Feeds;
 
 /// Answers to repeated requests are kept for so long.
 const ANSWERS_KEPT: TimeDelta = TimeDelta::hours(24);
 /// Jobs that are done are kept for so long.
 const JOBS_KEPT: TimeDelta = TimeDelta::days(30);
+/// Mails that are over are kept for so long: longer before its end than any lease is told of.
+const MAILS_KEPT: TimeDelta = TimeDelta::days(90);
+/// How many events are forgotten in a transaction.
+const EVENTS_AT_ONCE: u32 = 1_000;
 /// How long what carriers told of unknown shipments is kept.
 const REPORTS_KEPT: TimeDelta = TimeDelta::days(30);
 
@@ -62,6 +68,12 @@ pub enum ChoreError {
 
 /// Tries of jobs, by what became of them.
 pub(super) const JOBS: &str = "lessor_jobs_total";
+/// Attempts to deliver events, by what became of them.
+pub(super) const DELIVERIES: &str = "lessor_webhook_deliveries_total";
+/// Endpoints that were disabled because of how they answered.
+pub(super) const ENDPOINTS_DISABLED: &str = "lessor_webhook_endpoints_disabled_total";
+/// Attempts to send mails, by what became of them.
+pub(super) const MAILS: &str = "lessor_mails_total";
 /// Messages that were given up.
 pub(super) const MESSAGES_FAILED: &str = "lessor_inbox_messages_failed_total";
 
@@ -72,17 +84,26 @@ pub(super) fn describe() {
         MESSAGES_FAILED,
         "Messages of providers that were given up and wait for a person"
     );
+    metrics::describe_counter!(
+        DELIVERIES,
+        "Attempts to deliver events to webhook endpoints by what became of them"
+    );
+    metrics::describe_counter!(MAILS, "Attempts to send mails by what became of them");
+    metrics::describe_counter!(
+        ENDPOINTS_DISABLED,
+        "Webhook endpoints that were disabled because of how they answered, by reason"
+    );
     // A counter that nobody has counted up is not there to be alerted on.
     metrics::counter!(MESSAGES_FAILED).absolute(0);
     for (name, meaning) in [
-        ("lessor_jobs_pending", "Jobs jobs that are to be done"),
+        ("lessor_jobs_pending", "Jobs that are to be done"),
         (
             "lessor_jobs_in_doubt",
-            "Jobs jobs that were tried and are not done",
+            "Jobs that were tried and are not done",
         ),
         (
             "lessor_jobs_dead",
-            "Jobs jobs that were given up and wait for a person",
+            "Jobs that were given up and wait for a person",
         ),
         (
             "lessor_inbox_messages_waiting",
@@ -91,6 +112,11 @@ pub(super) fn describe() {
         (
             "lessor_inbox_messages_failed",
             "Messages of providers that were given up and wait for a person",
+        ),
+        ("lessor_mails_pending", "Mails that are to be sent"),
+        (
+            "lessor_mails_dead",
+            "Mails that were given up and wait for a person",
         ),
         (
             "lessor_checkouts_needing_attention",
@@ -103,6 +129,14 @@ pub(super) fn describe() {
         (
             "lessor_deposits_held_oldest_seconds",
             "For how long the oldest authorization has held money",
+        ),
+        (
+            "lessor_event_feeds_waiting",
+            "Organizations whose events have no numbers yet",
+        ),
+        (
+            "lessor_webhook_queues_due",
+            "Organizations with deliveries of events that are due and that nobody is at",
         ),
         (
             "lessor_reconcile_differences",
@@ -191,6 +225,9 @@ impl Chore for Gauges {
         let (waiting, failed) = view.inbox().backlog().await?;
         metrics::gauge!("lessor_inbox_messages_waiting").set(as_gauge(waiting));
         metrics::gauge!("lessor_inbox_messages_failed").set(as_gauge(failed));
+        let mails = view.doors().mail_backlog().await?;
+        metrics::gauge!("lessor_mails_pending").set(as_gauge(mails.pending));
+        metrics::gauge!("lessor_mails_dead").set(as_gauge(mails.dead));
         let known = view.doors().attention().await?;
         for reason in AttentionReason::ALL.iter().copied() {
             let counted = known.iter().find(|(of, _)| *of == reason);
@@ -198,6 +235,15 @@ impl Chore for Gauges {
             metrics::gauge!("lessor_checkouts_needing_attention", "reason" => reason.as_str())
                 .set(as_gauge(count));
         }
+        let behind = view.doors().owners_with(Errand::UnnumberedEvents).await?;
+        metrics::gauge!("lessor_event_feeds_waiting")
+            .set(as_gauge(u64::try_from(behind.len()).unwrap_or(u64::MAX)));
+        let due = Errand::Deliveries {
+            due: self.clock.now(),
+        };
+        let due = view.doors().owners_with(due).await?;
+        metrics::gauge!("lessor_webhook_queues_due")
+            .set(as_gauge(u64::try_from(due.len()).unwrap_or(u64::MAX)));
         let held = view.doors().held().await?;
         let now = self.clock.now();
         let age = held.oldest.map_or(0, |oldest| (now - oldest).num_seconds());
@@ -219,6 +265,8 @@ pub struct Purge {
     pub database: Arc<dyn Database>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
+    /// How long events are kept.
+    pub events_kept: TimeDelta,
 }
 
 #[async_trait]
@@ -253,18 +301,152 @@ impl Chore for Purge {
             reports = uow.shipments().purge_unclaimed(before).await?;
             uow.commit().await?;
         }
-        if (answers, jobs, reports) != (0, 0, 0) {
-            tracing::info!(answers, jobs, reports, "forgotten");
+        let events = self.forget_events().await?;
+        let deliveries = self.forget_deliveries().await?;
+        let mails = self.forget_mails().await?;
+        if (answers, jobs, reports, events, deliveries, mails) != (0, 0, 0, 0, 0, 0) {
+            tracing::info!(
+                answers,
+                jobs,
+                reports,
+                events,
+                deliveries,
+                mails,
+                "forgotten"
+            );
         }
         Ok(Done::ForNow)
     }
 }
 
 impl Purge {
+    /// Forgets old events, so many in a transaction.
+    async fn forget_events(&self) -> Result<u64, StoreError> {
+        let Some(before) = self.clock.now().checked_sub_signed(self.events_kept) else {
+            return Ok(0);
+        };
+        let mut forgotten = 0_u64;
+        for owner in self.owners_with(Errand::OldEvents { before }).await? {
+            loop {
+                let mut uow = self.database.begin(owner.into()).await?;
+                let purged = uow.events().purge(before, EVENTS_AT_ONCE).await?;
+                uow.commit().await?;
+                forgotten = forgotten.saturating_add(purged);
+                if purged < u64::from(EVENTS_AT_ONCE) {
+                    break;
+                }
+            }
+        }
+        Ok(forgotten)
+    }
+
+    /// Forgets what became of old events, so many deliveries in a transaction.
+    async fn forget_deliveries(&self) -> Result<u64, StoreError> {
+        let Some(before) = self.clock.now().checked_sub_signed(self.events_kept) else {
+            return Ok(0);
+        };
+        let mut forgotten = 0_u64;
+        for owner in self.owners_with(Errand::OldDeliveries { before }).await? {
+            loop {
+                let mut uow = self.database.begin(owner.into()).await?;
+                let purged = uow.deliveries().purge(before, EVENTS_AT_ONCE).await?;
+                uow.commit().await?;
+                forgotten = forgotten.saturating_add(purged);
+                if purged < u64::from(EVENTS_AT_ONCE) {
+                    break;
+                }
+            }
+        }
+        Ok(forgotten)
+    }
+
+    /// Forgets old mails, so many in a transaction.
+    async fn forget_mails(&self) -> Result<u64, StoreError> {
+        let Some(before) = self.clock.now().checked_sub_signed(MAILS_KEPT) else {
+            return Ok(0);
+        };
+        let mut forgotten = 0_u64;
+        for owner in self.owners_with(Errand::OldMails { before }).await? {
+            loop {
+                let mut uow = self.database.begin(owner.into()).await?;
+                let purged = uow.mails().purge(before, EVENTS_AT_ONCE).await?;
+                uow.commit().await?;
+                forgotten = forgotten.saturating_add(purged);
+                if purged < u64::from(EVENTS_AT_ONCE) {
+                    break;
+                }
+            }
+        }
+        Ok(forgotten)
+    }
+
     /// Who has something to be forgotten: each has it forgotten in its own name.
     async fn owners_with(&self, errand: Errand) -> Result<Vec<OrganizationId>, StoreError> {
         let mut view = self.database.read(Reach::Server).await?;
         view.doors().owners_with(errand).await
+    }
+}
+
+/// Numbers events that nobody else did: of commands, and of processes that ended first.
+pub struct Numbers {
+    /// Where they are.
+    pub database: Arc<dyn Database>,
+    /// Where ids of deliveries come from.
+    pub ids: Arc<dyn IdGenerator>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Who waits for them.
+    pub feeds: Feeds,
+}
+
+#[async_trait]
+impl Chore for Numbers {
+    fn name(&self) -> &'static str {
+        "numbers of events"
+    }
+
+    fn every(&self) -> Duration {
+        Duration::from_secs(2)
+    }
+
+    async fn run(&self) -> Result<Done, ChoreError> {
+        let mut view = self.database.read(Reach::Server).await?;
+        let owners = view.doors().owners_with(Errand::UnnumberedEvents).await?;
+        drop(view);
+        for organization_id in owners {
+            for mode in Mode::ALL {
+                let scope = Scope {
+                    organization_id,
+                    mode,
+                };
+                if events::number(&*self.database, &*self.ids, &*self.clock, scope).await? {
+                    self.feeds.ring(Some(scope));
+                }
+            }
+        }
+        Ok(Done::ForNow)
+    }
+}
+
+/// Mails about leases that end soon.
+pub struct Endings(pub lessor_domain::workers::mailers::Endings);
+
+#[async_trait]
+impl Chore for Endings {
+    fn name(&self) -> &'static str {
+        "ends of leases"
+    }
+
+    fn every(&self) -> Duration {
+        Duration::from_secs(3_600)
+    }
+
+    async fn run(&self) -> Result<Done, ChoreError> {
+        let told = self.0.run().await?;
+        if told > 0 {
+            tracing::info!(told, "leases end soon");
+        }
+        Ok(Done::ForNow)
     }
 }
 

@@ -1,9 +1,12 @@
-//! The worker: tells providers what the job queue holds, and does what time brings about.
+//! The worker: tells providers what the job queue holds and endpoints what happened, sends mails, and does what time
+//! brings about.
 //!
 //! Any number of processes may work on the same database: jobs are taken one by one, and chores may be
 //! done by several at once. A worker does not end by itself; what fails is logged and tried again.
 
 mod chores;
+mod couriers;
+mod mailers;
 mod wake;
 
 use std::num::NonZeroUsize;
@@ -20,9 +23,11 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
 pub use chores::{
-    Chore, ChoreError, Done, Gauges, Housekeeping, KeptMessages, Purge, Reconciliation,
-    SimulatedInvoices,
+    Chore, ChoreError, Done, Endings, Gauges, Housekeeping, KeptMessages, Numbers, Purge,
+    Reconciliation, SimulatedInvoices,
 };
+pub use couriers::Couriers;
+pub use mailers::Mailers;
 pub use wake::{WakeUp, WakingDatabase};
 
 /// How often an idle worker looks for jobs that other processes left.
@@ -40,6 +45,10 @@ pub struct Worker {
     pub jobs: NonZeroUsize,
     /// Tells that there may be new jobs.
     pub wake_up: WakeUp,
+    /// Who tells endpoints what happened.
+    pub couriers: Couriers,
+    /// Who sends mails, where any are sent.
+    pub mailers: Option<Mailers>,
     /// What is done from time to time.
     pub chores: Vec<Box<dyn Chore>>,
 }
@@ -79,6 +88,22 @@ impl Worker {
             tasks: working.tasks.clone(),
         };
         working.tasks.spawn(dispatcher.run());
+        let deliveries = couriers::Dispatcher {
+            couriers: self.couriers,
+            stop: working.stop.clone(),
+            cut: working.cut.clone(),
+            tasks: working.tasks.clone(),
+        };
+        working.tasks.spawn(deliveries.run());
+        if let Some(mailers) = self.mailers {
+            let mails = mailers::Dispatcher {
+                mailers,
+                stop: working.stop.clone(),
+                cut: working.cut.clone(),
+                tasks: working.tasks.clone(),
+            };
+            working.tasks.spawn(mails.run());
+        }
         working
     }
 }

@@ -7,10 +7,11 @@ use async_trait::async_trait;
 use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
-    CustomerStore, Database, Doors, IdempotencyStore, InboxMessage, InboxRecord, InboxState,
-    InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore, OrganizationStore,
-    PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
-    QualificationStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    CustomerStore, Database, DeliveryStore, Doors, EventStore, IdempotencyStore, InboxMessage,
+    InboxRecord, InboxState, InboxStore, JobStore, KeyStore, LeaseTermStore, LedgerStore,
+    MailStore, OrganizationStore, PersonalDataStore, PickupLocationStore, ProcessorAccountStore,
+    ProductStore, QualificationStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    WebhookEndpointStore,
 };
 use lessor_domain::time::Timestamp;
 use tokio::sync::Notify;
@@ -156,12 +157,32 @@ impl UnitOfWork for WakingWork {
         self.inner.audit()
     }
 
+    fn events(&mut self) -> &mut dyn EventStore {
+        self.inner.events()
+    }
+
+    fn webhook_endpoints(&mut self) -> &mut dyn WebhookEndpointStore {
+        self.inner.webhook_endpoints()
+    }
+
+    fn deliveries(&mut self) -> &mut dyn DeliveryStore {
+        self.inner.deliveries()
+    }
+
+    fn mails(&mut self) -> &mut dyn MailStore {
+        self.inner.mails()
+    }
+
     fn personal_data(&mut self) -> &mut dyn PersonalDataStore {
         self.inner.personal_data()
     }
 
     fn doors(&mut self) -> &mut dyn Doors {
         self.inner.doors()
+    }
+
+    fn asked_by(&mut self, request_id: &str) {
+        self.inner.asked_by(request_id);
     }
 
     async fn enter(&mut self, organization: OrganizationId) -> Result<(), StoreError> {

@@ -26,6 +26,7 @@ use crate::services::lease_terms::Method;
 use crate::shipments::CarrierReport;
 use crate::text::{Name, Url};
 use crate::time::Timestamp;
+use crate::webhooks::WebhookEndpoint;
 
 /// A record whose changes the audit tells of.
 pub(crate) trait Audited {
@@ -66,6 +67,11 @@ impl Entry {
     pub(crate) fn changed<R: Audited>(action: AuditAction, before: &R, after: &R) -> Self {
         let change = AuditChange::between(before.members(), after.members());
         Self::of(action, after, change)
+    }
+
+    /// Something was done with the record, which is as it was.
+    pub(crate) fn done(action: AuditAction, record: &impl Audited) -> Self {
+        Self::of(action, record, AuditChange::NONE)
     }
 
     /// The variant is new: what is free to promise of it is the same in both modes.
@@ -175,7 +181,7 @@ impl Entry {
 const QUANTITY: &str = "inventoryQuantity";
 
 /// The instant as answers have it.
-fn time(at: Timestamp) -> String {
+pub(crate) fn time(at: Timestamp) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
@@ -289,6 +295,31 @@ impl Audited for KeyHolder {
             .set_if("revokedAt", key.revoked_at.map(time));
         let permissions = key.permissions.iter().map(Permission::as_str);
         set_list(&mut members, "permissions", joined(permissions, ","));
+        members
+    }
+}
+
+/// Its secrets are no members: that they are others is told by the action.
+impl Audited for WebhookEndpoint {
+    fn area(&self) -> AuditArea {
+        self.mode.into()
+    }
+
+    fn subject(&self) -> AuditSubject {
+        self.id.into()
+    }
+
+    fn members(&self) -> AuditMembers {
+        let mut members = AuditMembers::new();
+        members
+            .set("url", &self.url)
+            .set("types", joined(&self.types, ","))
+            .set("status", self.status)
+            .set_if("description", self.description.as_ref())
+            .set_if("disabledReason", self.disabled_reason);
+        if let Some(former) = &self.former_secret {
+            members.set("oldSecretUntil", time(former.until));
+        }
         members
     }
 }

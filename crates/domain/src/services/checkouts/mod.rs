@@ -10,9 +10,10 @@ pub use change::{Annotate, CancelCheckout, ChooseTerm, MoveCheckout, SetInsuranc
 pub use create::{CreateCheckout, CustomerInput, PurchaseItemInput, VariantRef};
 pub use link::{RelinkCheckout, relink};
 pub use view::{
-    CheckoutView, Cost, GetCheckout, ListCheckouts, WithView, quote_of, view_now, view_of,
+    CheckoutSummary, CheckoutView, Cost, GetCheckout, ListCheckouts, SummarizeCheckouts, WithView,
+    quote_of, view_now, view_of,
 };
-pub(crate) use view::{all_of, quotes_of, views_of};
+pub(crate) use view::{all_of, quotes_of, view_with, views_of};
 
 use crate::access::Access;
 use crate::checkout::Checkout;

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::{scope_of, visible};
 use crate::access::Permission;
-use crate::checkout::{Checkout, ChosenTerm, Due};
+use crate::checkout::{Checkout, ChosenTerm, Due, Lifecycle};
 use crate::credit::Qualification;
 use crate::ids::{CheckoutPubId, OrganizationRef, ProductVariantPubId};
 use crate::money::MoneyError;
@@ -106,6 +106,55 @@ impl UseCase for ListCheckouts {
             items: views_of(uow, ctx, items).await?,
             has_more,
             total,
+        })
+    }
+}
+
+/// How many checkouts there are, in all and by their states.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckoutSummary {
+    pub total: u64,
+    /// At how many a person must look.
+    pub needs_attention: u64,
+    /// For every state, in the order of states.
+    pub by_state: Vec<(Lifecycle, u64)>,
+}
+
+/// Counts the checkouts of the key's organization and mode.
+///
+/// # Errors
+/// [`Error::Forbidden`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SummarizeCheckouts;
+
+#[async_trait]
+impl UseCase for SummarizeCheckouts {
+    type Output = CheckoutSummary;
+
+    fn permission(&self) -> Permission {
+        Permission::CheckoutRead
+    }
+
+    async fn run(
+        self,
+        uow: &mut dyn UnitOfWork,
+        ctx: &Context<'_>,
+    ) -> Result<CheckoutSummary, Error> {
+        ctx.access.require(self.permission())?;
+        let scope = scope_of(ctx.access);
+        let counts = uow.checkouts().count_by_state(scope).await?;
+        let counts: BTreeMap<Lifecycle, u64> = counts.into_iter().collect();
+        let filter = CheckoutFilter {
+            needs_attention: Some(true),
+            ..CheckoutFilter::default()
+        };
+        Ok(CheckoutSummary {
+            total: counts.values().sum(),
+            needs_attention: uow.checkouts().count(scope, &filter).await?,
+            by_state: Lifecycle::ALL
+                .iter()
+                .map(|state| (*state, counts.get(state).copied().unwrap_or_default()))
+                .collect(),
         })
     }
 }
@@ -255,20 +304,32 @@ pub(crate) async fn views_of(
         .into_iter()
         .zip(quotes)
         .map(|(checkout, quote)| {
-            let cost = match (checkout.term, quote) {
-                (Some(term), Some(quote)) => {
-                    Some(Cost::of(&checkout, term, quote).map_err(PricingError::from)?)
-                }
-                _ => None,
-            };
-            Ok(CheckoutView {
-                qualification: decided.remove(&checkout.id),
-                checkout,
-                organization: organization.clone(),
-                cost,
-            })
+            let qualification = decided.remove(&checkout.id);
+            Ok(view_with(checkout, &organization, quote, qualification)?)
         })
         .collect()
+}
+
+/// A checkout as callers see it, of what was read for it.
+///
+/// # Errors
+/// What is due cannot be counted.
+pub(crate) fn view_with(
+    checkout: Checkout,
+    organization: &Organization,
+    quote: Option<Quote>,
+    qualification: Option<Qualification>,
+) -> Result<CheckoutView, PricingError> {
+    let cost = match (checkout.term, quote) {
+        (Some(term), Some(quote)) => Some(Cost::of(&checkout, term, quote)?),
+        _ => None,
+    };
+    Ok(CheckoutView {
+        checkout,
+        organization: organization.clone(),
+        cost,
+        qualification,
+    })
 }
 
 /// A checkout of the caller's organization as callers see it.

@@ -367,6 +367,7 @@ async fn what_is_personal_goes_with_the_customer(shop: &Shop<'_>) {
         running: Vec::new(),
         never_leased: Vec::new(),
         shipments: Vec::new(),
+        email: erased.email.clone(),
         since: erased.created_at,
         replacement: ReplacementAnswer {
             status: 404,

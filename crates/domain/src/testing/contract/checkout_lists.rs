@@ -182,6 +182,28 @@ async fn lists_are_filtered(shop: &Shop<'_>) {
             "checkouts.count: filtered by {what}"
         );
     }
+    let by_state = shop
+        .seen("checkouts.count_by_state: counts", async |view| {
+            view.checkouts().count_by_state(shop.sandbox()).await
+        })
+        .await;
+    let mut expected = Vec::new();
+    for state in Lifecycle::ALL {
+        let filter = CheckoutFilter {
+            lifecycles: vec![*state],
+            ..none()
+        };
+        let count = shop
+            .seen("checkouts.count: counts", async |view| {
+                view.checkouts().count(shop.sandbox(), &filter).await
+            })
+            .await;
+        expected.extend((count > 0).then_some((*state, count)));
+    }
+    assert_eq!(
+        by_state, expected,
+        "checkouts.count_by_state: as many as a list of the state shows"
+    );
 }
 
 async fn lists_are_sorted_and_paged(shop: &Shop<'_>) {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 
 use super::checkout_watches::watched;
+use super::deliveries::CLAIM;
 use super::full;
 use super::processor_accounts::processor_account;
 use super::shop::{Shop, must};
@@ -17,13 +18,15 @@ use crate::checkout::{
 use crate::customer::Customer;
 use crate::ids::{CheckoutPubId, OrganizationId};
 use crate::ledger::{Entry, HoldState, RefundState, SubscriptionState, Thing};
+use crate::mail::Posted;
 use crate::money::{Currency, Money};
 use crate::ports::{
-    Backlog, Database, Doors, Errand, Held, IdGenerator, IdempotencyKey, Job, JobSubject, NewJob,
-    PageToken, StoreError, StoredAnswer,
+    Backlog, Database, Doors, Errand, Held, IdGenerator, IdempotencyKey, Job, JobSubject,
+    MailBacklog, NewJob, PageToken, StoreError, StoredAnswer,
 };
 use crate::testing::{CheckoutBuilder, altered};
 use crate::time::Timestamp;
+use crate::webhooks::EndpointHealth;
 
 /// Longer than any suite takes, by whatever clock.
 const LEASE: Duration = Duration::from_secs(36_000_000);
@@ -39,6 +42,7 @@ pub async fn doors(database: &dyn Database) {
     payments_have_owners(&street).await;
     verifications_have_owners(&street).await;
     jobs_have_owners(&street).await;
+    mails_have_owners(&street).await;
     shipments_have_owners(&street).await;
     due_jobs_are_errands(&Street::open(database).await).await;
     untouched_checkouts_are_errands(&Street::open(database).await).await;
@@ -51,8 +55,13 @@ pub async fn doors(database: &dyn Database) {
     own_accounts_are_errands(&Street::open(database).await).await;
     old_answers_are_errands(&Street::open(database).await).await;
     old_jobs_are_errands(&Street::open(database).await).await;
+    events_are_errands(&Street::open(database).await).await;
+    deliveries_are_errands(&Street::open(database).await).await;
+    mails_are_errands(&Street::open(database).await).await;
+    endings_are_errands(&Street::open(database).await).await;
     let _queues = super::QUEUES.lock().await;
     let _watches = super::WATCHES.lock().await;
+    mails_are_counted(&Street::open(database).await).await;
     reasons_to_look_are_counted(&street).await;
     jobs_are_counted(&street).await;
     what_is_held_is_counted(&street).await;
@@ -168,6 +177,31 @@ async fn finds(shop: &Shop<'_>, errand: Errand) -> bool {
         Errand::OldJobs { before } => {
             let purged = uow.jobs().purge_done(before).await;
             purged.map(|count| count > 0)
+        }
+        Errand::UnnumberedEvents => uow.events().are_waiting(shop.sandbox()).await,
+        Errand::OldEvents { before } => {
+            let purged = uow.events().purge(before, 1).await;
+            purged.map(|count| count > 0)
+        }
+        Errand::Deliveries { due } => {
+            let claimed = uow.deliveries().claim(due, CLAIM).await;
+            claimed.map(|claimed| !claimed.is_empty())
+        }
+        Errand::OldDeliveries { before } => {
+            let purged = uow.deliveries().purge(before, 1).await;
+            purged.map(|count| count > 0)
+        }
+        Errand::Mails { due } => {
+            let claimed = uow.mails().claim(due, LEASE, 1).await;
+            claimed.map(|claimed| !claimed.is_empty())
+        }
+        Errand::OldMails { before } => {
+            let purged = uow.mails().purge(before, 1).await;
+            purged.map(|count| count > 0)
+        }
+        Errand::Endings { mode, from, before } => {
+            let found = uow.mails().ending(mode, from, before, 1).await;
+            found.map(checkouts)
         }
     };
     let found = must(found, "doors.owners_with: the stores look for the work");
@@ -878,6 +912,80 @@ async fn old_jobs_are_errands(street: &Street<'_>) {
     assert!(!has(after(at)).await, "{clause}");
 }
 
+async fn events_are_errands(street: &Street<'_>) {
+    let shop = &street.shop;
+    let event = super::events::renamed(shop, |_| {});
+    let at = event.created_at;
+    let old = Errand::OldEvents { before: after(at) };
+    let clause = "doors.owners_with: who has events without a number";
+    assert!(!street.has(Errand::UnnumberedEvents).await, "{clause}");
+    shop.done("events.append: keeps events", async |uow| {
+        uow.events().append(&[event]).await
+    })
+    .await;
+    assert!(street.has(Errand::UnnumberedEvents).await, "{clause}");
+    let old_clause = "doors.owners_with: who has events with a number, from before the time";
+    assert!(!street.has(old).await, "{old_clause}");
+    shop.done("events.number: numbers", async |uow| {
+        uow.events().number(shop.sandbox(), 1).await
+    })
+    .await;
+    assert!(!street.has(Errand::UnnumberedEvents).await, "{clause}");
+    assert!(street.has(old).await, "{old_clause}");
+    let earlier = Errand::OldEvents { before: at };
+    assert!(!street.has(earlier).await, "{old_clause}");
+}
+
+async fn deliveries_are_errands(street: &Street<'_>) {
+    let shop = &street.shop;
+    let endpoint = super::webhook_endpoints::endpoint(shop, |_| {}).await;
+    let new = super::deliveries::delivery(shop, &endpoint, |_| {});
+    let at = new.created_at;
+    let due = Errand::Deliveries { due: at };
+    let old = Errand::OldDeliveries { before: after(at) };
+    let clause = "doors.owners_with: who has deliveries that can be taken";
+    assert!(!street.has(due).await, "{clause}");
+    shop.done("deliveries.queue: keeps deliveries", async |uow| {
+        uow.deliveries().queue(&[new]).await
+    })
+    .await;
+    assert!(street.has(due).await, "{clause}");
+    let rests = EndpointHealth {
+        resting_until: Some(after(at)),
+        ..EndpointHealth::default()
+    };
+    let fares = async |health: &EndpointHealth| {
+        shop.done("deliveries.set_health: writes", async |uow| {
+            uow.deliveries().set_health(endpoint.id, health).await
+        })
+        .await
+    };
+    fares(&rests).await;
+    assert!(
+        !street.has(due).await,
+        "{clause}: none of an endpoint that rests"
+    );
+    fares(&EndpointHealth::default()).await;
+    let claimed = shop
+        .done("deliveries.claim: takes", async |uow| {
+            uow.deliveries().claim(at, CLAIM).await
+        })
+        .await;
+    assert!(!street.has(due).await, "{clause}, and that nobody is at");
+    let old_clause = "doors.owners_with: who has deliveries that are over, from before the time";
+    assert!(!street.has(old).await, "{old_clause}");
+    for mut delivery in claimed {
+        delivery.abandon("so", at);
+        shop.done("deliveries.settle: writes", async |uow| {
+            uow.deliveries().settle(&delivery).await
+        })
+        .await;
+    }
+    assert!(street.has(old).await, "{old_clause}");
+    let earlier = Errand::OldDeliveries { before: at };
+    assert!(!street.has(earlier).await, "{old_clause}");
+}
+
 async fn reasons_to_look_are_counted(street: &Street<'_>) {
     let count = async || {
         street
@@ -1040,5 +1148,144 @@ async fn what_is_held_is_counted(street: &Street<'_>) {
         count().await,
         before,
         "doors.held: none when all is let go of"
+    );
+}
+
+async fn mails_have_owners(street: &Street<'_>) {
+    let owner_of = async |id| {
+        street
+            .ask("doors.owner_of_mail: answers", async |doors| {
+                doors.owner_of_mail(id).await
+            })
+            .await
+    };
+    for shop in street.shops() {
+        let new = super::mails::mail(shop, shop.make.id(), |_| {});
+        shop.done("mails.queue: keeps mails", async |uow| {
+            uow.mails().queue(std::slice::from_ref(&new)).await
+        })
+        .await;
+        let clause = "doors.owner_of_mail: whose it is";
+        assert_eq!(
+            owner_of(new.id).await,
+            Some(shop.organization.id),
+            "{clause}"
+        );
+        assert_eq!(owner_of(shop.make.id()).await, None, "{clause}");
+    }
+}
+
+async fn mails_are_counted(street: &Street<'_>) {
+    let count = async || {
+        street
+            .ask("doors.mail_backlog: answers", async |doors| {
+                doors.mail_backlog().await
+            })
+            .await
+    };
+    let before = count().await;
+    let ends = [
+        Posted::Accepted,
+        Posted::Later("busy".to_owned()),
+        Posted::Refused("no".to_owned()),
+    ];
+    for shop in street.shops() {
+        let new = [(); 4].map(|()| super::mails::mail(shop, shop.make.id(), |_| {}));
+        shop.done("mails.queue: keeps mails", async |uow| {
+            uow.mails().queue(&new).await
+        })
+        .await;
+        let at = shop.make.tick();
+        let taken = shop
+            .done("mails.claim: takes", async |uow| {
+                uow.mails().claim(at, LEASE, 3).await
+            })
+            .await;
+        for (mut mail, posted) in taken.into_iter().zip(&ends) {
+            mail.tried(posted, at);
+            shop.done("mails.settle: answers", async |uow| {
+                uow.mails().settle(&mail, None).await
+            })
+            .await;
+        }
+    }
+    assert_eq!(
+        count().await,
+        MailBacklog {
+            pending: before.pending.saturating_add(4),
+            dead: before.dead.saturating_add(2),
+        },
+        "doors.mail_backlog: everybody's that are to be sent, and that were given up, and no others"
+    );
+}
+
+async fn mails_are_errands(street: &Street<'_>) {
+    let shop = &street.shop;
+    let new = super::mails::mail(shop, shop.make.id(), |_| {});
+    let at = new.created_at;
+    let due = Errand::Mails { due: at };
+    let old = Errand::OldMails { before: after(at) };
+    let clause = "doors.owners_with: who has mails that are due and that nobody is at";
+    assert!(!street.has(due).await, "{clause}");
+    shop.done("mails.queue: keeps mails", async |uow| {
+        uow.mails().queue(&[new]).await
+    })
+    .await;
+    let before = at.checked_sub_signed(TimeDelta::milliseconds(1));
+    let early = Errand::Mails {
+        due: before.unwrap_or(at),
+    };
+    assert_eq!(
+        [street.has(early).await, street.has(due).await],
+        [false, true],
+        "{clause}"
+    );
+    let old_clause = "doors.owners_with: who has mails that are over, from before the time";
+    assert!(!street.has(old).await, "{old_clause}");
+    let mut claimed = shop
+        .done("mails.claim: takes", async |uow| {
+            uow.mails().claim(at, LEASE, 1).await
+        })
+        .await;
+    assert!(!street.has(due).await, "{clause}");
+    for mail in &mut claimed {
+        mail.tried(&Posted::Accepted, at);
+        shop.done("mails.settle: answers", async |uow| {
+            uow.mails().settle(mail, None).await
+        })
+        .await;
+    }
+    assert!(!street.has(due).await, "{clause}");
+    assert!(street.has(old).await, "{old_clause}");
+    let young = Errand::OldMails { before: at };
+    assert!(!street.has(young).await, "{old_clause}");
+}
+
+async fn endings_are_errands(street: &Street<'_>) {
+    let shop = &street.shop;
+    let from = shop.make.tick().date_naive();
+    let before = from.succ_opt().unwrap_or(from);
+    let mode = Mode::Sandbox;
+    let errand = Errand::Endings { mode, from, before };
+    let clause = "doors.owners_with: whose active leases end on one of these days";
+    assert!(!street.has(errand).await, "{clause}");
+    let lease = super::mails::lease(shop, from).await;
+    assert!(street.has(errand).await, "{clause}");
+    let later = Errand::Endings {
+        mode,
+        from: before,
+        before: before.succ_opt().unwrap_or(before),
+    };
+    assert!(!street.has(later).await, "{clause}");
+    let told = super::mails::mail(shop, lease.id, |new| {
+        new.kind = crate::mail::MailKind::LeaseEndsSoon;
+    });
+    shop.done("mails.queue: keeps mails", async |uow| {
+        uow.mails().queue(&[told]).await
+    })
+    .await;
+    assert!(
+        !street.has(errand).await,
+        "{clause}, and were not mailed of"
     );
 }

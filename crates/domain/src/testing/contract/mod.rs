@@ -23,8 +23,10 @@ mod checkouts;
 mod credit;
 mod cursors;
 mod customers;
+mod deliveries;
 mod dialing;
 mod doors;
+mod events;
 mod full;
 mod idempotency;
 mod inbox;
@@ -32,6 +34,7 @@ mod jobs;
 mod keys;
 mod lease_terms;
 mod ledger;
+mod mails;
 mod organizations;
 mod owners;
 mod personal_data;
@@ -43,8 +46,9 @@ mod shop;
 mod unit_of_work;
 mod variants;
 mod walks;
+mod webhook_endpoints;
 
-/// Messages are handed out whosever they are, and jobs and holds are counted over all organizations:
+/// Messages are handed out whosever they are, and jobs, mails and holds are counted over all organizations:
 /// the suites that take or make some do so one after another, or they would take and count each
 /// other's.
 static QUEUES: futures_util::lock::Mutex<()> = futures_util::lock::Mutex::new(());
@@ -61,14 +65,17 @@ pub use checkouts::checkouts;
 pub use credit::credit;
 pub use cursors::cursors;
 pub use customers::customers;
+pub use deliveries::deliveries;
 pub use dialing::dialing;
 pub use doors::doors;
+pub use events::events;
 pub use idempotency::idempotency;
 pub use inbox::inbox;
 pub use jobs::jobs;
 pub use keys::keys;
 pub use lease_terms::lease_terms;
 pub use ledger::ledger;
+pub use mails::mails;
 pub use organizations::{organizations, pickup_locations};
 pub use owners::owners;
 pub use personal_data::personal_data;
@@ -79,3 +86,4 @@ pub use shipments::shipments;
 pub use unit_of_work::{concurrent_units, unit_of_work};
 pub use variants::variants;
 pub use walks::walk;
+pub use webhook_endpoints::webhook_endpoints;

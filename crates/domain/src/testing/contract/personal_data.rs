@@ -431,6 +431,7 @@ impl<'s, 'd> Person<'s, 'd> {
             running: vec![self.running.id],
             never_leased: vec![self.cancelled.id],
             shipments: vec![tracking_of(&self.ended).clone()],
+            email: self.customer.email.clone(),
             since: self.since,
             replacement: ReplacementAnswer {
                 status: 404,

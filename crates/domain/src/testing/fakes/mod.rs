@@ -4,18 +4,22 @@
 //! The contract of the ports holds: a call with a key that was answered before gets
 //! the same answer again.
 
+mod mails;
 mod others;
 mod processor;
 mod script;
+mod webhooks;
 
 use std::sync::Arc;
 
+pub use mails::{FakeMailSender, FakeMailWriter, SentMail};
 pub use others::{
     FakeCarrierDetector, FakeCreditChecker, FakeCreditDesk, FakeDialingPlan, FakeDocumentSigner,
-    FakeIdentityVerifier, FakeRenderer, FakeShipmentTracker, NoMessages,
+    FakeIdentityVerifier, FakeRecords, FakeRenderer, FakeShipmentTracker, NoMessages,
 };
 pub use processor::FakeProcessor;
 pub use script::{CallRecord, Reply, Script};
+pub use webhooks::{FakeWebhookSender, SentMessage, webhook_answer};
 
 use crate::ports::{ProviderSet, Providers};
 

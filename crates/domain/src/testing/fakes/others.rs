@@ -9,15 +9,18 @@ use async_trait::async_trait;
 use super::script::Script;
 use crate::address::{Country, PhoneNumber};
 use crate::agreement::Agreement;
+use crate::catalog::{Product, ProductVariant};
 use crate::checkout::Tracking;
 use crate::credit::CreditDecision;
 use crate::endpoint::Endpoint;
-use crate::ids::CheckoutPubId;
+use crate::events::NumberedEvent;
+use crate::ids::{CheckoutPubId, OrganizationPubId};
 use crate::ports::{
     AgreementRenderer, Attempt, CarrierDetector, CreditAnswer, CreditChecker, CreditDesk,
-    CreditRequest, DialingPlan, DocumentSigner, Doubt, IdentityProgress, IdentityResult,
-    IdentitySession, IdentityVerifier, InboxMessage, MessageReader, Person, ProcessorEvent,
-    RenderError, Scope, ShipmentTracker, SignatureRequest, Verdict,
+    CreditRequest, DialingPlan, DocumentSigner, Doubt, EventMessage, EventRecords, EventView,
+    IdentityProgress, IdentityResult, IdentitySession, IdentityVerifier, InboxMessage,
+    MessageReader, Person, ProcessorEvent, RenderError, Scope, ShipmentTracker, SignatureRequest,
+    StoreError, Verdict,
 };
 use crate::pricing::Quote;
 use crate::shipments::{Carrier, CarrierError, CarrierReport, TrackingNumber};
@@ -318,5 +321,73 @@ pub struct NoMessages;
 impl MessageReader for NoMessages {
     fn read(&self, _: &InboxMessage) -> Result<ProcessorEvent, String> {
         Err("the fake processor sends no messages".to_owned())
+    }
+}
+
+/// Records as events show them, by what most changes of them change: no JSON.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FakeRecords;
+
+impl EventRecords for FakeRecords {
+    fn render(&self, view: &EventView<'_>) -> Result<String, StoreError> {
+        Ok(match *view {
+            EventView::Product(product) => {
+                let Product {
+                    id, name, status, ..
+                } = product;
+                format!("{id} {name} {status} {}", product.updated_at)
+            }
+            EventView::ProductVariant { variant, mode, .. } => {
+                let stock = variant.stock.of(mode);
+                let ProductVariant {
+                    id, name, status, ..
+                } = variant;
+                format!("{id} {name} {status} {stock:?} {}", variant.updated_at)
+            }
+            EventView::Customer(customer) => format!(
+                "{} {:?} {:?} {}",
+                customer.id, customer.profile, customer.screening, customer.updated_at
+            ),
+            EventView::LeaseTerm(term) => format!("{} {:?} {}", term.id, term.card, term.status),
+            EventView::WebhookEndpoint(endpoint) => format!(
+                "{} {} {} {:?}",
+                endpoint.id, endpoint.url, endpoint.status, endpoint.disabled_reason
+            ),
+            EventView::Checkout(view) => {
+                let checkout = &view.checkout;
+                format!(
+                    "{} {} {} {:?} {:?}",
+                    checkout.id,
+                    checkout.lifecycle(),
+                    checkout.updated_at,
+                    view.cost,
+                    view.qualification
+                )
+            }
+        })
+    }
+
+    fn previous(&self, before: &str, now: &str) -> Result<Option<String>, StoreError> {
+        Ok((before != now).then(|| before.to_owned()))
+    }
+
+    fn message(
+        &self,
+        message: &EventMessage<'_>,
+        organization: OrganizationPubId,
+    ) -> Result<Vec<u8>, StoreError> {
+        let text = match message {
+            EventMessage::Event(event) => {
+                let NumberedEvent { sequence, event } = event;
+                format!(
+                    "{organization} {sequence} {} {}",
+                    event.id, event.event_type
+                )
+            }
+            EventMessage::Test { id, endpoint, .. } => {
+                format!("{organization} {id} {}", endpoint.id)
+            }
+        };
+        Ok(text.into_bytes())
     }
 }

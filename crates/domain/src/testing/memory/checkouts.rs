@@ -1,6 +1,7 @@
 //! Checkouts.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 
@@ -398,6 +399,16 @@ impl CheckoutStore for Memory {
             .filter(|checkout| is_of(checkout, scope) && shows(filter, checkout))
             .count();
         Ok(u64::try_from(shown).unwrap_or(u64::MAX))
+    }
+
+    async fn count_by_state(&mut self, scope: Scope) -> Result<Vec<(Lifecycle, u64)>, StoreError> {
+        let state = self.own();
+        let mut counts = BTreeMap::new();
+        for checkout in all(&state).filter(|checkout| is_of(checkout, scope)) {
+            let count: &mut u64 = counts.entry(checkout.lifecycle()).or_default();
+            *count = count.saturating_add(1);
+        }
+        Ok(counts.into_iter().collect())
     }
 
     async fn lock(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError> {

@@ -17,9 +17,12 @@ use super::ledger::pays;
 use super::tables::Owned;
 use crate::access::Mode;
 use crate::checkout::{AttentionReason, Tracking};
-use crate::ids::{CheckoutPubId, OrganizationId};
+use crate::ids::{CheckoutPubId, MailPubId, OrganizationId};
 use crate::ledger::HoldState;
-use crate::ports::{Backlog, Doors, Errand, Held, Job, JobState, PageToken, StoreError};
+use crate::mail::MailState;
+use crate::ports::{
+    Backlog, Doors, Errand, Held, Job, JobState, MailBacklog, PageToken, StoreError,
+};
 use crate::time::Timestamp;
 
 impl Memory {
@@ -58,6 +61,24 @@ fn has(owned: &Owned, errand: Errand, clock: Timestamp) -> bool {
             owned.answers.values().any(|answer| is_old(answer, before))
         }
         Errand::OldJobs { before } => owned.jobs.iter().any(|row| is_done_before(row, before)),
+        Errand::UnnumberedEvents => owned.events.iter().any(|row| row.sequence.is_none()),
+        Errand::OldEvents { before } => owned
+            .events
+            .iter()
+            .any(|row| super::events::is_old(row, before)),
+        Errand::Deliveries { due } => super::deliveries::are_due(owned, due, clock),
+        Errand::OldDeliveries { before } => owned
+            .deliveries
+            .values()
+            .any(|row| super::deliveries::is_old(row, before)),
+        Errand::Mails { due } => super::mails::are_due(owned, due, clock),
+        Errand::OldMails { before } => owned
+            .mails
+            .values()
+            .any(|row| super::mails::is_old(row, before)),
+        Errand::Endings { mode, from, before } => {
+            !super::mails::endings(owned, mode, from, before).is_empty()
+        }
     }
 }
 
@@ -110,6 +131,10 @@ impl Doors for Memory {
         Ok(self.owner(|owned| owned.jobs.iter().any(|row| row.job.new.id == id)))
     }
 
+    async fn owner_of_mail(&mut self, id: MailPubId) -> Result<Option<OrganizationId>, StoreError> {
+        Ok(self.owner(|owned| owned.mails.contains_key(&id)))
+    }
+
     async fn owners_of_shipment(
         &mut self,
         tracking: &Tracking,
@@ -120,7 +145,7 @@ impl Doors for Memory {
     async fn owners_with(&mut self, errand: Errand) -> Result<Vec<OrganizationId>, StoreError> {
         let clock = match errand {
             // As if somebody came and told the time to take them.
-            Errand::Jobs { due } => self.clock().max(due),
+            Errand::Jobs { due } | Errand::Deliveries { due } => self.clock().max(due),
             _ => self.clock(),
         };
         Ok(self.owners(|owned| has(owned, errand, clock)))
@@ -148,6 +173,19 @@ impl Doors for Memory {
             pending: count(|job| job.state == JobState::Pending),
             in_doubt: count(|job| job.state == JobState::Pending && job.last_error.is_some()),
             dead: count(|job| job.state == JobState::Dead),
+        })
+    }
+
+    async fn mail_backlog(&mut self) -> Result<MailBacklog, StoreError> {
+        let tables = self.tables();
+        let count = |state: MailState| {
+            let rows = tables.each().flat_map(|(_, owned)| owned.mails.values());
+            let mails = rows.filter(|row| row.mail.state == state);
+            u64::try_from(mails.count()).unwrap_or(u64::MAX)
+        };
+        Ok(MailBacklog {
+            pending: count(MailState::Pending),
+            dead: count(MailState::Dead),
         })
     }
 

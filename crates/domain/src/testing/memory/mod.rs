@@ -18,13 +18,16 @@ mod checkouts;
 mod credit;
 mod cursors;
 mod customers;
+mod deliveries;
 mod doors;
+mod events;
 mod idempotency;
 mod inbox;
 mod jobs;
 mod keys;
 mod lease_terms;
 mod ledger;
+mod mails;
 mod organizations;
 mod paging;
 mod personal_data;
@@ -33,6 +36,7 @@ mod products;
 mod shipments;
 mod tables;
 mod variants;
+mod webhook_endpoints;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -43,10 +47,11 @@ use self::tables::{Owned, Tables, Unowned};
 use crate::ids::OrganizationId;
 use crate::ports::{
     AgreementStore, AuditStore, CategoryStore, CheckoutStore, CreditPolicyStore, CursorStore,
-    CustomerStore, Database, Doors, IdempotencyStore, InboxStore, JobStore, KeyStore,
-    LeaseTermStore, LedgerStore, OrganizationStore, PersonalDataStore, PickupLocationStore,
-    ProcessorAccountStore, ProductStore, QualificationStore, Reach, ShipmentStore, StoreError,
-    UnitOfWork, VariantStore,
+    CustomerStore, Database, DeliveryStore, Doors, EventStore, IdempotencyStore, InboxStore,
+    JobStore, KeyStore, LeaseTermStore, LedgerStore, MailStore, OrganizationStore,
+    PersonalDataStore, PickupLocationStore, ProcessorAccountStore, ProductStore,
+    QualificationStore, Reach, ShipmentStore, StoreError, UnitOfWork, VariantStore,
+    WebhookEndpointStore,
 };
 use crate::time::Timestamp;
 

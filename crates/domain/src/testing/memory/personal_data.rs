@@ -89,6 +89,20 @@ fn decisions(state: &mut Owned, erasure: &Erasure) -> bool {
     taken
 }
 
+/// What endpoints answered when they were told of the customer or their checkouts.
+fn answered_deliveries(state: &mut Owned, erasure: &Erasure) -> bool {
+    let checkouts = erasure.ended.iter().chain(&erasure.running);
+    let mut subjects: Vec<uuid::Uuid> = checkouts.map(crate::ids::CheckoutPubId::as_uuid).collect();
+    subjects.push(erasure.customer.as_uuid());
+    let mut taken = false;
+    for row in state.deliveries.values_mut() {
+        if subjects.contains(&row.delivery.new.subject) {
+            taken |= take(&mut row.delivery.last.response_body);
+        }
+    }
+    taken
+}
+
 fn agreements(state: &mut Owned, erasure: &Erasure) -> (bool, bool) {
     let (mut documents, mut events) = (false, false);
     for row in state.agreements.values_mut() {
@@ -172,6 +186,11 @@ impl PersonalDataStore for Memory {
         let (documents, events) = agreements(state, erasure);
         note(PersonalTable::Agreements, documents);
         note(PersonalTable::AgreementEvents, events);
+        let told = answered_deliveries(state, erasure);
+        note(PersonalTable::Deliveries, told);
+        let (mailed, suppressed) = super::mails::forget(state, erasure);
+        note(PersonalTable::Mails, mailed);
+        note(PersonalTable::MailSuppressions, suppressed);
         let answered = answers(state, scope, erasure);
         note(PersonalTable::IdempotencyAnswers, answered);
         let state = self.change_unowned()?;

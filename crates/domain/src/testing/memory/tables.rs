@@ -10,13 +10,15 @@ use crate::catalog::{Category, Product, ProductVariant};
 use crate::checkout::{Checkout, Tracking, WayOut};
 use crate::credit::{CreditPolicy, Qualification};
 use crate::customer::Customer;
+use crate::events::NewEvent;
 use crate::ids::{
-    AgreementPubId, ApiKeyPubId, AuditEventPubId, CheckoutPubId, CustomerPubId, LeaseTermPubId,
-    OrganizationId, PickupLocationId, ProductCategoryPubId, ProductPubId, ProductVariantPubId,
-    UserId, UserPubId,
+    AgreementPubId, ApiKeyPubId, AuditEventPubId, CheckoutPubId, CustomerPubId, DeliveryPubId,
+    LeaseTermPubId, MailPubId, OrganizationId, PickupLocationId, ProductCategoryPubId,
+    ProductPubId, ProductVariantPubId, UserId, UserPubId, WebhookEndpointPubId,
 };
 use crate::lease_term::LeaseTerm;
 use crate::ledger::Entry;
+use crate::mail::{Mail, SuppressionReason};
 use crate::organization::{Organization, PickupLocation};
 use crate::ports::{
     HistoryEntry, IdempotencyKey, InboxMessage, InboxState, Job, StoreError, StoredAnswer,
@@ -24,6 +26,7 @@ use crate::ports::{
 use crate::processor_account::ProcessorAccount;
 use crate::shipments::TrackingEvent;
 use crate::time::Timestamp;
+use crate::webhooks::{Delivery, EndpointHealth, WebhookEndpoint};
 
 /// A checkout and what the store alone knows of it.
 #[derive(Debug, Clone)]
@@ -81,6 +84,35 @@ pub(super) struct AgreementRow {
     pub(super) events: Vec<AgreementEvent>,
 }
 
+/// An event with its place in the feed, once it has one. The event is shared with the copies of the
+/// state: it never changes.
+#[derive(Debug, Clone)]
+pub(super) struct EventRow {
+    pub(super) sequence: Option<u64>,
+    pub(super) event: Arc<NewEvent>,
+}
+
+/// An endpoint, and how it fares.
+#[derive(Debug, Clone)]
+pub(super) struct EndpointRow {
+    pub(super) endpoint: WebhookEndpoint,
+    pub(super) health: EndpointHealth,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct DeliveryRow {
+    pub(super) delivery: Delivery,
+    pub(super) leased_until: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct MailRow {
+    pub(super) mail: Mail,
+    pub(super) leased_until: Option<Timestamp>,
+    /// To whom it went, folded.
+    pub(super) recipient: Option<String>,
+}
+
 /// What one organization has.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Owned {
@@ -107,10 +139,19 @@ pub(super) struct Owned {
     pub(super) qualifications: Vec<Qualification>,
     /// Each shared with the copies of the state: none of them ever changes.
     pub(super) audit: BTreeMap<AuditEventPubId, Arc<AuditEvent>>,
+    /// In the order in which they were appended.
+    pub(super) events: Vec<EventRow>,
+    /// The numbers that were given last.
+    pub(super) last_event: BTreeMap<Mode, u64>,
     pub(super) agreements: BTreeMap<AgreementPubId, AgreementRow>,
     /// The organization's own terms, oldest first.
     pub(super) agreement_terms: Vec<AgreementTerms>,
     pub(super) signers: BTreeMap<Mode, Signer>,
+    pub(super) webhook_endpoints: BTreeMap<WebhookEndpointPubId, EndpointRow>,
+    pub(super) deliveries: BTreeMap<DeliveryPubId, DeliveryRow>,
+    pub(super) mails: BTreeMap<MailPubId, MailRow>,
+    /// By the address, folded.
+    pub(super) mail_suppressions: BTreeMap<String, SuppressionReason>,
 }
 
 impl Owned {
@@ -226,6 +267,7 @@ versioned! {
     ProcessorAccount = "processor account" of organization_id;
     Product = "product" of organization_id;
     ProductVariant = "variant" of organization_id;
+    WebhookEndpoint = "webhook endpoint" of organization_id;
 }
 
 impl Versioned for Checkout {

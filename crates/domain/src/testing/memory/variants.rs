@@ -241,6 +241,24 @@ impl VariantStore for Memory {
         Ok(variants)
     }
 
+    async fn of_product(
+        &mut self,
+        organization: OrganizationId,
+        product: ProductPubId,
+    ) -> Result<Vec<ProductVariant>, StoreError> {
+        let state = self.own();
+        let mut variants: Vec<_> = state
+            .variants
+            .values()
+            .filter(|variant| {
+                variant.organization_id == organization && variant.product_id == product
+            })
+            .cloned()
+            .collect();
+        variants.sort_by_key(|variant| (variant.created_at, variant.id));
+        Ok(variants)
+    }
+
     async fn list(
         &mut self,
         organization: OrganizationId,

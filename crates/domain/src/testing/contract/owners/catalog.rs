@@ -225,6 +225,11 @@ async fn variants(inquiry: &mut Inquiry<'_, '_>) {
             uow.variants().of_products(id, &[product.id]).await
         })
         .await;
+    inquiry
+        .sees("variants.of_product", async |uow| {
+            uow.variants().of_product(id, product.id).await
+        })
+        .await;
     let filter = VariantFilter::default();
     inquiry
         .sees("variants.list", async |uow| {

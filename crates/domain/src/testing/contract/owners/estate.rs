@@ -13,24 +13,29 @@ use crate::checkout::{
 };
 use crate::credit::CreditPolicy;
 use crate::customer::Customer;
-use crate::ids::{CheckoutPubId, IdRef};
+use crate::events::{EventSubject, EventType, NewEvent};
+use crate::ids::{CheckoutPubId, EventPubId, IdRef, MailPubId};
 use crate::lease_term::LeaseTerm;
 use crate::ledger::{Entry, HoldState, Thing};
+use crate::mail::{Mail, Posted, SuppressionReason};
 use crate::money::{Currency, Money};
 use crate::organization::PickupLocation;
 use crate::ports::{
-    AuditFilter, CheckoutFilter, CheckoutSort, CustomerFilter, Database, IdGenerator,
-    IdempotencyKey, Job, JobFilter, JobState, JobSubject, NewJob, PageToken, ProductFilter,
-    ProductSort, SortOrder, StoreError, StoredAnswer, UnitOfWork,
+    AuditFilter, CheckoutFilter, CheckoutSort, CustomerFilter, Database, EventFilter, IdGenerator,
+    IdempotencyKey, Job, JobFilter, JobState, JobSubject, MailFilter, NewJob, PageToken,
+    ProductFilter, ProductSort, SortOrder, StoreError, StoredAnswer, UnitOfWork,
 };
 use crate::processor_account::ProcessorAccount;
 use crate::shipments::{CarrierReport, EventOrigin, TrackingEvent, TrackingStatus};
 use crate::testing::contract::agreements::agreement;
 use crate::testing::contract::credit::approval;
+use crate::testing::contract::deliveries::CLAIM;
 use crate::testing::contract::full;
 use crate::testing::contract::processor_accounts::processor_account;
 use crate::testing::contract::shop::{Shop, first, must};
+use crate::text::Email;
 use crate::time::Timestamp;
+use crate::webhooks::{AttemptResult, Delivery, EndpointHealth, WebhookEndpoint};
 
 /// More than any suite makes.
 pub(super) const MANY: u32 = 10_000;
@@ -61,6 +66,8 @@ pub(super) struct Estate<'d> {
     checkouts: Vec<CheckoutPubId>,
     /// The document of the full checkout, beside the organization's own terms.
     pub(super) agreement: AgreementRecord,
+    /// An event that has a number.
+    pub(super) told: EventPubId,
     pub(super) entry: Entry,
     /// An invoice of the full checkout, and what pays it.
     pub(super) payment: String,
@@ -78,6 +85,21 @@ pub(super) struct Estate<'d> {
     pub(super) answer: StoredAnswer,
     /// Something that somebody did to the customer.
     pub(super) event: AuditEvent,
+    /// Where it is told of events, which fails now and then.
+    pub(super) endpoint: WebhookEndpoint,
+    /// An event on its way there, that somebody is at.
+    pub(super) delivery: Delivery,
+    /// One that was taken.
+    pub(super) acknowledged: EventPubId,
+    /// A mail that somebody is at.
+    pub(super) mail: Mail,
+    /// One that nobody is at, and one that was sent.
+    pub(super) waiting_mail: MailPubId,
+    pub(super) mailed: MailPubId,
+    /// Where nothing is sent any more.
+    pub(super) suppressed: Email,
+    /// A lease that ends, and nobody was mailed of it.
+    pub(super) ending: CheckoutPubId,
 }
 
 /// What was just kept.
@@ -119,6 +141,15 @@ pub(super) fn audit_event(shop: &Shop<'_>, full: &Checkout) -> AuditEvent {
         change: AuditChange::created(after),
         customer: Some(full.customer_id),
     }
+}
+
+/// That the full checkout was changed.
+pub(super) fn happened(shop: &Shop<'_>, full: &Checkout) -> NewEvent {
+    super::super::events::renamed(shop, |event| {
+        event.event_type = EventType::CheckoutUpdated;
+        event.subject = EventSubject::Checkout(full.id);
+        event.customer = Some(full.customer_id);
+    })
 }
 
 pub(super) fn tracking_event(at: Timestamp) -> TrackingEvent {
@@ -272,6 +303,12 @@ impl<'d> Estate<'d> {
         };
         let (due, held, taken, dead) = jobs(&shop).await;
         let event = audit_event(&shop, &full);
+        let (endpoint, acknowledged, delivery) = deliveries(&shop).await;
+        let [mailed, mail, waiting_mail] = mails(&shop, full.id).await;
+        let suppressed: Email = full::parsed(&format!("{}@example.com", mail.new.id));
+        let ending = super::super::mails::lease(&shop, at.date_naive()).await.id;
+        // One with a number, and one that waits for it.
+        let (told, waiting) = (happened(&shop, &full), happened(&shop, &full));
         let document = agreement(&shop, &full);
         let session = format!("vs_{}", full.customer_id.as_uuid().simple());
         let mut account = processor_account(&shop, Mode::Sandbox);
@@ -293,6 +330,9 @@ impl<'d> Estate<'d> {
                     .await?;
                 uow.idempotency().put(&key, &answer).await?;
                 uow.audit().append(std::slice::from_ref(&event)).await?;
+                uow.events().append(std::slice::from_ref(&told)).await?;
+                uow.events().number(shop.sandbox(), 1).await?;
+                uow.events().append(std::slice::from_ref(&waiting)).await?;
                 uow.agreements().insert(&document).await?;
                 let text = full::parsed("No smoking.");
                 uow.agreements().set_terms(id, &text, at).await?;
@@ -305,6 +345,8 @@ impl<'d> Estate<'d> {
                 customer.screening.processor_id = Some("cus_estate".to_owned());
                 uow.customers().update(&mut customer).await?;
                 uow.processor_accounts().insert(&mut account).await?;
+                let reason = SuppressionReason::HardBounce;
+                uow.mails().suppress(&suppressed, reason, at).await?;
                 Ok(account)
             })
             .await;
@@ -332,6 +374,7 @@ impl<'d> Estate<'d> {
             customer,
             full,
             checkouts,
+            told: told.id,
             agreement: document.record,
             entry,
             payment,
@@ -343,6 +386,14 @@ impl<'d> Estate<'d> {
             key,
             answer,
             event,
+            endpoint,
+            delivery,
+            acknowledged,
+            mail,
+            waiting_mail: waiting_mail.new.id,
+            mailed: mailed.new.id,
+            suppressed,
+            ending,
         }
     }
 
@@ -468,7 +519,80 @@ impl<'d> Estate<'d> {
             .list(id, AuditViewer::Live, &all_events, all)
             .await;
         shown.add("audit.list", events);
+        let (scope, all_events) = (self.shop.sandbox(), EventFilter::default());
+        let waiting = view.events().are_waiting(scope).await;
+        shown.add("events.are_waiting", waiting);
+        let events = view.events().list(scope, &all_events, 0, MANY).await;
+        shown.add("events.list", events);
+        let endpoints = view.webhook_endpoints().list(scope).await;
+        shown.add("webhook_endpoints.list", endpoints);
+        let deliveries = view.deliveries().list(self.endpoint.id, all).await;
+        shown.add("deliveries.list", deliveries);
+        let mails = view.mails().list(&MailFilter::default(), MANY).await;
+        shown.add("mails.list", mails);
+        let suppression = view.mails().suppression(&self.suppressed).await;
+        shown.add("mails.suppression", suppression);
     }
+}
+
+/// A mail that was sent, one that somebody is at, and one that waits.
+async fn mails(shop: &Shop<'_>, about: CheckoutPubId) -> [Mail; 3] {
+    let [sent, under_way, waiting] =
+        [(); 3].map(|()| super::super::mails::mail(shop, about, |_| {}));
+    let to: Email = full::parsed(&format!("{}@example.com", sent.id));
+    shop.done("an organization sends mails", async |uow| {
+        let mut claimed = Vec::new();
+        for new in [&sent, &under_way] {
+            uow.mails().queue(std::slice::from_ref(new)).await?;
+            let now = shop.make.tick();
+            claimed.extend(uow.mails().claim(now, LEASE, 1).await?.pop());
+        }
+        uow.mails().queue(std::slice::from_ref(&waiting)).await?;
+        let mut claimed = claimed.into_iter();
+        let mut first = kept(claimed.next());
+        first.tried(&Posted::Accepted, shop.make.tick());
+        uow.mails().settle(&first, Some(&to)).await?;
+        Ok([first, kept(claimed.next()), Mail::from(waiting)])
+    })
+    .await
+}
+
+/// An endpoint that has rested: an event that it took, one on its way that somebody is at, and one
+/// that waits.
+async fn deliveries(shop: &Shop<'_>) -> (WebhookEndpoint, EventPubId, Delivery) {
+    let endpoint = super::super::webhook_endpoints::endpoint(shop, |_| {}).await;
+    let [done, under_way, waiting] =
+        [(); 3].map(|()| super::super::deliveries::delivery(shop, &endpoint, |_| {}));
+    // Something is known of it, and nothing that keeps the one that waits from being taken.
+    let rested = EndpointHealth {
+        resting_until: Some(done.created_at),
+        ..EndpointHealth::default()
+    };
+    let delivery = shop
+        .done("an organization tells an endpoint of events", async |uow| {
+            let mut claimed = Vec::new();
+            for new in [&done, &under_way] {
+                uow.deliveries().queue(std::slice::from_ref(new)).await?;
+                let now = shop.make.tick();
+                claimed.extend(uow.deliveries().claim(now, CLAIM).await?.pop());
+            }
+            uow.deliveries()
+                .queue(std::slice::from_ref(&waiting))
+                .await?;
+            uow.deliveries().set_health(endpoint.id, &rested).await?;
+            let mut claimed = claimed.into_iter();
+            let mut first = kept(claimed.next());
+            let answered = AttemptResult::Answered {
+                status: 200,
+                body: "noted".to_owned(),
+                retry_after: None,
+            };
+            first.tried(answered, 1, shop.make.tick(), 0);
+            uow.deliveries().settle(&first).await?;
+            Ok(kept(claimed.next()))
+        })
+        .await;
+    (endpoint, done.event_id, delivery)
 }
 
 /// What was read, by the statements that read it.

@@ -1,0 +1,554 @@
+//! What happened to records.
+//!
+//! Events are put on the line in front of the commit and cost no round trip of their own. What is
+//! personal in them is sealed as in the audit.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use async_trait::async_trait;
+use chrono::SecondsFormat;
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Integer, Text};
+use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
+use lessor_domain::access::Mode;
+use lessor_domain::events::{
+    Contents, EventHead, EventSubject, EventSubjectKind, EventType, NewEvent, NumberedEvent,
+};
+use lessor_domain::ids::{CustomerPubId, EventPubId};
+use lessor_domain::ports::{EventFilter, EventStore, Scope, StoreError, Stretch};
+use lessor_domain::time::Timestamp;
+use uuid::Uuid;
+
+use super::PgUnitOfWork;
+use super::decode::{Place, row_count};
+use super::encode::{text, texts};
+use super::error::store_error;
+use super::schema::{event_feeds, events};
+use super::seal::SealingKey;
+
+/// How many events a statement keeps.
+const ROWS_OF_A_STATEMENT: usize = 100;
+/// Where it is told that events were numbered: the organization's number and the mode, with a space
+/// between.
+pub(super) const CHANNEL: &str = "lessor_events";
+/// Between a sealed object and what was before. No JSON has it.
+const BORDER: u8 = 0;
+
+/// Numbers what waits in the feed, from the number `$3` on, at most `$4` events.
+const NUMBER: &str = "\
+WITH waiting AS (
+    SELECT id, row_number() OVER (ORDER BY written) AS place FROM events
+    WHERE organization_id = $1 AND mode = $2 AND sequence IS NULL
+    ORDER BY written LIMIT $4
+), numbered AS (
+    UPDATE events SET sequence = $3 + waiting.place FROM waiting
+    WHERE events.organization_id = $1 AND events.id = waiting.id
+    RETURNING 1
+)
+SELECT count(*) AS number FROM numbered";
+
+/// Forgets what is older than `$2`, at most `$3` events. Ids are made in the order of time.
+const PURGE: &str = "\
+DELETE FROM events WHERE organization_id = $1 AND id IN (
+    SELECT id FROM events
+    WHERE organization_id = $1 AND created_at < $2 AND sequence IS NOT NULL
+    ORDER BY id LIMIT $3
+)";
+
+#[derive(QueryableByName)]
+struct Count {
+    #[diesel(sql_type = BigInt)]
+    number: i64,
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = events, check_for_backend(Pg))]
+struct Row {
+    organization_id: i64,
+    id: Uuid,
+    mode: String,
+    sequence: Option<i64>,
+    event_type: String,
+    subject_type: String,
+    subject_id: Uuid,
+    created_at: Timestamp,
+    request_id: Option<String>,
+    customer_id: Option<Uuid>,
+    object: Option<String>,
+    previous: Option<String>,
+    sealed: Option<Vec<u8>>,
+}
+
+/// An event without what it shows.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = events, check_for_backend(Pg))]
+struct HeadRow {
+    id: Uuid,
+    sequence: Option<i64>,
+    event_type: String,
+    subject_type: String,
+    subject_id: Uuid,
+    created_at: Timestamp,
+}
+
+impl TryFrom<HeadRow> for EventHead {
+    type Error = StoreError;
+
+    fn try_from(row: HeadRow) -> Result<Self, StoreError> {
+        let place = Place::new("events", &row.id);
+        let kind: EventSubjectKind = place.parse("subject_type", &row.subject_type)?;
+        let sequence = row.sequence.and_then(|number| u64::try_from(number).ok());
+        Ok(Self {
+            sequence: sequence.ok_or_else(|| place.corrupt("sequence", "is no number"))?,
+            id: EventPubId::from_uuid(row.id),
+            event_type: place.parse("event_type", &row.event_type)?,
+            subject: EventSubject::from_parts(kind, row.subject_id),
+            created_at: row.created_at,
+        })
+    }
+}
+
+/// What an event shows, as one text.
+fn joined(contents: &Contents) -> Vec<u8> {
+    let mut text = contents.object.clone().into_bytes();
+    if let Some(previous) = &contents.previous {
+        text.push(BORDER);
+        text.extend_from_slice(previous.as_bytes());
+    }
+    text
+}
+
+/// What was joined; none of what nobody joined.
+fn parted(text: &[u8]) -> Option<Contents> {
+    let mut parts = text.splitn(2, |byte| *byte == BORDER);
+    let mut part = || parts.next().map(|part| String::from_utf8(part.to_vec()));
+    Some(Contents {
+        object: part()?.ok()?,
+        previous: part().transpose().ok()?,
+    })
+}
+
+/// The event of the row. Of a customer whose key is gone nothing is left to be shown.
+fn event(row: Row, keys: &BTreeMap<Uuid, SealingKey>) -> Result<NumberedEvent, StoreError> {
+    let place = Place::new("events", &row.id);
+    let key = row.customer_id.and_then(|customer| keys.get(&customer));
+    let contents = match (row.object, &row.sealed, key) {
+        (Some(object), _, _) => Some(Contents {
+            object,
+            previous: row.previous,
+        }),
+        (None, Some(sealed), Some(key)) => {
+            let text = key
+                .open(row.id.as_bytes(), sealed)
+                .ok_or_else(|| place.corrupt("sealed", "was not sealed with the customer's key"))?;
+            let contents = parted(&text);
+            // What it says is told to nobody, also where it cannot be read.
+            let unfit = || place.corrupt("sealed", "is not what is sealed of an event");
+            Some(contents.ok_or_else(unfit)?)
+        }
+        (None, _, _) => None,
+    };
+    let kind: EventSubjectKind = place.parse("subject_type", &row.subject_type)?;
+    let sequence = row.sequence.and_then(|number| u64::try_from(number).ok());
+    Ok(NumberedEvent {
+        sequence: sequence.ok_or_else(|| place.corrupt("sequence", "is no number"))?,
+        event: NewEvent {
+            id: EventPubId::from_uuid(row.id),
+            organization_id: place.number("organization_id", row.organization_id)?,
+            mode: place.parse("mode", &row.mode)?,
+            event_type: place.parse("event_type", &row.event_type)?,
+            subject: EventSubject::from_parts(kind, row.subject_id),
+            created_at: row.created_at,
+            request_id: row.request_id,
+            customer: row.customer_id.map(CustomerPubId::from_uuid),
+            contents,
+        },
+    })
+}
+
+/// Bytes as SQL, whatever they are and however the server reads strings.
+fn bytes_literal(bytes: &[u8]) -> String {
+    format!("decode('{}', 'hex')", hex::encode(bytes))
+}
+
+/// A text as SQL, whatever it is and however the server reads strings.
+fn text_literal(text: &str) -> String {
+    format!("convert_from({}, 'UTF8')", bytes_literal(text.as_bytes()))
+}
+
+fn literal_if(value: Option<String>) -> String {
+    value.unwrap_or_else(|| "NULL".to_owned())
+}
+
+/// The row of the event as SQL, with what is personal sealed with the customer's key. Without a key it
+/// is not kept.
+fn values(event: &NewEvent, key: Option<&SealingKey>) -> Result<String, StoreError> {
+    let contents = event.contents.as_ref();
+    let (open, sealed) = match (event.customer, key) {
+        (None, _) => (contents, None),
+        (Some(_), None) => (None, None),
+        (Some(_), Some(key)) => {
+            let about = event.id.as_uuid();
+            let seal = |contents| key.seal(about.as_bytes(), &joined(contents));
+            (None, contents.map(seal).transpose()?)
+        }
+    };
+    let customer = event.customer.map(|id| format!("'{}'", id.as_uuid()));
+    let previous = open.and_then(|open| open.previous.as_deref());
+    let mut row = String::new();
+    // Numbers, ids, times and names of ours have nothing that a string could be left by.
+    write!(
+        row,
+        "({}, '{}', '{}', '{}', '{}', '{}', '{}', {}, {}, {}, {}, {})",
+        event.organization_id,
+        event.id.as_uuid(),
+        event.mode.as_str(),
+        event.event_type,
+        event.subject.kind(),
+        event.subject.as_uuid(),
+        event
+            .created_at
+            .to_rfc3339_opts(SecondsFormat::Micros, true),
+        literal_if(event.request_id.as_deref().map(text_literal)),
+        literal_if(customer),
+        literal_if(open.map(|open| text_literal(&open.object))),
+        literal_if(previous.map(text_literal)),
+        literal_if(sealed.as_deref().map(bytes_literal)),
+    )
+    .map_err(StoreError::internal)?;
+    Ok(row)
+}
+
+fn insertion(rows: &[String]) -> String {
+    format!(
+        "INSERT INTO events (organization_id, id, mode, event_type, subject_type, subject_id, created_at, \
+         request_id, customer_id, object, previous, sealed) VALUES {}",
+        rows.join(", ")
+    )
+}
+
+fn numbered(scope: Scope) -> events::BoxedQuery<'static, Pg> {
+    events::table
+        .filter(events::organization_id.eq(scope.organization_id.get()))
+        .filter(events::mode.eq(scope.mode.as_str()))
+        .filter(events::sequence.is_not_null())
+        .into_boxed()
+}
+
+async fn load(
+    connection: &mut AsyncPgConnection,
+    query: events::BoxedQuery<'static, Pg>,
+) -> Result<Vec<Row>, StoreError> {
+    query
+        .select(Row::as_select())
+        .load(connection)
+        .await
+        .map_err(store_error)
+}
+
+async fn heads(
+    connection: &mut AsyncPgConnection,
+    scope: Scope,
+    types: &[EventType],
+    stretch: Stretch,
+    limit: u32,
+) -> Result<Vec<HeadRow>, StoreError> {
+    let after = i64::try_from(stretch.after).unwrap_or(i64::MAX);
+    let mut query = numbered(scope)
+        .filter(events::sequence.gt(after))
+        .order(events::sequence)
+        .limit(limit.into());
+    if !types.is_empty() {
+        query = query.filter(events::event_type.eq_any(texts(types)));
+    }
+    if let Some(from) = stretch.from {
+        query = query.filter(events::created_at.ge(from));
+    }
+    if let Some(to) = stretch.to {
+        query = query.filter(events::created_at.lt(to));
+    }
+    query
+        .select(HeadRow::as_select())
+        .load(connection)
+        .await
+        .map_err(store_error)
+}
+
+/// The last number of the feed, which nobody else counts on until the end of the transaction.
+async fn lock_feed(connection: &mut AsyncPgConnection, scope: Scope) -> Result<i64, StoreError> {
+    let key = (scope.organization_id.get(), scope.mode.as_str());
+    for _ in 0..2 {
+        let last: Option<i64> = event_feeds::table
+            .find(key)
+            .select(event_feeds::last_sequence)
+            .for_update()
+            .first(connection)
+            .await
+            .optional()
+            .map_err(store_error)?;
+        if let Some(last) = last {
+            return Ok(last);
+        }
+        diesel::insert_into(event_feeds::table)
+            .values((
+                event_feeds::organization_id.eq(key.0),
+                event_feeds::mode.eq(key.1),
+                event_feeds::last_sequence.eq(0_i64),
+            ))
+            .on_conflict_do_nothing()
+            .execute(connection)
+            .await
+            .map_err(store_error)?;
+    }
+    Err(StoreError::Missing("feed"))
+}
+
+/// Numbers what waits after the last number. A statement of its own, so that it sees whatever was
+/// committed when the feed was locked.
+async fn give_numbers(
+    connection: &mut AsyncPgConnection,
+    scope: Scope,
+    last: i64,
+    limit: u32,
+) -> Result<u32, StoreError> {
+    let (organization, mode) = (scope.organization_id.get(), scope.mode.as_str());
+    let counted: Count = diesel::sql_query(NUMBER)
+        .bind::<BigInt, _>(organization)
+        .bind::<Text, _>(mode)
+        .bind::<BigInt, _>(last)
+        .bind::<Integer, _>(i32::try_from(limit).unwrap_or(i32::MAX))
+        .get_result(connection)
+        .await
+        .map_err(store_error)?;
+    if counted.number > 0 {
+        diesel::update(event_feeds::table.find((organization, mode)))
+            .set(event_feeds::last_sequence.eq(last.saturating_add(counted.number)))
+            .execute(connection)
+            .await
+            .map_err(store_error)?;
+        // Nobody else waits for a transaction that says so: writers do not.
+        diesel::sql_query("SELECT pg_notify($1, $2)")
+            .bind::<Text, _>(CHANNEL)
+            .bind::<Text, _>(format!("{organization} {mode}"))
+            .execute(connection)
+            .await
+            .map_err(store_error)?;
+    }
+    Ok(u32::try_from(counted.number).unwrap_or(u32::MAX))
+}
+
+impl PgUnitOfWork {
+    async fn events_of(&mut self, rows: Vec<Row>) -> Result<Vec<NumberedEvent>, StoreError> {
+        let organization = rows.as_slice().first().map(|row| row.organization_id);
+        let sealed = rows.iter().filter(|row| row.sealed.is_some());
+        let customers = sealed.filter_map(|row| row.customer_id).collect();
+        let keys = match organization {
+            Some(organization) => self.sealing_keys(organization, &customers).await?,
+            None => BTreeMap::new(),
+        };
+        rows.into_iter().map(|row| event(row, &keys)).collect()
+    }
+}
+
+#[async_trait]
+impl EventStore for PgUnitOfWork {
+    async fn append(&mut self, events: &[NewEvent]) -> Result<(), StoreError> {
+        let mut rows = Vec::with_capacity(events.len());
+        for event in events {
+            let key = match event.customer {
+                Some(customer) => {
+                    self.sealing_key(event.organization_id.get(), customer, event.created_at)
+                        .await?
+                }
+                None => None,
+            };
+            rows.push(values(event, key.as_ref())?);
+        }
+        let mut parts = rows.chunks(ROWS_OF_A_STATEMENT).peekable();
+        while let Some(part) = parts.next() {
+            let insertion = insertion(part);
+            if parts.peek().is_some() {
+                self.connection()?
+                    .batch_execute(&insertion)
+                    .await
+                    .map_err(store_error)?;
+            } else {
+                // Whatever it fails at, the commit meets.
+                self.session()?.send_ahead(&insertion);
+            }
+        }
+        Ok(())
+    }
+
+    async fn are_waiting(&mut self, scope: Scope) -> Result<bool, StoreError> {
+        let waiting = events::table
+            .filter(events::organization_id.eq(scope.organization_id.get()))
+            .filter(events::mode.eq(scope.mode.as_str()))
+            .filter(events::sequence.is_null());
+        diesel::select(diesel::dsl::exists(waiting))
+            .get_result(self.connection()?)
+            .await
+            .map_err(store_error)
+    }
+
+    async fn number(&mut self, scope: Scope, limit: u32) -> Result<u32, StoreError> {
+        let connection = self.connection()?;
+        let last = lock_feed(connection, scope).await?;
+        give_numbers(connection, scope, last, limit).await
+    }
+
+    async fn last(&mut self, scope: Scope) -> Result<u64, StoreError> {
+        let last: Option<i64> = event_feeds::table
+            .find((scope.organization_id.get(), scope.mode.as_str()))
+            .select(event_feeds::last_sequence)
+            .first(self.connection()?)
+            .await
+            .optional()
+            .map_err(store_error)?;
+        Ok(last.map_or(0, row_count))
+    }
+
+    async fn get(
+        &mut self,
+        scope: Scope,
+        id: EventPubId,
+    ) -> Result<Option<NumberedEvent>, StoreError> {
+        let query = numbered(scope).filter(events::id.eq(id.as_uuid()));
+        let rows = load(self.connection()?, query).await?;
+        Ok(self.events_of(rows).await?.pop())
+    }
+
+    async fn list(
+        &mut self,
+        scope: Scope,
+        filter: &EventFilter,
+        after: u64,
+        limit: u32,
+    ) -> Result<Vec<NumberedEvent>, StoreError> {
+        let after = i64::try_from(after).unwrap_or(i64::MAX);
+        let mut query = numbered(scope)
+            .filter(events::sequence.gt(after))
+            .order(events::sequence)
+            .limit(limit.into());
+        if !filter.types.is_empty() {
+            query = query.filter(events::event_type.eq_any(texts(&filter.types)));
+        }
+        if let Some(subject) = filter.subject {
+            query = query
+                .filter(events::subject_id.eq(subject.as_uuid()))
+                .filter(events::subject_type.eq(text(&subject.kind())));
+        }
+        let rows = load(self.connection()?, query).await?;
+        self.events_of(rows).await
+    }
+
+    async fn heads(
+        &mut self,
+        scope: Scope,
+        types: &[EventType],
+        stretch: Stretch,
+        limit: u32,
+    ) -> Result<Vec<EventHead>, StoreError> {
+        heads(self.connection()?, scope, types, stretch, limit)
+            .await?
+            .into_iter()
+            .map(EventHead::try_from)
+            .collect()
+    }
+
+    async fn purge(&mut self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let owner = self.owner();
+        let session = self.session()?;
+        session.send_ahead("SET LOCAL lessor.purging = 'events'");
+        let purged = diesel::sql_query(PURGE)
+            .bind::<BigInt, _>(owner)
+            .bind::<diesel::sql_types::Timestamptz, _>(before)
+            .bind::<Integer, _>(i32::try_from(limit).unwrap_or(i32::MAX))
+            .execute(session.connection())
+            .await
+            .map_err(store_error);
+        session.send_ahead("SET LOCAL lessor.purging = ''");
+        purged.map(|purged| u64::try_from(purged).unwrap_or(u64::MAX))
+    }
+}
+
+/// Whose events wait for a number, of all that can be read.
+pub(super) async fn owners_waiting(
+    connection: &mut AsyncPgConnection,
+) -> Result<Vec<i64>, StoreError> {
+    events::table
+        .filter(events::sequence.is_null())
+        .select(events::organization_id)
+        .distinct()
+        .order(events::organization_id)
+        .load(connection)
+        .await
+        .map_err(store_error)
+}
+
+/// Whose old events there are, of all that can be read.
+pub(super) async fn owners_of_old(
+    connection: &mut AsyncPgConnection,
+    before: Timestamp,
+) -> Result<Vec<i64>, StoreError> {
+    events::table
+        .filter(events::created_at.lt(before))
+        .filter(events::sequence.is_not_null())
+        .select(events::organization_id)
+        .distinct()
+        .order(events::organization_id)
+        .load(connection)
+        .await
+        .map_err(store_error)
+}
+
+/// The feed that a message of [`CHANNEL`] names.
+pub(super) fn feed_of(payload: &str) -> Option<Scope> {
+    let (organization, mode) = payload.split_once(' ')?;
+    let mode: Mode = mode.parse().ok()?;
+    Some(Scope {
+        organization_id: organization.parse().ok()?,
+        mode,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_joined_is_parted() {
+        for previous in [None, Some("{}".to_owned()), Some("{\"a\":1}".to_owned())] {
+            let contents = Contents {
+                object: "{\"name\":\"„ü“\\u0000\"}".to_owned(),
+                previous,
+            };
+            assert_eq!(parted(&joined(&contents)), Some(contents));
+        }
+        assert_eq!(parted(&[0xff]), None);
+    }
+
+    #[test]
+    fn no_text_leaves_its_literal() {
+        for text in ["", "'; drop table events; --", "\\'", "„ü“"] {
+            let literal = text_literal(text);
+            let hex = hex::encode(text);
+            assert_eq!(
+                literal,
+                format!("convert_from(decode('{hex}', 'hex'), 'UTF8')")
+            );
+        }
+    }
+
+    #[test]
+    fn a_message_names_a_feed() {
+        let feed = feed_of("7 sandbox").unwrap();
+        assert_eq!(feed.organization_id.get(), 7);
+        assert_eq!(feed.mode, Mode::Sandbox);
+        for other in ["", "7", "x live", "7 other", "0 live"] {
+            assert_eq!(feed_of(other), None, "{other}");
+        }
+    }
+}

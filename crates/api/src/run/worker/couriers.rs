@@ -1,0 +1,193 @@
+//! Telling endpoints what happened.
+
+use std::num::NonZeroUsize;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lessor_domain::cause::chain;
+use lessor_domain::ports::StoreError;
+use lessor_domain::services::Error;
+use lessor_domain::webhooks::Delivery;
+use lessor_domain::workers::couriers::{Courier, Delivered};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
+
+use super::{LONGEST_PAUSE, chores};
+use crate::state::feeds::Feeds;
+
+/// How often it is looked for deliveries that are due without anybody saying so: those that are tried again,
+/// and those of other processes.
+const POLL: Duration = Duration::from_secs(2);
+
+/// How long an endpoint may take before its attempt makes room for others.
+const QUICK: Duration = Duration::from_millis(100);
+/// Attempts that wait at a time for endpoints that are not quick. Each holds a body and a connection. When
+/// there are more they keep the room of the quick ones.
+const SLOW_AT_ONCE: usize = 2_048;
+/// How many of those that were slow are written down at a time: when many are given up in the same moment,
+/// what they take of the database the quick ones need too.
+const SLOW_WRITTEN_AT_ONCE: usize = 2;
+
+/// Who tells endpoints what happened, and how many at a time.
+pub struct Couriers {
+    /// Makes one attempt.
+    pub courier: Courier,
+    /// Attempts under way at a time, besides those that wait for endpoints that are not quick.
+    pub at_once: NonZeroUsize,
+    /// Tells that there may be something to deliver.
+    pub feeds: Feeds,
+}
+
+/// Takes deliveries and gives each a task.
+pub(super) struct Dispatcher {
+    pub(super) couriers: Couriers,
+    pub(super) stop: CancellationToken,
+    pub(super) cut: CancellationToken,
+    pub(super) tasks: TaskTracker,
+}
+
+impl Dispatcher {
+    pub(super) async fn run(self) {
+        let stop = self.stop.clone();
+        stop.run_until_cancelled(self.dispatch()).await;
+    }
+
+    async fn dispatch(&self) {
+        let free = Arc::new(Semaphore::new(self.couriers.at_once.get()));
+        let slow = Slow {
+            room: Arc::new(Semaphore::new(SLOW_AT_ONCE)),
+            writing: Arc::new(Semaphore::new(SLOW_WRITTEN_AT_ONCE)),
+        };
+        let mut pause = POLL;
+        loop {
+            let Ok(first) = Arc::clone(&free).acquire_owned().await else {
+                // Nobody closes the semaphore.
+                return;
+            };
+            match self.take_with(&free, &slow, first).await {
+                Ok(0) => {
+                    pause = POLL;
+                    self.couriers.feeds.wait_to_deliver(POLL).await;
+                }
+                Ok(_) => pause = POLL,
+                Err(error) => {
+                    tracing::warn!(error = %chain(&error), "the worker cannot take deliveries");
+                    sleep(pause).await;
+                    pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+                }
+            }
+        }
+    }
+
+    /// Takes as many deliveries as there are free places. A claim that is cut off by the stop took nothing,
+    /// or its lease ends by itself.
+    async fn take_with(
+        &self,
+        free: &Arc<Semaphore>,
+        slow: &Slow,
+        first: OwnedSemaphorePermit,
+    ) -> Result<usize, StoreError> {
+        let mut permits = vec![first];
+        while let Ok(permit) = Arc::clone(free).try_acquire_owned() {
+            permits.push(permit);
+        }
+        let limit = u32::try_from(permits.len()).unwrap_or(u32::MAX);
+        let deliveries = self.couriers.courier.take(limit).await?;
+        let taken = deliveries.len();
+        for (delivery, permit) in deliveries.into_iter().zip(permits) {
+            let courier = self.couriers.courier.clone();
+            let feeds = self.couriers.feeds.clone();
+            let cut = self.cut.clone();
+            let slow = slow.clone();
+            let span = tracing::info_span!(
+                "delivery", id = %delivery.new.id, event = %delivery.new.event_id, endpoint = %delivery.new.endpoint_id
+            );
+            self.tasks.spawn(
+                async move {
+                    deliver(&courier, delivery, &cut, &slow, permit).await;
+                    // The next one about the same record may be due now.
+                    feeds.to_deliver();
+                }
+                .instrument(span),
+            );
+        }
+        Ok(taken)
+    }
+}
+
+/// The room for attempts that wait for endpoints that are not quick: so those that answer nobody hold up
+/// nobody else.
+#[derive(Clone)]
+struct Slow {
+    room: Arc<Semaphore>,
+    writing: Arc<Semaphore>,
+}
+
+impl Slow {
+    /// Makes an attempt and writes it down. What is not quick leaves its place to others, if there is room for
+    /// it elsewhere.
+    async fn deliver(
+        &self,
+        courier: &Courier,
+        delivery: Delivery,
+        place: OwnedSemaphorePermit,
+    ) -> Result<Delivered, Error> {
+        let mut attempt = pin!(courier.attempt(delivery));
+        if let Ok(attempt) = timeout(QUICK, attempt.as_mut()).await {
+            return courier.note(attempt?).await;
+        }
+        let Ok(room) = Arc::clone(&self.room).try_acquire_owned() else {
+            return courier.note(attempt.await?).await;
+        };
+        drop(place);
+        let attempt = attempt.await?;
+        // Nobody closes the semaphore.
+        let writing = self.writing.acquire().await;
+        let noted = courier.note(attempt).await;
+        drop((room, writing));
+        noted
+    }
+}
+
+async fn deliver(
+    courier: &Courier,
+    delivery: Delivery,
+    cut: &CancellationToken,
+    slow: &Slow,
+    place: OwnedSemaphorePermit,
+) {
+    let delivering = slow.deliver(courier, delivery.clone(), place);
+    let Some(tried) = cut.run_until_cancelled(delivering).await else {
+        match courier.hand_back(&delivery).await {
+            Ok(()) => tracing::info!("handed back"),
+            Err(error) => tracing::warn!(error = %chain(&error), "cannot be handed back"),
+        }
+        return;
+    };
+    let outcome = match tried {
+        Ok(Delivered::Acknowledged) => "acknowledged",
+        Ok(Delivered::Later(at)) => {
+            tracing::debug!(%at, "to be tried again");
+            "later"
+        }
+        Ok(Delivered::Failed) => {
+            tracing::info!("an event was not delivered, and is not tried any more");
+            "failed"
+        }
+        Ok(Delivered::Disabled(reason)) => {
+            tracing::warn!(%reason, "a webhook endpoint is disabled");
+            metrics::counter!(chores::ENDPOINTS_DISABLED, "reason" => reason.as_str()).increment(1);
+            "failed"
+        }
+        Ok(Delivered::Moot) => "moot",
+        Err(error) => {
+            tracing::warn!(error = %chain(&error), "what became of the delivery cannot be written down");
+            "unknown"
+        }
+    };
+    metrics::counter!(chores::DELIVERIES, "outcome" => outcome).increment(1);
+}

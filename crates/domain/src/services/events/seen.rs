@@ -1,0 +1,239 @@
+//! What a unit of work has read and written, as far as anybody is told of it.
+
+use std::collections::BTreeMap;
+
+use super::names::Booked;
+use crate::access::Mode;
+use crate::catalog::{Inventory, Product, ProductVariant};
+use crate::checkout::{Checkout, Transition};
+use crate::credit::Qualification;
+use crate::customer::Customer;
+use crate::ids::{
+    CheckoutPubId, CustomerPubId, LeaseTermPubId, ProductPubId, ProductVariantPubId,
+    WebhookEndpointPubId,
+};
+use crate::lease_term::LeaseTerm;
+use crate::ledger::Entry;
+use crate::organization::Organization;
+use crate::webhooks::WebhookEndpoint;
+
+/// Something whose writes are counted.
+pub(super) trait Counted: Clone {
+    fn version(&self) -> i64;
+}
+
+macro_rules! counted {
+    ($($entity:ident,)*) => {$(
+        impl Counted for $entity {
+            fn version(&self) -> i64 {
+                self.version
+            }
+        }
+    )*};
+}
+
+counted! { Product, ProductVariant, Customer, LeaseTerm, Checkout, WebhookEndpoint, }
+
+/// A record that was written.
+#[derive(Debug)]
+pub(super) struct Written<E> {
+    /// The how many-th of all records it was.
+    pub(super) turn: usize,
+    /// As it was before the unit of work; none for one that was not there.
+    pub(super) before: Option<E>,
+    /// As it was written last; none for one that is gone.
+    pub(super) after: Option<E>,
+}
+
+/// The records of a kind.
+#[derive(Debug)]
+pub(super) struct Kept<I, E> {
+    read: BTreeMap<I, E>,
+    written: BTreeMap<I, Written<E>>,
+}
+
+impl<I, E> Default for Kept<I, E> {
+    fn default() -> Self {
+        Self {
+            read: BTreeMap::new(),
+            written: BTreeMap::new(),
+        }
+    }
+}
+
+impl<I: Ord + Copy, E: Counted> Kept<I, E> {
+    /// It was read, or locked.
+    pub(super) fn note(&mut self, id: I, entity: &E) {
+        if !self.written.contains_key(&id) {
+            self.read.insert(id, entity.clone());
+        }
+    }
+
+    pub(super) fn is_written(&self, id: I) -> bool {
+        self.written.contains_key(&id)
+    }
+
+    /// What was read of it. A write of this version succeeds only where that is what is stored, so that
+    /// it is what was there before.
+    pub(super) fn read(&self, id: I, version: i64) -> Option<E> {
+        let read = self.read.get(&id);
+        read.filter(|read| read.version() == version).cloned()
+    }
+
+    fn write(&mut self, turn: usize, id: I, before: Option<E>, after: Option<E>) {
+        self.read.remove(&id);
+        match self.written.get_mut(&id) {
+            Some(written) => written.after = after,
+            None => {
+                self.written.insert(
+                    id,
+                    Written {
+                        turn,
+                        before,
+                        after,
+                    },
+                );
+            }
+        }
+    }
+
+    pub(super) fn into_written(self) -> BTreeMap<I, Written<E>> {
+        self.written
+    }
+}
+
+/// What became of a variant's stock in a mode: how many were put back, less those that were taken.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct StockMoved {
+    pub(super) live: i64,
+    pub(super) sandbox: i64,
+}
+
+impl StockMoved {
+    const fn of_mut(&mut self, mode: Mode) -> &mut i64 {
+        match mode {
+            Mode::Live => &mut self.live,
+            Mode::Sandbox => &mut self.sandbox,
+        }
+    }
+
+    /// The variant as it was before its stock moved.
+    pub(super) fn undone(self, mut variant: ProductVariant) -> ProductVariant {
+        for (mode, moved) in [(Mode::Live, self.live), (Mode::Sandbox, self.sandbox)] {
+            if let Inventory::Tracked(quantity) = variant.stock.of(mode) {
+                let before = i64::from(quantity).saturating_sub(moved);
+                let before = u32::try_from(before).unwrap_or_default();
+                *variant.stock.of_mut(mode) = Inventory::Tracked(before);
+            }
+        }
+        variant
+    }
+}
+
+/// All of it, of one organization.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    turns: usize,
+    pub(super) organization: Option<Organization>,
+    pub(super) products: Kept<ProductPubId, Product>,
+    pub(super) variants: Kept<ProductVariantPubId, ProductVariant>,
+    pub(super) stock: BTreeMap<ProductVariantPubId, (usize, StockMoved)>,
+    pub(super) customers: Kept<CustomerPubId, Customer>,
+    pub(super) terms: Kept<LeaseTermPubId, LeaseTerm>,
+    pub(super) endpoints: Kept<WebhookEndpointPubId, WebhookEndpoint>,
+    pub(super) checkouts: Kept<CheckoutPubId, Checkout>,
+    pub(super) moves: BTreeMap<CheckoutPubId, Vec<Transition>>,
+    pub(super) booked: BTreeMap<CheckoutPubId, (usize, Vec<Booked>)>,
+    /// What is known of things at the processor, by their ids.
+    pub(super) rows: BTreeMap<String, Option<Entry>>,
+    /// What counted of the checkout's credit before that was written.
+    pub(super) decided: BTreeMap<CheckoutPubId, (usize, Option<Qualification>)>,
+    /// What counts now, where it was read or cannot be otherwise.
+    pub(super) counts: BTreeMap<CheckoutPubId, Option<Qualification>>,
+}
+
+macro_rules! writes {
+    ($($write:ident to $kept:ident of $entity:ident by $id:ident;)*) => {$(
+        pub(super) fn $write(
+            &mut self,
+            id: $id,
+            before: Option<$entity>,
+            after: Option<$entity>,
+        ) {
+            let turn = self.turn();
+            self.$kept.write(turn, id, before, after);
+        }
+    )*};
+}
+
+impl Seen {
+    fn turn(&mut self) -> usize {
+        self.turns = self.turns.saturating_add(1);
+        self.turns
+    }
+
+    writes! {
+        write_product to products of Product by ProductPubId;
+        write_customer to customers of Customer by CustomerPubId;
+        write_term to terms of LeaseTerm by LeaseTermPubId;
+        write_checkout to checkouts of Checkout by CheckoutPubId;
+        write_endpoint to endpoints of WebhookEndpoint by WebhookEndpointPubId;
+    }
+
+    /// The variant was written. What was read of it may have shown what the work took of its stock.
+    pub(super) fn write_variant(
+        &mut self,
+        id: ProductVariantPubId,
+        before: Option<ProductVariant>,
+        after: Option<ProductVariant>,
+    ) {
+        let moved = self.stock.get(&id).map(|(_, moved)| *moved);
+        let before = match moved {
+            Some(moved) => before.map(|before| moved.undone(before)),
+            None => before,
+        };
+        let turn = self.turn();
+        self.variants.write(turn, id, before, after);
+    }
+
+    /// So many of the variant were put back, or taken.
+    pub(super) fn move_stock(&mut self, id: ProductVariantPubId, mode: Mode, units: i64) {
+        let turn = self.turn();
+        let (_, moved) = self
+            .stock
+            .entry(id)
+            .or_insert((turn, StockMoved::default()));
+        let moved = moved.of_mut(mode);
+        *moved = moved.saturating_add(units);
+    }
+
+    /// The checkout made these moves.
+    pub(super) fn moved(&mut self, id: CheckoutPubId, transitions: &[Transition]) {
+        self.moves
+            .entry(id)
+            .or_default()
+            .extend_from_slice(transitions);
+    }
+
+    /// A row of the checkout's ledger was written.
+    pub(super) fn book(&mut self, id: CheckoutPubId, row: Booked) {
+        let turn = self.turn();
+        let (_, rows) = self.booked.entry(id).or_insert((turn, Vec::new()));
+        match rows.iter_mut().find(|known| known.after.id == row.after.id) {
+            Some(known) => known.after = row.after,
+            None => rows.push(row),
+        }
+    }
+
+    /// Something is decided about the checkout's credit; before, this counted.
+    pub(super) fn decide(&mut self, id: CheckoutPubId, before: Option<Qualification>) {
+        let turn = self.turn();
+        self.decided.entry(id).or_insert((turn, before));
+        self.counts.remove(&id);
+    }
+
+    /// Whether nobody has to be told of anything.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.turns == 0
+    }
+}

@@ -1,0 +1,2 @@
+drop table events;
+drop table event_feeds;

@@ -1,0 +1,79 @@
+-- The last number of each feed. Whoever numbers events has its row locked.
+create table event_feeds (
+    organization_id bigint not null,
+    mode text not null,
+    last_sequence bigint not null default 0,
+    constraint event_feeds_pkey primary key (organization_id, mode),
+    constraint event_feeds_organization_id_fkey foreign key (organization_id) references organizations (id),
+    constraint event_feeds_mode_check check (mode in ('live', 'sandbox')),
+    constraint event_feeds_last_sequence_check check (last_sequence >= 0)
+);
+
+call keep_apart('event_feeds');
+
+-- What happened to records, written with the change and kept for a while. Nothing of it is ever changed but that it gets
+-- its number.
+create table events (
+    organization_id bigint not null,
+    -- Made in the order of time.
+    id uuid not null,
+    mode text not null,
+    -- The order in which events were appended. Whoever changes a record has it locked from before this is given until the
+    -- commit, so that of events about one record the later commit has the higher. A clock could be set back.
+    written bigint generated always as identity,
+    -- The place in the feed: 1, 2, 3 … by organization and mode. Given after the commit, so that no reader sees a number
+    -- before a lower one.
+    sequence bigint,
+    -- A name that the binary knows which wrote it; what reads it says when it does not.
+    event_type text not null,
+    subject_type text not null,
+    subject_id uuid not null,
+    created_at timestamptz not null,
+    request_id text,
+    -- Whose personal data the record has: then it is sealed.
+    customer_id uuid,
+    -- JSON, byte for byte as GET answered it.
+    object text,
+    previous text,
+    -- The object, and after a zero byte what was before, behind a nonce, bound to the id. None where the customer was erased
+    -- before.
+    sealed bytea,
+    constraint events_pkey primary key (organization_id, id),
+    constraint events_organization_id_fkey foreign key (organization_id) references organizations (id),
+    constraint events_mode_check check (mode in ('live', 'sandbox')),
+    constraint events_sequence_check check (sequence >= 1),
+    -- Nothing of a person lies open.
+    constraint events_person_is_sealed_check check (
+        case when customer_id is null then object is not null and sealed is null
+            else num_nonnulls(object, previous) = 0 end)
+);
+
+-- What is sealed does not get smaller.
+alter table events alter column sealed set storage external;
+
+-- Whoever writes an event pays for the key and for the next of these, and whoever numbers it for the rest.
+create index events_waiting_idx on events (organization_id, mode, written) where sequence is null;
+create unique index events_sequence_key on events (organization_id, mode, sequence) where sequence is not null;
+create index events_subject_id_idx on events (organization_id, subject_id, mode, sequence) where sequence is not null;
+create index events_event_type_idx on events (organization_id, mode, event_type, sequence) where sequence is not null;
+-- Whose old ones are is asked of all. They lie together.
+create index events_created_at_idx on events using brin (created_at);
+
+call keep_apart('events');
+call open_door('errands', 'events');
+
+create trigger events_append_only
+    before truncate or update of organization_id, id, mode, written, event_type, subject_type, subject_id, created_at,
+        request_id, customer_id, object, previous, sealed
+    on events
+    for each statement execute function refuse_to_rewrite_history();
+-- A number is given once.
+create trigger events_stay_numbered
+    before update of sequence on events for each row
+    when (old.sequence is not null or new.sequence is null)
+    execute function refuse_to_rewrite_history();
+-- What is old is forgotten by whoever says that this is what they do.
+create trigger events_stay
+    before delete on events for each statement
+    when (current_setting('lessor.purging', true) is distinct from 'events')
+    execute function refuse_to_rewrite_history();

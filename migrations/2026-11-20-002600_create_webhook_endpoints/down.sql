@@ -1,0 +1,2 @@
+drop table webhook_endpoint_health;
+drop table webhook_endpoints;
