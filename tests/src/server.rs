@@ -83,6 +83,8 @@ pub struct Server {
     contract: Arc<Contract>,
     /// Where it is reached.
     pub url: String,
+    /// Where operators reach it, where they have a listener of their own.
+    pub operators: String,
 }
 
 impl fmt::Debug for Server {
@@ -171,8 +173,9 @@ impl Server {
             child,
             _keeper: keeper,
             data,
-            contract: Arc::new(contract),
+            contract,
             url,
+            operators: text(&said["operatorsUrl"]),
         }
     }
 

@@ -33,6 +33,7 @@ use tokio::runtime::Handle;
 use crate::auth::addresses::{AddressLimits, TrustedProxies};
 use crate::auth::cache::RateLimits;
 use crate::auth::keys::KeyText;
+use crate::http::draining::Draining;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
 use crate::middleware::{Cors, Deadline};
@@ -248,6 +249,7 @@ impl Bench {
             mutations: self.state.mutations.clone(),
             readiness: Readiness::new(|| async { Ok(()) }),
             metrics: None,
+            draining: Draining::default(),
             said: Said::default(),
         }
     }

@@ -122,6 +122,7 @@ fn attach_reporting(
                 return Ok(Some(ForeignServer {
                     url,
                     owner_pid: pid,
+                    owner_lock: layout.owner_lock(),
                 }));
             }
             unready => unready.map(|holder| holder.pid),

@@ -28,6 +28,10 @@ use super::url::InvalidUrl;
 /// statement before it fails then.
 const COMMIT: &str = "SELECT; COMMIT";
 
+/// A standby that was not promoted answers, and can be written to by nobody.
+const CAN_WRITE: &str = "DO $$ BEGIN IF current_setting('transaction_read_only')::boolean \
+                         THEN RAISE read_only_sql_transaction; END IF; END $$";
+
 /// The stores on Postgres. Cloning it shares its connections.
 #[derive(Clone)]
 pub struct PgDatabase {
@@ -77,15 +81,15 @@ impl PgDatabase {
         }
     }
 
-    /// Whether the database answers.
+    /// Whether the database answers, and can be written to.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] when it does not.
+    /// [`StoreError::Unavailable`] when it does not, or cannot.
     pub async fn ping(&self) -> Result<(), StoreError> {
         let mut connection = self.pool.get().await?;
         connection
             .connection()
-            .batch_execute("SELECT")
+            .batch_execute(CAN_WRITE)
             .await
             .map_err(store_error)
     }

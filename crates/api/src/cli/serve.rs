@@ -45,17 +45,21 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
 fn greeting(service: &Service, location: &Location) -> Reply {
     let url = service.url();
     let database = location.describe();
-    Reply::text(
-        json!({
-            "url": url,
-            "documentationUrl": format!("{url}/docs"),
-            "referenceUrl": format!("{url}/docs/reference"),
-            "database": database,
-            "pid": std::process::id(),
-        }),
-        format!(
-            "Lessor {} serves {url}\n  documentation  {url}/docs\n  database       {database}\n",
-            env!("CARGO_PKG_VERSION")
-        ),
-    )
+    let mut greeting = json!({
+        "url": url,
+        "documentationUrl": format!("{url}/docs"),
+        "referenceUrl": format!("{url}/docs/reference"),
+        "database": database,
+        "pid": std::process::id(),
+    });
+    let mut text = format!(
+        "Lessor {} serves {url}\n  documentation  {url}/docs\n  database       {database}\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    if let Some(address) = service.operators() {
+        let operators = format!("http://{address}");
+        text.push_str(&format!("  operators      {operators}/metrics\n"));
+        greeting["operatorsUrl"] = json!(operators);
+    }
+    Reply::text(greeting, text)
 }

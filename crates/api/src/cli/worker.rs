@@ -1,16 +1,20 @@
 //! `lessor worker`: the worker alone.
 
+use anyhow::Context as _;
 use clap::Args;
 use lessor_adapters::ambient::{SystemClock, SystemEntropy};
 use serde_json::json;
 
 use super::output::{Output, Reply};
 use crate::auth::links::CheckoutPageLinks;
+use crate::http::draining::Draining;
 use crate::http::public_url::PublicUrl;
 use crate::run::compose;
 use crate::run::config::Config;
+use crate::run::operators::{self, Operators};
 use crate::run::server_key;
 use crate::run::service;
+use crate::telemetry::Metrics;
 
 /// Carry out what `lessor serve --no-worker` causes, on this or another machine.
 #[derive(Debug, Args)]
@@ -43,7 +47,17 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
         let links = CheckoutPageLinks::new(keys, public_url.clone());
         let composition = compose::compose(config, &database, &public_url)?;
         let following = composition.follow_events(&database);
-        let working = composition.worker(config, links)?.start();
+        let worker = composition.worker(config, links)?;
+        let operators = match operators::bind(config)? {
+            Some(listener) => {
+                let metrics = Metrics::install().context("metrics")?;
+                tokio::spawn(metrics.clone().upkeep());
+                let readiness = operators::readiness(config, &location, &Draining::default())?;
+                Some(Operators::start(listener, readiness, metrics)?)
+            }
+            None => None,
+        };
+        let working = worker.start();
         let database = location.describe();
         output.reply(&Reply::text(
             json!({ "status": "working", "database": database, "pid": std::process::id() }),
@@ -55,6 +69,9 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
         let lost = service::until_stopped(&location, &stop).await;
         working.stop(service::drain_deadline(config)).await;
         drop(following);
+        if let Some(operators) = operators {
+            operators.stop().await;
+        }
         lost?;
         anyhow::Ok(Some(location))
     });

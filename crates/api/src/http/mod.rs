@@ -2,6 +2,7 @@
 
 mod code;
 pub(crate) mod connection;
+pub mod draining;
 pub mod error;
 mod error_map;
 pub mod head;

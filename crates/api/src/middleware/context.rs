@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use actix_web::http::{Method, StatusCode};
+use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage as _, HttpResponse, ResponseError as _};
 use futures_util::FutureExt as _;
@@ -16,6 +16,7 @@ use tracing::Instrument as _;
 
 use crate::checkout_page::{self, PageRequest};
 use crate::http::connection::UnderWay;
+use crate::http::draining::Draining;
 use crate::http::error::ApiError;
 use crate::http::head;
 use crate::http::public_url::PublicUrl;
@@ -57,6 +58,7 @@ pub(crate) struct HeadOnly;
 /// - what takes longer than the [`Deadline`] is answered 503; work that changes something goes on; what is
 ///   held until there is something to answer may take that longer
 /// - `Cache-Control: no-store` unless the answer says otherwise
+/// - `Connection: close` while the process is [`Draining`]
 /// - one log line and the request metrics
 ///
 /// # Errors
@@ -76,6 +78,9 @@ pub async fn context(
         cors: request
             .app_data::<Cors>()
             .and_then(|cors| cors.of(request.head())),
+        is_last: request
+            .app_data::<Draining>()
+            .is_some_and(Draining::has_begun),
     };
     let Deadline(deadline) = request.app_data::<Deadline>().copied().unwrap_or_default();
     let deadline = deadline.saturating_add(held(request.path(), request.query_string()));
@@ -199,6 +204,8 @@ struct Envelope {
     /// Said where people read what is wrong.
     page: Option<PageRequest>,
     cors: Option<Grant>,
+    /// Whether nothing more is to be asked by the connection.
+    is_last: bool,
 }
 
 impl Envelope {
@@ -209,7 +216,7 @@ impl Envelope {
             let body = self.body(&error, headers);
             response = response.map_body(|_, _| body);
         }
-        self.finish_headers(response.headers_mut());
+        self.finish_head(response.response_mut());
         response
     }
 
@@ -234,7 +241,12 @@ impl Envelope {
         }
     }
 
-    fn finish_headers(&self, headers: &mut HeaderMap) {
+    fn finish_head(&self, response: &mut HttpResponse) {
+        if self.is_last {
+            let head = response.head_mut();
+            head.set_connection_type(ConnectionType::Close);
+        }
+        let headers = response.headers_mut();
         // The id is printable.
         if let Ok(id) = HeaderValue::from_str(self.id.as_str()) {
             headers.insert(REQUEST_ID, id);
@@ -258,7 +270,7 @@ impl Envelope {
             response: std::cell::RefCell::new(Some({
                 let mut response = api.error_response();
                 let body = self.body(&api, response.headers_mut());
-                self.finish_headers(response.headers_mut());
+                self.finish_head(&mut response);
                 response.set_body(body)
             })),
         }

@@ -94,12 +94,27 @@ impl Location {
         }
     }
 
-    /// False once the server that this process owns has ended.
+    /// Why it cannot be connected to any more: the embedded server has ended, or the process that runs it.
+    /// Blocks for a moment.
     #[must_use]
-    pub fn is_running(&self) -> bool {
+    pub fn loss(&self) -> Option<String> {
         match self {
-            Self::Embedded(embedded::Database::Owned(instance)) => instance.is_running(),
-            Self::Embedded(embedded::Database::Attached(_)) | Self::Given(_) => true,
+            Self::Embedded(embedded::Database::Owned(instance)) => {
+                (!instance.is_running()).then(|| {
+                    "the embedded database has ended by itself: its log is in the data directory"
+                        .to_owned()
+                })
+            }
+            Self::Embedded(embedded::Database::Attached(attached)) => {
+                (!attached.is_running()).then(|| {
+                    format!(
+                        "process {}, which ran the embedded database, has ended: start this one again, \
+                         and it runs the database itself",
+                        attached.owner_pid()
+                    )
+                })
+            }
+            Self::Given(_) => None,
         }
     }
 }

@@ -9,6 +9,7 @@ use actix_web::middleware::{Next, from_fn};
 use actix_web::web::Json;
 use actix_web::{HttpResponse, get, post, put, web};
 use lessor::http::error::{ApiError, DOCS_PATH};
+use lessor::http::draining::Draining;
 use lessor::http::mutation::Mutations;
 use lessor::http::public_url::PublicUrl;
 use lessor::http::server::{self, ServerSettings};
@@ -311,6 +312,7 @@ pub(crate) struct Setup {
     pub(crate) settings: ServerSettings,
     pub(crate) ready: bool,
     pub(crate) metrics: Option<Metrics>,
+    pub(crate) draining: Draining,
 }
 
 impl Default for Setup {
@@ -325,6 +327,7 @@ impl Default for Setup {
             },
             ready: true,
             metrics: None,
+            draining: Draining::default(),
         }
     }
 }
@@ -362,6 +365,7 @@ impl Server {
                 }
             }),
             metrics: setup.metrics,
+            draining: setup.draining,
             said: Said::default(),
         };
         let (stop, stopped) = oneshot::channel::<()>();

@@ -1,3 +1,4 @@
+use lessor::http::draining::Draining;
 use lessor::telemetry::Metrics;
 
 use crate::harness::{Server, Setup};
@@ -249,11 +250,38 @@ async fn metrics_count_by_route_and_not_by_path() {
         assert!(answer.body.contains(line), "{line} in {}", answer.body);
     }
     assert!(!answer.body.contains("metrics-1"));
+    // Who comes through a proxy is not of this machine.
+    for header in ["forwarded: for=192.0.2.1", "x-forwarded-for: 127.0.0.1"] {
+        server
+            .send("GET", "/metrics", &[header], b"")
+            .await
+            .assert_error(404, "not_found", None);
+    }
     // Without a recorder there is nothing to show.
     let bare = Server::start().await;
     bare.send("GET", "/metrics", &[], b"")
         .await
         .assert_error(404, "not_found", None);
+}
+
+/// Before the server stops it answers as before, and has clients come back by the proxy.
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_are_the_last_of_their_connections_while_it_drains() {
+    let draining = Draining::default();
+    let server = Server::with(Setup {
+        draining: draining.clone(),
+        ..Setup::default()
+    })
+    .await;
+    let requests = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n".repeat(2);
+    draining.begin();
+    let answer = server.raw(requests.as_bytes()).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("connection"), Some("close"));
+    assert_eq!(answer.body.matches("HTTP/1.1").count(), 0, "{answer:?}");
+    let missing = server.raw(b"GET /nope HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    assert_eq!(missing.status, 404);
+    assert_eq!(missing.header("connection"), Some("close"));
 }
 
 /// What a refused request leaves unread is never taken for the next request.

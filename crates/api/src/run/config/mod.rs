@@ -93,6 +93,11 @@ pub struct Config {
     #[arg(long, env = "LESSOR_LISTEN", default_value = "127.0.0.1:8080")]
     #[arg(value_name = "HOST:PORT", value_parser = listen, help_heading = SERVING)]
     pub listen: String,
+    /// Where operators are answered, `/metrics`, `/healthz` and `/readyz` alone; when not given, `serve`
+    /// answers them where it listens, `/metrics` to this machine alone
+    #[arg(long, env = "LESSOR_OPS_LISTEN")]
+    #[arg(value_name = "HOST:PORT", value_parser = listen)]
+    pub ops_listen: Option<String>,
     /// Where clients reach the service, for the links in answers; the address listened on when not given
     #[arg(long, env = "LESSOR_PUBLIC_URL")]
     #[arg(value_name = "URL", value_parser = base_url, help_heading = SERVING)]
@@ -153,6 +158,11 @@ pub struct Config {
     )]
     #[arg(value_name = "NETWORKS", value_parser = networks, help_heading = SERVING)]
     pub trusted_proxies: List<IpNet>,
+    /// How long `/readyz` says 503 and requests are answered as before, once the process is told to stop and
+    /// before it does: time for a proxy to send no more, 0s to 5m
+    #[arg(long, env = "LESSOR_DRAIN_DELAY", default_value = "0s")]
+    #[arg(value_name = "TIME", value_parser = within("0s", "5m"), help_heading = SERVING)]
+    pub drain_delay: Duration,
     /// How long the process may take to stop, 2s to 10m
     // Less would cut requests off that are on their way.
     #[arg(long, env = "LESSOR_SHUTDOWN_TIMEOUT", default_value = "10s")]
