@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use deadpool::managed::Object;
+use deadpool::managed::{Object, PoolError};
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use lessor_domain::checkout::Checkout;
 use lessor_domain::ids::{CheckoutPubId, CustomerPubId, OrganizationId};
@@ -18,7 +18,7 @@ use lessor_domain::ports::{
 
 use super::error::store_error;
 use super::line::Session;
-use super::pool::{Connection, PgPool, PgSettings, PoolStatus};
+use super::pool::{Connection, PgPool, PgSettings, PoolStatus, no_connection};
 use super::position::LastCommit;
 use super::seal::SealingKey;
 use super::secrets::SecretKeys;
@@ -106,19 +106,30 @@ impl PgDatabase {
     }
 
     pub(crate) async fn begin_work(&self, reach: Reach) -> Result<PgUnitOfWork, StoreError> {
-        match self.try_to_begin(reach).await {
+        let begun = match self.pool.take().await {
+            Ok(connection) => self.begin_on(connection, reach).await,
+            // Whoever asks has waited as long as it may.
+            Err(late @ PoolError::Timeout(_)) => return Err(no_connection(late)),
+            Err(error) => Err(no_connection(error)),
+        };
+        match begun {
             Err(StoreError::Unavailable(_)) => {
                 // The connection was closed since it was last used, and the others
                 // that lie about most likely too. Nothing has begun: try a new one.
                 self.pool.forget_idle();
-                self.try_to_begin(reach).await
+                let connection = self.pool.get().await?;
+                self.begin_on(connection, reach).await
             }
             begun => begun,
         }
     }
 
-    async fn try_to_begin(&self, reach: Reach) -> Result<PgUnitOfWork, StoreError> {
-        let mut work = PgUnitOfWork::new(self.pool.get().await?, reach, Kind::Work);
+    async fn begin_on(
+        &self,
+        connection: Connection,
+        reach: Reach,
+    ) -> Result<PgUnitOfWork, StoreError> {
+        let mut work = PgUnitOfWork::new(connection, reach, Kind::Work);
         work.last_commit.clone_from(&self.last_commit);
         work.secrets = self.secrets.clone();
         let mut opening = self.pool.opening("BEGIN", reach);
