@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use deadpool::Runtime;
 use deadpool::managed::{
-    Manager, Metrics, Object, Pool, PoolError, RecycleError, RecycleResult, Timeouts,
+    Manager, Metrics, Object, Pool, PoolError, QueueMode, RecycleError, RecycleResult, Timeouts,
 };
 use diesel::ConnectionError;
 use diesel_async::pooled_connection::PoolableConnection;
@@ -23,8 +23,9 @@ use super::unit_of_work::in_the_name_of;
 use super::url::InvalidUrl;
 
 /// A connection that was idle for longer is asked whether it lives before it is
-/// used; one that was just used is taken for alive, which saves a round trip.
-const TRUSTED_FOR: Duration = Duration::from_secs(1);
+/// used; one that was just used is taken for alive, which saves a round trip. Longer than a worker
+/// that has nothing to do pauses between two looks, each of which would ask first.
+const TRUSTED_FOR: Duration = Duration::from_secs(3);
 /// How long it may take to say that it lives.
 const PROBE: Duration = Duration::from_secs(2);
 
@@ -257,6 +258,8 @@ impl PgPool {
         };
         let pool = Pool::builder(manager)
             .max_size(settings.max_connections.max(1))
+            // Taken in turn, none would have been used just now where there is little to do.
+            .queue_mode(QueueMode::Lifo)
             .timeouts(Timeouts {
                 wait: Some(settings.wait_timeout),
                 create: Some(settings.connect_timeout),

@@ -619,6 +619,7 @@ impl Chore for SimulatedInvoices {
             .await?;
             if handled == Concern::NotYet {
                 // The lease does not know its subscription yet: it is told at the next round.
+                uow.roll_back().await?;
                 continue;
             }
             uow.commit().await?;
