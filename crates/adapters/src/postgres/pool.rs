@@ -47,6 +47,8 @@ pub struct PgSettings {
     pub lock_timeout: Duration,
     /// How long a transaction may lie idle before the server ends its connection.
     pub idle_in_transaction_timeout: Duration,
+    /// How long migrating waits for others who migrate before it is given up.
+    pub migration_wait: Duration,
     /// For how long a session of the database is ours.
     pub pooling: Pooling,
     /// What organizations' secrets are sealed with.
@@ -55,7 +57,8 @@ pub struct PgSettings {
 
 impl PgSettings {
     /// Ten connections; 3 s to get one, 5 s to connect, 5 s for a lock, 30 s for a
-    /// statement and for an idle transaction; sessions of its own; no key for secrets.
+    /// statement and for an idle transaction, 5 min for others who migrate; sessions of its own;
+    /// no key for secrets.
     #[must_use]
     pub fn new(url: impl Into<String>) -> Self {
         Self {
@@ -66,6 +69,7 @@ impl PgSettings {
             statement_timeout: Duration::from_secs(30),
             lock_timeout: Duration::from_secs(5),
             idle_in_transaction_timeout: Duration::from_secs(30),
+            migration_wait: Duration::from_secs(300),
             pooling: Pooling::Session,
             secrets: SecretKeys::none(),
         }
@@ -126,6 +130,7 @@ impl fmt::Debug for PgSettings {
                 "idle_in_transaction_timeout",
                 &self.idle_in_transaction_timeout,
             )
+            .field("migration_wait", &self.migration_wait)
             .field("pooling", &self.pooling)
             .field("secrets", &self.secrets)
             .finish_non_exhaustive()

@@ -1,6 +1,7 @@
 //! A transaction as a value, and where it comes from.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use deadpool::managed::{Object, PoolError};
@@ -36,6 +37,8 @@ const CAN_WRITE: &str = "DO $$ BEGIN IF current_setting('transaction_read_only')
 #[derive(Clone)]
 pub struct PgDatabase {
     pub(super) pool: PgPool,
+    /// How long migrating waits for others who migrate.
+    pub(super) migration_wait: Duration,
     /// Where it is noted how far the log has come with each commit, where somebody wants to know.
     last_commit: Option<LastCommit>,
     /// What organizations' secrets are sealed with.
@@ -53,6 +56,7 @@ impl PgDatabase {
     pub fn new(settings: &PgSettings) -> Result<Self, InvalidUrl> {
         Ok(Self {
             pool: PgPool::new(settings)?,
+            migration_wait: settings.migration_wait,
             last_commit: None,
             secrets: settings.secrets.clone(),
         })
@@ -65,9 +69,8 @@ impl PgDatabase {
     #[must_use]
     pub fn noting(&self, last_commit: LastCommit) -> Self {
         Self {
-            pool: self.pool.clone(),
             last_commit: Some(last_commit),
-            secrets: self.secrets.clone(),
+            ..self.clone()
         }
     }
 

@@ -31,7 +31,11 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
         let Some(location) = service::host(config, &stop, progress).await? else {
             return Ok(None);
         };
-        let service = Service::start(config, &location, listener, progress).await?;
+        let starting = Service::start(config, &location, listener, progress);
+        let Some(started) = stop.run_until_cancelled(starting).await else {
+            return Ok(Some(location));
+        };
+        let service = started?;
         output.reply(&greeting(&service, &location))?;
         service.run(&location, &stop).await?;
         anyhow::Ok(Some(location))

@@ -35,14 +35,21 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
             return Ok(None);
         };
         let database = compose::connect(config, location.url(), config.pool_size.get())?;
-        compose::prepare(&database, config, move |name| {
-            progress(&format!("migrating: {name}"));
-        })
-        .await?;
-        // A machine that lacks the key is found at once.
-        let keys = server_key::obtain(config, &database, &SystemClock, &SystemEntropy).await?;
-        let database = database.sealing_with(keys.sealing());
-        server_key::renew(&database).await?;
+        let starting = async {
+            compose::prepare(&database, config, move |name| {
+                progress(&format!("migrating: {name}"));
+            })
+            .await?;
+            // A machine that lacks the key is found at once.
+            let keys = server_key::obtain(config, &database, &SystemClock, &SystemEntropy).await?;
+            let database = database.sealing_with(keys.sealing());
+            server_key::renew(&database).await?;
+            anyhow::Ok((keys, database))
+        };
+        let Some(started) = stop.run_until_cancelled(starting).await else {
+            return Ok(Some(location));
+        };
+        let (keys, database) = started?;
         let public_url = PublicUrl::new(&service::public_url(config));
         let links = CheckoutPageLinks::new(keys, public_url.clone());
         let composition = compose::compose(config, &database, &public_url)?;

@@ -189,6 +189,7 @@ pub fn runtime(threads: usize) -> anyhow::Result<Runtime> {
 pub fn connect(config: &Config, url: &str, connections: usize) -> anyhow::Result<PgDatabase> {
     let mut settings = PgSettings::new(url);
     settings.max_connections = connections;
+    settings.migration_wait = config.migration_wait;
     settings.pooling = config.database_pooling;
     Ok(PgDatabase::new(&settings)?)
 }
@@ -226,6 +227,7 @@ pub fn connect_for(
     settings.max_connections = connections;
     settings.statement_timeout = purpose.statement();
     settings.wait_timeout = config.database_wait;
+    settings.migration_wait = config.migration_wait;
     settings.pooling = config.database_pooling;
     Ok(PgDatabase::new(&settings)?)
 }
@@ -261,7 +263,7 @@ pub async fn check_pooling(database: &PgDatabase, config: &Config) -> anyhow::Re
 ///
 /// # Errors
 /// The database cannot be reached; a pooler is in between that does not do as is set; a migration
-/// failed; the tables are too old.
+/// failed, may not be run, or is another's for too long; the tables are too old.
 pub async fn prepare(
     database: &PgDatabase,
     config: &Config,

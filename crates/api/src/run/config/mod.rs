@@ -121,6 +121,10 @@ pub struct Config {
     #[arg(action = ArgAction::Set, num_args = ..=1, require_equals = true)]
     #[arg(value_name = "true|false", default_missing_value = "true")]
     pub no_migrate: bool,
+    /// How long the start waits for another process that migrates before it is given up, 1s to 1d
+    #[arg(long, env = "LESSOR_MIGRATION_WAIT", default_value = "5m")]
+    #[arg(value_name = "TIME", value_parser = within("1s", "1d"))]
+    pub migration_wait: Duration,
     /// Serve without the worker, which then runs as `lessor worker`
     #[arg(long, env = "LESSOR_NO_WORKER", default_value = "false", value_parser = flag)]
     #[arg(action = ArgAction::Set, num_args = ..=1, require_equals = true)]

@@ -468,6 +468,18 @@ fn a_request_waits_for_a_connection_for_a_second() {
 }
 
 #[test]
+fn who_migrates_is_waited_for_for_five_minutes() {
+    assert_eq!(
+        config(&[], &[], None).unwrap().migration_wait,
+        Duration::from_secs(300)
+    );
+    for bad in ["0s", "2d", "5", "soon"] {
+        let error = config(&[("migration_wait", bad)], &[], None).unwrap_err();
+        assert!(error.to_string().contains("--migration-wait"), "{error}");
+    }
+}
+
+#[test]
 fn a_request_has_a_quarter_of_a_minute() {
     assert_eq!(
         config(&[], &[], None).unwrap().request_deadline,
