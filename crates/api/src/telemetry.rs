@@ -27,6 +27,9 @@ const LATENCY_BUCKETS: [f64; 12] = [
 /// Counts messages in the processor's name that were not taken, by why.
 pub(crate) const MESSAGES_REFUSED: &str = "lessor_processor_messages_refused_total";
 
+/// Counts connections beyond a limit, which were closed at once, by which.
+pub(crate) const CONNECTIONS_REFUSED: &str = "lessor_connections_refused_total";
+
 /// Counts lists that the replica was to answer, by what came of it.
 pub(crate) const REPLICA_READS: &str = "lessor_replica_reads_total";
 
@@ -85,6 +88,13 @@ impl Metrics {
             .install_recorder()?;
         metrics::describe_counter!("http_requests_total", "Requests answered");
         metrics::describe_gauge!("http_requests_in_flight", "Requests under way");
+        metrics::describe_counter!(
+            CONNECTIONS_REFUSED,
+            "Connections that were closed because there were too many, by why"
+        );
+        for why in ["total", "address"] {
+            metrics::counter!(CONNECTIONS_REFUSED, "why" => why).absolute(0);
+        }
         metrics::describe_counter!(
             MESSAGES_REFUSED,
             "Messages in the payment processor's name that were not taken, by why"

@@ -16,6 +16,7 @@ use actix_web::http::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use crate::http::admission::Admission;
 use crate::http::error::ApiError;
 use crate::http::head::MAX_HEAD;
 use crate::http::request_id::RequestId;
@@ -68,19 +69,29 @@ impl Drop for RequestGuard {
     }
 }
 
+/// How the connections of a server are treated.
+#[derive(Clone, Debug)]
+pub(crate) struct Manner {
+    /// Where clients reach the service.
+    pub(crate) public_url: Arc<str>,
+    /// How long a head may take to arrive.
+    pub(crate) head_timeout: Duration,
+    /// Whether the server stops: what it cuts off is nobody's fault.
+    pub(crate) is_stopping: Arc<AtomicBool>,
+}
+
 /// A connection.
 pub(crate) struct Connection<S: AsyncWrite + Unpin> {
     stream: S,
-    /// Whether the server stops: what it cuts off is nobody's fault.
-    is_stopping: Arc<AtomicBool>,
+    manner: Manner,
+    /// Counted as long as it is open.
+    _admission: Admission,
     /// Whether something came after what was written last.
     is_unanswered: bool,
     /// The requests that there were when something was written last; none before anything was.
     written_at: Option<usize>,
     /// Whether the client has said that nothing more comes.
     is_over: bool,
-    public_url: Arc<str>,
-    head_timeout: Duration,
     under_way: UnderWay,
     /// The requests that there were when it was last looked.
     seen: usize,
@@ -95,24 +106,19 @@ pub(crate) struct Connection<S: AsyncWrite + Unpin> {
 }
 
 impl<S: AsyncWrite + Unpin> Connection<S> {
-    pub(crate) fn new(
-        stream: S,
-        public_url: Arc<str>,
-        head_timeout: Duration,
-        is_stopping: Arc<AtomicBool>,
-    ) -> Self {
+    pub(crate) fn new(stream: S, admission: Admission, manner: Manner) -> Self {
+        let head = Instant::now() + manner.head_timeout;
         Self {
             stream,
-            is_stopping,
+            manner,
+            _admission: admission,
             is_unanswered: false,
             written_at: None,
             is_over: false,
-            public_url,
-            head_timeout,
             under_way: UnderWay::default(),
             seen: 0,
             is_refused: false,
-            head: Some(Box::pin(sleep_until(Instant::now() + head_timeout))),
+            head: Some(Box::pin(sleep_until(head))),
             out: Vec::new(),
             linger: None,
         }
@@ -144,7 +150,7 @@ impl<S: AsyncWrite + Unpin> Connection<S> {
             "method" => "other", "route" => "unreadable", "status" => status.as_u16().to_string(),
         )
         .increment(1);
-        let body = error.body(&self.public_url, Some(id.as_str()));
+        let body = error.body(&self.manner.public_url, Some(id.as_str()));
         let said = format!(
             "content-length: {}\r\ncontent-type: application/json\r\ncache-control: no-store\r\n\
              request-id: {}\r\n",
@@ -237,7 +243,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Connection<S> {
         if !is_idle {
             self.head = None;
         } else if self.head.is_none() && buffer.filled().len() > before {
-            let until = Instant::now() + self.head_timeout;
+            let until = Instant::now() + self.manner.head_timeout;
             self.head = Some(Box::pin(sleep_until(until)));
         }
         let is_late = match &mut self.head {
@@ -306,7 +312,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<S> {
 /// was written yet, or a request was begun since, which is not before the answer to the one before is out.
 impl<S: AsyncWrite + Unpin> Drop for Connection<S> {
     fn drop(&mut self) {
-        let is_cut_off = self.is_stopping.load(Ordering::Relaxed);
+        let is_cut_off = self.manner.is_stopping.load(Ordering::Relaxed);
         let begun = self.under_way.ever();
         let is_between = self.written_at.is_none_or(|written| begun > written);
         if !self.is_unanswered || !is_between || self.is_over || self.is_refused || is_cut_off {
@@ -323,13 +329,20 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
 
     use super::*;
+    use crate::http::admission::{Connected, ConnectionLimits};
 
     /// Whoever is slow to look finds the time over, and the head there all the same.
     #[tokio::test]
     async fn what_has_come_is_not_late() {
         let (mut client, stream) = duplex(1_024);
-        let url = Arc::from("http://localhost");
-        let mut connection = Connection::new(stream, url, Duration::ZERO, Arc::default());
+        let connected = Connected::new(ConnectionLimits::default());
+        let manner = Manner {
+            public_url: Arc::from("http://localhost"),
+            head_timeout: Duration::ZERO,
+            is_stopping: Arc::default(),
+        };
+        let admission = connected.admit(None).unwrap();
+        let mut connection = Connection::new(stream, admission, manner);
         client.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
         let mut bytes = [0; 64];
         let count = connection.read(&mut bytes).await.unwrap();

@@ -1,5 +1,6 @@
 //! What every request meets: how it is listened to, documented, and told no.
 
+pub mod admission;
 mod code;
 pub(crate) mod connection;
 pub mod draining;

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::addresses::TrustedProxies;
 use crate::auth::links::CheckoutPageLinks;
+use crate::http::admission::ConnectionLimits;
 use crate::http::draining::Draining;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
@@ -314,6 +315,7 @@ impl Service {
         let server_settings = ServerSettings {
             public_url: PublicUrl::new(&url),
             workers: Some(threads),
+            connections: connection_limits(config),
             shutdown_timeout: drain(config),
             ..ServerSettings::default()
         };
@@ -415,6 +417,15 @@ impl Service {
     }
 }
 
+/// Proxies connect for others.
+fn connection_limits(config: &Config) -> ConnectionLimits {
+    ConnectionLimits {
+        total: config.max_connections.get(),
+        per_address: config.max_connections_per_address.get(),
+        uncapped: config.trusted_proxies.clone(),
+    }
+}
+
 /// Where clients reach the server of this configuration, as far as another process can say: one that
 /// listens on any port says its own.
 pub(crate) fn public_url(config: &Config) -> String {
@@ -440,7 +451,26 @@ fn reachable(mut address: SocketAddr) -> SocketAddr {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+
+    #[test]
+    fn proxies_may_have_as_many_connections_as_there_are() {
+        let set = [
+            ("LESSOR_MAX_CONNECTIONS", "7"),
+            ("LESSOR_MAX_CONNECTIONS_PER_ADDRESS", "3"),
+            ("LESSOR_TRUSTED_PROXIES", "10.0.0.0/8"),
+        ];
+        let set = set.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let config = Config::load(BTreeMap::new(), set, None).unwrap();
+        let limits = ConnectionLimits {
+            total: 7,
+            per_address: 3,
+            uncapped: vec!["10.0.0.0/8".parse().unwrap()],
+        };
+        assert_eq!(connection_limits(&config), limits);
+    }
 
     #[test]
     fn a_client_can_use_the_address_that_is_shown() {

@@ -8,6 +8,7 @@
 )]
 
 mod bodies;
+mod connections;
 mod documents;
 mod harness;
 mod heads;

@@ -246,6 +246,8 @@ async fn metrics_count_by_route_and_not_by_path() {
         "http_requests_total{method=\"other\",route=\"unmatched\",status=\"404\"}",
         "http_request_duration_seconds_bucket{method=\"GET\",route=\"/v1/things/{id}\",le=\"10\"}",
         "http_requests_in_flight",
+        "lessor_connections_refused_total{why=\"total\"}",
+        "lessor_connections_refused_total{why=\"address\"} 0",
     ] {
         assert!(answer.body.contains(line), "{line} in {}", answer.body);
     }

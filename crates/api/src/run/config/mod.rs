@@ -162,6 +162,19 @@ pub struct Config {
     )]
     #[arg(value_name = "NETWORKS", value_parser = networks, help_heading = SERVING)]
     pub trusted_proxies: List<IpNet>,
+    /// Connections at a time in all; one more is closed at once
+    #[arg(long, env = "LESSOR_MAX_CONNECTIONS", default_value = "10000")]
+    #[arg(value_name = "N", value_parser = up_to::<NonZeroUsize>(65_535), help_heading = SERVING)]
+    pub max_connections: NonZeroUsize,
+    /// Connections at a time from one address, or from one network of 64 bits with IPv6; this machine and
+    /// trusted proxies may have as many as there are in all
+    #[arg(
+        long,
+        env = "LESSOR_MAX_CONNECTIONS_PER_ADDRESS",
+        default_value = "2048"
+    )]
+    #[arg(value_name = "N", value_parser = up_to::<NonZeroUsize>(65_535), help_heading = SERVING)]
+    pub max_connections_per_address: NonZeroUsize,
     /// How long `/readyz` says 503 and requests are answered as before, once the process is told to stop and
     /// before it does: time for a proxy to send no more, 0s to 5m
     #[arg(long, env = "LESSOR_DRAIN_DELAY", default_value = "0s")]

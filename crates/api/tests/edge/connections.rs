@@ -1,0 +1,85 @@
+//! Connections that are too many.
+
+use lessor::http::admission::ConnectionLimits;
+use lessor::http::server::ServerSettings;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::harness::{PATIENCE, Server, Setup};
+
+async fn with_connections(total: usize) -> Server {
+    Server::with(Setup {
+        settings: ServerSettings {
+            workers: Some(1),
+            connections: ConnectionLimits {
+                total,
+                ..ConnectionLimits::default()
+            },
+            ..ServerSettings::default()
+        },
+        ..Setup::default()
+    })
+    .await
+}
+
+/// What the server says on a connection of its own until it closes.
+async fn said(server: &Server) -> Vec<u8> {
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let request = b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    let mut bytes = Vec::new();
+    let exchange = async {
+        // The server may have closed before.
+        drop(stream.write_all(request).await);
+        drop(stream.read_to_end(&mut bytes).await);
+    };
+    tokio::time::timeout(PATIENCE, exchange)
+        .await
+        .expect("the server closes");
+    bytes
+}
+
+/// Asks until there is room for a connection more.
+async fn until_answered(server: &Server) {
+    let answered = async {
+        while !said(server).await.starts_with(b"HTTP/1.1 200 ") {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, answered)
+        .await
+        .expect("a place gets free");
+}
+
+/// A connection that the server has answered on, and keeps.
+async fn kept(server: &Server) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let request = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+    stream.write_all(request).await.unwrap();
+    let mut first = [0; 15];
+    stream.read_exact(&mut first).await.unwrap();
+    assert_eq!(&first, b"HTTP/1.1 200 OK");
+    stream
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_too_many_is_closed_at_once_and_the_others_go_on() {
+    let server = with_connections(2).await;
+    let first = kept(&server).await;
+    let mut second = kept(&server).await;
+    for _ in 0..100 {
+        assert_eq!(said(&server).await, b"");
+    }
+    second
+        .write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+        .await
+        .unwrap();
+    let mut rest = Vec::new();
+    tokio::time::timeout(PATIENCE, second.read_to_end(&mut rest))
+        .await
+        .expect("an answer in time")
+        .unwrap();
+    let rest = String::from_utf8(rest).unwrap();
+    assert!(rest.contains("HTTP/1.1 200 OK"), "{rest}");
+    drop((first, second));
+    until_answered(&server).await;
+}
