@@ -6,6 +6,7 @@ use serde_json::json;
 use super::output::{Output, Reply};
 use crate::run::compose::{self, Location};
 use crate::run::config::Config;
+use crate::run::descriptors;
 use crate::run::service::{self, Service};
 
 /// Serve the HTTP interface, and carry out what it causes.
@@ -23,6 +24,8 @@ pub(crate) struct ServeArgs {}
 /// Runs the command until it is told to stop.
 pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
     service::init_logs(config)?;
+    let to_database = config.pool_size.get();
+    descriptors::raise(to_database.saturating_add(config.max_connections.get()));
     let runtime = compose::runtime(service::threads(config))?;
     let location = runtime.block_on(async {
         let stop = service::stop_token()?;

@@ -11,6 +11,7 @@ use crate::http::draining::Draining;
 use crate::http::public_url::PublicUrl;
 use crate::run::compose;
 use crate::run::config::Config;
+use crate::run::descriptors;
 use crate::run::operators::{self, Operators};
 use crate::run::server_key;
 use crate::run::service;
@@ -27,6 +28,7 @@ pub(crate) struct WorkerArgs {}
 /// Runs the command until it is told to stop.
 pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
     service::init_logs(config)?;
+    descriptors::raise(config.pool_size.get());
     let runtime = compose::runtime(service::threads(config))?;
     let location = runtime.block_on(async {
         let stop = service::stop_token()?;

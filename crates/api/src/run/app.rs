@@ -145,7 +145,9 @@ pub fn for_operators(
 > {
     let table = ["/healthz", "/readyz", "/metrics"]
         .into_iter()
-        .fold(RouteTable::default(), |table, path| table.with(path, [Method::GET]));
+        .fold(RouteTable::default(), |table, path| {
+            table.with(path, [Method::GET])
+        });
     App::new()
         .app_data(web::Data::new(table))
         .app_data(readiness)

@@ -3,6 +3,7 @@
 pub mod app;
 pub mod compose;
 pub mod config;
+pub(crate) mod descriptors;
 pub(crate) mod operators;
 pub mod server_key;
 pub mod service;

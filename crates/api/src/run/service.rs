@@ -394,7 +394,10 @@ impl Service {
         self.draining.begin();
         let delay = self.config.drain_delay;
         if !delay.is_zero() {
-            tracing::info!(seconds = delay.as_secs(), "not ready any more, stopping soon");
+            tracing::info!(
+                seconds = delay.as_secs(),
+                "not ready any more, stopping soon"
+            );
             sleep(delay).await;
         }
         let deadline = drain_deadline(&self.config);
