@@ -4,6 +4,7 @@
 //! Such an answer is put into the shape that every error has here, with an id, on its way out. And
 //! the time that a head has is kept here: actix gives one to the first head of a connection alone, and
 //! looks at the clock before it looks at what has come, so that a busy machine would be its client's fault.
+//! To answers that nobody reads it gives all the time there is; their [pace](super::pace) is kept here too.
 
 use std::io;
 use std::pin::Pin;
@@ -19,6 +20,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use crate::http::admission::Admission;
 use crate::http::error::ApiError;
 use crate::http::head::MAX_HEAD;
+use crate::http::pace::{Pace, Taking};
 use crate::http::request_id::RequestId;
 
 /// How every answer begins.
@@ -76,6 +78,8 @@ pub(crate) struct Manner {
     pub(crate) public_url: Arc<str>,
     /// How long a head may take to arrive.
     pub(crate) head_timeout: Duration,
+    /// How slowly answers may be taken.
+    pub(crate) pace: Pace,
     /// Whether the server stops: what it cuts off is nobody's fault.
     pub(crate) is_stopping: Arc<AtomicBool>,
 }
@@ -84,6 +88,7 @@ pub(crate) struct Manner {
 pub(crate) struct Connection<S: AsyncWrite + Unpin> {
     stream: S,
     manner: Manner,
+    taking: Taking,
     /// Counted as long as it is open.
     _admission: Admission,
     /// Whether something came after what was written last.
@@ -110,6 +115,7 @@ impl<S: AsyncWrite + Unpin> Connection<S> {
         let head = Instant::now() + manner.head_timeout;
         Self {
             stream,
+            taking: Taking::new(manner.pace),
             manner,
             _admission: admission,
             is_unanswered: false,
@@ -189,13 +195,20 @@ impl<S: AsyncWrite + Unpin> Connection<S> {
     /// Writes what is still to be written.
     fn poll_out(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.out.is_empty() {
-            let written = ready!(Pin::new(&mut self.stream).poll_write(cx, &self.out))?;
+            let written = Pin::new(&mut self.stream).poll_write(cx, &self.out);
+            let written = ready!(self.taking.poll_judged(cx, written))?;
             if written == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
             self.out.drain(..written);
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// Writes of these bytes what the client takes.
+    fn poll_send(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.taking.poll_judged(cx, written)
     }
 }
 
@@ -239,7 +252,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Connection<S> {
             self.seen = ever;
             self.head = None;
         }
-        let is_idle = !self.under_way.is_any() && !self.is_refused;
+        // What comes while an answer is on its way waits for that; to be told no now would be within it.
+        let is_busy = self.under_way.is_any() || self.taking.is_paused();
+        let is_idle = !is_busy && !self.is_refused;
         if !is_idle {
             self.head = None;
         } else if self.head.is_none() && buffer.filled().len() > before {
@@ -273,7 +288,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<S> {
         self.is_unanswered = false;
         self.written_at = Some(self.under_way.ever());
         match bare(bytes) {
-            None => Pin::new(&mut self.stream).poll_write(cx, bytes),
+            None => self.poll_send(cx, bytes),
             Some((0, status, head)) => {
                 self.is_refused = true;
                 self.out = self.answer(status, head);
@@ -285,7 +300,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<S> {
             }
             Some((start, _, _)) => {
                 let before = bytes.get(..start).unwrap_or_default();
-                Pin::new(&mut self.stream).poll_write(cx, before)
+                self.poll_send(cx, before)
             }
         }
     }
@@ -319,8 +334,9 @@ impl<S: AsyncWrite + Unpin> Drop for Connection<S> {
             return;
         }
         let head = format!("HTTP/1.1 400 Bad Request\r\n{EMPTY}\r\n");
-        self.out = self.answer(StatusCode::BAD_REQUEST, &head);
-        let _ = self.poll_out(&mut Context::from_waker(Waker::noop()));
+        let answer = self.answer(StatusCode::BAD_REQUEST, &head);
+        let mut nobody = Context::from_waker(Waker::noop());
+        let _ = Pin::new(&mut self.stream).poll_write(&mut nobody, &answer);
     }
 }
 
@@ -331,18 +347,32 @@ mod tests {
     use super::*;
     use crate::http::admission::{Connected, ConnectionLimits};
 
+    fn connection<S: AsyncWrite + Unpin>(stream: S, manner: Manner) -> Connection<S> {
+        let connected = Connected::new(ConnectionLimits::default());
+        Connection::new(stream, connected.admit(None).unwrap(), manner)
+    }
+
+    fn manner() -> Manner {
+        Manner {
+            public_url: Arc::from("http://localhost"),
+            head_timeout: Duration::from_secs(600),
+            pace: Pace::default(),
+            is_stopping: Arc::default(),
+        }
+    }
+
     /// Whoever is slow to look finds the time over, and the head there all the same.
     #[tokio::test]
     async fn what_has_come_is_not_late() {
         let (mut client, stream) = duplex(1_024);
-        let connected = Connected::new(ConnectionLimits::default());
-        let manner = Manner {
-            public_url: Arc::from("http://localhost"),
-            head_timeout: Duration::ZERO,
-            is_stopping: Arc::default(),
-        };
-        let admission = connected.admit(None).unwrap();
-        let mut connection = Connection::new(stream, admission, manner);
+        let head_timeout = Duration::ZERO;
+        let mut connection = connection(
+            stream,
+            Manner {
+                head_timeout,
+                ..manner()
+            },
+        );
         client.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
         let mut bytes = [0; 64];
         let count = connection.read(&mut bytes).await.unwrap();
@@ -350,6 +380,60 @@ mod tests {
         assert_eq!(connection.read(&mut bytes).await.unwrap(), 0, "the rest is");
         client.read_exact(&mut bytes[..12]).await.unwrap();
         assert_eq!(&bytes[..12], b"HTTP/1.1 408");
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_nobody_reads_ends_the_connection() {
+        let (_client, stream) = duplex(16);
+        let pace = Pace {
+            pause: Duration::ZERO,
+            ..Pace::default()
+        };
+        let mut connection = connection(stream, Manner { pace, ..manner() });
+        connection.write_all(&[b'x'; 16]).await.unwrap();
+        let refused = connection.write_all(b"x").await.unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::TimedOut);
+    }
+
+    /// The next request may be on its way while an answer still is.
+    #[tokio::test]
+    async fn a_head_is_not_late_before_the_answer_to_the_one_before_is_taken() {
+        let (mut client, stream) = duplex(16);
+        let head_timeout = Duration::ZERO;
+        let mut connection = connection(
+            stream,
+            Manner {
+                head_timeout,
+                ..manner()
+            },
+        );
+        let mut cx = Context::from_waker(Waker::noop());
+        let answer = [b'x'; 32];
+        let mut write = |connection: &mut Connection<_>, answer: &[u8]| {
+            Pin::new(connection).poll_write(&mut cx, answer)
+        };
+        assert!(matches!(
+            write(&mut connection, &answer),
+            Poll::Ready(Ok(16))
+        ));
+        assert!(write(&mut connection, &answer[16..]).is_pending());
+        client.write_all(b"GET / HT").await.unwrap();
+        let mut bytes = [0; 64];
+        assert_eq!(connection.read(&mut bytes).await.unwrap(), 8);
+        for _ in 0..3 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+            let mut buffer = ReadBuf::new(&mut bytes);
+            let mut cx = Context::from_waker(Waker::noop());
+            let read = Pin::new(&mut connection).poll_read(&mut cx, &mut buffer);
+            assert!(read.is_pending());
+        }
+        client.read_exact(&mut bytes[..16]).await.unwrap();
+        assert!(matches!(
+            write(&mut connection, &answer[16..]),
+            Poll::Ready(Ok(16))
+        ));
+        client.read_exact(&mut bytes[..16]).await.unwrap();
+        assert_eq!(bytes[..16], answer[..16]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod error_map;
 pub mod head;
 pub mod mutation;
 pub mod openapi;
+pub mod pace;
 pub(crate) mod position;
 pub mod public_url;
 pub mod request_id;

@@ -19,6 +19,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::http::admission::{Connected, ConnectionLimits};
 use crate::http::connection::{Connection, Manner};
 use crate::http::mutation::Mutations;
+use crate::http::pace::Pace;
 use crate::http::public_url::PublicUrl;
 use crate::telemetry::CONNECTIONS_REFUSED;
 
@@ -43,6 +44,8 @@ pub struct ServerSettings {
     /// How long the head of a request may take to arrive; then the connection is answered with 408 and
     /// closed.
     pub head_timeout: Duration,
+    /// How slowly answers may be taken; a connection that is slower is closed.
+    pub pace: Pace,
     /// How long requests and mutations under way may take once the service is told to stop.
     pub shutdown_timeout: Duration,
 }
@@ -55,6 +58,7 @@ impl Default for ServerSettings {
             connections: ConnectionLimits::default(),
             keep_alive: Duration::from_secs(75),
             head_timeout: Duration::from_secs(10),
+            pace: Pace::default(),
             shutdown_timeout: Duration::from_secs(10),
         }
     }
@@ -137,6 +141,7 @@ where
     let manner = Manner {
         public_url: settings.public_url.shared(),
         head_timeout: settings.head_timeout,
+        pace: settings.pace,
         is_stopping: Arc::clone(&is_stopping),
     };
     // What `actix_web::HttpServer` does, around connections of our own.

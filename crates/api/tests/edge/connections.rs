@@ -1,13 +1,16 @@
-//! Connections that are too many.
+//! Connections that are too many, and answers that nobody reads.
+
+use std::time::Duration;
 
 use lessor::http::admission::ConnectionLimits;
+use lessor::http::pace::Pace;
 use lessor::http::server::ServerSettings;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::harness::{PATIENCE, Server, Setup};
+use crate::harness::{LARGE, PATIENCE, Server, Setup, request};
 
-async fn with_connections(total: usize) -> Server {
+async fn with_connections(total: usize, pace: Pace) -> Server {
     Server::with(Setup {
         settings: ServerSettings {
             workers: Some(1),
@@ -15,6 +18,7 @@ async fn with_connections(total: usize) -> Server {
                 total,
                 ..ConnectionLimits::default()
             },
+            pace,
             ..ServerSettings::default()
         },
         ..Setup::default()
@@ -42,7 +46,7 @@ async fn said(server: &Server) -> Vec<u8> {
 async fn until_answered(server: &Server) {
     let answered = async {
         while !said(server).await.starts_with(b"HTTP/1.1 200 ") {
-            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
     tokio::time::timeout(PATIENCE, answered)
@@ -63,7 +67,7 @@ async fn kept(server: &Server) -> TcpStream {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_too_many_is_closed_at_once_and_the_others_go_on() {
-    let server = with_connections(2).await;
+    let server = with_connections(2, Pace::default()).await;
     let first = kept(&server).await;
     let mut second = kept(&server).await;
     for _ in 0..100 {
@@ -82,4 +86,23 @@ async fn one_too_many_is_closed_at_once_and_the_others_go_on() {
     assert!(rest.contains("HTTP/1.1 200 OK"), "{rest}");
     drop((first, second));
     until_answered(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_nobody_reads_keeps_no_connection() {
+    let pace = Pace {
+        pause: Duration::from_millis(300),
+        ..Pace::default()
+    };
+    let server = with_connections(1, pace).await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let asked = request("GET", "/v1/large", &[], b"");
+    stream.write_all(&asked).await.unwrap();
+    // It has the only place.
+    until_answered(&server).await;
+    let mut bytes = Vec::new();
+    let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut bytes)).await;
+    drop(read.expect("the server has closed it"));
+    assert!(bytes.starts_with(b"HTTP/1.1 200 OK\r\n"));
+    assert!(bytes.len() < LARGE, "{}", bytes.len());
 }

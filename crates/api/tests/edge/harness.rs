@@ -34,6 +34,9 @@ use utoipa_actix_web::service_config::ServiceConfig;
 /// An upper bound for what a test waits for; nothing waits this long unless it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
+/// The length of a large answer, in bytes: more than the system keeps of it for a client that does not read.
+pub(crate) const LARGE: usize = 32 * 1024 * 1024;
+
 type Tags = List<Sku, 3>;
 type SomeTags = List<Sku, 3, 1>;
 type Serials = Table<Line, Line, 5>;
@@ -230,6 +233,12 @@ async fn foreign() -> Result<HttpResponse, actix_web::Error> {
     ))
 }
 
+#[utoipa::path(responses((status = 200, body = String)))]
+#[get("/large")]
+async fn large() -> HttpResponse {
+    HttpResponse::Ok().body(vec![b'x'; LARGE])
+}
+
 /// A mutation that a test holds up.
 #[derive(Clone)]
 pub(crate) struct Gate {
@@ -300,6 +309,7 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
             .service(panics_in_mutation)
             .service(fails)
             .service(foreign)
+            .service(large)
             .service(mutate)
             .wrap(from_fn(require_key)),
     );
