@@ -14,3 +14,4 @@ pub(crate) mod position;
 pub mod public_url;
 pub mod request_id;
 pub mod server;
+pub(crate) mod slices;

@@ -21,6 +21,7 @@ use crate::http::connection::{Connection, Manner};
 use crate::http::mutation::Mutations;
 use crate::http::pace::Pace;
 use crate::http::public_url::PublicUrl;
+use crate::http::slices::SLICE;
 use crate::telemetry::CONNECTIONS_REFUSED;
 
 /// Connections beyond the limit that a worker has taken and not closed yet, at most. More wait in the
@@ -161,6 +162,7 @@ where
             // The connection keeps it.
             .client_request_timeout(Duration::ZERO)
             .client_disconnect_timeout(LINGER)
+            .h1_write_buffer_size(SLICE)
             .local_addr(address)
             .on_connect_ext(|connection: &Connection<TcpStream>, data| {
                 data.insert(connection.under_way());

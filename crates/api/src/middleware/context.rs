@@ -21,6 +21,7 @@ use crate::http::error::ApiError;
 use crate::http::head;
 use crate::http::public_url::PublicUrl;
 use crate::http::request_id::RequestId;
+use crate::http::slices::sliced;
 use crate::middleware::cors::{Cors, Grant};
 
 /// When a client is told to come again after its request took too long.
@@ -57,6 +58,7 @@ pub(crate) struct HeadOnly;
 /// - a panic is a 500, an error of actix is in our shape
 /// - what takes longer than the [`Deadline`] is answered 503; work that changes something goes on; what is
 ///   held until there is something to answer may take that longer
+/// - a large body is handed out as it is read
 /// - `Cache-Control: no-store` unless the answer says otherwise
 /// - `Connection: close` while the process is [`Draining`]
 /// - one log line and the request metrics
@@ -217,7 +219,7 @@ impl Envelope {
             response = response.map_body(|_, _| body);
         }
         self.finish_head(response.response_mut());
-        response
+        response.map_body(|_, body| sliced(body))
     }
 
     /// What is read of an error: our shape, or on a page what people can read.

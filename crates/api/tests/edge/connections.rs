@@ -106,3 +106,20 @@ async fn an_answer_that_nobody_reads_keeps_no_connection() {
     assert!(bytes.starts_with(b"HTTP/1.1 200 OK\r\n"));
     assert!(bytes.len() < LARGE, "{}", bytes.len());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_answer_arrives_whole() {
+    let server = Server::start().await;
+    let answer = server.send("GET", "/v1/large", &[], b"").await;
+    assert_eq!(answer.status, 200);
+    answer.assert_dressed();
+    let length = answer.header("content-length").map(str::to_owned);
+    assert_eq!(length, Some(LARGE.to_string()));
+    assert_eq!(answer.body.len(), LARGE);
+    let head = server.send("HEAD", "/v1/large", &[], b"").await;
+    assert_eq!(
+        (head.status, head.header("content-length")),
+        (200, length.as_deref())
+    );
+    assert_eq!(head.body, "");
+}
