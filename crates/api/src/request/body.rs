@@ -20,15 +20,21 @@ use crate::http::error::ApiError;
 pub struct BodyLimits {
     /// The largest body in bytes.
     pub max_bytes: usize,
+    /// The largest signed message in bytes: whoever sends one has no key.
+    pub max_signed_bytes: usize,
+    /// The largest form of a page in bytes.
+    pub max_form_bytes: usize,
     /// How long a whole body may take to arrive.
     pub timeout: Duration,
 }
 
 impl Default for BodyLimits {
-    /// 1 MiB in 10 seconds.
+    /// 1 MiB in 10 seconds; 256 KiB of a signed message, 64 KiB of a form.
     fn default() -> Self {
         Self {
             max_bytes: 1024 * 1024,
+            max_signed_bytes: 256 * 1024,
+            max_form_bytes: 64 * 1024,
             timeout: Duration::from_secs(10),
         }
     }
@@ -101,29 +107,47 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     Ok(from_node(&node)?)
 }
 
-/// A body as it was sent, whatever it is declared as: for messages whose signature is over their
-/// bytes.
-#[derive(Clone, Debug)]
-pub struct RawBody(pub Bytes);
+/// How a message is signed, as its headers say it.
+pub trait Signature: Sized + 'static {
+    /// Reads it off the headers.
+    ///
+    /// # Errors
+    /// 401: there is none, or none that any body could have.
+    fn of(headers: &HeaderMap) -> Result<Self, ApiError>;
+}
 
-impl FromRequest for RawBody {
+/// A signed message as it was sent, whatever it is declared as: the signature is over its bytes. Nothing is
+/// read of a message that has none. Whether it is good is still to be seen.
+#[derive(Clone, Debug)]
+pub struct SignedBody<S> {
+    /// What the headers say.
+    pub signature: S,
+    /// The body.
+    pub raw: Bytes,
+}
+
+impl<S: Signature> FromRequest for SignedBody<S> {
     type Error = ApiError;
     type Future = Pin<Box<dyn Future<Output = Result<Self, ApiError>>>>;
 
     fn from_request(request: &HttpRequest, payload: &mut dev::Payload) -> Self::Future {
         let request = request.clone();
         let payload = payload.take();
-        Box::pin(async move { read(&request, payload, Media::Any).await.map(Self) })
+        Box::pin(async move {
+            let signature = S::of(request.headers())?;
+            let raw = read(&request, payload, Media::Signed).await?;
+            Ok(Self { signature, raw })
+        })
     }
 }
 
-impl RawBody {
+impl<S> SignedBody<S> {
     /// Reads the body as JSON.
     ///
     /// # Errors
     /// 400 naming what is wrong.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
-        parse(&self.0)
+        parse(&self.raw)
     }
 }
 
@@ -152,7 +176,19 @@ impl FromRequest for FormBody {
 enum Media {
     Json,
     Form,
-    Any,
+    /// Anything.
+    Signed,
+}
+
+impl Media {
+    /// The largest body in bytes.
+    const fn largest(self, limits: &BodyLimits) -> usize {
+        match self {
+            Self::Json => limits.max_bytes,
+            Self::Form => limits.max_form_bytes,
+            Self::Signed => limits.max_signed_bytes,
+        }
+    }
 }
 
 /// The whole body. Empty without a content type is no body at all; anything else must be declared
@@ -170,10 +206,11 @@ async fn read(
     let declared = match wanted {
         Media::Json => declares(headers, is_json)?,
         Media::Form => declares(headers, is_form)?,
-        Media::Any => true,
+        Media::Signed => true,
     };
-    if content_length(headers).is_some_and(|length| length > limits.max_bytes as u64) {
-        return Err(ApiError::payload_too_large(limits.max_bytes));
+    let largest = wanted.largest(&limits);
+    if content_length(headers).is_some_and(|length| length > largest as u64) {
+        return Err(ApiError::payload_too_large(largest));
     }
     let whole = async {
         let mut body = BytesMut::new();
@@ -183,7 +220,7 @@ async fn read(
             if !declared && !chunk.is_empty() {
                 return Err(ApiError::unsupported_media_type());
             }
-            if body.len() + chunk.len() > limits.max_bytes {
+            if body.len() + chunk.len() > largest {
                 return Ok(None);
             }
             body.extend_from_slice(&chunk);
@@ -192,7 +229,7 @@ async fn read(
     };
     match tokio::time::timeout(limits.timeout, whole).await {
         Ok(Ok(Some(body))) => Ok(body),
-        Ok(Ok(None)) => Err(ApiError::payload_too_large(limits.max_bytes)),
+        Ok(Ok(None)) => Err(ApiError::payload_too_large(largest)),
         Ok(Err(error)) => Err(error),
         Err(_) => Err(ApiError::request_timeout()),
     }

@@ -282,3 +282,40 @@ async fn a_body_that_breaks_off_leaves_the_server_well() {
     drop(stream);
     assert_eq!(server.post("/v1/things", GOOD).await.status, 200);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_read_of_a_message_without_a_signature() {
+    let server = Server::start().await;
+    for headers in [
+        &["content-length: 100"][..],
+        &["content-length: 100", "x-signature: none"],
+        &["content-length: 1000000000"],
+    ] {
+        // Who waits for the body waits longer than it may take to come: 408.
+        let answer = server.send("POST", "/v1/messages", headers, b"").await;
+        answer.assert_error(401, "unauthorized", None);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_and_a_form_have_limits_of_their_own() {
+    let server = Server::start().await;
+    let form = "content-type: application/x-www-form-urlencoded";
+    for (path, header, largest) in [
+        ("/v1/messages", "x-signature: v1", 256 * 1024),
+        ("/v1/forms", form, 64 * 1024),
+    ] {
+        let body = "x".repeat(largest);
+        let answer = server.send("POST", path, &[header], body.as_bytes()).await;
+        assert_eq!(answer.status, 200, "{path}");
+        let body = format!("{body}x");
+        let answer = server.send("POST", path, &[header], body.as_bytes()).await;
+        answer.assert_error(413, "invalid_request", None);
+        let chunked = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+        let headers = [header, "transfer-encoding: chunked"];
+        let answer = server
+            .send("POST", path, &headers, chunked.as_bytes())
+            .await;
+        answer.assert_error(413, "invalid_request", None);
+    }
+}

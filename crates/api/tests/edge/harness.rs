@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::HeaderMap;
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::Json;
 use actix_web::{HttpResponse, get, post, put, web};
@@ -15,7 +16,8 @@ use lessor::http::public_url::PublicUrl;
 use lessor::http::server::{self, ServerSettings};
 use lessor::middleware::{Cors, Deadline, RequestId};
 use lessor::request::{
-    Body, BodyLimits, List, OptionalBody, Plain as _, QueryParams, Segment, Table, Whole, given,
+    Body, BodyLimits, FormBody, List, OptionalBody, Plain as _, QueryParams, Segment, Signature,
+    SignedBody, Table, Whole, given,
 };
 use lessor::routes::health::Readiness;
 use lessor::run::app::{self, AppParts, Said};
@@ -239,6 +241,30 @@ async fn large() -> HttpResponse {
     HttpResponse::Ok().body(vec![b'x'; LARGE])
 }
 
+/// A signature of which only the form counts.
+struct Signed;
+
+impl Signature for Signed {
+    fn of(headers: &HeaderMap) -> Result<Self, ApiError> {
+        match headers.get("x-signature") {
+            Some(value) if value == "v1" => Ok(Self),
+            _ => Err(ApiError::unsigned()),
+        }
+    }
+}
+
+#[utoipa::path(responses((status = 200, body = String)))]
+#[post("/messages")]
+async fn take_message(body: SignedBody<Signed>) -> HttpResponse {
+    HttpResponse::Ok().body(body.raw.len().to_string())
+}
+
+#[utoipa::path(responses((status = 200, body = String)))]
+#[post("/forms")]
+async fn take_form(FormBody(fields): FormBody) -> HttpResponse {
+    HttpResponse::Ok().body(fields.len().to_string())
+}
+
 /// A mutation that a test holds up.
 #[derive(Clone)]
 pub(crate) struct Gate {
@@ -310,6 +336,8 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
             .service(fails)
             .service(foreign)
             .service(large)
+            .service(take_message)
+            .service(take_form)
             .service(mutate)
             .wrap(from_fn(require_key)),
     );

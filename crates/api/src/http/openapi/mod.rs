@@ -128,7 +128,11 @@ const ERRORS: [(&str, u16, &str); 14] = [
         409,
         "A request with this Idempotency-Key is being worked on.",
     ),
-    ("PayloadTooLarge", 413, "The body is larger than 1 MiB."),
+    (
+        "PayloadTooLarge",
+        413,
+        "The body is larger than 1 MiB, of a webhook than 256 KiB, of a form than 64 KiB.",
+    ),
     (
         "UriTooLong",
         414,
