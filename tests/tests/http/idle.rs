@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use lessor_adapters::testing::is_cluster;
 use lessor_tests::Server;
 use lessor_tests::server::PATIENCE;
 use serde_json::json;
@@ -43,6 +44,10 @@ impl Use {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_nobody_asks_leaves_its_database_alone() {
+    if is_cluster() {
+        println!("SKIPPED an idle server: a cluster's nodes are never idle");
+        return;
+    }
     let server = Server::start(BINARY, &[]).await;
     let nobody = server.client().await.with_key("");
     let deadline = Instant::now() + PATIENCE;

@@ -406,7 +406,7 @@ impl Chore for Numbers {
     }
 
     fn every(&self) -> Duration {
-        Duration::from_secs(2)
+        Duration::from_secs(3)
     }
 
     async fn run(&self) -> Result<Done, ChoreError> {
