@@ -131,17 +131,31 @@ fn embedded_settings(config: &Config) -> embedded::Settings {
 }
 
 /// The database for one command: `DATABASE_URL`, else that of the server that runs on the same data
-/// directory, else one that runs until the location is dropped. Blocks.
+/// directory, else one that runs until the location is dropped. Makes none. Blocks.
+///
+/// # Errors
+/// There is no embedded database, or it cannot be had.
+pub fn find(config: &Config, progress: impl FnMut(Progress)) -> anyhow::Result<Location> {
+    locate(config, |settings| {
+        embedded::open_existing(settings, progress)
+    })
+}
+
+/// Like [`find`], for a command that makes the embedded database where there is none. Blocks.
 ///
 /// # Errors
 /// The embedded database cannot be had.
-pub fn locate(config: &Config, progress: impl FnMut(Progress)) -> anyhow::Result<Location> {
+pub fn find_or_make(config: &Config, progress: impl FnMut(Progress)) -> anyhow::Result<Location> {
+    locate(config, |settings| embedded::open(settings, progress))
+}
+
+fn locate(
+    config: &Config,
+    open: impl FnOnce(&embedded::Settings) -> Result<embedded::Database, embedded::Error>,
+) -> anyhow::Result<Location> {
     match &config.database_url {
         Some(url) => Ok(Location::Given(url.expose_secret().to_owned())),
-        None => {
-            let database = embedded::open(&embedded_settings(config), progress)?;
-            Ok(Location::Embedded(database))
-        }
+        None => Ok(Location::Embedded(open(&embedded_settings(config))?)),
     }
 }
 
@@ -272,15 +286,23 @@ pub async fn prepare(
     check_pooling(database, config).await?;
     // Migrations need a session that stays theirs.
     if config.no_migrate || config.database_pooling == Pooling::Transaction {
-        let pending = database.pending_migrations().await?;
-        anyhow::ensure!(
-            pending.is_empty(),
-            "the database lacks {} migrations: run `lessor migrate`",
-            pending.len()
-        );
-    } else {
-        database.migrate(progress).await?;
+        return expect_migrated(database).await;
     }
+    database.migrate(progress).await?;
+    Ok(())
+}
+
+/// Sees to it that the tables are up to date, for whoever leaves them as they are.
+///
+/// # Errors
+/// The database cannot be reached; the tables are too old.
+pub async fn expect_migrated(database: &PgDatabase) -> anyhow::Result<()> {
+    let pending = database.pending_migrations().await?;
+    anyhow::ensure!(
+        pending.is_empty(),
+        "the database lacks {} migrations: run `lessor migrate`",
+        pending.len()
+    );
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use lessor_adapters::testing::{TestDatabase, is_cluster};
 use lessor_tests::server::PATIENCE;
-use lessor_tests::{Folder, lessor, text};
+use lessor_tests::{Folder, answer, lessor, run, text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -179,4 +179,50 @@ async fn a_role_that_may_not_migrate_serves_what_is_migrated() {
         log.contains("waiter has no right to run") && log.contains("lessor migrate"),
         "{log}"
     );
+}
+
+/// Whoever mistypes a folder is told so, and finds no database there afterwards.
+#[tokio::test(flavor = "multi_thread")]
+async fn other_commands_make_neither_a_database_nor_tables() {
+    let folder = Folder::new("none");
+    let commands = [
+        &["org", "list"][..],
+        &["org", "create", "--name", "Bikes"],
+        &["jobs", "list"],
+        &["reconcile", "--mode", "sandbox"],
+    ];
+    let refused = |arguments: &[&str], url: Option<&str>| {
+        let mut command = lessor(BINARY, &folder);
+        command.envs(url.map(|url| ("DATABASE_URL", url)));
+        let output = run(command.args(arguments));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        said
+    };
+    for arguments in commands.into_iter().chain([&["migrate", "--dry-run"][..]]) {
+        let said = refused(arguments, None);
+        assert!(said.contains("no database in "), "{arguments:?}: {said}");
+        assert!(!folder.path().join("data").exists(), "{arguments:?}");
+    }
+
+    let database = TestDatabase::create_empty().await;
+    let on_it = |arguments: &[&str]| {
+        let mut command = lessor(BINARY, &folder);
+        command.env("DATABASE_URL", database.url()).args(arguments);
+        answer(&mut command)
+    };
+    let pending = on_it(&["migrate", "--dry-run"])["pending"].clone();
+    let count = pending.as_array().map_or(0, Vec::len);
+    assert!(count > 0, "{pending}");
+    for arguments in commands {
+        let said = refused(arguments, Some(database.url()));
+        let wanted = format!("lacks {count} migrations: run `lessor migrate`");
+        assert!(said.contains(&wanted), "{arguments:?}: {said}");
+    }
+    let tables = "SELECT coalesce(to_regclass('__diesel_schema_migrations'), \
+         to_regclass('organizations')) IS NULL";
+    assert_eq!(database.query(tables).await, ["t"]);
+    assert_eq!(on_it(&["migrate"])["applied"], pending);
+    assert_eq!(on_it(&["org", "list"])["total"], 0);
 }
