@@ -5,6 +5,7 @@
 //! the time that a head has is kept here: actix gives one to the first head of a connection alone, and
 //! looks at the clock before it looks at what has come, so that a busy machine would be its client's fault.
 //! To answers that nobody reads it gives all the time there is; their [pace](super::pace) is kept here too.
+//! So it does to the rest of a body in chunks whose request was answered before.
 
 use std::io;
 use std::pin::Pin;
@@ -78,6 +79,9 @@ pub(crate) struct Manner {
     pub(crate) public_url: Arc<str>,
     /// How long a head may take to arrive.
     pub(crate) head_timeout: Duration,
+    /// How long a client for whom nothing is done may say nothing: longer than actix waits for the next
+    /// request.
+    pub(crate) silence: Duration,
     /// How slowly answers may be taken.
     pub(crate) pace: Pace,
     /// Whether the server stops: what it cuts off is nobody's fault.
@@ -104,6 +108,8 @@ pub(crate) struct Connection<S: AsyncWrite + Unpin> {
     is_refused: bool,
     /// Until when the first head, or the one that has begun, has to be there.
     head: Option<Pin<Box<Sleep>>>,
+    /// Until when something has to come, where nothing is done.
+    silence: Option<Pin<Box<Sleep>>>,
     /// What is still to be written in the place of what was taken for written.
     out: Vec<u8>,
     /// Until when a refused client is listened to, and how much of what it sends.
@@ -125,6 +131,7 @@ impl<S: AsyncWrite + Unpin> Connection<S> {
             seen: 0,
             is_refused: false,
             head: Some(Box::pin(sleep_until(head))),
+            silence: None,
             out: Vec::new(),
             linger: None,
         }
@@ -192,6 +199,15 @@ fn bare(bytes: &[u8]) -> Option<(usize, StatusCode, &str)> {
 }
 
 impl<S: AsyncWrite + Unpin> Connection<S> {
+    /// Sees whether the head that was begun is there.
+    fn look(&mut self) {
+        let ever = self.under_way.ever();
+        if self.seen != ever {
+            self.seen = ever;
+            self.head = None;
+        }
+    }
+
     /// Writes what is still to be written.
     fn poll_out(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.out.is_empty() {
@@ -246,12 +262,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Connection<S> {
             self.is_unanswered |= has_come;
             self.is_over |= !has_come;
         }
-        let ever = self.under_way.ever();
-        if self.seen != ever {
-            // The head that was begun is there.
-            self.seen = ever;
-            self.head = None;
-        }
+        self.look();
         // What comes while an answer is on its way waits for that; to be told no now would be within it.
         let is_busy = self.under_way.is_any() || self.taking.is_paused();
         let is_idle = !is_busy && !self.is_refused;
@@ -272,6 +283,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Connection<S> {
             self.out = self.answer(StatusCode::REQUEST_TIMEOUT, &head);
             // Nothing else is being written, so that the whole of it finds room.
             let _ = self.poll_out(cx);
+            return Poll::Ready(Ok(()));
+        }
+        if !is_idle || read.is_ready() {
+            self.silence = None;
+        }
+        let is_forgotten = match &mut self.silence {
+            Some(silence) => silence.as_mut().poll(cx).is_ready(),
+            None => false,
+        };
+        if is_forgotten {
+            // As if the client had ended it.
+            self.is_over = true;
             return Poll::Ready(Ok(()));
         }
         read
@@ -308,10 +331,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<S> {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_out(cx))?;
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
+        self.look();
         // actix drops the connection after this, without shutting it down.
         if self.is_refused {
             ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
             ready!(self.poll_linger(cx));
+        } else if !self.under_way.is_any() && self.head.is_none() {
+            let until = Instant::now() + self.manner.silence;
+            let silence = self.silence.insert(Box::pin(sleep_until(until)));
+            // Nothing else may have the connection looked at again.
+            let _ = silence.as_mut().poll(cx);
         }
         Poll::Ready(Ok(()))
     }
@@ -356,6 +385,7 @@ mod tests {
         Manner {
             public_url: Arc::from("http://localhost"),
             head_timeout: Duration::from_secs(600),
+            silence: Duration::from_secs(600),
             pace: Pace::default(),
             is_stopping: Arc::default(),
         }
@@ -434,6 +464,27 @@ mod tests {
         ));
         client.read_exact(&mut bytes[..16]).await.unwrap();
         assert_eq!(bytes[..16], answer[..16]);
+    }
+
+    #[tokio::test]
+    async fn who_says_nothing_any_more_is_not_waited_for() {
+        let (mut client, stream) = duplex(1_024);
+        let silence = Duration::from_millis(1);
+        let mut connection = connection(
+            stream,
+            Manner {
+                silence,
+                ..manner()
+            },
+        );
+        client.write_all(b"GET / HT").await.unwrap();
+        let mut bytes = [0; 64];
+        assert_eq!(connection.read(&mut bytes).await.unwrap(), 8);
+        drop(connection.under_way().enter());
+        connection.flush().await.unwrap();
+        assert_eq!(connection.read(&mut bytes).await.unwrap(), 0);
+        drop(connection);
+        assert_eq!(client.read(&mut bytes).await.unwrap(), 0, "nor answered");
     }
 
     #[test]

@@ -142,6 +142,7 @@ where
     let manner = Manner {
         public_url: settings.public_url.shared(),
         head_timeout: settings.head_timeout,
+        silence: keep_alive.saturating_add(LINGER),
         pace: settings.pace,
         is_stopping: Arc::clone(&is_stopping),
     };

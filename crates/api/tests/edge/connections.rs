@@ -123,3 +123,21 @@ async fn a_large_answer_arrives_whole() {
     );
     assert_eq!(head.body, "");
 }
+
+/// actix waits for the end of a body in chunks, also where nobody reads it, and for as long as it takes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_without_an_end_keeps_no_connection() {
+    let server = Server::with(Setup {
+        settings: ServerSettings {
+            workers: Some(1),
+            keep_alive: Duration::from_millis(200),
+            ..ServerSettings::default()
+        },
+        ..Setup::default()
+    })
+    .await;
+    let begun =
+        "POST /nope HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n";
+    let answer = server.raw(begun.as_bytes()).await;
+    answer.assert_error(404, "not_found", None);
+}
