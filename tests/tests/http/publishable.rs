@@ -405,7 +405,13 @@ async fn the_storefront_shows_prices_in_a_browser() {
     let mut said = BufReader::new(browser.stdout.take().unwrap());
     let mut origin = String::new();
     said.read_line(&mut origin).unwrap();
-    let server = Server::start(BINARY, &["--cors-origins", origin.trim()]).await;
+    let flags = [
+        "--cors-origins",
+        origin.trim(),
+        "--address-rate-limit",
+        "100",
+    ];
+    let server = Server::start(BINARY, &flags).await;
     let client = server.client().await;
     let product = client
         .product(json!({ "options": [{ "name": "Size", "values": ["S", "M"] }] }))

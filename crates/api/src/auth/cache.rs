@@ -5,17 +5,19 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use lessor_domain::access::{Access, KeyHash};
 use lessor_domain::ids::ApiKeyPubId;
 use lessor_domain::ports::{Database, KeyHolder, Reach, StoreError};
 use quick_cache::sync::Cache;
 
+use super::buckets::{Buckets, Rate, Standing};
 use crate::http::error::ApiError;
 
 /// The most keys that are remembered.
 const KEYS_MAX: usize = 100_000;
+/// How many seconds' worth of requests a key may make at once.
+const BURST: u32 = 2;
 
 /// A key that was found.
 pub(crate) struct Found {
@@ -93,25 +95,24 @@ impl fmt::Debug for KeyCache {
     }
 }
 
-/// How many requests each key may make.
+/// How many requests each key may make. Cloning it shares what was counted.
 #[derive(Clone)]
-pub struct RateLimits(Arc<DefaultKeyedRateLimiter<ApiKeyPubId>>);
+pub struct RateLimits(Arc<Buckets<ApiKeyPubId>>);
 
 impl RateLimits {
-    /// So many in a second, all of them at once if the caller likes.
+    /// So many in a second, and twice as many at once.
     #[must_use]
     pub fn per_second(requests: NonZeroU32) -> Self {
-        Self(Arc::new(RateLimiter::keyed(Quota::per_second(requests))))
+        Self(Arc::new(Buckets::new(Rate::per_second(requests, BURST))))
     }
 
     /// Counts a request of the key.
     ///
     /// # Errors
     /// 429 when it is one too many.
-    pub(crate) fn check(&self, key: ApiKeyPubId) -> Result<(), ApiError> {
-        self.0.check_key(&key).map_err(|refusal| {
-            ApiError::rate_limited(refusal.wait_time_from(DefaultClock::default().now()))
-        })
+    pub(crate) fn check(&self, key: ApiKeyPubId) -> Result<Standing, ApiError> {
+        let taken = self.0.take(&key);
+        taken.map_err(|empty| empty.refusal(ApiError::rate_limited))
     }
 }
 

@@ -15,7 +15,7 @@ use lessor_domain::cause::chain;
 use lessor_domain::ports::{KeyHolder, StoreError};
 use lessor_domain::time::Timestamp;
 
-use crate::auth::addresses::Standing;
+use crate::auth::buckets::Standing;
 use crate::auth::keys::KeyText;
 use crate::http::error::ApiError;
 use crate::middleware::RouteTable;
@@ -46,7 +46,8 @@ pub async fn require_key(
             // Everybody has the key: whoever asks is told by the address, before anything is looked up.
             standing = count(state, request.request())?;
         }
-        let access = authenticate(state, &key).await?;
+        let (access, counted) = authenticate(state, &key).await?;
+        standing = counted.or(standing);
         let routes = request.app_data::<Data<RouteTable>>();
         if let Some(routes) = routes {
             routes.check_method(request.request())?;
@@ -105,12 +106,15 @@ fn check_bodyless(request: &HttpRequest) -> Result<(), ApiError> {
     }
 }
 
-/// Who the holder of the key acts for.
+/// Who the holder of the key acts for, and how much may still be asked with it, where that is limited.
 ///
 /// # Errors
 /// 401 for anything but a key that is in force now, 429 when it was used too often, 503 when it
 /// cannot be looked up.
-async fn authenticate(state: &AppState, key: &KeyText) -> Result<Arc<Access>, ApiError> {
+async fn authenticate(
+    state: &AppState,
+    key: &KeyText,
+) -> Result<(Arc<Access>, Option<Standing>), ApiError> {
     let found = state
         .keys
         .find(&*state.reads, key.hash())
@@ -125,11 +129,12 @@ async fn authenticate(state: &AppState, key: &KeyText) -> Result<Arc<Access>, Ap
         return Err(ApiError::unauthorized());
     }
     // The rate of a key that everybody has would be used up by anybody.
-    if let (Some(limits), KeyKind::Secret) = (&state.limits, key.kind()) {
-        limits.check(found.holder.key.id)?;
-    }
+    let standing = match (&state.limits, key.kind()) {
+        (Some(limits), KeyKind::Secret) => Some(limits.check(found.holder.key.id)?),
+        _ => None,
+    };
     note_use(state, &found.holder, now);
-    Ok(Arc::clone(&found.access))
+    Ok((Arc::clone(&found.access), standing))
 }
 
 /// Notes that the key was used, now and then; the request does not wait for it.

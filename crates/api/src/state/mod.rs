@@ -43,7 +43,7 @@ pub const PROVIDER_PAGES: [&str; 2] = ["https://checkout.stripe.com", "https://v
 pub struct StateSettings {
     /// Where clients reach the service.
     pub public_url: PublicUrl,
-    /// The most requests of one secret key in a second; none: as many as there are.
+    /// The most requests of one secret key in a second, twice as many at once; none: as many as there are.
     pub rate_limit: Option<NonZeroU32>,
     /// The most requests with publishable keys of one address in a second, five times as many at once;
     /// none: as many as there are.

@@ -223,6 +223,19 @@ pub fn finish(document: &utoipa::openapi::OpenApi, public_url: &str) -> Value {
         }
     });
     components["headers"] = json!({
+        "RateLimitLimit": {
+            "description": "The most requests at once. Every answer to a key says it, unless there is no limit.",
+            "schema": { "type": "integer", "minimum": 1 }
+        },
+        "RateLimitRemaining": {
+            "description": "How many of them are left. Every answer to a key says it, unless there is no limit.",
+            "schema": { "type": "integer", "minimum": 0 }
+        },
+        "RateLimitReset": {
+            "description": "Seconds until all of them are there again. Every answer to a key says it, unless there is \
+                            no limit.",
+            "schema": { "type": "integer", "minimum": 0 }
+        },
         "RequestId": {
             "description": "Names this request; give it to support.",
             "schema": { "type": "string" }
@@ -258,6 +271,12 @@ fn error_response(&(name, status, description): &(&str, u16, &str)) -> (String, 
     let mut headers = json!({ "Request-Id": { "$ref": "#/components/headers/RequestId" } });
     if matches!(status, 429 | 503) {
         headers["Retry-After"] = json!({ "$ref": "#/components/headers/RetryAfter" });
+    }
+    if status == 429 {
+        for name in ["Limit", "Remaining", "Reset"] {
+            let reference = format!("#/components/headers/RateLimit{name}");
+            headers[format!("RateLimit-{name}")] = json!({ "$ref": reference });
+        }
     }
     let response = json!({
         "description": format!("{description} Codes: {codes}."),

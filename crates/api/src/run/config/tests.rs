@@ -298,6 +298,21 @@ fn values_that_are_right_are_taken() {
     assert_eq!(config.not_billed_after.as_secs(), 3_600);
 }
 
+#[test]
+fn rates_hold_unless_they_are_switched_off() {
+    let rates = |environment: &[(&str, &str)]| {
+        let config = config(&[], environment, None).unwrap();
+        [config.rate_limit, config.address_rate_limit].map(|rate| rate.map(NonZeroU32::get))
+    };
+    assert_eq!(rates(&[]), [Some(1_000), Some(100)]);
+    let off = ("LESSOR_RATE_LIMIT", "off");
+    assert_eq!(rates(&[off]), [None, Some(100)]);
+    assert_eq!(
+        rates(&[off, ("LESSOR_ADDRESS_RATE_LIMIT", "off")]),
+        [None, None]
+    );
+}
+
 /// What is for tests alone can be set as all else, and is described to nobody.
 #[test]
 fn hidden_settings_are_not_described() {
