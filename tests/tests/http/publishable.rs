@@ -273,7 +273,14 @@ async fn publishable_keys_are_kept_as_secret_ones_are() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_may_ask_and_an_address_not_too_often() {
     const SHOP: &str = "https://shop.example.com";
-    let flags = ["--cors-origins", SHOP, "--address-rate-limit", "2"];
+    let flags = [
+        "--cors-origins",
+        SHOP,
+        "--address-rate-limit",
+        "2",
+        "--rate-limit",
+        "10",
+    ];
     let server = Server::start(BINARY, &flags).await;
     let client = server.client().await;
     client.variant("BIKE", None).await;
@@ -336,7 +343,20 @@ async fn a_page_may_ask_and_an_address_not_too_often() {
     assert_eq!(refused.header("ratelimit-remaining"), "0");
     assert_eq!(refused.header("access-control-allow-origin"), SHOP);
     // A secret key is another matter.
-    client.get(path).await.ok();
+    let secret = client.get(path).await;
+    secret.has(200);
+    assert_eq!(secret.header("ratelimit-limit"), "20");
+    // What its bulk requests take beyond what it has left, it owes; other keys do not.
+    let updates = json!({ "updates": vec![json!({ "id": "prod_gone" }); 100] });
+    let bulk = client.put("/v1/products/bulk", updates).await;
+    bulk.has(200);
+    assert_eq!(bulk.header("ratelimit-remaining"), "0");
+    let refused = client.get(path).await;
+    refused.refused(429, "rate_limited", "");
+    let wait: u32 = refused.header("retry-after").parse().unwrap();
+    assert!((1..=10).contains(&wait), "{wait}");
+    let other = client.with_key(&server.key(&client.organization, "sandbox", "all"));
+    other.get(path).await.ok();
 }
 
 #[tokio::test(flavor = "multi_thread")]

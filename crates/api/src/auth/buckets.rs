@@ -2,8 +2,9 @@
 //!
 //! A bucket is full at first; a request takes a token, and tokens come back one after the other at the rate.
 //! How many there are follows from when the bucket is full again, which is all that is kept of it (the generic
-//! cell rate algorithm).
+//! cell rate algorithm). What is taken beyond them is owed: nobody gets a token before it came back.
 
+use std::convert::Infallible;
 use std::hash::Hash;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -108,6 +109,11 @@ impl<K: Clone + Eq + Hash> Buckets<K> {
         self.take_at(whose, self.now())
     }
 
+    /// Takes so many tokens of somebody's bucket, were they there or not.
+    pub(super) fn charge(&self, whose: &K, tokens: u32) -> Standing {
+        self.charge_at(whose, tokens, self.now())
+    }
+
     fn now(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
@@ -123,6 +129,17 @@ impl<K: Clone + Eq + Hash> Buckets<K> {
             let taken = self.rate.take(full_at, now);
             taken.map(|full_at| (self.rate.standing(full_at, now), Nanos::new(full_at)))
         })
+    }
+
+    fn charge_at(&self, whose: &K, tokens: u32, now: u64) -> Standing {
+        let charge = |known: Option<Nanos>| {
+            let full_at = known.map_or(0, Nanos::as_u64);
+            let full_at = self.rate.without(tokens, full_at, now);
+            let standing = self.rate.standing(full_at, now);
+            Ok::<_, Infallible>((standing, Nanos::new(full_at)))
+        };
+        let Ok(standing) = self.full_at.measure_and_replace(whose, charge);
+        standing
     }
 }
 
@@ -205,6 +222,26 @@ mod tests {
         assert_eq!(buckets.take_at(&'b', SECOND).unwrap().remaining, 19);
         // However long nobody asked, there is no more than a burst.
         assert_eq!(buckets.take_at(&'a', 1_000 * SECOND).unwrap().remaining, 19);
+    }
+
+    #[test]
+    fn what_is_owed_is_waited_for() {
+        let buckets = Buckets::new(ten());
+        assert_eq!(buckets.take_at(&'a', 0).unwrap().remaining, 19);
+        assert_eq!(buckets.charge_at(&'a', 4, 0).remaining, 15);
+        let owing = buckets.charge_at(&'a', 95, 0);
+        assert_eq!((owing.remaining, owing.reset), (0, 10));
+        // A hundred were taken: eighty are owed, and then one has to come.
+        let refused = buckets.take_at(&'a', 0).unwrap_err();
+        assert_eq!(refused.wait, Duration::from_millis(8_100));
+        assert!(buckets.take_at(&'a', 81 * TENTH - 1).is_err());
+        assert_eq!(buckets.take_at(&'a', 81 * TENTH).unwrap().remaining, 0);
+        // More can be owed than is ever paid, and nobody else owes it.
+        let hopeless = buckets.charge_at(&'b', u32::MAX, 0);
+        assert_eq!((hopeless.remaining, hopeless.limit), (0, 20));
+        assert_eq!(buckets.take_at(&'c', 0).unwrap().remaining, 19);
+        // Nothing is taken for nothing.
+        assert_eq!(buckets.charge_at(&'c', 0, 0).remaining, 19);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
@@ -110,14 +110,42 @@ impl RateLimits {
     ///
     /// # Errors
     /// 429 when it is one too many.
-    pub(crate) fn check(&self, key: ApiKeyPubId) -> Result<Standing, ApiError> {
-        let taken = self.0.take(&key);
-        taken.map_err(|empty| empty.refusal(ApiError::rate_limited))
+    pub(crate) fn check(&self, key: ApiKeyPubId) -> Result<Counted, ApiError> {
+        match self.0.take(&key) {
+            Ok(standing) => Ok(Counted {
+                limits: self.clone(),
+                key,
+                standing: Arc::new(Mutex::new(standing)),
+            }),
+            Err(empty) => Err(empty.refusal(ApiError::rate_limited)),
+        }
     }
 }
 
 impl fmt::Debug for RateLimits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RateLimits").finish_non_exhaustive()
+    }
+}
+
+/// A request that was counted for its key, among the request's extensions. Its clones are the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Counted {
+    limits: RateLimits,
+    key: ApiKeyPubId,
+    standing: Arc<Mutex<Standing>>,
+}
+
+impl Counted {
+    /// Counts so many requests more. It is not refused any more: what the key has not left, later requests
+    /// wait for.
+    pub(crate) fn charge(&self, requests: u32) {
+        let standing = self.limits.0.charge(&self.key, requests);
+        *self.standing.lock().unwrap_or_else(PoisonError::into_inner) = standing;
+    }
+
+    /// How much may still be asked with the key.
+    pub(crate) fn standing(&self) -> Standing {
+        *self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,6 +6,7 @@ use actix_web::body::BoxBody;
 use actix_web::dev::{Service, ServiceResponse};
 use actix_web::http::header::AUTHORIZATION;
 use actix_web::test::{TestRequest, call_service, init_service};
+use serde_json::json;
 
 use crate::routes;
 use crate::run::app;
@@ -98,4 +99,51 @@ async fn without_limits_nothing_is_said_of_them() {
     let app = serve(&bench).await;
     let answer = send(&app, get("/v1/products", bench.key())).await;
     assert_eq!((answer.status(), answer.standing()), (200, ["", "", ""]));
+}
+
+/// A bulk request is let in by one token, takes one for each item, and leaves its key in debt.
+#[actix_web::test]
+async fn each_item_of_a_bulk_request_counts() {
+    let mut bench = Bench::new().await;
+    bench.limit_rate(1);
+    let app = serve(&bench).await;
+    let products = vec!["prod_x"; 100];
+    let variants = vec!["pvar_x"; 100];
+    let items = |ids: &[&str]| {
+        let items: Vec<_> = ids.iter().map(|id| json!({ "id": id })).collect();
+        json!({ "updates": items })
+    };
+    let asked = format!(
+        "/v1/product-variants/bulk?productIds={}",
+        products.join(",")
+    );
+    for request in [
+        TestRequest::put()
+            .uri("/v1/products/bulk")
+            .set_json(items(&products)),
+        TestRequest::put()
+            .uri("/v1/product-variants/bulk")
+            .set_json(items(&variants)),
+        TestRequest::get().uri(&asked),
+        TestRequest::post()
+            .uri("/v1/product-variants/bulk/fetch")
+            .set_json(json!({ "ids": variants })),
+    ] {
+        let key = bench.another_key("all").await;
+        let request = request.insert_header((AUTHORIZATION, format!("Bearer {key}")));
+        let answer = send(&app, request).await;
+        let [limit, remaining, reset] = answer.standing();
+        assert_eq!((answer.status(), limit, remaining), (200, "2", "0"));
+        assert!(["99", "100"].contains(&reset), "{reset}");
+        let refused = send(&app, get("/v1/products", &key)).await;
+        assert_eq!(refused.status(), 429);
+        let wait: u32 = refused.header("retry-after").parse().unwrap();
+        assert!((60..100).contains(&wait), "{wait}");
+    }
+    let one = TestRequest::put()
+        .uri("/v1/products/bulk")
+        .set_json(items(&["prod_x"]))
+        .insert_header((AUTHORIZATION, format!("Bearer {}", bench.key())));
+    let answer = send(&app, one).await;
+    assert_eq!((answer.status(), answer.standing()[1]), (200, "1"));
 }

@@ -379,7 +379,9 @@ impl ApiError {
 }
 
 fn seconds(duration: Duration) -> HeaderValue {
-    HeaderValue::from(duration.as_secs().max(1))
+    // Who comes a moment too early is refused again.
+    let seconds = duration.as_secs() + u64::from(duration.subsec_nanos() > 0);
+    HeaderValue::from(seconds.max(1))
 }
 
 #[derive(Serialize)]
@@ -531,6 +533,13 @@ mod tests {
         let answer = String::from_utf8(error.body("", Some("req_1"))).unwrap();
         assert!(!answer.contains("broke off"), "{answer}");
         assert_eq!(error.status(), StatusCode::BAD_GATEWAY);
+    }
+
+    #[test]
+    fn nobody_is_told_to_come_too_early() {
+        for (millis, told) in [(0, "1"), (999, "1"), (1_000, "1"), (1_001, "2")] {
+            assert_eq!(seconds(Duration::from_millis(millis)), told, "{millis}");
+        }
     }
 
     #[test]

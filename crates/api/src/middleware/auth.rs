@@ -16,6 +16,7 @@ use lessor_domain::ports::{KeyHolder, StoreError};
 use lessor_domain::time::Timestamp;
 
 use crate::auth::buckets::Standing;
+use crate::auth::cache::Counted;
 use crate::auth::keys::KeyText;
 use crate::http::error::ApiError;
 use crate::middleware::RouteTable;
@@ -37,17 +38,17 @@ pub async fn require_key(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    let mut standing = None;
+    let mut counts = Counts::default();
     let checked: Result<_, ApiError> = async {
         let state = AppState::of(request.request())?;
         let key = bearer(request.headers()).and_then(KeyText::parse);
         let key = key.ok_or_else(ApiError::unauthorized)?;
         if key.kind() == KeyKind::Publishable {
             // Everybody has the key: whoever asks is told by the address, before anything is looked up.
-            standing = count(state, request.request())?;
+            counts.address = count(state, request.request())?;
         }
         let (access, counted) = authenticate(state, &key).await?;
-        standing = counted.or(standing);
+        counts.key = counted;
         let routes = request.app_data::<Data<RouteTable>>();
         if let Some(routes) = routes {
             routes.check_method(request.request())?;
@@ -66,14 +67,31 @@ pub async fn require_key(
     let mut response = match checked {
         Ok(access) => {
             request.extensions_mut().insert(Caller(access));
+            if let Some(counted) = &counts.key {
+                request.extensions_mut().insert(counted.clone());
+            }
             next.call(request).await?.map_into_boxed_body()
         }
         Err(error) => request.error_response(error),
     };
-    for (name, value) in standing.into_iter().flat_map(Standing::headers) {
+    for (name, value) in counts.standing().into_iter().flat_map(Standing::headers) {
         response.headers_mut().insert(name, value);
     }
     Ok(response)
+}
+
+/// How a request was counted.
+#[derive(Default)]
+struct Counts {
+    address: Option<Standing>,
+    key: Option<Counted>,
+}
+
+impl Counts {
+    /// What its answer says of that, with what turned out while it was carried out.
+    fn standing(&self) -> Option<Standing> {
+        self.key.as_ref().map(Counted::standing).or(self.address)
+    }
 }
 
 /// Counts the request of its address.
@@ -106,7 +124,7 @@ fn check_bodyless(request: &HttpRequest) -> Result<(), ApiError> {
     }
 }
 
-/// Who the holder of the key acts for, and how much may still be asked with it, where that is limited.
+/// Who the holder of the key acts for, and how the request was counted, where that is limited.
 ///
 /// # Errors
 /// 401 for anything but a key that is in force now, 429 when it was used too often, 503 when it
@@ -114,7 +132,7 @@ fn check_bodyless(request: &HttpRequest) -> Result<(), ApiError> {
 async fn authenticate(
     state: &AppState,
     key: &KeyText,
-) -> Result<(Arc<Access>, Option<Standing>), ApiError> {
+) -> Result<(Arc<Access>, Option<Counted>), ApiError> {
     let found = state
         .keys
         .find(&*state.reads, key.hash())
@@ -129,12 +147,12 @@ async fn authenticate(
         return Err(ApiError::unauthorized());
     }
     // The rate of a key that everybody has would be used up by anybody.
-    let standing = match (&state.limits, key.kind()) {
+    let counted = match (&state.limits, key.kind()) {
         (Some(limits), KeyKind::Secret) => Some(limits.check(found.holder.key.id)?),
         _ => None,
     };
     note_use(state, &found.holder, now);
-    Ok((Arc::clone(&found.access), standing))
+    Ok((Arc::clone(&found.access), counted))
 }
 
 /// Notes that the key was used, now and then; the request does not wait for it.

@@ -143,8 +143,8 @@ pub struct Config {
     #[arg(long, env = "LESSOR_JOB_SETTLED", default_value = "10m", hide = true)]
     #[arg(value_parser = within("2s", "10m"))]
     pub job_settled: Duration,
-    /// Requests a second with each secret API key, twice as many at once, or `off`; each process counts for
-    /// itself
+    /// Requests a second with each secret API key, of a bulk request each item, twice as many at once, or
+    /// `off`; each process counts for itself
     #[arg(long, env = "LESSOR_RATE_LIMIT", default_value = "1000")]
     #[arg(value_name = "N", value_parser = rate_limit, help_heading = SERVING)]
     pub rate_limit: Limit<NonZeroU32>,
