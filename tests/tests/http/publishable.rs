@@ -357,6 +357,26 @@ async fn a_page_may_ask_and_an_address_not_too_often() {
     assert!((1..=10).contains(&wait), "{wait}");
     let other = client.with_key(&server.key(&client.organization, "sandbox", "all"));
     other.get(path).await.ok();
+    // What anybody can send is counted with what comes with publishable keys.
+    let nobody = client.with_key("");
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    for (method, path, status) in [
+        ("GET", "/v1/products", 401),
+        ("POST", "/webhooks/tracking", 401),
+        ("POST", "/c/nothing/profile", 404),
+    ] {
+        let mut refused = None;
+        for _ in 0..100 {
+            let body = (method == "POST").then(|| b"firstName=Ada".to_vec());
+            let answered = nobody.send(method, path, &[form], body).await;
+            if answered.status == 429 {
+                refused = Some(answered);
+                break;
+            }
+            answered.has(status);
+        }
+        assert_eq!(refused.unwrap().header("retry-after"), "1", "{path}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

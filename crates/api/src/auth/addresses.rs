@@ -5,10 +5,11 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderMap, HeaderName};
 use ipnet::IpNet;
 
-use super::buckets::{Buckets, Rate, Standing};
+use super::buckets::{Buckets, Empty, Rate, Standing};
 use crate::http::error::ApiError;
 
 /// How many seconds' worth of requests may come at once.
@@ -66,6 +67,8 @@ fn address_of(text: &str) -> Option<IpAddr> {
 #[derive(Clone)]
 pub struct AddressLimits {
     buckets: Arc<Buckets<IpAddr>>,
+    /// What is looked up for addresses that asked too often, all of them together.
+    lookups: Arc<Buckets<()>>,
     proxies: TrustedProxies,
 }
 
@@ -73,8 +76,10 @@ impl AddressLimits {
     /// So many in a second, and five times as many at once.
     #[must_use]
     pub fn per_second(requests: NonZeroU32, proxies: TrustedProxies) -> Self {
+        let rate = Rate::per_second(requests, BURST);
         Self {
-            buckets: Arc::new(Buckets::new(Rate::per_second(requests, BURST))),
+            buckets: Arc::new(Buckets::new(rate)),
+            lookups: Arc::new(Buckets::new(rate)),
             proxies,
         }
     }
@@ -84,14 +89,30 @@ impl AddressLimits {
     /// # Errors
     /// 429 when it is one too many.
     pub(crate) fn check(&self, peer: IpAddr, headers: &HeaderMap) -> Result<Standing, ApiError> {
-        let subscriber = match self.proxies.client(peer, headers) {
+        let subscriber = self.subscriber(peer, headers);
+        self.buckets.take(&subscriber).map_err(refusal)
+    }
+
+    /// Counts a request of the peer, or of whom it speaks for, until it shows that it may be made.
+    pub(crate) fn unproven(&self, peer: IpAddr, headers: &HeaderMap) -> Unproven {
+        let subscriber = self.subscriber(peer, headers);
+        Unproven(Some(Suspect {
+            limits: self.clone(),
+            subscriber,
+            taken: self.buckets.take(&subscriber),
+        }))
+    }
+
+    fn subscriber(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        match self.proxies.client(peer, headers) {
             IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & SUBSCRIBER)),
             address @ IpAddr::V4(_) => address,
-        };
-        self.buckets
-            .take(&subscriber)
-            .map_err(|empty| empty.refusal(ApiError::rate_limited_address))
+        }
     }
+}
+
+fn refusal(empty: Empty) -> ApiError {
+    empty.refusal(ApiError::rate_limited_address)
 }
 
 impl fmt::Debug for AddressLimits {
@@ -99,6 +120,56 @@ impl fmt::Debug for AddressLimits {
         f.debug_struct("AddressLimits")
             .field("proxies", &self.proxies)
             .finish_non_exhaustive()
+    }
+}
+
+/// A request that has not shown yet that it may be made. It counts for its address unless it does, so that
+/// those who may are let in whatever others do at the same address.
+#[derive(Debug, Default)]
+pub(crate) struct Unproven(Option<Suspect>);
+
+#[derive(Debug)]
+struct Suspect {
+    limits: AddressLimits,
+    subscriber: IpAddr,
+    taken: Result<Standing, Empty>,
+}
+
+impl Unproven {
+    /// Whether it may be looked up what the request shows, which costs more than to refuse it. Addresses that
+    /// asked too often share what one may: else made-up keys would be looked up without end.
+    ///
+    /// # Errors
+    /// 429 when they asked too often together.
+    pub(crate) fn may_look_up(&self) -> Result<(), ApiError> {
+        match &self.0 {
+            Some(Suspect {
+                limits,
+                taken: Err(empty),
+                ..
+            }) if limits.lookups.take(&()).is_err() => Err(refusal(*empty)),
+            _ => Ok(()),
+        }
+    }
+
+    /// What came of the request, once that is known: a 401 counts, and is a 429 where the address asked too
+    /// often; nothing else counts.
+    pub(crate) fn settle<T>(self, came_of_it: Result<T, ApiError>) -> Result<T, ApiError> {
+        let Some(suspect) = self.0 else {
+            return came_of_it;
+        };
+        match came_of_it {
+            Err(error) if error.status() == StatusCode::UNAUTHORIZED => Err(match suspect.taken {
+                Ok(standing) => standing.told_with(error),
+                Err(empty) => refusal(empty),
+            }),
+            came_of_it => {
+                if suspect.taken.is_ok() {
+                    suspect.limits.buckets.give_back(&suspect.subscriber);
+                }
+                came_of_it
+            }
+        }
     }
 }
 

@@ -114,6 +114,16 @@ impl<K: Clone + Eq + Hash> Buckets<K> {
         self.charge_at(whose, tokens, self.now())
     }
 
+    /// Puts a token back that was taken of somebody's bucket.
+    pub(super) fn give_back(&self, whose: &K) {
+        let given = |known: Option<Nanos>| {
+            let full_at = known.map_or(0, Nanos::as_u64);
+            let sooner = full_at.saturating_sub(self.rate.interval);
+            Ok::<_, Infallible>(((), Nanos::new(sooner)))
+        };
+        let Ok(()) = self.full_at.measure_and_replace(whose, given);
+    }
+
     fn now(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
@@ -242,6 +252,21 @@ mod tests {
         assert_eq!(buckets.take_at(&'c', 0).unwrap().remaining, 19);
         // Nothing is taken for nothing.
         assert_eq!(buckets.charge_at(&'c', 0, 0).remaining, 19);
+    }
+
+    #[test]
+    fn what_is_given_back_was_never_taken() {
+        let buckets = Buckets::new(ten());
+        for _ in 0..100 {
+            assert_eq!(buckets.take_at(&'a', 0).unwrap().remaining, 19);
+            buckets.give_back(&'a');
+        }
+        // Nor is there more than a burst then.
+        buckets.give_back(&'a');
+        buckets.give_back(&'b');
+        for whose in ['a', 'b'] {
+            assert_eq!(buckets.take_at(&whose, SECOND).unwrap().remaining, 19);
+        }
     }
 
     #[test]

@@ -54,6 +54,11 @@ impl KeyCache {
         self.found.clear();
     }
 
+    /// Whether the key was found when it was last looked up here, however long ago.
+    pub(crate) fn knows(&self, hash: KeyHash) -> bool {
+        self.found.contains_key(&hash)
+    }
+
     /// The key of this hash.
     pub(crate) async fn find(
         &self,

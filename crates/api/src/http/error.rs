@@ -246,7 +246,7 @@ impl ApiError {
         .with_header(header::RETRY_AFTER, seconds(retry_after))
     }
 
-    /// 429 to an address, whatever key it shows.
+    /// 429 to an address, for what shows no secret key and no signature.
     pub fn rate_limited_address(retry_after: Duration) -> Self {
         Self::new(
             StatusCode::TOO_MANY_REQUESTS,

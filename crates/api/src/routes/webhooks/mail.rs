@@ -69,11 +69,15 @@ impl MailReport {
 #[post("/webhooks/mail")]
 pub(super) async fn take_mail_report(
     request: HttpRequest,
-    body: SignedBody<StandardSignature>,
+    body: Result<SignedBody<StandardSignature>, ApiError>,
 ) -> Result<Json<Received>, ApiError> {
     let state = AppState::of(&request)?.clone();
-    let secrets = &state.settings.mail_secrets;
-    check(&body, secrets, state.engine.clock.now())?;
+    let (secrets, now) = (&state.settings.mail_secrets, state.engine.clock.now());
+    let checked = body.and_then(|body| {
+        check(&body, secrets, now)?;
+        Ok(body)
+    });
+    let body = state.unproven(&request).settle(checked)?;
     let report = body.json::<MailReport>()?;
     let (Some(id), Some(reason)) = (report.mail(), report.reason()) else {
         return Ok(Json(Received { received: true }));

@@ -58,10 +58,15 @@ struct ProcessorMessage {
 #[post("/webhooks/processor")]
 pub(super) async fn take_processor_message(
     request: HttpRequest,
-    body: SignedBody<ProcessorSignature>,
+    body: Result<SignedBody<ProcessorSignature>, ApiError>,
 ) -> Result<Json<Received>, ApiError> {
     let state = AppState::of(&request)?.clone();
-    let signed = mode_of(&body, &state.settings.processor_secrets, &state)?;
+    let secrets = &state.settings.processor_secrets;
+    let checked = body.and_then(|body| {
+        let signed = mode_of(&body, secrets, &state)?;
+        Ok((body, signed))
+    });
+    let (body, signed) = state.unproven(&request).settle(checked)?;
     take(&state, &body.raw, signed, None).await
 }
 
@@ -89,13 +94,21 @@ pub(super) async fn take_processor_message(
 pub(super) async fn take_account_message(
     request: HttpRequest,
     organization: Segment,
-    body: SignedBody<ProcessorSignature>,
+    body: Result<SignedBody<ProcessorSignature>, ApiError>,
 ) -> Result<Json<Received>, ApiError> {
     let state = AppState::of(&request)?.clone();
-    // Nobody is looked up for who brings no signature.
-    let account = Accounts::of(&state, &organization.0).await?;
-    let signed = mode_of(&body, &account.secrets, &state)?;
-    take(&state, &body.raw, signed, Some(account.organization)).await
+    let unproven = state.unproven(&request);
+    let proved = async {
+        // Nobody is looked up for who brings no signature.
+        let body = body?;
+        unproven.may_look_up()?;
+        let account = Accounts::of(&state, &organization.0).await?;
+        let signed = mode_of(&body, &account.secrets, &state)?;
+        Ok::<_, ApiError>((body, signed, account.organization))
+    };
+    let proved = proved.await;
+    let (body, signed, organization) = unproven.settle(proved)?;
+    take(&state, &body.raw, signed, Some(organization)).await
 }
 
 /// The accounts of an organization's own, by what their messages are signed with.

@@ -82,11 +82,15 @@ impl TrackingMessage {
 #[post("/webhooks/tracking")]
 pub(super) async fn take_tracking_message(
     request: HttpRequest,
-    body: SignedBody<StandardSignature>,
+    body: Result<SignedBody<StandardSignature>, ApiError>,
 ) -> Result<Json<Received>, ApiError> {
     let state = AppState::of(&request)?.clone();
-    let secrets = &state.settings.tracking_secrets;
-    check(&body, secrets, state.engine.clock.now())?;
+    let (secrets, now) = (&state.settings.tracking_secrets, state.engine.clock.now());
+    let checked = body.and_then(|body| {
+        check(&body, secrets, now)?;
+        Ok(body)
+    });
+    let body = state.unproven(&request).settle(checked)?;
     let (tracking, reported) = body.json::<TrackingMessage>()?.told();
     let mutations = state.mutations.clone();
     mutations

@@ -148,8 +148,8 @@ pub struct Config {
     #[arg(long, env = "LESSOR_RATE_LIMIT", default_value = "1000")]
     #[arg(value_name = "N", value_parser = rate_limit, help_heading = SERVING)]
     pub rate_limit: Limit<NonZeroU32>,
-    /// Requests a second with publishable keys for each client address, five times as many at once, or
-    /// `off`; each process counts for itself
+    /// Requests a second of each client address without a valid secret key or signature, and posts to pages of
+    /// checkouts, five times as many at once, or `off`; each process counts for itself
     #[arg(long, env = "LESSOR_ADDRESS_RATE_LIMIT", default_value = "100")]
     #[arg(value_name = "N", value_parser = rate_limit, help_heading = SERVING)]
     pub address_rate_limit: Limit<NonZeroU32>,
