@@ -30,6 +30,9 @@ pub(crate) const MESSAGES_REFUSED: &str = "lessor_processor_messages_refused_tot
 /// Counts connections beyond a limit, which were closed at once, by which.
 pub(crate) const CONNECTIONS_REFUSED: &str = "lessor_connections_refused_total";
 
+/// Counts requests that were refused because there were too many, by whose they were.
+pub(crate) const RATE_LIMITED: &str = "lessor_rate_limited_total";
+
 /// Counts lists that the replica was to answer, by what came of it.
 pub(crate) const REPLICA_READS: &str = "lessor_replica_reads_total";
 
@@ -103,6 +106,14 @@ impl Metrics {
             REPLICA_READS,
             "Lists that the replica was to answer, by what came of it"
         );
+        metrics::describe_counter!(
+            RATE_LIMITED,
+            "Requests that were refused because there were too many of a key or an address"
+        );
+        // A counter that nobody has counted up is not there to be alerted on.
+        for by in ["key", "address"] {
+            metrics::counter!(RATE_LIMITED, "by" => by).absolute(0);
+        }
         metrics::describe_histogram!(
             "http_request_duration_seconds",
             metrics::Unit::Seconds,

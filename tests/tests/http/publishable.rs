@@ -377,6 +377,13 @@ async fn a_page_may_ask_and_an_address_not_too_often() {
         }
         assert_eq!(refused.unwrap().header("retry-after"), "1", "{path}");
     }
+    let metrics = nobody.get("/metrics").await;
+    let told = String::from_utf8_lossy(&metrics.bytes).into_owned();
+    for by in ["key", "address"] {
+        let name = format!("lessor_rate_limited_total{{by=\"{by}\"}} ");
+        let count = told.lines().find_map(|line| line.strip_prefix(&name));
+        assert!(count.is_some_and(|count| count != "0"), "{by}: {told}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

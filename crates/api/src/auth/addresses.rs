@@ -11,6 +11,7 @@ use ipnet::IpNet;
 
 use super::buckets::{Buckets, Empty, Rate, Standing};
 use crate::http::error::ApiError;
+use crate::telemetry::RATE_LIMITED;
 
 /// How many seconds' worth of requests may come at once.
 const BURST: u32 = 5;
@@ -112,6 +113,7 @@ impl AddressLimits {
 }
 
 fn refusal(empty: Empty) -> ApiError {
+    metrics::counter!(RATE_LIMITED, "by" => "address").increment(1);
     empty.refusal(ApiError::rate_limited_address)
 }
 

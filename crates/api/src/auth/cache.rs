@@ -13,6 +13,7 @@ use quick_cache::sync::Cache;
 
 use super::buckets::{Buckets, Rate, Standing};
 use crate::http::error::ApiError;
+use crate::telemetry::RATE_LIMITED;
 
 /// The most keys that are remembered.
 const KEYS_MAX: usize = 100_000;
@@ -122,7 +123,10 @@ impl RateLimits {
                 key,
                 standing: Arc::new(Mutex::new(standing)),
             }),
-            Err(empty) => Err(empty.refusal(ApiError::rate_limited)),
+            Err(empty) => {
+                metrics::counter!(RATE_LIMITED, "by" => "key").increment(1);
+                Err(empty.refusal(ApiError::rate_limited))
+            }
         }
     }
 }

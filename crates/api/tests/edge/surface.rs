@@ -248,6 +248,8 @@ async fn metrics_count_by_route_and_not_by_path() {
         "http_requests_in_flight",
         "lessor_connections_refused_total{why=\"total\"}",
         "lessor_connections_refused_total{why=\"address\"} 0",
+        "lessor_rate_limited_total{by=\"key\"} 0",
+        "lessor_rate_limited_total{by=\"address\"} 0",
     ] {
         assert!(answer.body.contains(line), "{line} in {}", answer.body);
     }
