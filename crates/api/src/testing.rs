@@ -33,6 +33,7 @@ use tokio::runtime::Handle;
 use crate::auth::addresses::{AddressLimits, TrustedProxies};
 use crate::auth::cache::RateLimits;
 use crate::auth::keys::KeyText;
+use crate::http::budget::MemoryBudget;
 use crate::http::draining::Draining;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
@@ -244,6 +245,7 @@ impl Bench {
         AppParts {
             public_url: self.state.settings.public_url.clone(),
             body_limits: BodyLimits::default(),
+            memory: MemoryBudget::default(),
             cors: Cors::default(),
             deadline: Deadline::default(),
             mutations: self.state.mutations.clone(),

@@ -302,6 +302,19 @@ impl ApiError {
         .with_header(header::RETRY_AFTER, seconds(retry_after))
     }
 
+    /// 503 with `Retry-After`: bodies and answers that are under way take all the memory that they may. The
+    /// connection is closed, since more of the request could still come.
+    #[must_use]
+    pub fn crowded() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            Code::Unavailable,
+            "the service has as much under way as it holds; repeat the request later",
+        )
+        .with_header(header::RETRY_AFTER, seconds(Duration::from_secs(1)))
+        .closing()
+    }
+
     /// An answer of another library, known only by its status. The message is the status's name.
     #[must_use]
     pub fn of_status(status: StatusCode) -> Self {

@@ -1,6 +1,7 @@
 //! What every request meets: how it is listened to, documented, and told no.
 
 pub mod admission;
+pub mod budget;
 mod code;
 pub(crate) mod connection;
 pub mod draining;

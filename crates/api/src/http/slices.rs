@@ -10,27 +10,45 @@ use std::task::{Context, Poll, ready};
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::web::Bytes;
 
+use crate::http::budget::{MemoryBudget, Share};
+
 /// The largest slice, in bytes. No more is handed out while as much waits to be written.
 pub(crate) const SLICE: usize = 16 * 1024;
 
-/// The same body, in slices where it is larger than one.
-pub(crate) fn sliced(body: BoxBody) -> BoxBody {
-    match body.size() {
-        BodySize::None => body,
-        BodySize::Sized(length) if usize::try_from(length).is_ok_and(|it| it <= SLICE) => body,
-        size => BoxBody::new(Sliced {
-            size,
-            body,
-            rest: Bytes::new(),
-        }),
+/// The same body, in slices where it is larger than one; none where the budget has no room for it. What
+/// others hold as well takes nothing of the budget.
+pub(crate) fn sliced(body: BoxBody, budget: &MemoryBudget) -> Option<BoxBody> {
+    let size = body.size();
+    match size {
+        BodySize::None => return Some(body),
+        BodySize::Sized(length) if usize::try_from(length).is_ok_and(|it| it <= SLICE) => {
+            return Some(body);
+        }
+        BodySize::Sized(_) | BodySize::Stream => {}
     }
+    let (body, rest) = match body.try_into_bytes() {
+        Ok(bytes) => (BoxBody::new(()), bytes),
+        Err(body) => (body, Bytes::new()),
+    };
+    let mut share = budget.share();
+    let own = if rest.is_unique() { rest.len() } else { 0 };
+    share.hold(own).then(|| {
+        BoxBody::new(Sliced {
+            size,
+            rest,
+            body,
+            _share: share,
+        })
+    })
 }
 
 struct Sliced {
     size: BodySize,
-    body: BoxBody,
-    /// What the body has handed out, and this has not.
+    /// What is there, and was not handed out.
     rest: Bytes,
+    /// What is still to come.
+    body: BoxBody,
+    _share: Share,
 }
 
 impl MessageBody for Sliced {
@@ -74,7 +92,7 @@ mod tests {
     #[test]
     fn a_large_body_is_handed_out_in_slices_and_copied_by_none() {
         let text = Bytes::from(vec![b'x'; 3 * SLICE + 1]);
-        let body = sliced(BoxBody::new(text.clone()));
+        let body = sliced(BoxBody::new(text.clone()), &MemoryBudget::default()).unwrap();
         let length = u64::try_from(text.len()).unwrap();
         assert_eq!(body.size(), BodySize::Sized(length));
         let pieces = handed_out(body);
@@ -87,13 +105,36 @@ mod tests {
 
     #[test]
     fn other_bodies_are_as_they_were() {
+        let budget = MemoryBudget::new(0);
         for length in [0, 1, SLICE] {
-            let pieces = handed_out(sliced(BoxBody::new(vec![b'x'; length])));
+            let body = sliced(BoxBody::new(vec![b'x'; length]), &budget).unwrap();
+            let pieces = handed_out(body);
             let whole: Vec<u8> = pieces.iter().flatten().copied().collect();
             assert_eq!(whole, vec![b'x'; length]);
             assert!(pieces.len() < 2);
         }
-        let none = sliced(BoxBody::new(actix_web::body::None::new()));
+        let none = BoxBody::new(actix_web::body::None::new());
+        let none = sliced(none, &budget).unwrap();
         assert_eq!(none.size(), BodySize::None);
+    }
+
+    #[test]
+    fn what_is_an_answers_own_takes_of_the_budget_until_it_is_gone() {
+        let budget = MemoryBudget::new(10 * SLICE);
+        let own = || sliced(BoxBody::new(vec![b'x'; 6 * SLICE]), &budget);
+        let first = own().unwrap();
+        assert!(own().is_none());
+        drop(first);
+        let _second = own().unwrap();
+        let text = Bytes::from(vec![b'x'; 6 * SLICE]);
+        let of_all: Vec<_> = (0..10)
+            .map(|_| sliced(BoxBody::new(text.clone()), &budget))
+            .collect();
+        assert!(of_all.iter().all(Option::is_some));
+        let fixed = sliced(
+            BoxBody::new(Bytes::from_static(&[b'x'; 6 * SLICE])),
+            &budget,
+        );
+        assert!(fixed.is_some());
     }
 }

@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use tracing::Instrument as _;
 
 use crate::checkout_page::{self, PageRequest};
+use crate::http::budget::MemoryBudget;
 use crate::http::connection::UnderWay;
 use crate::http::draining::Draining;
 use crate::http::error::ApiError;
@@ -58,7 +59,7 @@ pub(crate) struct HeadOnly;
 /// - a panic is a 500, an error of actix is in our shape
 /// - what takes longer than the [`Deadline`] is answered 503; work that changes something goes on; what is
 ///   held until there is something to answer may take that longer
-/// - a large body is handed out as it is read
+/// - a large body is handed out as it is read, and is 503 where the [`MemoryBudget`] has no room for it
 /// - `Cache-Control: no-store` unless the answer says otherwise
 /// - `Connection: close` while the process is [`Draining`]
 /// - one log line and the request metrics
@@ -83,6 +84,10 @@ pub async fn context(
         is_last: request
             .app_data::<Draining>()
             .is_some_and(Draining::has_begun),
+        memory: request
+            .app_data::<MemoryBudget>()
+            .cloned()
+            .unwrap_or_default(),
     };
     let Deadline(deadline) = request.app_data::<Deadline>().copied().unwrap_or_default();
     let deadline = deadline.saturating_add(held(request.path(), request.query_string()));
@@ -208,10 +213,17 @@ struct Envelope {
     cors: Option<Grant>,
     /// Whether nothing more is to be asked by the connection.
     is_last: bool,
+    memory: MemoryBudget,
 }
 
 impl Envelope {
-    fn finish(&self, mut response: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
+    fn finish(&self, response: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
+        let (request, answer) = response.into_parts();
+        let (head, body) = answer.into_parts();
+        let mut response = match sliced(body, &self.memory) {
+            Some(body) => ServiceResponse::new(request, head.set_body(body)),
+            None => ServiceResponse::from_err(ApiError::crowded(), request),
+        };
         if let Some(error) = failure(response.response()) {
             let headers = response.headers_mut();
             headers.remove(header::CONTENT_ENCODING);
@@ -219,7 +231,7 @@ impl Envelope {
             response = response.map_body(|_, _| body);
         }
         self.finish_head(response.response_mut());
-        response.map_body(|_, body| sliced(body))
+        response
     }
 
     /// What is read of an error: our shape, or on a page what people can read.

@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use super::de::from_node;
 use super::json::Node;
 use super::query::pairs;
+use crate::http::budget::{MemoryBudget, Share};
 use crate::http::error::ApiError;
 
 /// How much of a body is read, and for how long. App data; the default holds where there is none.
@@ -189,6 +190,26 @@ impl Media {
             Self::Signed => limits.max_signed_bytes,
         }
     }
+
+    /// What of the budget is for whoever sends it: others have shown a key.
+    fn part_of(self, budget: &MemoryBudget) -> MemoryBudget {
+        match self {
+            Self::Json => budget.clone(),
+            Self::Form | Self::Signed => budget.half(),
+        }
+    }
+}
+
+/// A body that takes of the budget until nobody has it any more.
+struct Held {
+    bytes: BytesMut,
+    share: Share,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 /// The whole body. Empty without a content type is no body at all; anything else must be declared
@@ -212,20 +233,30 @@ async fn read(
     if content_length(headers).is_some_and(|length| length > largest as u64) {
         return Err(ApiError::payload_too_large(largest));
     }
+    let budget = request.app_data::<MemoryBudget>();
+    let budget = budget.cloned().unwrap_or_default();
     let whole = async {
-        let mut body = BytesMut::new();
+        // What has come is counted, not what is promised: a promise costs nothing, and would keep others out.
+        let mut body = Held {
+            bytes: BytesMut::new(),
+            share: wanted.part_of(&budget).share(),
+        };
         while let Some(chunk) = payload.next().await {
             let chunk =
                 chunk.map_err(|_| ApiError::invalid_request("the request body broke off"))?;
             if !declared && !chunk.is_empty() {
                 return Err(ApiError::unsupported_media_type());
             }
-            if body.len() + chunk.len() > largest {
+            let length = body.bytes.len().saturating_add(chunk.len());
+            if length > largest {
                 return Ok(None);
             }
-            body.extend_from_slice(&chunk);
+            if !body.share.hold(length) {
+                return Err(ApiError::crowded());
+            }
+            body.bytes.extend_from_slice(&chunk);
         }
-        Ok(Some(body.freeze()))
+        Ok(Some(Bytes::from_owner(body)))
     };
     match tokio::time::timeout(limits.timeout, whole).await {
         Ok(Ok(Some(body))) => Ok(body),

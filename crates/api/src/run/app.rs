@@ -13,6 +13,7 @@ use utoipa::openapi::OpenApi;
 use utoipa_actix_web::AppExt as _;
 use utoipa_actix_web::service_config::ServiceConfig;
 
+use crate::http::budget::MemoryBudget;
 use crate::http::draining::Draining;
 use crate::http::mutation::Mutations;
 use crate::http::openapi;
@@ -32,6 +33,8 @@ pub struct AppParts {
     pub public_url: PublicUrl,
     /// How much of a body is read, and for how long.
     pub body_limits: BodyLimits,
+    /// How much memory bodies and answers may take together.
+    pub memory: MemoryBudget,
     /// Whose pages may read answers.
     pub cors: Cors,
     /// How long a request may take.
@@ -118,6 +121,7 @@ where
         .app_data(document)
         .app_data(parts.public_url.clone())
         .app_data(parts.body_limits)
+        .app_data(parts.memory.clone())
         .app_data(parts.deadline)
         .app_data(parts.cors.clone())
         .app_data(parts.mutations.clone())

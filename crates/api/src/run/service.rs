@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::auth::addresses::TrustedProxies;
 use crate::auth::links::CheckoutPageLinks;
 use crate::http::admission::ConnectionLimits;
+use crate::http::budget::MemoryBudget;
 use crate::http::draining::Draining;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
@@ -280,6 +281,7 @@ impl Service {
         let parts = AppParts {
             public_url: PublicUrl::new(&url),
             body_limits: BodyLimits::default(),
+            memory: MemoryBudget::new(mebibytes(config.memory_budget)),
             cors: Cors::new(config.cors_origins.clone()),
             deadline: Deadline(config.request_deadline),
             mutations: mutations.clone(),
@@ -418,6 +420,11 @@ impl Service {
         tracing::info!("stopped");
         Ok(())
     }
+}
+
+/// So many MiB, in bytes.
+const fn mebibytes(count: NonZeroUsize) -> usize {
+    count.get().saturating_mul(1024 * 1024)
 }
 
 /// Proxies connect for others.

@@ -9,6 +9,7 @@ use actix_web::http::header::HeaderMap;
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::Json;
 use actix_web::{HttpResponse, get, post, put, web};
+use lessor::http::budget::MemoryBudget;
 use lessor::http::draining::Draining;
 use lessor::http::error::{ApiError, DOCS_PATH};
 use lessor::http::mutation::Mutations;
@@ -345,6 +346,7 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
 
 pub(crate) struct Setup {
     pub(crate) limits: BodyLimits,
+    pub(crate) memory: MemoryBudget,
     pub(crate) cors: Cors,
     pub(crate) deadline: Deadline,
     pub(crate) settings: ServerSettings,
@@ -357,6 +359,7 @@ impl Default for Setup {
     fn default() -> Self {
         Self {
             limits: BodyLimits::default(),
+            memory: MemoryBudget::default(),
             cors: Cors::default(),
             deadline: Deadline::default(),
             settings: ServerSettings {
@@ -392,6 +395,7 @@ impl Server {
         let parts = AppParts {
             public_url: PublicUrl::new("https://lease.example/"),
             body_limits: setup.limits,
+            memory: setup.memory,
             cors: setup.cors,
             deadline: setup.deadline,
             mutations: mutations.clone(),

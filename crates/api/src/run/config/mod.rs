@@ -29,7 +29,7 @@ pub use settings::{EVERYWHERE, SERVING, Setting, flags, given, markdown, setting
 pub use values::parse_duration;
 
 use values::{
-    base_url, flag, listen, log_format, networks, origins, pooling, rate_limit, secrets,
+    base_url, between, flag, listen, log_format, networks, origins, pooling, rate_limit, secrets,
     server_keys, up_to, within,
 };
 
@@ -176,6 +176,11 @@ pub struct Config {
     )]
     #[arg(value_name = "N", value_parser = up_to::<NonZeroUsize>(65_535), help_heading = SERVING)]
     pub max_connections_per_address: NonZeroUsize,
+    /// MiB of memory that large bodies of requests and answers on their way may take together, 16 or more;
+    /// beyond it requests are answered 503
+    #[arg(long, env = "LESSOR_MEMORY_BUDGET", default_value = "256")]
+    #[arg(value_name = "MIB", value_parser = between::<NonZeroUsize>(16, 65_535), help_heading = SERVING)]
+    pub memory_budget: NonZeroUsize,
     /// How long `/readyz` says 503 and requests are answered as before, once the process is told to stop and
     /// before it does: time for a proxy to send no more, 0s to 5m
     #[arg(long, env = "LESSOR_DRAIN_DELAY", default_value = "0s")]

@@ -212,6 +212,7 @@ fn wrong_values_are_refused_with_their_origin_and_what_is_allowed() {
         ("LESSOR_TRUSTED_PROXIES", "proxy.example.com"),
         ("LESSOR_MAX_CONNECTIONS", "0"),
         ("LESSOR_MAX_CONNECTIONS_PER_ADDRESS", "65536"),
+        ("LESSOR_MEMORY_BUDGET", "15"),
         ("LESSOR_JOB_SETTLED", "1s"),
         ("LESSOR_PROCESSOR_LIVE_WEBHOOK_SECRETS", ", ,"),
         ("LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS", ", ,"),
@@ -294,6 +295,7 @@ fn values_that_are_right_are_taken() {
     assert_eq!(config.pool_size.get(), 20);
     assert_eq!(config.max_connections.get(), 10_000);
     assert_eq!(config.max_connections_per_address.get(), 2_048);
+    assert_eq!(config.memory_budget.get(), 256);
     assert_eq!(config.delivery_overdue_after.as_secs(), 4 * 86_400);
     assert_eq!(config.not_billed_after.as_secs(), 3_600);
 }

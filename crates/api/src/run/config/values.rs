@@ -53,10 +53,19 @@ pub(super) fn within(
 
 /// A whole number from 1 to `most`.
 pub(super) fn up_to<T: From<NonZeroU16>>(most: u16) -> impl Fn(&str) -> Result<T, String> + Clone {
+    between(1, most)
+}
+
+/// A whole number from `least`, which is 1 or more, to `most`.
+pub(super) fn between<T: From<NonZeroU16>>(
+    least: u16,
+    most: u16,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
     move |text| {
         let number = text.parse::<NonZeroU16>().ok();
-        let number = number.filter(|number| number.get() <= most).map(T::from);
-        must(number, &format!("be a whole number from 1 to {most}"))
+        let number = number.filter(|number| (least..=most).contains(&number.get()));
+        let be = format!("be a whole number from {least} to {most}");
+        must(number.map(T::from), &be)
     }
 }
 
