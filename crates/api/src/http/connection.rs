@@ -391,6 +391,15 @@ mod tests {
         }
     }
 
+    /// What of the bytes is taken at once.
+    fn write<S: AsyncRead + AsyncWrite + Unpin>(
+        connection: &mut Connection<S>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let mut nobody = Context::from_waker(Waker::noop());
+        Pin::new(connection).poll_write(&mut nobody, bytes)
+    }
+
     /// Whoever is slow to look finds the time over, and the head there all the same.
     #[tokio::test]
     async fn what_has_come_is_not_late() {
@@ -437,11 +446,7 @@ mod tests {
                 ..manner()
             },
         );
-        let mut cx = Context::from_waker(Waker::noop());
         let answer = [b'x'; 32];
-        let mut write = |connection: &mut Connection<_>, answer: &[u8]| {
-            Pin::new(connection).poll_write(&mut cx, answer)
-        };
         assert!(matches!(
             write(&mut connection, &answer),
             Poll::Ready(Ok(16))
