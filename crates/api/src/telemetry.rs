@@ -68,7 +68,11 @@ pub fn init_logs(format: LogFormat, filter: &str) -> Result<(), TelemetryError> 
         .with_writer(std::io::stderr);
     match format {
         LogFormat::Human => registry.with(lines).try_init()?,
-        LogFormat::Json => registry.with(lines.json().flatten_event(true)).try_init()?,
+        LogFormat::Json => {
+            // Who a request is, is said once: by the span that it is in.
+            let lines = lines.json().flatten_event(true).with_span_list(false);
+            registry.with(lines).try_init()?;
+        }
     }
     std::panic::set_hook(Box::new(|panic| {
         tracing::error!(cause = %panic, "panic");

@@ -59,6 +59,12 @@ pub async fn require_key(
     .await;
     let mut response = match checked {
         Ok(access) => {
+            let span = tracing::Span::current();
+            span.record("key", tracing::field::display(&access.key_id));
+            span.record(
+                "organization",
+                tracing::field::display(&access.organization_pub_id),
+            );
             request.extensions_mut().insert(Caller(access));
             if let Some(counted) = &counts.key {
                 request.extensions_mut().insert(counted.clone());

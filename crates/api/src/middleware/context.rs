@@ -1,5 +1,6 @@
 //! The outermost layer: every request gets an id, a span and an answer in the documented shape.
 
+use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,11 +25,15 @@ use crate::http::public_url::PublicUrl;
 use crate::http::request_id::RequestId;
 use crate::http::slices::sliced;
 use crate::middleware::cors::{Cors, Grant};
+use crate::state::AppState;
 
 /// When a client is told to come again after its request took too long.
 const COME_BACK: Duration = Duration::from_secs(1);
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+
+/// What is asked of a process by whoever watches it.
+const WATCHED: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
 /// Where requests may ask to be held until there is something to answer, by `wait` in seconds.
 const HELD: &str = "/v1/events";
@@ -102,7 +107,13 @@ pub async fn context(
         parent_id = tracing::field::Empty,
         %method,
         route,
+        client = tracing::field::Empty,
+        organization = tracing::field::Empty,
+        key = tracing::field::Empty,
     );
+    if let Some(client) = client(&request) {
+        span.record("client", tracing::field::display(client));
+    }
     if let Some(trace) = &trace {
         span.record("trace_id", &trace.id);
         span.record("parent_id", &trace.parent);
@@ -138,11 +149,7 @@ pub async fn context(
             Ok(response) => response.status(),
             Err(error) => error.as_response_error().status_code(),
         };
-        tracing::info!(
-            status = status.as_u16(),
-            elapsed_ms = started.elapsed().as_millis(),
-            "answered"
-        );
+        log(&route, status, started);
         record(&method, &route, status, started);
         result
     }
@@ -162,6 +169,27 @@ fn held(path: &str, query: &str) -> Duration {
     let wait = query.split('&').find_map(|pair| pair.strip_prefix("wait="));
     let seconds = wait.and_then(|wait| wait.parse().ok());
     Duration::from_secs(seconds.unwrap_or(0)).min(HELD_AT_MOST)
+}
+
+/// Who asks, as far as the proxies in front are believed.
+fn client(request: &ServiceRequest) -> Option<IpAddr> {
+    let peer = request.peer_addr()?.ip();
+    let state = request.app_data::<AppState>();
+    Some(state.map_or(peer, |state| {
+        let proxies = &state.settings.trusted_proxies;
+        proxies.client(peer, request.headers())
+    }))
+}
+
+/// One line for each request. Whoever watches the process asks all the time, and is answered in silence.
+fn log(route: &str, status: StatusCode, started: Instant) {
+    let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let status = status.as_u16();
+    if WATCHED.contains(&route) {
+        tracing::debug!(status, elapsed_ms, "answered");
+    } else {
+        tracing::info!(status, elapsed_ms, "answered");
+    }
 }
 
 fn record(method: &Method, route: &str, status: StatusCode, started: Instant) {
