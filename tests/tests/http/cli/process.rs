@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -128,23 +128,21 @@ async fn who_is_told_to_stop_answers_until_a_proxy_has_noticed() {
     assert_eq!(server.wait(), Some(0));
 }
 
-/// A server on the folder, which says that it serves.
-fn serving(folder: &Folder) -> Child {
-    let mut serve = lessor(BINARY, folder);
-    serve.args(["--json", "serve", "--listen", "127.0.0.1:0"]);
-    let mut server = serve.stdout(Stdio::piped()).spawn().unwrap();
-    let mut said = String::new();
-    let mut output = BufReader::new(server.stdout.take().unwrap());
-    output.read_line(&mut said).unwrap();
-    assert!(said.contains("\"url\""), "{said}");
-    server
-}
-
 /// Who uses the embedded database of another process ends when that does.
 #[test]
 fn a_second_server_ends_with_the_first_whose_database_it_uses() {
     let folder = Folder::new("second");
-    let (mut first, mut second) = (serving(&folder), serving(&folder));
+    let serving = || {
+        let mut serve = lessor(BINARY, &folder);
+        serve.args(["--json", "serve", "--listen", "127.0.0.1:0"]);
+        let mut server = serve.stdout(Stdio::piped()).spawn().unwrap();
+        let mut said = String::new();
+        let mut output = BufReader::new(server.stdout.take().unwrap());
+        output.read_line(&mut said).unwrap();
+        assert!(said.contains("\"url\""), "{said}");
+        server
+    };
+    let (mut first, mut second) = (serving(), serving());
     let pid = rustix::process::Pid::from_child(&first);
     rustix::process::kill_process(pid, Signal::TERM).unwrap();
     assert!(first.wait().unwrap().success());
