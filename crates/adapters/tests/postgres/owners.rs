@@ -59,7 +59,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ),
     (
         "survey",
-        &["api_key_uses", "checkouts", "jobs", "ledger_entries"],
+        &["api_key_uses", "checkouts", "jobs", "ledger_entries", "mails"],
     ),
 ];
 
