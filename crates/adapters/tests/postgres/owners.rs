@@ -59,7 +59,13 @@ const DOORS: &[(&str, &[&str])] = &[
     ),
     (
         "survey",
-        &["api_key_uses", "checkouts", "jobs", "ledger_entries", "mails"],
+        &[
+            "api_key_uses",
+            "checkouts",
+            "jobs",
+            "ledger_entries",
+            "mails",
+        ],
     ),
 ];
 

@@ -277,15 +277,14 @@ async fn answers_are_the_last_of_their_connections_while_it_drains() {
         ..Setup::default()
     })
     .await;
-    let requests = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n".repeat(2);
     draining.begin();
-    let answer = server.raw(requests.as_bytes()).await;
-    assert_eq!(answer.status, 200);
-    assert_eq!(answer.header("connection"), Some("close"));
-    assert_eq!(answer.body.matches("HTTP/1.1").count(), 0, "{answer:?}");
-    let missing = server.raw(b"GET /nope HTTP/1.1\r\nhost: x\r\n\r\n").await;
-    assert_eq!(missing.status, 404);
-    assert_eq!(missing.header("connection"), Some("close"));
+    for (path, status) in [("/healthz", 200), ("/nope", 404)] {
+        // The answer is read until the server closes, which it is not asked to.
+        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n");
+        let answer = server.raw(request.as_bytes()).await;
+        assert_eq!(answer.status, status);
+        assert_eq!(answer.header("connection"), Some("close"));
+    }
 }
 
 /// What a refused request leaves unread is never taken for the next request.
