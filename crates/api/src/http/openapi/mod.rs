@@ -357,7 +357,7 @@ fn applies(path: &str, method: &str, operation: &Value, status: u16) -> bool {
         403 => is_api(path) || is_page(path) && method == "post",
         414 | 431 => is_api(path),
         429 => is_api(path) || path.starts_with("/webhooks/") || is_page(path) && method == "post",
-        404 => is_api(path) || path.contains('{'),
+        404 => is_api(path) || path.contains('{') || path == "/metrics",
         408 | 413 | 415 => has_body,
         409 => is_api(path) && method == "post",
         // Reads never ask the processor, and the catalog reaches it through the job queue.
