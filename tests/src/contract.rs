@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 use crate::client::Reply;
 use crate::refuse;
@@ -100,11 +101,18 @@ fn inline_all_of(schema: &mut Value, schemas: &Value) {
 }
 
 impl Contract {
-    /// The contract of the server at this address.
+    /// The contract of the program under test, as the first server of this process tells it: whatever they are
+    /// started with, all tell the same, and to read it takes as long as many a test.
     ///
     /// # Panics
-    /// When it has no document.
-    pub async fn of(url: &str) -> Self {
+    /// When the server at this address has no document.
+    pub async fn of(url: &str) -> Arc<Self> {
+        static KNOWN: OnceCell<Arc<Contract>> = OnceCell::const_new();
+        let read = || async { Arc::new(Self::read(url).await) };
+        Arc::clone(KNOWN.get_or_init(read).await)
+    }
+
+    async fn read(url: &str) -> Self {
         let document = async {
             let response = reqwest::get(format!("{url}/openapi.json")).await?;
             response.json::<Value>().await

@@ -83,6 +83,8 @@ pub struct Server {
     contract: Arc<Contract>,
     /// Where it is reached.
     pub url: String,
+    /// Where operators reach it, where they have a listener of their own.
+    pub operators: String,
 }
 
 impl fmt::Debug for Server {
@@ -146,6 +148,9 @@ impl Server {
             // Requests that wait for each other on a busy machine are not what most tests are about.
             .env("LESSOR_DATABASE_WAIT", "30s")
             .env("LESSOR_REQUEST_DEADLINE", "60s")
+            // All tests come from one address, and some ask without end. A test of limits sets them by flags.
+            .env("LESSOR_RATE_LIMIT", "off")
+            .env("LESSOR_ADDRESS_RATE_LIMIT", "off")
             .env("LESSOR_PROCESSOR_LIVE_WEBHOOK_SECRETS", PROCESSOR_SECRET)
             .env(
                 "LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS",
@@ -171,8 +176,9 @@ impl Server {
             child,
             _keeper: keeper,
             data,
-            contract: Arc::new(contract),
+            contract,
             url,
+            operators: text(&said["operatorsUrl"]),
         }
     }
 

@@ -27,6 +27,12 @@ const LATENCY_BUCKETS: [f64; 12] = [
 /// Counts messages in the processor's name that were not taken, by why.
 pub(crate) const MESSAGES_REFUSED: &str = "lessor_processor_messages_refused_total";
 
+/// Counts connections beyond a limit, which were closed at once, by which.
+pub(crate) const CONNECTIONS_REFUSED: &str = "lessor_connections_refused_total";
+
+/// Counts requests that were refused because there were too many, by whose they were.
+pub(crate) const RATE_LIMITED: &str = "lessor_rate_limited_total";
+
 /// Counts lists that the replica was to answer, by what came of it.
 pub(crate) const REPLICA_READS: &str = "lessor_replica_reads_total";
 
@@ -62,7 +68,11 @@ pub fn init_logs(format: LogFormat, filter: &str) -> Result<(), TelemetryError> 
         .with_writer(std::io::stderr);
     match format {
         LogFormat::Human => registry.with(lines).try_init()?,
-        LogFormat::Json => registry.with(lines.json().flatten_event(true)).try_init()?,
+        LogFormat::Json => {
+            // Who a request is, is said once: by the span that it is in.
+            let lines = lines.json().flatten_event(true).with_span_list(false);
+            registry.with(lines).try_init()?;
+        }
     }
     std::panic::set_hook(Box::new(|panic| {
         tracing::error!(cause = %panic, "panic");
@@ -86,6 +96,13 @@ impl Metrics {
         metrics::describe_counter!("http_requests_total", "Requests answered");
         metrics::describe_gauge!("http_requests_in_flight", "Requests under way");
         metrics::describe_counter!(
+            CONNECTIONS_REFUSED,
+            "Connections that were closed because there were too many, by why"
+        );
+        for why in ["total", "address"] {
+            metrics::counter!(CONNECTIONS_REFUSED, "why" => why).absolute(0);
+        }
+        metrics::describe_counter!(
             MESSAGES_REFUSED,
             "Messages in the payment processor's name that were not taken, by why"
         );
@@ -93,6 +110,14 @@ impl Metrics {
             REPLICA_READS,
             "Lists that the replica was to answer, by what came of it"
         );
+        metrics::describe_counter!(
+            RATE_LIMITED,
+            "Requests that were refused because there were too many of a key or an address"
+        );
+        // A counter that nobody has counted up is not there to be alerted on.
+        for by in ["key", "address"] {
+            metrics::counter!(RATE_LIMITED, "by" => by).absolute(0);
+        }
         metrics::describe_histogram!(
             "http_request_duration_seconds",
             metrics::Unit::Seconds,

@@ -33,6 +33,8 @@ use tokio::runtime::Handle;
 use crate::auth::addresses::{AddressLimits, TrustedProxies};
 use crate::auth::cache::RateLimits;
 use crate::auth::keys::KeyText;
+use crate::http::budget::MemoryBudget;
+use crate::http::draining::Draining;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
 use crate::middleware::{Cors, Deadline};
@@ -243,11 +245,13 @@ impl Bench {
         AppParts {
             public_url: self.state.settings.public_url.clone(),
             body_limits: BodyLimits::default(),
+            memory: MemoryBudget::default(),
             cors: Cors::default(),
             deadline: Deadline::default(),
             mutations: self.state.mutations.clone(),
             readiness: Readiness::new(|| async { Ok(()) }),
             metrics: None,
+            draining: Draining::default(),
             said: Said::default(),
         }
     }

@@ -1,7 +1,7 @@
 //! The cluster on disk: made once, checked at every start.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use crate::account::Account;
 use crate::binaries::Binaries;
 use crate::layout::{
-    Layout, create_private_dir, give, give_tree, not_opened, open_private_file, remove_dir,
+    self, Layout, create_private_dir, give, give_tree, not_opened, open_private_file, remove_dir,
     remove_file, sync_dir,
 };
 use crate::lock::ServerLock;
@@ -189,7 +189,7 @@ impl Workshop<'_> {
     fn ensure_database(&self, progress: &mut dyn FnMut(Progress)) -> Result<(), Error> {
         let name = &self.settings.database;
         let known = self.layout.data().join(KNOWN_DATABASES);
-        let listed = fs::read_to_string(&known).unwrap_or_default();
+        let listed = layout::read_text(&known).unwrap_or_default();
         if name == "postgres" || listed.lines().any(|line| line == name) {
             return Ok(());
         }
@@ -257,10 +257,10 @@ impl Workshop<'_> {
             fs::rename(&path, &aside).map_err(Error::io("rename", &path))?;
         }
         drop(open_private_file(&path, self.account)?);
-        let file = File::options()
+        let file = layout::options()
             .append(true)
             .open(&path)
-            .map_err(Error::io("open", &path))?;
+            .map_err(not_opened(&path))?;
         give(&path, self.account)?;
         let length = file.metadata().map_err(Error::io("look at", &path))?.len();
         Ok((file, length))
@@ -271,13 +271,10 @@ const PASSWORD_BYTES: usize = 24;
 
 /// `None` when there is no file, or one that a crash left incomplete.
 fn read_password(path: &Path) -> Result<Option<String>, Error> {
-    let mut text = String::new();
-    match File::open(path) {
+    let text = match layout::read_text(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(not_opened(path)(error)),
-        Ok(mut file) => file
-            .read_to_string(&mut text)
-            .map_err(Error::io("read", path))?,
+        Ok(text) => text,
     };
     let password = text.trim();
     let complete =

@@ -48,6 +48,15 @@ pub enum Error {
         /// What is wrong with it and what to do.
         reason: String,
     },
+    /// Nobody has made a database in the data directory yet.
+    #[error(
+        "no database in {}: `lessor serve` and `lessor migrate` make one, --data-dir and DATABASE_URL name another",
+        data_dir.display()
+    )]
+    NoDatabase {
+        /// The data directory.
+        data_dir: PathBuf,
+    },
     /// Another process owns the database.
     #[error("--data-dir {} is in use by {holder}", data_dir.display())]
     InUse {

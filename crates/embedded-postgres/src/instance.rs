@@ -11,7 +11,7 @@ use rustix::process::Signal;
 
 use crate::cluster::ROLE;
 use crate::layout::{Layout, remove_dir};
-use crate::lock::OwnerLock;
+use crate::lock::{self, OwnerLock, Seen};
 use crate::process::Server;
 use crate::{Durability, Settings};
 
@@ -199,6 +199,7 @@ impl Drop for Instance {
 pub struct ForeignServer {
     pub(crate) url: String,
     pub(crate) owner_pid: u32,
+    pub(crate) owner_lock: PathBuf,
 }
 
 impl ForeignServer {
@@ -212,6 +213,15 @@ impl ForeignServer {
     #[must_use]
     pub fn owner_pid(&self) -> u32 {
         self.owner_pid
+    }
+
+    /// False once its owner has ended. Blocks for a moment.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        match lock::look(&self.owner_lock) {
+            Ok(Seen::Held(holder)) => holder.is_none_or(|holder| holder.pid == self.owner_pid),
+            Ok(Seen::Free) | Err(_) => false,
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, chownat};
+use rustix::fs::{AtFlags, CWD, OFlags, chownat};
+use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use crate::Error;
@@ -124,10 +125,23 @@ pub(crate) fn create_private_dir(path: &Path, account: Option<&Account>) -> Resu
     give(path, account)
 }
 
+/// How files of the data directory are opened: a link in the place of one is not followed. The account that the server
+/// runs under may put links there, and must not have root read or write what they lead to.
+pub(crate) fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+    options
+}
+
+/// Reads a file of the data directory.
+pub(crate) fn read_text(path: &Path) -> io::Result<String> {
+    io::read_to_string(options().read(true).open(path)?)
+}
+
 /// Opens, and makes if needed, a file of mode 0600 that belongs to the account the server runs under: an owner that
 /// is root today and an ordinary user tomorrow must not lock itself out.
 pub(crate) fn open_private_file(path: &Path, account: Option<&Account>) -> Result<File, Error> {
-    let file = OpenOptions::new()
+    let file = options()
         .read(true)
         .write(true)
         .create(true)
@@ -146,6 +160,10 @@ pub(crate) fn not_opened(path: &Path) -> impl FnOnce(io::Error) -> Error {
             path: path.to_owned(),
             reason: "permission denied: it belongs to another user than the one who runs Lessor"
                 .to_owned(),
+        },
+        _ if source.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => Error::DataDir {
+            path: path.to_owned(),
+            reason: "it is a link, and links are not followed there".to_owned(),
         },
         _ => Error::io("open", path)(source),
     }

@@ -3,8 +3,9 @@
 //! It is a real PostgreSQL server on a data directory of its own. [`start`] looks for installed binaries, then for the
 //! bundled ones (cargo feature `bundled`), makes the cluster at the first time, and runs the server until the
 //! [`Instance`] is dropped or its process ends, be it by SIGKILL. [`attach`] finds the running server of another
-//! process on the same data directory; [`open`] does whichever of the two is right for one command; [`throwaway`] is
-//! the same server for tests, without durability.
+//! process on the same data directory; [`open`] does whichever of the two is right for one command, and
+//! [`open_existing`] does so where there is a cluster already; [`throwaway`] is the same server for tests, without
+//! durability.
 //!
 //! ```no_run
 //! use lessor_embedded_postgres::{Settings, start};
@@ -122,6 +123,7 @@ fn attach_reporting(
                 return Ok(Some(ForeignServer {
                     url,
                     owner_pid: pid,
+                    owner_lock: layout.owner_lock(),
                 }));
             }
             unready => unready.map(|holder| holder.pid),
@@ -144,15 +146,49 @@ fn attach_reporting(
 ///
 /// As [`start`] and [`attach`].
 pub fn open(settings: &Settings, mut on_progress: impl FnMut(Progress)) -> Result<Database, Error> {
+    open_where(settings, || Ok(()), &mut on_progress)
+}
+
+/// Like [`open`], for a command that makes no database: where there is none, nothing is made.
+///
+/// # Errors
+///
+/// [`Error::NoDatabase`]; as [`open`].
+pub fn open_existing(
+    settings: &Settings,
+    mut on_progress: impl FnMut(Progress),
+) -> Result<Database, Error> {
+    let may_start = || expect_cluster(&settings.data_dir);
+    open_where(settings, may_start, &mut on_progress)
+}
+
+fn open_where(
+    settings: &Settings,
+    may_start: impl Fn() -> Result<(), Error>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Database, Error> {
     loop {
-        if let Some(attached) = attach_reporting(&settings.data_dir, &mut on_progress)? {
+        if let Some(attached) = attach_reporting(&settings.data_dir, progress)? {
             return Ok(Database::Attached(attached));
         }
-        match start::start(settings, Role::Command, &mut on_progress) {
+        may_start()?;
+        match start::start(settings, Role::Command, progress) {
             Ok(instance) => return Ok(Database::Owned(Box::new(instance))),
             // A service came first.
             Err(Error::InUse { .. }) => {}
             Err(error) => return Err(error),
         }
     }
+}
+
+/// Refuses a data directory in which no cluster was made.
+fn expect_cluster(data_dir: &Path) -> Result<(), Error> {
+    let is_made =
+        data_dir.exists() && cluster::existing_major(&Layout::existing(data_dir)?)?.is_some();
+    if is_made {
+        return Ok(());
+    }
+    Err(Error::NoDatabase {
+        data_dir: data_dir.to_owned(),
+    })
 }

@@ -7,7 +7,7 @@
 //! Both are `flock(2)` locks: they belong to the open file, are inherited with it, and end with its last copy.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::thread;
@@ -18,7 +18,7 @@ use rustix::io::Errno;
 
 use crate::Error;
 use crate::account::Account;
-use crate::layout::{not_opened, open_private_file};
+use crate::layout::{self, not_opened, open_private_file};
 use crate::postmaster;
 
 /// Why a process owns the server, which tells another what to do that wants it.
@@ -134,7 +134,7 @@ impl OwnerLock {
 
 /// Who holds a lock, without taking it for longer than the look.
 pub(crate) fn look(path: &Path) -> Result<Seen, Error> {
-    let file = match File::open(path) {
+    let file = match layout::options().read(true).open(path) {
         Ok(file) => file,
         Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(Seen::Free),
         Err(source) => return Err(not_opened(path)(source)),
@@ -149,11 +149,10 @@ pub(crate) fn look(path: &Path) -> Result<Seen, Error> {
 /// in the first case the new holder writes its own name in the next moment.
 fn settled_holder(path: &Path) -> Result<Option<Holder>, Error> {
     let read = || -> Result<Option<Holder>, Error> {
-        let mut text = String::new();
-        match File::open(path).and_then(|mut file| file.read_to_string(&mut text)) {
+        match layout::read_text(path) {
             Err(source) if source.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(Error::io("read", path)(source)),
-            Ok(_) => Ok(Holder::parse(&text)),
+            Ok(text) => Ok(Holder::parse(&text)),
         }
     };
     match read()? {

@@ -470,6 +470,8 @@ impl Base {
             // Who is told of events is on this machine.
             .env("LESSOR_ALLOW_LOOPBACK_TARGETS", "true")
             .env("LESSOR_POOL_SIZE", "8")
+            .env("LESSOR_RATE_LIMIT", "off")
+            .env("LESSOR_ADDRESS_RATE_LIMIT", "off")
             .current_dir(&self.folder)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

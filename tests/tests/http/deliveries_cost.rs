@@ -32,14 +32,7 @@ const PAUSE: Duration = Duration::from_secs(4);
 const SILENCE: Duration = Duration::from_secs(30);
 
 async fn server() -> Server {
-    let flags = [
-        "--allow-loopback-targets",
-        "--rate-limit",
-        "off",
-        "--address-rate-limit",
-        "off",
-    ];
-    Server::start(BINARY, &flags).await
+    Server::start(BINARY, &["--allow-loopback-targets"]).await
 }
 
 async fn rename(client: &Client, id: &str, name: &str) {

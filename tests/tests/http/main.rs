@@ -14,6 +14,7 @@ mod examples;
 mod hangs;
 mod health;
 mod idempotency;
+mod idle;
 mod links;
 mod lists;
 mod mail;

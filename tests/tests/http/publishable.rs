@@ -273,7 +273,14 @@ async fn publishable_keys_are_kept_as_secret_ones_are() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_may_ask_and_an_address_not_too_often() {
     const SHOP: &str = "https://shop.example.com";
-    let flags = ["--cors-origins", SHOP, "--address-rate-limit", "2"];
+    let flags = [
+        "--cors-origins",
+        SHOP,
+        "--address-rate-limit",
+        "2",
+        "--rate-limit",
+        "10",
+    ];
     let server = Server::start(BINARY, &flags).await;
     let client = server.client().await;
     client.variant("BIKE", None).await;
@@ -336,7 +343,47 @@ async fn a_page_may_ask_and_an_address_not_too_often() {
     assert_eq!(refused.header("ratelimit-remaining"), "0");
     assert_eq!(refused.header("access-control-allow-origin"), SHOP);
     // A secret key is another matter.
-    client.get(path).await.ok();
+    let secret = client.get(path).await;
+    secret.has(200);
+    assert_eq!(secret.header("ratelimit-limit"), "20");
+    // What its bulk requests take beyond what it has left, it owes; other keys do not.
+    let updates = json!({ "updates": vec![json!({ "id": "prod_gone" }); 100] });
+    let bulk = client.put("/v1/products/bulk", updates).await;
+    bulk.has(200);
+    assert_eq!(bulk.header("ratelimit-remaining"), "0");
+    let refused = client.get(path).await;
+    refused.refused(429, "rate_limited", "");
+    let wait: u32 = refused.header("retry-after").parse().unwrap();
+    assert!((1..=10).contains(&wait), "{wait}");
+    let other = client.with_key(&server.key(&client.organization, "sandbox", "all"));
+    other.get(path).await.ok();
+    // What anybody can send is counted with what comes with publishable keys.
+    let nobody = client.with_key("");
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    for (method, path, status) in [
+        ("GET", "/v1/products", 401),
+        ("POST", "/webhooks/tracking", 401),
+        ("POST", "/c/nothing/profile", 404),
+    ] {
+        let mut refused = None;
+        for _ in 0..100 {
+            let body = (method == "POST").then(|| b"firstName=Ada".to_vec());
+            let answered = nobody.send(method, path, &[form], body).await;
+            if answered.status == 429 {
+                refused = Some(answered);
+                break;
+            }
+            answered.has(status);
+        }
+        assert_eq!(refused.unwrap().header("retry-after"), "1", "{path}");
+    }
+    let metrics = nobody.get("/metrics").await;
+    let told = String::from_utf8_lossy(&metrics.bytes).into_owned();
+    for by in ["key", "address"] {
+        let name = format!("lessor_rate_limited_total{{by=\"{by}\"}} ");
+        let count = told.lines().find_map(|line| line.strip_prefix(&name));
+        assert!(count.is_some_and(|count| count != "0"), "{by}: {told}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -405,7 +452,13 @@ async fn the_storefront_shows_prices_in_a_browser() {
     let mut said = BufReader::new(browser.stdout.take().unwrap());
     let mut origin = String::new();
     said.read_line(&mut origin).unwrap();
-    let server = Server::start(BINARY, &["--cors-origins", origin.trim()]).await;
+    let flags = [
+        "--cors-origins",
+        origin.trim(),
+        "--address-rate-limit",
+        "100",
+    ];
+    let server = Server::start(BINARY, &flags).await;
     let client = server.client().await;
     let product = client
         .product(json!({ "options": [{ "name": "Size", "values": ["S", "M"] }] }))

@@ -6,6 +6,8 @@
 //! (organizations, keys, states) is copied to every node; what only the server looks at stays on
 //! the coordinator, where the statements go.
 
+use std::time::Duration;
+
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, Text};
@@ -46,7 +48,10 @@ impl PgDatabase {
     /// [`MigrateError::NoCluster`] where the extension is not; [`MigrateError`].
     pub async fn distribute(&self) -> Result<usize, MigrateError> {
         self.has_sessions()?;
-        let spread = self.blocking(spread).await?;
+        let wait = self.migration_wait;
+        let spread = self
+            .blocking(move |connection| spread(connection, wait))
+            .await?;
         self.forget_idle();
         Ok(spread)
     }
@@ -62,12 +67,12 @@ fn names(connection: &mut Blocking, sql: &str) -> Result<Vec<String>, MigrateErr
     Ok(named.map(|named| named.name).collect())
 }
 
-fn spread(connection: &mut Blocking) -> Result<usize, MigrateError> {
+fn spread(connection: &mut Blocking, wait: Duration) -> Result<usize, MigrateError> {
     let extensions = "SELECT extname::text AS name FROM pg_extension WHERE extname = 'citus'";
     if names(connection, extensions)?.is_empty() {
         return Err(MigrateError::NoCluster);
     }
-    lock(connection)?;
+    lock(connection, wait)?;
     connection
         .transaction(|connection| spread_within(connection).map_err(Rollback))
         .map_err(|Rollback(error)| error)

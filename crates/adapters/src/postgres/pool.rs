@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use deadpool::Runtime;
 use deadpool::managed::{
-    Manager, Metrics, Object, Pool, PoolError, RecycleError, RecycleResult, Timeouts,
+    Manager, Metrics, Object, Pool, PoolError, QueueMode, RecycleError, RecycleResult, Timeouts,
 };
 use diesel::ConnectionError;
 use diesel_async::pooled_connection::PoolableConnection;
@@ -23,8 +23,9 @@ use super::unit_of_work::in_the_name_of;
 use super::url::InvalidUrl;
 
 /// A connection that was idle for longer is asked whether it lives before it is
-/// used; one that was just used is taken for alive, which saves a round trip.
-const TRUSTED_FOR: Duration = Duration::from_secs(1);
+/// used; one that was just used is taken for alive, which saves a round trip. Longer than a worker
+/// that has nothing to do pauses between two looks, each of which would ask first.
+const TRUSTED_FOR: Duration = Duration::from_secs(3);
 /// How long it may take to say that it lives.
 const PROBE: Duration = Duration::from_secs(2);
 
@@ -46,6 +47,8 @@ pub struct PgSettings {
     pub lock_timeout: Duration,
     /// How long a transaction may lie idle before the server ends its connection.
     pub idle_in_transaction_timeout: Duration,
+    /// How long migrating waits for others who migrate before it is given up.
+    pub migration_wait: Duration,
     /// For how long a session of the database is ours.
     pub pooling: Pooling,
     /// What organizations' secrets are sealed with.
@@ -54,7 +57,8 @@ pub struct PgSettings {
 
 impl PgSettings {
     /// Ten connections; 3 s to get one, 5 s to connect, 5 s for a lock, 30 s for a
-    /// statement and for an idle transaction; sessions of its own; no key for secrets.
+    /// statement and for an idle transaction, 5 min for others who migrate; sessions of its own;
+    /// no key for secrets.
     #[must_use]
     pub fn new(url: impl Into<String>) -> Self {
         Self {
@@ -65,6 +69,7 @@ impl PgSettings {
             statement_timeout: Duration::from_secs(30),
             lock_timeout: Duration::from_secs(5),
             idle_in_transaction_timeout: Duration::from_secs(30),
+            migration_wait: Duration::from_secs(300),
             pooling: Pooling::Session,
             secrets: SecretKeys::none(),
         }
@@ -125,6 +130,7 @@ impl fmt::Debug for PgSettings {
                 "idle_in_transaction_timeout",
                 &self.idle_in_transaction_timeout,
             )
+            .field("migration_wait", &self.migration_wait)
             .field("pooling", &self.pooling)
             .field("secrets", &self.secrets)
             .finish_non_exhaustive()
@@ -257,6 +263,8 @@ impl PgPool {
         };
         let pool = Pool::builder(manager)
             .max_size(settings.max_connections.max(1))
+            // Taken in turn, none would have been used just now where there is little to do.
+            .queue_mode(QueueMode::Lifo)
             .timeouts(Timeouts {
                 wait: Some(settings.wait_timeout),
                 create: Some(settings.connect_timeout),

@@ -1,9 +1,10 @@
 //! A transaction as a value, and where it comes from.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use async_trait::async_trait;
-use deadpool::managed::Object;
+use deadpool::managed::{Object, PoolError};
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use lessor_domain::checkout::Checkout;
 use lessor_domain::ids::{CheckoutPubId, CustomerPubId, OrganizationId};
@@ -18,7 +19,7 @@ use lessor_domain::ports::{
 
 use super::error::store_error;
 use super::line::Session;
-use super::pool::{Connection, PgPool, PgSettings, PoolStatus};
+use super::pool::{Connection, PgPool, PgSettings, PoolStatus, no_connection};
 use super::position::LastCommit;
 use super::seal::SealingKey;
 use super::secrets::SecretKeys;
@@ -28,10 +29,16 @@ use super::url::InvalidUrl;
 /// statement before it fails then.
 const COMMIT: &str = "SELECT; COMMIT";
 
+/// A standby that was not promoted answers, and can be written to by nobody.
+const CAN_WRITE: &str = "DO $$ BEGIN IF current_setting('transaction_read_only')::boolean \
+                         THEN RAISE read_only_sql_transaction; END IF; END $$";
+
 /// The stores on Postgres. Cloning it shares its connections.
 #[derive(Clone)]
 pub struct PgDatabase {
     pub(super) pool: PgPool,
+    /// How long migrating waits for others who migrate.
+    pub(super) migration_wait: Duration,
     /// Where it is noted how far the log has come with each commit, where somebody wants to know.
     last_commit: Option<LastCommit>,
     /// What organizations' secrets are sealed with.
@@ -49,6 +56,7 @@ impl PgDatabase {
     pub fn new(settings: &PgSettings) -> Result<Self, InvalidUrl> {
         Ok(Self {
             pool: PgPool::new(settings)?,
+            migration_wait: settings.migration_wait,
             last_commit: None,
             secrets: settings.secrets.clone(),
         })
@@ -61,9 +69,8 @@ impl PgDatabase {
     #[must_use]
     pub fn noting(&self, last_commit: LastCommit) -> Self {
         Self {
-            pool: self.pool.clone(),
             last_commit: Some(last_commit),
-            secrets: self.secrets.clone(),
+            ..self.clone()
         }
     }
 
@@ -77,15 +84,15 @@ impl PgDatabase {
         }
     }
 
-    /// Whether the database answers.
+    /// Whether the database answers, and can be written to.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] when it does not.
+    /// [`StoreError::Unavailable`] when it does not, or cannot.
     pub async fn ping(&self) -> Result<(), StoreError> {
         let mut connection = self.pool.get().await?;
         connection
             .connection()
-            .batch_execute("SELECT")
+            .batch_execute(CAN_WRITE)
             .await
             .map_err(store_error)
     }
@@ -102,19 +109,30 @@ impl PgDatabase {
     }
 
     pub(crate) async fn begin_work(&self, reach: Reach) -> Result<PgUnitOfWork, StoreError> {
-        match self.try_to_begin(reach).await {
+        let begun = match self.pool.take().await {
+            Ok(connection) => self.begin_on(connection, reach).await,
+            // Whoever asks has waited as long as it may.
+            Err(late @ PoolError::Timeout(_)) => return Err(no_connection(late)),
+            Err(error) => Err(no_connection(error)),
+        };
+        match begun {
             Err(StoreError::Unavailable(_)) => {
                 // The connection was closed since it was last used, and the others
                 // that lie about most likely too. Nothing has begun: try a new one.
                 self.pool.forget_idle();
-                self.try_to_begin(reach).await
+                let connection = self.pool.get().await?;
+                self.begin_on(connection, reach).await
             }
             begun => begun,
         }
     }
 
-    async fn try_to_begin(&self, reach: Reach) -> Result<PgUnitOfWork, StoreError> {
-        let mut work = PgUnitOfWork::new(self.pool.get().await?, reach, Kind::Work);
+    async fn begin_on(
+        &self,
+        connection: Connection,
+        reach: Reach,
+    ) -> Result<PgUnitOfWork, StoreError> {
+        let mut work = PgUnitOfWork::new(connection, reach, Kind::Work);
         work.last_commit.clone_from(&self.last_commit);
         work.secrets = self.secrets.clone();
         let mut opening = self.pool.opening("BEGIN", reach);

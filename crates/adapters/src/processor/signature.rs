@@ -76,9 +76,6 @@ pub fn verify(
     now: Timestamp,
 ) -> Result<(), SignatureError> {
     let signed = Signed::parse(header)?;
-    if signed.signatures.is_empty() {
-        return Err(SignatureError::Unsigned);
-    }
     let mut matches = Choice::from(0);
     for secret in secrets {
         let expected = digest(secret, signed.time, body);
@@ -102,6 +99,14 @@ pub fn verify(
     Ok(())
 }
 
+/// Checks that a header could be that of a message, before there is a body that it would be of.
+///
+/// # Errors
+/// [`SignatureError::Malformed`] and [`SignatureError::Unsigned`].
+pub fn check_form(header: &str) -> Result<(), SignatureError> {
+    Signed::parse(header).map(|_| ())
+}
+
 /// The header that the holders of the secrets would send with the body.
 #[must_use]
 pub fn sign(body: &[u8], secrets: &[WebhookSecret], at: Timestamp) -> String {
@@ -117,6 +122,7 @@ pub fn sign(body: &[u8], secrets: &[WebhookSecret], at: Timestamp) -> String {
 struct Signed<'a> {
     // Kept as text: the text is what was signed.
     time: &'a str,
+    /// There is one at least.
     signatures: Vec<[u8; 32]>,
 }
 
@@ -145,6 +151,9 @@ impl<'a> Signed<'a> {
         let time = time.ok_or(SignatureError::Malformed)?;
         if time.is_empty() || !time.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(SignatureError::Malformed);
+        }
+        if signatures.is_empty() {
+            return Err(SignatureError::Unsigned);
         }
         Ok(Self { time, signatures })
     }

@@ -25,6 +25,8 @@ pub const SIGNATURE_HEADER: &str = "webhook-signature";
 const PREFIX: &str = "whsec_";
 const MOST_SIGNATURES: usize = 16;
 const LONGEST_ID: usize = 255;
+/// Of HMAC-SHA256, in bytes.
+const SIGNATURE_LENGTH: usize = 32;
 
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
@@ -80,29 +82,15 @@ pub fn verify(
     secrets: &[SharedSecret],
     now: Timestamp,
 ) -> Result<(), SignatureError> {
-    if headers.id.is_empty() || headers.id.len() > LONGEST_ID {
-        return Err(SignatureError::Malformed);
-    }
-    if headers.timestamp.is_empty() || !headers.timestamp.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(SignatureError::Malformed);
-    }
-    let mut signatures = headers
-        .signature
-        .split(' ')
-        .filter_map(|item| item.strip_prefix("v1,"))
-        .take(MOST_SIGNATURES)
-        .peekable();
-    if signatures.peek().is_none() {
-        return Err(SignatureError::Unsigned);
-    }
+    let signatures = presented(headers)?;
     let expected: Vec<_> = secrets
         .iter()
         .map(|secret| digest(secret, headers.id, headers.timestamp, body))
         .collect();
     let mut matches = Choice::from(0);
-    for signature in signatures.filter_map(|item| BASE64.decode(item).ok()) {
+    for signature in &signatures {
         for digest in &expected {
-            matches |= digest.as_slice().ct_eq(signature.as_slice());
+            matches |= digest.as_slice().ct_eq(signature);
         }
     }
     if !bool::from(matches) {
@@ -120,6 +108,36 @@ pub fn verify(
     Ok(())
 }
 
+/// Checks that the headers could be those of a message, before there is a body that they would be of.
+///
+/// # Errors
+/// [`SignatureError::Malformed`] and [`SignatureError::Unsigned`].
+pub fn check_form(headers: Headers<'_>) -> Result<(), SignatureError> {
+    presented(headers).map(|_| ())
+}
+
+/// The signatures that the headers of a message hold, one at least.
+fn presented(headers: Headers<'_>) -> Result<Vec<Vec<u8>>, SignatureError> {
+    if headers.id.is_empty() || headers.id.len() > LONGEST_ID {
+        return Err(SignatureError::Malformed);
+    }
+    if headers.timestamp.is_empty() || !headers.timestamp.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(SignatureError::Malformed);
+    }
+    let signatures: Vec<_> = headers
+        .signature
+        .split(' ')
+        .filter_map(|item| item.strip_prefix("v1,"))
+        .take(MOST_SIGNATURES)
+        .filter_map(|item| BASE64.decode(item).ok())
+        .filter(|signature| signature.len() == SIGNATURE_LENGTH)
+        .collect();
+    if signatures.is_empty() {
+        return Err(SignatureError::Unsigned);
+    }
+    Ok(signatures)
+}
+
 /// The value of `webhook-signature` that the holders of the secrets would send.
 #[must_use]
 pub fn sign(body: &[u8], id: &str, secrets: &[SharedSecret], at: Timestamp) -> String {
@@ -131,9 +149,68 @@ pub fn sign(body: &[u8], id: &str, secrets: &[SharedSecret], at: Timestamp) -> S
     items.join(" ")
 }
 
-fn digest(secret: &SharedSecret, id: &str, time: &str, body: &[u8]) -> [u8; 32] {
+fn digest(secret: &SharedSecret, id: &str, time: &str, body: &[u8]) -> [u8; SIGNATURE_LENGTH] {
     hmac_sha256(
         &secret.0,
         &[id.as_bytes(), b".", time.as_bytes(), b".", body],
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_700_000_000;
+
+    /// Who may be believed is told before the body is there, and who is believed only with it.
+    #[test]
+    fn headers_are_judged_by_their_form_and_then_by_the_body() {
+        let now = Timestamp::from_timestamp(NOW, 0).unwrap();
+        let secret: SharedSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".parse().unwrap();
+        let secrets = [secret];
+        let good = sign(b"{}", "msg_1", &secrets, now);
+        let long = "x".repeat(LONGEST_ID + 1);
+        let several = format!("v1,??? v2,{} {good}", &good[3..]);
+        for (id, timestamp, signature, form) in [
+            ("msg_1", "1700000000", good.as_str(), Ok(())),
+            ("msg_1", "1700000000", several.as_str(), Ok(())),
+            ("", "1700000000", &good, Err(SignatureError::Malformed)),
+            (&long, "1700000000", &good, Err(SignatureError::Malformed)),
+            ("msg_1", "", &good, Err(SignatureError::Malformed)),
+            ("msg_1", "now", &good, Err(SignatureError::Malformed)),
+            ("msg_1", "1700000000", "", Err(SignatureError::Unsigned)),
+            (
+                "msg_1",
+                "1700000000",
+                "v1,???",
+                Err(SignatureError::Unsigned),
+            ),
+            (
+                "msg_1",
+                "1700000000",
+                "v1,AAAA",
+                Err(SignatureError::Unsigned),
+            ),
+            (
+                "msg_1",
+                "1700000000",
+                &good[3..],
+                Err(SignatureError::Unsigned),
+            ),
+        ] {
+            let headers = Headers {
+                id,
+                timestamp,
+                signature,
+            };
+            assert_eq!(check_form(headers), form, "{headers:?}");
+            assert_eq!(verify(b"{}", headers, &secrets, now), form, "{headers:?}");
+            let other = verify(b"{ }", headers, &secrets, now);
+            assert_eq!(
+                other,
+                form.and(Err(SignatureError::Mismatch)),
+                "{headers:?}"
+            );
+        }
+    }
 }

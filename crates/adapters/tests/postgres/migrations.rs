@@ -2,14 +2,23 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use lessor_adapters::postgres::{MigrateError, PgDatabase, PgSettings};
 use lessor_adapters::testing::TestDatabase;
 use lessor_domain::ports::{Database, Reach};
+use tokio::time::timeout;
+use tokio_postgres::{Client, NoTls};
 
 use super::leasing::somebody;
 use super::support::{Shop, pool, run, skipped_on_a_cluster};
+
+/// How long what waits for nobody may take.
+const SOON: Duration = Duration::from_secs(20);
+
+/// Whether anything was made to keep the history in.
+const IS_BEGUN: &str = "SELECT to_regclass('__diesel_schema_migrations') IS NOT NULL";
 
 /// Folders of migrations, oldest first.
 fn folders() -> Vec<PathBuf> {
@@ -47,6 +56,114 @@ async fn many_processes_at_once_run_each_migration_once() {
     let ran: Vec<usize> = join_all(runs).await;
     assert_eq!(ran.iter().sum::<usize>(), names().len(), "{ran:?}");
     assert_eq!(*told.lock().unwrap(), names());
+}
+
+/// A session of somebody else's that has the lock of migrations, and its process.
+async fn somebody_migrates(test: &TestDatabase) -> (Client, String) {
+    let url = format!("{}?application_name=somebody", test.url());
+    let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    // "lessor" in ASCII.
+    let locked = client.query_one(
+        "SELECT pg_backend_pid()::text FROM pg_advisory_lock(x'6c6573736f72'::bigint)",
+        &[],
+    );
+    let process = locked.await.unwrap().get(0);
+    (client, process)
+}
+
+/// The database, as a role of this name that may do this much.
+async fn as_role(test: &TestDatabase, role: &str, granted: &str) -> PgDatabase {
+    test.execute(&format!(
+        "REVOKE CREATE ON SCHEMA public FROM PUBLIC; \
+         CREATE ROLE {role} LOGIN PASSWORD 'secret'; {granted}"
+    ))
+    .await;
+    let (_, place) = test.url().rsplit_once('@').unwrap();
+    let url = format!("postgres://{role}:secret@{place}");
+    PgDatabase::new(&PgSettings::new(url)).unwrap()
+}
+
+/// Nobody is waited for, and no right to migrate is needed.
+#[tokio::test]
+async fn where_nothing_is_pending_nothing_is_done() {
+    if skipped_on_a_cluster("its role would be the cluster's") {
+        return;
+    }
+    let test = TestDatabase::create().await;
+    let _held = somebody_migrates(&test).await;
+    let clerk = as_role(
+        &test,
+        "clerk",
+        "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO clerk",
+    )
+    .await;
+    for database in [test.database(), &clerk] {
+        let ran = timeout(SOON, database.migrate(|_| {})).await.unwrap();
+        assert_eq!(ran.unwrap(), 0);
+    }
+}
+
+/// What was migrated and not granted is, although nothing is pending.
+#[tokio::test]
+async fn what_was_not_granted_is() {
+    if skipped_on_a_cluster("locks of one server") {
+        return;
+    }
+    let test = TestDatabase::create().await;
+    let may = "SELECT has_table_privilege('lessor_app', 'customers', 'select')";
+    test.execute("REVOKE SELECT ON customers FROM lessor_app")
+        .await;
+    assert_eq!(test.query(may).await, ["f"]);
+    assert_eq!(test.database().migrate(|_| {}).await.unwrap(), 0);
+    assert_eq!(test.query(may).await, ["t"]);
+}
+
+#[tokio::test]
+async fn who_holds_on_for_too_long_is_named() {
+    if skipped_on_a_cluster("locks of one server") {
+        return;
+    }
+    let test = TestDatabase::create_empty().await;
+    let (held, process) = somebody_migrates(&test).await;
+    let hasty = pool(&test, |settings| {
+        settings.migration_wait = Duration::from_millis(100);
+    });
+    let refused = timeout(SOON, hasty.migrate(|_| {})).await.unwrap();
+    let Err(error @ MigrateError::Held { .. }) = &refused else {
+        panic!("{refused:?}");
+    };
+    let said = error.to_string();
+    assert!(
+        said.starts_with(&format!("session {process} of ")) && said.contains("(somebody)"),
+        "{said}"
+    );
+    assert_eq!(test.query(IS_BEGUN).await, ["f"]);
+    // Whoever waits goes on when they end.
+    let waits = tokio::spawn({
+        let database = test.database().clone();
+        async move { database.migrate(|_| {}).await }
+    });
+    drop(held);
+    assert_eq!(waits.await.unwrap().unwrap(), names().len());
+}
+
+#[tokio::test]
+async fn who_may_not_migrate_is_told_so() {
+    if skipped_on_a_cluster("its role would be the cluster's") {
+        return;
+    }
+    let test = TestDatabase::create_empty().await;
+    let stranger = as_role(&test, "stranger", "").await;
+    // Nobody waits to hear that.
+    let _held = somebody_migrates(&test).await;
+    let refused = timeout(SOON, stranger.migrate(|_| {})).await.unwrap();
+    assert!(
+        matches!(&refused, Err(MigrateError::Forbidden { pending, role })
+            if *pending == names().len() && role == "stranger"),
+        "{refused:?}"
+    );
+    assert_eq!(test.query(IS_BEGUN).await, ["f"]);
 }
 
 /// On a runtime of one thread too, which is what actix-web gives.

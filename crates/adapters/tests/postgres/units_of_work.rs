@@ -1,6 +1,6 @@
 //! What becomes of units of work, locks and connections when things go wrong.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lessor_adapters::postgres::{PgDatabase, PgSettings};
 use lessor_domain::cause::chain;
@@ -172,6 +172,34 @@ async fn without_a_free_connection_work_is_turned_away() {
     );
     drop(held);
     narrow.begin(shop.reach()).await.unwrap();
+}
+
+/// A view is never tried again, so that what it waits is one wait on this machine.
+#[tokio::test]
+async fn work_without_a_free_connection_waits_once() {
+    async fn waited(
+        refused: impl Future<Output = Result<Box<dyn UnitOfWork>, StoreError>>,
+    ) -> Duration {
+        let begun = Instant::now();
+        let refused = refused.await.err();
+        assert!(
+            matches!(refused, Some(StoreError::Unavailable(_))),
+            "{refused:?}"
+        );
+        begun.elapsed()
+    }
+    let shop = Shop::open().await;
+    let narrow = pool(&shop.test, |settings| {
+        settings.max_connections = 1;
+        settings.wait_timeout = Duration::from_millis(100);
+    });
+    let _held = narrow.begin(shop.reach()).await.unwrap();
+    let (mut once, mut begin) = (Duration::ZERO, Duration::MAX);
+    for _ in 0..3 {
+        once = once.max(waited(narrow.read(shop.reach())).await);
+        begin = begin.min(waited(narrow.begin(shop.reach())).await);
+    }
+    assert!(begin < once.mul_f64(1.5), "{begin:?} and {once:?}");
 }
 
 #[tokio::test]

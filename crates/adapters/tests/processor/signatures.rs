@@ -1,7 +1,9 @@
 //! Signatures of messages: made by the double, which does not share our code.
 
 use chrono::TimeDelta;
-use lessor_adapters::processor::signature::{SignatureError, WebhookSecret, sign, verify};
+use lessor_adapters::processor::signature::{
+    SignatureError, WebhookSecret, check_form, sign, verify,
+};
 use lessor_domain::time::Timestamp;
 use lessor_processor_double::sign as their_sign;
 
@@ -98,6 +100,17 @@ fn headers_of_no_form_are_refused() {
         format!("t={at};v1={signature}"),
     ] {
         assert!(judge(&header, &["old"], time(NOON)).is_err(), "{header}");
+    }
+    // Most are known by their form, before there is a body.
+    for (header, form) in [
+        (good.clone(), Ok(())),
+        (format!("t={at},v1={}", "0".repeat(64)), Ok(())),
+        (String::new(), Err(SignatureError::Malformed)),
+        (format!("v1={signature}"), Err(SignatureError::Malformed)),
+        (format!("t={at}"), Err(SignatureError::Unsigned)),
+        (format!("t={at},v1=00"), Err(SignatureError::Unsigned)),
+    ] {
+        assert_eq!(check_form(&header), form, "{header}");
     }
     // The case of the digits says nothing.
     let upper = format!("t={at},v1={}", signature.to_uppercase());

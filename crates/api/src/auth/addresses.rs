@@ -4,28 +4,21 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
-use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
-use governor::clock::{Clock as _, DefaultClock};
-use governor::middleware::StateInformationMiddleware;
-use governor::state::keyed::DefaultKeyedStateStore;
-use governor::{Quota, RateLimiter};
+use actix_web::http::StatusCode;
+use actix_web::http::header::{HeaderMap, HeaderName};
 use ipnet::IpNet;
 
+use super::buckets::{Buckets, Empty, Rate, Standing};
 use crate::http::error::ApiError;
+use crate::telemetry::RATE_LIMITED;
 
 /// How many seconds' worth of requests may come at once.
 const BURST: u32 = 5;
-/// After how many requests those are forgotten that asked nothing for a while.
-const TIDY_EVERY: u32 = 4_096;
 /// The part of an IPv6 address that one subscriber has.
 const SUBSCRIBER: u128 = !0 << 64;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-const LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
-const REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
-const RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
 /// The proxies whose word is taken for whom they speak for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,29 +64,24 @@ fn address_of(text: &str) -> Option<IpAddr> {
     text.parse().ok().or_else(with_port)
 }
 
-type Limiter =
-    RateLimiter<IpAddr, DefaultKeyedStateStore<IpAddr>, DefaultClock, StateInformationMiddleware>;
-
 /// How many requests each address may make. Cloning it shares what was counted.
 #[derive(Clone)]
 pub struct AddressLimits {
-    limiter: Arc<Limiter>,
-    quota: Quota,
+    buckets: Arc<Buckets<IpAddr>>,
+    /// What is looked up for addresses that asked too often, all of them together.
+    lookups: Arc<Buckets<()>>,
     proxies: TrustedProxies,
-    counted: Arc<AtomicU32>,
 }
 
 impl AddressLimits {
     /// So many in a second, and five times as many at once.
     #[must_use]
     pub fn per_second(requests: NonZeroU32, proxies: TrustedProxies) -> Self {
-        let burst = NonZeroU32::new(BURST).map_or(requests, |most| requests.saturating_mul(most));
-        let quota = Quota::per_second(requests).allow_burst(burst);
+        let rate = Rate::per_second(requests, BURST);
         Self {
-            limiter: Arc::new(RateLimiter::keyed(quota).with_middleware()),
-            quota,
+            buckets: Arc::new(Buckets::new(rate)),
+            lookups: Arc::new(Buckets::new(rate)),
             proxies,
-            counted: Arc::default(),
         }
     }
 
@@ -102,38 +90,31 @@ impl AddressLimits {
     /// # Errors
     /// 429 when it is one too many.
     pub(crate) fn check(&self, peer: IpAddr, headers: &HeaderMap) -> Result<Standing, ApiError> {
-        // Addresses are many and come once: what is as if it had never asked is forgotten.
-        if self.counted.fetch_add(1, Ordering::Relaxed) % TIDY_EVERY == TIDY_EVERY - 1 {
-            self.limiter.retain_recent();
-            self.limiter.shrink_to_fit();
-        }
-        let subscriber = match self.proxies.client(peer, headers) {
-            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & SUBSCRIBER)),
-            address @ IpAddr::V4(_) => address,
-        };
-        match self.limiter.check_key(&subscriber) {
-            Ok(left) => Ok(self.standing(left.remaining_burst_capacity())),
-            Err(refusal) => {
-                let wait = refusal.wait_time_from(DefaultClock::default().now());
-                let mut error = ApiError::rate_limited_address(wait);
-                for (name, value) in self.standing(0).headers() {
-                    error = error.with_header(name, value);
-                }
-                Err(error)
-            }
-        }
+        let subscriber = self.subscriber(peer, headers);
+        self.buckets.take(&subscriber).map_err(refusal)
     }
 
-    fn standing(&self, remaining: u32) -> Standing {
-        let limit = self.quota.burst_size().get();
-        let used = limit.saturating_sub(remaining);
-        let full_in = self.quota.replenish_interval().saturating_mul(used);
-        Standing {
-            limit,
-            remaining,
-            reset: full_in.as_secs() + u64::from(full_in.subsec_nanos() > 0),
+    /// Counts a request of the peer, or of whom it speaks for, until it shows that it may be made.
+    pub(crate) fn unproven(&self, peer: IpAddr, headers: &HeaderMap) -> Unproven {
+        let subscriber = self.subscriber(peer, headers);
+        Unproven(Some(Suspect {
+            limits: self.clone(),
+            subscriber,
+            taken: self.buckets.take(&subscriber),
+        }))
+    }
+
+    fn subscriber(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        match self.proxies.client(peer, headers) {
+            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & SUBSCRIBER)),
+            address @ IpAddr::V4(_) => address,
         }
     }
+}
+
+fn refusal(empty: Empty) -> ApiError {
+    metrics::counter!(RATE_LIMITED, "by" => "address").increment(1);
+    empty.refusal(ApiError::rate_limited_address)
 }
 
 impl fmt::Debug for AddressLimits {
@@ -144,27 +125,60 @@ impl fmt::Debug for AddressLimits {
     }
 }
 
-/// How much an address may still ask.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
-    limit: u32,
-    remaining: u32,
-    /// Seconds until as much as ever.
-    reset: u64,
+/// A request that has not shown yet that it may be made. It counts for its address unless it does, so that
+/// those who may are let in whatever others do at the same address.
+#[derive(Debug, Default)]
+pub(crate) struct Unproven(Option<Suspect>);
+
+#[derive(Debug)]
+struct Suspect {
+    limits: AddressLimits,
+    subscriber: IpAddr,
+    taken: Result<Standing, Empty>,
 }
 
-impl Standing {
-    pub(crate) fn headers(self) -> [(HeaderName, HeaderValue); 3] {
-        [
-            (LIMIT, self.limit.into()),
-            (REMAINING, self.remaining.into()),
-            (RESET, self.reset.into()),
-        ]
+impl Unproven {
+    /// Whether it may be looked up what the request shows, which costs more than to refuse it. Addresses that
+    /// asked too often share what one may: else made-up keys would be looked up without end.
+    ///
+    /// # Errors
+    /// 429 when they asked too often together.
+    pub(crate) fn may_look_up(&self) -> Result<(), ApiError> {
+        match &self.0 {
+            Some(Suspect {
+                limits,
+                taken: Err(empty),
+                ..
+            }) if limits.lookups.take(&()).is_err() => Err(refusal(*empty)),
+            _ => Ok(()),
+        }
+    }
+
+    /// What came of the request, once that is known: a 401 counts, and is a 429 where the address asked too
+    /// often; nothing else counts.
+    pub(crate) fn settle<T>(self, came_of_it: Result<T, ApiError>) -> Result<T, ApiError> {
+        let Some(suspect) = self.0 else {
+            return came_of_it;
+        };
+        match came_of_it {
+            Err(error) if error.status() == StatusCode::UNAUTHORIZED => Err(match suspect.taken {
+                Ok(standing) => standing.told_with(error),
+                Err(empty) => refusal(empty),
+            }),
+            came_of_it => {
+                if suspect.taken.is_ok() {
+                    suspect.limits.buckets.give_back(&suspect.subscriber);
+                }
+                came_of_it
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use actix_web::http::header::HeaderValue;
+
     use super::*;
 
     #[test]
@@ -206,13 +220,12 @@ mod tests {
         let limits = AddressLimits::per_second(one, TrustedProxies::default());
         let none = HeaderMap::new();
         let ask = |address: &str| limits.check(address.parse().unwrap(), &none);
-        let mut left = Vec::new();
-        while let Ok(standing) = ask("2001:db8::1") {
-            left.push((standing.limit, standing.remaining, standing.reset));
-            assert!(left.len() < 20, "nothing is refused: {left:?}");
+        let mut left = 0;
+        while ask("2001:db8::1").is_ok() {
+            left += 1;
+            assert!(left < 20, "nothing is refused");
         }
-        assert_eq!(left.first(), Some(&(5, 4, 1)), "{left:?}");
-        assert!(left.len() >= 5, "{left:?}");
+        assert!(left >= 5, "{left}");
         // Another address of the same subscriber is the same.
         let refused = ask("2001:db8::2").unwrap_err();
         assert_eq!(refused.status().as_u16(), 429);

@@ -2,20 +2,23 @@
 
 use std::fmt;
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use lessor_domain::access::{Access, KeyHash};
 use lessor_domain::ids::ApiKeyPubId;
 use lessor_domain::ports::{Database, KeyHolder, Reach, StoreError};
 use quick_cache::sync::Cache;
 
+use super::buckets::{Buckets, Rate, Standing};
 use crate::http::error::ApiError;
+use crate::telemetry::RATE_LIMITED;
 
 /// The most keys that are remembered.
 const KEYS_MAX: usize = 100_000;
+/// How many seconds' worth of requests a key may make at once.
+const BURST: u32 = 2;
 
 /// A key that was found.
 pub(crate) struct Found {
@@ -50,6 +53,11 @@ impl KeyCache {
     /// Forgets what was looked up, so that a change made through this process holds at once.
     pub fn forget(&self) {
         self.found.clear();
+    }
+
+    /// Whether the key was found when it was last looked up here, however long ago.
+    pub(crate) fn knows(&self, hash: KeyHash) -> bool {
+        self.found.contains_key(&hash)
     }
 
     /// The key of this hash.
@@ -93,30 +101,60 @@ impl fmt::Debug for KeyCache {
     }
 }
 
-/// How many requests each key may make.
+/// How many requests each key may make. Cloning it shares what was counted.
 #[derive(Clone)]
-pub struct RateLimits(Arc<DefaultKeyedRateLimiter<ApiKeyPubId>>);
+pub struct RateLimits(Arc<Buckets<ApiKeyPubId>>);
 
 impl RateLimits {
-    /// So many in a second, all of them at once if the caller likes.
+    /// So many in a second, and twice as many at once.
     #[must_use]
     pub fn per_second(requests: NonZeroU32) -> Self {
-        Self(Arc::new(RateLimiter::keyed(Quota::per_second(requests))))
+        Self(Arc::new(Buckets::new(Rate::per_second(requests, BURST))))
     }
 
     /// Counts a request of the key.
     ///
     /// # Errors
     /// 429 when it is one too many.
-    pub(crate) fn check(&self, key: ApiKeyPubId) -> Result<(), ApiError> {
-        self.0.check_key(&key).map_err(|refusal| {
-            ApiError::rate_limited(refusal.wait_time_from(DefaultClock::default().now()))
-        })
+    pub(crate) fn check(&self, key: ApiKeyPubId) -> Result<Counted, ApiError> {
+        match self.0.take(&key) {
+            Ok(standing) => Ok(Counted {
+                limits: self.clone(),
+                key,
+                standing: Arc::new(Mutex::new(standing)),
+            }),
+            Err(empty) => {
+                metrics::counter!(RATE_LIMITED, "by" => "key").increment(1);
+                Err(empty.refusal(ApiError::rate_limited))
+            }
+        }
     }
 }
 
 impl fmt::Debug for RateLimits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RateLimits").finish_non_exhaustive()
+    }
+}
+
+/// A request that was counted for its key, among the request's extensions. Its clones are the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Counted {
+    limits: RateLimits,
+    key: ApiKeyPubId,
+    standing: Arc<Mutex<Standing>>,
+}
+
+impl Counted {
+    /// Counts so many requests more. It is not refused any more: what the key has not left, later requests
+    /// wait for.
+    pub(crate) fn charge(&self, requests: u32) {
+        let standing = self.limits.0.charge(&self.key, requests);
+        *self.standing.lock().unwrap_or_else(PoisonError::into_inner) = standing;
+    }
+
+    /// How much may still be asked with the key.
+    pub(crate) fn standing(&self) -> Standing {
+        *self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

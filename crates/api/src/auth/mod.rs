@@ -2,7 +2,11 @@
 //! addresses of pages, and the key that those are derived under.
 
 pub mod addresses;
+pub(crate) mod buckets;
 pub mod cache;
 pub mod keys;
 pub mod links;
 pub mod server_key;
+
+#[cfg(test)]
+mod tests;

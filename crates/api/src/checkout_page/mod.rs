@@ -290,9 +290,7 @@ async fn ask_for_link(request: HttpRequest, form: FormBody) -> Result<HttpRespon
         return visitor.nothing().await;
     }
     refuse_other_sites(&request)?;
-    if let (Some(limits), Some(peer)) = (&visitor.state.address_limits, request.peer_addr()) {
-        limits.check(peer.ip(), request.headers())?;
-    }
+    visitor.state.count_address(&request)?;
     let fields = Fields::from(form);
     let checkout = fields
         .get("checkout")
@@ -476,6 +474,7 @@ async fn take_checkout_step(
 ) -> Result<HttpResponse, ApiError> {
     let visitor = Visitor::of(&request)?;
     refuse_other_sites(&request)?;
+    visitor.state.count_address(&request)?;
     let Some(step) = request.match_info().get("step").and_then(Step::parse) else {
         return visitor.nothing().await;
     };

@@ -74,7 +74,11 @@ pub(crate) fn run(config: &Config, output: Output, args: &DemoArgs) -> anyhow::R
         let Some(location) = service::host(&config, &stop, progress).await? else {
             return Ok(None);
         };
-        let service = Service::start(&config, &location, listener, progress).await?;
+        let starting = Service::start(&config, &location, listener, progress);
+        let Some(started) = stop.run_until_cancelled(starting).await else {
+            return Ok(Some(location));
+        };
+        let service = started?;
         let database = Arc::clone(&service.engine().database);
         let journey = play(&service, stage.as_ref(), output, args.exit);
         let played = stop.run_until_cancelled(journey).await;

@@ -1,6 +1,7 @@
 //! `lessor migrate`: the database's tables.
 
 use clap::Args;
+use lessor_embedded_postgres::Progress;
 use serde_json::{Value, json};
 
 use super::output::{Output, Reply};
@@ -32,7 +33,12 @@ pub(crate) struct MigrateArgs {
 /// Runs the command.
 pub(crate) fn run(config: &Config, output: Output, args: &MigrateArgs) -> anyhow::Result<()> {
     session::init_quiet_logs(config)?;
-    let location = compose::locate(config, |step| output.progress(&format!("{step} …")))?;
+    let progress = |step: Progress| output.progress(&format!("{step} …"));
+    let location = if args.dry_run {
+        compose::find(config, progress)?
+    } else {
+        compose::find_or_make(config, progress)?
+    };
     let runtime = compose::runtime(1)?;
     let applied = runtime.block_on(async {
         let database = compose::connect(config, location.url(), 1)?;

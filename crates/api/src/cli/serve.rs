@@ -6,6 +6,7 @@ use serde_json::json;
 use super::output::{Output, Reply};
 use crate::run::compose::{self, Location};
 use crate::run::config::Config;
+use crate::run::descriptors;
 use crate::run::service::{self, Service};
 
 /// Serve the HTTP interface, and carry out what it causes.
@@ -23,6 +24,8 @@ pub(crate) struct ServeArgs {}
 /// Runs the command until it is told to stop.
 pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
     service::init_logs(config)?;
+    let to_database = config.pool_size.get();
+    descriptors::raise(to_database.saturating_add(config.max_connections.get()));
     let runtime = compose::runtime(service::threads(config))?;
     let location = runtime.block_on(async {
         let stop = service::stop_token()?;
@@ -31,7 +34,11 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
         let Some(location) = service::host(config, &stop, progress).await? else {
             return Ok(None);
         };
-        let service = Service::start(config, &location, listener, progress).await?;
+        let starting = Service::start(config, &location, listener, progress);
+        let Some(started) = stop.run_until_cancelled(starting).await else {
+            return Ok(Some(location));
+        };
+        let service = started?;
         output.reply(&greeting(&service, &location))?;
         service.run(&location, &stop).await?;
         anyhow::Ok(Some(location))
@@ -45,17 +52,21 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
 fn greeting(service: &Service, location: &Location) -> Reply {
     let url = service.url();
     let database = location.describe();
-    Reply::text(
-        json!({
-            "url": url,
-            "documentationUrl": format!("{url}/docs"),
-            "referenceUrl": format!("{url}/docs/reference"),
-            "database": database,
-            "pid": std::process::id(),
-        }),
-        format!(
-            "Lessor {} serves {url}\n  documentation  {url}/docs\n  database       {database}\n",
-            env!("CARGO_PKG_VERSION")
-        ),
-    )
+    let mut greeting = json!({
+        "url": url,
+        "documentationUrl": format!("{url}/docs"),
+        "referenceUrl": format!("{url}/docs/reference"),
+        "database": database,
+        "pid": std::process::id(),
+    });
+    let mut text = format!(
+        "Lessor {} serves {url}\n  documentation  {url}/docs\n  database       {database}\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    if let Some(address) = service.operators() {
+        let operators = format!("http://{address}");
+        text.push_str(&format!("  operators      {operators}/metrics\n"));
+        greeting["operatorsUrl"] = json!(operators);
+    }
+    Reply::text(greeting, text)
 }

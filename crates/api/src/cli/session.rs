@@ -189,7 +189,7 @@ pub(crate) async fn candidates(
 /// Runs a command on the database and shows what it answers.
 ///
 /// # Errors
-/// The database cannot be had; what the command says.
+/// There is no database, or it lacks migrations; what the command says.
 pub(crate) fn run<F, R>(config: &Config, output: Output, command: F) -> anyhow::Result<()>
 where
     F: FnOnce(Session) -> R,
@@ -281,11 +281,12 @@ where
 {
     init_quiet_logs(config)?;
     // Started before the runtime and stopped after it, so that nobody is left who uses it.
-    let location = compose::locate(config, |step| report(output, &step))?;
+    let location = compose::find(config, |step| report(output, &step))?;
     let runtime = compose::runtime(1)?;
     let reply = runtime.block_on(async {
         let database = compose::connect(config, location.url(), CONNECTIONS)?;
-        compose::prepare(&database, config, |_| {}).await?;
+        compose::check_pooling(&database, config).await?;
+        compose::expect_migrated(&database).await?;
         let database = sealing(config, database, key).await?;
         command(database).await
     });
@@ -322,7 +323,6 @@ fn report(output: Output, step: &Progress) {
         Progress::WaitingForOwner { .. }
         | Progress::Unpacking { .. }
         | Progress::StoppingOrphan { .. }
-        | Progress::Initializing { .. }
         | Progress::Recovering => output.progress(&format!("{step} …")),
         _ => {}
     }

@@ -1,16 +1,21 @@
 //! `lessor worker`: the worker alone.
 
+use anyhow::Context as _;
 use clap::Args;
 use lessor_adapters::ambient::{SystemClock, SystemEntropy};
 use serde_json::json;
 
 use super::output::{Output, Reply};
 use crate::auth::links::CheckoutPageLinks;
+use crate::http::draining::Draining;
 use crate::http::public_url::PublicUrl;
 use crate::run::compose;
 use crate::run::config::Config;
+use crate::run::descriptors;
+use crate::run::operators::{self, Operators};
 use crate::run::server_key;
 use crate::run::service;
+use crate::telemetry::Metrics;
 
 /// Carry out what `lessor serve --no-worker` causes, on this or another machine.
 #[derive(Debug, Args)]
@@ -23,6 +28,7 @@ pub(crate) struct WorkerArgs {}
 /// Runs the command until it is told to stop.
 pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
     service::init_logs(config)?;
+    descriptors::raise(config.pool_size.get());
     let runtime = compose::runtime(service::threads(config))?;
     let location = runtime.block_on(async {
         let stop = service::stop_token()?;
@@ -31,19 +37,36 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
             return Ok(None);
         };
         let database = compose::connect(config, location.url(), config.pool_size.get())?;
-        compose::prepare(&database, config, move |name| {
-            progress(&format!("migrating: {name}"));
-        })
-        .await?;
-        // A machine that lacks the key is found at once.
-        let keys = server_key::obtain(config, &database, &SystemClock, &SystemEntropy).await?;
-        let database = database.sealing_with(keys.sealing());
-        server_key::renew(&database).await?;
+        let starting = async {
+            compose::prepare(&database, config, move |name| {
+                progress(&format!("migrating: {name}"));
+            })
+            .await?;
+            // A machine that lacks the key is found at once.
+            let keys = server_key::obtain(config, &database, &SystemClock, &SystemEntropy).await?;
+            let database = database.sealing_with(keys.sealing());
+            server_key::renew(&database).await?;
+            anyhow::Ok((keys, database))
+        };
+        let Some(started) = stop.run_until_cancelled(starting).await else {
+            return Ok(Some(location));
+        };
+        let (keys, database) = started?;
         let public_url = PublicUrl::new(&service::public_url(config));
         let links = CheckoutPageLinks::new(keys, public_url.clone());
         let composition = compose::compose(config, &database, &public_url)?;
         let following = composition.follow_events(&database);
-        let working = composition.worker(config, links)?.start();
+        let worker = composition.worker(config, links)?;
+        let operators = match operators::bind(config)? {
+            Some(listener) => {
+                let metrics = Metrics::install().context("metrics")?;
+                tokio::spawn(metrics.clone().upkeep());
+                let readiness = operators::readiness(config, &location, &Draining::default())?;
+                Some(Operators::start(listener, readiness, metrics)?)
+            }
+            None => None,
+        };
+        let working = worker.start();
         let database = location.describe();
         output.reply(&Reply::text(
             json!({ "status": "working", "database": database, "pid": std::process::id() }),
@@ -55,6 +78,9 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
         let lost = service::until_stopped(&location, &stop).await;
         working.stop(service::drain_deadline(config)).await;
         drop(following);
+        if let Some(operators) = operators {
+            operators.stop().await;
+        }
         lost?;
         anyhow::Ok(Some(location))
     });

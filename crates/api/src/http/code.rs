@@ -117,7 +117,8 @@ impl Code {
                  later with the same key to get its answer."
             }
             Self::RateLimited => {
-                "Too many requests with this API key. Wait as long as the Retry-After header says."
+                "Too many requests with this API key, or from this address without a secret one that is in force. \
+                 Wait as long as the Retry-After header says."
             }
             Self::InternalServerError => {
                 "The service failed. The request may be repeated, a POST with the same Idempotency-Key. \

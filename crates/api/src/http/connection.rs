@@ -4,6 +4,8 @@
 //! Such an answer is put into the shape that every error has here, with an id, on its way out. And
 //! the time that a head has is kept here: actix gives one to the first head of a connection alone, and
 //! looks at the clock before it looks at what has come, so that a busy machine would be its client's fault.
+//! To answers that nobody reads it gives all the time there is; their [pace](super::pace) is kept here too.
+//! So it does to the rest of a body in chunks whose request was answered before.
 
 use std::io;
 use std::pin::Pin;
@@ -16,8 +18,10 @@ use actix_web::http::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use crate::http::admission::Admission;
 use crate::http::error::ApiError;
 use crate::http::head::MAX_HEAD;
+use crate::http::pace::{Pace, Taking};
 use crate::http::request_id::RequestId;
 
 /// How every answer begins.
@@ -68,19 +72,35 @@ impl Drop for RequestGuard {
     }
 }
 
+/// How the connections of a server are treated.
+#[derive(Clone, Debug)]
+pub(crate) struct Manner {
+    /// Where clients reach the service.
+    pub(crate) public_url: Arc<str>,
+    /// How long a head may take to arrive.
+    pub(crate) head_timeout: Duration,
+    /// How long a client for whom nothing is done may say nothing: longer than actix waits for the next
+    /// request.
+    pub(crate) silence: Duration,
+    /// How slowly answers may be taken.
+    pub(crate) pace: Pace,
+    /// Whether the server stops: what it cuts off is nobody's fault.
+    pub(crate) is_stopping: Arc<AtomicBool>,
+}
+
 /// A connection.
 pub(crate) struct Connection<S: AsyncWrite + Unpin> {
     stream: S,
-    /// Whether the server stops: what it cuts off is nobody's fault.
-    is_stopping: Arc<AtomicBool>,
+    manner: Manner,
+    taking: Taking,
+    /// Counted as long as it is open.
+    _admission: Admission,
     /// Whether something came after what was written last.
     is_unanswered: bool,
     /// The requests that there were when something was written last; none before anything was.
     written_at: Option<usize>,
     /// Whether the client has said that nothing more comes.
     is_over: bool,
-    public_url: Arc<str>,
-    head_timeout: Duration,
     under_way: UnderWay,
     /// The requests that there were when it was last looked.
     seen: usize,
@@ -88,6 +108,8 @@ pub(crate) struct Connection<S: AsyncWrite + Unpin> {
     is_refused: bool,
     /// Until when the first head, or the one that has begun, has to be there.
     head: Option<Pin<Box<Sleep>>>,
+    /// Until when something has to come, where nothing is done.
+    silence: Option<Pin<Box<Sleep>>>,
     /// What is still to be written in the place of what was taken for written.
     out: Vec<u8>,
     /// Until when a refused client is listened to, and how much of what it sends.
@@ -95,24 +117,21 @@ pub(crate) struct Connection<S: AsyncWrite + Unpin> {
 }
 
 impl<S: AsyncWrite + Unpin> Connection<S> {
-    pub(crate) fn new(
-        stream: S,
-        public_url: Arc<str>,
-        head_timeout: Duration,
-        is_stopping: Arc<AtomicBool>,
-    ) -> Self {
+    pub(crate) fn new(stream: S, admission: Admission, manner: Manner) -> Self {
+        let head = Instant::now() + manner.head_timeout;
         Self {
             stream,
-            is_stopping,
+            taking: Taking::new(manner.pace),
+            manner,
+            _admission: admission,
             is_unanswered: false,
             written_at: None,
             is_over: false,
-            public_url,
-            head_timeout,
             under_way: UnderWay::default(),
             seen: 0,
             is_refused: false,
-            head: Some(Box::pin(sleep_until(Instant::now() + head_timeout))),
+            head: Some(Box::pin(sleep_until(head))),
+            silence: None,
             out: Vec::new(),
             linger: None,
         }
@@ -144,7 +163,7 @@ impl<S: AsyncWrite + Unpin> Connection<S> {
             "method" => "other", "route" => "unreadable", "status" => status.as_u16().to_string(),
         )
         .increment(1);
-        let body = error.body(&self.public_url, Some(id.as_str()));
+        let body = error.body(&self.manner.public_url, Some(id.as_str()));
         let said = format!(
             "content-length: {}\r\ncontent-type: application/json\r\ncache-control: no-store\r\n\
              request-id: {}\r\n",
@@ -180,16 +199,32 @@ fn bare(bytes: &[u8]) -> Option<(usize, StatusCode, &str)> {
 }
 
 impl<S: AsyncWrite + Unpin> Connection<S> {
+    /// Sees whether the head that was begun is there.
+    fn look(&mut self) {
+        let ever = self.under_way.ever();
+        if self.seen != ever {
+            self.seen = ever;
+            self.head = None;
+        }
+    }
+
     /// Writes what is still to be written.
     fn poll_out(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.out.is_empty() {
-            let written = ready!(Pin::new(&mut self.stream).poll_write(cx, &self.out))?;
+            let written = Pin::new(&mut self.stream).poll_write(cx, &self.out);
+            let written = ready!(self.taking.poll_judged(cx, written))?;
             if written == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
             self.out.drain(..written);
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// Writes of these bytes what the client takes.
+    fn poll_send(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.taking.poll_judged(cx, written)
     }
 }
 
@@ -227,17 +262,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Connection<S> {
             self.is_unanswered |= has_come;
             self.is_over |= !has_come;
         }
-        let ever = self.under_way.ever();
-        if self.seen != ever {
-            // The head that was begun is there.
-            self.seen = ever;
-            self.head = None;
-        }
-        let is_idle = !self.under_way.is_any() && !self.is_refused;
+        self.look();
+        // What comes while an answer is on its way waits for that; to be told no now would be within it.
+        let is_busy = self.under_way.is_any() || self.taking.is_paused();
+        let is_idle = !is_busy && !self.is_refused;
         if !is_idle {
             self.head = None;
         } else if self.head.is_none() && buffer.filled().len() > before {
-            let until = Instant::now() + self.head_timeout;
+            let until = Instant::now() + self.manner.head_timeout;
             self.head = Some(Box::pin(sleep_until(until)));
         }
         let is_late = match &mut self.head {
@@ -251,6 +283,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Connection<S> {
             self.out = self.answer(StatusCode::REQUEST_TIMEOUT, &head);
             // Nothing else is being written, so that the whole of it finds room.
             let _ = self.poll_out(cx);
+            return Poll::Ready(Ok(()));
+        }
+        if !is_idle || read.is_ready() {
+            self.silence = None;
+        }
+        let is_forgotten = match &mut self.silence {
+            Some(silence) => silence.as_mut().poll(cx).is_ready(),
+            None => false,
+        };
+        if is_forgotten {
+            // As if the client had ended it.
+            self.is_over = true;
             return Poll::Ready(Ok(()));
         }
         read
@@ -267,7 +311,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<S> {
         self.is_unanswered = false;
         self.written_at = Some(self.under_way.ever());
         match bare(bytes) {
-            None => Pin::new(&mut self.stream).poll_write(cx, bytes),
+            None => self.poll_send(cx, bytes),
             Some((0, status, head)) => {
                 self.is_refused = true;
                 self.out = self.answer(status, head);
@@ -279,7 +323,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<S> {
             }
             Some((start, _, _)) => {
                 let before = bytes.get(..start).unwrap_or_default();
-                Pin::new(&mut self.stream).poll_write(cx, before)
+                self.poll_send(cx, before)
             }
         }
     }
@@ -287,10 +331,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<S> {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_out(cx))?;
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
+        self.look();
         // actix drops the connection after this, without shutting it down.
         if self.is_refused {
             ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
             ready!(self.poll_linger(cx));
+        } else if !self.under_way.is_any() && self.head.is_none() {
+            let until = Instant::now() + self.manner.silence;
+            let silence = self.silence.insert(Box::pin(sleep_until(until)));
+            // Nothing else may have the connection looked at again.
+            let _ = silence.as_mut().poll(cx);
         }
         Poll::Ready(Ok(()))
     }
@@ -306,15 +356,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<S> {
 /// was written yet, or a request was begun since, which is not before the answer to the one before is out.
 impl<S: AsyncWrite + Unpin> Drop for Connection<S> {
     fn drop(&mut self) {
-        let is_cut_off = self.is_stopping.load(Ordering::Relaxed);
+        let is_cut_off = self.manner.is_stopping.load(Ordering::Relaxed);
         let begun = self.under_way.ever();
         let is_between = self.written_at.is_none_or(|written| begun > written);
         if !self.is_unanswered || !is_between || self.is_over || self.is_refused || is_cut_off {
             return;
         }
         let head = format!("HTTP/1.1 400 Bad Request\r\n{EMPTY}\r\n");
-        self.out = self.answer(StatusCode::BAD_REQUEST, &head);
-        let _ = self.poll_out(&mut Context::from_waker(Waker::noop()));
+        let answer = self.answer(StatusCode::BAD_REQUEST, &head);
+        let mut nobody = Context::from_waker(Waker::noop());
+        let _ = Pin::new(&mut self.stream).poll_write(&mut nobody, &answer);
     }
 }
 
@@ -323,13 +374,44 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
 
     use super::*;
+    use crate::http::admission::{Connected, ConnectionLimits};
+
+    fn connection<S: AsyncWrite + Unpin>(stream: S, manner: Manner) -> Connection<S> {
+        let connected = Connected::new(ConnectionLimits::default());
+        Connection::new(stream, connected.admit(None).unwrap(), manner)
+    }
+
+    fn manner() -> Manner {
+        Manner {
+            public_url: Arc::from("http://localhost"),
+            head_timeout: Duration::from_secs(600),
+            silence: Duration::from_secs(600),
+            pace: Pace::default(),
+            is_stopping: Arc::default(),
+        }
+    }
+
+    /// What of the bytes is taken at once.
+    fn write<S: AsyncRead + AsyncWrite + Unpin>(
+        connection: &mut Connection<S>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let mut nobody = Context::from_waker(Waker::noop());
+        Pin::new(connection).poll_write(&mut nobody, bytes)
+    }
 
     /// Whoever is slow to look finds the time over, and the head there all the same.
     #[tokio::test]
     async fn what_has_come_is_not_late() {
         let (mut client, stream) = duplex(1_024);
-        let url = Arc::from("http://localhost");
-        let mut connection = Connection::new(stream, url, Duration::ZERO, Arc::default());
+        let head_timeout = Duration::ZERO;
+        let mut connection = connection(
+            stream,
+            Manner {
+                head_timeout,
+                ..manner()
+            },
+        );
         client.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
         let mut bytes = [0; 64];
         let count = connection.read(&mut bytes).await.unwrap();
@@ -337,6 +419,77 @@ mod tests {
         assert_eq!(connection.read(&mut bytes).await.unwrap(), 0, "the rest is");
         client.read_exact(&mut bytes[..12]).await.unwrap();
         assert_eq!(&bytes[..12], b"HTTP/1.1 408");
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_nobody_reads_ends_the_connection() {
+        let (_client, stream) = duplex(16);
+        let pace = Pace {
+            pause: Duration::ZERO,
+            ..Pace::default()
+        };
+        let mut connection = connection(stream, Manner { pace, ..manner() });
+        connection.write_all(&[b'x'; 16]).await.unwrap();
+        let refused = connection.write_all(b"x").await.unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::TimedOut);
+    }
+
+    /// The next request may be on its way while an answer still is.
+    #[tokio::test]
+    async fn a_head_is_not_late_before_the_answer_to_the_one_before_is_taken() {
+        let (mut client, stream) = duplex(16);
+        let head_timeout = Duration::ZERO;
+        let mut connection = connection(
+            stream,
+            Manner {
+                head_timeout,
+                ..manner()
+            },
+        );
+        let answer = [b'x'; 32];
+        assert!(matches!(
+            write(&mut connection, &answer),
+            Poll::Ready(Ok(16))
+        ));
+        assert!(write(&mut connection, &answer[16..]).is_pending());
+        client.write_all(b"GET / HT").await.unwrap();
+        let mut bytes = [0; 64];
+        assert_eq!(connection.read(&mut bytes).await.unwrap(), 8);
+        for _ in 0..3 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+            let mut buffer = ReadBuf::new(&mut bytes);
+            let mut cx = Context::from_waker(Waker::noop());
+            let read = Pin::new(&mut connection).poll_read(&mut cx, &mut buffer);
+            assert!(read.is_pending());
+        }
+        client.read_exact(&mut bytes[..16]).await.unwrap();
+        assert!(matches!(
+            write(&mut connection, &answer[16..]),
+            Poll::Ready(Ok(16))
+        ));
+        client.read_exact(&mut bytes[..16]).await.unwrap();
+        assert_eq!(bytes[..16], answer[..16]);
+    }
+
+    #[tokio::test]
+    async fn who_says_nothing_any_more_is_not_waited_for() {
+        let (mut client, stream) = duplex(1_024);
+        let silence = Duration::from_millis(1);
+        let mut connection = connection(
+            stream,
+            Manner {
+                silence,
+                ..manner()
+            },
+        );
+        client.write_all(b"GET / HT").await.unwrap();
+        let mut bytes = [0; 64];
+        assert_eq!(connection.read(&mut bytes).await.unwrap(), 8);
+        drop(connection.under_way().enter());
+        connection.flush().await.unwrap();
+        assert_eq!(connection.read(&mut bytes).await.unwrap(), 0);
+        drop(connection);
+        assert_eq!(client.read(&mut bytes).await.unwrap(), 0, "nor answered");
     }
 
     #[test]

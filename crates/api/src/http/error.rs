@@ -246,7 +246,7 @@ impl ApiError {
         .with_header(header::RETRY_AFTER, seconds(retry_after))
     }
 
-    /// 429 to an address, whatever key it shows.
+    /// 429 to an address, for what shows no secret key and no signature.
     pub fn rate_limited_address(retry_after: Duration) -> Self {
         Self::new(
             StatusCode::TOO_MANY_REQUESTS,
@@ -300,6 +300,19 @@ impl ApiError {
             "the service is unavailable; repeat the request later",
         )
         .with_header(header::RETRY_AFTER, seconds(retry_after))
+    }
+
+    /// 503 with `Retry-After`: bodies and answers that are under way take all the memory that they may. The
+    /// connection is closed, since more of the request could still come.
+    #[must_use]
+    pub fn crowded() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            Code::Unavailable,
+            "the service has as much under way as it holds; repeat the request later",
+        )
+        .with_header(header::RETRY_AFTER, seconds(Duration::from_secs(1)))
+        .closing()
     }
 
     /// An answer of another library, known only by its status. The message is the status's name.
@@ -379,7 +392,9 @@ impl ApiError {
 }
 
 fn seconds(duration: Duration) -> HeaderValue {
-    HeaderValue::from(duration.as_secs().max(1))
+    // Who comes a moment too early is refused again.
+    let seconds = duration.as_secs() + u64::from(duration.subsec_nanos() > 0);
+    HeaderValue::from(seconds.max(1))
 }
 
 #[derive(Serialize)]
@@ -531,6 +546,13 @@ mod tests {
         let answer = String::from_utf8(error.body("", Some("req_1"))).unwrap();
         assert!(!answer.contains("broke off"), "{answer}");
         assert_eq!(error.status(), StatusCode::BAD_GATEWAY);
+    }
+
+    #[test]
+    fn nobody_is_told_to_come_too_early() {
+        for (millis, told) in [(0, "1"), (999, "1"), (1_000, "1"), (1_001, "2")] {
+            assert_eq!(seconds(Duration::from_millis(millis)), told, "{millis}");
+        }
     }
 
     #[test]

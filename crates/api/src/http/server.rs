@@ -16,10 +16,17 @@ use actix_web::{App, Error};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
-use crate::http::connection::Connection;
+use crate::http::admission::{Connected, ConnectionLimits};
+use crate::http::connection::{Connection, Manner};
 use crate::http::mutation::Mutations;
+use crate::http::pace::Pace;
 use crate::http::public_url::PublicUrl;
+use crate::http::slices::SLICE;
+use crate::telemetry::CONNECTIONS_REFUSED;
 
+/// Connections beyond the limit that a worker has taken and not closed yet, at most. More wait in the
+/// system's queue.
+const BEING_REFUSED: usize = 64;
 /// How long a closing connection is read on, so that an answer which comes before the end of the request
 /// is not overtaken by a reset.
 const LINGER: Duration = Duration::from_secs(1);
@@ -31,13 +38,15 @@ pub struct ServerSettings {
     pub public_url: PublicUrl,
     /// Worker threads; `None`: one for each processor.
     pub workers: Option<usize>,
-    /// The most connections for each worker. More wait in the system's queue.
-    pub max_connections: usize,
+    /// How many connections there may be. One more is closed at once.
+    pub connections: ConnectionLimits,
     /// How long a connection may be idle between requests.
     pub keep_alive: Duration,
     /// How long the head of a request may take to arrive; then the connection is answered with 408 and
     /// closed.
     pub head_timeout: Duration,
+    /// How slowly answers may be taken; a connection that is slower is closed.
+    pub pace: Pace,
     /// How long requests and mutations under way may take once the service is told to stop.
     pub shutdown_timeout: Duration,
 }
@@ -47,9 +56,10 @@ impl Default for ServerSettings {
         Self {
             public_url: PublicUrl::new(""),
             workers: None,
-            max_connections: 10_000,
+            connections: ConnectionLimits::default(),
             keep_alive: Duration::from_secs(75),
             head_timeout: Duration::from_secs(10),
+            pace: Pace::default(),
             shutdown_timeout: Duration::from_secs(10),
         }
     }
@@ -115,18 +125,27 @@ where
     // Whole seconds are what actix takes. Its own limit is only the second line: the deadline
     // below is exact.
     let seconds = settings.shutdown_timeout.as_secs().saturating_add(1);
+    // All connections may be one worker's.
+    let at_most = settings.connections.total.saturating_add(BEING_REFUSED);
     let mut server = Server::build()
         .disable_signals()
         .shutdown_timeout(seconds)
-        .max_concurrent_connections(settings.max_connections);
+        .max_concurrent_connections(at_most);
     if let Some(workers) = settings.workers {
         server = server.workers(workers);
     }
     let address = listener.local_addr()?;
     let stopping = server.graceful_shutdown_signal();
-    let (keep_alive, head_timeout) = (settings.keep_alive, settings.head_timeout);
-    let public_url = settings.public_url.shared();
+    let keep_alive = settings.keep_alive;
     let is_stopping = Arc::new(AtomicBool::new(false));
+    let connected = Connected::new(settings.connections.clone());
+    let manner = Manner {
+        public_url: settings.public_url.shared(),
+        head_timeout: settings.head_timeout,
+        silence: keep_alive.saturating_add(LINGER),
+        pace: settings.pace,
+        is_stopping: Arc::clone(&is_stopping),
+    };
     // What `actix_web::HttpServer` does, around connections of our own.
     let server = server.listen("http", listener, move || {
         let stopping = stopping.clone();
@@ -144,6 +163,7 @@ where
             // The connection keeps it.
             .client_request_timeout(Duration::ZERO)
             .client_disconnect_timeout(LINGER)
+            .h1_write_buffer_size(SLICE)
             .local_addr(address)
             .on_connect_ext(|connection: &Connection<TcpStream>, data| {
                 data.insert(connection.under_way());
@@ -152,14 +172,20 @@ where
                 app.map_err(|error: Error| error.error_response()),
                 |()| AppConfig::default(),
             ));
-        let (public_url, is_stopping) = (Arc::clone(&public_url), Arc::clone(&is_stopping));
+        let (connected, manner) = (connected.clone(), manner.clone());
         fn_service(move |stream: TcpStream| {
-            let (public_url, is_stopping) = (Arc::clone(&public_url), Arc::clone(&is_stopping));
+            let (connected, manner) = (connected.clone(), manner.clone());
             async move {
                 let peer = stream.peer_addr().ok();
+                let admission = connected.admit(peer.map(|peer| peer.ip()));
+                let admission = admission.map_err(|refusal| {
+                    let why = refusal.as_str();
+                    metrics::counter!(CONNECTIONS_REFUSED, "why" => why).increment(1);
+                    DispatchError::Io(io::ErrorKind::ConnectionRefused.into())
+                })?;
                 // Answers are written whole: nothing is gained by waiting for more.
                 let _ = stream.set_nodelay(true);
-                let connection = Connection::new(stream, public_url, head_timeout, is_stopping);
+                let connection = Connection::new(stream, admission, manner);
                 Ok::<_, DispatchError>((connection, Protocol::Http1, peer))
             }
         })

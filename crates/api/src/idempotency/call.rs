@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use super::once::{Answer, Conclusion, FirstPhase, Once, TwoPhases, key_of, request_hash};
 use super::runner::{Runner, Viewer};
+use crate::auth::cache::Counted;
 use crate::http::error::ApiError;
 use crate::http::position::position_of;
 use crate::middleware::Caller;
@@ -33,6 +34,8 @@ pub struct Call {
     /// Path and query.
     uri: String,
     idempotency_key: Option<String>,
+    /// None where requests are not limited.
+    counted: Option<Counted>,
     /// How much a list has to show; only of lists it matters whether that is well-formed.
     position: Result<Option<Position>, ApiError>,
 }
@@ -66,6 +69,14 @@ impl Call {
     #[must_use]
     pub fn context(&self) -> Context<'_> {
         self.runner.context(self.state().engine.clock.now())
+    }
+
+    /// Counts each item of a bulk request as a request, of which the first was counted with the key.
+    pub fn count_items(&self, items: usize) {
+        let more = items.saturating_sub(1);
+        if let (Some(counted), 1..) = (&self.counted, more) {
+            counted.charge(u32::try_from(more).unwrap_or(u32::MAX));
+        }
     }
 
     /// Refuses a caller who may not before anything is looked up, where a request is about
@@ -329,6 +340,7 @@ fn call_of(request: &HttpRequest) -> Result<Call, ApiError> {
             .path_and_query()
             .map_or_else(String::new, ToString::to_string),
         idempotency_key: key_of(request)?,
+        counted: request.extensions().get::<Counted>().cloned(),
         position: position_of(request),
     })
 }

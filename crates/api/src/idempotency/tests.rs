@@ -548,7 +548,7 @@ async fn each_key_has_its_rate() {
     let other = toys.bench.another_key("all").await;
     let put = || TestRequest::put().uri("/v1/toys/1");
     let mut refused = None;
-    // Two of these fall into one second.
+    // Three of these fall into one second.
     for _ in 0..100 {
         let answer = toys.send(put(), toys.bench.key()).await;
         if answer.status != 200 {

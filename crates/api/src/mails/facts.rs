@@ -186,7 +186,11 @@ impl Facts {
             is_sandbox: false,
             face: Face::sample(),
             item: "Road bike, 54 cm".to_owned(),
-            id: "chk_0345Nd8jqBSVLs1aoT6tLA".to_owned(),
+            id: match kind {
+                MailKind::EndpointDisabled => "whe_0345Nd8jqBSVLs1aoT6tLA",
+                _ => "chk_0345Nd8jqBSVLs1aoT6tLA",
+            }
+            .to_owned(),
             link: Some(format!(
                 "https://lease.example/c/{}",
                 "0123456789ab".repeat(6)

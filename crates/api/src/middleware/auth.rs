@@ -10,12 +10,13 @@ use actix_web::http::header::{self, HeaderMap};
 use actix_web::middleware::Next;
 use actix_web::web::Data;
 use actix_web::{Error, HttpMessage as _, HttpRequest};
-use lessor_domain::access::{Access, KeyKind};
+use lessor_domain::access::{Access, KeyHash, KeyKind};
 use lessor_domain::cause::chain;
 use lessor_domain::ports::{KeyHolder, StoreError};
 use lessor_domain::time::Timestamp;
 
-use crate::auth::addresses::Standing;
+use crate::auth::buckets::Standing;
+use crate::auth::cache::{Counted, Found};
 use crate::auth::keys::KeyText;
 use crate::http::error::ApiError;
 use crate::middleware::RouteTable;
@@ -37,16 +38,10 @@ pub async fn require_key(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    let mut standing = None;
+    let mut counts = Counts::default();
     let checked: Result<_, ApiError> = async {
         let state = AppState::of(request.request())?;
-        let key = bearer(request.headers()).and_then(KeyText::parse);
-        let key = key.ok_or_else(ApiError::unauthorized)?;
-        if key.kind() == KeyKind::Publishable {
-            // Everybody has the key: whoever asks is told by the address, before anything is looked up.
-            standing = count(state, request.request())?;
-        }
-        let access = authenticate(state, &key).await?;
+        let access = authenticate(state, request.request(), &mut counts).await?;
         let routes = request.app_data::<Data<RouteTable>>();
         if let Some(routes) = routes {
             routes.check_method(request.request())?;
@@ -64,25 +59,37 @@ pub async fn require_key(
     .await;
     let mut response = match checked {
         Ok(access) => {
+            let span = tracing::Span::current();
+            span.record("key", tracing::field::display(&access.key_id));
+            span.record(
+                "organization",
+                tracing::field::display(&access.organization_pub_id),
+            );
             request.extensions_mut().insert(Caller(access));
+            if let Some(counted) = &counts.key {
+                request.extensions_mut().insert(counted.clone());
+            }
             next.call(request).await?.map_into_boxed_body()
         }
         Err(error) => request.error_response(error),
     };
-    for (name, value) in standing.into_iter().flat_map(Standing::headers) {
+    for (name, value) in counts.standing().into_iter().flat_map(Standing::headers) {
         response.headers_mut().insert(name, value);
     }
     Ok(response)
 }
 
-/// Counts the request of its address.
-///
-/// # Errors
-/// 429 when it is one too many.
-fn count(state: &AppState, request: &HttpRequest) -> Result<Option<Standing>, ApiError> {
-    match (&state.address_limits, request.peer_addr()) {
-        (Some(limits), Some(peer)) => limits.check(peer.ip(), request.headers()).map(Some),
-        _ => Ok(None),
+/// How a request was counted.
+#[derive(Default)]
+struct Counts {
+    address: Option<Standing>,
+    key: Option<Counted>,
+}
+
+impl Counts {
+    /// What its answer says of that, with what turned out while it was carried out.
+    fn standing(&self) -> Option<Standing> {
+        self.key.as_ref().map(Counted::standing).or(self.address)
     }
 }
 
@@ -105,31 +112,63 @@ fn check_bodyless(request: &HttpRequest) -> Result<(), ApiError> {
     }
 }
 
-/// Who the holder of the key acts for.
+/// Who the holder of the request's key acts for, once the request was counted.
 ///
 /// # Errors
-/// 401 for anything but a key that is in force now, 429 when it was used too often, 503 when it
-/// cannot be looked up.
-async fn authenticate(state: &AppState, key: &KeyText) -> Result<Arc<Access>, ApiError> {
+/// 401 for anything but a key that is in force now, 429 when it or the address was used too often, 503 when
+/// the key cannot be looked up.
+async fn authenticate(
+    state: &AppState,
+    request: &HttpRequest,
+    counts: &mut Counts,
+) -> Result<Arc<Access>, ApiError> {
+    let Some(key) = bearer(request.headers()).and_then(KeyText::parse) else {
+        return state
+            .unproven(request)
+            .settle(Err(ApiError::unauthorized()));
+    };
+    let hash = key.hash();
+    let found = match key.kind() {
+        // Everybody has the key: whoever asks is told by the address, before anything is looked up.
+        KeyKind::Publishable => {
+            counts.address = state.count_address(request)?;
+            in_force(state, hash).await?
+        }
+        KeyKind::Secret if state.keys.knows(hash) => match in_force(state, hash).await {
+            Ok(found) => found,
+            // It was good until a moment ago.
+            refused => state.unproven(request).settle(refused)?,
+        },
+        KeyKind::Secret => {
+            let unproven = state.unproven(request);
+            unproven.may_look_up()?;
+            unproven.settle(in_force(state, hash).await)?
+        }
+    };
+    // The rate of a key that everybody has would be used up by anybody.
+    if let (Some(limits), KeyKind::Secret) = (&state.limits, key.kind()) {
+        counts.key = Some(limits.check(found.holder.key.id)?);
+    }
+    note_use(state, &found.holder, state.engine.clock.now());
+    Ok(Arc::clone(&found.access))
+}
+
+/// The key of this hash.
+///
+/// # Errors
+/// 401 for anything but a key that is in force now, 503 when it cannot be looked up.
+async fn in_force(state: &AppState, hash: KeyHash) -> Result<Arc<Found>, ApiError> {
     let found = state
         .keys
-        .find(&*state.reads, key.hash())
+        .find(&*state.reads, hash)
         .await
         .map_err(|error| match &error {
             StoreError::Unavailable(_) => ApiError::unavailable(Duration::from_secs(1), error),
             _ => ApiError::internal(error),
-        })?
-        .ok_or_else(ApiError::unauthorized)?;
-    let now = state.engine.clock.now();
-    if !found.holder.key.is_valid_at(now) {
-        return Err(ApiError::unauthorized());
-    }
-    // The rate of a key that everybody has would be used up by anybody.
-    if let (Some(limits), KeyKind::Secret) = (&state.limits, key.kind()) {
-        limits.check(found.holder.key.id)?;
-    }
-    note_use(state, &found.holder, now);
-    Ok(Arc::clone(&found.access))
+        })?;
+    found
+        .filter(|found| found.holder.key.is_valid_at(state.engine.clock.now()))
+        .ok_or_else(ApiError::unauthorized)
 }
 
 /// Notes that the key was used, now and then; the request does not wait for it.

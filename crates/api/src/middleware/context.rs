@@ -1,5 +1,6 @@
 //! The outermost layer: every request gets an id, a span and an answer in the documented shape.
 
+use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use actix_web::http::{Method, StatusCode};
+use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage as _, HttpResponse, ResponseError as _};
 use futures_util::FutureExt as _;
@@ -15,17 +16,24 @@ use tokio::time::timeout;
 use tracing::Instrument as _;
 
 use crate::checkout_page::{self, PageRequest};
+use crate::http::budget::MemoryBudget;
 use crate::http::connection::UnderWay;
+use crate::http::draining::Draining;
 use crate::http::error::ApiError;
 use crate::http::head;
 use crate::http::public_url::PublicUrl;
 use crate::http::request_id::RequestId;
+use crate::http::slices::sliced;
 use crate::middleware::cors::{Cors, Grant};
+use crate::state::AppState;
 
 /// When a client is told to come again after its request took too long.
 const COME_BACK: Duration = Duration::from_secs(1);
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+
+/// What is asked of a process by whoever watches it.
+const WATCHED: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
 /// Where requests may ask to be held until there is something to answer, by `wait` in seconds.
 const HELD: &str = "/v1/events";
@@ -56,7 +64,9 @@ pub(crate) struct HeadOnly;
 /// - a panic is a 500, an error of actix is in our shape
 /// - what takes longer than the [`Deadline`] is answered 503; work that changes something goes on; what is
 ///   held until there is something to answer may take that longer
+/// - a large body is handed out as it is read, and is 503 where the [`MemoryBudget`] has no room for it
 /// - `Cache-Control: no-store` unless the answer says otherwise
+/// - `Connection: close` while the process is [`Draining`]
 /// - one log line and the request metrics
 ///
 /// # Errors
@@ -76,6 +86,13 @@ pub async fn context(
         cors: request
             .app_data::<Cors>()
             .and_then(|cors| cors.of(request.head())),
+        is_last: request
+            .app_data::<Draining>()
+            .is_some_and(Draining::has_begun),
+        memory: request
+            .app_data::<MemoryBudget>()
+            .cloned()
+            .unwrap_or_default(),
     };
     let Deadline(deadline) = request.app_data::<Deadline>().copied().unwrap_or_default();
     let deadline = deadline.saturating_add(held(request.path(), request.query_string()));
@@ -90,7 +107,13 @@ pub async fn context(
         parent_id = tracing::field::Empty,
         %method,
         route,
+        client = tracing::field::Empty,
+        organization = tracing::field::Empty,
+        key = tracing::field::Empty,
     );
+    if let Some(client) = client(&request) {
+        span.record("client", tracing::field::display(client));
+    }
     if let Some(trace) = &trace {
         span.record("trace_id", &trace.id);
         span.record("parent_id", &trace.parent);
@@ -126,11 +149,7 @@ pub async fn context(
             Ok(response) => response.status(),
             Err(error) => error.as_response_error().status_code(),
         };
-        tracing::info!(
-            status = status.as_u16(),
-            elapsed_ms = started.elapsed().as_millis(),
-            "answered"
-        );
+        log(&route, status, started);
         record(&method, &route, status, started);
         result
     }
@@ -150,6 +169,27 @@ fn held(path: &str, query: &str) -> Duration {
     let wait = query.split('&').find_map(|pair| pair.strip_prefix("wait="));
     let seconds = wait.and_then(|wait| wait.parse().ok());
     Duration::from_secs(seconds.unwrap_or(0)).min(HELD_AT_MOST)
+}
+
+/// Who asks, as far as the proxies in front are believed.
+fn client(request: &ServiceRequest) -> Option<IpAddr> {
+    let peer = request.peer_addr()?.ip();
+    let state = request.app_data::<AppState>();
+    Some(state.map_or(peer, |state| {
+        let proxies = &state.settings.trusted_proxies;
+        proxies.client(peer, request.headers())
+    }))
+}
+
+/// One line for each request. Whoever watches the process asks all the time, and is answered in silence.
+fn log(route: &str, status: StatusCode, started: Instant) {
+    let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let status = status.as_u16();
+    if WATCHED.contains(&route) {
+        tracing::debug!(status, elapsed_ms, "answered");
+    } else {
+        tracing::info!(status, elapsed_ms, "answered");
+    }
 }
 
 fn record(method: &Method, route: &str, status: StatusCode, started: Instant) {
@@ -199,17 +239,26 @@ struct Envelope {
     /// Said where people read what is wrong.
     page: Option<PageRequest>,
     cors: Option<Grant>,
+    /// Whether nothing more is to be asked by the connection.
+    is_last: bool,
+    memory: MemoryBudget,
 }
 
 impl Envelope {
-    fn finish(&self, mut response: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
+    fn finish(&self, response: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
+        let (request, answer) = response.into_parts();
+        let (head, body) = answer.into_parts();
+        let mut response = match sliced(body, &self.memory) {
+            Some(body) => ServiceResponse::new(request, head.set_body(body)),
+            None => ServiceResponse::from_err(ApiError::crowded(), request),
+        };
         if let Some(error) = failure(response.response()) {
             let headers = response.headers_mut();
             headers.remove(header::CONTENT_ENCODING);
             let body = self.body(&error, headers);
             response = response.map_body(|_, _| body);
         }
-        self.finish_headers(response.headers_mut());
+        self.finish_head(response.response_mut());
         response
     }
 
@@ -234,7 +283,12 @@ impl Envelope {
         }
     }
 
-    fn finish_headers(&self, headers: &mut HeaderMap) {
+    fn finish_head(&self, response: &mut HttpResponse) {
+        if self.is_last {
+            let head = response.head_mut();
+            head.set_connection_type(ConnectionType::Close);
+        }
+        let headers = response.headers_mut();
         // The id is printable.
         if let Ok(id) = HeaderValue::from_str(self.id.as_str()) {
             headers.insert(REQUEST_ID, id);
@@ -258,7 +312,7 @@ impl Envelope {
             response: std::cell::RefCell::new(Some({
                 let mut response = api.error_response();
                 let body = self.body(&api, response.headers_mut());
-                self.finish_headers(response.headers_mut());
+                self.finish_head(&mut response);
                 response.set_body(body)
             })),
         }

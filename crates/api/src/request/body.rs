@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use super::de::from_node;
 use super::json::Node;
 use super::query::pairs;
+use crate::http::budget::{MemoryBudget, Share};
 use crate::http::error::ApiError;
 
 /// How much of a body is read, and for how long. App data; the default holds where there is none.
@@ -20,15 +21,21 @@ use crate::http::error::ApiError;
 pub struct BodyLimits {
     /// The largest body in bytes.
     pub max_bytes: usize,
+    /// The largest signed message in bytes: whoever sends one has no key.
+    pub max_signed_bytes: usize,
+    /// The largest form of a page in bytes.
+    pub max_form_bytes: usize,
     /// How long a whole body may take to arrive.
     pub timeout: Duration,
 }
 
 impl Default for BodyLimits {
-    /// 1 MiB in 10 seconds.
+    /// 1 MiB in 10 seconds; 256 KiB of a signed message, 64 KiB of a form.
     fn default() -> Self {
         Self {
             max_bytes: 1024 * 1024,
+            max_signed_bytes: 256 * 1024,
+            max_form_bytes: 64 * 1024,
             timeout: Duration::from_secs(10),
         }
     }
@@ -101,29 +108,47 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     Ok(from_node(&node)?)
 }
 
-/// A body as it was sent, whatever it is declared as: for messages whose signature is over their
-/// bytes.
-#[derive(Clone, Debug)]
-pub struct RawBody(pub Bytes);
+/// How a message is signed, as its headers say it.
+pub trait Signature: Sized + 'static {
+    /// Reads it off the headers.
+    ///
+    /// # Errors
+    /// 401: there is none, or none that any body could have.
+    fn of(headers: &HeaderMap) -> Result<Self, ApiError>;
+}
 
-impl FromRequest for RawBody {
+/// A signed message as it was sent, whatever it is declared as: the signature is over its bytes. Nothing is
+/// read of a message that has none. Whether it is good is still to be seen.
+#[derive(Clone, Debug)]
+pub struct SignedBody<S> {
+    /// What the headers say.
+    pub signature: S,
+    /// The body.
+    pub raw: Bytes,
+}
+
+impl<S: Signature> FromRequest for SignedBody<S> {
     type Error = ApiError;
     type Future = Pin<Box<dyn Future<Output = Result<Self, ApiError>>>>;
 
     fn from_request(request: &HttpRequest, payload: &mut dev::Payload) -> Self::Future {
         let request = request.clone();
         let payload = payload.take();
-        Box::pin(async move { read(&request, payload, Media::Any).await.map(Self) })
+        Box::pin(async move {
+            let signature = S::of(request.headers())?;
+            let raw = read(&request, payload, Media::Signed).await?;
+            Ok(Self { signature, raw })
+        })
     }
 }
 
-impl RawBody {
+impl<S> SignedBody<S> {
     /// Reads the body as JSON.
     ///
     /// # Errors
     /// 400 naming what is wrong.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
-        parse(&self.0)
+        parse(&self.raw)
     }
 }
 
@@ -152,7 +177,39 @@ impl FromRequest for FormBody {
 enum Media {
     Json,
     Form,
-    Any,
+    /// Anything.
+    Signed,
+}
+
+impl Media {
+    /// The largest body in bytes.
+    const fn largest(self, limits: &BodyLimits) -> usize {
+        match self {
+            Self::Json => limits.max_bytes,
+            Self::Form => limits.max_form_bytes,
+            Self::Signed => limits.max_signed_bytes,
+        }
+    }
+
+    /// What of the budget is for whoever sends it: others have shown a key.
+    fn part_of(self, budget: &MemoryBudget) -> MemoryBudget {
+        match self {
+            Self::Json => budget.clone(),
+            Self::Form | Self::Signed => budget.half(),
+        }
+    }
+}
+
+/// A body that takes of the budget until nobody has it any more.
+struct Held {
+    bytes: BytesMut,
+    share: Share,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 /// The whole body. Empty without a content type is no body at all; anything else must be declared
@@ -170,29 +227,40 @@ async fn read(
     let declared = match wanted {
         Media::Json => declares(headers, is_json)?,
         Media::Form => declares(headers, is_form)?,
-        Media::Any => true,
+        Media::Signed => true,
     };
-    if content_length(headers).is_some_and(|length| length > limits.max_bytes as u64) {
-        return Err(ApiError::payload_too_large(limits.max_bytes));
+    let largest = wanted.largest(&limits);
+    if content_length(headers).is_some_and(|length| length > largest as u64) {
+        return Err(ApiError::payload_too_large(largest));
     }
+    let budget = request.app_data::<MemoryBudget>();
+    let budget = budget.cloned().unwrap_or_default();
     let whole = async {
-        let mut body = BytesMut::new();
+        // What has come is counted, not what is promised: a promise costs nothing, and would keep others out.
+        let mut body = Held {
+            bytes: BytesMut::new(),
+            share: wanted.part_of(&budget).share(),
+        };
         while let Some(chunk) = payload.next().await {
             let chunk =
                 chunk.map_err(|_| ApiError::invalid_request("the request body broke off"))?;
             if !declared && !chunk.is_empty() {
                 return Err(ApiError::unsupported_media_type());
             }
-            if body.len() + chunk.len() > limits.max_bytes {
+            let length = body.bytes.len().saturating_add(chunk.len());
+            if length > largest {
                 return Ok(None);
             }
-            body.extend_from_slice(&chunk);
+            if !body.share.hold(length) {
+                return Err(ApiError::crowded());
+            }
+            body.bytes.extend_from_slice(&chunk);
         }
-        Ok(Some(body.freeze()))
+        Ok(Some(Bytes::from_owner(body)))
     };
     match tokio::time::timeout(limits.timeout, whole).await {
         Ok(Ok(Some(body))) => Ok(body),
-        Ok(Ok(None)) => Err(ApiError::payload_too_large(limits.max_bytes)),
+        Ok(Ok(None)) => Err(ApiError::payload_too_large(largest)),
         Ok(Err(error)) => Err(error),
         Err(_) => Err(ApiError::request_timeout()),
     }

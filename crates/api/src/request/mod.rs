@@ -76,7 +76,7 @@ mod query;
 mod raw;
 pub(crate) mod schemas;
 
-pub use body::{Body, BodyLimits, FormBody, OptionalBody, RawBody};
+pub use body::{Body, BodyLimits, FormBody, OptionalBody, Signature, SignedBody};
 pub use de::given;
 pub use fault::Fault;
 pub use list::{List, Table};

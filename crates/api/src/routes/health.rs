@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_web::http::header::{FORWARDED, X_FORWARDED_FOR};
 use actix_web::web::Json;
 use actix_web::{HttpRequest, HttpResponse, get};
 use serde::Serialize;
@@ -50,6 +51,28 @@ impl fmt::Debug for Readiness {
     }
 }
 
+/// Who is shown metrics. App data; without it [`Self::ThisMachine`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Audience {
+    /// Who asks from this machine, and through no proxy.
+    #[default]
+    ThisMachine,
+    /// Who reaches the listener, and through no proxy.
+    Network,
+}
+
+impl Audience {
+    fn includes(self, request: &HttpRequest) -> bool {
+        let headers = request.headers();
+        // A proxy asks for somebody from outside.
+        if headers.contains_key(FORWARDED) || headers.contains_key(X_FORWARDED_FOR) {
+            return false;
+        }
+        let peer = request.peer_addr().map(|peer| peer.ip().to_canonical());
+        self == Self::Network || peer.is_some_and(|peer| peer.is_loopback())
+    }
+}
+
 /// The state of the service.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Health {
@@ -68,7 +91,8 @@ pub(crate) async fn healthz() -> Json<Health> {
 
 /// Whether requests can be served.
 ///
-/// Ready as long as the database answers; a proxy sends no requests to a service that is not.
+/// Ready as long as the database answers and can be written to, and the process was not told to stop; a proxy
+/// sends no requests to a service that is not.
 #[utoipa::path(
     tag = "Operations",
     responses((status = 200, body = Health))
@@ -84,11 +108,14 @@ pub(crate) async fn readyz(request: HttpRequest) -> Result<Json<Health>, ApiErro
 
 /// Metrics in the text format of Prometheus.
 ///
-/// What each of them counts is told in the operator's manual.
+/// What each of them counts is told in the operator's manual. Answered to this machine alone, or by the listener for
+/// operators where there is one, and never through a proxy.
 #[utoipa::path(tag = "Operations", responses((status = 200, body = String, content_type = "text/plain")))]
 #[get("/metrics")]
 pub(crate) async fn metrics(request: HttpRequest) -> Result<HttpResponse, ApiError> {
-    match request.app_data::<Metrics>() {
+    let audience = request.app_data::<Audience>().copied().unwrap_or_default();
+    let metrics = request.app_data::<Metrics>();
+    match metrics.filter(|_| audience.includes(&request)) {
         Some(metrics) => Ok(HttpResponse::Ok()
             .content_type("text/plain; version=0.0.4; charset=utf-8")
             .body(metrics.render())),

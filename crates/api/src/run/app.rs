@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use actix_web::body::BoxBody;
 use actix_web::dev::{ServiceFactory, ServiceRequest, ServiceResponse};
+use actix_web::http::Method;
 use actix_web::middleware::from_fn;
 use actix_web::{App, Error, web};
 use serde_json::Value;
@@ -12,6 +13,8 @@ use utoipa::openapi::OpenApi;
 use utoipa_actix_web::AppExt as _;
 use utoipa_actix_web::service_config::ServiceConfig;
 
+use crate::http::budget::MemoryBudget;
+use crate::http::draining::Draining;
 use crate::http::mutation::Mutations;
 use crate::http::openapi;
 use crate::http::public_url::PublicUrl;
@@ -19,7 +22,7 @@ use crate::middleware::{Cors, Deadline, RouteTable, context, fallback};
 use crate::request::BodyLimits;
 use crate::routes::docs::{self, Document};
 use crate::routes::elements;
-use crate::routes::health::{self, Readiness};
+use crate::routes::health::{self, Audience, Readiness};
 use crate::routes::root;
 use crate::telemetry::Metrics;
 
@@ -30,6 +33,8 @@ pub struct AppParts {
     pub public_url: PublicUrl,
     /// How much of a body is read, and for how long.
     pub body_limits: BodyLimits,
+    /// How much memory bodies and answers may take together.
+    pub memory: MemoryBudget,
     /// Whose pages may read answers.
     pub cors: Cors,
     /// How long a request may take.
@@ -38,8 +43,10 @@ pub struct AppParts {
     pub mutations: Mutations,
     /// What `/readyz` asks.
     pub readiness: Readiness,
-    /// What `/metrics` shows; without it there is no such path.
+    /// What `/metrics` shows this machine; without it there is no such path.
     pub metrics: Option<Metrics>,
+    /// Whether the process was told to stop.
+    pub draining: Draining,
     /// What is said of the routes. Those of one value build the same app.
     pub said: Said,
 }
@@ -114,14 +121,46 @@ where
         .app_data(document)
         .app_data(parts.public_url.clone())
         .app_data(parts.body_limits)
+        .app_data(parts.memory.clone())
         .app_data(parts.deadline)
         .app_data(parts.cors.clone())
         .app_data(parts.mutations.clone())
+        .app_data(parts.draining.clone())
         .app_data(parts.readiness.clone());
     if let Some(metrics) = &parts.metrics {
         app = app.app_data(metrics.clone());
     }
     app.default_service(web::to(fallback))
+        .wrap(from_fn(context))
+}
+
+/// Builds the app of the listener for operators: health checks and metrics, and nothing else.
+pub fn for_operators(
+    readiness: Readiness,
+    metrics: Metrics,
+) -> App<
+    impl ServiceFactory<
+        ServiceRequest,
+        Config = (),
+        Response = ServiceResponse<BoxBody>,
+        Error = Error,
+        InitError = (),
+    >,
+> {
+    let table = ["/healthz", "/readyz", "/metrics"]
+        .into_iter()
+        .fold(RouteTable::default(), |table, path| {
+            table.with(path, [Method::GET])
+        });
+    App::new()
+        .app_data(web::Data::new(table))
+        .app_data(readiness)
+        .app_data(metrics)
+        .app_data(Audience::Network)
+        .service(health::healthz)
+        .service(health::readyz)
+        .service(health::metrics)
+        .default_service(web::to(fallback))
         .wrap(from_fn(context))
 }
 

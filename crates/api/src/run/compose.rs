@@ -94,12 +94,27 @@ impl Location {
         }
     }
 
-    /// False once the server that this process owns has ended.
+    /// Why it cannot be connected to any more: the embedded server has ended, or the process that runs it.
+    /// Blocks for a moment.
     #[must_use]
-    pub fn is_running(&self) -> bool {
+    pub fn loss(&self) -> Option<String> {
         match self {
-            Self::Embedded(embedded::Database::Owned(instance)) => instance.is_running(),
-            Self::Embedded(embedded::Database::Attached(_)) | Self::Given(_) => true,
+            Self::Embedded(embedded::Database::Owned(instance)) => {
+                (!instance.is_running()).then(|| {
+                    "the embedded database has ended by itself: its log is in the data directory"
+                        .to_owned()
+                })
+            }
+            Self::Embedded(embedded::Database::Attached(attached)) => {
+                (!attached.is_running()).then(|| {
+                    format!(
+                        "process {}, which ran the embedded database, has ended: start this one again, \
+                         and it runs the database itself",
+                        attached.owner_pid()
+                    )
+                })
+            }
+            Self::Given(_) => None,
         }
     }
 }
@@ -116,17 +131,31 @@ fn embedded_settings(config: &Config) -> embedded::Settings {
 }
 
 /// The database for one command: `DATABASE_URL`, else that of the server that runs on the same data
-/// directory, else one that runs until the location is dropped. Blocks.
+/// directory, else one that runs until the location is dropped. Makes none. Blocks.
+///
+/// # Errors
+/// There is no embedded database, or it cannot be had.
+pub fn find(config: &Config, progress: impl FnMut(Progress)) -> anyhow::Result<Location> {
+    locate(config, |settings| {
+        embedded::open_existing(settings, progress)
+    })
+}
+
+/// Like [`find`], for a command that makes the embedded database where there is none. Blocks.
 ///
 /// # Errors
 /// The embedded database cannot be had.
-pub fn locate(config: &Config, progress: impl FnMut(Progress)) -> anyhow::Result<Location> {
+pub fn find_or_make(config: &Config, progress: impl FnMut(Progress)) -> anyhow::Result<Location> {
+    locate(config, |settings| embedded::open(settings, progress))
+}
+
+fn locate(
+    config: &Config,
+    open: impl FnOnce(&embedded::Settings) -> Result<embedded::Database, embedded::Error>,
+) -> anyhow::Result<Location> {
     match &config.database_url {
         Some(url) => Ok(Location::Given(url.expose_secret().to_owned())),
-        None => {
-            let database = embedded::open(&embedded_settings(config), progress)?;
-            Ok(Location::Embedded(database))
-        }
+        None => Ok(Location::Embedded(open(&embedded_settings(config))?)),
     }
 }
 
@@ -174,6 +203,7 @@ pub fn runtime(threads: usize) -> anyhow::Result<Runtime> {
 pub fn connect(config: &Config, url: &str, connections: usize) -> anyhow::Result<PgDatabase> {
     let mut settings = PgSettings::new(url);
     settings.max_connections = connections;
+    settings.migration_wait = config.migration_wait;
     settings.pooling = config.database_pooling;
     Ok(PgDatabase::new(&settings)?)
 }
@@ -211,6 +241,7 @@ pub fn connect_for(
     settings.max_connections = connections;
     settings.statement_timeout = purpose.statement();
     settings.wait_timeout = config.database_wait;
+    settings.migration_wait = config.migration_wait;
     settings.pooling = config.database_pooling;
     Ok(PgDatabase::new(&settings)?)
 }
@@ -246,7 +277,7 @@ pub async fn check_pooling(database: &PgDatabase, config: &Config) -> anyhow::Re
 ///
 /// # Errors
 /// The database cannot be reached; a pooler is in between that does not do as is set; a migration
-/// failed; the tables are too old.
+/// failed, may not be run, or is another's for too long; the tables are too old.
 pub async fn prepare(
     database: &PgDatabase,
     config: &Config,
@@ -255,15 +286,23 @@ pub async fn prepare(
     check_pooling(database, config).await?;
     // Migrations need a session that stays theirs.
     if config.no_migrate || config.database_pooling == Pooling::Transaction {
-        let pending = database.pending_migrations().await?;
-        anyhow::ensure!(
-            pending.is_empty(),
-            "the database lacks {} migrations: run `lessor migrate`",
-            pending.len()
-        );
-    } else {
-        database.migrate(progress).await?;
+        return expect_migrated(database).await;
     }
+    database.migrate(progress).await?;
+    Ok(())
+}
+
+/// Sees to it that the tables are up to date, for whoever leaves them as they are.
+///
+/// # Errors
+/// The database cannot be reached; the tables are too old.
+pub async fn expect_migrated(database: &PgDatabase) -> anyhow::Result<()> {
+    let pending = database.pending_migrations().await?;
+    anyhow::ensure!(
+        pending.is_empty(),
+        "the database lacks {} migrations: run `lessor migrate`",
+        pending.len()
+    );
     Ok(())
 }
 

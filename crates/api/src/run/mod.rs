@@ -3,6 +3,8 @@
 pub mod app;
 pub mod compose;
 pub mod config;
+pub(crate) mod descriptors;
+pub(crate) mod operators;
 pub mod server_key;
 pub mod service;
 pub mod worker;

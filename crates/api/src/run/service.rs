@@ -7,28 +7,30 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use lessor_adapters::ambient::{SystemClock, SystemEntropy};
-use lessor_adapters::postgres::PgDatabase;
 use lessor_adapters::processor::DEFAULT_URL;
 use lessor_adapters::processor::signature::WebhookSecret;
 use lessor_domain::workers::Engine;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::runtime::Handle;
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{Instant, interval};
+use tokio::time::{Instant, interval, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::addresses::TrustedProxies;
 use crate::auth::links::CheckoutPageLinks;
+use crate::http::admission::ConnectionLimits;
+use crate::http::budget::MemoryBudget;
+use crate::http::draining::Draining;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
 use crate::http::server::{self, ServerSettings};
 use crate::middleware::{Cors, Deadline};
 use crate::request::BodyLimits;
 use crate::routes;
-use crate::routes::health::Readiness;
 use crate::run::app::{self, AppParts, Said};
 use crate::run::compose::{self, Composition, Location, Use};
 use crate::run::config::{Config, ProcessorConfig};
+use crate::run::operators::{self, Operators};
 use crate::run::server_key;
 use crate::run::worker::{RunningWorker, Worker};
 use crate::state::{AppState, ProcessorSecrets, StateSettings};
@@ -111,22 +113,20 @@ pub async fn host(
 /// Resolves when the process is told to stop.
 ///
 /// # Errors
-/// The embedded database has ended by itself.
+/// The embedded database has ended, or the process that runs it.
 pub async fn until_stopped(location: &Location, stop: &CancellationToken) -> anyhow::Result<()> {
     let mut ticks = interval(LOOK_AFTER);
     let lost = async {
         loop {
             ticks.tick().await;
-            if !location.is_running() {
-                return;
+            if let Some(loss) = location.loss() {
+                return loss;
             }
         }
     };
     match stop.run_until_cancelled(lost).await {
         None => Ok(()),
-        Some(()) => Err(anyhow::anyhow!(
-            "the embedded database has ended by itself: its log is in the data directory"
-        )),
+        Some(loss) => Err(anyhow::anyhow!(loss)),
     }
 }
 
@@ -195,6 +195,8 @@ pub struct Service {
     url: String,
     composition: Composition,
     config: Config,
+    draining: Draining,
+    operators: Option<Operators>,
     server: JoinHandle<std::io::Result<()>>,
     stop_server: CancellationToken,
     working: Option<RunningWorker>,
@@ -215,6 +217,7 @@ impl Service {
     ) -> anyhow::Result<Self> {
         let threads = threads(config);
         let address = listener.local_addr().context("the listening socket")?;
+        let for_operators = operators::bind(config)?;
         let url = match &config.public_url {
             Some(url) => url.clone(),
             None => format!("http://{}", reachable(address)),
@@ -269,14 +272,23 @@ impl Service {
         }
         let state = AppState::new(engine.clone(), mutations.clone(), settings)
             .following(composition.feeds.clone());
+        let draining = Draining::default();
+        let readiness = operators::readiness(config, location, &draining)?;
+        let operators = for_operators
+            .map(|listener| Operators::start(listener, readiness.clone(), metrics.clone()))
+            .transpose()
+            .context("the listener for operators")?;
         let parts = AppParts {
             public_url: PublicUrl::new(&url),
             body_limits: BodyLimits::default(),
+            memory: MemoryBudget::new(mebibytes(config.memory_budget)),
             cors: Cors::new(config.cors_origins.clone()),
             deadline: Deadline(config.request_deadline),
             mutations: mutations.clone(),
-            readiness: readiness(&database),
-            metrics: Some(metrics),
+            readiness,
+            // Who has a listener of their own asks there.
+            metrics: operators.is_none().then_some(metrics),
+            draining: draining.clone(),
             said: Said::default(),
         };
         let reads_url = location.url().to_owned();
@@ -305,6 +317,7 @@ impl Service {
         let server_settings = ServerSettings {
             public_url: PublicUrl::new(&url),
             workers: Some(threads),
+            connections: connection_limits(config),
             shutdown_timeout: drain(config),
             ..ServerSettings::default()
         };
@@ -321,6 +334,8 @@ impl Service {
             url,
             composition,
             config: config.clone(),
+            draining,
+            operators,
             server,
             stop_server,
             working,
@@ -332,6 +347,12 @@ impl Service {
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Where operators are answered, where they have a listener of their own.
+    #[must_use]
+    pub fn operators(&self) -> Option<SocketAddr> {
+        self.operators.as_ref().map(Operators::address)
     }
 
     /// The ports that it works with.
@@ -366,11 +387,21 @@ impl Service {
         }
     }
 
-    /// Stops in order: no new connections, requests answered, jobs finished or handed back.
+    /// Stops in order: once a proxy had the time to notice no new connections, requests answered, jobs finished
+    /// or handed back.
     ///
     /// # Errors
     /// The server failed.
     pub async fn stop(self) -> anyhow::Result<()> {
+        self.draining.begin();
+        let delay = self.config.drain_delay;
+        if !delay.is_zero() {
+            tracing::info!(
+                seconds = delay.as_secs(),
+                "not ready any more, stopping soon"
+            );
+            sleep(delay).await;
+        }
         let deadline = drain_deadline(&self.config);
         self.stop_server.cancel();
         // Whoever waits for events is answered.
@@ -383,25 +414,26 @@ impl Service {
         let (served, ()) = tokio::join!(self.server, working);
         served.context("the server")??;
         drop(self.following);
+        if let Some(operators) = self.operators {
+            operators.stop().await;
+        }
         tracing::info!("stopped");
         Ok(())
     }
 }
 
-/// Asks the database on the runtime that its connections belong to.
-fn readiness(database: &PgDatabase) -> Readiness {
-    let runtime = Handle::current();
-    let database = database.clone();
-    Readiness::new(move || {
-        let database = database.clone();
-        let asked = runtime.spawn(async move { database.ping().await });
-        async move {
-            match asked.await {
-                Ok(answer) => Ok(answer?),
-                Err(error) => Err(error.into()),
-            }
-        }
-    })
+/// So many MiB, in bytes.
+const fn mebibytes(count: NonZeroUsize) -> usize {
+    count.get().saturating_mul(1024 * 1024)
+}
+
+/// Proxies connect for others.
+fn connection_limits(config: &Config) -> ConnectionLimits {
+    ConnectionLimits {
+        total: config.max_connections.get(),
+        per_address: config.max_connections_per_address.get(),
+        uncapped: config.trusted_proxies.clone(),
+    }
 }
 
 /// Where clients reach the server of this configuration, as far as another process can say: one that
@@ -429,7 +461,26 @@ fn reachable(mut address: SocketAddr) -> SocketAddr {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+
+    #[test]
+    fn proxies_may_have_as_many_connections_as_there_are() {
+        let set = [
+            ("LESSOR_MAX_CONNECTIONS", "7"),
+            ("LESSOR_MAX_CONNECTIONS_PER_ADDRESS", "3"),
+            ("LESSOR_TRUSTED_PROXIES", "10.0.0.0/8"),
+        ];
+        let set = set.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let config = Config::load(BTreeMap::new(), set, None).unwrap();
+        let limits = ConnectionLimits {
+            total: 7,
+            per_address: 3,
+            uncapped: vec!["10.0.0.0/8".parse().unwrap()],
+        };
+        assert_eq!(connection_limits(&config), limits);
+    }
 
     #[test]
     fn a_client_can_use_the_address_that_is_shown() {

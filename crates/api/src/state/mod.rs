@@ -22,7 +22,8 @@ use lessor_domain::ports::Database;
 use lessor_domain::time::Timestamp;
 use lessor_domain::workers::Engine;
 
-use crate::auth::addresses::{AddressLimits, TrustedProxies};
+use crate::auth::addresses::{AddressLimits, TrustedProxies, Unproven};
+use crate::auth::buckets::Standing;
 use crate::auth::cache::{KeyCache, RateLimits};
 use crate::auth::links::CheckoutPageLinks;
 use crate::auth::server_key::ServerKeys;
@@ -43,10 +44,10 @@ pub const PROVIDER_PAGES: [&str; 2] = ["https://checkout.stripe.com", "https://v
 pub struct StateSettings {
     /// Where clients reach the service.
     pub public_url: PublicUrl,
-    /// The most requests of one secret key in a second; none: as many as there are.
+    /// The most requests of one secret key in a second, twice as many at once; none: as many as there are.
     pub rate_limit: Option<NonZeroU32>,
-    /// The most requests with publishable keys of one address in a second, five times as many at once;
-    /// none: as many as there are.
+    /// The most requests of one address in a second that show no secret key and no signature, five times as
+    /// many at once; none: as many as there are.
     pub address_rate_limit: Option<NonZeroU32>,
     /// Whose word is taken for the address of a client.
     pub trusted_proxies: TrustedProxies,
@@ -148,7 +149,7 @@ pub struct AppState {
     pub keys: KeyCache,
     /// How many requests each secret key may make.
     pub limits: Option<RateLimits>,
-    /// How many requests with publishable keys each address may make.
+    /// How many requests each address may make that show no secret key and no signature.
     pub address_limits: Option<AddressLimits>,
     /// Pricing summaries.
     pub summaries: SummaryCache,
@@ -212,6 +213,28 @@ impl AppState {
             self.engine.database = replica.noted(last_commit);
         }
         self
+    }
+
+    /// Counts a request for its address, where that is limited.
+    ///
+    /// # Errors
+    /// 429 when it is one too many.
+    pub(crate) fn count_address(
+        &self,
+        request: &HttpRequest,
+    ) -> Result<Option<Standing>, ApiError> {
+        match (&self.address_limits, request.peer_addr()) {
+            (Some(limits), Some(peer)) => limits.check(peer.ip(), request.headers()).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Counts a request for its address until it shows that it may be made, where that is limited.
+    pub(crate) fn unproven(&self, request: &HttpRequest) -> Unproven {
+        match (&self.address_limits, request.peer_addr()) {
+            (Some(limits), Some(peer)) => limits.unproven(peer.ip(), request.headers()),
+            _ => Unproven::default(),
+        }
     }
 
     /// The state of the app that serves the request.

@@ -148,7 +148,7 @@ pub struct BulkError {
 }
 
 /// Runs the command of each item, one after the other, in a unit of work of its own. What fails fails
-/// alone.
+/// alone. Each counts as a request.
 ///
 /// # Errors
 /// The service is stopping.
@@ -163,6 +163,7 @@ where
     U: UseCase,
     R: Send + 'static,
 {
+    call.count_items(items.as_slice().len());
     call.run(|runner| async move {
         let mut results = Vec::new();
         let mut errors = Vec::new();

@@ -1,10 +1,11 @@
 use std::time::Duration;
 
+use lessor::http::budget::MemoryBudget;
 use lessor::request::BodyLimits;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use crate::harness::{Server, Setup, read_answer, request};
+use crate::harness::{PATIENCE, Server, Setup, read_answer, request};
 
 const JSON: &str = "content-type: application/json";
 const GOOD: &str = r#"{"name":"Bike","price":1299.00}"#;
@@ -281,4 +282,102 @@ async fn a_body_that_breaks_off_leaves_the_server_well() {
         .unwrap();
     drop(stream);
     assert_eq!(server.post("/v1/things", GOOD).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_read_of_a_message_without_a_signature() {
+    let server = Server::start().await;
+    for headers in [
+        &["content-length: 100"][..],
+        &["content-length: 100", "x-signature: none"],
+        &["content-length: 1000000000"],
+    ] {
+        // Who waits for the body waits longer than it may take to come: 408.
+        let answer = server.send("POST", "/v1/messages", headers, b"").await;
+        answer.assert_error(401, "unauthorized", None);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_and_a_form_have_limits_of_their_own() {
+    let server = Server::start().await;
+    let form = "content-type: application/x-www-form-urlencoded";
+    for (path, header, largest) in [
+        ("/v1/messages", "x-signature: v1", 256 * 1024),
+        ("/v1/forms", form, 64 * 1024),
+    ] {
+        let body = "x".repeat(largest);
+        let answer = server.send("POST", path, &[header], body.as_bytes()).await;
+        assert_eq!(answer.status, 200, "{path}");
+        let body = format!("{body}x");
+        let answer = server.send("POST", path, &[header], body.as_bytes()).await;
+        answer.assert_error(413, "invalid_request", None);
+        let chunked = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+        let headers = [header, "transfer-encoding: chunked"];
+        let answer = server
+            .send("POST", path, &headers, chunked.as_bytes())
+            .await;
+        answer.assert_error(413, "invalid_request", None);
+    }
+}
+
+/// Of a budget of 1 MiB whoever has no key finds half, what others have under way included.
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_under_way_share_a_budget() {
+    let server = Server::with(Setup {
+        limits: BodyLimits {
+            timeout: 3 * PATIENCE,
+            ..BodyLimits::default()
+        },
+        memory: MemoryBudget::new(1024 * 1024),
+        ..Setup::default()
+    })
+    .await;
+    let message = " ".repeat(256 * 1024);
+    let until = async |status: u16| {
+        let headers = ["x-signature: v1"];
+        let answered = async {
+            loop {
+                let body = message.as_bytes();
+                let answer = server.send("POST", "/v1/messages", &headers, body).await;
+                if answer.status == status {
+                    return answer;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, answered)
+            .await
+            .expect("in time")
+    };
+    until(200).await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let begun = " ".repeat(300 * 1024);
+    let headers = [JSON, "content-length: 1000000"];
+    let begun = request("POST", "/v1/things", &headers, begun.as_bytes());
+    stream.write_all(&begun).await.unwrap();
+    let refused = until(503).await;
+    refused.assert_error(503, "unavailable", None);
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    // Whoever has a key goes on, and so does who asks for little.
+    let large = format!("{GOOD}{}", " ".repeat(400 * 1024));
+    assert_eq!(server.post("/v1/things", &large).await.status, 200);
+    let headers = ["x-signature: v1"];
+    let small = server.send("POST", "/v1/messages", &headers, b"{}").await;
+    assert_eq!(small.status, 200);
+    drop(stream);
+    until(200).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_share_the_budget_of_bodies() {
+    let server = Server::with(Setup {
+        memory: MemoryBudget::new(1024 * 1024),
+        ..Setup::default()
+    })
+    .await;
+    let answer = server.send("GET", "/v1/large", &[], b"").await;
+    answer.assert_error(503, "unavailable", None);
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    assert_eq!(server.send("GET", "/v1/things", &[], b"").await.status, 200);
 }

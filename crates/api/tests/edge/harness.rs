@@ -5,16 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::HeaderMap;
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::Json;
 use actix_web::{HttpResponse, get, post, put, web};
+use lessor::http::budget::MemoryBudget;
+use lessor::http::draining::Draining;
 use lessor::http::error::{ApiError, DOCS_PATH};
 use lessor::http::mutation::Mutations;
 use lessor::http::public_url::PublicUrl;
 use lessor::http::server::{self, ServerSettings};
 use lessor::middleware::{Cors, Deadline, RequestId};
 use lessor::request::{
-    Body, BodyLimits, List, OptionalBody, Plain as _, QueryParams, Segment, Table, Whole, given,
+    Body, BodyLimits, FormBody, List, OptionalBody, Plain as _, QueryParams, Segment, Signature,
+    SignedBody, Table, Whole, given,
 };
 use lessor::routes::health::Readiness;
 use lessor::run::app::{self, AppParts, Said};
@@ -32,6 +36,9 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 /// An upper bound for what a test waits for; nothing waits this long unless it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The length of a large answer, in bytes: more than the system keeps of it for a client that does not read.
+pub(crate) const LARGE: usize = 32 * 1024 * 1024;
 
 type Tags = List<Sku, 3>;
 type SomeTags = List<Sku, 3, 1>;
@@ -229,6 +236,36 @@ async fn foreign() -> Result<HttpResponse, actix_web::Error> {
     ))
 }
 
+#[utoipa::path(responses((status = 200, body = String)))]
+#[get("/large")]
+async fn large() -> HttpResponse {
+    HttpResponse::Ok().body(vec![b'x'; LARGE])
+}
+
+/// A signature of which only the form counts.
+struct Signed;
+
+impl Signature for Signed {
+    fn of(headers: &HeaderMap) -> Result<Self, ApiError> {
+        match headers.get("x-signature") {
+            Some(value) if value == "v1" => Ok(Self),
+            _ => Err(ApiError::unsigned()),
+        }
+    }
+}
+
+#[utoipa::path(responses((status = 200, body = String)))]
+#[post("/messages")]
+async fn take_message(body: SignedBody<Signed>) -> HttpResponse {
+    HttpResponse::Ok().body(body.raw.len().to_string())
+}
+
+#[utoipa::path(responses((status = 200, body = String)))]
+#[post("/forms")]
+async fn take_form(FormBody(fields): FormBody) -> HttpResponse {
+    HttpResponse::Ok().body(fields.len().to_string())
+}
+
 /// A mutation that a test holds up.
 #[derive(Clone)]
 pub(crate) struct Gate {
@@ -299,6 +336,9 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
             .service(panics_in_mutation)
             .service(fails)
             .service(foreign)
+            .service(large)
+            .service(take_message)
+            .service(take_form)
             .service(mutate)
             .wrap(from_fn(require_key)),
     );
@@ -306,17 +346,20 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
 
 pub(crate) struct Setup {
     pub(crate) limits: BodyLimits,
+    pub(crate) memory: MemoryBudget,
     pub(crate) cors: Cors,
     pub(crate) deadline: Deadline,
     pub(crate) settings: ServerSettings,
     pub(crate) ready: bool,
     pub(crate) metrics: Option<Metrics>,
+    pub(crate) draining: Draining,
 }
 
 impl Default for Setup {
     fn default() -> Self {
         Self {
             limits: BodyLimits::default(),
+            memory: MemoryBudget::default(),
             cors: Cors::default(),
             deadline: Deadline::default(),
             settings: ServerSettings {
@@ -325,6 +368,7 @@ impl Default for Setup {
             },
             ready: true,
             metrics: None,
+            draining: Draining::default(),
         }
     }
 }
@@ -351,6 +395,7 @@ impl Server {
         let parts = AppParts {
             public_url: PublicUrl::new("https://lease.example/"),
             body_limits: setup.limits,
+            memory: setup.memory,
             cors: setup.cors,
             deadline: setup.deadline,
             mutations: mutations.clone(),
@@ -362,6 +407,7 @@ impl Server {
                 }
             }),
             metrics: setup.metrics,
+            draining: setup.draining,
             said: Said::default(),
         };
         let (stop, stopped) = oneshot::channel::<()>();
@@ -540,7 +586,7 @@ impl Answer {
         );
         let message = error["message"].as_str().unwrap();
         assert!(
-            !message.is_empty() && !message.contains("secret"),
+            !message.is_empty() && !message.contains("secret host"),
             "{message}"
         );
         if status >= 500 {

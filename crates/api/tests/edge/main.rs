@@ -1,4 +1,5 @@
-//! The surface on the wire, with toy routes: what clients send wrong, and what goes wrong inside.
+//! The surface on the wire, with toy routes: what clients send wrong, and what goes wrong inside; and
+//! what is deployed.
 
 #![expect(
     clippy::unwrap_used,
@@ -8,6 +9,8 @@
 )]
 
 mod bodies;
+mod connections;
+mod deploy;
 mod documents;
 mod harness;
 mod heads;

@@ -1,3 +1,4 @@
+use lessor::http::draining::Draining;
 use lessor::telemetry::Metrics;
 
 use crate::harness::{Server, Setup};
@@ -245,15 +246,45 @@ async fn metrics_count_by_route_and_not_by_path() {
         "http_requests_total{method=\"other\",route=\"unmatched\",status=\"404\"}",
         "http_request_duration_seconds_bucket{method=\"GET\",route=\"/v1/things/{id}\",le=\"10\"}",
         "http_requests_in_flight",
+        "lessor_connections_refused_total{why=\"total\"}",
+        "lessor_connections_refused_total{why=\"address\"} 0",
+        "lessor_rate_limited_total{by=\"key\"} 0",
+        "lessor_rate_limited_total{by=\"address\"} 0",
     ] {
         assert!(answer.body.contains(line), "{line} in {}", answer.body);
     }
     assert!(!answer.body.contains("metrics-1"));
+    // Who comes through a proxy is not of this machine.
+    for header in ["forwarded: for=192.0.2.1", "x-forwarded-for: 127.0.0.1"] {
+        server
+            .send("GET", "/metrics", &[header], b"")
+            .await
+            .assert_error(404, "not_found", None);
+    }
     // Without a recorder there is nothing to show.
     let bare = Server::start().await;
     bare.send("GET", "/metrics", &[], b"")
         .await
         .assert_error(404, "not_found", None);
+}
+
+/// Before the server stops it answers as before, and has clients come back by the proxy.
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_are_the_last_of_their_connections_while_it_drains() {
+    let draining = Draining::default();
+    let server = Server::with(Setup {
+        draining: draining.clone(),
+        ..Setup::default()
+    })
+    .await;
+    draining.begin();
+    for (path, status) in [("/healthz", 200), ("/nope", 404)] {
+        // The answer is read until the server closes, which it is not asked to.
+        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n");
+        let answer = server.raw(request.as_bytes()).await;
+        assert_eq!(answer.status, status);
+        assert_eq!(answer.header("connection"), Some("close"));
+    }
 }
 
 /// What a refused request leaves unread is never taken for the next request.

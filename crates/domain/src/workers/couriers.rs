@@ -330,6 +330,7 @@ impl Courier {
         let endpoint = uow.webhook_endpoints().lock(scope, new.endpoint_id).await?;
         let health = uow.deliveries().lock_health(new.endpoint_id).await?;
         let (Some(endpoint), Some(mut health)) = (endpoint, health) else {
+            uow.roll_back().await?;
             return Ok(Delivered::Moot);
         };
         let is_hopeless = health.failed(delivery.updated_at);

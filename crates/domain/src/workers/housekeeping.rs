@@ -132,6 +132,8 @@ impl Housekeeper {
                 if self.apply(uow.as_mut(), id, now, still).await? {
                     uow.commit().await?;
                     expired = expired.saturating_add(1);
+                } else {
+                    uow.roll_back().await?;
                 }
             }
         }
@@ -163,7 +165,10 @@ impl Housekeeper {
                     match self.look_after_hold(uow.as_mut(), *id, now).await? {
                         Some(Effect::RenewDeposit) => renewals = renewals.saturating_add(1),
                         Some(_) => checks = checks.saturating_add(1),
-                        None => continue,
+                        None => {
+                            uow.roll_back().await?;
+                            continue;
+                        }
                     }
                     uow.commit().await?;
                 }
@@ -259,6 +264,8 @@ impl Housekeeper {
                     uow.commit().await?;
                     raised = raised.saturating_add(1);
                     progress = true;
+                } else {
+                    uow.roll_back().await?;
                 }
             }
             if !progress {
@@ -286,6 +293,8 @@ impl Housekeeper {
                 if self.apply(uow.as_mut(), id, now, paid).await? {
                     uow.commit().await?;
                     ended = ended.saturating_add(1);
+                } else {
+                    uow.roll_back().await?;
                 }
             }
         }

@@ -71,6 +71,7 @@ impl Inbox {
     ) -> Result<Vec<CheckoutReport>, Error> {
         let mut uow = self.database.begin(Reach::Server).await?;
         if !uow.inbox().insert(message).await? {
+            uow.roll_back().await?;
             return Ok(Vec::new());
         }
         let (now, origin) = (message.received_at, EventOrigin::Webhook);
@@ -109,10 +110,10 @@ impl Inbox {
     /// # Errors
     /// [`Error::Store`].
     pub async fn handle_kept(&self, limit: u32) -> Result<Vec<CheckoutPubId>, Error> {
-        // Only read here: asking the processor must not hold a lock.
+        // Only looked at here: asking the processor must not hold a lock.
         let mut uow = self.database.begin(Reach::Server).await?;
         let messages = uow.inbox().lock_waiting(self.clock.now(), limit).await?;
-        drop(uow);
+        uow.roll_back().await?;
         let mut changed = Vec::new();
         for message in messages {
             changed.extend(self.handle(&message).await?);
@@ -139,6 +140,7 @@ impl Inbox {
         let mut uow = self.database.begin(Reach::Server).await?;
         let (source, id) = (message.source.as_str(), message.id.as_str());
         if uow.inbox().lock_one(source, id).await?.is_none() {
+            uow.roll_back().await?;
             return Ok(None);
         }
         let now = self.clock.now();
@@ -153,7 +155,7 @@ impl Inbox {
                     Concern::NotYet => {
                         let age = now.signed_duration_since(message.received_at);
                         if age < PATIENCE {
-                            drop(uow);
+                            uow.roll_back().await?;
                             return self.put_off(message).await;
                         }
                         Err("what it is about never became known".to_owned())
@@ -187,6 +189,8 @@ impl Inbox {
         if uow.inbox().lock_one(source, id).await?.is_some() {
             uow.inbox().postpone(source, id, until).await?;
             uow.commit().await?;
+        } else {
+            uow.roll_back().await?;
         }
         Ok(None)
     }

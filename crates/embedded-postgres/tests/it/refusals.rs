@@ -1,6 +1,7 @@
 //! What cannot be used is refused in words that help.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use lessor_embedded_postgres::{Error, Settings, start};
@@ -24,6 +25,35 @@ fn a_data_directory_that_is_a_file() {
     let below = refusal(&Settings::new(folder.data_dir().join("below")));
     assert!(matches!(below, Error::DataDir { .. }), "{below}");
     assert_eq!(fs::read_to_string(folder.data_dir()).unwrap(), "a file");
+}
+
+/// The account that the server runs under may put links where root writes.
+#[test]
+fn links_are_not_followed() {
+    let folder = Folder::new();
+    let mut settings = Settings::new(folder.data_dir());
+    start(&settings, |_| ()).unwrap().stop();
+    let elsewhere = folder.data_dir().with_extension("elsewhere");
+    for file in ["data/lessor.databases", "postgres.log", "password"] {
+        let path = folder.data_dir().join(file);
+        let kept = fs::read(&path).unwrap();
+        fs::write(&elsewhere, "precious").unwrap();
+        fs::remove_file(&path).unwrap();
+        symlink(&elsewhere, &path).unwrap();
+        settings.database = format!("other_{}", kept.len());
+        let refused = refusal(&settings);
+        assert!(
+            refused.to_string().contains("it is a link"),
+            "{file}: {refused}"
+        );
+        assert_eq!(
+            fs::read_to_string(&elsewhere).unwrap(),
+            "precious",
+            "{file}"
+        );
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, kept).unwrap();
+    }
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Two processes and one data directory.
 
+use std::fs;
 use std::sync::Barrier;
 use std::thread;
 
-use lessor_embedded_postgres::{Database, Error, Settings, attach, open, start};
+use lessor_embedded_postgres::{Database, Error, Settings, attach, open, open_existing, start};
 
 use crate::helper::Helper;
 use crate::support::{Folder, Session, eventually, lives};
@@ -33,6 +34,32 @@ fn a_second_process_finds_the_running_server() {
     assert!(attach(&folder.data_dir()).unwrap().is_none());
     let mut third = Helper::spawn("attach", &folder.data_dir());
     assert_eq!(third.line().as_deref(), Some("nobody"));
+}
+
+#[test]
+fn who_makes_nothing_opens_what_was_made() {
+    let folder = Folder::new();
+    let settings = Settings::new(folder.data_dir());
+    let refused = || {
+        let refused = open_existing(&settings, |_| ()).unwrap_err();
+        assert!(
+            matches!(&refused, Error::NoDatabase { data_dir } if *data_dir == folder.data_dir()),
+            "{refused}"
+        );
+    };
+    refused();
+    assert!(!folder.data_dir().exists());
+    fs::create_dir(folder.data_dir()).unwrap();
+    refused();
+    assert_eq!(fs::read_dir(folder.data_dir()).unwrap().count(), 0);
+
+    let instance = start(&settings, |_| ()).unwrap();
+    let attached = open_existing(&settings, |_| ()).unwrap();
+    assert!(matches!(attached, Database::Attached(_)), "{attached:?}");
+    instance.stop();
+    let owned = open_existing(&settings, |_| ()).unwrap();
+    assert!(matches!(owned, Database::Owned(_)), "{owned:?}");
+    assert_eq!(Session::open(owned.url()).number("SELECT 1::bigint"), 1);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod commands;
 mod jobs;
+mod migrations;
 mod process;
 mod reconcile;
 mod refusals;

@@ -102,6 +102,53 @@ async fn what_is_under_way_is_answered_before_the_end() {
     }
 }
 
+/// A proxy is told in time: the process says that it is not ready and answers as before for a while, each time with
+/// the last answer of the connection, and operators are answered all along by their own listener.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_told_to_stop_answers_until_a_proxy_has_noticed() {
+    let flags = ["--drain-delay", "2s", "--ops-listen", "127.0.0.1:0"];
+    let mut server = Server::start(BINARY, &flags).await;
+    let operators = server.operators.clone();
+    let client = server.client().await;
+    client.with_key("").get("/metrics").await.has(404);
+    let ask = async |path: &str| reqwest::get(format!("{operators}{path}")).await.unwrap();
+    assert_eq!(ask("/readyz").await.status(), 200);
+    let metrics = ask("/metrics").await.text().await.unwrap();
+    assert!(metrics.contains("http_requests_total"), "{metrics}");
+    assert_eq!(ask("/v1/products").await.status(), 404);
+    server.signal(Signal::TERM);
+    let deadline = std::time::Instant::now() + PATIENCE;
+    while ask("/readyz").await.status() != 503 {
+        assert!(std::time::Instant::now() < deadline, "it is ready for ever");
+    }
+    let answer = client.get("/v1/products").await;
+    assert_eq!(answer.header("connection"), "close");
+    answer.ok();
+    assert_eq!(ask("/healthz").await.status(), 200);
+    assert_eq!(server.wait(), Some(0));
+}
+
+/// Who uses the embedded database of another process ends when that does.
+#[test]
+fn a_second_server_ends_with_the_first_whose_database_it_uses() {
+    let folder = Folder::new("second");
+    let serving = || {
+        let mut serve = lessor(BINARY, &folder);
+        serve.args(["--json", "serve", "--listen", "127.0.0.1:0"]);
+        let mut server = serve.stdout(Stdio::piped()).spawn().unwrap();
+        let mut said = String::new();
+        let mut output = BufReader::new(server.stdout.take().unwrap());
+        output.read_line(&mut said).unwrap();
+        assert!(said.contains("\"url\""), "{said}");
+        server
+    };
+    let (mut first, mut second) = (serving(), serving());
+    let pid = rustix::process::Pid::from_child(&first);
+    rustix::process::kill_process(pid, Signal::TERM).unwrap();
+    assert!(first.wait().unwrap().success());
+    assert_eq!(second.wait().unwrap().code(), Some(1));
+}
+
 /// The embedded database and the server end together, and begin together again.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_that_was_acknowledged_is_lost_by_a_kill_under_load() {

@@ -118,7 +118,7 @@ impl Begun {
         let said = self.said();
         let url = text(&said["url"]);
         assert!(!url.is_empty(), "{}", self.log());
-        let contract = Arc::new(Contract::of(&url).await);
+        let contract = Contract::of(&url).await;
         Machine {
             process: self,
             url,

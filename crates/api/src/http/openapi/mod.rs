@@ -128,7 +128,11 @@ const ERRORS: [(&str, u16, &str); 14] = [
         409,
         "A request with this Idempotency-Key is being worked on.",
     ),
-    ("PayloadTooLarge", 413, "The body is larger than 1 MiB."),
+    (
+        "PayloadTooLarge",
+        413,
+        "The body is larger than 1 MiB, of a webhook than 256 KiB, of a form than 64 KiB.",
+    ),
     (
         "UriTooLong",
         414,
@@ -219,6 +223,19 @@ pub fn finish(document: &utoipa::openapi::OpenApi, public_url: &str) -> Value {
         }
     });
     components["headers"] = json!({
+        "RateLimitLimit": {
+            "description": "The most requests at once. Every answer to a key says it, unless there is no limit.",
+            "schema": { "type": "integer", "minimum": 1 }
+        },
+        "RateLimitRemaining": {
+            "description": "How many of them are left. Every answer to a key says it, unless there is no limit.",
+            "schema": { "type": "integer", "minimum": 0 }
+        },
+        "RateLimitReset": {
+            "description": "Seconds until all of them are there again. Every answer to a key says it, unless there is \
+                            no limit.",
+            "schema": { "type": "integer", "minimum": 0 }
+        },
         "RequestId": {
             "description": "Names this request; give it to support.",
             "schema": { "type": "string" }
@@ -254,6 +271,12 @@ fn error_response(&(name, status, description): &(&str, u16, &str)) -> (String, 
     let mut headers = json!({ "Request-Id": { "$ref": "#/components/headers/RequestId" } });
     if matches!(status, 429 | 503) {
         headers["Retry-After"] = json!({ "$ref": "#/components/headers/RetryAfter" });
+    }
+    if status == 429 {
+        for name in ["Limit", "Remaining", "Reset"] {
+            let reference = format!("#/components/headers/RateLimit{name}");
+            headers[format!("RateLimit-{name}")] = json!({ "$ref": reference });
+        }
     }
     let response = json!({
         "description": format!("{description} Codes: {codes}."),
@@ -332,8 +355,9 @@ fn applies(path: &str, method: &str, operation: &Value, status: u16) -> bool {
         401 => is_api(path) || path.starts_with("/webhooks/"),
         503 => is_api(path) || path.starts_with("/webhooks/") || is_page(path) || path == "/readyz",
         403 => is_api(path) || is_page(path) && method == "post",
-        414 | 429 | 431 => is_api(path),
-        404 => is_api(path) || path.contains('{'),
+        414 | 431 => is_api(path),
+        429 => is_api(path) || path.starts_with("/webhooks/") || is_page(path) && method == "post",
+        404 => is_api(path) || path.contains('{') || path == "/metrics",
         408 | 413 | 415 => has_body,
         409 => is_api(path) && method == "post",
         // Reads never ask the processor, and the catalog reaches it through the job queue.

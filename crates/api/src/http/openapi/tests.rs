@@ -114,6 +114,19 @@ fn operations_list_the_errors_that_they_can_answer() {
         statuses("/v1/products/{id}", "get", json!({"responses": success})),
         "200 400 401 403 404 414 429 431 500 503"
     );
+    let posted = json!({"requestBody": {}, "responses": success});
+    assert_eq!(
+        statuses("/webhooks/tracking", "post", posted.clone()),
+        "200 400 401 408 413 415 429 500 503"
+    );
+    assert_eq!(
+        statuses("/c/{token}/{step}", "post", posted),
+        "200 400 403 404 408 413 415 429 500 503"
+    );
+    assert_eq!(
+        statuses("/c/{token}", "get", json!({"responses": success})),
+        "200 404 500 503"
+    );
     assert_eq!(
         statuses("/healthz", "get", json!({"responses": success})),
         "200 500"

@@ -128,6 +128,7 @@ pub(super) async fn list_variants_of_products(
     call: Call,
     QueryParams(query): QueryParams<ListVariantsOfProductsQuery>,
 ) -> Result<HttpResponse, ApiError> {
+    call.count_items(query.product_ids.as_slice().len());
     let sought = query.product_ids.plain().into_iter();
     let ids = sought.filter_map(|sought| sought.id).collect();
     let priced = call.read(PriceProducts { ids }).await?;
@@ -175,6 +176,7 @@ pub(super) async fn fetch_product_variants(
     call: Call,
     body: Body<FetchProductVariantsBody>,
 ) -> Result<HttpResponse, ApiError> {
+    call.count_items(body.value.ids.as_slice().len());
     let mut wanted = Wanted::default();
     for sought in body.value.ids.plain() {
         wanted.add(sought);

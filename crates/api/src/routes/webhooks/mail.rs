@@ -9,14 +9,11 @@ use lessor_domain::services::{Error, mails};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{Received, signed};
+use super::{Received, StandardSignature, check};
 use crate::http::error::ApiError;
-use crate::request::{Plain as _, RawBody};
+use crate::request::{Plain as _, SignedBody};
 use crate::state::AppState;
 use crate::wire::{EventText, Line, MailReportType, Time};
-
-/// The largest report, in bytes.
-const LARGEST: usize = 256 * 1024;
 
 /// What is reported of a mail that was sent.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -72,19 +69,15 @@ impl MailReport {
 #[post("/webhooks/mail")]
 pub(super) async fn take_mail_report(
     request: HttpRequest,
-    body: RawBody,
+    body: Result<SignedBody<StandardSignature>, ApiError>,
 ) -> Result<Json<Received>, ApiError> {
     let state = AppState::of(&request)?.clone();
-    if body.0.len() > LARGEST {
-        return Err(ApiError::payload_too_large(LARGEST));
-    }
-    signed(
-        &request,
-        &body.0,
-        &state.settings.mail_secrets,
-        state.engine.clock.now(),
-        "a report of a mail",
-    )?;
+    let (secrets, now) = (&state.settings.mail_secrets, state.engine.clock.now());
+    let checked = body.and_then(|body| {
+        check(&body, secrets, now)?;
+        Ok(body)
+    });
+    let body = state.unproven(&request).settle(checked)?;
     let report = body.json::<MailReport>()?;
     let (Some(id), Some(reason)) = (report.mail(), report.reason()) else {
         return Ok(Json(Received { received: true }));

@@ -4,9 +4,9 @@ mod mail;
 mod processor;
 mod tracking;
 
-use actix_web::HttpRequest;
+use actix_web::http::header::HeaderMap;
 use lessor_adapters::processor::standard_webhooks::{
-    Headers, ID_HEADER, SIGNATURE_HEADER, SharedSecret, TIMESTAMP_HEADER, verify,
+    Headers, ID_HEADER, SIGNATURE_HEADER, SharedSecret, TIMESTAMP_HEADER, check_form, verify,
 };
 use lessor_domain::time::Timestamp;
 use serde::Serialize;
@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::http::error::ApiError;
+use crate::request::{Signature, SignedBody};
 
 pub(super) fn configure(config: &mut ServiceConfig<'_>) {
     config
@@ -23,36 +24,61 @@ pub(super) fn configure(config: &mut ServiceConfig<'_>) {
         .service(mail::take_mail_report);
 }
 
-/// The id of a message whose signature is good. Its headers are looked at before anything is computed.
-fn signed(
-    request: &HttpRequest,
-    body: &[u8],
+/// The headers of a message that is signed as <https://www.standardwebhooks.com> says.
+#[derive(Debug)]
+struct StandardSignature {
+    /// The message's id.
+    id: String,
+    timestamp: String,
+    signature: String,
+}
+
+impl StandardSignature {
+    fn headers(&self) -> Headers<'_> {
+        Headers {
+            id: &self.id,
+            timestamp: &self.timestamp,
+            signature: &self.signature,
+        }
+    }
+}
+
+impl Signature for StandardSignature {
+    fn of(headers: &HeaderMap) -> Result<Self, ApiError> {
+        let header = |name: &str| {
+            let value = headers.get(name)?;
+            value.to_str().ok().map(str::to_owned)
+        };
+        let (Some(id), Some(timestamp), Some(signature)) = (
+            header(ID_HEADER),
+            header(TIMESTAMP_HEADER),
+            header(SIGNATURE_HEADER),
+        ) else {
+            return Err(refused("a header is missing"));
+        };
+        let found = Self {
+            id,
+            timestamp,
+            signature,
+        };
+        check_form(found.headers()).map_err(|error| refused(&error.to_string()))?;
+        Ok(found)
+    }
+}
+
+/// Sees to it that a message is signed with one of the secrets.
+fn check(
+    message: &SignedBody<StandardSignature>,
     secrets: &[SharedSecret],
     now: Timestamp,
-    what: &str,
-) -> Result<String, ApiError> {
-    let header = |name: &str| {
-        let value = request.headers().get(name)?;
-        value.to_str().ok()
-    };
-    let refuse = |why: &str| {
-        tracing::warn!(why, what, "a message was refused");
-        ApiError::unsigned()
-    };
-    let (Some(id), Some(timestamp), Some(signature)) = (
-        header(ID_HEADER),
-        header(TIMESTAMP_HEADER),
-        header(SIGNATURE_HEADER),
-    ) else {
-        return Err(refuse("a header is missing"));
-    };
-    let headers = Headers {
-        id,
-        timestamp,
-        signature,
-    };
-    verify(body, headers, secrets, now).map_err(|error| refuse(&error.to_string()))?;
-    Ok(id.to_owned())
+) -> Result<(), ApiError> {
+    let headers = message.signature.headers();
+    verify(&message.raw, headers, secrets, now).map_err(|error| refused(&error.to_string()))
+}
+
+fn refused(why: &str) -> ApiError {
+    tracing::warn!(why, "a message was refused");
+    ApiError::unsigned()
 }
 
 /// The message was taken in.

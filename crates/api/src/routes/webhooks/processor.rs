@@ -1,9 +1,10 @@
 //! `POST /webhooks/processor`: the payment processor tells what happened there; with an organization's id
 //! behind it, at that organization's own account.
 
+use actix_web::http::header::HeaderMap;
 use actix_web::web::Json;
 use actix_web::{HttpRequest, post};
-use lessor_adapters::processor::signature::WebhookSecret;
+use lessor_adapters::processor::signature::{WebhookSecret, check_form};
 use lessor_adapters::processor::{SIGNATURE_HEADER, parse_event_head};
 use lessor_domain::access::Mode;
 use lessor_domain::cause::chain;
@@ -16,7 +17,7 @@ use utoipa::ToSchema;
 use super::Received;
 use crate::http::error::ApiError;
 use crate::idempotency::Tries;
-use crate::request::{RawBody, Segment};
+use crate::request::{Segment, Signature, SignedBody};
 use crate::state::settle::within_patience;
 use crate::state::{AppState, ProcessorSecrets};
 use crate::telemetry::MESSAGES_REFUSED;
@@ -57,15 +58,16 @@ struct ProcessorMessage {
 #[post("/webhooks/processor")]
 pub(super) async fn take_processor_message(
     request: HttpRequest,
-    body: RawBody,
+    body: Result<SignedBody<ProcessorSignature>, ApiError>,
 ) -> Result<Json<Received>, ApiError> {
     let state = AppState::of(&request)?.clone();
-    let header = signature(&request)?;
     let secrets = &state.settings.processor_secrets;
-    let signed = secrets
-        .mode_of(&body.0, header, state.engine.clock.now())
-        .map_err(|error| refused(&error.to_string()))?;
-    take(&state, &body, signed, None).await
+    let checked = body.and_then(|body| {
+        let signed = mode_of(&body, secrets, &state)?;
+        Ok((body, signed))
+    });
+    let (body, signed) = state.unproven(&request).settle(checked)?;
+    take(&state, &body.raw, signed, None).await
 }
 
 /// Tell what happened at an organization's own account at the payment processor.
@@ -92,17 +94,21 @@ pub(super) async fn take_processor_message(
 pub(super) async fn take_account_message(
     request: HttpRequest,
     organization: Segment,
-    body: RawBody,
+    body: Result<SignedBody<ProcessorSignature>, ApiError>,
 ) -> Result<Json<Received>, ApiError> {
     let state = AppState::of(&request)?.clone();
-    // Nobody is looked up for who brings no signature.
-    let header = signature(&request)?;
-    let account = Accounts::of(&state, &organization.0).await?;
-    let signed = account
-        .secrets
-        .mode_of(&body.0, header, state.engine.clock.now())
-        .map_err(|error| refused(&error.to_string()))?;
-    take(&state, &body, signed, Some(account.organization)).await
+    let unproven = state.unproven(&request);
+    let proved = async {
+        // Nobody is looked up for who brings no signature.
+        let body = body?;
+        unproven.may_look_up()?;
+        let account = Accounts::of(&state, &organization.0).await?;
+        let signed = mode_of(&body, &account.secrets, &state)?;
+        Ok::<_, ApiError>((body, signed, account.organization))
+    };
+    let proved = proved.await;
+    let (body, signed, organization) = unproven.settle(proved)?;
+    take(&state, &body.raw, signed, Some(organization)).await
 }
 
 /// The accounts of an organization's own, by what their messages are signed with.
@@ -149,12 +155,12 @@ impl Accounts {
 /// Keeps a message that is signed with a secret of the mode, and does what it says.
 async fn take(
     state: &AppState,
-    body: &RawBody,
+    body: &[u8],
     signed: Mode,
     own_account_of: Option<OrganizationId>,
 ) -> Result<Json<Received>, ApiError> {
     // Not acknowledged, so that the processor keeps it, shows it, and sends it again.
-    let head = parse_event_head(&body.0).map_err(|error| {
+    let head = parse_event_head(body).map_err(|error| {
         tracing::warn!(%error, mode = signed.as_str(), "a signed message of the processor is none");
         metrics::counter!(MESSAGES_REFUSED, "why" => "unreadable").increment(1);
         ApiError::invalid_request(error.to_string())
@@ -174,7 +180,7 @@ async fn take(
         id: head.id,
         mode: head.mode,
         organization_id: own_account_of,
-        body: body.0.to_vec(),
+        body: body.to_vec(),
         received_at: state.engine.clock.now(),
     };
     let inbox = state.engine.inbox();
@@ -206,13 +212,30 @@ async fn take(
     Ok(Json(Received { received: true }))
 }
 
-/// The signature that the request brings.
-fn signature(request: &HttpRequest) -> Result<&str, ApiError> {
-    request
-        .headers()
-        .get(SIGNATURE_HEADER)
-        .and_then(|value| value.to_str().ok())
-        .ok_or_else(|| refused("the signature is missing"))
+/// The header that the processor signs with.
+#[derive(Debug)]
+pub(super) struct ProcessorSignature(String);
+
+impl Signature for ProcessorSignature {
+    fn of(headers: &HeaderMap) -> Result<Self, ApiError> {
+        let header = headers
+            .get(SIGNATURE_HEADER)
+            .and_then(|value| value.to_str().ok())
+            .ok_or_else(|| refused("the signature is missing"))?;
+        check_form(header).map_err(|error| refused(&error.to_string()))?;
+        Ok(Self(header.to_owned()))
+    }
+}
+
+/// The mode whose secret a message is signed with.
+fn mode_of(
+    message: &SignedBody<ProcessorSignature>,
+    secrets: &ProcessorSecrets,
+    state: &AppState,
+) -> Result<Mode, ApiError> {
+    secrets
+        .mode_of(&message.raw, &message.signature.0, state.engine.clock.now())
+        .map_err(|error| refused(&error.to_string()))
 }
 
 fn refused(why: &str) -> ApiError {

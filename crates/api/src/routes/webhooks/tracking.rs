@@ -14,10 +14,10 @@ use lessor_domain::workers::inbox::CheckoutReport;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{Received, signed};
+use super::{Received, StandardSignature, check};
 use crate::http::error::ApiError;
 use crate::idempotency::Tries;
-use crate::request::{Plain as _, RawBody};
+use crate::request::{Plain as _, SignedBody};
 use crate::state::AppState;
 use crate::state::settle::settle;
 use crate::wire::{Carrier, EventText, Line, Time, TrackingNumber, TrackingStatus};
@@ -82,26 +82,25 @@ impl TrackingMessage {
 #[post("/webhooks/tracking")]
 pub(super) async fn take_tracking_message(
     request: HttpRequest,
-    body: RawBody,
+    body: Result<SignedBody<StandardSignature>, ApiError>,
 ) -> Result<Json<Received>, ApiError> {
     let state = AppState::of(&request)?.clone();
-    let message_id = signed(
-        &request,
-        &body.0,
-        &state.settings.tracking_secrets,
-        state.engine.clock.now(),
-        "a tracking message",
-    )?;
+    let (secrets, now) = (&state.settings.tracking_secrets, state.engine.clock.now());
+    let checked = body.and_then(|body| {
+        check(&body, secrets, now)?;
+        Ok(body)
+    });
+    let body = state.unproven(&request).settle(checked)?;
     let (tracking, reported) = body.json::<TrackingMessage>()?.told();
     let mutations = state.mutations.clone();
     mutations
         .run(async move {
             let message = InboxMessage {
                 source: SOURCE.to_owned(),
-                id: message_id,
+                id: body.signature.id,
                 mode: Mode::Live,
                 organization_id: None,
-                body: body.0.to_vec(),
+                body: body.raw.to_vec(),
                 received_at: state.engine.clock.now(),
             };
             let mut tries = Tries::default();

@@ -29,7 +29,7 @@ pub use settings::{EVERYWHERE, SERVING, Setting, flags, given, markdown, setting
 pub use values::parse_duration;
 
 use values::{
-    base_url, flag, listen, log_format, networks, origins, pooling, rate_limit, secrets,
+    base_url, between, flag, listen, log_format, networks, origins, pooling, rate_limit, secrets,
     server_keys, up_to, within,
 };
 
@@ -93,6 +93,11 @@ pub struct Config {
     #[arg(long, env = "LESSOR_LISTEN", default_value = "127.0.0.1:8080")]
     #[arg(value_name = "HOST:PORT", value_parser = listen, help_heading = SERVING)]
     pub listen: String,
+    /// Where operators are answered, `/metrics`, `/healthz` and `/readyz` alone; when not given, `serve`
+    /// answers them where it listens, `/metrics` to this machine alone
+    #[arg(long, env = "LESSOR_OPS_LISTEN")]
+    #[arg(value_name = "HOST:PORT", value_parser = listen)]
+    pub ops_listen: Option<String>,
     /// Where clients reach the service, for the links in answers; the address listened on when not given
     #[arg(long, env = "LESSOR_PUBLIC_URL")]
     #[arg(value_name = "URL", value_parser = base_url, help_heading = SERVING)]
@@ -116,6 +121,10 @@ pub struct Config {
     #[arg(action = ArgAction::Set, num_args = ..=1, require_equals = true)]
     #[arg(value_name = "true|false", default_missing_value = "true")]
     pub no_migrate: bool,
+    /// How long the start waits for another process that migrates before it is given up, 1s to 1d
+    #[arg(long, env = "LESSOR_MIGRATION_WAIT", default_value = "5m")]
+    #[arg(value_name = "TIME", value_parser = within("1s", "1d"))]
+    pub migration_wait: Duration,
     /// Serve without the worker, which then runs as `lessor worker`
     #[arg(long, env = "LESSOR_NO_WORKER", default_value = "false", value_parser = flag)]
     #[arg(action = ArgAction::Set, num_args = ..=1, require_equals = true)]
@@ -134,12 +143,13 @@ pub struct Config {
     #[arg(long, env = "LESSOR_JOB_SETTLED", default_value = "10m", hide = true)]
     #[arg(value_parser = within("2s", "10m"))]
     pub job_settled: Duration,
-    /// Requests a second for each secret API key, or `off`
-    #[arg(long, env = "LESSOR_RATE_LIMIT", default_value = "off")]
+    /// Requests a second with each secret API key, of a bulk request each item, twice as many at once, or
+    /// `off`; each process counts for itself
+    #[arg(long, env = "LESSOR_RATE_LIMIT", default_value = "1000")]
     #[arg(value_name = "N", value_parser = rate_limit, help_heading = SERVING)]
     pub rate_limit: Limit<NonZeroU32>,
-    /// Requests a second with publishable keys for each client address, five times as many at once, or
-    /// `off`
+    /// Requests a second of each client address without a valid secret key or signature, and posts to pages of
+    /// checkouts, five times as many at once, or `off`; each process counts for itself
     #[arg(long, env = "LESSOR_ADDRESS_RATE_LIMIT", default_value = "100")]
     #[arg(value_name = "N", value_parser = rate_limit, help_heading = SERVING)]
     pub address_rate_limit: Limit<NonZeroU32>,
@@ -153,6 +163,29 @@ pub struct Config {
     )]
     #[arg(value_name = "NETWORKS", value_parser = networks, help_heading = SERVING)]
     pub trusted_proxies: List<IpNet>,
+    /// Connections at a time in all; one more is closed at once
+    #[arg(long, env = "LESSOR_MAX_CONNECTIONS", default_value = "10000")]
+    #[arg(value_name = "N", value_parser = up_to::<NonZeroUsize>(65_535), help_heading = SERVING)]
+    pub max_connections: NonZeroUsize,
+    /// Connections at a time from one address, or from one network of 64 bits with IPv6; this machine and
+    /// trusted proxies may have as many as there are in all
+    #[arg(
+        long,
+        env = "LESSOR_MAX_CONNECTIONS_PER_ADDRESS",
+        default_value = "2048"
+    )]
+    #[arg(value_name = "N", value_parser = up_to::<NonZeroUsize>(65_535), help_heading = SERVING)]
+    pub max_connections_per_address: NonZeroUsize,
+    /// MiB of memory that large bodies of requests and answers on their way may take together, 16 or more;
+    /// beyond it requests are answered 503
+    #[arg(long, env = "LESSOR_MEMORY_BUDGET", default_value = "256")]
+    #[arg(value_name = "MIB", value_parser = between::<NonZeroUsize>(16, 65_535), help_heading = SERVING)]
+    pub memory_budget: NonZeroUsize,
+    /// How long `/readyz` says 503 and requests are answered as before, once the process is told to stop and
+    /// before it does: time for a proxy to send no more, 0s to 5m
+    #[arg(long, env = "LESSOR_DRAIN_DELAY", default_value = "0s")]
+    #[arg(value_name = "TIME", value_parser = within("0s", "5m"), help_heading = SERVING)]
+    pub drain_delay: Duration,
     /// How long the process may take to stop, 2s to 10m
     // Less would cut requests off that are on their way.
     #[arg(long, env = "LESSOR_SHUTDOWN_TIMEOUT", default_value = "10s")]

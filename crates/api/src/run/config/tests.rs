@@ -210,6 +210,9 @@ fn wrong_values_are_refused_with_their_origin_and_what_is_allowed() {
         ("LESSOR_DELIVERY_OVERDUE_AFTER", "366d"),
         ("LESSOR_ADDRESS_RATE_LIMIT", "0"),
         ("LESSOR_TRUSTED_PROXIES", "proxy.example.com"),
+        ("LESSOR_MAX_CONNECTIONS", "0"),
+        ("LESSOR_MAX_CONNECTIONS_PER_ADDRESS", "65536"),
+        ("LESSOR_MEMORY_BUDGET", "15"),
         ("LESSOR_JOB_SETTLED", "1s"),
         ("LESSOR_PROCESSOR_LIVE_WEBHOOK_SECRETS", ", ,"),
         ("LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS", ", ,"),
@@ -290,8 +293,26 @@ fn values_that_are_right_are_taken() {
     assert_eq!(key.expose_secret(), "007");
     assert_eq!(config.shutdown_timeout, Duration::from_secs(60));
     assert_eq!(config.pool_size.get(), 20);
+    assert_eq!(config.max_connections.get(), 10_000);
+    assert_eq!(config.max_connections_per_address.get(), 2_048);
+    assert_eq!(config.memory_budget.get(), 256);
     assert_eq!(config.delivery_overdue_after.as_secs(), 4 * 86_400);
     assert_eq!(config.not_billed_after.as_secs(), 3_600);
+}
+
+#[test]
+fn rates_hold_unless_they_are_switched_off() {
+    let rates = |environment: &[(&str, &str)]| {
+        let config = config(&[], environment, None).unwrap();
+        [config.rate_limit, config.address_rate_limit].map(|rate| rate.map(NonZeroU32::get))
+    };
+    assert_eq!(rates(&[]), [Some(1_000), Some(100)]);
+    let off = ("LESSOR_RATE_LIMIT", "off");
+    assert_eq!(rates(&[off]), [None, Some(100)]);
+    assert_eq!(
+        rates(&[off, ("LESSOR_ADDRESS_RATE_LIMIT", "off")]),
+        [None, None]
+    );
 }
 
 /// What is for tests alone can be set as all else, and is described to nobody.
@@ -464,6 +485,18 @@ fn a_request_waits_for_a_connection_for_a_second() {
     for bad in ["0s", "2m", "1", "soon"] {
         let error = config(&[("database_wait", bad)], &[], None).unwrap_err();
         assert!(error.to_string().contains("--database-wait"), "{error}");
+    }
+}
+
+#[test]
+fn who_migrates_is_waited_for_for_five_minutes() {
+    assert_eq!(
+        config(&[], &[], None).unwrap().migration_wait,
+        Duration::from_secs(300)
+    );
+    for bad in ["0s", "2d", "5", "soon"] {
+        let error = config(&[("migration_wait", bad)], &[], None).unwrap_err();
+        assert!(error.to_string().contains("--migration-wait"), "{error}");
     }
 }
 

@@ -17,21 +17,26 @@ fn must<T>(value: Option<T>, be: &str) -> Result<T, String> {
     value.ok_or_else(|| format!("must {be}"))
 }
 
+const FORM: &str = "be a whole number with a unit: 30s, 15m, 12h or 90d (up to 36500d)";
+
 /// A time such as `30s`, `15m`, `12h` or `90d`.
 ///
 /// # Errors
 /// What is allowed, when the text is something else.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let time = Some(span(text)?).filter(|time| !time.is_zero());
+    must(time, FORM)
+}
+
+/// A duration that may be none at all.
+fn span(text: &str) -> Result<Duration, String> {
     let seconds = [("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400)]
         .into_iter()
         .find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)))
         .filter(|(number, _)| number.bytes().all(|byte| byte.is_ascii_digit()))
         .and_then(|(number, seconds)| number.parse::<u64>().ok()?.checked_mul(seconds))
-        .filter(|seconds| (1..=36_500 * 86_400).contains(seconds));
-    must(
-        seconds.map(Duration::from_secs),
-        "be a whole number with a unit: 30s, 15m, 12h or 90d (up to 36500d)",
-    )
+        .filter(|seconds| (0..=36_500 * 86_400).contains(seconds));
+    must(seconds.map(Duration::from_secs), FORM)
 }
 
 /// A time from `least` to `most`, both of them times.
@@ -40,18 +45,27 @@ pub(super) fn within(
     most: &'static str,
 ) -> impl Fn(&str) -> Result<Duration, String> + Clone {
     move |text| {
-        let allowed = parse_duration(least)?..=parse_duration(most)?;
-        let time = Some(parse_duration(text)?).filter(|time| allowed.contains(time));
+        let allowed = span(least)?..=span(most)?;
+        let time = Some(span(text)?).filter(|time| allowed.contains(time));
         must(time, &format!("be from {least} to {most}"))
     }
 }
 
 /// A whole number from 1 to `most`.
 pub(super) fn up_to<T: From<NonZeroU16>>(most: u16) -> impl Fn(&str) -> Result<T, String> + Clone {
+    between(1, most)
+}
+
+/// A whole number from `least`, which is 1 or more, to `most`.
+pub(super) fn between<T: From<NonZeroU16>>(
+    least: u16,
+    most: u16,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
     move |text| {
         let number = text.parse::<NonZeroU16>().ok();
-        let number = number.filter(|number| number.get() <= most).map(T::from);
-        must(number, &format!("be a whole number from 1 to {most}"))
+        let number = number.filter(|number| (least..=most).contains(&number.get()));
+        let be = format!("be a whole number from {least} to {most}");
+        must(number.map(T::from), &be)
     }
 }
 

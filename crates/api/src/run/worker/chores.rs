@@ -406,7 +406,7 @@ impl Chore for Numbers {
     }
 
     fn every(&self) -> Duration {
-        Duration::from_secs(2)
+        Duration::from_secs(3)
     }
 
     async fn run(&self) -> Result<Done, ChoreError> {
@@ -619,6 +619,7 @@ impl Chore for SimulatedInvoices {
             .await?;
             if handled == Concern::NotYet {
                 // The lease does not know its subscription yet: it is told at the next round.
+                uow.roll_back().await?;
                 continue;
             }
             uow.commit().await?;

@@ -17,7 +17,7 @@ use tracing::Instrument as _;
 use super::{LONGEST_PAUSE, chores};
 
 /// How often it is looked for mails that are due.
-const POLL: Duration = Duration::from_secs(2);
+const POLL: Duration = Duration::from_secs(3);
 
 /// Who sends mails, and how many at a time.
 pub struct Mailers {

@@ -250,12 +250,15 @@ impl Reconciler {
             let now = self.clock.now();
             let mut uow = self.database.begin(Reach::Server).await?;
             if !enter_owner(uow.as_mut(), *id).await? {
+                uow.roll_back().await?;
                 continue;
             }
             let mut checkout = moving::lock(uow.as_mut(), *id).await?;
             if checkout.settle(AttentionReason::Difference, now) {
                 uow.checkouts().update(&mut checkout).await?;
                 uow.commit().await?;
+            } else {
+                uow.roll_back().await?;
             }
         }
         Ok(())
@@ -613,6 +616,8 @@ impl Reconciler {
             if checkout.contest(&dispute.id, dispute.is_settled, self.clock.now()) {
                 uow.checkouts().update(&mut checkout).await?;
                 uow.commit().await?;
+            } else {
+                uow.roll_back().await?;
             }
         }
         let difference = Difference::Dispute {
@@ -743,6 +748,8 @@ impl Reconciler {
         if changed {
             uow.checkouts().update(&mut checkout).await?;
             uow.commit().await?;
+        } else {
+            uow.roll_back().await?;
         }
         walk.report.findings.push(Finding {
             checkout: lease.checkout.id,
