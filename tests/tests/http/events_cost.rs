@@ -42,13 +42,13 @@ impl Desk {
         let organization = make.organization().new_record();
         let organization = uow.organizations().insert(&organization).await.unwrap();
         uow.enter(organization.id).await.unwrap();
-        let product = make.product(&organization).build();
-        uow.products().insert(&product).await.unwrap();
         let term = make.lease_term(&organization).new_record();
         let term = uow.lease_terms().insert(&term).await.unwrap();
         let mut checkouts = Vec::new();
         let mut holder = None;
         for _ in 0..WRITERS {
+            let product = make.product(&organization).build();
+            uow.products().insert(&product).await.unwrap();
             let variant = make.variant(&product).build();
             uow.variants().insert(&variant).await.unwrap();
             let customer = make.customer(&organization).new_record();
