@@ -74,6 +74,21 @@ impl Drop for Keeper {
     }
 }
 
+/// The binary, working beside a server on the same data.
+#[derive(Debug)]
+pub struct Worker {
+    child: Child,
+    /// Where operators reach it.
+    pub operators: String,
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
 /// The binary, serving.
 pub struct Server {
     binary: &'static str,
@@ -216,6 +231,30 @@ impl Server {
         let mut command = Self::command_on(self.binary, &self.data);
         command.args(arguments);
         command
+    }
+
+    /// A worker beside the running server, which works when this returns.
+    ///
+    /// # Panics
+    /// When it does not start.
+    #[must_use]
+    pub fn worker(&self) -> Worker {
+        let arguments = ["--json", "worker", "--ops-listen", "127.0.0.1:0"];
+        let child = self
+            .command(&arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut child = child.unwrap_or_else(|error| refuse(&error.to_string()));
+        let mut line = String::new();
+        if let Some(stdout) = child.stdout.take() {
+            drop(BufReader::new(stdout).read_line(&mut line));
+        }
+        let said: Value = serde_json::from_str(&line).unwrap_or_default();
+        let operators = text(&said["operatorsUrl"]);
+        let worker = Worker { child, operators };
+        assert_eq!(said["status"], "working", "the worker said {line:?}");
+        worker
     }
 
     /// What a command beside the running server answers with `--json`.

@@ -66,6 +66,7 @@ mod variants;
 mod version;
 mod webhook_endpoints;
 
+pub use listen::Heard;
 pub use migrate::MigrateError;
 pub use pool::{PgSettings, PoolStatus};
 pub use pooling::{Pooling, PoolingError};

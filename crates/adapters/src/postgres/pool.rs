@@ -317,13 +317,13 @@ impl PgPool {
         self.pool.manager().connect().await
     }
 
-    /// Listens to a channel, by a connection of its own, until that ends.
+    /// Listens to channels, by a connection of its own, until that ends.
     pub(super) async fn listen(
         &self,
-        channel: &str,
-        heard: impl FnMut(Option<&str>) + Send,
+        channels: &[&str],
+        heard: impl FnMut(Option<(&str, &str)>) + Send,
     ) -> Result<(), tokio_postgres::Error> {
-        self.pool.manager().options.listen(channel, heard).await
+        self.pool.manager().options.listen(channels, heard).await
     }
 
     /// A connection outside the pool that waits for locks as long as it takes, where its session is its

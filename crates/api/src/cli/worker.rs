@@ -55,7 +55,7 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
         let public_url = PublicUrl::new(&service::public_url(config));
         let links = CheckoutPageLinks::new(keys, public_url.clone());
         let composition = compose::compose(config, &database, &public_url)?;
-        let following = composition.follow_events(&database);
+        let following = composition.follow(&database);
         let worker = composition.worker(config, links)?;
         let operators = match operators::bind(config)? {
             Some(listener) => {
@@ -68,13 +68,18 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
         };
         let working = worker.start();
         let database = location.describe();
-        output.reply(&Reply::text(
-            json!({ "status": "working", "database": database, "pid": std::process::id() }),
-            format!(
-                "Lessor {} works\n  database   {database}\n",
-                env!("CARGO_PKG_VERSION")
-            ),
-        ))?;
+        let mut greeting =
+            json!({ "status": "working", "database": database, "pid": std::process::id() });
+        let mut text = format!(
+            "Lessor {} works\n  database   {database}\n",
+            env!("CARGO_PKG_VERSION")
+        );
+        if let Some(operators) = &operators {
+            let url = format!("http://{}", operators.address());
+            text.push_str(&format!("  operators  {url}/metrics\n"));
+            greeting["operatorsUrl"] = json!(url);
+        }
+        output.reply(&Reply::text(greeting, text))?;
         let lost = service::until_stopped(&location, &stop).await;
         working.stop(service::drain_deadline(config)).await;
         drop(following);

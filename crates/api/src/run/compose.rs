@@ -14,7 +14,7 @@ use lessor_adapters::mail::SmtpSender;
 use lessor_adapters::missing_provider::MissingProvider;
 use lessor_adapters::outbound::{HttpWebhookSender, Outbound, Targets};
 use lessor_adapters::postgres::{
-    LastCommit, PgDatabase, PgReplica, PgSettings, Pooling, ReplicaError,
+    Heard, LastCommit, PgDatabase, PgReplica, PgSettings, Pooling, ReplicaError,
 };
 use lessor_adapters::processor::{
     self, ApiSecret, ByAccount, EventReader, HttpProcessor, OwnAccounts, SetupError, SystemPacing,
@@ -565,10 +565,10 @@ impl Composition {
         Ok(Some(Replica::new(stores, Arc::new(noting))))
     }
 
-    /// Numbers the events that this process writes, and hears of those that others have numbered, where
-    /// that can be heard. It ends when this is dropped.
+    /// Numbers the events that this process writes, and hears of those that others have numbered and of
+    /// jobs that others left, where that can be heard. It ends when this is dropped.
     #[must_use]
-    pub fn follow_events(&self, database: &PgDatabase) -> JoinSet<()> {
+    pub fn follow(&self, database: &PgDatabase) -> JoinSet<()> {
         let mut following = JoinSet::new();
         let feeds = self.feeds.clone();
         let engine = &self.engine;
@@ -578,12 +578,21 @@ impl Composition {
             Arc::clone(&engine.clock),
         ));
         if database.can_listen() {
-            let (feeds, database) = (self.feeds.clone(), database.clone());
+            let (feeds, wake_up) = (self.feeds.clone(), self.wake_up.clone());
+            let database = database.clone();
             following.spawn(async move {
                 loop {
-                    let heard = database.listen_to_feeds(|feed| feeds.ring(feed)).await;
-                    if let Err(error) = heard {
-                        tracing::debug!(error = %chain(&error), "other processes' events are looked for");
+                    let heard = |said: Heard| match said {
+                        // Whatever was told before is to be looked for.
+                        Heard::Nothing => {
+                            feeds.ring(None);
+                            wake_up.now();
+                        }
+                        Heard::Feed(feed) => feeds.ring(Some(feed)),
+                        Heard::Jobs => wake_up.now(),
+                    };
+                    if let Err(error) = database.listen(heard).await {
+                        tracing::debug!(error = %chain(&error), "what other processes do is looked for");
                     }
                     sleep(LISTEN_AGAIN).await;
                 }

@@ -243,7 +243,7 @@ impl Service {
         let composition = compose::compose(config, &database, &PublicUrl::new(&url))?;
         let worker = (!config.no_worker).then(|| composition.worker(config, links));
         let worker = worker.transpose()?;
-        let following = composition.follow_events(&database);
+        let following = composition.follow(&database);
         let engine = &composition.engine;
         let replica = composition.replica(config, &database).await?;
         let metrics = Metrics::install().context("metrics")?;

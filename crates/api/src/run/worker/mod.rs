@@ -30,7 +30,8 @@ pub use couriers::Couriers;
 pub use mailers::Mailers;
 pub use wake::{WakeUp, WakingDatabase};
 
-/// How often an idle worker looks for jobs that other processes left.
+/// How often an idle worker looks for jobs that come to be due, and for those that nobody told of: where
+/// others cannot be heard, and while the connection that hears them is away.
 const POLL: Duration = Duration::from_secs(1);
 /// The longest pause while the database cannot be reached.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
