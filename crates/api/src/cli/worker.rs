@@ -55,12 +55,14 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
         let public_url = PublicUrl::new(&service::public_url(config));
         let links = CheckoutPageLinks::new(keys, public_url.clone());
         let composition = compose::compose(config, &database, &public_url)?;
-        let following = composition.follow(&database);
+        let mut following = composition.follow(&database);
         let worker = composition.worker(config, links)?;
         let operators = match operators::bind(config)? {
             Some(listener) => {
                 let metrics = Metrics::install().context("metrics")?;
                 tokio::spawn(metrics.clone().upkeep());
+                metrics.count_connections(&database);
+                composition.count(&mut following);
                 let readiness = operators::readiness(config, &location, &Draining::default())?;
                 Some(Operators::start(listener, readiness, metrics)?)
             }

@@ -42,9 +42,10 @@ use crate::http::public_url::PublicUrl;
 use crate::mails::MailPen;
 use crate::routes::events::EventRenderer;
 use crate::run::config::Config;
+use crate::run::counting::Counting;
 use crate::run::worker::{
-    Chore, Couriers, Endings, Gauges, Housekeeping, KeptMessages, Mailers, Numbers, Purge,
-    Reconciliation, SimulatedInvoices, WakeUp, WakingDatabase, Worker,
+    Census, Chore, Couriers, Endings, Gauges, Housekeeping, KeptMessages, Mailers, Numbers, Purge,
+    Reconciliation, SimulatedInvoices, WakeUp, WakingDatabase, Worker, keep_doing,
 };
 use crate::state::feeds::Feeds;
 use crate::state::replica::Replica;
@@ -335,6 +336,7 @@ fn over_the_wire(settings: &processor::ProcessorSettings) -> Result<HttpProcesso
     if let Some(watch) = WATCH.get() {
         way = (watch.requests)(way);
     }
+    let way = Arc::new(Counting(way));
     HttpProcessor::over(way, settings, Arc::new(SystemPacing))
 }
 
@@ -601,6 +603,24 @@ impl Composition {
         following
     }
 
+    /// Counts, for the metrics of this process, what waits in the database and what there is. It ends with
+    /// `counting`.
+    pub fn count(&self, counting: &mut JoinSet<()>) {
+        let (database, clock) = (&self.engine.database, &self.engine.clock);
+        let chores: [Box<dyn Chore>; 2] = [
+            Box::new(Gauges {
+                database: Arc::clone(database),
+                clock: Arc::clone(clock),
+            }),
+            Box::new(Census {
+                database: Arc::clone(database),
+            }),
+        ];
+        for chore in chores {
+            counting.spawn(keep_doing(chore, Arc::clone(clock)));
+        }
+    }
+
     /// A worker that has not begun. Mails lead to pages of checkouts by these links.
     ///
     /// # Errors
@@ -621,10 +641,6 @@ impl Composition {
                 engine.reconciler(),
                 Arc::clone(&engine.clock),
             )),
-            Box::new(Gauges {
-                database: Arc::clone(&engine.database),
-                clock: Arc::clone(&engine.clock),
-            }),
             Box::new(Purge {
                 database: Arc::clone(&engine.database),
                 clock: Arc::clone(&engine.clock),
@@ -666,6 +682,7 @@ impl Composition {
                 at_once: MAILS,
             }),
             chores,
+            clock: Arc::clone(&engine.clock),
         })
     }
 }

@@ -3,6 +3,7 @@
 pub mod app;
 pub mod compose;
 pub mod config;
+mod counting;
 pub(crate) mod descriptors;
 pub(crate) mod operators;
 pub mod server_key;

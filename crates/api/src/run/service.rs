@@ -200,7 +200,7 @@ pub struct Service {
     server: JoinHandle<std::io::Result<()>>,
     stop_server: CancellationToken,
     working: Option<RunningWorker>,
-    /// Numbers events as long as this is here.
+    /// Numbers events, and counts what there is, as long as this is here.
     following: JoinSet<()>,
 }
 
@@ -243,11 +243,13 @@ impl Service {
         let composition = compose::compose(config, &database, &PublicUrl::new(&url))?;
         let worker = (!config.no_worker).then(|| composition.worker(config, links));
         let worker = worker.transpose()?;
-        let following = composition.follow(&database);
+        let mut following = composition.follow(&database);
         let engine = &composition.engine;
         let replica = composition.replica(config, &database).await?;
         let metrics = Metrics::install().context("metrics")?;
         tokio::spawn(metrics.clone().upkeep());
+        metrics.count_connections(&database);
+        composition.count(&mut following);
 
         let mutations = Mutations::new(Handle::current());
         let mut settings = StateSettings::new(PublicUrl::new(&url), server_keys);
@@ -278,6 +280,7 @@ impl Service {
             .map(|listener| Operators::start(listener, readiness.clone(), metrics.clone()))
             .transpose()
             .context("the listener for operators")?;
+        let counted = metrics.clone();
         let parts = AppParts {
             public_url: PublicUrl::new(&url),
             body_limits: BodyLimits::default(),
@@ -298,6 +301,7 @@ impl Service {
             let connected = compose::connect_for(Use::Reads, &reads_config, &reads_url, reads);
             let state = match connected {
                 Ok(database) => {
+                    counted.count_connections(&database);
                     let database = database.sealing_with(secrets.clone());
                     state.clone().reading_from(Arc::new(database))
                 }

@@ -16,8 +16,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
-use super::{LONGEST_PAUSE, chores};
+use super::LONGEST_PAUSE;
 use crate::state::feeds::Feeds;
+use crate::telemetry::{DELIVERIES, ENDPOINTS_DISABLED};
 
 /// How often it is looked for deliveries that are due without anybody saying so: those that are tried again,
 /// and those of other processes.
@@ -180,7 +181,7 @@ async fn deliver(
         }
         Ok(Delivered::Disabled(reason)) => {
             tracing::warn!(%reason, "a webhook endpoint is disabled");
-            metrics::counter!(chores::ENDPOINTS_DISABLED, "reason" => reason.as_str()).increment(1);
+            metrics::counter!(ENDPOINTS_DISABLED, "reason" => reason.as_str()).increment(1);
             "failed"
         }
         Ok(Delivered::Moot) => "moot",
@@ -189,5 +190,5 @@ async fn deliver(
             "unknown"
         }
     };
-    metrics::counter!(chores::DELIVERIES, "outcome" => outcome).increment(1);
+    metrics::counter!(DELIVERIES, "outcome" => outcome).increment(1);
 }
