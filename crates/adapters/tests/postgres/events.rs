@@ -145,3 +145,19 @@ async fn who_listens_hears_of_what_is_numbered() {
     assert_eq!(heard.recv().await, Some(Heard::Feed(live)));
     listening.abort();
 }
+
+#[tokio::test]
+async fn it_is_known_since_when_events_wait_for_their_numbers() {
+    let shop = Shop::open().await;
+    let database = shop.database();
+    assert_eq!(database.unnumbered_since().await.unwrap(), None);
+    let first = kept(&shop, |_| {}).await;
+    kept(&shop, |_| {}).await;
+    let since = database.unnumbered_since().await.unwrap();
+    assert_eq!(since, Some(first.created_at));
+    let scope = first.scope();
+    shop.run(async |uow| uow.events().number(scope, 9).await)
+        .await
+        .unwrap();
+    assert_eq!(database.unnumbered_since().await.unwrap(), None);
+}

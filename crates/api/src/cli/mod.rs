@@ -10,6 +10,7 @@ mod checkouts;
 mod config;
 mod credit;
 mod demo;
+mod doctor;
 mod endpoints;
 mod events;
 mod inbox;
@@ -121,6 +122,8 @@ enum Command {
     Listen(listen::ListenArgs),
     /// Compare checkouts with what the payment processor has, and show what differs
     Reconcile(reconcile::ReconcileArgs),
+    /// Look whether the installation is as it should be, and say what to do where it is not
+    Doctor(doctor::DoctorArgs),
     /// Bring the database's tables up to date
     Migrate(migrate::MigrateArgs),
     /// Show which settings are in force, and where each comes from
@@ -137,6 +140,7 @@ fn command() -> clap::Command {
         .args(settings::flags(Some(EVERYWHERE)).map(|flag| flag.global(true)))
         .mut_subcommand("demo", serves)
         .mut_subcommand("serve", serves)
+        .mut_subcommand("doctor", serves)
         .mut_subcommand("config", serves)
         .mut_subcommand("worker", works)
 }
@@ -225,6 +229,7 @@ fn dispatch(cli: Cli, given: &ArgMatches, output: Output) -> anyhow::Result<()> 
         Command::Events(command) => events::run(&config, output, command),
         Command::Listen(args) => listen::run(&config, output, args),
         Command::Reconcile(args) => reconcile::run(&config, output, &args),
+        Command::Doctor(_) => doctor::run(&config, output),
         Command::Migrate(args) => migrate::run(&config, output, &args),
         Command::Config(args) => output.reply(&config::run(&config, &args)?),
         Command::Openapi(_) => output.reply(&openapi::run(&config)),
@@ -275,7 +280,7 @@ mod tests {
                 let wanted = match path {
                     "lessor" => under(Some(EVERYWHERE)),
                     "lessor worker" => under(None),
-                    "lessor demo" | "lessor serve" | "lessor config" => {
+                    "lessor demo" | "lessor serve" | "lessor doctor" | "lessor config" => {
                         under(None) || under(Some(SERVING))
                     }
                     _ => false,

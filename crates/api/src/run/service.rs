@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use lessor_adapters::ambient::{SystemClock, SystemEntropy};
 use lessor_adapters::processor::DEFAULT_URL;
 use lessor_adapters::processor::signature::WebhookSecret;
+use lessor_domain::access::Mode;
 use lessor_domain::workers::Engine;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::runtime::Handle;
@@ -170,24 +171,29 @@ fn processor_secrets(config: &ProcessorConfig) -> anyhow::Result<ProcessorSecret
             .all(|live| !secrets.sandbox.contains(live)),
         "{LIVE_SECRETS} and {SANDBOX_SECRETS} name the same secret: one opens one mode only"
     );
-    for (mode, key, known, variable) in [
-        ("live", &config.live_key, &secrets.live, LIVE_SECRETS),
-        (
-            "sandbox",
-            &config.sandbox_key,
-            &secrets.sandbox,
-            SANDBOX_SECRETS,
-        ),
-    ] {
-        if key.is_some() && known.is_empty() {
-            tracing::warn!(
-                "the payment processor has a key for {mode} mode and no webhook secret: its messages of \
-                 payments, refunds, disputes and identities are refused until {variable} is set. What they \
-                 tell comes late instead, once an hour, when reconcile reads the processor's list of them"
-            );
-        }
+    for (mode, variable) in unheard_modes(config) {
+        tracing::warn!(
+            "the payment processor has a key for {mode} mode and no webhook secret: its messages of \
+             payments, refunds, disputes and identities are refused until {variable} is set. What they \
+             tell comes late instead, once an hour, when reconcile reads the processor's list of them"
+        );
     }
     Ok(secrets)
+}
+
+/// The modes for which the processor has a key, and whose messages are refused since there is no secret
+/// that they could be signed with; each with the variable that sets one.
+pub(crate) fn unheard_modes(config: &ProcessorConfig) -> Vec<(Mode, &'static str)> {
+    let live = (&config.live_key, &config.live_webhook_secrets);
+    let sandbox = (&config.sandbox_key, &config.sandbox_webhook_secrets);
+    let modes = [
+        (Mode::Live, live, LIVE_SECRETS),
+        (Mode::Sandbox, sandbox, SANDBOX_SECRETS),
+    ];
+    let unheard = (modes.into_iter())
+        .filter(|(_, (key, secrets), _)| key.is_some() && secrets.is_empty())
+        .map(|(mode, _, variable)| (mode, variable));
+    unheard.collect()
 }
 
 /// A service that serves.
@@ -516,5 +522,28 @@ mod tests {
         assert!(refused.to_string().contains("one mode only"), "{refused}");
         let blank = processor_secrets(&config(&[], &[" "])).unwrap_err();
         assert_eq!(blank.to_string(), SANDBOX_SECRETS);
+    }
+
+    #[test]
+    fn messages_of_a_mode_with_a_key_and_no_secret_are_not_heard() {
+        let secret = |text: &str| SecretString::from(text);
+        let mut config = ProcessorConfig {
+            url: None,
+            live_key: None,
+            sandbox_key: None,
+            live_webhook_secrets: vec![],
+            sandbox_webhook_secrets: vec![],
+        };
+        assert!(unheard_modes(&config).is_empty());
+        config.live_key = Some(secret("sk_live_1"));
+        assert_eq!(unheard_modes(&config), [(Mode::Live, LIVE_SECRETS)]);
+        // The secret of one mode is none of the other.
+        config.sandbox_webhook_secrets = vec![secret("a")];
+        assert_eq!(unheard_modes(&config), [(Mode::Live, LIVE_SECRETS)]);
+        config.sandbox_key = Some(secret("sk_test_1"));
+        config.live_webhook_secrets = vec![secret("b")];
+        assert!(unheard_modes(&config).is_empty());
+        config.sandbox_webhook_secrets.clear();
+        assert_eq!(unheard_modes(&config), [(Mode::Sandbox, SANDBOX_SECRETS)]);
     }
 }

@@ -379,6 +379,7 @@ fn every_command_helps() {
         "inbox",
         "audit",
         "reconcile",
+        "doctor",
         "pickup-location",
         "config",
     ] {

@@ -1,6 +1,7 @@
 //! The command line beside the running server, and the process itself.
 
 mod commands;
+mod doctor;
 mod jobs;
 mod migrations;
 mod process;

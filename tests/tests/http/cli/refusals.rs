@@ -181,6 +181,8 @@ async fn wrong_input_is_refused_with_a_word_and_writes_nothing() {
             ),
             "product",
         ),
+        (with(&["doctor", "now"], &[]), "now"),
+        (with(&["doctor", "--listen", "nonsense"], &[]), "--listen"),
         (with(&["jobs", "list", "--limit", "0"], &[]), "0"),
         (with(&["jobs", "list", "--state", "lost"], &[]), "lost"),
         (with(&["jobs", "retry", "nonsense"], &[]), "nonsense"),
