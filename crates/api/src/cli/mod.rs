@@ -7,6 +7,7 @@
 mod agreements;
 mod audit;
 mod checkouts;
+mod completions;
 mod config;
 mod credit;
 mod demo;
@@ -19,6 +20,7 @@ mod keys;
 mod lease_terms;
 mod listen;
 mod mails;
+mod man;
 mod migrate;
 mod openapi;
 mod organizations;
@@ -130,6 +132,10 @@ enum Command {
     Config(config::ConfigArgs),
     /// Print the OpenAPI document of the HTTP interface
     Openapi(openapi::OpenapiArgs),
+    /// Print what a shell completes command lines of `lessor` by
+    Completions(completions::CompletionsArgs),
+    /// Print the manual page of all commands
+    Man(man::ManArgs),
 }
 
 /// The command line, with the settings that commands have as flags.
@@ -233,6 +239,8 @@ fn dispatch(cli: Cli, given: &ArgMatches, output: Output) -> anyhow::Result<()> 
         Command::Migrate(args) => migrate::run(&config, output, &args),
         Command::Config(args) => output.reply(&config::run(&config, &args)?),
         Command::Openapi(_) => output.reply(&openapi::run(&config)),
+        Command::Completions(args) => output.reply(&completions::run(&args)?),
+        Command::Man(args) => output.reply(&man::run(&args)?),
     }
 }
 

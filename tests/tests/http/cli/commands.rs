@@ -380,6 +380,8 @@ fn every_command_helps() {
         "audit",
         "reconcile",
         "doctor",
+        "completions",
+        "man",
         "pickup-location",
         "config",
     ] {

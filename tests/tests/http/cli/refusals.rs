@@ -183,6 +183,12 @@ async fn wrong_input_is_refused_with_a_word_and_writes_nothing() {
         ),
         (with(&["doctor", "now"], &[]), "now"),
         (with(&["doctor", "--listen", "nonsense"], &[]), "--listen"),
+        (with(&["completions"], &[]), "SHELL"),
+        (with(&["completions", "csh"], &[]), "csh"),
+        (
+            with(&["man", "--out", "/dev/null/man1"], &[]),
+            "/dev/null/man1",
+        ),
         (with(&["jobs", "list", "--limit", "0"], &[]), "0"),
         (with(&["jobs", "list", "--state", "lost"], &[]), "lost"),
         (with(&["jobs", "retry", "nonsense"], &[]), "nonsense"),
