@@ -114,6 +114,20 @@ impl ConnectOptions {
         }
     }
 
+    /// Opens a connection by which tables are copied; a task of the current runtime drives it until its
+    /// client is dropped.
+    pub(super) async fn client(&self) -> Result<Client, tokio_postgres::Error> {
+        if let Some(tls) = self.tls.clone() {
+            let (client, connection) = self.config.connect(tls).await?;
+            tokio::spawn(drive(connection));
+            Ok(client)
+        } else {
+            let (client, connection) = self.config.connect(NoTls).await?;
+            tokio::spawn(drive(connection));
+            Ok(client)
+        }
+    }
+
     /// Listens to channels until the connection ends. Tells when it has begun to, without a message,
     /// and of each message, after the channel that it came by.
     pub(super) async fn listen(
@@ -128,6 +142,16 @@ impl ConnectOptions {
             let (client, connection) = self.config.connect(NoTls).await?;
             hear(&client, connection, channels, heard).await
         }
+    }
+}
+
+async fn drive<S, T>(connection: Connection<S, T>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    if let Err(error) = connection.await {
+        tracing::debug!(error = %chain(&error), "a connection to the database broke");
     }
 }
 

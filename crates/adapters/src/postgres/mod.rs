@@ -16,6 +16,7 @@
 
 mod agreements;
 mod audit;
+mod backup;
 mod categories;
 mod checkouts;
 mod connect;
@@ -67,6 +68,7 @@ mod variants;
 mod version;
 mod webhook_endpoints;
 
+pub use backup::{BackupError, BackupSummary};
 pub use listen::Heard;
 pub use migrate::MigrateError;
 pub use pool::{PgSettings, PoolStatus};

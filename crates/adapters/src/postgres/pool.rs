@@ -14,6 +14,7 @@ use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use lessor_domain::cause::tried;
 use lessor_domain::ports::{Reach, StoreError};
 use tokio::time::timeout;
+use tokio_postgres::Client;
 
 use super::connect::ConnectOptions;
 use super::line::{Session, Silence};
@@ -315,6 +316,11 @@ impl PgPool {
     /// A connection outside the pool in which nothing is set.
     pub(super) async fn connect_bare(&self) -> Result<Session, ConnectionError> {
         self.pool.manager().connect().await
+    }
+
+    /// A connection of its own by which tables are copied, in which nothing is set.
+    pub(super) async fn client(&self) -> Result<Client, tokio_postgres::Error> {
+        self.pool.manager().options.client().await
     }
 
     /// Listens to channels, by a connection of its own, until that ends.

@@ -6,6 +6,7 @@
 
 mod agreements;
 mod audit;
+mod backup;
 mod checkouts;
 mod completions;
 mod config;
@@ -128,6 +129,10 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Bring the database's tables up to date
     Migrate(migrate::MigrateArgs),
+    /// Write all records of the database to a file
+    Backup(backup::BackupArgs),
+    /// Make the tables in a new database and put a backup in
+    Restore(backup::RestoreArgs),
     /// Show which settings are in force, and where each comes from
     Config(config::ConfigArgs),
     /// Print the OpenAPI document of the HTTP interface
@@ -237,6 +242,8 @@ fn dispatch(cli: Cli, given: &ArgMatches, output: Output) -> anyhow::Result<()> 
         Command::Reconcile(args) => reconcile::run(&config, output, &args),
         Command::Doctor(_) => doctor::run(&config, output),
         Command::Migrate(args) => migrate::run(&config, output, &args),
+        Command::Backup(args) => backup::back_up(&config, output, &args),
+        Command::Restore(args) => backup::restore(&config, output, &args),
         Command::Config(args) => output.reply(&config::run(&config, &args)?),
         Command::Openapi(_) => output.reply(&openapi::run(&config)),
         Command::Completions(args) => output.reply(&completions::run(&args)?),

@@ -380,6 +380,8 @@ fn every_command_helps() {
         "audit",
         "reconcile",
         "doctor",
+        "backup",
+        "restore",
         "completions",
         "man",
         "pickup-location",

@@ -1,5 +1,6 @@
 //! The command line beside the running server, and the process itself.
 
+mod backup;
 mod commands;
 mod doctor;
 mod jobs;

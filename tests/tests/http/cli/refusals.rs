@@ -183,6 +183,13 @@ async fn wrong_input_is_refused_with_a_word_and_writes_nothing() {
         ),
         (with(&["doctor", "now"], &[]), "now"),
         (with(&["doctor", "--listen", "nonsense"], &[]), "--listen"),
+        (with(&["backup"], &[]), "FILE"),
+        (with(&["backup", "/dev/null/lease"], &[]), "/dev/null/lease"),
+        (
+            with(&["restore", "/dev/null/lease"], &[]),
+            "/dev/null/lease",
+        ),
+        (with(&["restore", "/dev/null"], &[]), "no backup"),
         (with(&["completions"], &[]), "SHELL"),
         (with(&["completions", "csh"], &[]), "csh"),
         (
