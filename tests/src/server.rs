@@ -346,6 +346,24 @@ impl Server {
         }
     }
 
+    /// The process of the embedded database, once that takes connections.
+    ///
+    /// # Panics
+    /// When the database is another one.
+    #[must_use]
+    pub fn postmaster(&self) -> Option<Pid> {
+        let Data::Embedded(folder) = &self.data else {
+            refuse("the database is not the embedded one");
+        };
+        let file = folder.path().join("data/data/postmaster.pid");
+        let said = std::fs::read_to_string(file).ok()?;
+        let lines: Vec<&str> = said.lines().map(str::trim).collect();
+        match lines.as_slice() {
+            [pid, .., "ready"] => pid.parse().ok().and_then(Pid::from_raw),
+            _ => None,
+        }
+    }
+
     /// The database and its replica.
     ///
     /// # Panics

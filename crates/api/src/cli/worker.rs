@@ -33,7 +33,7 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
     let location = runtime.block_on(async {
         let stop = service::stop_token()?;
         let progress = move |step: &str| output.progress(&format!("{step} …"));
-        let Some(location) = service::host(config, &stop, progress).await? else {
+        let Some(mut location) = service::host(config, &stop, progress).await? else {
             return Ok(None);
         };
         let database = compose::connect(config, location.url(), config.pool_size.get())?;
@@ -82,7 +82,7 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
             greeting["operatorsUrl"] = json!(url);
         }
         output.reply(&Reply::text(greeting, text))?;
-        let lost = service::until_stopped(&location, &stop).await;
+        let lost = service::until_stopped(&mut location, config, &stop).await;
         working.stop(service::drain_deadline(config)).await;
         drop(following);
         if let Some(operators) = operators {

@@ -67,8 +67,19 @@ const FOR_OTHERS: usize = 50;
 pub enum Location {
     /// One that somebody else runs, `DATABASE_URL`.
     Given(String),
-    /// The embedded one.
-    Embedded(embedded::Database),
+    /// The embedded one, which this process runs.
+    Owned(Arc<embedded::Instance>),
+    /// The embedded one, which another process runs.
+    Attached(embedded::ForeignServer),
+}
+
+impl From<embedded::Database> for Location {
+    fn from(database: embedded::Database) -> Self {
+        match database {
+            embedded::Database::Owned(instance) => Self::Owned(Arc::from(instance)),
+            embedded::Database::Attached(attached) => Self::Attached(attached),
+        }
+    }
 }
 
 impl Location {
@@ -77,7 +88,8 @@ impl Location {
     pub fn url(&self) -> &str {
         match self {
             Self::Given(url) => url,
-            Self::Embedded(database) => database.url(),
+            Self::Owned(instance) => instance.url(),
+            Self::Attached(attached) => attached.url(),
         }
     }
 
@@ -86,35 +98,30 @@ impl Location {
     pub fn describe(&self) -> String {
         match self {
             Self::Given(_) => "DATABASE_URL".to_owned(),
-            Self::Embedded(embedded::Database::Owned(instance)) => {
+            Self::Owned(instance) => {
                 format!("embedded in {}", instance.data_dir().display())
             }
-            Self::Embedded(embedded::Database::Attached(attached)) => {
+            Self::Attached(attached) => {
                 format!("embedded, run by process {}", attached.owner_pid())
             }
         }
     }
 
-    /// Why it cannot be connected to any more: the embedded server has ended, or the process that runs it.
+    /// Why it cannot be connected to now: the embedded server has ended, or the process that runs it.
     /// Blocks for a moment.
     #[must_use]
     pub fn loss(&self) -> Option<String> {
         match self {
-            Self::Embedded(embedded::Database::Owned(instance)) => {
-                (!instance.is_running()).then(|| {
-                    "the embedded database has ended by itself: its log is in the data directory"
-                        .to_owned()
-                })
-            }
-            Self::Embedded(embedded::Database::Attached(attached)) => {
-                (!attached.is_running()).then(|| {
-                    format!(
-                        "process {}, which ran the embedded database, has ended: start this one again, \
-                         and it runs the database itself",
-                        attached.owner_pid()
-                    )
-                })
-            }
+            Self::Owned(instance) => (!instance.is_running()).then(|| {
+                "the embedded database has ended by itself (its log is in the data directory)"
+                    .to_owned()
+            }),
+            Self::Attached(attached) => (!attached.is_running()).then(|| {
+                format!(
+                    "process {}, which ran the embedded database, has ended",
+                    attached.owner_pid()
+                )
+            }),
             Self::Given(_) => None,
         }
     }
@@ -156,7 +163,7 @@ fn locate(
 ) -> anyhow::Result<Location> {
     match &config.database_url {
         Some(url) => Ok(Location::Given(url.expose_secret().to_owned())),
-        None => Ok(Location::Embedded(open(&embedded_settings(config))?)),
+        None => Ok(open(&embedded_settings(config))?.into()),
     }
 }
 
@@ -171,13 +178,10 @@ pub fn host(config: &Config, mut progress: impl FnMut(Progress)) -> anyhow::Resu
     }
     loop {
         if let Some(attached) = embedded::attach(&config.data_dir)? {
-            return Ok(Location::Embedded(embedded::Database::Attached(attached)));
+            return Ok(Location::Attached(attached));
         }
         match embedded::start(&embedded_settings(config), &mut progress) {
-            Ok(instance) => {
-                let owned = embedded::Database::Owned(Box::new(instance));
-                return Ok(Location::Embedded(owned));
-            }
+            Ok(instance) => return Ok(Location::Owned(Arc::new(instance))),
             // Another process came first.
             Err(embedded::Error::InUse { .. }) => {}
             Err(error) => return Err(error.into()),

@@ -14,7 +14,7 @@ use lessor_domain::workers::Engine;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::runtime::Handle;
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{Instant, interval, sleep};
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::addresses::TrustedProxies;
@@ -31,14 +31,13 @@ use crate::routes;
 use crate::run::app::{self, AppParts, Said};
 use crate::run::compose::{self, Composition, Location, Use};
 use crate::run::config::{Config, ProcessorConfig};
+use crate::run::lookout;
 use crate::run::operators::{self, Operators};
 use crate::run::server_key;
 use crate::run::worker::{RunningWorker, Worker};
 use crate::state::{AppState, ProcessorSecrets, StateSettings};
 use crate::telemetry::{self, Metrics};
 
-/// How often the embedded database is looked after.
-const LOOK_AFTER: Duration = Duration::from_secs(1);
 /// The part of the time to stop that is left for the embedded database, at most.
 const RESERVE: Duration = Duration::from_secs(2);
 /// Where the secrets of the processor's messages are set.
@@ -111,23 +110,23 @@ pub async fn host(
     }
 }
 
-/// Resolves when the process is told to stop.
+/// Resolves when the process is told to stop. Until then the embedded database is started again whenever it
+/// ends, or taken over from the process that ran it.
 ///
 /// # Errors
-/// The embedded database has ended, or the process that runs it.
-pub async fn until_stopped(location: &Location, stop: &CancellationToken) -> anyhow::Result<()> {
-    let mut ticks = interval(LOOK_AFTER);
-    let lost = async {
-        loop {
-            ticks.tick().await;
-            if let Some(loss) = location.loss() {
-                return loss;
-            }
-        }
-    };
-    match stop.run_until_cancelled(lost).await {
+/// It ended, and is not to be had back at the same address.
+pub async fn until_stopped(
+    location: &mut Location,
+    config: &Config,
+    stop: &CancellationToken,
+) -> anyhow::Result<()> {
+    // A server that is being started then ends with this process.
+    match stop
+        .run_until_cancelled(lookout::lost(location, config))
+        .await
+    {
         None => Ok(()),
-        Some(loss) => Err(anyhow::anyhow!(loss)),
+        Some(error) => Err(error),
     }
 }
 
@@ -374,15 +373,15 @@ impl Service {
     /// Serves until it is told to stop, and stops in order.
     ///
     /// # Errors
-    /// The server or the embedded database ended by itself.
+    /// The server ended by itself, or the embedded database did and is not to be had back.
     pub async fn run(
         mut self,
-        location: &Location,
+        location: &mut Location,
         stop: &CancellationToken,
     ) -> anyhow::Result<()> {
         let ended = tokio::select! {
             ended = &mut self.server => Some(ended),
-            stopped = until_stopped(location, stop) => {
+            stopped = until_stopped(location, &self.config, stop) => {
                 // Nothing can be finished without the database.
                 stopped?;
                 None
