@@ -199,6 +199,7 @@ async fn the_death_of_the_embedded_database_is_survived() {
     let mut server = Server::embedded(BINARY, "revived").await;
     let client = server.client().await;
     client.variant("BIKE", Some(1_000)).await;
+    let deadline = std::time::Instant::now() + 2 * PATIENCE;
     let (revived, begun) = (
         Arc::new(AtomicBool::new(false)),
         Arc::new(AtomicUsize::new(0)),
@@ -211,6 +212,7 @@ async fn the_death_of_the_embedded_database_is_survived() {
                 let http = reqwest::Client::new();
                 let mut acknowledged = Vec::new();
                 for number in 0.. {
+                    assert!(std::time::Instant::now() < deadline, "nothing is taken");
                     let is_last = revived.load(Ordering::SeqCst);
                     let email = format!("w{writer}-{number}@example.com");
                     let (status, id) = begin(&http, &client, &email).await.unwrap();
@@ -230,7 +232,6 @@ async fn the_death_of_the_embedded_database_is_survived() {
             })
         })
         .collect();
-    let deadline = std::time::Instant::now() + PATIENCE;
     while begun.load(Ordering::SeqCst) < 20 {
         assert!(std::time::Instant::now() < deadline, "no load");
         tokio::task::yield_now().await;
