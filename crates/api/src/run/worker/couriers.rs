@@ -9,7 +9,7 @@ use lessor_domain::cause::chain;
 use lessor_domain::ports::StoreError;
 use lessor_domain::services::Error;
 use lessor_domain::webhooks::Delivery;
-use lessor_domain::workers::couriers::{Courier, Delivered};
+use lessor_domain::workers::couriers::{Courier, Delivered, Round};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -63,13 +63,14 @@ impl Dispatcher {
             room: Arc::new(Semaphore::new(SLOW_AT_ONCE)),
             writing: Arc::new(Semaphore::new(SLOW_WRITTEN_AT_ONCE)),
         };
+        let mut round = Round::default();
         let mut pause = POLL;
         loop {
             let Ok(first) = Arc::clone(&free).acquire_owned().await else {
                 // Nobody closes the semaphore.
                 return;
             };
-            match self.take_with(&free, &slow, first).await {
+            match self.take_with(&mut round, &free, &slow, first).await {
                 Ok(0) => {
                     pause = POLL;
                     self.couriers.feeds.wait_to_deliver(POLL).await;
@@ -88,6 +89,7 @@ impl Dispatcher {
     /// or its lease ends by itself.
     async fn take_with(
         &self,
+        round: &mut Round,
         free: &Arc<Semaphore>,
         slow: &Slow,
         first: OwnedSemaphorePermit,
@@ -97,7 +99,7 @@ impl Dispatcher {
             permits.push(permit);
         }
         let limit = u32::try_from(permits.len()).unwrap_or(u32::MAX);
-        let deliveries = self.couriers.courier.take(limit).await?;
+        let deliveries = self.couriers.courier.take_in(round, limit).await?;
         let taken = deliveries.len();
         for (delivery, permit) in deliveries.into_iter().zip(permits) {
             let courier = self.couriers.courier.clone();
