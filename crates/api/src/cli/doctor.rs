@@ -200,7 +200,7 @@ fn descriptors_suffice(connections: usize) -> Option<Trouble> {
 
 /// Looks at the database as far as it can be looked at: what stands behind a trouble is not told as well.
 async fn look_at_database(report: &mut Report, config: &Config, location: &Location) {
-    let is_embedded = matches!(location, Location::Embedded(_));
+    let is_embedded = !matches!(location, Location::Given(_));
     if is_embedded {
         report.notes.push(format!(
             "The database is {}: made for trying out and for one machine. Back it up, or set DATABASE_URL.",
