@@ -74,6 +74,21 @@ impl Drop for Keeper {
     }
 }
 
+/// The binary, working beside a server on the same data.
+#[derive(Debug)]
+pub struct Worker {
+    child: Child,
+    /// Where operators reach it.
+    pub operators: String,
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
 /// The binary, serving.
 pub struct Server {
     binary: &'static str,
@@ -218,6 +233,30 @@ impl Server {
         command
     }
 
+    /// A worker beside the running server, which works when this returns.
+    ///
+    /// # Panics
+    /// When it does not start.
+    #[must_use]
+    pub fn worker(&self) -> Worker {
+        let arguments = ["--json", "worker", "--ops-listen", "127.0.0.1:0"];
+        let child = self
+            .command(&arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut child = child.unwrap_or_else(|error| refuse(&error.to_string()));
+        let mut line = String::new();
+        if let Some(stdout) = child.stdout.take() {
+            drop(BufReader::new(stdout).read_line(&mut line));
+        }
+        let said: Value = serde_json::from_str(&line).unwrap_or_default();
+        let operators = text(&said["operatorsUrl"]);
+        let worker = Worker { child, operators };
+        assert_eq!(said["status"], "working", "the worker said {line:?}");
+        worker
+    }
+
     /// What a command beside the running server answers with `--json`.
     pub fn cli(&self, arguments: &[&str]) -> Value {
         answer(&mut self.command(arguments))
@@ -304,6 +343,24 @@ impl Server {
             Data::Copy(database) | Data::Tapped(database, _) => database.query(sql).await,
             Data::Pair(servers, _) => servers.query(sql).await,
             Data::Embedded(_) => refuse("the embedded database is the server's own"),
+        }
+    }
+
+    /// The process of the embedded database, once that takes connections.
+    ///
+    /// # Panics
+    /// When the database is another one.
+    #[must_use]
+    pub fn postmaster(&self) -> Option<Pid> {
+        let Data::Embedded(folder) = &self.data else {
+            refuse("the database is not the embedded one");
+        };
+        let file = folder.path().join("data/data/postmaster.pid");
+        let said = std::fs::read_to_string(file).ok()?;
+        let lines: Vec<&str> = said.lines().map(str::trim).collect();
+        match lines.as_slice() {
+            [pid, .., "ready"] => pid.parse().ok().and_then(Pid::from_raw),
+            _ => None,
         }
     }
 

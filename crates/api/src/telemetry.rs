@@ -1,12 +1,25 @@
 //! Logs and metrics.
 
+mod known;
+mod process;
+
 use std::io::IsTerminal as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use lessor_adapters::postgres::PgDatabase;
 use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::{SubscriberInitExt as _, TryInitError};
+
+pub(crate) use known::{
+    CHECKOUTS, CHORE_FINISHED, CONNECTIONS_REFUSED, DELIVERIES, ENDPOINTS_DISABLED, JOBS,
+    KEY_CACHE, MAILS, MESSAGES, MESSAGES_FAILED, MESSAGES_REFUSED, PROCESSOR_REQUESTS,
+    RATE_LIMITED, REPLICA_READS,
+};
+use known::{CONNECTIONS, CONNECTIONS_MAX};
+pub use known::{Kind, Labels, METRICS, Metric};
 
 /// How log lines are written. They go to standard error: standard output is for what a command
 /// answers.
@@ -23,18 +36,6 @@ pub enum LogFormat {
 const LATENCY_BUCKETS: [f64; 12] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0,
 ];
-
-/// Counts messages in the processor's name that were not taken, by why.
-pub(crate) const MESSAGES_REFUSED: &str = "lessor_processor_messages_refused_total";
-
-/// Counts connections beyond a limit, which were closed at once, by which.
-pub(crate) const CONNECTIONS_REFUSED: &str = "lessor_connections_refused_total";
-
-/// Counts requests that were refused because there were too many, by whose they were.
-pub(crate) const RATE_LIMITED: &str = "lessor_rate_limited_total";
-
-/// Counts lists that the replica was to answer, by what came of it.
-pub(crate) const REPLICA_READS: &str = "lessor_replica_reads_total";
 
 /// Why logging could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -82,7 +83,11 @@ pub fn init_logs(format: LogFormat, filter: &str) -> Result<(), TelemetryError> 
 
 /// The process's metrics.
 #[derive(Clone)]
-pub struct Metrics(PrometheusHandle);
+pub struct Metrics {
+    recorded: PrometheusHandle,
+    /// Where the process has connections.
+    pools: Arc<Mutex<Vec<PgDatabase>>>,
+}
 
 impl Metrics {
     /// Starts collecting. Once in a process.
@@ -90,46 +95,47 @@ impl Metrics {
     /// # Errors
     /// Something else in the process collects already.
     pub fn install() -> Result<Self, BuildError> {
-        let handle = PrometheusBuilder::new()
+        let recorded = PrometheusBuilder::new()
             .set_buckets(&LATENCY_BUCKETS)?
             .install_recorder()?;
-        metrics::describe_counter!("http_requests_total", "Requests answered");
-        metrics::describe_gauge!("http_requests_in_flight", "Requests under way");
-        metrics::describe_counter!(
-            CONNECTIONS_REFUSED,
-            "Connections that were closed because there were too many, by why"
-        );
-        for why in ["total", "address"] {
-            metrics::counter!(CONNECTIONS_REFUSED, "why" => why).absolute(0);
-        }
-        metrics::describe_counter!(
-            MESSAGES_REFUSED,
-            "Messages in the payment processor's name that were not taken, by why"
-        );
-        metrics::describe_counter!(
-            REPLICA_READS,
-            "Lists that the replica was to answer, by what came of it"
-        );
-        metrics::describe_counter!(
-            RATE_LIMITED,
-            "Requests that were refused because there were too many of a key or an address"
-        );
-        // A counter that nobody has counted up is not there to be alerted on.
-        for by in ["key", "address"] {
-            metrics::counter!(RATE_LIMITED, "by" => by).absolute(0);
-        }
-        metrics::describe_histogram!(
-            "http_request_duration_seconds",
-            metrics::Unit::Seconds,
-            "Time from a request's head to its answer"
-        );
-        Ok(Self(handle))
+        METRICS.iter().for_each(Metric::begin);
+        process::measure_once();
+        Ok(Self {
+            recorded,
+            pools: Arc::default(),
+        })
+    }
+
+    /// Counts the connections of this database's pool too.
+    pub fn count_connections(&self, database: &PgDatabase) {
+        self.pools().push(database.clone());
+    }
+
+    fn pools(&self) -> MutexGuard<'_, Vec<PgDatabase>> {
+        self.pools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The metrics in the text format of Prometheus.
     #[must_use]
     pub fn render(&self) -> String {
-        self.0.render()
+        process::measure();
+        self.measure_connections();
+        self.recorded.render()
+    }
+
+    fn measure_connections(&self) {
+        let [mut max, mut open, mut idle, mut waiting] = [0_usize; 4];
+        for pool in self.pools().iter() {
+            let status = pool.pool_status();
+            max = max.saturating_add(status.max);
+            open = open.saturating_add(status.open);
+            idle = idle.saturating_add(status.idle);
+            waiting = waiting.saturating_add(status.waiting);
+        }
+        metrics::gauge!(CONNECTIONS_MAX).set(as_gauge(max));
+        for (state, count) in [("open", open), ("idle", idle), ("waiting", waiting)] {
+            metrics::gauge!(CONNECTIONS, "state" => state).set(as_gauge(count));
+        }
     }
 
     /// Folds recorded samples into their histograms every few seconds, so that they do not pile up
@@ -138,7 +144,12 @@ impl Metrics {
         let mut ticks = tokio::time::interval(Duration::from_secs(5));
         loop {
             ticks.tick().await;
-            self.0.run_upkeep();
+            self.recorded.run_upkeep();
         }
     }
+}
+
+/// A count as the metrics take it.
+pub(crate) fn as_gauge(count: impl TryInto<u32>) -> f64 {
+    f64::from(count.try_into().unwrap_or(u32::MAX))
 }

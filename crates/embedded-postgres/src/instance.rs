@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -13,7 +14,7 @@ use crate::cluster::ROLE;
 use crate::layout::{Layout, remove_dir};
 use crate::lock::{self, OwnerLock, Seen};
 use crate::process::Server;
-use crate::{Durability, Settings};
+use crate::{Durability, Error, Settings, start};
 
 /// Where the server listens.
 #[derive(Debug, Clone)]
@@ -113,9 +114,11 @@ pub struct Instance {
     password: String,
     address: Address,
     layout: Layout,
-    durability: Durability,
-    server: Server,
-    owner: OwnerLock,
+    settings: Settings,
+    /// Another one after each revival.
+    server: Mutex<Server>,
+    /// Locked by whoever revives the server.
+    owner: Mutex<OwnerLock>,
     /// Whether the data directory goes with the server.
     temporary: bool,
 }
@@ -134,9 +137,9 @@ impl Instance {
             password,
             address,
             layout,
-            durability: settings.durability,
-            server,
-            owner,
+            settings: settings.clone(),
+            server: Mutex::new(server),
+            owner: Mutex::new(owner),
             temporary: false,
         }
     }
@@ -164,16 +167,52 @@ impl Instance {
         &self.layout.root
     }
 
-    /// The process number of the server.
+    /// The process number of the server, which is another one after a revival.
     #[must_use]
     pub fn server_pid(&self) -> u32 {
-        self.server.pid()
+        self.server().pid()
     }
 
-    /// Whether the server still runs. It survives the crash of a session; its own end is for good.
+    /// Whether the server still runs. It survives the crash of a session; after its own end it is to be
+    /// [revived](Self::revive).
     #[must_use]
     pub fn is_running(&self) -> bool {
-        self.server.wait(Duration::ZERO).is_none()
+        self.server().wait(Duration::ZERO).is_none()
+    }
+
+    /// Starts the server again that has ended by itself, on the same data, at the same address and with the same
+    /// password, so that [`url`](Self::url) stays true. Who looks for it meanwhile waits, as for a start. Where it runs
+    /// nothing is done.
+    ///
+    /// Blocks until the server accepts connections: first until the last process of the one before is gone, which is
+    /// given 40 s, then until its log is replayed, at most 300 s. After an error it may be tried again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Orphan`] when a process of the one before does not go; [`Error::NotStarted`] when the new one ends, as
+    /// where another program has taken its port; the others as [`start`](crate::start).
+    pub fn revive(&self) -> Result<(), Error> {
+        let mut owner = self.owner.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_running() {
+            return Ok(());
+        }
+        owner.withdraw();
+        let server = start::again(&self.settings, &self.layout, &self.address)?;
+        if let Err(error) = owner.publish(&self.url, &self.layout.owner_lock()) {
+            stop_server(&server, self.settings.durability);
+            return Err(error);
+        }
+        *self.lock_server() = server;
+        Ok(())
+    }
+
+    fn lock_server(&self) -> MutexGuard<'_, Server> {
+        self.server.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known of the server, for a look that must not keep a revival waiting.
+    fn server(&self) -> Server {
+        self.lock_server().clone()
     }
 
     /// Stops the server and waits for its end, at most 16 s. Sessions that are open are closed.
@@ -184,8 +223,9 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        self.owner.withdraw();
-        stop_server(&self.server, self.durability);
+        let owner = self.owner.get_mut();
+        owner.unwrap_or_else(PoisonError::into_inner).withdraw();
+        stop_server(&self.server(), self.settings.durability);
         if self.temporary
             && let Err(error) = remove_dir(&self.layout.root)
         {

@@ -24,6 +24,8 @@
 //!   start does: every process of the server holds a second lock, and nothing is touched before that is free.
 //! - **Nothing acknowledged is lost** with [`Durability::Durable`]: the server flushes before it acknowledges, a start
 //!   after a kill replays its log, and a cluster counts as made only once `initdb` is through.
+//! - **The server's end need not be its owner's.** One that was killed is started again under the same URL by
+//!   [`Instance::revive`].
 //! - **Nobody else gets in.** The server listens on a Unix socket in a folder of mode 0700 (or on 127.0.0.1 where the
 //!   path is too long for a socket) and asks for a password of 192 random bits, kept in a file of mode 0600.
 //!

@@ -147,7 +147,7 @@ pub(crate) fn tail(text: &str, bytes: usize) -> &str {
 ///
 /// The thread lives exactly as long as the server: the kernel's signal is sent when that *thread* ends, and a thread of
 /// a pool or of a test may end at any time.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Server {
     pid: u32,
     exit: Arc<Exit>,

@@ -68,6 +68,32 @@ pub(crate) fn start(
     ))
 }
 
+/// Starts a server again that has ended by itself, at the address that it had, for the process that still owns the data
+/// directory.
+pub(crate) fn again(
+    settings: &Settings,
+    layout: &Layout,
+    address: &Address,
+) -> Result<Server, Error> {
+    let untold: &mut dyn FnMut(Progress) = &mut |_| ();
+    let account = Account::choose(&layout.data())?;
+    let account = account.as_ref();
+    // Sessions of a server that was killed end when they come to wait for something, and write until then.
+    let server_lock = take_over(layout, account, untold)?;
+    clear_pid_file(layout)?;
+    let wanted = cluster::existing_major(layout)?;
+    let binaries = Binaries::find(settings, layout, wanted, account, untold)?;
+    let workshop = Workshop {
+        settings,
+        layout,
+        binaries: &binaries,
+        account,
+        lock: &server_lock,
+    };
+    workshop.fresh_run_dir()?;
+    launch_at(&workshop, address)
+}
+
 /// Waits while another process is about to let go of the data directory; refuses when one serves from it.
 fn take_ownership(
     layout: &Layout,

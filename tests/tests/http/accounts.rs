@@ -92,6 +92,13 @@ async fn each_organization_has_what_is_at_its_own_account_alone() {
     };
     assert_eq!(paid_at(&double, BLUE), [text(&of_blue["id"])]);
     assert_eq!(paid_at(&double, GREEN), [text(&of_green["id"])]);
+    let metrics = blue.with_key("").get("/metrics").await;
+    let told = String::from_utf8_lossy(&metrics.bytes).into_owned();
+    let is_counted = told.lines().any(|line| {
+        line.starts_with("lessor_processor_requests_total{operation=\"POST ")
+            && line.contains("outcome=\"done\"")
+    });
+    assert!(is_counted, "{told}");
     assert_eq!(double.objects("payment_intent"), Vec::<Value>::new());
     assert_eq!(double.live_objects("payment_intent"), Vec::<Value>::new());
     for asked in double.journal() {

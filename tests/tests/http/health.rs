@@ -1,5 +1,6 @@
 //! `/healthz`, `/readyz`, `/metrics`.
 
+use lessor::telemetry::METRICS;
 use lessor_tests::Server;
 use lessor_tests::server::PATIENCE;
 
@@ -20,6 +21,11 @@ async fn the_server_says_how_it_is_without_a_key() {
         line.starts_with("http_requests_total") && line.contains("route=\"/v1/products\"")
     });
     assert!(counted, "{told}");
+    let looked_up = told
+        .lines()
+        .filter_map(|line| line.strip_prefix("lessor_key_cache_total{result=\"miss\"} "))
+        .any(|count| count != "0");
+    assert!(looked_up, "{told}");
     // Each is in the guide, and is named as ours or as what everybody has.
     let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/OPERATIONS.md");
     let guide = std::fs::read_to_string(guide).unwrap_or_default();
@@ -29,7 +35,9 @@ async fn the_server_says_how_it_is_without_a_key() {
         .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next())
     {
         assert!(
-            name.starts_with("lessor_") || name.starts_with("http_"),
+            ["lessor_", "http_", "process_"]
+                .iter()
+                .any(|begin| name.starts_with(begin)),
             "{name}"
         );
         assert!(
@@ -39,6 +47,22 @@ async fn the_server_says_how_it_is_without_a_key() {
         ours += usize::from(name.starts_with("lessor_"));
     }
     assert!(ours > 0, "{told}");
+    // Values that are listed are all that there are.
+    for metric in METRICS {
+        let series = told
+            .lines()
+            .filter_map(|line| line.strip_prefix(metric.name)?.strip_prefix('{'));
+        for line in series {
+            for (label, values) in metric
+                .labels
+                .iter()
+                .filter(|(_, values)| !values.is_empty())
+            {
+                let is_listed = |value: &&str| line.contains(&format!("{label}=\"{value}\""));
+                assert!(values.iter().any(is_listed), "{}: {line}", metric.name);
+            }
+        }
+    }
     // What keys, customers and ids there are is nobody's business there.
     assert!(
         !told.contains(&client.organization) && !told.contains("lsk_"),
@@ -67,6 +91,11 @@ async fn what_needs_somebody_is_counted() {
         "lessor_jobs_pending ",
         "lessor_jobs_in_doubt 0",
         "lessor_jobs_dead 0",
+        "lessor_jobs_oldest_seconds ",
+        "lessor_checkouts{mode=\"sandbox\",state=\"documentsPending\"} ",
+        "lessor_checkouts{mode=\"live\",state=\"leaseActive\"} 0",
+        "lessor_chore_finished_timestamp_seconds{chore=\"housekeeping\"} ",
+        "lessor_chore_finished_timestamp_seconds{chore=\"numbers\"} ",
         "lessor_inbox_messages_waiting 0",
         "lessor_inbox_messages_failed 0",
         "lessor_inbox_messages_failed_total 0",

@@ -33,6 +33,7 @@ mod statements;
 mod variants;
 mod webhook_endpoints;
 mod webhooks;
+mod workers;
 mod wrong_input;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_lessor-under-test");

@@ -64,6 +64,8 @@ async fn a_secret_opens_its_own_mode_alone() {
             assert_eq!(kept, Vec::<String>::new(), "{secret} {livemode}");
         }
     }
+    let taken = "lessor_processor_messages_total{verdict=\"new\"}";
+    assert!(counted(&client, taken).await);
     for why in ["otherMode", "unsigned"] {
         let metric = format!("lessor_processor_messages_refused_total{{why=\"{why}\"}}");
         assert!(counted(&client, &metric).await, "{why}");

@@ -114,34 +114,59 @@ impl ConnectOptions {
         }
     }
 
-    /// Listens to a channel until the connection ends. Tells when it has begun to, without a message,
-    /// and of each message.
+    /// Opens a connection by which tables are copied; a task of the current runtime drives it until its
+    /// client is dropped.
+    pub(super) async fn client(&self) -> Result<Client, tokio_postgres::Error> {
+        if let Some(tls) = self.tls.clone() {
+            let (client, connection) = self.config.connect(tls).await?;
+            tokio::spawn(drive(connection));
+            Ok(client)
+        } else {
+            let (client, connection) = self.config.connect(NoTls).await?;
+            tokio::spawn(drive(connection));
+            Ok(client)
+        }
+    }
+
+    /// Listens to channels until the connection ends. Tells when it has begun to, without a message,
+    /// and of each message, after the channel that it came by.
     pub(super) async fn listen(
         &self,
-        channel: &str,
-        heard: impl FnMut(Option<&str>) + Send,
+        channels: &[&str],
+        heard: impl FnMut(Option<(&str, &str)>) + Send,
     ) -> Result<(), tokio_postgres::Error> {
         if let Some(tls) = self.tls.clone() {
             let (client, connection) = self.config.connect(tls).await?;
-            hear(&client, connection, channel, heard).await
+            hear(&client, connection, channels, heard).await
         } else {
             let (client, connection) = self.config.connect(NoTls).await?;
-            hear(&client, connection, channel, heard).await
+            hear(&client, connection, channels, heard).await
         }
+    }
+}
+
+async fn drive<S, T>(connection: Connection<S, T>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    if let Err(error) = connection.await {
+        tracing::debug!(error = %chain(&error), "a connection to the database broke");
     }
 }
 
 async fn hear<S, T>(
     client: &Client,
     mut connection: Connection<S, T>,
-    channel: &str,
-    mut heard: impl FnMut(Option<&str>) + Send,
+    channels: &[&str],
+    mut heard: impl FnMut(Option<(&str, &str)>) + Send,
 ) -> Result<(), tokio_postgres::Error>
 where
     S: AsyncRead + AsyncWrite + Unpin,
     T: AsyncRead + AsyncWrite + Unpin,
 {
-    let listen = format!("LISTEN {channel}");
+    let listen = channels.iter().map(|channel| format!("LISTEN {channel}"));
+    let listen = listen.collect::<Vec<_>>().join("; ");
     let mut asked = pin!(client.batch_execute(&listen));
     let mut is_listening = false;
     loop {
@@ -152,7 +177,9 @@ where
                 heard(None);
             }
             message = poll_fn(|context| connection.poll_message(context)) => match message {
-                Some(Ok(AsyncMessage::Notification(told))) => heard(Some(told.payload())),
+                Some(Ok(AsyncMessage::Notification(told))) => {
+                    heard(Some((told.channel(), told.payload())));
+                }
                 Some(Ok(_)) => {}
                 Some(Err(error)) => return Err(error),
                 None => return Ok(()),

@@ -8,10 +8,10 @@
 use async_trait::async_trait;
 use diesel::dsl::{count_star, min, not, sql};
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Bool};
+use diesel::sql_types::{BigInt, Bool, Nullable, Timestamptz};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
-use lessor_domain::checkout::{AttentionReason, Tracking};
+use lessor_domain::checkout::{AttentionReason, Lifecycle, Tracking};
 use lessor_domain::ids::{CheckoutPubId, MailPubId, OrganizationId};
 use lessor_domain::mail::MailState;
 use lessor_domain::ports::{Backlog, Doors, Errand, Held, MailBacklog, PageToken, StoreError};
@@ -92,6 +92,8 @@ struct Counts {
     in_doubt: i64,
     #[diesel(sql_type = BigInt)]
     dead: i64,
+    #[diesel(sql_type = Nullable<Timestamptz>)]
+    first_due: Option<Timestamp>,
 }
 
 #[async_trait]
@@ -321,12 +323,18 @@ impl Doors for PgUnitOfWork {
         queues::attention(open.connection()).await
     }
 
+    async fn states(&mut self) -> Result<Vec<((Mode, Lifecycle), u64)>, StoreError> {
+        let mut open = self.open(Door::Survey)?;
+        queues::states(open.connection()).await
+    }
+
     async fn backlog(&mut self) -> Result<Backlog, StoreError> {
         let mut open = self.open(Door::Survey)?;
         let counts: Counts = diesel::sql_query(format!(
             "SELECT count(*) FILTER (WHERE state = 'pending') AS pending,
                 count(*) FILTER (WHERE state = 'pending' AND last_error IS NOT NULL) AS in_doubt,
-                count(*) FILTER (WHERE state = 'dead') AS dead
+                count(*) FILTER (WHERE state = 'dead') AS dead,
+                min(available_at) FILTER (WHERE state = 'pending') AS first_due
             FROM jobs WHERE {}",
             queue::IS_OPEN
         ))
@@ -337,6 +345,7 @@ impl Doors for PgUnitOfWork {
             pending: row_count(counts.pending),
             in_doubt: row_count(counts.in_doubt),
             dead: row_count(counts.dead),
+            first_due: counts.first_due,
         })
     }
 

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 
 use async_trait::async_trait;
 use chrono::SecondsFormat;
+use diesel::dsl::min;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Text};
@@ -484,6 +485,18 @@ pub(super) async fn owners_waiting(
         .distinct()
         .order(events::organization_id)
         .load(connection)
+        .await
+        .map_err(store_error)
+}
+
+/// When the first of the events happened that wait for a number, of all that can be read.
+pub(super) async fn waiting_since(
+    connection: &mut AsyncPgConnection,
+) -> Result<Option<Timestamp>, StoreError> {
+    events::table
+        .filter(events::sequence.is_null())
+        .select(min(events::created_at))
+        .first(connection)
         .await
         .map_err(store_error)
 }

@@ -3,35 +3,47 @@
 use lessor_domain::ports::{Scope, StoreError};
 
 use super::PgDatabase;
-use super::events::{CHANNEL, feed_of};
+use super::events::{self, feed_of};
+use super::jobs;
 use super::pooling::Pooling;
 
+/// What is heard of other processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// It is listened from here on: of what was done before nobody has heard.
+    Nothing,
+    /// The feed has events with numbers that it had not.
+    Feed(Scope),
+    /// There are jobs to be done that there were not.
+    Jobs,
+}
+
 impl PgDatabase {
-    /// Whether it can be heard when others number events: it takes a session that stays ours.
+    /// Whether others can be heard: it takes a session that stays ours.
     #[must_use]
     pub fn can_listen(&self) -> bool {
         self.pool.pooling() == Pooling::Session
     }
 
-    /// Listens to whoever numbers events, by a connection of its own, until that ends. Tells of each feed
-    /// that has something new, and of none when it begins: what was told before nobody has heard.
+    /// Listens to whoever numbers events and has something to be done, this process among them, by a
+    /// connection of its own, until that ends.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] when the connection cannot be had, or breaks.
-    pub async fn listen_to_feeds(
-        &self,
-        mut heard: impl FnMut(Option<Scope>) + Send,
-    ) -> Result<(), StoreError> {
-        let told = |payload: Option<&str>| match payload {
-            None => heard(None),
-            Some(payload) => {
-                if let Some(feed) = feed_of(payload) {
-                    heard(Some(feed));
-                }
+    pub async fn listen(&self, mut heard: impl FnMut(Heard) + Send) -> Result<(), StoreError> {
+        let told = |message: Option<(&str, &str)>| {
+            let said = match message {
+                None => Some(Heard::Nothing),
+                Some((events::CHANNEL, payload)) => feed_of(payload).map(Heard::Feed),
+                Some((jobs::CHANNEL, _)) => Some(Heard::Jobs),
+                Some(_) => None,
+            };
+            if let Some(said) = said {
+                heard(said);
             }
         };
         self.pool
-            .listen(CHANNEL, told)
+            .listen(&[events::CHANNEL, jobs::CHANNEL], told)
             .await
             .map_err(StoreError::unavailable)
     }

@@ -24,7 +24,7 @@ const LOCK: i64 = 0x6c_65_73_73_6f_72;
 const APPLICATION: &str = "lessor_app";
 
 /// Where Diesel keeps what was run.
-const HISTORY: &str = "__diesel_schema_migrations";
+pub(super) const HISTORY: &str = "__diesel_schema_migrations";
 
 /// The pause before the lock is asked for again, which doubles up to the longest.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
@@ -192,11 +192,40 @@ impl PgDatabase {
                 if pending > 0 {
                     may_run(connection, pending)?;
                 }
-                run_pending(connection, wait, progress)
+                run_pending(connection, wait, None, progress)
             })
             .await?;
         self.pool.forget_idle();
         Ok(ran)
+    }
+
+    /// Runs those of these migrations that the database has not seen, and no others: for tables as a backup
+    /// has them.
+    pub(super) async fn migrate_as(
+        &self,
+        versions: Vec<String>,
+        progress: impl FnMut(&str) + Send + 'static,
+    ) -> Result<(), MigrateError> {
+        self.has_sessions()?;
+        let wait = self.migration_wait;
+        self.blocking(move |connection| {
+            let lacking = versions.len().saturating_sub(seen(connection)?.len());
+            if lacking > 0 {
+                may_run(connection, lacking)?;
+                run_pending(connection, wait, Some(&versions), progress)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// The versions of the migrations that the database has seen.
+    pub(super) async fn seen_versions(&self) -> Result<Vec<String>, MigrateError> {
+        self.blocking(|connection| {
+            let seen = seen(connection)?;
+            Ok(seen.iter().map(ToString::to_string).collect())
+        })
+        .await
     }
 
     /// Lets a role that there is work on the tables, as the application does: for whoever serves
@@ -317,13 +346,17 @@ pub(super) fn lock(connection: &mut Blocking, wait: Duration) -> Result<(), Migr
 fn run_pending(
     connection: &mut Blocking,
     wait: Duration,
+    only: Option<&[String]>,
     mut progress: impl FnMut(&str),
 ) -> Result<usize, MigrateError> {
     lock(connection, wait)?;
     let applied = connection
         .applied_migrations()
         .map_err(MigrateError::History)?;
-    let migrations = pending(&applied)?;
+    let mut migrations = pending(&applied)?;
+    if let Some(only) = only {
+        migrations.retain(|migration| only.contains(&version(migration.as_ref())));
+    }
     for migration in &migrations {
         let name = migration.name().to_string();
         progress(&name);
@@ -428,6 +461,17 @@ fn seen(connection: &mut Blocking) -> Result<Vec<MigrationVersion<'static>>, Mig
             .load(connection);
     let seen = seen.map_err(unread)?.into_iter();
     Ok(seen.map(|seen| seen.version.into()).collect())
+}
+
+fn version(migration: &dyn Migration<Pg>) -> String {
+    migration.name().version().to_string()
+}
+
+/// The versions of the migrations that the binary carries.
+pub(super) fn known_versions() -> Result<Vec<String>, MigrateError> {
+    let known = pending(&[])?;
+    let versions = known.iter().map(|migration| version(migration.as_ref()));
+    Ok(versions.collect())
 }
 
 fn pending(

@@ -16,6 +16,7 @@
 
 mod agreements;
 mod audit;
+mod backup;
 mod categories;
 mod checkouts;
 mod connect;
@@ -59,6 +60,7 @@ mod search;
 mod secrets;
 mod server_key;
 mod shipments;
+mod standing;
 mod tls;
 mod unit_of_work;
 mod url;
@@ -66,6 +68,8 @@ mod variants;
 mod version;
 mod webhook_endpoints;
 
+pub use backup::{BackupError, BackupSummary};
+pub use listen::Heard;
 pub use migrate::MigrateError;
 pub use pool::{PgSettings, PoolStatus};
 pub use pooling::{Pooling, PoolingError};
@@ -73,5 +77,6 @@ pub use position::{InvalidPosition, LastCommit, Position};
 pub use replica::{PgReplica, ReplicaError, ReplicaView};
 pub use secrets::{Renewal, SecretKeys, sealed_columns};
 pub use server_key::{Fingerprint, KnownServerKey};
+pub use standing::Standing;
 pub use unit_of_work::{PgDatabase, PgUnitOfWork};
 pub use url::InvalidUrl;

@@ -14,6 +14,7 @@ use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use lessor_domain::cause::tried;
 use lessor_domain::ports::{Reach, StoreError};
 use tokio::time::timeout;
+use tokio_postgres::Client;
 
 use super::connect::ConnectOptions;
 use super::line::{Session, Silence};
@@ -317,13 +318,18 @@ impl PgPool {
         self.pool.manager().connect().await
     }
 
-    /// Listens to a channel, by a connection of its own, until that ends.
+    /// A connection of its own by which tables are copied, in which nothing is set.
+    pub(super) async fn client(&self) -> Result<Client, tokio_postgres::Error> {
+        self.pool.manager().options.client().await
+    }
+
+    /// Listens to channels, by a connection of its own, until that ends.
     pub(super) async fn listen(
         &self,
-        channel: &str,
-        heard: impl FnMut(Option<&str>) + Send,
+        channels: &[&str],
+        heard: impl FnMut(Option<(&str, &str)>) + Send,
     ) -> Result<(), tokio_postgres::Error> {
-        self.pool.manager().options.listen(channel, heard).await
+        self.pool.manager().options.listen(channels, heard).await
     }
 
     /// A connection outside the pool that waits for locks as long as it takes, where its session is its

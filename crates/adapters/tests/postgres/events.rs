@@ -1,5 +1,6 @@
 //! What happened, as the database keeps it.
 
+use lessor_adapters::postgres::Heard;
 use lessor_domain::events::{Contents, EventSubject, EventType, NewEvent};
 
 use super::leasing::somebody;
@@ -116,10 +117,11 @@ async fn who_listens_hears_of_what_is_numbered() {
     assert!(database.can_listen());
     let (sender, mut heard) = tokio::sync::mpsc::unbounded_channel();
     let listening = tokio::spawn(async move {
-        let hear = |feed| sender.send(feed).unwrap_or_default();
-        database.listen_to_feeds(hear).await
+        let hear = |said| sender.send(said).unwrap_or_default();
+        database.listen(hear).await
     });
-    assert_eq!(heard.recv().await, Some(None), "it begins to listen");
+    let begun = Some(Heard::Nothing);
+    assert_eq!(heard.recv().await, begun, "it begins to listen");
     let event = kept(&shop, |_| {}).await;
     let scope = event.scope();
     for _ in 0..2 {
@@ -127,7 +129,7 @@ async fn who_listens_hears_of_what_is_numbered() {
             .await
             .unwrap();
     }
-    assert_eq!(heard.recv().await, Some(Some(scope)));
+    assert_eq!(heard.recv().await, Some(Heard::Feed(scope)));
     kept(&shop, |event| {
         event.mode = lessor_domain::access::Mode::Live;
     })
@@ -140,6 +142,22 @@ async fn who_listens_hears_of_what_is_numbered() {
         .await
         .unwrap();
     // The second numbering of the first feed had nothing to tell.
-    assert_eq!(heard.recv().await, Some(Some(live)));
+    assert_eq!(heard.recv().await, Some(Heard::Feed(live)));
     listening.abort();
+}
+
+#[tokio::test]
+async fn it_is_known_since_when_events_wait_for_their_numbers() {
+    let shop = Shop::open().await;
+    let database = shop.database();
+    assert_eq!(database.unnumbered_since().await.unwrap(), None);
+    let first = kept(&shop, |_| {}).await;
+    kept(&shop, |_| {}).await;
+    let since = database.unnumbered_since().await.unwrap();
+    assert_eq!(since, Some(first.created_at));
+    let scope = first.scope();
+    shop.run(async |uow| uow.events().number(scope, 9).await)
+        .await
+        .unwrap();
+    assert_eq!(database.unnumbered_since().await.unwrap(), None);
 }

@@ -7,6 +7,7 @@
 
 mod agreements;
 mod audit;
+mod backup;
 mod checkouts;
 mod cluster;
 mod contract;

@@ -13,7 +13,7 @@ use quick_cache::sync::Cache;
 
 use super::buckets::{Buckets, Rate, Standing};
 use crate::http::error::ApiError;
-use crate::telemetry::RATE_LIMITED;
+use crate::telemetry::{KEY_CACHE, RATE_LIMITED};
 
 /// The most keys that are remembered.
 const KEYS_MAX: usize = 100_000;
@@ -69,8 +69,10 @@ impl KeyCache {
         if let Some(found) = self.found.get(&hash)
             && Instant::now() < found.until
         {
+            metrics::counter!(KEY_CACHE, "result" => "hit").increment(1);
             return Ok(Some(found));
         }
+        metrics::counter!(KEY_CACHE, "result" => "miss").increment(1);
         let asked = Instant::now();
         // Whose the request is, the key is to say.
         let mut view = database.read(Reach::Server).await?;

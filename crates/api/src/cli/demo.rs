@@ -71,7 +71,7 @@ pub(crate) fn run(config: &Config, output: Output, args: &DemoArgs) -> anyhow::R
             bound => bound?,
         };
         let progress = move |step: &str| output.progress(&format!("{step} …"));
-        let Some(location) = service::host(&config, &stop, progress).await? else {
+        let Some(mut location) = service::host(&config, &stop, progress).await? else {
             return Ok(None);
         };
         let starting = Service::start(&config, &location, listener, progress);
@@ -88,7 +88,7 @@ pub(crate) fn run(config: &Config, output: Output, args: &DemoArgs) -> anyhow::R
                 if args.exit {
                     service.stop().await
                 } else {
-                    service.run(&location, &stop).await
+                    service.run(&mut location, &stop).await
                 }
             }
             Some(Err(error)) => service.stop().await.and(Err(error)),

@@ -122,6 +122,7 @@ async fn list(session: &Session, state: Option<JobState>, limit: u32) -> anyhow:
         pending,
         in_doubt,
         dead,
+        first_due: _,
     } = view.doors().backlog().await?;
     let views: Vec<View> = jobs.iter().map(View::from).collect();
     let rows = views.iter().map(|view| {

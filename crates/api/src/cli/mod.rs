@@ -6,10 +6,13 @@
 
 mod agreements;
 mod audit;
+mod backup;
 mod checkouts;
+mod completions;
 mod config;
 mod credit;
 mod demo;
+mod doctor;
 mod endpoints;
 mod events;
 mod inbox;
@@ -18,6 +21,7 @@ mod keys;
 mod lease_terms;
 mod listen;
 mod mails;
+mod man;
 mod migrate;
 mod openapi;
 mod organizations;
@@ -121,12 +125,22 @@ enum Command {
     Listen(listen::ListenArgs),
     /// Compare checkouts with what the payment processor has, and show what differs
     Reconcile(reconcile::ReconcileArgs),
+    /// Look whether the installation is as it should be, and say what to do where it is not
+    Doctor(doctor::DoctorArgs),
     /// Bring the database's tables up to date
     Migrate(migrate::MigrateArgs),
+    /// Write all records of the database to a file
+    Backup(backup::BackupArgs),
+    /// Make the tables in a new database and put a backup in
+    Restore(backup::RestoreArgs),
     /// Show which settings are in force, and where each comes from
     Config(config::ConfigArgs),
     /// Print the OpenAPI document of the HTTP interface
     Openapi(openapi::OpenapiArgs),
+    /// Print what a shell completes command lines of `lessor` by
+    Completions(completions::CompletionsArgs),
+    /// Print the manual page of all commands
+    Man(man::ManArgs),
 }
 
 /// The command line, with the settings that commands have as flags.
@@ -137,6 +151,7 @@ fn command() -> clap::Command {
         .args(settings::flags(Some(EVERYWHERE)).map(|flag| flag.global(true)))
         .mut_subcommand("demo", serves)
         .mut_subcommand("serve", serves)
+        .mut_subcommand("doctor", serves)
         .mut_subcommand("config", serves)
         .mut_subcommand("worker", works)
 }
@@ -225,9 +240,14 @@ fn dispatch(cli: Cli, given: &ArgMatches, output: Output) -> anyhow::Result<()> 
         Command::Events(command) => events::run(&config, output, command),
         Command::Listen(args) => listen::run(&config, output, args),
         Command::Reconcile(args) => reconcile::run(&config, output, &args),
+        Command::Doctor(_) => doctor::run(&config, output),
         Command::Migrate(args) => migrate::run(&config, output, &args),
+        Command::Backup(args) => backup::back_up(&config, output, &args),
+        Command::Restore(args) => backup::restore(&config, output, &args),
         Command::Config(args) => output.reply(&config::run(&config, &args)?),
         Command::Openapi(_) => output.reply(&openapi::run(&config)),
+        Command::Completions(args) => output.reply(&completions::run(&args)?),
+        Command::Man(args) => output.reply(&man::run(&args)?),
     }
 }
 
@@ -275,7 +295,7 @@ mod tests {
                 let wanted = match path {
                     "lessor" => under(Some(EVERYWHERE)),
                     "lessor worker" => under(None),
-                    "lessor demo" | "lessor serve" | "lessor config" => {
+                    "lessor demo" | "lessor serve" | "lessor doctor" | "lessor config" => {
                         under(None) || under(Some(SERVING))
                     }
                     _ => false,

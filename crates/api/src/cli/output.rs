@@ -216,7 +216,7 @@ fn to_stderr(text: &str) {
 }
 
 /// The error and its causes in one line.
-fn with_causes(error: &anyhow::Error) -> String {
+pub(super) fn with_causes(error: &anyhow::Error) -> String {
     let error: &(dyn std::error::Error + 'static) = error.as_ref();
     let text = chain(error).to_string();
     text.split_whitespace().collect::<Vec<_>>().join(" ")

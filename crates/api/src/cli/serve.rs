@@ -31,7 +31,7 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
         let stop = service::stop_token()?;
         let listener = service::bind(&config.listen)?;
         let progress = move |step: &str| output.progress(&format!("{step} …"));
-        let Some(location) = service::host(config, &stop, progress).await? else {
+        let Some(mut location) = service::host(config, &stop, progress).await? else {
             return Ok(None);
         };
         let starting = Service::start(config, &location, listener, progress);
@@ -40,7 +40,7 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
         };
         let service = started?;
         output.reply(&greeting(&service, &location))?;
-        service.run(&location, &stop).await?;
+        service.run(&mut location, &stop).await?;
         anyhow::Ok(Some(location))
     });
     // Whoever still uses the database ends before it.

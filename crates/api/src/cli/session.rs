@@ -318,7 +318,7 @@ pub(crate) fn init_quiet_logs(config: &Config) -> anyhow::Result<()> {
 }
 
 /// Tells of the steps that take so long that people wonder.
-fn report(output: Output, step: &Progress) {
+pub(crate) fn report(output: Output, step: &Progress) {
     match step {
         Progress::WaitingForOwner { .. }
         | Progress::Unpacking { .. }

@@ -33,7 +33,7 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
     let location = runtime.block_on(async {
         let stop = service::stop_token()?;
         let progress = move |step: &str| output.progress(&format!("{step} …"));
-        let Some(location) = service::host(config, &stop, progress).await? else {
+        let Some(mut location) = service::host(config, &stop, progress).await? else {
             return Ok(None);
         };
         let database = compose::connect(config, location.url(), config.pool_size.get())?;
@@ -55,12 +55,14 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
         let public_url = PublicUrl::new(&service::public_url(config));
         let links = CheckoutPageLinks::new(keys, public_url.clone());
         let composition = compose::compose(config, &database, &public_url)?;
-        let following = composition.follow_events(&database);
+        let mut following = composition.follow(&database);
         let worker = composition.worker(config, links)?;
         let operators = match operators::bind(config)? {
             Some(listener) => {
                 let metrics = Metrics::install().context("metrics")?;
                 tokio::spawn(metrics.clone().upkeep());
+                metrics.count_connections(&database);
+                composition.count(&mut following);
                 let readiness = operators::readiness(config, &location, &Draining::default())?;
                 Some(Operators::start(listener, readiness, metrics)?)
             }
@@ -68,14 +70,19 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
         };
         let working = worker.start();
         let database = location.describe();
-        output.reply(&Reply::text(
-            json!({ "status": "working", "database": database, "pid": std::process::id() }),
-            format!(
-                "Lessor {} works\n  database   {database}\n",
-                env!("CARGO_PKG_VERSION")
-            ),
-        ))?;
-        let lost = service::until_stopped(&location, &stop).await;
+        let mut greeting =
+            json!({ "status": "working", "database": database, "pid": std::process::id() });
+        let mut text = format!(
+            "Lessor {} works\n  database   {database}\n",
+            env!("CARGO_PKG_VERSION")
+        );
+        if let Some(operators) = &operators {
+            let url = format!("http://{}", operators.address());
+            text.push_str(&format!("  operators  {url}/metrics\n"));
+            greeting["operatorsUrl"] = json!(url);
+        }
+        output.reply(&Reply::text(greeting, text))?;
+        let lost = service::until_stopped(&mut location, config, &stop).await;
         working.stop(service::drain_deadline(config)).await;
         drop(following);
         if let Some(operators) = operators {

@@ -14,7 +14,7 @@ use lessor_adapters::mail::SmtpSender;
 use lessor_adapters::missing_provider::MissingProvider;
 use lessor_adapters::outbound::{HttpWebhookSender, Outbound, Targets};
 use lessor_adapters::postgres::{
-    LastCommit, PgDatabase, PgReplica, PgSettings, Pooling, ReplicaError,
+    Heard, LastCommit, PgDatabase, PgReplica, PgSettings, Pooling, ReplicaError,
 };
 use lessor_adapters::processor::{
     self, ApiSecret, ByAccount, EventReader, HttpProcessor, OwnAccounts, SetupError, SystemPacing,
@@ -42,9 +42,10 @@ use crate::http::public_url::PublicUrl;
 use crate::mails::MailPen;
 use crate::routes::events::EventRenderer;
 use crate::run::config::Config;
+use crate::run::counting::Counting;
 use crate::run::worker::{
-    Chore, Couriers, Endings, Gauges, Housekeeping, KeptMessages, Mailers, Numbers, Purge,
-    Reconciliation, SimulatedInvoices, WakeUp, WakingDatabase, Worker,
+    Census, Chore, Couriers, Endings, Gauges, Housekeeping, KeptMessages, Mailers, Numbers, Purge,
+    Reconciliation, SimulatedInvoices, WakeUp, WakingDatabase, Worker, keep_doing,
 };
 use crate::state::feeds::Feeds;
 use crate::state::replica::Replica;
@@ -66,8 +67,19 @@ const FOR_OTHERS: usize = 50;
 pub enum Location {
     /// One that somebody else runs, `DATABASE_URL`.
     Given(String),
-    /// The embedded one.
-    Embedded(embedded::Database),
+    /// The embedded one, which this process runs.
+    Owned(Arc<embedded::Instance>),
+    /// The embedded one, which another process runs.
+    Attached(embedded::ForeignServer),
+}
+
+impl From<embedded::Database> for Location {
+    fn from(database: embedded::Database) -> Self {
+        match database {
+            embedded::Database::Owned(instance) => Self::Owned(Arc::from(instance)),
+            embedded::Database::Attached(attached) => Self::Attached(attached),
+        }
+    }
 }
 
 impl Location {
@@ -76,7 +88,8 @@ impl Location {
     pub fn url(&self) -> &str {
         match self {
             Self::Given(url) => url,
-            Self::Embedded(database) => database.url(),
+            Self::Owned(instance) => instance.url(),
+            Self::Attached(attached) => attached.url(),
         }
     }
 
@@ -85,35 +98,30 @@ impl Location {
     pub fn describe(&self) -> String {
         match self {
             Self::Given(_) => "DATABASE_URL".to_owned(),
-            Self::Embedded(embedded::Database::Owned(instance)) => {
+            Self::Owned(instance) => {
                 format!("embedded in {}", instance.data_dir().display())
             }
-            Self::Embedded(embedded::Database::Attached(attached)) => {
+            Self::Attached(attached) => {
                 format!("embedded, run by process {}", attached.owner_pid())
             }
         }
     }
 
-    /// Why it cannot be connected to any more: the embedded server has ended, or the process that runs it.
+    /// Why it cannot be connected to now: the embedded server has ended, or the process that runs it.
     /// Blocks for a moment.
     #[must_use]
     pub fn loss(&self) -> Option<String> {
         match self {
-            Self::Embedded(embedded::Database::Owned(instance)) => {
-                (!instance.is_running()).then(|| {
-                    "the embedded database has ended by itself: its log is in the data directory"
-                        .to_owned()
-                })
-            }
-            Self::Embedded(embedded::Database::Attached(attached)) => {
-                (!attached.is_running()).then(|| {
-                    format!(
-                        "process {}, which ran the embedded database, has ended: start this one again, \
-                         and it runs the database itself",
-                        attached.owner_pid()
-                    )
-                })
-            }
+            Self::Owned(instance) => (!instance.is_running()).then(|| {
+                "the embedded database has ended by itself (its log is in the data directory)"
+                    .to_owned()
+            }),
+            Self::Attached(attached) => (!attached.is_running()).then(|| {
+                format!(
+                    "process {}, which ran the embedded database, has ended",
+                    attached.owner_pid()
+                )
+            }),
             Self::Given(_) => None,
         }
     }
@@ -155,7 +163,7 @@ fn locate(
 ) -> anyhow::Result<Location> {
     match &config.database_url {
         Some(url) => Ok(Location::Given(url.expose_secret().to_owned())),
-        None => Ok(Location::Embedded(open(&embedded_settings(config))?)),
+        None => Ok(open(&embedded_settings(config))?.into()),
     }
 }
 
@@ -170,13 +178,10 @@ pub fn host(config: &Config, mut progress: impl FnMut(Progress)) -> anyhow::Resu
     }
     loop {
         if let Some(attached) = embedded::attach(&config.data_dir)? {
-            return Ok(Location::Embedded(embedded::Database::Attached(attached)));
+            return Ok(Location::Attached(attached));
         }
         match embedded::start(&embedded_settings(config), &mut progress) {
-            Ok(instance) => {
-                let owned = embedded::Database::Owned(Box::new(instance));
-                return Ok(Location::Embedded(owned));
-            }
+            Ok(instance) => return Ok(Location::Owned(Arc::new(instance))),
             // Another process came first.
             Err(embedded::Error::InUse { .. }) => {}
             Err(error) => return Err(error.into()),
@@ -335,6 +340,7 @@ fn over_the_wire(settings: &processor::ProcessorSettings) -> Result<HttpProcesso
     if let Some(watch) = WATCH.get() {
         way = (watch.requests)(way);
     }
+    let way = Arc::new(Counting(way));
     HttpProcessor::over(way, settings, Arc::new(SystemPacing))
 }
 
@@ -565,10 +571,10 @@ impl Composition {
         Ok(Some(Replica::new(stores, Arc::new(noting))))
     }
 
-    /// Numbers the events that this process writes, and hears of those that others have numbered, where
-    /// that can be heard. It ends when this is dropped.
+    /// Numbers the events that this process writes, and hears of those that others have numbered and of
+    /// jobs that others left, where that can be heard. It ends when this is dropped.
     #[must_use]
-    pub fn follow_events(&self, database: &PgDatabase) -> JoinSet<()> {
+    pub fn follow(&self, database: &PgDatabase) -> JoinSet<()> {
         let mut following = JoinSet::new();
         let feeds = self.feeds.clone();
         let engine = &self.engine;
@@ -578,18 +584,45 @@ impl Composition {
             Arc::clone(&engine.clock),
         ));
         if database.can_listen() {
-            let (feeds, database) = (self.feeds.clone(), database.clone());
+            let (feeds, wake_up) = (self.feeds.clone(), self.wake_up.clone());
+            let database = database.clone();
             following.spawn(async move {
                 loop {
-                    let heard = database.listen_to_feeds(|feed| feeds.ring(feed)).await;
-                    if let Err(error) = heard {
-                        tracing::debug!(error = %chain(&error), "other processes' events are looked for");
+                    let heard = |said: Heard| match said {
+                        // Whatever was told before is to be looked for.
+                        Heard::Nothing => {
+                            feeds.ring(None);
+                            wake_up.now();
+                        }
+                        Heard::Feed(feed) => feeds.ring(Some(feed)),
+                        Heard::Jobs => wake_up.now(),
+                    };
+                    if let Err(error) = database.listen(heard).await {
+                        tracing::debug!(error = %chain(&error), "what other processes do is looked for");
                     }
                     sleep(LISTEN_AGAIN).await;
                 }
             });
         }
         following
+    }
+
+    /// Counts, for the metrics of this process, what waits in the database and what there is. It ends with
+    /// `counting`.
+    pub fn count(&self, counting: &mut JoinSet<()>) {
+        let (database, clock) = (&self.engine.database, &self.engine.clock);
+        let chores: [Box<dyn Chore>; 2] = [
+            Box::new(Gauges {
+                database: Arc::clone(database),
+                clock: Arc::clone(clock),
+            }),
+            Box::new(Census {
+                database: Arc::clone(database),
+            }),
+        ];
+        for chore in chores {
+            counting.spawn(keep_doing(chore, Arc::clone(clock)));
+        }
     }
 
     /// A worker that has not begun. Mails lead to pages of checkouts by these links.
@@ -612,10 +645,6 @@ impl Composition {
                 engine.reconciler(),
                 Arc::clone(&engine.clock),
             )),
-            Box::new(Gauges {
-                database: Arc::clone(&engine.database),
-                clock: Arc::clone(&engine.clock),
-            }),
             Box::new(Purge {
                 database: Arc::clone(&engine.database),
                 clock: Arc::clone(&engine.clock),
@@ -657,6 +686,7 @@ impl Composition {
                 at_once: MAILS,
             }),
             chores,
+            clock: Arc::clone(&engine.clock),
         })
     }
 }

@@ -10,8 +10,7 @@ const OTHERS: u64 = 512;
 ///
 /// The limit that processes begin with is 1,024 on most systems, for programs that know no higher one.
 pub(crate) fn raise(connections: usize) {
-    let connections = u64::try_from(connections).unwrap_or(u64::MAX);
-    let needed = connections.saturating_add(OTHERS);
+    let needed = needed(connections);
     let limit = raised(needed).current;
     if is_below(limit, Some(needed)) {
         tracing::warn!(
@@ -21,6 +20,20 @@ pub(crate) fn raise(connections: usize) {
              (`LimitNOFILE=` of systemd, `ulimit -Hn`), or lower LESSOR_MAX_CONNECTIONS"
         );
     }
+}
+
+/// How many descriptors go with so many connections.
+fn needed(connections: usize) -> u64 {
+    let connections = u64::try_from(connections).unwrap_or(u64::MAX);
+    connections.saturating_add(OTHERS)
+}
+
+/// The most descriptors that a process may have which is started as this one was, and how many go with so
+/// many connections; none where that is enough.
+pub(crate) fn lacking(connections: usize) -> Option<(u64, u64)> {
+    let needed = needed(connections);
+    let most = getrlimit(Resource::Nofile).maximum?;
+    (most < needed).then_some((most, needed))
 }
 
 /// The limit after it was raised, to `needed` at the least where that is allowed.
@@ -60,6 +73,15 @@ mod tests {
         assert_eq!(getrlimit(Resource::Nofile).current, Some(most));
         // There is nothing to be raised any more, and nothing is lowered.
         assert_eq!(raised(1).current, Some(most));
+    }
+
+    #[test]
+    fn it_is_known_before_whether_that_is_enough() {
+        let most = getrlimit(Resource::Nofile).maximum;
+        let lacks = most.map(|most| (most, u64::MAX));
+        assert_eq!(lacking(usize::MAX), lacks);
+        let enough = most.is_none_or(|most| most >= OTHERS);
+        assert_eq!(lacking(0).is_none(), enough);
     }
 
     #[test]

@@ -3,7 +3,9 @@
 pub mod app;
 pub mod compose;
 pub mod config;
+mod counting;
 pub(crate) mod descriptors;
+pub(crate) mod lookout;
 pub(crate) mod operators;
 pub mod server_key;
 pub mod service;

@@ -9,11 +9,12 @@ use anyhow::Context as _;
 use lessor_adapters::ambient::{SystemClock, SystemEntropy};
 use lessor_adapters::processor::DEFAULT_URL;
 use lessor_adapters::processor::signature::WebhookSecret;
+use lessor_domain::access::Mode;
 use lessor_domain::workers::Engine;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::runtime::Handle;
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{Instant, interval, sleep};
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::addresses::TrustedProxies;
@@ -30,14 +31,13 @@ use crate::routes;
 use crate::run::app::{self, AppParts, Said};
 use crate::run::compose::{self, Composition, Location, Use};
 use crate::run::config::{Config, ProcessorConfig};
+use crate::run::lookout;
 use crate::run::operators::{self, Operators};
 use crate::run::server_key;
 use crate::run::worker::{RunningWorker, Worker};
 use crate::state::{AppState, ProcessorSecrets, StateSettings};
 use crate::telemetry::{self, Metrics};
 
-/// How often the embedded database is looked after.
-const LOOK_AFTER: Duration = Duration::from_secs(1);
 /// The part of the time to stop that is left for the embedded database, at most.
 const RESERVE: Duration = Duration::from_secs(2);
 /// Where the secrets of the processor's messages are set.
@@ -110,23 +110,23 @@ pub async fn host(
     }
 }
 
-/// Resolves when the process is told to stop.
+/// Resolves when the process is told to stop. Until then the embedded database is started again whenever it
+/// ends, or taken over from the process that ran it.
 ///
 /// # Errors
-/// The embedded database has ended, or the process that runs it.
-pub async fn until_stopped(location: &Location, stop: &CancellationToken) -> anyhow::Result<()> {
-    let mut ticks = interval(LOOK_AFTER);
-    let lost = async {
-        loop {
-            ticks.tick().await;
-            if let Some(loss) = location.loss() {
-                return loss;
-            }
-        }
-    };
-    match stop.run_until_cancelled(lost).await {
+/// It ended, and is not to be had back at the same address.
+pub async fn until_stopped(
+    location: &mut Location,
+    config: &Config,
+    stop: &CancellationToken,
+) -> anyhow::Result<()> {
+    // A server that is being started then ends with this process.
+    match stop
+        .run_until_cancelled(lookout::lost(location, config))
+        .await
+    {
         None => Ok(()),
-        Some(loss) => Err(anyhow::anyhow!(loss)),
+        Some(error) => Err(error),
     }
 }
 
@@ -170,24 +170,29 @@ fn processor_secrets(config: &ProcessorConfig) -> anyhow::Result<ProcessorSecret
             .all(|live| !secrets.sandbox.contains(live)),
         "{LIVE_SECRETS} and {SANDBOX_SECRETS} name the same secret: one opens one mode only"
     );
-    for (mode, key, known, variable) in [
-        ("live", &config.live_key, &secrets.live, LIVE_SECRETS),
-        (
-            "sandbox",
-            &config.sandbox_key,
-            &secrets.sandbox,
-            SANDBOX_SECRETS,
-        ),
-    ] {
-        if key.is_some() && known.is_empty() {
-            tracing::warn!(
-                "the payment processor has a key for {mode} mode and no webhook secret: its messages of \
-                 payments, refunds, disputes and identities are refused until {variable} is set. What they \
-                 tell comes late instead, once an hour, when reconcile reads the processor's list of them"
-            );
-        }
+    for (mode, variable) in unheard_modes(config) {
+        tracing::warn!(
+            "the payment processor has a key for {mode} mode and no webhook secret: its messages of \
+             payments, refunds, disputes and identities are refused until {variable} is set. What they \
+             tell comes late instead, once an hour, when reconcile reads the processor's list of them"
+        );
     }
     Ok(secrets)
+}
+
+/// The modes for which the processor has a key, and whose messages are refused since there is no secret
+/// that they could be signed with; each with the variable that sets one.
+pub(crate) fn unheard_modes(config: &ProcessorConfig) -> Vec<(Mode, &'static str)> {
+    let live = (&config.live_key, &config.live_webhook_secrets);
+    let sandbox = (&config.sandbox_key, &config.sandbox_webhook_secrets);
+    let modes = [
+        (Mode::Live, live, LIVE_SECRETS),
+        (Mode::Sandbox, sandbox, SANDBOX_SECRETS),
+    ];
+    let unheard = (modes.into_iter())
+        .filter(|(_, (key, secrets), _)| key.is_some() && secrets.is_empty())
+        .map(|(mode, _, variable)| (mode, variable));
+    unheard.collect()
 }
 
 /// A service that serves.
@@ -200,7 +205,7 @@ pub struct Service {
     server: JoinHandle<std::io::Result<()>>,
     stop_server: CancellationToken,
     working: Option<RunningWorker>,
-    /// Numbers events as long as this is here.
+    /// Numbers events, and counts what there is, as long as this is here.
     following: JoinSet<()>,
 }
 
@@ -243,11 +248,13 @@ impl Service {
         let composition = compose::compose(config, &database, &PublicUrl::new(&url))?;
         let worker = (!config.no_worker).then(|| composition.worker(config, links));
         let worker = worker.transpose()?;
-        let following = composition.follow_events(&database);
+        let mut following = composition.follow(&database);
         let engine = &composition.engine;
         let replica = composition.replica(config, &database).await?;
         let metrics = Metrics::install().context("metrics")?;
         tokio::spawn(metrics.clone().upkeep());
+        metrics.count_connections(&database);
+        composition.count(&mut following);
 
         let mutations = Mutations::new(Handle::current());
         let mut settings = StateSettings::new(PublicUrl::new(&url), server_keys);
@@ -278,6 +285,7 @@ impl Service {
             .map(|listener| Operators::start(listener, readiness.clone(), metrics.clone()))
             .transpose()
             .context("the listener for operators")?;
+        let counted = metrics.clone();
         let parts = AppParts {
             public_url: PublicUrl::new(&url),
             body_limits: BodyLimits::default(),
@@ -298,6 +306,7 @@ impl Service {
             let connected = compose::connect_for(Use::Reads, &reads_config, &reads_url, reads);
             let state = match connected {
                 Ok(database) => {
+                    counted.count_connections(&database);
                     let database = database.sealing_with(secrets.clone());
                     state.clone().reading_from(Arc::new(database))
                 }
@@ -364,15 +373,15 @@ impl Service {
     /// Serves until it is told to stop, and stops in order.
     ///
     /// # Errors
-    /// The server or the embedded database ended by itself.
+    /// The server ended by itself, or the embedded database did and is not to be had back.
     pub async fn run(
         mut self,
-        location: &Location,
+        location: &mut Location,
         stop: &CancellationToken,
     ) -> anyhow::Result<()> {
         let ended = tokio::select! {
             ended = &mut self.server => Some(ended),
-            stopped = until_stopped(location, stop) => {
+            stopped = until_stopped(location, &self.config, stop) => {
                 // Nothing can be finished without the database.
                 stopped?;
                 None
@@ -512,5 +521,28 @@ mod tests {
         assert!(refused.to_string().contains("one mode only"), "{refused}");
         let blank = processor_secrets(&config(&[], &[" "])).unwrap_err();
         assert_eq!(blank.to_string(), SANDBOX_SECRETS);
+    }
+
+    #[test]
+    fn messages_of_a_mode_with_a_key_and_no_secret_are_not_heard() {
+        let secret = |text: &str| SecretString::from(text);
+        let mut config = ProcessorConfig {
+            url: None,
+            live_key: None,
+            sandbox_key: None,
+            live_webhook_secrets: vec![],
+            sandbox_webhook_secrets: vec![],
+        };
+        assert!(unheard_modes(&config).is_empty());
+        config.live_key = Some(secret("sk_live_1"));
+        assert_eq!(unheard_modes(&config), [(Mode::Live, LIVE_SECRETS)]);
+        // The secret of one mode is none of the other.
+        config.sandbox_webhook_secrets = vec![secret("a")];
+        assert_eq!(unheard_modes(&config), [(Mode::Live, LIVE_SECRETS)]);
+        config.sandbox_key = Some(secret("sk_test_1"));
+        config.live_webhook_secrets = vec![secret("b")];
+        assert!(unheard_modes(&config).is_empty());
+        config.sandbox_webhook_secrets.clear();
+        assert_eq!(unheard_modes(&config), [(Mode::Sandbox, SANDBOX_SECRETS)]);
     }
 }

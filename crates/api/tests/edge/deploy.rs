@@ -268,6 +268,37 @@ fn metrics() -> BTreeSet<String> {
     first.flat_map(quoted).map(str::to_owned).collect()
 }
 
+/// The table lists the metrics that there are, with their labels, and no others.
+#[test]
+fn the_manual_lists_every_metric_with_its_labels() {
+    let manual = read(MANUAL);
+    let table = manual.split("\n| Metric |").nth(1).unwrap();
+    let rows = table.lines().skip(2).take_while(|row| row.starts_with('|'));
+    let mut listed = BTreeMap::new();
+    for row in rows {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        for name in quoted(cells[1]) {
+            let twice = listed.insert(name.to_owned(), cells[2].to_owned());
+            assert_eq!(twice, None, "{name} is listed twice");
+        }
+    }
+    let labels = |metric: &lessor::telemetry::Metric| {
+        let labels = metric.labels.iter().map(|(label, values)| {
+            let values: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
+            match values.is_empty() {
+                true => format!("`{label}`"),
+                false => format!("`{label}`: {}", values.join(", ")),
+            }
+        });
+        labels.collect::<Vec<_>>().join("; ")
+    };
+    let known: BTreeMap<String, String> = lessor::telemetry::METRICS
+        .iter()
+        .map(|metric| (metric.name.to_owned(), labels(metric)))
+        .collect();
+    assert_eq!(listed, known);
+}
+
 /// Sees to it that an expression asks for metrics that there are, by values of labels that the manual names.
 fn check_expression(place: &str, expression: &str, metrics: &BTreeSet<String>, manual: &str) {
     for word in words(expression) {

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::{Backlog, Held, MailBacklog, PageToken, StoreError};
 use crate::access::Mode;
-use crate::checkout::{AttentionReason, Tracking};
+use crate::checkout::{AttentionReason, Lifecycle, Tracking};
 use crate::ids::{CheckoutPubId, MailPubId, OrganizationId};
 use crate::time::{Day, Timestamp};
 
@@ -99,7 +99,10 @@ pub trait Doors: Send {
     async fn owners_with(&mut self, errand: Errand) -> Result<Vec<OrganizationId>, StoreError>;
     /// How many checkouts a person must look at, by reason, in both modes.
     async fn attention(&mut self) -> Result<Vec<(AttentionReason, u64)>, StoreError>;
-    /// How many jobs wait.
+    /// How many checkouts there are, by mode and state, in their order; none of those without any. Looks at
+    /// every checkout.
+    async fn states(&mut self) -> Result<Vec<((Mode, Lifecycle), u64)>, StoreError>;
+    /// How many jobs wait, and since when.
     async fn backlog(&mut self) -> Result<Backlog, StoreError>;
     /// How many mails wait.
     async fn mail_backlog(&mut self) -> Result<MailBacklog, StoreError>;

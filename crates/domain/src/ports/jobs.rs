@@ -105,6 +105,8 @@ pub struct Backlog {
     pub in_doubt: u64,
     /// Jobs that were given up.
     pub dead: u64,
+    /// When the first of those that are to be done was due, or will be.
+    pub first_due: Option<Timestamp>,
 }
 
 /// Work that is done after a change.

@@ -4,6 +4,7 @@
 //! written in a third. Dying anywhere in between tells the endpoint again, under the same id: so it may
 //! hear of an event twice, and never of none.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -98,6 +99,12 @@ enum Contents {
     Gone,
 }
 
+/// Whose turn it still is of those who had deliveries when they were asked for last.
+#[derive(Debug, Clone, Default)]
+pub struct Round {
+    owners: VecDeque<OrganizationId>,
+}
+
 impl Courier {
     /// Takes up to so many deliveries that are due: organization by organization, in shares and in an
     /// order by chance, and of each endpoint an equal share of its organization's, so that nobody who has
@@ -106,37 +113,73 @@ impl Courier {
     /// # Errors
     /// [`StoreError`], where none were taken.
     pub async fn take(&self, limit: u32) -> Result<Vec<Delivery>, StoreError> {
+        self.take_in(&mut Round::default(), limit).await
+    }
+
+    /// Like [`take`](Self::take), and goes on where the round was left the last time. Who has something is
+    /// asked once for each round, since that looks at every endpoint that there is.
+    ///
+    /// # Errors
+    /// [`StoreError`], where none were taken.
+    pub async fn take_in(
+        &self,
+        round: &mut Round,
+        limit: u32,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        let was_under_way = !round.owners.is_empty();
+        let taken = self.take_of_round(round, limit).await?;
+        if taken.is_empty() && was_under_way {
+            // Those whose turn it still was have nothing any more; others may.
+            round.owners.clear();
+            return self.take_of_round(round, limit).await;
+        }
+        Ok(taken)
+    }
+
+    async fn take_of_round(
+        &self,
+        round: &mut Round,
+        limit: u32,
+    ) -> Result<Vec<Delivery>, StoreError> {
         let now = self.clock.now();
-        let mut view = self.database.read(Reach::Server).await?;
-        let errand = Errand::Deliveries { due: now };
-        let mut owners = view.doors().owners_with(errand).await?;
-        drop(view);
-        self.shuffle(&mut owners);
+        if round.owners.is_empty() {
+            let mut view = self.database.read(Reach::Server).await?;
+            let errand = Errand::Deliveries { due: now };
+            let mut owners = view.doors().owners_with(errand).await?;
+            drop(view);
+            self.shuffle(&mut owners);
+            round.owners = owners.into();
+        }
+        let share_of = |left: u32, owners: &VecDeque<OrganizationId>| {
+            let many = u32::try_from(owners.len()).unwrap_or(u32::MAX);
+            left.div_ceil(many.max(1))
+        };
         let mut taken = Vec::new();
         let mut left = limit;
-        while left > 0 && !owners.is_empty() {
-            let many = u32::try_from(owners.len()).unwrap_or(u32::MAX);
-            let share = left.div_ceil(many);
-            let mut hungry = Vec::new();
-            for owner in owners {
-                let most = share.min(left);
-                if most == 0 {
+        let mut share = share_of(left, &round.owners);
+        let mut hungry = VecDeque::new();
+        while left > 0 {
+            let Some(owner) = round.owners.pop_front() else {
+                if hungry.is_empty() {
                     break;
                 }
-                let claimed = match self.take_of(owner, now, most).await {
-                    Ok(claimed) => claimed,
-                    Err(error) if taken.is_empty() => return Err(error),
-                    // What was taken before is not left lying until its lease ends.
-                    Err(_) => return Ok(taken),
-                };
-                let count = u32::try_from(claimed.len()).unwrap_or(u32::MAX);
-                left = left.saturating_sub(count);
-                if count == most {
-                    hungry.push(owner);
-                }
-                taken.extend(claimed);
+                round.owners.append(&mut hungry);
+                share = share_of(left, &round.owners);
+                continue;
+            };
+            let most = share.min(left);
+            let claimed = match self.take_of(owner, now, most).await {
+                Ok(claimed) => claimed,
+                Err(error) if taken.is_empty() => return Err(error),
+                // What was taken before is not left lying until its lease ends.
+                Err(_) => return Ok(taken),
+            };
+            let count = u32::try_from(claimed.len()).unwrap_or(u32::MAX);
+            left = left.saturating_sub(count);
+            if count == most {
+                hungry.push_back(owner);
             }
-            owners = hungry;
+            taken.extend(claimed);
         }
         Ok(taken)
     }

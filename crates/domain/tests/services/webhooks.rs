@@ -21,7 +21,7 @@ use lessor_domain::webhooks::{
     Delivery, DeliveryStatus, DisabledReason, MAX_ATTEMPTS, WebhookEndpoint, WebhookEndpointStatus,
 };
 use lessor_domain::workers::couriers::{
-    Courier, DELIVERY_LEASE, Delivered, PER_ENDPOINT, SLOW_AFTER,
+    Courier, DELIVERY_LEASE, Delivered, PER_ENDPOINT, Round, SLOW_AFTER,
 };
 
 use crate::world::World;
@@ -278,6 +278,40 @@ async fn what_was_under_way_when_a_worker_died_is_sent_again() {
     let [delivery] = post.deliveries(&endpoint).await.try_into().unwrap();
     assert_eq!(delivery.attempts, 1);
     assert_eq!(post.sender.sent().len(), 1, "the endpoint heard it twice");
+}
+
+#[tokio::test]
+async fn a_round_that_was_left_keeps_nobody_waiting() {
+    let post = Post::open().await;
+    post.endpoint(HOOK, &["checkout.*"]).await;
+    let mut round = Round::default();
+    for _ in 0..3 {
+        let event = post.happens(post.checkout()).await;
+        let [taken] = post
+            .courier
+            .take_in(&mut round, 1)
+            .await
+            .unwrap()
+            .try_into()
+            .unwrap();
+        assert_eq!(taken.new.event_id, event);
+        post.courier.deliver(taken).await.unwrap();
+        // Whoever was served last may have nothing more, and is not all there is.
+        post.happens(post.checkout()).await;
+        let rest = post.courier.take_in(&mut round, 10).await.unwrap();
+        assert_eq!(rest.len(), 1);
+        post.courier
+            .deliver(rest.into_iter().next().unwrap())
+            .await
+            .unwrap();
+        assert!(
+            post.courier
+                .take_in(&mut round, 10)
+                .await
+                .unwrap()
+                .is_empty()
+        );
+    }
 }
 
 #[tokio::test]

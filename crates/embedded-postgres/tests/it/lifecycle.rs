@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use lessor_embedded_postgres::{Error, Instance, Progress, Settings, start, throwaway};
+use lessor_embedded_postgres::{Error, Instance, Progress, Settings, attach, start, throwaway};
 
 use crate::support::{Folder, Session, eventually, lives};
 
@@ -195,6 +195,13 @@ fn a_path_too_long_for_a_socket_gets_a_loopback_port() {
         session.text("SELECT current_setting('listen_addresses')"),
         "127.0.0.1"
     );
+
+    // Who has the address goes on with it.
+    let url = instance.url().to_owned();
+    end(&instance);
+    instance.revive().unwrap();
+    assert_eq!(instance.url(), url);
+    assert_eq!(Session::open(&url).number("SELECT 1::bigint"), 1);
 }
 
 #[test]
@@ -249,14 +256,59 @@ fn the_death_of_a_session_is_survived_and_that_of_the_server_is_noticed() {
     });
     assert!(instance.is_running());
 
-    kill(instance.server_pid(), rustix::process::Signal::KILL);
-    eventually("its end is noticed", || !instance.is_running());
+    end(&instance);
     instance.stop();
     let again = start(&settings, |_| ()).unwrap();
     assert_eq!(
         Session::open(again.url()).number("SELECT count(*) FROM kept"),
         0
     );
+}
+
+#[test]
+fn a_server_that_was_killed_is_revived_where_it_was() {
+    let folder = Folder::new();
+    let instance = start(&Settings::new(folder.data_dir()), |_| ()).unwrap();
+    let url = instance.url().to_owned();
+    let session = Session::open(&url);
+    session.execute("CREATE TABLE kept (what text); INSERT INTO kept VALUES ('this')");
+    let killed = instance.server_pid();
+    end(&instance);
+    // Where it is lost the next start makes another one, which nobody here would know.
+    fs::remove_file(folder.data_dir().join("password")).unwrap();
+
+    // What cannot be started now may be later.
+    let (data, aside) = (
+        folder.data_dir().join("data"),
+        folder.data_dir().join("aside"),
+    );
+    fs::rename(&data, &aside).unwrap();
+    assert!(instance.revive().is_err());
+    assert!(!instance.is_running());
+    fs::rename(&aside, &data).unwrap();
+    instance.revive().unwrap();
+    assert!(instance.is_running());
+    assert_ne!(instance.server_pid(), killed);
+    assert_eq!(instance.url(), url);
+    assert_eq!(Session::open(&url).text("SELECT what FROM kept"), "this");
+    // It is this process's as before.
+    let found = attach(&folder.data_dir()).unwrap().unwrap();
+    assert_eq!(
+        (found.url(), found.owner_pid()),
+        (&*url, std::process::id())
+    );
+
+    let revived = instance.server_pid();
+    instance.revive().unwrap();
+    assert_eq!(instance.server_pid(), revived);
+    instance.stop();
+    assert!(!lives(revived));
+}
+
+/// Kills the server, and waits until its owner knows.
+fn end(instance: &Instance) {
+    kill(instance.server_pid(), rustix::process::Signal::KILL);
+    eventually("its end is noticed", || !instance.is_running());
 }
 
 fn kill(pid: u32, signal: rustix::process::Signal) {

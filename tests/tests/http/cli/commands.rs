@@ -379,6 +379,11 @@ fn every_command_helps() {
         "inbox",
         "audit",
         "reconcile",
+        "doctor",
+        "backup",
+        "restore",
+        "completions",
+        "man",
         "pickup-location",
         "config",
     ] {

@@ -1,6 +1,8 @@
 //! The command line beside the running server, and the process itself.
 
+mod backup;
 mod commands;
+mod doctor;
 mod jobs;
 mod migrations;
 mod process;

@@ -1,13 +1,17 @@
 //! The process: how it stops, and what a kill leaves.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on says where it stopped"
+)]
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use lessor_tests::server::PATIENCE;
-use lessor_tests::{Folder, Server, answer, lessor, raw, run, text};
+use lessor_tests::{Client, Folder, Server, answer, lessor, raw, run, text};
 use rustix::process::Signal;
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
@@ -128,25 +132,134 @@ async fn who_is_told_to_stop_answers_until_a_proxy_has_noticed() {
     assert_eq!(server.wait(), Some(0));
 }
 
-/// Who uses the embedded database of another process ends when that does.
-#[test]
-fn a_second_server_ends_with_the_first_whose_database_it_uses() {
-    let folder = Folder::new("second");
-    let serving = || {
-        let mut serve = lessor(BINARY, &folder);
-        serve.args(["--json", "serve", "--listen", "127.0.0.1:0"]);
-        let mut server = serve.stdout(Stdio::piped()).spawn().unwrap();
-        let mut said = String::new();
-        let mut output = BufReader::new(server.stdout.take().unwrap());
-        output.read_line(&mut said).unwrap();
-        assert!(said.contains("\"url\""), "{said}");
-        server
-    };
-    let (mut first, mut second) = (serving(), serving());
-    let pid = rustix::process::Pid::from_child(&first);
+/// A server on the folder, which says where it serves.
+fn serving(folder: &Folder) -> (Child, String) {
+    let mut serve = lessor(BINARY, folder);
+    serve.args(["--json", "serve", "--listen", "127.0.0.1:0"]);
+    let mut server = serve.stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    let mut output = BufReader::new(server.stdout.take().unwrap());
+    output.read_line(&mut said).unwrap();
+    let said: serde_json::Value = serde_json::from_str(&said).unwrap_or_default();
+    let url = text(&said["url"]);
+    assert!(!url.is_empty(), "{said}");
+    (server, url)
+}
+
+/// Tells the process to stop, which it does in order.
+fn stopped(mut server: Child) {
+    let pid = rustix::process::Pid::from_child(&server);
     rustix::process::kill_process(pid, Signal::TERM).unwrap();
-    assert!(first.wait().unwrap().success());
-    assert_eq!(second.wait().unwrap().code(), Some(1));
+    assert!(server.wait().unwrap().success());
+}
+
+/// Who uses the embedded database of another process runs it once that has ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_server_takes_over_from_the_first_whose_database_it_uses() {
+    let folder = Folder::new("second");
+    let ((first, _), (second, url)) = (serving(&folder), serving(&folder));
+    let mut create = lessor(BINARY, &folder);
+    create.args(["org", "create", "--name", "Kept"]);
+    let made = answer(&mut create);
+    // The database is stopped before the process ends.
+    stopped(first);
+    ready(&url).await;
+    let mut show = lessor(BINARY, &folder);
+    show.args(["org", "show", made["publicId"].as_str().unwrap()]);
+    assert_eq!(answer(&mut show)["name"], "Kept");
+    stopped(second);
+}
+
+/// Waits until a server's database can be written to.
+async fn ready(url: &str) {
+    let deadline = std::time::Instant::now() + PATIENCE;
+    let asked = format!("{url}/readyz");
+    while reqwest::get(&asked).await.unwrap().status() != 200 {
+        assert!(std::time::Instant::now() < deadline, "it is never ready");
+    }
+}
+
+/// Begins a checkout: its status and its id, where the server answers.
+async fn begin(http: &reqwest::Client, client: &Client, email: &str) -> Option<(u16, String)> {
+    let body = json!({ "sku": "BIKE", "selectedTermInMonths": 12, "customer": { "email": email } });
+    let sent = http
+        .post(format!("{}/v1/checkouts", client.url))
+        .bearer_auth(&client.key)
+        .header("content-type", "application/json")
+        .body(body.to_string())
+        .send()
+        .await;
+    let answer = sent.ok()?;
+    let status = answer.status().as_u16();
+    let bytes = answer.bytes().await.ok()?;
+    let made: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    Some((status, text(&made["id"])))
+}
+
+/// The embedded database dies and the process does not: requests are refused for a while, and nothing that was
+/// acknowledged is lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_death_of_the_embedded_database_is_survived() {
+    let mut server = Server::embedded(BINARY, "revived").await;
+    let client = server.client().await;
+    client.variant("BIKE", Some(1_000)).await;
+    let deadline = std::time::Instant::now() + 2 * PATIENCE;
+    let (revived, begun) = (
+        Arc::new(AtomicBool::new(false)),
+        Arc::new(AtomicUsize::new(0)),
+    );
+    let writers: Vec<_> = (0..2)
+        .map(|writer| {
+            let (client, revived, begun) =
+                (client.clone(), Arc::clone(&revived), Arc::clone(&begun));
+            tokio::spawn(async move {
+                let http = reqwest::Client::new();
+                let mut acknowledged = Vec::new();
+                for number in 0.. {
+                    assert!(std::time::Instant::now() < deadline, "nothing is taken");
+                    let is_last = revived.load(Ordering::SeqCst);
+                    let email = format!("w{writer}-{number}@example.com");
+                    let (status, id) = begin(&http, &client, &email).await.unwrap();
+                    match status {
+                        200 => {
+                            begun.fetch_add(1, Ordering::SeqCst);
+                            acknowledged.push(id);
+                        }
+                        503 => continue,
+                        other => panic!("{other}"),
+                    }
+                    if is_last {
+                        break;
+                    }
+                }
+                acknowledged
+            })
+        })
+        .collect();
+    while begun.load(Ordering::SeqCst) < 20 {
+        assert!(std::time::Instant::now() < deadline, "no load");
+        tokio::task::yield_now().await;
+    }
+    let killed = server.postmaster().unwrap();
+    rustix::process::kill_process(killed, Signal::KILL).unwrap();
+    while server.postmaster().is_none_or(|pid| pid == killed) {
+        assert!(std::time::Instant::now() < deadline, "it stays dead");
+        tokio::task::yield_now().await;
+    }
+    ready(&client.url).await;
+    revived.store(true, Ordering::SeqCst);
+    for writer in writers {
+        for id in writer.await.unwrap() {
+            let read = client.get(&format!("/v1/checkouts/{id}")).await;
+            assert_eq!(read.status, 200, "{id} was acknowledged and is gone");
+        }
+    }
+    let lease = client
+        .checkout_at("BIKE", "after@example.com", "leaseActive")
+        .await;
+    assert_eq!(lease["recurringPaymentStatus"], "active");
+    server.signal(Signal::TERM);
+    assert_eq!(server.wait(), Some(0));
 }
 
 /// The embedded database and the server end together, and begin together again.
@@ -164,20 +277,11 @@ async fn nothing_that_was_acknowledged_is_lost_by_a_kill_under_load() {
                 let mut acknowledged = Vec::new();
                 for number in 0.. {
                     let email = format!("w{writer}-{number}@example.com");
-                    let body = json!({ "sku": "BIKE", "selectedTermInMonths": 12, "customer": { "email": email } });
-                    let sent = http
-                        .post(format!("{}/v1/checkouts", client.url))
-                        .bearer_auth(&client.key)
-                        .header("content-type", "application/json")
-                        .body(body.to_string())
-                        .send()
-                        .await;
-                    let Ok(answer) = sent else { break };
-                    let status = answer.status().as_u16();
-                    let Ok(bytes) = answer.bytes().await else { break };
+                    let Some((status, id)) = begin(&http, &client, &email).await else {
+                        break;
+                    };
                     assert!(status == 200 || killed.load(Ordering::SeqCst), "{status}");
-                    let made: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
-                    acknowledged.push(text(&made["id"]));
+                    acknowledged.push(id);
                 }
                 acknowledged
             })

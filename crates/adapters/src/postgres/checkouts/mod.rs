@@ -26,7 +26,7 @@ use uuid::Uuid;
 
 pub(super) use self::queues::{
     attention, owners_billed, owners_ending, owners_lapsing, owners_silent, owners_unbilled,
-    owners_under_way, owners_untouched,
+    owners_under_way, owners_untouched, states,
 };
 use super::PgUnitOfWork;
 use super::decode::Place;

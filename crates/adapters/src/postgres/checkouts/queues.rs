@@ -426,6 +426,38 @@ pub(in crate::postgres) async fn attention(
     Ok(counts)
 }
 
+#[derive(QueryableByName)]
+struct InState {
+    #[diesel(sql_type = Text)]
+    mode: String,
+    #[diesel(sql_type = Text)]
+    lifecycle: String,
+    #[diesel(sql_type = BigInt)]
+    count: i64,
+}
+
+/// How many are in each state, by mode: of all that can be read.
+pub(in crate::postgres) async fn states(
+    connection: &mut AsyncPgConnection,
+) -> Result<Vec<((Mode, Lifecycle), u64)>, StoreError> {
+    let counted: Vec<InState> =
+        diesel::sql_query("SELECT mode, lifecycle, count(*) AS count FROM checkouts GROUP BY 1, 2")
+            .load(connection)
+            .await
+            .map_err(store_error)?;
+    let mut counts = counted
+        .into_iter()
+        .map(|row| {
+            let at = Place::new("checkouts", &row.lifecycle);
+            let mode = at.parse("mode", &row.mode)?;
+            let state = at.parse("lifecycle", &row.lifecycle)?;
+            Ok(((mode, state), row_count(row.count)))
+        })
+        .collect::<Result<Vec<_>, StoreError>>()?;
+    counts.sort_unstable();
+    Ok(counts)
+}
+
 macro_rules! asked_for {
     ($mode:expr) => {
         checkout_billing::table

@@ -20,7 +20,7 @@ use crate::idempotency::Tries;
 use crate::request::{Segment, Signature, SignedBody};
 use crate::state::settle::within_patience;
 use crate::state::{AppState, ProcessorSecrets};
-use crate::telemetry::MESSAGES_REFUSED;
+use crate::telemetry::{MESSAGES, MESSAGES_REFUSED};
 
 /// What the processor sends. Its other members are its own.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -184,16 +184,18 @@ async fn take(
         received_at: state.engine.clock.now(),
     };
     let inbox = state.engine.inbox();
-    let message = state
+    let (message, is_new) = state
         .mutations
         .run({
             let inbox = inbox.clone();
             async move {
-                inbox.keep(&message).await?;
-                Ok::<_, Error>(message)
+                let is_new = inbox.keep(&message).await?;
+                Ok::<_, Error>((message, is_new))
             }
         })
         .await?;
+    let verdict = if is_new { "new" } else { "repeated" };
+    metrics::counter!(MESSAGES, "verdict" => verdict).increment(1);
     // From here on it cannot be lost: what is not handled now, a worker handles.
     within_patience(state, "the processor's message", async move {
         let mut tries = Tries::default();

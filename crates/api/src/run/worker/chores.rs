@@ -8,16 +8,18 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use lessor_adapters::simulated::SimulatedProcessor;
 use lessor_domain::access::Mode;
-use lessor_domain::checkout::AttentionReason;
+use lessor_domain::checkout::{AttentionReason, Lifecycle};
 use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::{Clock, Database, Doubt, Errand, IdGenerator, Reach, Scope, StoreError};
 use lessor_domain::services::payments::{self, Findings};
 use lessor_domain::services::{Concern, Error, events};
+use lessor_domain::time::Timestamp;
 use lessor_domain::workers::housekeeping::{Housekeeper, HousekeepingReport};
 use lessor_domain::workers::inbox::Inbox;
 use lessor_domain::workers::reconcile::{Reconciler, Report};
 
 use crate::state::feeds::Feeds;
+use crate::telemetry::{CHECKOUTS, as_gauge};
 
 /// Answers to repeated requests are kept for so long.
 const ANSWERS_KEPT: TimeDelta = TimeDelta::hours(24);
@@ -33,7 +35,7 @@ const REPORTS_KEPT: TimeDelta = TimeDelta::days(30);
 /// Something that is done from time to time, by any number of processes.
 #[async_trait]
 pub trait Chore: Send + Sync {
-    /// Its name, for logs.
+    /// Its name, for logs and metrics.
     fn name(&self) -> &'static str;
 
     /// The pause after it is done.
@@ -64,103 +66,6 @@ pub enum ChoreError {
     /// A provider failed.
     #[error(transparent)]
     Provider(#[from] Doubt),
-}
-
-/// Tries of jobs, by what became of them.
-pub(super) const JOBS: &str = "lessor_jobs_total";
-/// Attempts to deliver events, by what became of them.
-pub(super) const DELIVERIES: &str = "lessor_webhook_deliveries_total";
-/// Endpoints that were disabled because of how they answered.
-pub(super) const ENDPOINTS_DISABLED: &str = "lessor_webhook_endpoints_disabled_total";
-/// Attempts to send mails, by what became of them.
-pub(super) const MAILS: &str = "lessor_mails_total";
-/// Messages that were given up.
-pub(super) const MESSAGES_FAILED: &str = "lessor_inbox_messages_failed_total";
-
-/// Tells the metrics what each of them means.
-pub(super) fn describe() {
-    metrics::describe_counter!(JOBS, "Tries of jobs by what became of them");
-    metrics::describe_counter!(
-        MESSAGES_FAILED,
-        "Messages of providers that were given up and wait for a person"
-    );
-    metrics::describe_counter!(
-        DELIVERIES,
-        "Attempts to deliver events to webhook endpoints by what became of them"
-    );
-    metrics::describe_counter!(MAILS, "Attempts to send mails by what became of them");
-    metrics::describe_counter!(
-        ENDPOINTS_DISABLED,
-        "Webhook endpoints that were disabled because of how they answered, by reason"
-    );
-    // A counter that nobody has counted up is not there to be alerted on.
-    metrics::counter!(MESSAGES_FAILED).absolute(0);
-    for (name, meaning) in [
-        ("lessor_jobs_pending", "Jobs that are to be done"),
-        (
-            "lessor_jobs_in_doubt",
-            "Jobs that were tried and are not done",
-        ),
-        (
-            "lessor_jobs_dead",
-            "Jobs that were given up and wait for a person",
-        ),
-        (
-            "lessor_inbox_messages_waiting",
-            "Messages of providers that are to be handled",
-        ),
-        (
-            "lessor_inbox_messages_failed",
-            "Messages of providers that were given up and wait for a person",
-        ),
-        ("lessor_mails_pending", "Mails that are to be sent"),
-        (
-            "lessor_mails_dead",
-            "Mails that were given up and wait for a person",
-        ),
-        (
-            "lessor_checkouts_needing_attention",
-            "Checkouts that a person must look at, by reason",
-        ),
-        (
-            "lessor_deposits_held",
-            "Authorizations that hold money of customers",
-        ),
-        (
-            "lessor_deposits_held_oldest_seconds",
-            "For how long the oldest authorization has held money",
-        ),
-        (
-            "lessor_event_feeds_waiting",
-            "Organizations whose events have no numbers yet",
-        ),
-        (
-            "lessor_webhook_queues_due",
-            "Organizations with deliveries of events that are due and that nobody is at",
-        ),
-        (
-            "lessor_reconcile_differences",
-            "Differences that the last comparison found and did not mend, by mode and name",
-        ),
-        (
-            "lessor_reconcile_failures",
-            "What the last comparison could not compare, by mode",
-        ),
-        (
-            "lessor_reconcile_finished_timestamp_seconds",
-            "When the last comparison came to its end, by mode",
-        ),
-    ] {
-        metrics::describe_gauge!(name, meaning);
-    }
-    metrics::describe_counter!(
-        "lessor_reconcile_differences_total",
-        "Differences found between checkouts and the processor, by whether they were mended"
-    );
-    metrics::describe_counter!(
-        "lessor_reconcile_messages_total",
-        "Messages of the processor that came by its list alone"
-    );
 }
 
 /// Expiry, renewal and check of deposits, what is overdue, ends of leases, polled carriers.
@@ -222,6 +127,7 @@ impl Chore for Gauges {
         metrics::gauge!("lessor_jobs_pending").set(as_gauge(jobs.pending));
         metrics::gauge!("lessor_jobs_in_doubt").set(as_gauge(jobs.in_doubt));
         metrics::gauge!("lessor_jobs_dead").set(as_gauge(jobs.dead));
+        metrics::gauge!("lessor_jobs_oldest_seconds").set(self.age(jobs.first_due));
         let (waiting, failed) = view.inbox().backlog().await?;
         metrics::gauge!("lessor_inbox_messages_waiting").set(as_gauge(waiting));
         metrics::gauge!("lessor_inbox_messages_failed").set(as_gauge(failed));
@@ -236,27 +142,55 @@ impl Chore for Gauges {
                 .set(as_gauge(count));
         }
         let behind = view.doors().owners_with(Errand::UnnumberedEvents).await?;
-        metrics::gauge!("lessor_event_feeds_waiting")
-            .set(as_gauge(u64::try_from(behind.len()).unwrap_or(u64::MAX)));
+        metrics::gauge!("lessor_event_feeds_waiting").set(as_gauge(behind.len()));
         let due = Errand::Deliveries {
             due: self.clock.now(),
         };
         let due = view.doors().owners_with(due).await?;
-        metrics::gauge!("lessor_webhook_queues_due")
-            .set(as_gauge(u64::try_from(due.len()).unwrap_or(u64::MAX)));
+        metrics::gauge!("lessor_webhook_queues_due").set(as_gauge(due.len()));
         let held = view.doors().held().await?;
-        let now = self.clock.now();
-        let age = held.oldest.map_or(0, |oldest| (now - oldest).num_seconds());
         metrics::gauge!("lessor_deposits_held").set(as_gauge(held.count));
-        metrics::gauge!("lessor_deposits_held_oldest_seconds")
-            .set(as_gauge(u64::try_from(age).unwrap_or(0)));
+        metrics::gauge!("lessor_deposits_held_oldest_seconds").set(self.age(held.oldest));
         Ok(Done::ForNow)
     }
 }
 
-/// A count as the metrics take it.
-fn as_gauge(count: u64) -> f64 {
-    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+impl Gauges {
+    /// How many seconds ago it was; none where it is still to come, or there is nothing.
+    fn age(&self, since: Option<Timestamp>) -> f64 {
+        let seconds = since.map_or(0, |since| (self.clock.now() - since).num_seconds());
+        as_gauge(seconds.max(0))
+    }
+}
+
+/// Counts checkouts by their states, for the metrics. It looks at every one, so it does so less often.
+pub struct Census {
+    /// Where they are.
+    pub database: Arc<dyn Database>,
+}
+
+#[async_trait]
+impl Chore for Census {
+    fn name(&self) -> &'static str {
+        "census"
+    }
+
+    fn every(&self) -> Duration {
+        Duration::from_secs(60)
+    }
+
+    async fn run(&self) -> Result<Done, ChoreError> {
+        let mut view = self.database.read(Reach::Server).await?;
+        let counted: BTreeMap<_, _> = view.doors().states().await?.into_iter().collect();
+        for mode in Mode::ALL {
+            for state in Lifecycle::ALL.iter().copied() {
+                let count = counted.get(&(mode, state)).copied().unwrap_or_default();
+                metrics::gauge!(CHECKOUTS, "mode" => mode.as_str(), "state" => state.as_str())
+                    .set(as_gauge(count));
+            }
+        }
+        Ok(Done::ForNow)
+    }
 }
 
 /// Forgets answers, jobs and reports that nobody will ask for any more.
@@ -402,7 +336,7 @@ pub struct Numbers {
 #[async_trait]
 impl Chore for Numbers {
     fn name(&self) -> &'static str {
-        "numbers of events"
+        "numbers"
     }
 
     fn every(&self) -> Duration {
@@ -434,7 +368,7 @@ pub struct Endings(pub lessor_domain::workers::mailers::Endings);
 #[async_trait]
 impl Chore for Endings {
     fn name(&self) -> &'static str {
-        "ends of leases"
+        "endings"
     }
 
     fn every(&self) -> Duration {
@@ -459,7 +393,7 @@ pub struct KeptMessages(pub Inbox);
 #[async_trait]
 impl Chore for KeptMessages {
     fn name(&self) -> &'static str {
-        "kept messages"
+        "keptMessages"
     }
 
     fn every(&self) -> Duration {
@@ -528,9 +462,8 @@ impl Reconciliation {
                 "a checkout could not be compared with the processor"
             );
         }
-        let failures = u64::try_from(report.failures.len()).unwrap_or(u64::MAX);
         metrics::gauge!("lessor_reconcile_failures", "mode" => mode.as_str())
-            .set(as_gauge(failures));
+            .set(as_gauge(report.failures.len()));
         if report.messages > 0 {
             tracing::warn!(
                 mode = mode.as_str(),
@@ -540,11 +473,10 @@ impl Reconciliation {
             let messages = u64::try_from(report.messages).unwrap_or(u64::MAX);
             metrics::counter!("lessor_reconcile_messages_total").increment(messages);
         }
-        let now = u64::try_from(self.clock.now().timestamp()).unwrap_or(0);
         metrics::gauge!(
             "lessor_reconcile_finished_timestamp_seconds", "mode" => mode.as_str()
         )
-        .set(as_gauge(now));
+        .set(as_gauge(self.clock.now().timestamp()));
     }
 }
 
@@ -591,7 +523,7 @@ pub struct SimulatedInvoices {
 #[async_trait]
 impl Chore for SimulatedInvoices {
     fn name(&self) -> &'static str {
-        "simulated invoices"
+        "simulatedInvoices"
     }
 
     fn every(&self) -> Duration {

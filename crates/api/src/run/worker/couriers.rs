@@ -9,15 +9,16 @@ use lessor_domain::cause::chain;
 use lessor_domain::ports::StoreError;
 use lessor_domain::services::Error;
 use lessor_domain::webhooks::Delivery;
-use lessor_domain::workers::couriers::{Courier, Delivered};
+use lessor_domain::workers::couriers::{Courier, Delivered, Round};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
-use super::{LONGEST_PAUSE, chores};
+use super::LONGEST_PAUSE;
 use crate::state::feeds::Feeds;
+use crate::telemetry::{DELIVERIES, ENDPOINTS_DISABLED};
 
 /// How often it is looked for deliveries that are due without anybody saying so: those that are tried again,
 /// and those of other processes.
@@ -62,13 +63,14 @@ impl Dispatcher {
             room: Arc::new(Semaphore::new(SLOW_AT_ONCE)),
             writing: Arc::new(Semaphore::new(SLOW_WRITTEN_AT_ONCE)),
         };
+        let mut round = Round::default();
         let mut pause = POLL;
         loop {
             let Ok(first) = Arc::clone(&free).acquire_owned().await else {
                 // Nobody closes the semaphore.
                 return;
             };
-            match self.take_with(&free, &slow, first).await {
+            match self.take_with(&mut round, &free, &slow, first).await {
                 Ok(0) => {
                     pause = POLL;
                     self.couriers.feeds.wait_to_deliver(POLL).await;
@@ -87,6 +89,7 @@ impl Dispatcher {
     /// or its lease ends by itself.
     async fn take_with(
         &self,
+        round: &mut Round,
         free: &Arc<Semaphore>,
         slow: &Slow,
         first: OwnedSemaphorePermit,
@@ -96,7 +99,7 @@ impl Dispatcher {
             permits.push(permit);
         }
         let limit = u32::try_from(permits.len()).unwrap_or(u32::MAX);
-        let deliveries = self.couriers.courier.take(limit).await?;
+        let deliveries = self.couriers.courier.take_in(round, limit).await?;
         let taken = deliveries.len();
         for (delivery, permit) in deliveries.into_iter().zip(permits) {
             let courier = self.couriers.courier.clone();
@@ -180,7 +183,7 @@ async fn deliver(
         }
         Ok(Delivered::Disabled(reason)) => {
             tracing::warn!(%reason, "a webhook endpoint is disabled");
-            metrics::counter!(chores::ENDPOINTS_DISABLED, "reason" => reason.as_str()).increment(1);
+            metrics::counter!(ENDPOINTS_DISABLED, "reason" => reason.as_str()).increment(1);
             "failed"
         }
         Ok(Delivered::Moot) => "moot",
@@ -189,5 +192,5 @@ async fn deliver(
             "unknown"
         }
     };
-    metrics::counter!(chores::DELIVERIES, "outcome" => outcome).increment(1);
+    metrics::counter!(DELIVERIES, "outcome" => outcome).increment(1);
 }

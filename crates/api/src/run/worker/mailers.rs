@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
-use super::{LONGEST_PAUSE, chores};
+use super::LONGEST_PAUSE;
+use crate::telemetry::MAILS;
 
 /// How often it is looked for mails that are due.
 const POLL: Duration = Duration::from_secs(3);
@@ -125,5 +126,5 @@ async fn send(mailer: &Mailer, mail: Mail, cut: &CancellationToken) {
             "unknown"
         }
     };
-    metrics::counter!(chores::MAILS, "outcome" => outcome).increment(1);
+    metrics::counter!(MAILS, "outcome" => outcome).increment(1);
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lessor_domain::cause::chain;
-use lessor_domain::ports::Job;
+use lessor_domain::ports::{Clock, Job};
 use lessor_domain::workers::jobs::{JobResult, JobRunner};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout_at};
@@ -22,15 +22,18 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
+use crate::telemetry::{CHORE_FINISHED, JOBS, as_gauge};
+
 pub use chores::{
-    Chore, ChoreError, Done, Endings, Gauges, Housekeeping, KeptMessages, Numbers, Purge,
+    Census, Chore, ChoreError, Done, Endings, Gauges, Housekeeping, KeptMessages, Numbers, Purge,
     Reconciliation, SimulatedInvoices,
 };
 pub use couriers::Couriers;
 pub use mailers::Mailers;
 pub use wake::{WakeUp, WakingDatabase};
 
-/// How often an idle worker looks for jobs that other processes left.
+/// How often an idle worker looks for jobs that come to be due, and for those that nobody told of: where
+/// others cannot be heard, and while the connection that hears them is away.
 const POLL: Duration = Duration::from_secs(1);
 /// The longest pause while the database cannot be reached.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -51,6 +54,8 @@ pub struct Worker {
     pub mailers: Option<Mailers>,
     /// What is done from time to time.
     pub chores: Vec<Box<dyn Chore>>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
 }
 
 /// A worker at work. It goes on when this is dropped; [`stop`](Self::stop) ends it.
@@ -66,17 +71,16 @@ impl Worker {
     /// Goes to work on the current runtime.
     #[must_use]
     pub fn start(self) -> RunningWorker {
-        chores::describe();
         let working = RunningWorker {
             stop: CancellationToken::new(),
             cut: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
         for chore in self.chores {
-            let stop = working.stop.clone();
+            let (stop, clock) = (working.stop.clone(), Arc::clone(&self.clock));
             working.tasks.spawn(async move {
                 // A chore is done in transactions: what is cut off has not happened.
-                stop.run_until_cancelled(keep_doing(chore)).await;
+                stop.run_until_cancelled(keep_doing(chore, clock)).await;
             });
         }
         let dispatcher = Dispatcher {
@@ -221,13 +225,18 @@ async fn carry_out(runner: &JobRunner, job: &Job, cut: &CancellationToken) {
             "unknown"
         }
     };
-    metrics::counter!(chores::JOBS, "outcome" => outcome).increment(1);
+    metrics::counter!(JOBS, "outcome" => outcome).increment(1);
 }
 
-/// Does the chore again and again.
-async fn keep_doing(chore: Box<dyn Chore>) {
+/// Does the chore again and again, and says when it was last done. Never ends.
+pub(crate) async fn keep_doing(chore: Box<dyn Chore>, clock: Arc<dyn Clock>) {
     loop {
-        let pause = match chore.run().await {
+        let done = chore.run().await;
+        if done.is_ok() {
+            metrics::gauge!(CHORE_FINISHED, "chore" => chore.name())
+                .set(as_gauge(clock.now().timestamp()));
+        }
+        let pause = match done {
             Ok(Done::More) => Duration::ZERO,
             Ok(Done::ForNow) => chore.every(),
             Err(error) => {

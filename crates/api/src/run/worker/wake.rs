@@ -17,6 +17,8 @@ use lessor_domain::time::Timestamp;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
+use crate::telemetry::MESSAGES_FAILED;
+
 /// Wakes the worker. Clones wake the same one.
 #[derive(Debug, Clone, Default)]
 pub struct WakeUp(Arc<Notify>);
@@ -202,7 +204,7 @@ impl UnitOfWork for WakingWork {
                 problem,
                 "a message was given up: see `lessor inbox list`"
             );
-            metrics::counter!(super::chores::MESSAGES_FAILED).increment(1);
+            metrics::counter!(MESSAGES_FAILED).increment(1);
         }
         if self.touched {
             self.wake_up.now();

@@ -63,6 +63,7 @@ pub async fn doors(database: &dyn Database) {
     let _watches = super::WATCHES.lock().await;
     mails_are_counted(&Street::open(database).await).await;
     reasons_to_look_are_counted(&street).await;
+    states_are_counted(&street).await;
     jobs_are_counted(&street).await;
     what_is_held_is_counted(&street).await;
 }
@@ -1034,6 +1035,30 @@ async fn reasons_to_look_are_counted(street: &Street<'_>) {
     );
 }
 
+async fn states_are_counted(street: &Street<'_>) {
+    let count = async || {
+        street
+            .ask("doors.states: answers", async |doors| doors.states().await)
+            .await
+    };
+    let mut expected: BTreeMap<(Mode, Lifecycle), u64> = count().await.into_iter().collect();
+    let Street { shop, neighbour } = street;
+    for (shop, mode) in [
+        (shop, Mode::Sandbox),
+        (neighbour, Mode::Sandbox),
+        (neighbour, Mode::Live),
+    ] {
+        let checkout = shop.any_checkout_in(mode, |it| it).await;
+        let count = expected.entry((mode, checkout.lifecycle())).or_default();
+        *count = count.saturating_add(1);
+    }
+    assert_eq!(
+        count().await,
+        expected.into_iter().collect::<Vec<_>>(),
+        "doors.states: how many, by mode and state in their order, everybody's"
+    );
+}
+
 async fn jobs_are_counted(street: &Street<'_>) {
     let count = async || {
         street
@@ -1043,6 +1068,7 @@ async fn jobs_are_counted(street: &Street<'_>) {
             .await
     };
     let before = count().await;
+    let mut due: Vec<Timestamp> = before.first_due.into_iter().collect();
     let mut made = Vec::new();
     for shop in street.shops() {
         let subjects: [JobSubject; 5] = [(); 5].map(|()| JobSubject::Product(shop.make.id()));
@@ -1054,6 +1080,9 @@ async fn jobs_are_counted(street: &Street<'_>) {
         push(shop, &jobs).await;
         let (doubtful, hopeless) = (take(shop, doubtful).await, take(shop, hopeless).await);
         let at = shop.make.tick();
+        let waits = jobs.iter().filter(|job| job.subject == waiting);
+        due.extend(waits.map(|job| job.available_at));
+        due.push(at);
         complete(shop, &take(shop, done).await, at).await;
         shop.done("jobs.retry, jobs.bury: write", async |uow| {
             uow.jobs().retry(&doubtful, at, "timed out").await?;
@@ -1068,8 +1097,9 @@ async fn jobs_are_counted(street: &Street<'_>) {
             pending: before.pending.saturating_add(4),
             in_doubt: before.in_doubt.saturating_add(2),
             dead: before.dead.saturating_add(2),
+            first_due: due.into_iter().min(),
         },
-        "doors.backlog: everybody's that is to be done, was tried of those, and was given up"
+        "doors.backlog: everybody's that is to be done, was tried of those, and was given up, and since when"
     );
     for (shop, waiting, doubtful, hopeless) in made {
         let at = shop.make.tick();

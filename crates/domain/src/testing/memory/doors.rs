@@ -16,7 +16,7 @@ use super::jobs::{due, is_done_before};
 use super::ledger::pays;
 use super::tables::Owned;
 use crate::access::Mode;
-use crate::checkout::{AttentionReason, Tracking};
+use crate::checkout::{AttentionReason, Lifecycle, Tracking};
 use crate::ids::{CheckoutPubId, MailPubId, OrganizationId};
 use crate::ledger::HoldState;
 use crate::mail::MailState;
@@ -162,8 +162,22 @@ impl Doors for Memory {
         Ok(counts.into_iter().collect())
     }
 
+    async fn states(&mut self) -> Result<Vec<((Mode, Lifecycle), u64)>, StoreError> {
+        let tables = self.tables();
+        let mut counts = BTreeMap::new();
+        for checkout in tables.each().flat_map(|(_, owned)| all(owned)) {
+            let key = (checkout.mode, checkout.lifecycle());
+            let count: &mut u64 = counts.entry(key).or_default();
+            *count = count.saturating_add(1);
+        }
+        Ok(counts.into_iter().collect())
+    }
+
     async fn backlog(&mut self) -> Result<Backlog, StoreError> {
         let tables = self.tables();
+        let jobs = tables.each().flat_map(|(_, owned)| &owned.jobs);
+        let pending = jobs.filter(|row| row.job.state == JobState::Pending);
+        let first_due = pending.map(|row| row.job.new.available_at).min();
         let count = |holds: fn(&Job) -> bool| {
             let rows = tables.each().flat_map(|(_, owned)| &owned.jobs);
             let jobs = rows.filter(|row| holds(&row.job));
@@ -173,6 +187,7 @@ impl Doors for Memory {
             pending: count(|job| job.state == JobState::Pending),
             in_doubt: count(|job| job.state == JobState::Pending && job.last_error.is_some()),
             dead: count(|job| job.state == JobState::Dead),
+            first_due,
         })
     }
 
