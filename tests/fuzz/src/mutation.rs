@@ -98,7 +98,8 @@ impl Mutator {
             }
             1 => {
                 let another = self.below(bytes.len());
-                if let (Some(&byte), Some(place)) = (bytes.get(another), bytes.get_mut(at)) {
+                let byte = bytes.get(another).copied().unwrap_or_default();
+                if let Some(place) = bytes.get_mut(at) {
                     *place = byte;
                 }
             }

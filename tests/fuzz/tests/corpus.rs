@@ -1,6 +1,11 @@
 //! Every file of the corpus, and so many changes of them, through every target.
 //!
 //! A file whose name begins with `valid` is taken, one that begins with `refused` is not; any other may be either.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on says where it stopped"
+)]
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -5,7 +5,8 @@
 //! certificate's authority, and `verify-full` the host's name as well. Authorities
 //! are the system's, or those of the PEM file that `sslrootcert` names.
 
-use std::future::poll_fn;
+use std::convert::Infallible;
+use std::future::{pending, poll_fn};
 use std::pin::pin;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use diesel::ConnectionError;
 use lessor_domain::cause::chain;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Notify;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -129,18 +131,20 @@ impl ConnectOptions {
     }
 
     /// Listens to channels until the connection ends. Tells when it has begun to, without a message,
-    /// and of each message, after the channel that it came by.
+    /// and of each message, after the channel that it came by. By the channel of `tell` it sends a message
+    /// whenever it is notified.
     pub(super) async fn listen(
         &self,
         channels: &[&str],
+        tell: Option<(&str, &Notify)>,
         heard: impl FnMut(Option<(&str, &str)>) + Send,
     ) -> Result<(), tokio_postgres::Error> {
         if let Some(tls) = self.tls.clone() {
             let (client, connection) = self.config.connect(tls).await?;
-            hear(&client, connection, channels, heard).await
+            hear(&client, connection, channels, tell, heard).await
         } else {
             let (client, connection) = self.config.connect(NoTls).await?;
-            hear(&client, connection, channels, heard).await
+            hear(&client, connection, channels, tell, heard).await
         }
     }
 }
@@ -155,10 +159,26 @@ where
     }
 }
 
+/// Tells by the channel whenever it is notified, until the connection ends.
+async fn keep_telling(
+    client: &Client,
+    tell: Option<(&str, &Notify)>,
+) -> Result<Infallible, tokio_postgres::Error> {
+    let Some((channel, told)) = tell else {
+        return pending().await;
+    };
+    let notify = format!("NOTIFY {channel}");
+    loop {
+        told.notified().await;
+        client.batch_execute(&notify).await?;
+    }
+}
+
 async fn hear<S, T>(
     client: &Client,
     mut connection: Connection<S, T>,
     channels: &[&str],
+    tell: Option<(&str, &Notify)>,
     mut heard: impl FnMut(Option<(&str, &str)>) + Send,
 ) -> Result<(), tokio_postgres::Error>
 where
@@ -168,6 +188,7 @@ where
     let listen = channels.iter().map(|channel| format!("LISTEN {channel}"));
     let listen = listen.collect::<Vec<_>>().join("; ");
     let mut asked = pin!(client.batch_execute(&listen));
+    let mut telling = pin!(keep_telling(client, tell));
     let mut is_listening = false;
     loop {
         tokio::select! {
@@ -175,6 +196,10 @@ where
                 listening?;
                 is_listening = true;
                 heard(None);
+            }
+            ended = &mut telling, if is_listening => {
+                let Err(error) = ended;
+                return Err(error);
             }
             message = poll_fn(|context| connection.poll_message(context)) => match message {
                 Some(Ok(AsyncMessage::Notification(told))) => {

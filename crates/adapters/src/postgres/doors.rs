@@ -11,10 +11,12 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Nullable, Timestamptz};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
-use lessor_domain::checkout::{AttentionReason, Lifecycle, Tracking};
+use lessor_domain::checkout::{AttentionReason, Tracking};
 use lessor_domain::ids::{CheckoutPubId, MailPubId, OrganizationId};
 use lessor_domain::mail::MailState;
-use lessor_domain::ports::{Backlog, Doors, Errand, Held, MailBacklog, PageToken, StoreError};
+use lessor_domain::ports::{
+    Backlog, Doors, Errand, Held, MailBacklog, PageToken, StateCounts, StoreError,
+};
 use lessor_domain::time::Timestamp;
 use uuid::Uuid;
 
@@ -323,7 +325,7 @@ impl Doors for PgUnitOfWork {
         queues::attention(open.connection()).await
     }
 
-    async fn states(&mut self) -> Result<Vec<((Mode, Lifecycle), u64)>, StoreError> {
+    async fn states(&mut self) -> Result<StateCounts, StoreError> {
         let mut open = self.open(Door::Survey)?;
         queues::states(open.connection()).await
     }

@@ -1,11 +1,14 @@
 //! Hearing what other processes do.
 
 use lessor_domain::ports::{Scope, StoreError};
+use tokio::sync::Notify;
 
 use super::PgDatabase;
 use super::events::{self, feed_of};
-use super::jobs;
 use super::pooling::Pooling;
+
+/// Where it is told that there are jobs to be done, whose they are not.
+const JOBS: &str = "lessor_jobs";
 
 /// What is heard of other processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,16 +29,25 @@ impl PgDatabase {
     }
 
     /// Listens to whoever numbers events and has something to be done, this process among them, by a
-    /// connection of its own, until that ends.
+    /// connection of its own, until that ends. Tells others by it that there are jobs, whenever `left` says
+    /// so: what was said since it was last told is told once.
+    ///
+    /// It is not told with the commit that leaves the jobs. Commits that tell something wait for each
+    /// other, to the end of their writing; and who is killed between the two is not missed for long, since
+    /// workers look for themselves too.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] when the connection cannot be had, or breaks.
-    pub async fn listen(&self, mut heard: impl FnMut(Heard) + Send) -> Result<(), StoreError> {
+    pub async fn listen(
+        &self,
+        left: Option<&Notify>,
+        mut heard: impl FnMut(Heard) + Send,
+    ) -> Result<(), StoreError> {
         let told = |message: Option<(&str, &str)>| {
             let said = match message {
                 None => Some(Heard::Nothing),
                 Some((events::CHANNEL, payload)) => feed_of(payload).map(Heard::Feed),
-                Some((jobs::CHANNEL, _)) => Some(Heard::Jobs),
+                Some((JOBS, _)) => Some(Heard::Jobs),
                 Some(_) => None,
             };
             if let Some(said) = said {
@@ -43,7 +55,11 @@ impl PgDatabase {
             }
         };
         self.pool
-            .listen(&[events::CHANNEL, jobs::CHANNEL], told)
+            .listen(
+                &[events::CHANNEL, JOBS],
+                left.map(|left| (JOBS, left)),
+                told,
+            )
             .await
             .map_err(StoreError::unavailable)
     }

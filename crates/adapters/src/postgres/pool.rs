@@ -13,6 +13,7 @@ use diesel_async::pooled_connection::PoolableConnection;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use lessor_domain::cause::tried;
 use lessor_domain::ports::{Reach, StoreError};
+use tokio::sync::Notify;
 use tokio::time::timeout;
 use tokio_postgres::Client;
 
@@ -323,13 +324,15 @@ impl PgPool {
         self.pool.manager().options.client().await
     }
 
-    /// Listens to channels, by a connection of its own, until that ends.
+    /// Listens to channels, by a connection of its own, until that ends, and tells by one of them.
     pub(super) async fn listen(
         &self,
         channels: &[&str],
+        tell: Option<(&str, &Notify)>,
         heard: impl FnMut(Option<(&str, &str)>) + Send,
     ) -> Result<(), tokio_postgres::Error> {
-        self.pool.manager().options.listen(channels, heard).await
+        let options = &self.pool.manager().options;
+        options.listen(channels, tell, heard).await
     }
 
     /// A connection outside the pool that waits for locks as long as it takes, where its session is its

@@ -134,7 +134,6 @@ impl PgDatabase {
     ) -> Result<PgUnitOfWork, StoreError> {
         let mut work = PgUnitOfWork::new(connection, reach, Kind::Work);
         work.last_commit.clone_from(&self.last_commit);
-        work.is_heard = self.can_listen();
         work.secrets = self.secrets.clone();
         let mut opening = self.pool.opening("BEGIN", reach);
         let last = opening.pop().unwrap_or_default();
@@ -172,10 +171,6 @@ pub struct PgUnitOfWork {
     reach: Reach,
     /// Where its commit is noted.
     last_commit: Option<LastCommit>,
-    /// Whether anybody can listen to what it tells.
-    is_heard: bool,
-    /// The channels by which its commit is told.
-    told: Vec<&'static str>,
     /// What its stores seal secrets with.
     pub(super) secrets: SecretKeys,
     /// Those that it has locked in that name, as they are stored.
@@ -192,8 +187,6 @@ impl PgUnitOfWork {
             began: reach,
             reach,
             last_commit: None,
-            is_heard: false,
-            told: Vec::new(),
             secrets: SecretKeys::none(),
             checkouts: HashMap::new(),
             sealing: HashMap::new(),
@@ -218,20 +211,6 @@ impl PgUnitOfWork {
     /// The connection, for the stores.
     pub(crate) fn connection(&mut self) -> Result<&mut AsyncPgConnection, StoreError> {
         self.session().map(Session::connection)
-    }
-
-    /// Has those who listen to the channel told when it is committed. Goes ahead of the next statement,
-    /// whose round trip it shares, and to the server that is connected to: what a statement on a
-    /// distributed table says would be said on that table's node, where nobody listens.
-    ///
-    /// Nobody listens where sessions are a pooler's, so that nothing is said there either: commits that
-    /// say something wait for each other.
-    pub(super) fn tell(&mut self, channel: &'static str) -> Result<(), StoreError> {
-        if self.is_heard && !self.told.contains(&channel) {
-            self.session()?.send_ahead(&format!("NOTIFY {channel}"));
-            self.told.push(channel);
-        }
-        Ok(())
     }
 
     /// The number of whose work it is; that of nobody where it is the server's.

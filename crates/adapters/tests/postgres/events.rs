@@ -118,7 +118,7 @@ async fn who_listens_hears_of_what_is_numbered() {
     let (sender, mut heard) = tokio::sync::mpsc::unbounded_channel();
     let listening = tokio::spawn(async move {
         let hear = |said| sender.send(said).unwrap_or_default();
-        database.listen(hear).await
+        database.listen(None, hear).await
     });
     let begun = Some(Heard::Nothing);
     assert_eq!(heard.recv().await, begun, "it begins to listen");

@@ -7,20 +7,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use lessor_adapters::postgres::{Heard, PgDatabase, Pooling};
+use lessor_adapters::postgres::{Heard, PgDatabase};
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::Effect;
-use lessor_domain::ids::{CheckoutPubId, OrganizationId};
+use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{
     Backlog, Database, IdGenerator, IdempotencyKey, InboxMessage, Job, JobSubject, NewJob, Reach,
-    Scope,
 };
 use lessor_domain::time::Timestamp;
-use tokio::sync::Mutex;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::{Mutex, Notify};
+use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use super::leasing::wide;
-use super::support::{Shop, pool, run};
+use super::support::Shop;
 
 const LEASE: Duration = Duration::from_secs(60);
 
@@ -63,74 +64,43 @@ async fn complete(database: &PgDatabase, job: &Job, at: Timestamp) -> bool {
     completed
 }
 
-/// Who listens hears of jobs once they are committed, and of none that is not to be done yet. Where sessions are
-/// a pooler's nothing is said.
-#[tokio::test(flavor = "multi_thread")]
-async fn who_listens_hears_of_jobs_that_are_to_be_done() {
-    let shop = Shop::open().await;
+/// Listens until the task is aborted, and tells of jobs whenever `left` says so.
+fn listen(shop: &Shop, left: Option<Arc<Notify>>) -> (JoinHandle<()>, UnboundedReceiver<Heard>) {
+    let (sender, heard) = unbounded_channel();
     let database = shop.database().clone();
-    let (sender, mut heard) = tokio::sync::mpsc::unbounded_channel();
     let listening = tokio::spawn(async move {
         let hear = |said| sender.send(said).unwrap_or_default();
-        database.listen(hear).await
+        database.listen(left.as_deref(), hear).await.unwrap();
     });
+    (listening, heard)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_listens_hears_of_jobs_that_another_process_left() {
+    let shop = Shop::open().await;
+    let left = Arc::new(Notify::new());
+    // What is said before it listens is not lost.
+    left.notify_one();
+    let (tells, mut own) = listen(&shop, Some(Arc::clone(&left)));
+    assert_eq!(
+        own.recv().await,
+        Some(Heard::Nothing),
+        "it begins to listen"
+    );
+    assert_eq!(own.recv().await, Some(Heard::Jobs), "what was left before");
+    let (listens, mut heard) = listen(&shop, None);
     let begun = Some(Heard::Nothing);
-    assert_eq!(heard.recv().await, begun, "it begins to listen");
-    let now = shop.make.tick();
-    let due = || job(&shop, subject(&shop), now);
-    // What was committed before is heard before.
-    let mark = async |number: i64| {
-        let tell = format!("NOTIFY lessor_events, '{number} live'");
-        shop.test.query(&tell).await;
-        Some(Heard::Feed(Scope {
-            organization_id: OrganizationId::new(number).unwrap(),
-            mode: Mode::Live,
-        }))
-    };
-
-    let (mut held, mut later) = (due(), due());
-    held.is_held = true;
-    later.available_at = now + TimeDelta::days(1);
-    push(&shop, &[held.clone(), later]).await;
-    let mut given_up = shop.begin().await;
-    given_up.jobs().push(&[due()]).await.unwrap();
-    given_up.roll_back().await.unwrap();
-    let pooled = pool(&shop.test, |settings| {
-        settings.pooling = Pooling::Transaction;
-    });
-    run(&pooled, shop.reach(), async |uow| {
-        uow.jobs().push(&[due()]).await
-    })
-    .await
-    .unwrap();
-    let marked = mark(1).await;
-    assert_eq!(heard.recv().await, marked, "nothing is to be done");
-
-    let pushed = due();
-    shop.run(async |uow| {
-        uow.jobs().push(std::slice::from_ref(&pushed)).await?;
-        uow.jobs().push(&[due()]).await
-    })
-    .await
-    .unwrap();
-    assert_eq!(heard.recv().await, Some(Heard::Jobs), "pushed");
-    let marked = mark(2).await;
-    assert_eq!(heard.recv().await, marked, "a commit is heard once");
-
-    shop.run(async |uow| uow.jobs().release(held.subject, now).await)
-        .await
-        .unwrap();
-    assert_eq!(heard.recv().await, Some(Heard::Jobs), "released");
-    shop.run(async |uow| uow.jobs().requeue(None, now).await)
-        .await
-        .unwrap();
-    assert_eq!(heard.recv().await, Some(Heard::Jobs), "tried again");
-    shop.run(async |uow| uow.jobs().skip(pushed.id, "no", now).await)
-        .await
-        .unwrap();
-    let skipped = Some(Heard::Jobs);
-    assert_eq!(heard.recv().await, skipped, "what stands behind goes on");
-    listening.abort();
+    assert_eq!(heard.recv().await, begun, "another begins to listen");
+    for _ in 0..2 {
+        left.notify_one();
+        assert_eq!(
+            heard.recv().await,
+            Some(Heard::Jobs),
+            "the other hears of it"
+        );
+    }
+    tells.abort();
+    listens.abort();
 }
 
 /// Jobs as they were done, in the order in which their ends were written.

@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn a_slow_answer_is_no_difference_of_clocks() {
-        let at = |seconds| DateTime::from_timestamp(1_000 + seconds, 0).unwrap();
+        let at = |seconds: i64| DateTime::from_timestamp(1_000 + seconds, 0).unwrap();
         for (answered, there, apart) in [
             (0, 0, None),
             (20, 3, None),

@@ -55,7 +55,7 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
         let public_url = PublicUrl::new(&service::public_url(config));
         let links = CheckoutPageLinks::new(keys, public_url.clone());
         let composition = compose::compose(config, &database, &public_url)?;
-        let mut following = composition.follow(&database);
+        let mut following = composition.follow(&database, true);
         let worker = composition.worker(config, links)?;
         let operators = match operators::bind(config)? {
             Some(listener) => {

@@ -572,9 +572,10 @@ impl Composition {
     }
 
     /// Numbers the events that this process writes, and hears of those that others have numbered and of
-    /// jobs that others left, where that can be heard. It ends when this is dropped.
+    /// jobs that others left, where that can be heard. A process without a worker tells others of its jobs
+    /// instead. It ends when this is dropped.
     #[must_use]
-    pub fn follow(&self, database: &PgDatabase) -> JoinSet<()> {
+    pub fn follow(&self, database: &PgDatabase, has_worker: bool) -> JoinSet<()> {
         let mut following = JoinSet::new();
         let feeds = self.feeds.clone();
         let engine = &self.engine;
@@ -587,6 +588,7 @@ impl Composition {
             let (feeds, wake_up) = (self.feeds.clone(), self.wake_up.clone());
             let database = database.clone();
             following.spawn(async move {
+                let left = (!has_worker).then(|| wake_up.told());
                 loop {
                     let heard = |said: Heard| match said {
                         // Whatever was told before is to be looked for.
@@ -595,9 +597,11 @@ impl Composition {
                             wake_up.now();
                         }
                         Heard::Feed(feed) => feeds.ring(Some(feed)),
-                        Heard::Jobs => wake_up.now(),
+                        Heard::Jobs if has_worker => wake_up.now(),
+                        // It may have told so itself.
+                        Heard::Jobs => {}
                     };
-                    if let Err(error) = database.listen(heard).await {
+                    if let Err(error) = database.listen(left, heard).await {
                         tracing::debug!(error = %chain(&error), "what other processes do is looked for");
                     }
                     sleep(LISTEN_AGAIN).await;

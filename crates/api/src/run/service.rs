@@ -248,7 +248,7 @@ impl Service {
         let composition = compose::compose(config, &database, &PublicUrl::new(&url))?;
         let worker = (!config.no_worker).then(|| composition.worker(config, links));
         let worker = worker.transpose()?;
-        let mut following = composition.follow(&database);
+        let mut following = composition.follow(&database, !config.no_worker);
         let engine = &composition.engine;
         let replica = composition.replica(config, &database).await?;
         let metrics = Metrics::install().context("metrics")?;

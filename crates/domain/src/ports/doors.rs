@@ -1,5 +1,7 @@
 //! What is asked before it is known whose it is.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 
 use super::{Backlog, Held, MailBacklog, PageToken, StoreError};
@@ -51,6 +53,9 @@ pub enum Errand {
     Endings { mode: Mode, from: Day, before: Day },
 }
 
+/// Counts of checkouts by mode and state; a state that none is in has no entry.
+pub type StateCounts = BTreeMap<(Mode, Lifecycle), u64>;
+
 /// The questions that are asked across organizations, and no others: whose something is that is known
 /// by a secret, a number or an id alone, who has work waiting, and how much of it there is in all.
 /// An answer names organizations and counts; records are read in [their organization's
@@ -99,9 +104,8 @@ pub trait Doors: Send {
     async fn owners_with(&mut self, errand: Errand) -> Result<Vec<OrganizationId>, StoreError>;
     /// How many checkouts a person must look at, by reason, in both modes.
     async fn attention(&mut self) -> Result<Vec<(AttentionReason, u64)>, StoreError>;
-    /// How many checkouts there are, by mode and state, in their order; none of those without any. Looks at
-    /// every checkout.
-    async fn states(&mut self) -> Result<Vec<((Mode, Lifecycle), u64)>, StoreError>;
+    /// How many checkouts there are in each state. Looks at every checkout.
+    async fn states(&mut self) -> Result<StateCounts, StoreError>;
     /// How many jobs wait, and since when.
     async fn backlog(&mut self) -> Result<Backlog, StoreError>;
     /// How many mails wait.

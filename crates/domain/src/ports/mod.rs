@@ -51,7 +51,7 @@ pub use cursors::CursorStore;
 pub use customers::{CustomerFilter, CustomerStore, InsertedCustomer, NewCustomer};
 pub use deliveries::{DeliveryClaim, DeliveryStore, WebhookMessage, WebhookSender};
 pub use dialing::DialingPlan;
-pub use doors::{Doors, Errand};
+pub use doors::{Doors, Errand, StateCounts};
 pub use events::{
     EventFilter, EventListener, EventMessage, EventRecords, EventStore, EventView, Stretch,
 };

@@ -12,7 +12,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{AttentionReason, Checkout, Lifecycle};
 use lessor_domain::ids::{CheckoutPubId, ProductVariantPubId};
-use lessor_domain::ports::StoreError;
+use lessor_domain::ports::{StateCounts, StoreError};
 use lessor_domain::time::{Day, Timestamp};
 use uuid::Uuid;
 
@@ -439,13 +439,13 @@ struct InState {
 /// How many are in each state, by mode: of all that can be read.
 pub(in crate::postgres) async fn states(
     connection: &mut AsyncPgConnection,
-) -> Result<Vec<((Mode, Lifecycle), u64)>, StoreError> {
+) -> Result<StateCounts, StoreError> {
     let counted: Vec<InState> =
         diesel::sql_query("SELECT mode, lifecycle, count(*) AS count FROM checkouts GROUP BY 1, 2")
             .load(connection)
             .await
             .map_err(store_error)?;
-    let mut counts = counted
+    counted
         .into_iter()
         .map(|row| {
             let at = Place::new("checkouts", &row.lifecycle);
@@ -453,9 +453,7 @@ pub(in crate::postgres) async fn states(
             let state = at.parse("lifecycle", &row.lifecycle)?;
             Ok(((mode, state), row_count(row.count)))
         })
-        .collect::<Result<Vec<_>, StoreError>>()?;
-    counts.sort_unstable();
-    Ok(counts)
+        .collect()
 }
 
 macro_rules! asked_for {

@@ -22,9 +22,6 @@ use super::PgUnitOfWork;
 use super::error::store_error;
 use super::schema::jobs;
 
-/// Where it is told that there are jobs to be done, whose they are not.
-pub(super) const CHANNEL: &str = "lessor_jobs";
-
 async fn load(
     connection: &mut AsyncPgConnection,
     query: jobs::BoxedQuery<'static, Pg>,
@@ -196,10 +193,6 @@ impl JobStore for PgUnitOfWork {
             .iter()
             .map(NewJobRow::try_from)
             .collect::<Result<_, _>>()?;
-        let is_due = |job: &NewJob| !job.is_held && job.available_at <= job.created_at;
-        if jobs.iter().any(is_due) {
-            self.tell(CHANNEL)?;
-        }
         diesel::insert_into(jobs::table)
             .values(&rows)
             .execute(self.connection()?)
@@ -307,7 +300,6 @@ impl JobStore for PgUnitOfWork {
             .eq_any([JobState::Pending, JobState::Held].map(JobState::as_str))
             .and(sql::<Bool>(IS_FREE));
         let key = (self.owner(), id);
-        self.tell(CHANNEL)?;
         diesel::update(jobs::table.find(key).filter(is_dead.or(waits)))
             .set((
                 jobs::state.eq(JobState::Skipped.as_str()),
@@ -350,7 +342,6 @@ impl JobStore for PgUnitOfWork {
         let again = (is(JobState::Pending), jobs::available_at.eq(now));
         let due = is(JobState::Dead).or(waits);
         let owner = self.owner();
-        self.tell(CHANNEL)?;
         let written = match id {
             // What a test holds goes on when that very job is named.
             Some(id) => {
@@ -383,7 +374,6 @@ impl JobStore for PgUnitOfWork {
             .filter(jobs::subject_kind.eq(kind))
             .filter(jobs::subject_id.eq(id))
             .filter(jobs::state.eq(JobState::Held.as_str()).or(is_put_off));
-        self.tell(CHANNEL)?;
         diesel::update(waits)
             .set((
                 jobs::state.eq(JobState::Pending.as_str()),

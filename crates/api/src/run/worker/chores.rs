@@ -181,7 +181,7 @@ impl Chore for Census {
 
     async fn run(&self) -> Result<Done, ChoreError> {
         let mut view = self.database.read(Reach::Server).await?;
-        let counted: BTreeMap<_, _> = view.doors().states().await?.into_iter().collect();
+        let counted = view.doors().states().await?;
         for mode in Mode::ALL {
             for state in Lifecycle::ALL.iter().copied() {
                 let count = counted.get(&(mode, state)).copied().unwrap_or_default();

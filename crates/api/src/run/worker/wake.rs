@@ -1,4 +1,4 @@
-//! Telling the worker of this process that there is something to do.
+//! Telling the worker of this process that there is something to do, or those of others where it has none.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use crate::telemetry::MESSAGES_FAILED;
 
-/// Wakes the worker. Clones wake the same one.
+/// Wakes the worker, or who wakes those of other processes where this one has none. Clones wake the same one.
 #[derive(Debug, Clone, Default)]
 pub struct WakeUp(Arc<Notify>);
 
@@ -27,6 +27,12 @@ impl WakeUp {
     /// There may be something to do now.
     pub fn now(&self) {
         self.0.notify_one();
+    }
+
+    /// What is notified: for whoever tells others.
+    #[must_use]
+    pub fn told(&self) -> &Notify {
+        &self.0
     }
 
     /// Waits until there may be something to do, at most so long. What was told while nobody waited

@@ -16,12 +16,12 @@ use super::jobs::{due, is_done_before};
 use super::ledger::pays;
 use super::tables::Owned;
 use crate::access::Mode;
-use crate::checkout::{AttentionReason, Lifecycle, Tracking};
+use crate::checkout::{AttentionReason, Tracking};
 use crate::ids::{CheckoutPubId, MailPubId, OrganizationId};
 use crate::ledger::HoldState;
 use crate::mail::MailState;
 use crate::ports::{
-    Backlog, Doors, Errand, Held, Job, JobState, MailBacklog, PageToken, StoreError,
+    Backlog, Doors, Errand, Held, Job, JobState, MailBacklog, PageToken, StateCounts, StoreError,
 };
 use crate::time::Timestamp;
 
@@ -162,15 +162,15 @@ impl Doors for Memory {
         Ok(counts.into_iter().collect())
     }
 
-    async fn states(&mut self) -> Result<Vec<((Mode, Lifecycle), u64)>, StoreError> {
+    async fn states(&mut self) -> Result<StateCounts, StoreError> {
         let tables = self.tables();
-        let mut counts = BTreeMap::new();
+        let mut counts = StateCounts::new();
         for checkout in tables.each().flat_map(|(_, owned)| all(owned)) {
             let key = (checkout.mode, checkout.lifecycle());
             let count: &mut u64 = counts.entry(key).or_default();
             *count = count.saturating_add(1);
         }
-        Ok(counts.into_iter().collect())
+        Ok(counts)
     }
 
     async fn backlog(&mut self) -> Result<Backlog, StoreError> {
