@@ -6,9 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use lessor_adapters::postgres::{LastCommit, PgDatabase, PgSettings};
-use lessor_domain::access::Mode;
-use lessor_domain::checkout::Effect;
-use lessor_domain::ports::{Database, IdGenerator as _, JobSubject, NewJob, Reach};
+use lessor_domain::ports::{Database, Reach};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::time::timeout;
@@ -164,25 +162,6 @@ async fn whom_work_reaches_is_said_without_waiting() {
         3,
         "work is its begin, its question and its commit"
     );
-
-    let pushed = fewest(&line, async || {
-        let now = shop.make.tick();
-        let job = NewJob {
-            id: shop.make.ids().next(),
-            effect: Effect::PushProduct,
-            subject: JobSubject::Product(product.id),
-            organization_id: organization,
-            mode: Mode::Live,
-            created_at: now,
-            available_at: now,
-            is_held: false,
-            units: None,
-        };
-        let mut work = database.begin(organization.into()).await.unwrap();
-        work.jobs().push(&[job]).await.unwrap();
-        work.commit().await.unwrap();
-    });
-    assert_eq!(pushed.await, 3, "that there is a job is told with it");
 
     let noting = database.noting(LastCommit::default());
     let noted = fewest(&line, async || {

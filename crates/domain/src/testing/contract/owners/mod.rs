@@ -349,6 +349,7 @@ mod tests {
                 "doors.owners_of_shipment",
                 "doors.owners_with",
                 "doors.attention",
+                "doors.states",
                 "doors.backlog",
                 "doors.mail_backlog",
                 "doors.held",
