@@ -165,6 +165,20 @@ async fn whom_work_reaches_is_said_without_waiting() {
         "work is its begin, its question and its commit"
     );
 
+    let updated = fewest(&line, async || {
+        let mut work = database.begin(organization.into()).await.unwrap();
+        let found = work.products().get(organization, product.id).await.unwrap();
+        let mut found = found.unwrap();
+        found.updated_at = shop.make.tick();
+        work.products().update(&mut found).await.unwrap();
+        work.commit().await.unwrap();
+    });
+    assert_eq!(
+        updated.await,
+        4,
+        "an update is prepared once for each connection"
+    );
+
     let pushed = fewest(&line, async || {
         let now = shop.make.tick();
         let job = NewJob {
