@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+/// Answers are made of many small pieces, each of which is allocated and freed.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     lessor::cli::run()
 }

@@ -35,6 +35,7 @@ pub(crate) mod hash;
 mod idempotency;
 mod inbox;
 mod jobs;
+mod kept;
 mod keys;
 mod lease_terms;
 mod ledger;

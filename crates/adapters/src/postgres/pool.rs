@@ -87,6 +87,9 @@ impl PgSettings {
     /// not; where that is forbidden there is no session. Before the first migration there is nobody to
     /// act as, and no row.
     ///
+    /// Plans are made once for each statement of a session, whatever is bound: each list has an index for
+    /// what it is asked for, and to plan it anew costs more than to answer it.
+    ///
     /// On a cluster every node is told for whom a transaction works; elsewhere nobody reads that setting.
     fn opening_sql(&self, shows: Shows) -> String {
         let (set, is_local) = match self.pooling {
@@ -103,7 +106,8 @@ impl PgSettings {
             )
         };
         format!(
-            "{set} statement_timeout = {}; {set} lock_timeout = {}; \
+            "{set} plan_cache_mode = force_generic_plan; \
+             {set} statement_timeout = {}; {set} lock_timeout = {}; \
              {set} idle_in_transaction_session_timeout = {}; \
              DO $$ BEGIN {} {} \
              IF EXISTS (SELECT FROM pg_roles WHERE rolname = session_user AND (rolsuper OR rolbypassrls)) \

@@ -186,9 +186,10 @@ async fn sessions_that_are_handed_on_serve_where_it_was_said() {
     assert!(matches!(refused, Err(MigrateError::Pooled)), "{refused:?}");
     // Row security holds for a superuser's transactions too.
     test.execute(
-        "CREATE TABLE acting (who text, lock_timeout text); GRANT ALL ON acting TO lessor_app; \
+        "CREATE TABLE acting (who text, lock_timeout text, plans text); GRANT ALL ON acting TO lessor_app; \
          CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
-             INSERT INTO acting VALUES (current_user, current_setting('lock_timeout')); RETURN NEW; END $$; \
+             INSERT INTO acting VALUES (current_user, current_setting('lock_timeout'), \
+                 current_setting('plan_cache_mode')); RETURN NEW; END $$; \
          CREATE TRIGGER note AFTER INSERT ON cursors FOR EACH ROW EXECUTE FUNCTION note()",
     )
     .await;
@@ -201,8 +202,11 @@ async fn sessions_that_are_handed_on_serve_where_it_was_said() {
             .unwrap();
         work.commit().await.unwrap();
     }
-    let acting = "SELECT DISTINCT who || ' ' || lock_timeout FROM acting";
-    assert_eq!(test.query(acting).await, ["lessor_app 4s"]);
+    let acting = "SELECT DISTINCT who || ' ' || lock_timeout || ' ' || plans FROM acting";
+    assert_eq!(
+        test.query(acting).await,
+        ["lessor_app 4s force_generic_plan"]
+    );
     contract::owners(&database).await;
     contract::customers(&database).await;
     contract::checkouts(&database).await;

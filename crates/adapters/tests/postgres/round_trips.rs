@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use lessor_adapters::postgres::{LastCommit, PgDatabase, PgSettings};
-use lessor_domain::ports::{Database, Reach};
+use lessor_domain::access::Mode;
+use lessor_domain::checkout::Effect;
+use lessor_domain::ports::{Database, IdGenerator as _, JobSubject, NewJob, Reach};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::time::timeout;
@@ -161,6 +163,43 @@ async fn whom_work_reaches_is_said_without_waiting() {
         written.await,
         3,
         "work is its begin, its question and its commit"
+    );
+
+    let updated = fewest(&line, async || {
+        let mut work = database.begin(organization.into()).await.unwrap();
+        let found = work.products().get(organization, product.id).await.unwrap();
+        let mut found = found.unwrap();
+        found.updated_at = shop.make.tick();
+        work.products().update(&mut found).await.unwrap();
+        work.commit().await.unwrap();
+    });
+    assert_eq!(
+        updated.await,
+        4,
+        "an update is prepared once for each connection"
+    );
+
+    let pushed = fewest(&line, async || {
+        let now = shop.make.tick();
+        let job = NewJob {
+            id: shop.make.ids().next(),
+            effect: Effect::PushProduct,
+            subject: JobSubject::Product(product.id),
+            organization_id: organization,
+            mode: Mode::Live,
+            created_at: now,
+            available_at: now,
+            is_held: false,
+            units: None,
+        };
+        let mut work = database.begin(organization.into()).await.unwrap();
+        work.jobs().push(&[job]).await.unwrap();
+        work.commit().await.unwrap();
+    });
+    assert_eq!(
+        pushed.await,
+        3,
+        "so is a job's insert, for each number of them"
     );
 
     let noting = database.noting(LastCommit::default());

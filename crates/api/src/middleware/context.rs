@@ -25,6 +25,7 @@ use crate::http::public_url::PublicUrl;
 use crate::http::request_id::RequestId;
 use crate::http::slices::sliced;
 use crate::middleware::cors::{Cors, Grant};
+use crate::middleware::fallback::Matched;
 use crate::state::AppState;
 
 /// When a client is told to come again after its request took too long.
@@ -97,16 +98,14 @@ pub async fn context(
     let Deadline(deadline) = request.app_data::<Deadline>().copied().unwrap_or_default();
     let deadline = deadline.saturating_add(held(request.path(), request.query_string()));
     let method = request.method().clone();
-    let route = request
-        .match_pattern()
-        .unwrap_or_else(|| "unmatched".to_owned());
+    let route = Matched::of(&request).unwrap_or_else(|| "unmatched".into());
     let span = tracing::info_span!(
         "request",
         request_id = id.as_str(),
         trace_id = tracing::field::Empty,
         parent_id = tracing::field::Empty,
         %method,
-        route,
+        route = &*route,
         client = tracing::field::Empty,
         organization = tracing::field::Empty,
         key = tracing::field::Empty,

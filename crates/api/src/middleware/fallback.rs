@@ -1,10 +1,11 @@
 //! Requests that no route takes: 404, 405 with `Allow`, and queries of routes that have none.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::rc::Rc;
 
-use actix_web::dev::ResourceDef;
+use actix_web::dev::{ResourceDef, ServiceRequest};
 use actix_web::http::Method;
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, web};
 
 use serde::Deserialize;
 use utoipa::openapi::path::{Operation, Parameter, ParameterIn, PathItem};
@@ -27,16 +28,60 @@ fn operations(item: &PathItem) -> impl Iterator<Item = (Method, &Operation)> {
     .filter_map(|(method, operation)| Some((method, operation.as_ref()?)))
 }
 
+/// A path, which may hold `{parameters}`, and the methods that it takes.
+struct Path {
+    pattern: ResourceDef,
+    text: String,
+    parameters: usize,
+    methods: Vec<Method>,
+    /// Where others are that some addresses match as well: `bulk` beside `{id}`.
+    siblings: Vec<usize>,
+}
+
+/// Whether an address may match both patterns.
+fn are_siblings(one: &str, other: &str) -> bool {
+    let is_open = |part: &str| part.contains('{');
+    let mut parts = (one.split('/'), other.split('/'));
+    loop {
+        match (parts.0.next(), parts.1.next()) {
+            (None, None) => return true,
+            (Some(one), Some(other)) if one == other || is_open(one) || is_open(other) => {}
+            _ => return false,
+        }
+    }
+}
+
+/// The pattern that a request's path matches, in its extensions, so that it is looked for once.
+pub(crate) struct Matched(Option<Rc<str>>);
+
+impl Matched {
+    /// Looks for it and keeps it.
+    pub(crate) fn of(request: &ServiceRequest) -> Option<Rc<str>> {
+        let pattern: Option<Rc<str>> = request.match_pattern().map(Rc::from);
+        request.extensions_mut().insert(Self(pattern.clone()));
+        pattern
+    }
+
+    /// What was kept; else, outside of the app, it is looked for.
+    fn kept(request: &HttpRequest) -> Option<Rc<str>> {
+        if let Some(Self(pattern)) = request.extensions().get::<Self>() {
+            return pattern.clone();
+        }
+        request.match_pattern().map(Rc::from)
+    }
+}
+
 /// Which methods each path takes, and which of them have query parameters. Built from the OpenAPI
 /// document, so that it can only say what is documented.
 #[derive(Default)]
 pub struct RouteTable {
-    /// With how many parameters each pattern has.
-    methods: Vec<(ResourceDef, usize, Vec<Method>)>,
+    paths: Vec<Path>,
+    /// Where in `paths` each pattern is.
+    places: HashMap<String, usize>,
     /// Whether an operation, by its pattern, has query parameters. Its handler reads them then.
-    queried: HashMap<(Method, String), bool>,
+    queried: HashMap<String, Vec<(Method, bool)>>,
     /// The operations, by their patterns, that a publishable key may ask for.
-    public: HashSet<(Method, String)>,
+    public: HashMap<String, Vec<Method>>,
 }
 
 /// Whether one of the ways to be let in is a publishable key.
@@ -72,11 +117,12 @@ impl RouteTable {
             for (method, operation) in operations(item) {
                 let parameters = operation.parameters.iter().flatten();
                 let has_query = parameters.into_iter().any(is_of_query);
-                let named = (method.clone(), path.clone());
                 if takes_publishable_key(operation) {
-                    table.public.insert(named.clone());
+                    let public = table.public.entry(path.clone()).or_default();
+                    public.push(method.clone());
                 }
-                table.queried.insert(named, has_query);
+                let queried = table.queried.entry(path.clone()).or_default();
+                queried.push((method.clone(), has_query));
                 taken.push(method);
             }
             table = table.with(path, taken);
@@ -87,12 +133,22 @@ impl RouteTable {
     /// The table with one more path, which may hold `{parameters}`.
     #[must_use]
     pub fn with(mut self, path: &str, methods: impl IntoIterator<Item = Method>) -> Self {
-        let parameters = path.matches('{').count();
-        self.methods.push((
-            ResourceDef::new(path),
-            parameters,
-            methods.into_iter().collect(),
-        ));
+        let place = self.paths.len();
+        let mut siblings = Vec::new();
+        for (other, known) in self.paths.iter_mut().enumerate() {
+            if are_siblings(&known.text, path) {
+                known.siblings.push(place);
+                siblings.push(other);
+            }
+        }
+        self.places.insert(path.to_owned(), place);
+        self.paths.push(Path {
+            pattern: ResourceDef::new(path),
+            text: path.to_owned(),
+            parameters: path.matches('{').count(),
+            methods: methods.into_iter().collect(),
+            siblings,
+        });
         self
     }
 
@@ -102,23 +158,23 @@ impl RouteTable {
     /// 400 about the first parameter.
     pub(crate) fn check_query(&self, request: &HttpRequest) -> Result<(), ApiError> {
         let query = request.query_string();
-        let operation = request
-            .match_pattern()
-            .map(|pattern| (request.method().clone(), pattern));
-        match operation {
-            Some(operation)
-                if !query.is_empty() && self.queried.get(&operation) == Some(&false) =>
-            {
-                from_query::<NoParameters>(query).map(|_| ())
-            }
-            _ => Ok(()),
+        if query.is_empty() {
+            return Ok(());
         }
+        let pattern = Matched::kept(request);
+        let operations = pattern.and_then(|pattern| self.queried.get(&*pattern));
+        let has_none = (request.method().clone(), false);
+        if operations.is_some_and(|operations| operations.contains(&has_none)) {
+            return from_query::<NoParameters>(query).map(|_| ());
+        }
+        Ok(())
     }
 
     /// Whether a publishable key may ask for this: the document says so of the operation.
     pub(crate) fn is_public(&self, request: &HttpRequest) -> bool {
-        let pattern = request.match_pattern();
-        pattern.is_some_and(|pattern| self.public.contains(&(request.method().clone(), pattern)))
+        let pattern = Matched::kept(request);
+        let methods = pattern.and_then(|pattern| self.public.get(&*pattern));
+        methods.is_some_and(|methods| methods.contains(request.method()))
     }
 
     /// Refuses a method that only a sibling of the path takes: `bulk` is no id.
@@ -126,7 +182,17 @@ impl RouteTable {
     /// # Errors
     /// 405.
     pub(crate) fn check_method(&self, request: &HttpRequest) -> Result<(), ApiError> {
-        let allowed = self.allowed(request.path());
+        let path = request.path();
+        let place = Matched::kept(request).and_then(|pattern| self.places.get(&*pattern).copied());
+        let allowed = match place.and_then(|place| self.paths.get(place)) {
+            Some(known) => {
+                let siblings = known.siblings.iter();
+                let siblings = siblings.filter_map(|place| self.paths.get(*place));
+                let matching = siblings.filter(|sibling| sibling.pattern.is_match(path));
+                allowed(std::iter::once(known).chain(matching))
+            }
+            None => self.allowed(path),
+        };
         if allowed.is_empty() || allowed.contains(request.method()) {
             Ok(())
         } else {
@@ -134,29 +200,31 @@ impl RouteTable {
         }
     }
 
-    /// The methods of the pattern that `path` matches, HEAD wherever there is GET. Where several do,
-    /// those with the fewest parameters are meant. Empty: there is no such path.
+    /// The methods of the patterns that `path` matches. Empty: there is no such path.
     fn allowed(&self, path: &str) -> Vec<Method> {
-        let mut allowed: Vec<Method> = Vec::new();
-        let matching: Vec<_> = self
-            .methods
-            .iter()
-            .filter(|(pattern, _, _)| pattern.is_match(path))
-            .collect();
-        let fewest = matching.iter().map(|(_, parameters, _)| *parameters).min();
-        let meant = matching
-            .into_iter()
-            .filter(|(_, parameters, _)| Some(*parameters) == fewest);
-        for method in meant.flat_map(|(_, _, methods)| methods) {
-            if !allowed.contains(method) {
-                allowed.push(method.clone());
-                if *method == Method::GET {
-                    allowed.push(Method::HEAD);
-                }
+        let known = self.paths.iter();
+        allowed(known.filter(|known| known.pattern.is_match(path)))
+    }
+}
+
+/// The methods of what an address matches, HEAD wherever there is GET. Where that is several, those
+/// with the fewest parameters are meant.
+fn allowed<'a>(matching: impl Iterator<Item = &'a Path>) -> Vec<Method> {
+    let matching: Vec<&Path> = matching.collect();
+    let fewest = matching.iter().map(|path| path.parameters).min();
+    let meant = matching
+        .into_iter()
+        .filter(|path| Some(path.parameters) == fewest);
+    let mut allowed: Vec<Method> = Vec::new();
+    for method in meant.flat_map(|path| &path.methods) {
+        if !allowed.contains(method) {
+            allowed.push(method.clone());
+            if *method == Method::GET {
+                allowed.push(Method::HEAD);
             }
         }
-        allowed
     }
+    allowed
 }
 
 /// The app's default service.
@@ -207,5 +275,21 @@ mod tests {
         for path in ["/v1", "/v1/things/", "/v1/things/x/y", "/", "*", ""] {
             assert!(allowed(path).is_empty(), "{path}");
         }
+    }
+
+    #[test]
+    fn siblings_are_what_one_address_may_match() {
+        let table = RouteTable::default()
+            .with("/v1/things/{id}", [Method::GET])
+            .with("/v1/things/bulk", [Method::PUT])
+            .with("/v1/things", [Method::POST])
+            .with("/v1/things/{id}/parts", [Method::GET])
+            .with("/v1/others/{id}", [Method::GET]);
+        let siblings: Vec<&[usize]> = table
+            .paths
+            .iter()
+            .map(|path| path.siblings.as_slice())
+            .collect();
+        assert_eq!(siblings, [&[1][..], &[0], &[], &[], &[]]);
     }
 }

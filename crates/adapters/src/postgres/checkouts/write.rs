@@ -13,6 +13,7 @@ use super::rows::{
     ApplicationRow, BillingRow, DepositRow, ItemRow, ReturnRow, Rows, ShipmentRow, WaitRow,
 };
 use crate::postgres::error::store_error;
+use crate::postgres::kept::Kept;
 use crate::postgres::schema::{
     checkout_applications, checkout_billing, checkout_deposits, checkout_items, checkout_returns,
     checkout_shipments, checkout_waits, checkouts,
@@ -33,13 +34,12 @@ macro_rules! parts {
         ) -> Result<(), StoreError> {
             let written = match row {
                 Some(row) => {
-                    diesel::insert_into($table::table)
+                    let put = diesel::insert_into($table::table)
                         .values(row)
                         .on_conflict(($table::organization_id, $table::checkout_id))
                         .do_update()
-                        .set(row)
-                        .execute(connection)
-                        .await
+                        .set(row);
+                    Kept(put).execute(connection).await
                 }
                 None => {
                     diesel::delete($table::table.find(key))
@@ -139,9 +139,10 @@ pub(super) async fn insert(
         .then_some(checkout.created_at);
     // Without a target: whatever is taken, the transaction stays usable, and the
     // statement waits for others that are about to take it.
-    let written = diesel::insert_into(checkouts::table)
+    let insert = diesel::insert_into(checkouts::table)
         .values((&rows.checkout, checkouts::waiting_since.eq(waiting_since)))
-        .on_conflict_do_nothing()
+        .on_conflict_do_nothing();
+    let written = Kept(insert)
         .execute(connection)
         .await
         .map_err(store_error)?;

@@ -30,7 +30,7 @@ pub(super) struct JobRow {
 }
 
 #[derive(Insertable)]
-#[diesel(table_name = jobs)]
+#[diesel(table_name = jobs, treat_none_as_default_value = false)]
 pub(super) struct NewJobRow {
     id: Uuid,
     effect: &'static str,

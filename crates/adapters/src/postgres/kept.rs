@@ -1,0 +1,26 @@
+//! Statements that a connection keeps prepared.
+
+use diesel::QueryResult;
+use diesel::pg::Pg;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+
+/// A statement whose text is one of a few, so that each connection prepares it once, by its text. Diesel
+/// prepares updates and upserts anew each time, since their text may follow what they write; a row whose
+/// `None` is written as NULL, not as DEFAULT, has one text.
+pub(super) struct Kept<Q>(pub(super) Q);
+
+impl<Q> QueryId for Kept<Q> {
+    type QueryId = ();
+
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<Q: QueryFragment<Pg>> QueryFragment<Pg> for Kept<Q> {
+    fn walk_ast<'b>(&'b self, pass: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        self.0.walk_ast(pass)
+    }
+
+    fn is_safe_to_cache_prepared(&self, _: &Pg) -> QueryResult<bool> {
+        Ok(true)
+    }
+}
