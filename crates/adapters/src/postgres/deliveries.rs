@@ -25,6 +25,7 @@ use super::PgUnitOfWork;
 use super::decode::{Place, counted};
 use super::encode::text;
 use super::error::store_error;
+use super::kept::Kept;
 use super::schema::{deliveries, webhook_endpoint_health as health};
 
 diesel::define_sql_function! {
@@ -324,13 +325,11 @@ async fn queues(
     claim: DeliveryClaim,
 ) -> Result<Vec<Queue>, StoreError> {
     let slow = micros(claim.lease).saturating_sub(micros(claim.slow_after));
-    diesel::sql_query(QUEUES)
+    let ask = diesel::sql_query(QUEUES)
         .bind::<BigInt, _>(owner)
         .bind::<Timestamptz, _>(now)
-        .bind::<BigInt, _>(slow)
-        .load(connection)
-        .await
-        .map_err(store_error)
+        .bind::<BigInt, _>(slow);
+    Kept(ask).load(connection).await.map_err(store_error)
 }
 
 async fn lock_queue(
@@ -338,9 +337,10 @@ async fn lock_queue(
     owner: i64,
     endpoint: Uuid,
 ) -> Result<Option<Locked>, StoreError> {
-    diesel::sql_query(LOCK_QUEUE)
+    let lock = diesel::sql_query(LOCK_QUEUE)
         .bind::<BigInt, _>(owner)
-        .bind::<SqlUuid, _>(endpoint)
+        .bind::<SqlUuid, _>(endpoint);
+    Kept(lock)
         .get_result(connection)
         .await
         .optional()
@@ -392,21 +392,22 @@ impl DeliveryStore for PgUnitOfWork {
         let mut claimed = Vec::new();
         for queue in queues {
             let share = left.div_ceil(waiting.max(1));
+            if share == 0 {
+                break;
+            }
             waiting = waiting.saturating_sub(1);
             let Some(locked) = lock_queue(connection, owner, queue.id).await? else {
                 continue;
             };
             let most = most_at_once(locked.failures, claim.per_endpoint);
-            let rows: Vec<Row> = diesel::sql_query(CLAIM)
+            let take = diesel::sql_query(CLAIM)
                 .bind::<Timestamptz, _>(now)
                 .bind::<BigInt, _>(micros(claim.lease))
                 .bind::<BigInt, _>(owner)
                 .bind::<SqlUuid, _>(queue.id)
                 .bind::<BigInt, _>(i64::from(share))
-                .bind::<BigInt, _>(i64::from(most))
-                .load(connection)
-                .await
-                .map_err(store_error)?;
+                .bind::<BigInt, _>(i64::from(most));
+            let rows: Vec<Row> = Kept(take).load(connection).await.map_err(store_error)?;
             left = left.saturating_sub(u32::try_from(rows.len()).unwrap_or(u32::MAX));
             claimed.extend(delivered(rows)?);
         }
@@ -415,8 +416,8 @@ impl DeliveryStore for PgUnitOfWork {
 
     async fn settle(&mut self, delivery: &Delivery) -> Result<bool, StoreError> {
         let settled = Settled::try_from(delivery)?;
-        diesel::update(deliveries::table.filter(is_claim(delivery)))
-            .set(settled)
+        let update = diesel::update(deliveries::table.filter(is_claim(delivery))).set(settled);
+        Kept(update)
             .execute(self.connection()?)
             .await
             .map(|written| written == 1)
@@ -465,13 +466,13 @@ impl DeliveryStore for PgUnitOfWork {
             .or(health::last_failed_at.is_not_null())
             .or(health::resting_until.is_not_null());
         let own = health::table.find((self.owner(), endpoint.as_uuid()));
-        diesel::update(own.filter(is_known))
-            .set(HealthRow {
-                failures: 0,
-                failing_since: None,
-                last_failed_at: None,
-                resting_until: None,
-            })
+        let update = diesel::update(own.filter(is_known)).set(HealthRow {
+            failures: 0,
+            failing_since: None,
+            last_failed_at: None,
+            resting_until: None,
+        });
+        Kept(update)
             .execute(self.connection()?)
             .await
             .map(|written| written > 0)

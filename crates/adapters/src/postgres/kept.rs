@@ -2,17 +2,21 @@
 
 use diesel::QueryResult;
 use diesel::pg::Pg;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 
 /// A statement whose text is one of a few, so that each connection prepares it once, by its text. Diesel
 /// prepares updates and upserts anew each time, since their text may follow what they write; a row whose
-/// `None` is written as NULL, not as DEFAULT, has one text.
+/// `None` is written as NULL, not as DEFAULT, has one text. So it does with what is written as SQL.
 pub(super) struct Kept<Q>(pub(super) Q);
 
 impl<Q> QueryId for Kept<Q> {
     type QueryId = ();
 
     const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<Q: Query> Query for Kept<Q> {
+    type SqlType = Q::SqlType;
 }
 
 impl<Q: QueryFragment<Pg>> QueryFragment<Pg> for Kept<Q> {

@@ -24,6 +24,9 @@ use crate::webhooks::{
 pub const DELIVERY_LEASE: Duration = Duration::from_secs(30);
 /// How many deliveries to an endpoint are under way at a time, in all processes together.
 pub const PER_ENDPOINT: u32 = 8;
+/// How many deliveries an organization that has them is given in its turn, at the least: asking it costs as
+/// much for one.
+const LEAST_SHARE: u32 = 8;
 /// How long an endpoint may take before it is given no further delivery until it has answered.
 pub const SLOW_AFTER: Duration = Duration::from_secs(1);
 
@@ -152,7 +155,7 @@ impl Courier {
         }
         let share_of = |left: u32, owners: &VecDeque<OrganizationId>| {
             let many = u32::try_from(owners.len()).unwrap_or(u32::MAX);
-            left.div_ceil(many.max(1))
+            left.div_ceil(many.max(1)).max(LEAST_SHARE)
         };
         let mut taken = Vec::new();
         let mut left = limit;

@@ -1,12 +1,12 @@
 //! Telling endpoints what happened.
 
+use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use lessor_domain::cause::chain;
-use lessor_domain::ports::StoreError;
 use lessor_domain::services::Error;
 use lessor_domain::webhooks::Delivery;
 use lessor_domain::workers::couriers::{Courier, Delivered, Round};
@@ -24,6 +24,10 @@ use crate::telemetry::{DELIVERIES, ENDPOINTS_DISABLED};
 /// and those of other processes.
 const POLL: Duration = Duration::from_secs(2);
 
+/// How many are taken beyond the places that are free, so that not each place that becomes free is a claim.
+/// They are given places long before [`SLOW_AFTER`](lessor_domain::workers::couriers::SLOW_AFTER), from which
+/// on their endpoints would count as slow: whoever has a place leaves it when it is not quick.
+const AHEAD: usize = 32;
 /// How long an endpoint may take before its attempt makes room for others.
 const QUICK: Duration = Duration::from_millis(100);
 /// Attempts that wait at a time for endpoints that are not quick. Each holds a body and a connection. When
@@ -54,10 +58,16 @@ pub(super) struct Dispatcher {
 impl Dispatcher {
     pub(super) async fn run(self) {
         let stop = self.stop.clone();
-        stop.run_until_cancelled(self.dispatch()).await;
+        let mut ahead = VecDeque::new();
+        stop.run_until_cancelled(self.dispatch(&mut ahead)).await;
+        for delivery in ahead {
+            hand_back(&self.couriers.courier, &delivery).await;
+        }
     }
 
-    async fn dispatch(&self) {
+    /// Gives each delivery a place. A claim that is cut off by the stop took nothing, or its lease ends by
+    /// itself.
+    async fn dispatch(&self, ahead: &mut VecDeque<Delivery>) {
         let free = Arc::new(Semaphore::new(self.couriers.at_once.get()));
         let slow = Slow {
             room: Arc::new(Semaphore::new(SLOW_AT_ONCE)),
@@ -66,16 +76,26 @@ impl Dispatcher {
         let mut round = Round::default();
         let mut pause = POLL;
         loop {
-            let Ok(first) = Arc::clone(&free).acquire_owned().await else {
+            let Ok(place) = Arc::clone(&free).acquire_owned().await else {
                 // Nobody closes the semaphore.
                 return;
             };
-            match self.take_with(&mut round, &free, &slow, first).await {
-                Ok(0) => {
+            if let Some(delivery) = ahead.pop_front() {
+                self.deliver(delivery, &slow, place);
+                continue;
+            }
+            let limit = free.available_permits().saturating_add(AHEAD);
+            drop(place);
+            let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+            match self.couriers.courier.take_in(&mut round, limit).await {
+                Ok(taken) if taken.is_empty() => {
                     pause = POLL;
                     self.couriers.feeds.wait_to_deliver(POLL).await;
                 }
-                Ok(_) => pause = POLL,
+                Ok(taken) => {
+                    pause = POLL;
+                    ahead.extend(taken);
+                }
                 Err(error) => {
                     tracing::warn!(error = %chain(&error), "the worker cannot take deliveries");
                     sleep(pause).await;
@@ -85,40 +105,29 @@ impl Dispatcher {
         }
     }
 
-    /// Takes as many deliveries as there are free places. A claim that is cut off by the stop took nothing,
-    /// or its lease ends by itself.
-    async fn take_with(
-        &self,
-        round: &mut Round,
-        free: &Arc<Semaphore>,
-        slow: &Slow,
-        first: OwnedSemaphorePermit,
-    ) -> Result<usize, StoreError> {
-        let mut permits = vec![first];
-        while let Ok(permit) = Arc::clone(free).try_acquire_owned() {
-            permits.push(permit);
-        }
-        let limit = u32::try_from(permits.len()).unwrap_or(u32::MAX);
-        let deliveries = self.couriers.courier.take_in(round, limit).await?;
-        let taken = deliveries.len();
-        for (delivery, permit) in deliveries.into_iter().zip(permits) {
-            let courier = self.couriers.courier.clone();
-            let feeds = self.couriers.feeds.clone();
-            let cut = self.cut.clone();
-            let slow = slow.clone();
-            let span = tracing::info_span!(
-                "delivery", id = %delivery.new.id, event = %delivery.new.event_id, endpoint = %delivery.new.endpoint_id
-            );
-            self.tasks.spawn(
-                async move {
-                    deliver(&courier, delivery, &cut, &slow, permit).await;
-                    // The next one about the same record may be due now.
-                    feeds.to_deliver();
-                }
-                .instrument(span),
-            );
-        }
-        Ok(taken)
+    fn deliver(&self, delivery: Delivery, slow: &Slow, place: OwnedSemaphorePermit) {
+        let courier = self.couriers.courier.clone();
+        let feeds = self.couriers.feeds.clone();
+        let cut = self.cut.clone();
+        let slow = slow.clone();
+        let span = tracing::info_span!(
+            "delivery", id = %delivery.new.id, event = %delivery.new.event_id, endpoint = %delivery.new.endpoint_id
+        );
+        self.tasks.spawn(
+            async move {
+                deliver(&courier, delivery, &cut, &slow, place).await;
+                // The next one about the same record may be due now.
+                feeds.to_deliver();
+            }
+            .instrument(span),
+        );
+    }
+}
+
+async fn hand_back(courier: &Courier, delivery: &Delivery) {
+    match courier.hand_back(delivery).await {
+        Ok(()) => tracing::info!("handed back"),
+        Err(error) => tracing::warn!(error = %chain(&error), "cannot be handed back"),
     }
 }
 
@@ -165,10 +174,7 @@ async fn deliver(
 ) {
     let delivering = slow.deliver(courier, delivery.clone(), place);
     let Some(tried) = cut.run_until_cancelled(delivering).await else {
-        match courier.hand_back(&delivery).await {
-            Ok(()) => tracing::info!("handed back"),
-            Err(error) => tracing::warn!(error = %chain(&error), "cannot be handed back"),
-        }
+        hand_back(courier, &delivery).await;
         return;
     };
     let outcome = match tried {
