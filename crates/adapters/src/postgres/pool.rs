@@ -87,8 +87,8 @@ impl PgSettings {
     /// not; where that is forbidden there is no session. Before the first migration there is nobody to
     /// act as, and no row.
     ///
-    /// Plans are made once for each statement of a session, whatever is bound: each list has an index for
-    /// what it is asked for, and to plan it anew costs more than to answer it.
+    /// Plans are made once for each statement of a session, whatever is bound: to plan a list anew costs more
+    /// than to answer it. What a partial index is chosen by is therefore written out, not bound.
     ///
     /// On a cluster every node is told for whom a transaction works; elsewhere nobody reads that setting.
     fn opening_sql(&self, shows: Shows) -> String {

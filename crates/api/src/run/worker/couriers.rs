@@ -28,6 +28,7 @@ const POLL: Duration = Duration::from_secs(2);
 /// They are given places long before [`SLOW_AFTER`](lessor_domain::workers::couriers::SLOW_AFTER), from which
 /// on their endpoints would count as slow: whoever has a place leaves it when it is not quick.
 const AHEAD: usize = 32;
+
 /// How long an endpoint may take before its attempt makes room for others.
 const QUICK: Duration = Duration::from_millis(100);
 /// Attempts that wait at a time for endpoints that are not quick. Each holds a body and a connection. When
