@@ -88,7 +88,8 @@ impl PgSettings {
     /// act as, and no row.
     ///
     /// Plans are made once for each statement of a session, whatever is bound: to plan a list anew costs more
-    /// than to answer it. What a partial index is chosen by is therefore written out, not bound.
+    /// than to answer it. What a partial index is chosen by is therefore written out, not bound. A cluster's
+    /// coordinator is left to choose: of statements that name no organization it has no plan for every value.
     ///
     /// On a cluster every node is told for whom a transaction works; elsewhere nobody reads that setting.
     fn opening_sql(&self, shows: Shows) -> String {
@@ -106,10 +107,11 @@ impl PgSettings {
             )
         };
         format!(
-            "{set} plan_cache_mode = force_generic_plan; \
-             {set} statement_timeout = {}; {set} lock_timeout = {}; \
+            "{set} statement_timeout = {}; {set} lock_timeout = {}; \
              {set} idle_in_transaction_session_timeout = {}; \
              DO $$ BEGIN {} {} \
+             IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') \
+             THEN {set} plan_cache_mode = force_generic_plan; END IF; \
              IF EXISTS (SELECT FROM pg_roles WHERE rolname = session_user AND (rolsuper OR rolbypassrls)) \
              {} THEN {set} ROLE lessor_app; END IF; END $$; \
              {set} citus.propagate_set_commands = 'local'",
