@@ -27,6 +27,7 @@ use super::PgUnitOfWork;
 use super::decode::{Place, json, row_count};
 use super::encode::{text, text_if};
 use super::error::store_error;
+use super::kept;
 use super::schema::{audit_events, customer_keys, customers};
 use super::seal::SealingKey;
 
@@ -34,7 +35,7 @@ use super::seal::SealingKey;
 const ROWS_OF_A_STATEMENT: usize = 1_000;
 
 #[derive(Queryable, Selectable, Insertable)]
-#[diesel(table_name = audit_events, check_for_backend(Pg))]
+#[diesel(table_name = audit_events, check_for_backend(Pg), treat_none_as_default_value = false)]
 struct Row {
     organization_id: i64,
     id: Uuid,
@@ -377,9 +378,8 @@ impl AuditStore for PgUnitOfWork {
                     row(event, customer.and_then(|customer| keys.get(&customer)))
                 })
                 .collect::<Result<_, _>>()?;
-            diesel::insert_into(audit_events::table)
-                .values(rows)
-                .execute(self.connection()?)
+            let insert = diesel::insert_into(audit_events::table).values(&rows);
+            kept::insert(rows.len(), insert, self.connection()?)
                 .await
                 .map_err(store_error)?;
         }

@@ -3,6 +3,27 @@
 use diesel::QueryResult;
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel_async::{AsyncPgConnection, RunQueryDsl as _};
+
+/// Up to how many rows are inserted by a statement that the connection keeps: its text is another for each
+/// number of them.
+const FEW: usize = 8;
+
+/// Inserts so many rows.
+pub(super) async fn insert<'a, Q>(
+    rows: usize,
+    insert: Q,
+    connection: &'a mut AsyncPgConnection,
+) -> QueryResult<usize>
+where
+    Q: QueryFragment<Pg> + QueryId + Send + 'a,
+{
+    if rows <= FEW {
+        Kept(insert).execute(connection).await
+    } else {
+        insert.execute(connection).await
+    }
+}
 
 /// A statement whose text is one of a few, so that each connection prepares it once, by its text. Diesel
 /// prepares updates and upserts anew each time, since their text may follow what they write; a row whose

@@ -20,7 +20,7 @@ use uuid::Uuid;
 use self::row::{JobRow, NewJobRow, columns_of};
 use super::PgUnitOfWork;
 use super::error::store_error;
-use super::kept::Kept;
+use super::kept;
 use super::schema::jobs;
 
 async fn load(
@@ -73,10 +73,6 @@ fn holding_nothing_up() -> String {
         .map(|effect| format!("'{effect}'"));
     them.collect::<Vec<_>>().join(", ")
 }
-
-/// Up to how many jobs are written by a statement that the connection keeps: its text is another for each
-/// number of them.
-const FEW: usize = 8;
 
 /// Neither done nor skipped, word for word as the partial index says it.
 pub(super) const IS_OPEN: &str = "state NOT IN ('done', 'skipped')";
@@ -199,13 +195,10 @@ impl JobStore for PgUnitOfWork {
             .map(NewJobRow::try_from)
             .collect::<Result<_, _>>()?;
         let insert = diesel::insert_into(jobs::table).values(&rows);
-        let connection = self.connection()?;
-        let written = if rows.len() <= FEW {
-            Kept(insert).execute(connection).await
-        } else {
-            insert.execute(connection).await
-        };
-        written.map(|_| ()).map_err(store_error)
+        kept::insert(rows.len(), insert, self.connection()?)
+            .await
+            .map(|_| ())
+            .map_err(store_error)
     }
 
     async fn claim(

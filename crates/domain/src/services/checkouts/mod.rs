@@ -3,17 +3,20 @@
 mod change;
 mod create;
 mod link;
+mod rates;
 mod view;
 
 pub(crate) use change::set_term;
 pub use change::{Annotate, CancelCheckout, ChooseTerm, MoveCheckout, SetInsurance};
 pub use create::{CreateCheckout, CustomerInput, PurchaseItemInput, VariantRef};
 pub use link::{RelinkCheckout, relink};
+pub use rates::quote_of;
+pub(crate) use rates::{Rates, all_of, quotes_by, quotes_of};
 pub use view::{
     CheckoutSummary, CheckoutView, Cost, GetCheckout, ListCheckouts, SummarizeCheckouts, WithView,
-    quote_of, view_now, view_of,
+    view_now, view_of,
 };
-pub(crate) use view::{all_of, quotes_of, view_with, views_of};
+pub(crate) use view::{view_with, views_of};
 
 use crate::access::Access;
 use crate::checkout::Checkout;

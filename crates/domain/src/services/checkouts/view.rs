@@ -4,19 +4,17 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 
+use super::rates::{Rates, quotes_by};
 use super::{scope_of, visible};
 use crate::access::Permission;
 use crate::checkout::{Checkout, ChosenTerm, Due, Lifecycle};
 use crate::credit::Qualification;
-use crate::ids::{CheckoutPubId, OrganizationRef, ProductVariantPubId};
+use crate::ids::{CheckoutPubId, OrganizationRef};
 use crate::money::MoneyError;
 use crate::organization::Organization;
-use crate::ports::{
-    CheckoutFilter, CheckoutSort, Page, SortOrder, Start, StoreError, UnitOfWork, VariantSelection,
-};
-use crate::pricing::{PricingError, Quote, quote};
-use crate::quantity::Quantity;
-use crate::services::pricing::{TermPrice, organization_with_terms};
+use crate::ports::{CheckoutFilter, CheckoutSort, Page, SortOrder, Start, StoreError, UnitOfWork};
+use crate::pricing::{PricingError, Quote};
+use crate::services::pricing::TermPrice;
 use crate::services::products::own_organization;
 use crate::services::slice::unknown_start;
 use crate::services::{Context, Error, Slice, UseCase};
@@ -159,86 +157,6 @@ impl UseCase for SummarizeCheckouts {
     }
 }
 
-/// What a checkout's lease costs, all of its items: the frozen quote, else by today's catalog; none
-/// while no term is chosen.
-///
-/// # Errors
-/// [`Error::Pricing`], [`Error::Store`].
-pub async fn quote_of(
-    uow: &mut dyn UnitOfWork,
-    checkout: &Checkout,
-) -> Result<Option<Quote>, Error> {
-    Ok(quotes_of(uow, std::slice::from_ref(checkout))
-        .await?
-        .pop()
-        .flatten())
-}
-
-/// What the leases of checkouts of one organization cost, in their order; the
-/// number of queries does not grow with them.
-///
-/// # Errors
-/// [`Error::Pricing`], [`Error::Store`].
-pub(crate) async fn quotes_of(
-    uow: &mut dyn UnitOfWork,
-    checkouts: &[Checkout],
-) -> Result<Vec<Option<Quote>>, Error> {
-    let open: Vec<&Checkout> = checkouts
-        .iter()
-        .filter(|checkout| checkout.quote.is_none() && checkout.term.is_some())
-        .collect();
-    let Some(first) = open.first() else {
-        return Ok(checkouts.iter().map(|checkout| checkout.quote).collect());
-    };
-    let organization_id = first.organization_id;
-    let (organization, terms) = organization_with_terms(uow, organization_id).await?;
-    let mut variant_ids: Vec<ProductVariantPubId> =
-        open.iter().map(|checkout| checkout.variant_id).collect();
-    variant_ids.sort_unstable();
-    variant_ids.dedup();
-    let variants = uow
-        .variants()
-        .with_products(
-            organization_id,
-            &VariantSelection::IdsWithArchived(variant_ids),
-        )
-        .await?;
-    checkouts
-        .iter()
-        .map(|checkout| {
-            if let Some(frozen) = checkout.quote {
-                return Ok(Some(frozen));
-            }
-            let Some(chosen) = checkout.term else {
-                return Ok(None);
-            };
-            let term = terms.iter().find(|term| term.id == chosen.id);
-            let found = variants
-                .iter()
-                .find(|(variant, _)| variant.id == checkout.variant_id);
-            match (term, found) {
-                (Some(term), Some((variant, product))) => {
-                    let discount = variant.effective_discount(product, organization.discount);
-                    let one = quote(variant.price, discount, &term.card)?;
-                    all_of(&one, checkout.quantity())
-                }
-                _ => Ok(None),
-            }
-        })
-        .collect()
-}
-
-/// What so many cost together at the price of one. None where a price that rose since they were ordered
-/// makes them more than can be leased: like those without a term they have no price, and no deposit is
-/// taken for them.
-pub(crate) fn all_of(one: &Quote, quantity: Quantity) -> Result<Option<Quote>, Error> {
-    match one.times(quantity) {
-        Ok(all) => Ok(Some(all)),
-        Err(PricingError::AmountOutOfRange { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
 /// A checkout as callers see it: with its organization and what its lease costs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckoutView {
@@ -285,12 +203,16 @@ pub(crate) async fn views_of(
     if checkouts.is_empty() {
         return Ok(Vec::new());
     }
-    let organization = uow
-        .organizations()
-        .get(ctx.access.organization_id)
-        .await?
-        .ok_or(Error::Store(StoreError::Missing("organization")))?;
-    let quotes = quotes_of(uow, &checkouts).await?;
+    let rates = Rates::of(uow, &checkouts).await?;
+    let quotes = quotes_by(rates.as_ref(), &checkouts)?;
+    let organization = match rates {
+        Some(rates) => rates.organization,
+        None => uow
+            .organizations()
+            .get(ctx.access.organization_id)
+            .await?
+            .ok_or(Error::Store(StoreError::Missing("organization")))?,
+    };
     let ids: Vec<CheckoutPubId> = checkouts.iter().map(|checkout| checkout.id).collect();
     let mut decided: BTreeMap<CheckoutPubId, Qualification> = uow
         .qualifications()

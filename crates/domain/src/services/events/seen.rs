@@ -15,6 +15,7 @@ use crate::ids::{
 use crate::lease_term::LeaseTerm;
 use crate::ledger::Entry;
 use crate::organization::Organization;
+use crate::services::checkouts::Rates;
 use crate::webhooks::WebhookEndpoint;
 
 /// Something whose writes are counted.
@@ -150,16 +151,19 @@ pub(super) struct Seen {
     pub(super) decided: BTreeMap<CheckoutPubId, (usize, Option<Qualification>)>,
     /// What counts now, where it was read or cannot be otherwise.
     pub(super) counts: BTreeMap<CheckoutPubId, Option<Qualification>>,
+    /// What open checkouts were priced by, until something of the catalog was written.
+    pub(super) rates: Option<Rates>,
 }
 
 macro_rules! writes {
-    ($($write:ident to $kept:ident of $entity:ident by $id:ident;)*) => {$(
+    ($($write:ident to $kept:ident of $entity:ident by $id:ident $(and $forget:ident)?;)*) => {$(
         pub(super) fn $write(
             &mut self,
             id: $id,
             before: Option<$entity>,
             after: Option<$entity>,
         ) {
+            $(self.$forget = None;)?
             let turn = self.turn();
             self.$kept.write(turn, id, before, after);
         }
@@ -173,9 +177,9 @@ impl Seen {
     }
 
     writes! {
-        write_product to products of Product by ProductPubId;
+        write_product to products of Product by ProductPubId and rates;
         write_customer to customers of Customer by CustomerPubId;
-        write_term to terms of LeaseTerm by LeaseTermPubId;
+        write_term to terms of LeaseTerm by LeaseTermPubId and rates;
         write_checkout to checkouts of Checkout by CheckoutPubId;
         write_endpoint to endpoints of WebhookEndpoint by WebhookEndpointPubId;
     }
@@ -192,8 +196,26 @@ impl Seen {
             Some(moved) => before.map(|before| moved.undone(before)),
             None => before,
         };
+        self.rates = None;
         let turn = self.turn();
         self.variants.write(turn, id, before, after);
+    }
+
+    /// Something was priced by these terms of the organization.
+    pub(super) fn read_terms(&mut self, organization: &Organization, terms: &[LeaseTerm]) {
+        self.rates = Some(Rates {
+            organization: organization.clone(),
+            terms: terms.to_vec(),
+            variants: BTreeMap::new(),
+        });
+    }
+
+    /// Something was priced as these are.
+    pub(super) fn read_leased(&mut self, leased: &[(ProductVariant, Product)]) {
+        if let Some(rates) = &mut self.rates {
+            let leased = leased.iter().map(|one| (one.0.id, one.clone()));
+            rates.variants.extend(leased);
+        }
     }
 
     /// So many of the variant were put back, or taken.

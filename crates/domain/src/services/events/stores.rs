@@ -77,6 +77,7 @@ impl OrganizationStore for TellingWork {
 
     async fn update(&mut self, organization: &mut Organization) -> Result<(), StoreError> {
         self.inner.organizations().update(organization).await?;
+        self.seen.rates = None;
         self.note_organization(Some(organization));
         Ok(())
     }
@@ -251,10 +252,15 @@ impl VariantStore for TellingWork {
         organization: OrganizationId,
         selected: &VariantSelection,
     ) -> Result<Vec<(ProductVariant, Product)>, StoreError> {
-        self.inner
+        let found = self
+            .inner
             .variants()
             .with_products(organization, selected)
-            .await
+            .await?;
+        if matches!(selected, VariantSelection::IdsWithArchived(_)) {
+            self.seen.read_leased(&found);
+        }
+        Ok(found)
     }
 
     async fn of_products(
@@ -499,8 +505,10 @@ impl LeaseTermStore for TellingWork {
             .lease_terms()
             .list_with_organization(organization)
             .await?;
-        let its = found.as_ref().map(|(organization, _)| organization);
-        self.note_organization(its);
+        if let Some((organization, terms)) = &found {
+            self.note_organization(Some(organization));
+            self.seen.read_terms(organization, terms);
+        }
         Ok(found)
     }
 

@@ -24,7 +24,7 @@ use crate::ports::{
     PickupLocationStore, ProcessorAccountStore, ProductStore, QualificationStore, Reach, Scope,
     ShipmentStore, StoreError, UnitOfWork, VariantStore, WebhookEndpointStore,
 };
-use crate::services::checkouts::{CheckoutView, quotes_of, view_with};
+use crate::services::checkouts::{CheckoutView, Rates, quotes_by, view_with};
 use crate::services::{Error, mails};
 
 /// What events are made with.
@@ -461,7 +461,12 @@ impl TellingWork {
             .flat_map(|written| [&written.before, &written.after])
             .filter_map(Clone::clone)
             .collect();
-        let mut quotes = match quotes_of(&mut *self.inner, &all).await {
+        let known = seen.rates.take().filter(|rates| rates.cover(&all));
+        let rates = match known {
+            Some(known) => Ok(Some(known)),
+            None => Rates::of(&mut *self.inner, &all).await,
+        };
+        let mut quotes = match rates.and_then(|rates| quotes_by(rates.as_ref(), &all)) {
             Ok(quotes) => quotes,
             Err(Error::Store(error)) => return Err(error),
             // What cannot be priced is not priced on GET either; what was frozen is known.
