@@ -63,6 +63,7 @@ mod server_key;
 mod shipments;
 mod standing;
 mod tls;
+mod turns;
 mod unit_of_work;
 mod url;
 mod variants;

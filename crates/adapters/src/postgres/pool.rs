@@ -1,12 +1,14 @@
 //! Connections: how they are made, checked and kept.
 
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool::Runtime;
 use deadpool::managed::{
-    Manager, Metrics, Object, Pool, PoolError, QueueMode, RecycleError, RecycleResult, Timeouts,
+    Manager, Metrics, Object, Pool, PoolError, QueueMode, RecycleError, RecycleResult, TimeoutType,
+    Timeouts,
 };
 use diesel::ConnectionError;
 use diesel_async::pooled_connection::PoolableConnection;
@@ -21,6 +23,7 @@ use super::connect::ConnectOptions;
 use super::line::{Session, Silence};
 use super::pooling::Pooling;
 use super::secrets::SecretKeys;
+use super::turns::{Late, Turn, Turns};
 use super::unit_of_work::in_the_name_of;
 use super::url::InvalidUrl;
 
@@ -159,8 +162,33 @@ enum Shows {
 const PATIENT_SESSION_SQL: &str = "RESET ROLE; SET statement_timeout = 0; SET lock_timeout = 0; \
     SET idle_in_transaction_session_timeout = 0; SET citus.multi_shard_modify_mode = 'sequential'";
 
-/// A connection of the pool.
-pub(super) type Connection = Object<PgManager>;
+/// A connection of the pool, for a turn.
+pub(super) struct Connection {
+    session: Object<PgManager>,
+    /// Given back after the session, which whoever is next has then.
+    _turn: Turn,
+}
+
+impl Connection {
+    /// Closes it: the pool makes another when one is needed.
+    pub(super) fn close(self) {
+        drop(Object::take(self.session));
+    }
+}
+
+impl Deref for Connection {
+    type Target = Session;
+
+    fn deref(&self) -> &Session {
+        &self.session
+    }
+}
+
+impl DerefMut for Connection {
+    fn deref_mut(&mut self) -> &mut Session {
+        &mut self.session
+    }
+}
 
 /// Makes connections for the pool and checks them.
 pub(super) struct PgManager {
@@ -249,6 +277,7 @@ pub(super) fn no_connection(error: PoolError<ConnectionError>) -> StoreError {
 #[derive(Clone)]
 pub(super) struct PgPool {
     pool: Pool<PgManager>,
+    turns: Turns,
 }
 
 impl PgPool {
@@ -269,8 +298,9 @@ impl PgPool {
             statement_timeout: settings.statement_timeout,
             silence: Arc::default(),
         };
+        let most = settings.max_connections.max(1);
         let pool = Pool::builder(manager)
-            .max_size(settings.max_connections.max(1))
+            .max_size(most)
             // Taken in turn, none would have been used just now where there is little to do.
             .queue_mode(QueueMode::Lifo)
             .timeouts(Timeouts {
@@ -281,17 +311,27 @@ impl PgPool {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|error| InvalidUrl::new(error.to_string()))?;
-        Ok(Self { pool })
+        Ok(Self {
+            pool,
+            turns: Turns::new(most, settings.wait_timeout),
+        })
     }
 
-    /// A connection that was alive a moment ago.
-    pub(super) async fn get(&self) -> Result<Connection, StoreError> {
-        self.take().await.map_err(no_connection)
+    /// A connection that was alive a moment ago, for work in this name, when it is its turn.
+    pub(super) async fn get(&self, reach: Reach) -> Result<Connection, StoreError> {
+        self.take(reach).await.map_err(no_connection)
     }
 
     /// Like [`PgPool::get`], with what the pool itself says where there is none.
-    pub(super) async fn take(&self) -> Result<Connection, PoolError<ConnectionError>> {
-        self.pool.get().await
+    pub(super) async fn take(
+        &self,
+        reach: Reach,
+    ) -> Result<Connection, PoolError<ConnectionError>> {
+        let turn = self.turns.take(reach).await;
+        Ok(Connection {
+            _turn: turn.map_err(|Late| PoolError::Timeout(TimeoutType::Wait))?,
+            session: self.pool.get().await?,
+        })
     }
 
     /// Closes the connections that nobody uses.
@@ -360,7 +400,7 @@ impl PgPool {
             max: status.max_size,
             open: status.size,
             idle: status.available,
-            waiting: status.waiting,
+            waiting: self.turns.waiting(),
         }
     }
 }

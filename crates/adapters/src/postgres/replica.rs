@@ -163,7 +163,7 @@ impl PgReplica {
     }
 
     async fn open(&self, reach: Reach, position: Position) -> Result<ReplicaView, StoreError> {
-        let connection = match self.pool.take().await {
+        let connection = match self.pool.take(reach).await {
             Err(PoolError::Timeout(TimeoutType::Wait)) => return Ok(ReplicaView::Busy),
             taken => taken.map_err(no_connection)?,
         };
@@ -191,21 +191,21 @@ impl PgReplica {
 
 /// Whether the database's tables are, or may any moment be, spread over a cluster's nodes.
 async fn is_spread(database: &PgDatabase) -> Result<bool, StoreError> {
-    let mut session = database.pool.get().await?;
+    let mut session = database.pool.get(Reach::Server).await?;
     let sql = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS is_so";
     let asked = diesel::sql_query(sql).get_result::<Answer>(session.connection());
     asked.await.map(|answer| answer.is_so).map_err(store_error)
 }
 
 async fn is_in_recovery(database: &PgDatabase) -> Result<bool, StoreError> {
-    let mut session = database.pool.get().await?;
+    let mut session = database.pool.get(Reach::Server).await?;
     let asked = diesel::select(pg_is_in_recovery()).get_result::<bool>(session.connection());
     asked.await.map_err(store_error)
 }
 
 /// What a server and its replicas have in common; none where it is kept from us.
 async fn identity(database: &PgDatabase) -> Result<Option<i64>, StoreError> {
-    let mut session = database.pool.get().await?;
+    let mut session = database.pool.get(Reach::Server).await?;
     let sql = "SELECT system_identifier FROM pg_control_system()";
     let asked = diesel::sql_query(sql).get_result::<Identity>(session.connection());
     match asked.await.map_err(store_error) {

@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use lessor_domain::ports::StoreError;
+use lessor_domain::ports::{Reach, StoreError};
 use lessor_domain::time::Timestamp;
 
 use super::PgDatabase;
@@ -54,7 +54,7 @@ impl PgDatabase {
     /// # Errors
     /// [`StoreError`]; the tables have to be there.
     pub async fn server_key(&self) -> Result<Option<KnownServerKey>, StoreError> {
-        let mut session = self.pool.get().await?;
+        let mut session = self.pool.get(Reach::Server).await?;
         known(session.connection()).await
     }
 
@@ -70,7 +70,7 @@ impl PgDatabase {
         replaced: Option<Fingerprint>,
         now: Timestamp,
     ) -> Result<KnownServerKey, StoreError> {
-        let mut session = self.pool.get().await?;
+        let mut session = self.pool.get(Reach::Server).await?;
         let connection = session.connection();
         diesel::insert_into(server_key::table)
             .values((

@@ -33,7 +33,7 @@ impl PgDatabase {
     /// # Errors
     /// [`StoreError`].
     pub async fn standing(&self) -> Result<Standing, StoreError> {
-        let mut session = self.pool.get().await?;
+        let mut session = self.pool.get(Reach::Server).await?;
         diesel::sql_query(
             "SELECT rolname::text AS role, rolsuper AS is_superuser, \
              rolbypassrls AS bypasses_row_security, clock_timestamp() AS now \

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use deadpool::managed::{Object, PoolError};
+use deadpool::managed::PoolError;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use lessor_domain::checkout::Checkout;
 use lessor_domain::ids::{CheckoutPubId, CustomerPubId, OrganizationId};
@@ -89,7 +89,7 @@ impl PgDatabase {
     /// # Errors
     /// [`StoreError::Unavailable`] when it does not, or cannot.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        let mut connection = self.pool.get().await?;
+        let mut connection = self.pool.get(Reach::Server).await?;
         connection
             .connection()
             .batch_execute(CAN_WRITE)
@@ -109,7 +109,7 @@ impl PgDatabase {
     }
 
     pub(crate) async fn begin_work(&self, reach: Reach) -> Result<PgUnitOfWork, StoreError> {
-        let begun = match self.pool.take().await {
+        let begun = match self.pool.take(reach).await {
             Ok(connection) => self.begin_on(connection, reach).await,
             // Whoever asks has waited as long as it may.
             Err(late @ PoolError::Timeout(_)) => return Err(no_connection(late)),
@@ -120,7 +120,7 @@ impl PgDatabase {
                 // The connection was closed since it was last used, and the others
                 // that lie about most likely too. Nothing has begun: try a new one.
                 self.pool.forget_idle();
-                let connection = self.pool.get().await?;
+                let connection = self.pool.get(reach).await?;
                 self.begin_on(connection, reach).await
             }
             begun => begun,
@@ -273,7 +273,7 @@ impl Drop for PgUnitOfWork {
         // with every lock that it holds, until somebody happens to take it again. A
         // closed one the server rolls back at once. This is also what becomes of a
         // request that was cancelled.
-        drop(Object::take(connection));
+        connection.close();
     }
 }
 
@@ -286,7 +286,7 @@ impl Database for PgDatabase {
     /// The transaction of a view begins with its first statement's round trip, and its end is
     /// nobody's to wait for: it costs no more of them than reading without one.
     async fn read(&self, reach: Reach) -> Result<Box<dyn UnitOfWork>, StoreError> {
-        let connection = self.pool.get().await?;
+        let connection = self.pool.get(reach).await?;
         let opening = self.pool.opening("BEGIN READ ONLY", reach);
         let mut view = PgUnitOfWork::view(connection, &opening, reach);
         view.secrets = self.secrets.clone();
