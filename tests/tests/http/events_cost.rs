@@ -1,26 +1,44 @@
 //! What it costs whoever writes that events are told: the same writes on the same database, with and
-//! without, in turns. `cargo test --release -p lessor-tests --test http telling -- --ignored --nocapture`
+//! without, in turns; as requests of a server, and without one.
+//! `cargo test --release -p lessor-tests --test http telling -- --ignored --nocapture --test-threads 1`
 
 #![expect(
     clippy::unwrap_used,
     reason = "a test that cannot go on says where it stopped"
 )]
 
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
+use lessor::auth::keys::KeyText;
+use lessor::http::budget::MemoryBudget;
+use lessor::http::draining::Draining;
+use lessor::http::mutation::Mutations;
 use lessor::http::public_url::PublicUrl;
+use lessor::http::server::{self, ServerSettings};
+use lessor::middleware::{Cors, Deadline};
+use lessor::request::BodyLimits;
+use lessor::routes;
+use lessor::routes::health::Readiness;
+use lessor::run::app::{self, AppParts, Said};
 use lessor::run::compose;
-use lessor_adapters::ambient::{SystemClock, UuidV7Generator};
+use lessor::state::{AppState, StateSettings};
+use lessor_adapters::ambient::{SystemClock, SystemEntropy, SystemTimer, UuidV7Generator};
 use lessor_adapters::testing::TestDatabase;
 use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
-use lessor_domain::ids::CheckoutPubId;
+use lessor_domain::audit::Origin;
+use lessor_domain::ids::{CheckoutPubId, IdRef};
 use lessor_domain::metadata::MetadataPatch;
 use lessor_domain::ports::{Clock as _, Database, InsertedCustomer, Reach, Scope};
 use lessor_domain::services::checkouts::{Annotate, WithView};
+use lessor_domain::services::keys::{self, CreateKey, KeyUser};
 use lessor_domain::services::{UseCase as _, events};
-use lessor_domain::testing::{Fixtures, context};
+use lessor_domain::testing::{FakeProviders, Fixtures, context};
+use lessor_domain::workers::Engine;
+use serde_json::json;
+use tokio::runtime::Handle;
 
 /// Writers at a time, each of a checkout of its own.
 const WRITERS: usize = 8;
@@ -101,48 +119,185 @@ impl Desk {
     }
 }
 
+/// The same database, of which nobody is told, and of which events tell.
+struct Pair {
+    _test: TestDatabase,
+    plain: Arc<dyn Database>,
+    telling: Arc<dyn Database>,
+    desk: Desk,
+}
+
+impl Pair {
+    async fn open() -> Self {
+        let test = TestDatabase::create().await;
+        let plain: Arc<dyn Database> = Arc::new(test.database().clone());
+        let telling = compose::telling(Arc::clone(&plain), &public_url(), Arc::new(()));
+        Self {
+            desk: Desk::open(plain.as_ref()).await,
+            _test: test,
+            plain,
+            telling: Arc::new(telling),
+        }
+    }
+
+    /// How many were told of, and how much longer the writes took of which there was telling.
+    async fn report(&self, mut ratios: Vec<f64>, told: Duration) {
+        ratios.sort_by(f64::total_cmp);
+        let scope = Scope {
+            organization_id: self.desk.access.organization_id,
+            mode: Mode::Sandbox,
+        };
+        let plain = self.plain.as_ref();
+        events::number(plain, &UuidV7Generator, &SystemClock, scope)
+            .await
+            .unwrap();
+        let mut view = plain.read(scope.into()).await.unwrap();
+        let events = view.events().last(scope).await.unwrap();
+        let expected = u64::try_from(TURNS * WRITERS * WRITES).unwrap();
+        assert_eq!(events, expected, "an event for each write that is told of");
+        report(&format!(
+            "median {:.3} of the time without ({:.3} to {:.3}); {:.0} events a second",
+            ratios[ratios.len() / 2],
+            ratios[0],
+            ratios[ratios.len() - 1],
+            f64::from(u32::try_from(events).unwrap()) / told.as_secs_f64()
+        ));
+    }
+}
+
+fn public_url() -> PublicUrl {
+    PublicUrl::new("https://lease.example")
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a measurement"]
 async fn telling_costs_whoever_writes_little() {
-    let test = TestDatabase::create().await;
-    let plain: Arc<dyn Database> = Arc::new(test.database().clone());
-    let public_url = PublicUrl::new("https://lease.example");
-    let telling = compose::telling(Arc::clone(&plain), &public_url, Arc::new(()));
-    let telling: Arc<dyn Database> = Arc::new(telling);
-    let desk = Desk::open(plain.as_ref()).await;
+    let pair = Pair::open().await;
+    let (desk, plain, telling) = (&pair.desk, &pair.plain, &pair.telling);
     let mut ratios = Vec::new();
     let mut told = Duration::ZERO;
     for turn in 0..TURNS {
         // Each goes first as often as the other.
         let (without, with) = if turn.is_multiple_of(2) {
-            let without = desk.write(&plain, turn).await;
-            (without, desk.write(&telling, turn).await)
+            let without = desk.write(plain, turn).await;
+            (without, desk.write(telling, turn).await)
         } else {
-            let with = desk.write(&telling, turn).await;
-            (desk.write(&plain, turn).await, with)
+            let with = desk.write(telling, turn).await;
+            (desk.write(plain, turn).await, with)
         };
         told += with;
         ratios.push(with.as_secs_f64() / without.as_secs_f64());
     }
-    ratios.sort_by(f64::total_cmp);
-    let scope = Scope {
-        organization_id: desk.access.organization_id,
-        mode: Mode::Sandbox,
-    };
-    events::number(plain.as_ref(), &UuidV7Generator, &SystemClock, scope)
-        .await
-        .unwrap();
-    let mut view = plain.read(scope.into()).await.unwrap();
-    let events = view.events().last(scope).await.unwrap();
-    let expected = u64::try_from(TURNS * WRITERS * WRITES).unwrap();
-    assert_eq!(events, expected, "an event for each write that is told of");
-    report(&format!(
-        "median {:.3} of the time without ({:.3} to {:.3}); {:.0} events a second",
-        ratios[ratios.len() / 2],
-        ratios[0],
-        ratios[ratios.len() - 1],
-        f64::from(u32::try_from(events).unwrap()) / told.as_secs_f64()
-    ));
+    pair.report(ratios, told).await;
+}
+
+/// A server in this process, on these stores.
+struct Served {
+    url: String,
+    key: String,
+    http: reqwest::Client,
+}
+
+impl Served {
+    async fn start(database: &Arc<dyn Database>, access: &Access) -> Self {
+        let key = KeyText::mint(&SystemEntropy, KeyKind::Secret, Mode::Sandbox);
+        let mut uow = database.begin(Reach::Server).await.unwrap();
+        let input = CreateKey {
+            organization: IdRef::Number(access.organization_id),
+            user: KeyUser::Email("ops@example.com".parse().unwrap()),
+            kind: key.kind(),
+            mode: key.mode(),
+            permissions: Permissions::all(),
+            name: None,
+            expires_at: None,
+            hash: key.hash(),
+            hint: key.hint().to_owned(),
+        };
+        let now = SystemClock.now();
+        keys::create_key(&mut *uow, &UuidV7Generator, now, &Origin::SYSTEM, input)
+            .await
+            .unwrap();
+        uow.commit().await.unwrap();
+        let engine = Engine::new(
+            Arc::clone(database),
+            Arc::new(SystemClock),
+            Arc::new(UuidV7Generator),
+            Arc::new(SystemEntropy),
+            Arc::new(SystemTimer),
+            FakeProviders::default().set(),
+        );
+        let mutations = Mutations::new(Handle::current());
+        let server_key = "the key of every server that is measured".parse().unwrap();
+        let settings = StateSettings::new(public_url(), server_key);
+        let state = AppState::new(engine, mutations.clone(), settings);
+        let parts = AppParts {
+            public_url: public_url(),
+            body_limits: BodyLimits::default(),
+            memory: MemoryBudget::default(),
+            cors: Cors::default(),
+            deadline: Deadline::default(),
+            mutations: mutations.clone(),
+            readiness: Readiness::new(|| async { Ok(()) }),
+            metrics: None,
+            draining: Draining::default(),
+            said: Said::default(),
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let settings = ServerSettings {
+            public_url: public_url(),
+            workers: Some(2),
+            ..ServerSettings::default()
+        };
+        let app = move || app::build(&parts, routes::configure).app_data(state.clone());
+        let never = std::future::pending();
+        tokio::spawn(server::serve(listener, settings, mutations, never, app));
+        Self {
+            url,
+            key: key.reveal().to_owned(),
+            http: reqwest::Client::new(),
+        }
+    }
+
+    /// So many writes of every checkout.
+    async fn write(&self, checkouts: &[CheckoutPubId], turn: usize) -> Duration {
+        let begun = Instant::now();
+        join_all(checkouts.iter().map(|id| async move {
+            let url = format!("{}/v1/checkouts/{id}", self.url);
+            for write in 0..WRITES {
+                let body = json!({ "metadata": { "n": format!("{turn}-{write}-{begun:?}") } });
+                let request = self.http.put(&url).bearer_auth(&self.key).json(&body);
+                let answer = request.send().await.unwrap();
+                assert_eq!(answer.status(), 200);
+                answer.bytes().await.unwrap();
+            }
+        }))
+        .await;
+        begun.elapsed()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "a measurement"]
+async fn telling_costs_a_request_little() {
+    let pair = Pair::open().await;
+    let (access, checkouts) = (&pair.desk.access, &pair.desk.checkouts);
+    let plain = Served::start(&pair.plain, access).await;
+    let telling = Served::start(&pair.telling, access).await;
+    let mut ratios = Vec::new();
+    let mut told = Duration::ZERO;
+    for turn in 0..TURNS {
+        let (without, with) = if turn.is_multiple_of(2) {
+            let without = plain.write(checkouts, turn).await;
+            (without, telling.write(checkouts, turn).await)
+        } else {
+            let with = telling.write(checkouts, turn).await;
+            (plain.write(checkouts, turn).await, with)
+        };
+        told += with;
+        ratios.push(with.as_secs_f64() / without.as_secs_f64());
+    }
+    pair.report(ratios, told).await;
 }
 
 #[expect(clippy::print_stdout, reason = "what was measured, with --nocapture")]
