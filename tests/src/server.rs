@@ -401,6 +401,20 @@ impl Server {
         assert_eq!(told, Some(Ok(())), "signal {signal:?}");
     }
 
+    /// The most memory that the process had since this was asked last, in KiB.
+    ///
+    /// # Panics
+    /// When it is gone, or the system does not tell.
+    pub fn peak_memory(&self) -> u64 {
+        let process = format!("/proc/{}", self.child.id());
+        let status = std::fs::read_to_string(format!("{process}/status")).unwrap_or_default();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let peak = peak.and_then(|peak| peak.trim().strip_suffix(" kB")?.parse().ok());
+        // proc(5): the peak begins anew.
+        drop(std::fs::write(format!("{process}/clear_refs"), "5"));
+        peak.unwrap_or_else(|| refuse(&format!("{process} does not tell: {status}")))
+    }
+
     /// Waits until the process has ended; answers its status.
     ///
     /// # Panics

@@ -90,6 +90,51 @@ async fn so_many_a_second() {
     }
 }
 
+/// As many as may be replayed at once: they are queued in one transaction, and delivered from a queue.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "a measurement"]
+async fn the_most_are_replayed_in_little_memory() {
+    let server = server().await;
+    let client = server.client().await;
+    client.product(json!({})).await;
+    let receiver = Receiver::start([Answer::Raw(204, "", "")]).await;
+    let body = json!({ "url": receiver.url, "types": ["product.*"] });
+    let endpoint = client.post(ENDPOINTS, body).await.ok();
+    // As if it had happened often.
+    server
+        .query(
+            "INSERT INTO events (organization_id, id, mode, sequence, event_type, subject_type, subject_id, \
+             created_at, object) \
+             SELECT organization_id, gen_random_uuid(), mode, n, event_type, subject_type, subject_id, \
+             created_at, object FROM events, generate_series(2, 100000) n \
+             WHERE mode = 'sandbox' AND sequence = 1 RETURNING 1",
+        )
+        .await;
+    server
+        .query("UPDATE event_feeds SET last_sequence = 100000 WHERE mode = 'sandbox' RETURNING 1")
+        .await;
+    server.peak_memory();
+    let rest = server.peak_memory();
+    let begun = Instant::now();
+    let path = format!("{ENDPOINTS}/{}/replay", text(&endpoint["id"]));
+    let from = json!({ "from": "2020-01-01T00:00:00Z" });
+    let queued = client.post(&path, from).await.ok()["queued"].clone();
+    assert_eq!(queued, json!(100_000));
+    let replayed = begun.elapsed();
+    let queueing = server.peak_memory();
+    for _ in 0..20_000 {
+        receiver.next().await;
+    }
+    let delivering = server.peak_memory();
+    report(&format!(
+        "100000 events replayed in {:.1} s: {rest} KiB before, {queueing} KiB at most, {delivering} KiB at most while \
+         20000 were delivered",
+        replayed.as_secs_f64()
+    ));
+    let most = rest + 64 * 1024;
+    assert!(queueing < most && delivering < most, "it takes memory");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a measurement"]
 async fn dead_ones_make_nobody_wait() {

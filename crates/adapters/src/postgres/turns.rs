@@ -3,7 +3,7 @@
 //! Connections are few, and an organization that asks for more than there are must not keep the others
 //! waiting. Whoever begins something therefore takes a turn of its organization first. A turn that is given
 //! back goes to that of the waiting organizations which has the fewest: each has its share of the connections,
-//! and what one leaves the others have.
+//! and what one leaves the others have. But for a few, so that whoever comes new need not wait for one to be left.
 //!
 //! Within an organization those who came first go first, as long as none waits for long. Once one does, there is more to
 //! do than can be done: then the newest goes first, so that what is answered is answered soon, work that has begun is
@@ -34,6 +34,8 @@ pub(super) struct Turns(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     most: usize,
+    /// The most of one organization.
+    most_of_one: usize,
     /// The longest that anybody waits.
     patience: Duration,
     lines: Mutex<Lines>,
@@ -73,8 +75,10 @@ pub(super) struct Turn {
 impl Turns {
     /// So many at a time. Nobody waits longer than this.
     pub(super) fn new(most: usize, patience: Duration) -> Self {
+        let for_others = most.div_ceil(4);
         Self(Arc::new(Inner {
             most,
+            most_of_one: most.saturating_sub(for_others).max(1),
             patience,
             lines: Mutex::default(),
         }))
@@ -94,11 +98,12 @@ impl Turns {
     pub(super) async fn take(&self, whose: Reach) -> Result<Turn, Late> {
         let called = {
             let mut lines = self.lines();
-            if lines.taken < self.0.most {
-                // While somebody waits all are taken.
+            let is_free = lines.taken < self.0.most;
+            let line = lines.lines.entry(whose).or_default();
+            if is_free && line.taken < self.0.most_of_one {
+                // None of theirs waits: they would have had it.
                 return Ok(self.give(&mut lines, whose));
             }
-            let line = lines.lines.entry(whose).or_default();
             // Those who went away make room.
             if line.waiting.len() >= MOST_WAITING {
                 line.waiting.retain(|waiting| !waiting.call.is_closed());
@@ -135,7 +140,8 @@ impl Turns {
         lines.take_back(whose);
         let now = Instant::now();
         while lines.taken < self.0.most {
-            let Some((next, call)) = lines.next(now, self.0.patience / LATE) else {
+            let late = self.0.patience / LATE;
+            let Some((next, call)) = lines.next(self.0.most_of_one, now, late) else {
                 break;
             };
             let turn = self.give(&mut lines, next);
@@ -164,12 +170,15 @@ impl Lines {
     }
 
     /// Who is next: of the line that has the fewest turns, and of those the one that was served least lately.
-    fn next(&mut self, now: Instant, late: Duration) -> Option<(Reach, oneshot::Sender<Turn>)> {
+    fn next(
+        &mut self,
+        most_of_one: usize,
+        now: Instant,
+        late: Duration,
+    ) -> Option<(Reach, oneshot::Sender<Turn>)> {
         loop {
-            let waiting = self
-                .lines
-                .iter()
-                .filter(|(_, line)| !line.waiting.is_empty());
+            let may = |line: &Line| !line.waiting.is_empty() && line.taken < most_of_one;
+            let waiting = self.lines.iter().filter(|(_, line)| may(line));
             let (whose, _) = waiting.min_by_key(|(_, line)| (line.taken, line.served))?;
             let whose = *whose;
             let line = self.lines.get_mut(&whose)?;
@@ -229,7 +238,8 @@ mod tests {
 
     #[tokio::test]
     async fn who_has_fewer_is_next() {
-        let turns = Turns::new(2, Duration::from_secs(60));
+        let turns = Turns::new(3, Duration::from_secs(60));
+        let _held = turns.take(Reach::Server).await.unwrap();
         let (first, second) = (turns.take(organization(1)), turns.take(organization(1)));
         let (first, second) = (first.await.unwrap(), second.await.unwrap());
         let mut many: Vec<_> = (0..3).map(|_| ask(&turns, 1)).collect();
@@ -250,6 +260,21 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn some_are_left_for_others() {
+        for (most, of_one) in [(1, 1), (2, 1), (5, 3), (8, 6), (20, 15)] {
+            let turns = Turns::new(most, Duration::from_secs(60));
+            let mut held: Vec<_> = (0..of_one).map(|_| got(&mut ask(&turns, 1))).collect();
+            assert!(held.iter().all(Option::is_some), "{most}");
+            let mut one_more = ask(&turns, 1);
+            assert!(got(&mut one_more).is_none(), "{most}");
+            let other = ask(&turns, 2).now_or_never();
+            assert_eq!(other.is_some(), of_one < most, "{most}");
+            held.pop();
+            assert!(got(&mut one_more).is_some(), "{most}");
+        }
+    }
+
+    #[tokio::test]
     async fn the_newest_goes_first_when_there_is_too_much_to_do() {
         let turns = Turns::new(1, Duration::from_secs(60));
         let _held = turns.take(Reach::Server).await.unwrap();
@@ -257,7 +282,7 @@ mod tests {
         let (soon, late) = (Instant::now(), Duration::from_secs(5));
         let call = |now| {
             let mut lines = turns.lines();
-            let (next, call) = lines.next(now, late).unwrap();
+            let (next, call) = lines.next(3, now, late).unwrap();
             let turn = turns.give(&mut lines, next);
             call.send(turn).unwrap();
         };
@@ -324,21 +349,24 @@ mod tests {
             let (mut held, mut asked) = (Vec::new(), Vec::new());
             for (step, number, which) in steps {
                 match step {
-                    0 | 1 => asked.push(ask(&turns, number)),
+                    0 | 1 => asked.push((number, ask(&turns, number))),
                     2 if !held.is_empty() => drop(held.swap_remove(which.index(held.len()))),
                     3 if !asked.is_empty() => drop(asked.swap_remove(which.index(asked.len()))),
                     _ => {}
                 }
                 let mut wait = Vec::new();
-                for mut asked in asked.drain(..) {
+                for (number, mut asked) in asked.drain(..) {
                     match got(&mut asked) {
-                        Some(turn) => held.push(turn),
-                        None => wait.push(asked),
+                        Some(turn) => held.push((number, turn)),
+                        None => wait.push((number, asked)),
                     }
                 }
                 asked = wait;
                 prop_assert!(held.len() <= most);
-                prop_assert!(asked.is_empty() || held.len() == most);
+                for (number, _) in &asked {
+                    let its = held.iter().filter(|(whose, _)| whose == number).count();
+                    prop_assert!(held.len() == most || its == turns.0.most_of_one);
+                }
                 prop_assert_eq!(turns.lines().taken, held.len());
             }
             drop((asked, held));

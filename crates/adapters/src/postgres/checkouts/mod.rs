@@ -347,6 +347,9 @@ impl CheckoutStore for PgUnitOfWork {
     }
 
     async fn lock(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError> {
+        if let Some(known) = self.checkouts.get(&id) {
+            return Ok(Some(known.clone()));
+        }
         let owner = self.owner();
         let connection = self.connection()?;
         // Whoever only refers to the checkout (an event, a job) is not kept waiting.

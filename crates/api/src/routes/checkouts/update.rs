@@ -4,7 +4,7 @@ use lessor_domain::access::Mode;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::JobSubject;
 use lessor_domain::services::Error;
-use lessor_domain::workers::sandbox::UpdateCheckout;
+use lessor_domain::workers::sandbox::{UpdateCheckout, Updated};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -52,26 +52,26 @@ pub(super) async fn update(
     update: UpdateCheckout,
 ) -> Result<CheckoutRecord, Error> {
     let id = update.id;
-    let target = update.target;
     let organization = runner.access.organization_id;
-    let (checkout, is_there) = runner.once(update).await?;
-    if !is_there && let Some(target) = target {
-        match runner.access.mode {
-            // A delivery that was confirmed by hand: the lease is active once it is billed.
-            Mode::Live => settle(&runner.state, organization, JobSubject::Checkout(id)).await,
-            Mode::Sandbox => {
-                tracing::debug!(state = %checkout.lifecycle(), %target, "playing");
-                let ctx = runner.context(runner.state.engine.clock.now());
-                let played = runner
-                    .state
-                    .engine
-                    .sandbox()
-                    .move_to(&ctx, id, target)
-                    .await?;
-                // Where a worker was quicker its work is waited for, as with a live key.
-                if !played.lifecycle().is_at_provider() {
-                    settle(&runner.state, organization, JobSubject::Checkout(id)).await;
-                }
+    let (from, target) = match runner.once(update).await? {
+        Updated::Whole(view) => return Ok(CheckoutRecord::new(&view, runner.viewer())),
+        Updated::ToBeMoved { from, to } => (from, to),
+    };
+    match runner.access.mode {
+        // A delivery that was confirmed by hand: the lease is active once it is billed.
+        Mode::Live => settle(&runner.state, organization, JobSubject::Checkout(id)).await,
+        Mode::Sandbox => {
+            tracing::debug!(state = %from, %target, "playing");
+            let ctx = runner.context(runner.state.engine.clock.now());
+            let played = runner
+                .state
+                .engine
+                .sandbox()
+                .move_to(&ctx, id, target)
+                .await?;
+            // Where a worker was quicker its work is waited for, as with a live key.
+            if !played.lifecycle().is_at_provider() {
+                settle(&runner.state, organization, JobSubject::Checkout(id)).await;
             }
         }
     }

@@ -22,6 +22,7 @@ use crate::checkout::{Actor, Checkout, EventKind, Lifecycle};
 use crate::ids::{CheckoutPubId, LeaseTermRef};
 use crate::metadata::MetadataPatch;
 use crate::ports::{Doubt, IdentityResult, JobFilter, JobSubject, Timer, UnitOfWork};
+use crate::services::checkouts::CheckoutView;
 use crate::services::identity::Decision;
 use crate::services::moving::Due;
 use crate::services::shipments::TrackingView;
@@ -106,9 +107,7 @@ impl UseCase for PlayTrackingEvent {
     }
 }
 
-/// Changes a checkout's lease term, its metadata, its state, or several of them. Gives the checkout, and whether it is in the
-/// state that was asked for: with a live key what providers do about it may be missing, and a sandbox
-/// key's move is [played](Sandbox::move_to) afterwards.
+/// Changes a checkout's lease term, its metadata, its state, or several of them.
 ///
 /// # Errors
 /// [`Error`]: not found, the missing permission, those of [`checkouts::ChooseTerm`];
@@ -125,19 +124,30 @@ pub struct UpdateCheckout {
     pub target: Option<Lifecycle>,
 }
 
+/// What came of an [update](UpdateCheckout).
+#[derive(Debug, Clone, PartialEq)]
+pub enum Updated {
+    /// All of it.
+    Whole(Box<CheckoutView>),
+    /// The checkout is not in the state that was asked for yet: with a live key what providers do about it
+    /// is missing, and a sandbox key's move is [played](Sandbox::move_to) afterwards.
+    ToBeMoved {
+        /// The state that it is in.
+        from: Lifecycle,
+        /// The state that was asked for.
+        to: Lifecycle,
+    },
+}
+
 #[async_trait]
 impl UseCase for UpdateCheckout {
-    type Output = (Checkout, bool);
+    type Output = Updated;
 
     fn permission(&self) -> Permission {
         Permission::CheckoutWrite
     }
 
-    async fn run(
-        self,
-        uow: &mut dyn UnitOfWork,
-        ctx: &Context<'_>,
-    ) -> Result<(Checkout, bool), Error> {
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<Updated, Error> {
         let id = self.id;
         let mut checkout = checkouts::lock_visible(uow, ctx, id).await?;
         ctx.access.require(self.permission())?;
@@ -155,10 +165,14 @@ impl UseCase for UpdateCheckout {
             }
             (Some(target), Mode::Sandbox) => check_move(uow, ctx, &checkout, target).await?,
         }
-        let is_there = self
-            .target
-            .is_none_or(|target| target == checkout.lifecycle());
-        Ok((checkout, is_there))
+        let from = checkout.lifecycle();
+        match self.target.filter(|target| *target != from) {
+            Some(to) => Ok(Updated::ToBeMoved { from, to }),
+            None => {
+                let view = checkouts::view_of(uow, ctx, checkout).await?;
+                Ok(Updated::Whole(Box::new(view)))
+            }
+        }
     }
 }
 
