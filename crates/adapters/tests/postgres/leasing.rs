@@ -23,7 +23,8 @@ pub(crate) const RACERS: usize = 32;
 /// A pool in which each racer has a connection of its own.
 pub(crate) fn wide(shop: &Shop) -> PgDatabase {
     pool(&shop.test, |settings| {
-        settings.max_connections = RACERS;
+        // Of which an organization has three in four.
+        settings.max_connections = RACERS + RACERS / 2;
         settings.wait_timeout = Duration::from_secs(30);
         settings.lock_timeout = Duration::from_secs(30);
     })

@@ -21,7 +21,8 @@ const RACERS: usize = 32;
 
 fn wide(shop: &Shop) -> PgDatabase {
     pool(&shop.test, |settings| {
-        settings.max_connections = RACERS;
+        // Of which an organization has three in four.
+        settings.max_connections = RACERS + RACERS / 2;
         settings.wait_timeout = Duration::from_secs(30);
     })
 }
