@@ -31,6 +31,36 @@ pub(super) struct ConnectOptions {
     tls: Option<MakeRustlsConnect>,
 }
 
+/// Where the database is that an address leads to, for people: `host:port/name`, without what is secret of it.
+///
+/// # Errors
+/// [`InvalidUrl`] when the address cannot be used.
+pub fn place_of(url: &str) -> Result<String, InvalidUrl> {
+    let config = ConnectOptions::parse(url, Duration::ZERO)?.config;
+    let names = config.get_hosts().iter().map(|host| match host {
+        Host::Tcp(name) => name.clone(),
+        Host::Unix(folder) => folder.display().to_string(),
+    });
+    let names: Vec<String> = if config.get_hosts().is_empty() {
+        (config.get_hostaddrs().iter().map(ToString::to_string)).collect()
+    } else {
+        names.collect()
+    };
+    let ports = config.get_ports();
+    let places: Vec<String> = names
+        .iter()
+        .enumerate()
+        // One port is that of all.
+        .map(|(place, name)| match ports.get(place).or(ports.first()) {
+            Some(port) => format!("{name}:{port}"),
+            None => format!("{name}:5432"),
+        })
+        .collect();
+    // As the server names it where the address does not.
+    let database = config.get_dbname().or(config.get_user()).unwrap_or("");
+    Ok(format!("{}/{database}", places.join(",")))
+}
+
 impl ConnectOptions {
     /// Reads the address; connects to nothing.
     pub(super) fn parse(url: &str, connect_timeout: Duration) -> Result<Self, InvalidUrl> {
@@ -241,6 +271,21 @@ mod tests {
             assert_eq!(options.config.get_ssl_mode(), mode, "{url}");
             assert_eq!(options.tls.is_some(), tls, "{url}");
         }
+    }
+
+    #[test]
+    fn where_it_is_tells_no_secret() {
+        for (url, place) in [
+            ("postgres://u:secret@db.example/d", "db.example:5432/d"),
+            ("postgres://u:secret@db.example:6432", "db.example:6432/u"),
+            ("postgres://u:secret@a:1,b:2/d?sslmode=require", "a:1,b:2/d"),
+            ("host=a,b port=7 user=u password=secret", "a:7,b:7/u"),
+            ("postgres://u:secret@%2Frun%2Fpg/d", "/run/pg:5432/d"),
+            ("hostaddr=192.0.2.7 user=u dbname=d", "192.0.2.7:5432/d"),
+        ] {
+            assert_eq!(place_of(url).unwrap(), place);
+        }
+        assert!(place_of("nonsense").is_err());
     }
 
     #[test]

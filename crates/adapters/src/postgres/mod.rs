@@ -71,6 +71,7 @@ mod version;
 mod webhook_endpoints;
 
 pub use backup::{BackupError, BackupSummary};
+pub use connect::place_of;
 pub use listen::Heard;
 pub use migrate::MigrateError;
 pub use pool::{PgSettings, PoolStatus};

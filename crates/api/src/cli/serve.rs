@@ -39,6 +39,7 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
             return Ok(Some(location));
         };
         let service = started?;
+        service::log_start(&location);
         output.reply(&greeting(&service, &location))?;
         service.run(&mut location, &stop).await?;
         anyhow::Ok(Some(location))

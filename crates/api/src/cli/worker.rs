@@ -69,6 +69,7 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
             None => None,
         };
         let working = worker.start();
+        service::log_start(&location);
         let database = location.describe();
         let mut greeting =
             json!({ "status": "working", "database": database, "pid": std::process::id() });

@@ -24,6 +24,7 @@ use lessor_domain::cause::chain;
 use serde::Serialize;
 
 pub use super::code::Code;
+use super::outage;
 
 /// The path of the page that explains the codes, relative to the public address.
 pub const DOCS_PATH: &str = "/docs/errors";
@@ -288,12 +289,12 @@ impl ApiError {
     }
 
     /// 503 with `Retry-After`: a part that the request needs cannot be reached, or the service is
-    /// full. `cause` is logged with all that it came of, and never shown.
+    /// full. `cause` is never shown; of the first request of an outage it is logged with all that it came of.
     pub fn unavailable(
         retry_after: Duration,
         cause: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> Self {
-        tracing::error!(cause = %chain(&*cause.into()), "service unavailable");
+        outage::met(&*cause.into());
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             Code::Unavailable,
@@ -510,6 +511,8 @@ mod tests {
         let writer = log.clone();
         let subscriber = tracing_subscriber::fmt()
             .with_ansi(false)
+            // Where another test met an outage before, this one is no news.
+            .with_max_level(tracing::Level::DEBUG)
             .with_writer(move || writer.clone())
             .finish();
         let done = tracing::subscriber::with_default(subscriber, work);

@@ -21,6 +21,7 @@ use crate::http::connection::UnderWay;
 use crate::http::draining::Draining;
 use crate::http::error::ApiError;
 use crate::http::head;
+use crate::http::outage;
 use crate::http::public_url::PublicUrl;
 use crate::http::request_id::RequestId;
 use crate::http::slices::sliced;
@@ -188,6 +189,9 @@ fn log(route: &str, status: StatusCode, started: Instant) {
         tracing::debug!(status, elapsed_ms, "answered");
     } else {
         tracing::info!(status, elapsed_ms, "answered");
+        if status < 500 {
+            outage::answered();
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use lessor_adapters::mail::SmtpSender;
 use lessor_adapters::missing_provider::MissingProvider;
 use lessor_adapters::outbound::{HttpWebhookSender, Outbound, Targets};
 use lessor_adapters::postgres::{
-    Heard, LastCommit, PgDatabase, PgReplica, PgSettings, Pooling, ReplicaError,
+    Heard, LastCommit, PgDatabase, PgReplica, PgSettings, Pooling, ReplicaError, place_of,
 };
 use lessor_adapters::processor::{
     self, ApiSecret, ByAccount, EventReader, HttpProcessor, OwnAccounts, SetupError, SystemPacing,
@@ -97,7 +97,10 @@ impl Location {
     #[must_use]
     pub fn describe(&self) -> String {
         match self {
-            Self::Given(_) => "DATABASE_URL".to_owned(),
+            Self::Given(url) => match place_of(url) {
+                Ok(place) => format!("DATABASE_URL, {place}"),
+                Err(_) => "DATABASE_URL".to_owned(),
+            },
             Self::Owned(instance) => {
                 format!("embedded in {}", instance.data_dir().display())
             }

@@ -56,6 +56,12 @@ pub fn init_logs(config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Says in the log what has started, and on which database.
+pub fn log_start(location: &Location) {
+    let (version, database) = (env!("CARGO_PKG_VERSION"), location.describe());
+    tracing::info!(version, database, "started");
+}
+
 /// How many threads serve. Each has database connections of its own, and the rest of the process as many
 /// as all of them.
 #[must_use]
