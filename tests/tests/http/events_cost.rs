@@ -141,7 +141,7 @@ impl Pair {
     }
 
     /// How many were told of, and how much longer the writes took of which there was telling.
-    async fn report(&self, mut ratios: Vec<f64>, told: Duration) {
+    async fn report(&self, (mut ratios, told): (Vec<f64>, Duration)) {
         ratios.sort_by(f64::total_cmp);
         let scope = Scope {
             organization_id: self.desk.access.organization_id,
@@ -165,6 +165,28 @@ impl Pair {
     }
 }
 
+/// How many times as long the writes took of which there was telling, by turns, and how long in all. Each goes
+/// first as often as the other.
+async fn in_turns(
+    without: impl AsyncFn(usize) -> Duration,
+    with: impl AsyncFn(usize) -> Duration,
+) -> (Vec<f64>, Duration) {
+    let mut ratios = Vec::new();
+    let mut told = Duration::ZERO;
+    for turn in 0..TURNS {
+        let (plain, telling) = if turn.is_multiple_of(2) {
+            let plain = without(turn).await;
+            (plain, with(turn).await)
+        } else {
+            let telling = with(turn).await;
+            (without(turn).await, telling)
+        };
+        told += telling;
+        ratios.push(telling.as_secs_f64() / plain.as_secs_f64());
+    }
+    (ratios, told)
+}
+
 fn public_url() -> PublicUrl {
     PublicUrl::new("https://lease.example")
 }
@@ -174,21 +196,11 @@ fn public_url() -> PublicUrl {
 async fn telling_costs_whoever_writes_little() {
     let pair = Pair::open().await;
     let (desk, plain, telling) = (&pair.desk, &pair.plain, &pair.telling);
-    let mut ratios = Vec::new();
-    let mut told = Duration::ZERO;
-    for turn in 0..TURNS {
-        // Each goes first as often as the other.
-        let (without, with) = if turn.is_multiple_of(2) {
-            let without = desk.write(plain, turn).await;
-            (without, desk.write(telling, turn).await)
-        } else {
-            let with = desk.write(telling, turn).await;
-            (desk.write(plain, turn).await, with)
-        };
-        told += with;
-        ratios.push(with.as_secs_f64() / without.as_secs_f64());
-    }
-    pair.report(ratios, told).await;
+    let (without, with) = (
+        |turn| desk.write(plain, turn),
+        |turn| desk.write(telling, turn),
+    );
+    pair.report(in_turns(without, with).await).await;
 }
 
 /// A server in this process, on these stores.
@@ -284,20 +296,11 @@ async fn telling_costs_a_request_little() {
     let (access, checkouts) = (&pair.desk.access, &pair.desk.checkouts);
     let plain = Served::start(&pair.plain, access).await;
     let telling = Served::start(&pair.telling, access).await;
-    let mut ratios = Vec::new();
-    let mut told = Duration::ZERO;
-    for turn in 0..TURNS {
-        let (without, with) = if turn.is_multiple_of(2) {
-            let without = plain.write(checkouts, turn).await;
-            (without, telling.write(checkouts, turn).await)
-        } else {
-            let with = telling.write(checkouts, turn).await;
-            (plain.write(checkouts, turn).await, with)
-        };
-        told += with;
-        ratios.push(with.as_secs_f64() / without.as_secs_f64());
-    }
-    pair.report(ratios, told).await;
+    let (without, with) = (
+        |turn| plain.write(checkouts, turn),
+        |turn| telling.write(checkouts, turn),
+    );
+    pair.report(in_turns(without, with).await).await;
 }
 
 #[expect(clippy::print_stdout, reason = "what was measured, with --nocapture")]
