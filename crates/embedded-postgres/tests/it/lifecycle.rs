@@ -63,6 +63,8 @@ fn the_first_start_makes_a_cluster_and_later_ones_find_it() {
 
     steps.clear();
     let again = start(&settings, |step| steps.push(step)).unwrap();
+    // A process that another test was just making holds the lock too, until it has become another program.
+    steps.retain(|step| !matches!(step, Progress::WaitingForOwner { .. }));
     assert!(
         matches!(
             &steps[..],
