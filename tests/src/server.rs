@@ -411,7 +411,9 @@ impl Server {
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let peak = peak.and_then(|peak| peak.trim().strip_suffix(" kB")?.parse().ok());
         // proc(5): the peak begins anew.
-        drop(std::fs::write(format!("{process}/clear_refs"), "5"));
+        if let Err(error) = std::fs::write(format!("{process}/clear_refs"), "5") {
+            refuse(&format!("{process}/clear_refs: {error}"));
+        }
         peak.unwrap_or_else(|| refuse(&format!("{process} does not tell: {status}")))
     }
 

@@ -37,23 +37,25 @@ pub(super) struct ConnectOptions {
 /// [`InvalidUrl`] when the address cannot be used.
 pub fn place_of(url: &str) -> Result<String, InvalidUrl> {
     let config = ConnectOptions::parse(url, Duration::ZERO)?.config;
-    let names = config.get_hosts().iter().map(|host| match host {
-        Host::Tcp(name) => name.clone(),
-        Host::Unix(folder) => folder.display().to_string(),
-    });
-    let names: Vec<String> = if config.get_hosts().is_empty() {
-        (config.get_hostaddrs().iter().map(ToString::to_string)).collect()
-    } else {
-        names.collect()
-    };
+    let mut hosts: Vec<String> = config
+        .get_hosts()
+        .iter()
+        .map(|host| match host {
+            Host::Tcp(name) => name.clone(),
+            Host::Unix(folder) => folder.display().to_string(),
+        })
+        .collect();
+    if hosts.is_empty() {
+        hosts = (config.get_hostaddrs().iter().map(ToString::to_string)).collect();
+    }
     let ports = config.get_ports();
-    let places: Vec<String> = names
+    let places: Vec<String> = hosts
         .iter()
         .enumerate()
-        // One port is that of all.
-        .map(|(place, name)| match ports.get(place).or(ports.first()) {
-            Some(port) => format!("{name}:{port}"),
-            None => format!("{name}:5432"),
+        .map(|(place, host)| {
+            // One port is that of all.
+            let port = ports.get(place).or(ports.first());
+            format!("{host}:{}", port.unwrap_or(&5432))
         })
         .collect();
     // As the server names it where the address does not.

@@ -18,7 +18,7 @@ use lessor_domain::ports::Reach;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
-/// How many of an organization may wait. What each of them holds of memory is not known here.
+/// How many of an organization may wait: each holds what it was asked in memory.
 const MOST_WAITING: usize = 1_024;
 /// The part of the time that somebody may wait after which there is more to do than can be done.
 const LATE: u32 = 8;
