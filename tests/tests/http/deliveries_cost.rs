@@ -100,12 +100,13 @@ async fn the_most_are_replayed_in_little_memory() {
     let receiver = Receiver::start([Answer::Raw(204, "", "")]).await;
     let body = json!({ "url": receiver.url, "types": ["product.created"] });
     let endpoint = client.post(ENDPOINTS, body).await.ok();
-    // As if it had happened often.
+    // As if it had happened often: to a thousand products, and to this one ten thousand times.
     server
         .query(
             "INSERT INTO events (organization_id, id, mode, sequence, event_type, subject_type, subject_id, \
              created_at, object) \
-             SELECT organization_id, gen_random_uuid(), mode, n, event_type, subject_type, subject_id, \
+             SELECT organization_id, gen_random_uuid(), mode, n, event_type, subject_type, \
+             CASE n % 10 WHEN 0 THEN subject_id ELSE md5((n % 1000)::text)::uuid END, \
              created_at, object FROM events, generate_series(11, 100009) n \
              WHERE mode = 'sandbox' AND event_type = 'product.created' RETURNING 1",
         )
