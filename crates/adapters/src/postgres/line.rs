@@ -132,6 +132,8 @@ impl Drop for End {
 pub(super) struct Session {
     connection: AsyncPgConnection,
     end: End,
+    /// The names of the statements that it has prepared; none where nothing stays prepared.
+    prepared: Option<Vec<&'static str>>,
 }
 
 impl Session {
@@ -163,7 +165,35 @@ impl Session {
         tokio::spawn(async move { line.drive(connection, &silence).await });
         let mut connection = AsyncPgConnection::try_from(client).await?;
         connection.set_instrumentation(keeper);
-        Ok(Self { connection, end })
+        Ok(Self {
+            connection,
+            end,
+            prepared: None,
+        })
+    }
+
+    /// Says that what is prepared in the session stays so until its end.
+    pub(super) fn keep_prepared(&mut self) {
+        self.prepared.get_or_insert_default();
+    }
+
+    /// Prepares a statement under a name, unless it is. Answers whether `EXECUTE` knows the name, which can be
+    /// sent ahead, as what the library prepares itself cannot.
+    pub(super) async fn prepare(
+        &mut self,
+        name: &'static str,
+        statement: &str,
+    ) -> QueryResult<bool> {
+        let Some(prepared) = &mut self.prepared else {
+            return Ok(false);
+        };
+        if !prepared.contains(&name) {
+            self.connection
+                .batch_execute(&format!("PREPARE {name} {statement}"))
+                .await?;
+            prepared.push(name);
+        }
+        Ok(true)
     }
 
     /// The connection, for statements.
