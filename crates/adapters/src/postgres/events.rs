@@ -1,6 +1,6 @@
 //! What happened to records.
 //!
-//! Events are put on the line in front of the commit and cost no round trip of their own. What is
+//! Events are put on the line with the commit, or in front of it, and cost no round trip of their own. What is
 //! personal in them is sealed as in the audit.
 
 use std::collections::BTreeMap;
@@ -385,11 +385,13 @@ impl EventStore for PgUnitOfWork {
             };
             rows.push(values(event, key.as_ref())?);
         }
+        if rows.is_empty() {
+            return Ok(());
+        }
         if rows.len() <= FEW {
             let session = self.session()?;
             if session.prepare(ONE, ONE_IS).await.map_err(store_error)? {
-                let rows = rows.iter().map(|row| format!("EXECUTE {ONE} {row}"));
-                session.send_ahead(&rows.collect::<Vec<_>>().join("; "));
+                self.last_say(rows.iter().map(|row| format!("EXECUTE {ONE} {row}")));
                 return Ok(());
             }
         }

@@ -171,6 +171,9 @@ pub struct PgUnitOfWork {
     reach: Reach,
     /// Where its commit is noted.
     last_commit: Option<LastCommit>,
+    /// Statements that go with the commit, in one message: each message is a turn of the database's own, and
+    /// of whoever waits for it.
+    last_words: Vec<String>,
     /// What its stores seal secrets with.
     pub(super) secrets: SecretKeys,
     /// Those that it has locked in that name, as they are stored.
@@ -187,6 +190,7 @@ impl PgUnitOfWork {
             began: reach,
             reach,
             last_commit: None,
+            last_words: Vec::new(),
             secrets: SecretKeys::none(),
             checkouts: HashMap::new(),
             sealing: HashMap::new(),
@@ -201,11 +205,22 @@ impl PgUnitOfWork {
         Self::new(connection, reach, Kind::View)
     }
 
-    /// The session, for what is sent ahead.
+    /// The session, for what is sent ahead. Whatever was to go with the commit goes before.
     pub(super) fn session(&mut self) -> Result<&mut Session, StoreError> {
-        self.connection
+        let session = self
+            .connection
             .as_deref_mut()
-            .ok_or_else(|| StoreError::internal("the unit of work is over"))
+            .ok_or_else(|| StoreError::internal("the unit of work is over"))?;
+        if !self.last_words.is_empty() {
+            session.send_ahead(&std::mem::take(&mut self.last_words).join("; "));
+        }
+        Ok(session)
+    }
+
+    /// Has statements carried out with the commit, or before whatever comes before that. What they fail at,
+    /// that meets.
+    pub(super) fn last_say(&mut self, statements: impl IntoIterator<Item = String>) {
+        self.last_words.extend(statements);
     }
 
     /// The connection, for the stores.
@@ -238,9 +253,11 @@ impl PgUnitOfWork {
 
     pub(crate) async fn finish(mut self) -> Result<(), StoreError> {
         if self.kind == Kind::Work {
+            self.last_words.push(COMMIT.to_owned());
+            let words = std::mem::take(&mut self.last_words).join("; ");
             match self.last_commit.take() {
-                Some(last_commit) => self.commit_noted(&last_commit).await?,
-                None => self.execute(COMMIT).await?,
+                Some(last_commit) => self.commit_noted(&words, &last_commit).await?,
+                None => self.execute(&words).await?,
             }
             self.connection = None;
         }
@@ -248,8 +265,12 @@ impl PgUnitOfWork {
     }
 
     /// Commits, and notes how far the log has come then.
-    async fn commit_noted(&mut self, last_commit: &LastCommit) -> Result<(), StoreError> {
-        let (committed, told) = self.session()?.execute_and_locate(COMMIT).await;
+    async fn commit_noted(
+        &mut self,
+        words: &str,
+        last_commit: &LastCommit,
+    ) -> Result<(), StoreError> {
+        let (committed, told) = self.session()?.execute_and_locate(words).await;
         committed.map_err(store_error)?;
         // The work is done, whatever was said then. But whoever does not know how far the log has come
         // would not be shown it, so that it is as if nobody had heard of it.
@@ -422,6 +443,7 @@ impl UnitOfWork for PgUnitOfWork {
 
     async fn roll_back(mut self: Box<Self>) -> Result<(), StoreError> {
         if self.kind == Kind::Work {
+            self.last_words.clear();
             self.execute("ROLLBACK").await?;
             self.connection = None;
         }
