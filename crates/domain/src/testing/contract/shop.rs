@@ -4,6 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use crate::access::Mode;
 use crate::catalog::{Product, ProductVariant};
+use crate::cause::chain;
 use crate::checkout::{Checkout, Circumstances, Event, Facts};
 use crate::customer::Customer;
 use crate::lease_term::LeaseTerm;
@@ -21,7 +22,7 @@ use crate::testing::{
 pub(super) fn must<T>(result: Result<T, StoreError>, clause: &str) -> T {
     match result {
         Ok(value) => value,
-        Err(error) => panic!("{clause}, but: {error}"),
+        Err(error) => panic!("{clause}, but: {}", chain(&error)),
     }
 }
 
