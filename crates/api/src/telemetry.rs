@@ -2,6 +2,7 @@
 
 mod known;
 mod process;
+pub(crate) mod traces;
 
 use std::io::IsTerminal as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,9 +10,13 @@ use std::time::Duration;
 
 use lessor_adapters::postgres::PgDatabase;
 use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
-use tracing_subscriber::EnvFilter;
+use tracing::Subscriber;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::{SubscriberInitExt as _, TryInitError};
+use tracing_subscriber::{EnvFilter, Layer, Registry};
 
 pub(crate) use known::{
     CHECKOUTS, CHORE_FINISHED, CONNECTIONS_REFUSED, DELIVERIES, ENDPOINTS_DISABLED, JOBS,
@@ -20,6 +25,7 @@ pub(crate) use known::{
 };
 use known::{CONNECTIONS, CONNECTIONS_MAX};
 pub use known::{Kind, Labels, METRICS, Metric};
+pub use traces::{Traces, TracesError};
 
 /// How log lines are written. They go to standard error: standard output is for what a command
 /// answers.
@@ -51,34 +57,65 @@ pub enum TelemetryError {
     /// Something else in the process logs already.
     #[error("logging is set up already")]
     AlreadySet(#[from] TryInitError),
+    /// Nobody can be told of spans.
+    #[error(transparent)]
+    Traces(#[from] TracesError),
 }
 
 /// Starts logging. `filter` is a `tracing` directive list, such as `info,lessor=debug`. Panics are
-/// logged like errors.
+/// logged like errors. A collector of traces is told of spans until what is answered is dropped, whatever is
+/// logged.
 ///
 /// # Errors
-/// A filter that cannot be read; logging that was set up before.
-pub fn init_logs(format: LogFormat, filter: &str) -> Result<(), TelemetryError> {
+/// A filter that cannot be read; a collector that cannot be used; logging that was set up before.
+pub fn init_logs(
+    format: LogFormat,
+    filter: &str,
+    collector: Option<&str>,
+) -> Result<Traces, TelemetryError> {
     let filter = EnvFilter::try_new(filter).map_err(|source| TelemetryError::Filter {
         filter: filter.to_owned(),
         source,
     })?;
-    let registry = tracing_subscriber::registry().with(filter);
-    let lines = tracing_subscriber::fmt::layer()
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr);
-    match format {
-        LogFormat::Human => registry.with(lines).try_init()?,
-        LogFormat::Json => {
-            // Who a request is, is said once: by the span that it is in.
-            let lines = lines.json().flatten_event(true).with_span_list(false);
-            registry.with(lines).try_init()?;
+    let traces = collector.map_or(Ok(Traces::NONE), Traces::to)?;
+    match traces.tracer() {
+        // A filter of all costs less than one of the lines.
+        None => Registry::default()
+            .with(filter)
+            .with(lines(format))
+            .try_init()?,
+        Some(tracer) => {
+            let ours = Targets::new().with_target("lessor", LevelFilter::INFO);
+            let spans = tracing_opentelemetry::layer()
+                .with_tracer(tracer)
+                .with_filter(ours);
+            let lines = lines(format).with_filter(filter);
+            Registry::default().with(lines).with(spans).try_init()?;
+            traces::collect();
         }
     }
     std::panic::set_hook(Box::new(|panic| {
         tracing::error!(cause = %panic, "panic");
     }));
-    Ok(())
+    Ok(traces)
+}
+
+/// What writes log lines.
+fn lines<S>(format: LogFormat) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    let lines = tracing_subscriber::fmt::layer()
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr);
+    match format {
+        LogFormat::Human => lines.boxed(),
+        // Who a request is, is said once: by the span that it is in.
+        LogFormat::Json => {
+            let lines = lines.json().flatten_event(true).with_span_list(false);
+            lines.boxed()
+        }
+    }
 }
 
 /// The process's metrics.

@@ -25,6 +25,8 @@ pub struct Recorded {
     pub api_version: Option<String>,
     /// The header `User-Agent`.
     pub user_agent: Option<String>,
+    /// The header `traceparent`, of which the processor takes no notice.
+    pub traceparent: Option<String>,
     /// Whether it came with a key for real money.
     pub live: bool,
     /// The account that the key names; empty of the one whose keys name none.

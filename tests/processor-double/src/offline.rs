@@ -72,6 +72,7 @@ impl Double {
             version: None,
             key: asked.key.map(ToOwned::to_owned),
             agent: None,
+            traceparent: None,
             connection: 0,
         };
         let mut state = self.lock();

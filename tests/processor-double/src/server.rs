@@ -109,6 +109,7 @@ async fn handle(request: Request<Body>, connection: u64, shared: Arc<Shared>) ->
         version: header("stripe-version"),
         key: header("idempotency-key"),
         agent: header("user-agent"),
+        traceparent: header("traceparent"),
         connection,
     };
     if shared.lock().down {

@@ -122,6 +122,7 @@ pub(crate) struct Incoming {
     pub(crate) version: Option<String>,
     pub(crate) key: Option<String>,
     pub(crate) agent: Option<String>,
+    pub(crate) traceparent: Option<String>,
     pub(crate) connection: u64,
 }
 
@@ -353,6 +354,7 @@ impl State {
             idempotency_key: incoming.key.clone(),
             api_version: incoming.version.clone(),
             user_agent: incoming.agent.clone(),
+            traceparent: incoming.traceparent.clone(),
             live: place.as_ref().is_some_and(|place| place.live),
             account: place.map(|place| place.account).unwrap_or_default(),
             at: self.clock.now().timestamp(),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::BINARY;
 
-const BLUE: &str = "acctBlue";
+pub(super) const BLUE: &str = "acctBlue";
 const GREEN: &str = "acctGreen";
 
 /// The key of an account of the double's, and what its messages are signed with here.
@@ -22,7 +22,7 @@ fn secret(account: &str) -> String {
 }
 
 /// Sets the organization's own account of sandbox mode.
-fn set(server: &Server, files: &Folder, client: &Client, account: &str) -> Value {
+pub(super) fn set(server: &Server, files: &Folder, client: &Client, account: &str) -> Value {
     let key_file = files.file(&format!("{account}.key"), &format!("{}\n", key(account)));
     let secret_file = files.file(&format!("{account}.secret"), &secret(account));
     server.cli(&[

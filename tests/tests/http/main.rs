@@ -30,6 +30,7 @@ mod receivers;
 mod replica;
 mod resets;
 mod statements;
+mod traces;
 mod variants;
 mod webhook_endpoints;
 mod webhooks;

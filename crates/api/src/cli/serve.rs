@@ -23,7 +23,7 @@ pub(crate) struct ServeArgs {}
 
 /// Runs the command until it is told to stop.
 pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
-    service::init_logs(config)?;
+    let _traces = service::init_logs(config)?;
     let to_database = config.pool_size.get();
     descriptors::raise(to_database.saturating_add(config.max_connections.get()));
     let runtime = compose::runtime(service::threads(config))?;

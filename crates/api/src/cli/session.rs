@@ -314,7 +314,8 @@ where
 /// Logs for commands that answer and end: only what is wrong, unless somebody asks for more.
 pub(crate) fn init_quiet_logs(config: &Config) -> anyhow::Result<()> {
     let filter = config.log.as_deref().unwrap_or("off");
-    Ok(crate::telemetry::init_logs(config.log_format, filter)?)
+    crate::telemetry::init_logs(config.log_format, filter, None)?;
+    Ok(())
 }
 
 /// Tells of the steps that take so long that people wonder.

@@ -27,7 +27,7 @@ pub(crate) struct WorkerArgs {}
 
 /// Runs the command until it is told to stop.
 pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
-    service::init_logs(config)?;
+    let _traces = service::init_logs(config)?;
     descriptors::raise(config.pool_size.get());
     let runtime = compose::runtime(service::threads(config))?;
     let location = runtime.block_on(async {

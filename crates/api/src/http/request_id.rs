@@ -89,6 +89,8 @@ pub(crate) struct Trace {
     pub(crate) id: String,
     /// Of the caller's part of it, 16 hexadecimal digits.
     pub(crate) parent: String,
+    /// Whether the caller keeps its part.
+    pub(crate) is_sampled: bool,
 }
 
 impl Trace {
@@ -98,7 +100,7 @@ impl Trace {
         let version = hexadecimal(members.next()?, 2)?;
         let id = hexadecimal(members.next()?, 32)?;
         let parent = hexadecimal(members.next()?, 16)?;
-        hexadecimal(members.next()?, 2)?;
+        let flags = hexadecimal(members.next()?, 2)?;
         let is_known = match version {
             "ff" => false,
             "00" => members.next().is_none(),
@@ -108,6 +110,7 @@ impl Trace {
         (is_known && is_set(id) && is_set(parent)).then(|| Self {
             id: id.to_owned(),
             parent: parent.to_owned(),
+            is_sampled: u8::from_str_radix(flags, 16).is_ok_and(|flags| flags & 1 == 1),
         })
     }
 }

@@ -13,7 +13,7 @@ use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage as _, HttpResponse, ResponseError as _};
 use futures_util::FutureExt as _;
 use tokio::time::timeout;
-use tracing::Instrument as _;
+use tracing::{Instrument as _, Span};
 
 use crate::checkout_page::{self, PageRequest};
 use crate::http::budget::MemoryBudget;
@@ -28,6 +28,7 @@ use crate::http::slices::sliced;
 use crate::middleware::cors::{Cors, Grant};
 use crate::middleware::fallback::Matched;
 use crate::state::AppState;
+use crate::telemetry::traces;
 
 /// When a client is told to come again after its request took too long.
 const COME_BACK: Duration = Duration::from_secs(1);
@@ -103,6 +104,7 @@ pub async fn context(
     let span = tracing::info_span!(
         "request",
         request_id = id.as_str(),
+        otel.kind = tracing::field::Empty,
         trace_id = tracing::field::Empty,
         parent_id = tracing::field::Empty,
         %method,
@@ -114,9 +116,12 @@ pub async fn context(
     if let Some(client) = client(&request) {
         span.record("client", tracing::field::display(client));
     }
+    let begun = traces::begin_request(&span, format!("{method} {route}"), trace.as_ref());
     if let Some(trace) = &trace {
         span.record("trace_id", &trace.id);
         span.record("parent_id", &trace.parent);
+    } else if let Some(id) = begun {
+        span.record("trace_id", id);
     }
     request.extensions_mut().insert(id);
     if method == Method::HEAD {
@@ -150,6 +155,7 @@ pub async fn context(
             Err(error) => error.as_response_error().status_code(),
         };
         log(&route, status, started);
+        traces::end_request(&Span::current(), status.as_u16());
         record(&method, &route, status, started);
         result
     }

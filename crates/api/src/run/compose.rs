@@ -43,6 +43,7 @@ use crate::mails::MailPen;
 use crate::routes::events::EventRenderer;
 use crate::run::config::Config;
 use crate::run::counting::Counting;
+use crate::run::spans::Spans;
 use crate::run::worker::{
     Census, Chore, Couriers, Endings, Gauges, Housekeeping, KeptMessages, Mailers, Numbers, Purge,
     Reconciliation, SimulatedInvoices, WakeUp, WakingDatabase, Worker, keep_doing,
@@ -343,7 +344,7 @@ fn over_the_wire(settings: &processor::ProcessorSettings) -> Result<HttpProcesso
     if let Some(watch) = WATCH.get() {
         way = (watch.requests)(way);
     }
-    let way = Arc::new(Counting(way));
+    let way = Arc::new(Spans(Arc::new(Counting(way))));
     HttpProcessor::over(way, settings, Arc::new(SystemPacing))
 }
 

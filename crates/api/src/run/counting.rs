@@ -27,7 +27,7 @@ impl Transport for Counting {
 }
 
 /// What is asked for: the method and the kind of thing, without its id, so that there are few of them.
-fn operation(method: &str, target: &str) -> String {
+pub(super) fn operation(method: &str, target: &str) -> String {
     let path = target.split('?').next().unwrap_or_default();
     let mut parts = path.split('/').skip_while(|part| *part != "v1").skip(1);
     let is_kind = |part: &&str| {

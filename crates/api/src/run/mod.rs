@@ -9,4 +9,5 @@ pub(crate) mod lookout;
 pub(crate) mod operators;
 pub mod server_key;
 pub mod service;
+mod spans;
 pub mod worker;

@@ -36,7 +36,7 @@ use crate::run::operators::{self, Operators};
 use crate::run::server_key;
 use crate::run::worker::{RunningWorker, Worker};
 use crate::state::{AppState, ProcessorSecrets, StateSettings};
-use crate::telemetry::{self, Metrics};
+use crate::telemetry::{self, Metrics, Traces};
 
 /// The part of the time to stop that is left for the embedded database, at most.
 const RESERVE: Duration = Duration::from_secs(2);
@@ -44,16 +44,18 @@ const RESERVE: Duration = Duration::from_secs(2);
 const LIVE_SECRETS: &str = "LESSOR_PROCESSOR_LIVE_WEBHOOK_SECRETS";
 const SANDBOX_SECRETS: &str = "LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS";
 
-/// Starts logging for a process that runs on.
+/// Starts logging for a process that runs on, and telling of spans, until what is answered is dropped.
 ///
 /// # Errors
-/// The filter is not one.
-pub fn init_logs(config: &Config) -> anyhow::Result<()> {
-    telemetry::init_logs(config.log_format, config.log.as_deref().unwrap_or("info"))?;
+/// The filter is not one, or there is no way to the collector.
+pub fn init_logs(config: &Config) -> anyhow::Result<Traces> {
+    let filter = config.log.as_deref().unwrap_or("info");
+    let collector = config.otlp_endpoint.as_deref();
+    let traces = telemetry::init_logs(config.log_format, filter, collector)?;
     for name in &config.unknown_environment {
         tracing::warn!("{name} is set and means nothing: see `lessor config --describe`");
     }
-    Ok(())
+    Ok(traces)
 }
 
 /// Says in the log what has started, and on which database.

@@ -238,6 +238,7 @@ impl Client {
             },
             authorization: secret.clone(),
             idempotency_key: request.key.map(header_key),
+            traceparent: None,
             body: request.body.clone(),
         };
         let received = self

@@ -46,6 +46,8 @@ pub struct Sent {
     pub authorization: String,
     /// The header `Idempotency-Key`.
     pub idempotency_key: Option<String>,
+    /// The header `traceparent` of W3C Trace Context.
+    pub traceparent: Option<String>,
     /// A form.
     pub body: Option<String>,
 }
@@ -132,6 +134,9 @@ impl Transport for Http {
         }
         if let Some(key) = request.idempotency_key {
             builder = builder.header("Idempotency-Key", key);
+        }
+        if let Some(trace) = request.traceparent {
+            builder = builder.header("traceparent", trace);
         }
         let response = builder.send().await.map_err(lost)?;
         let headers = READ

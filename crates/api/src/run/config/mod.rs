@@ -89,6 +89,11 @@ pub struct Config {
     #[arg(long, env = "LESSOR_LOG_FORMAT", default_value = "human")]
     #[arg(value_name = "FORMAT", value_parser = log_format, help_heading = EVERYWHERE)]
     pub log_format: LogFormat,
+    /// Where spans of requests, jobs and calls of the processor are told by OTLP over HTTP, such as
+    /// `http://collector:4318`; nowhere when not given
+    #[arg(long, env = "LESSOR_OTLP_ENDPOINT")]
+    #[arg(value_name = "URL", value_parser = base_url, help_heading = EVERYWHERE)]
+    pub otlp_endpoint: Option<String>,
     /// Where requests are taken; port 0 takes a free one
     #[arg(long, env = "LESSOR_LISTEN", default_value = "127.0.0.1:8080")]
     #[arg(value_name = "HOST:PORT", value_parser = listen, help_heading = SERVING)]
