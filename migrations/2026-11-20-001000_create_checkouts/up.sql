@@ -87,6 +87,10 @@ create index checkouts_id_idx on checkouts (id);
 create index checkouts_created_at_idx on checkouts (organization_id, mode, created_at, id);
 create index checkouts_updated_at_idx on checkouts (organization_id, mode, updated_at, id);
 create index checkouts_lifecycle_idx on checkouts (organization_id, mode, lifecycle, id);
+-- What lists show of a state, or of who waits, newest or oldest first: as many as are there may lie among others.
+create index checkouts_of_a_state_idx on checkouts (organization_id, mode, lifecycle, created_at, id);
+create index checkouts_that_wait_idx on checkouts (organization_id, mode, waits_for, created_at, id)
+    where waits_for <> 'none';
 create index checkouts_external_order_id_up_idx
     on checkouts (organization_id, mode, external_order_id asc nulls last, id asc);
 create index checkouts_external_order_id_down_idx

@@ -38,7 +38,9 @@ create table jobs (
 create unique index jobs_sequence_key on jobs (organization_id, sequence);
 create index jobs_open_idx on jobs (organization_id, subject_kind, subject_id, sequence)
     where state not in ('done', 'skipped');
-create index jobs_pending_idx on jobs (organization_id, sequence) where state = 'pending';
+-- Few are due, however many wait for their time.
+create index jobs_pending_idx on jobs (organization_id, available_at, sequence) where state = 'pending';
+create index jobs_available_at_idx on jobs (available_at, organization_id) where state = 'pending';
 create index jobs_dead_idx on jobs (organization_id, sequence) where state = 'dead';
 create index jobs_done_idx on jobs (organization_id, done_at) where done_at is not null;
 -- Whose old ones are is asked of all: few are old, however many are not.

@@ -599,7 +599,10 @@ async fn pages_and_filters() {
         let mut next = Some(format!("/v1/audit?limit={limit}"));
         while let Some(path) = next {
             let page = client.get(&path).await;
-            assert_eq!(page.header("x-total-count"), total);
+            // The first page says how many there are; who goes on from it was told.
+            let is_first = !path.contains("startingAfter");
+            let told = if is_first { total.as_str() } else { "" };
+            assert_eq!(page.header("x-total-count"), told, "{path}");
             next = page.next_page().map(|address| {
                 let path = address.strip_prefix(&client.url).map(str::to_owned);
                 path.unwrap_or(address)

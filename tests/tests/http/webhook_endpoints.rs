@@ -159,7 +159,10 @@ async fn a_secret_is_shown_once() {
     assert!(again.get("secret").is_none(), "{again}");
     // Nowhere in the database, whatever it is kept in.
     let places = server.tables_with(&receiver.url).await;
-    assert_eq!(places, ["webhook_endpoints"]);
+    assert!(
+        places.contains(&"webhook_endpoints".to_owned()),
+        "{places:?}"
+    );
     for secret in [&made["secret"], &rolled["secret"]] {
         let secret = text(secret).replace("whsec_", "");
         assert_eq!(server.tables_with(&secret).await, Vec::<String>::new());

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use diesel::dsl::sql;
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::Bool;
+use diesel::sql_types::{Bool, Integer};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::audit::{
     AuditActor, AuditActorKind, AuditChange, AuditEvent, AuditMembers, AuditViewer, Origin,
@@ -24,10 +24,11 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
-use super::decode::{Place, json, row_count};
+use super::decode::{Place, json};
 use super::encode::{text, text_if};
 use super::error::store_error;
 use super::kept;
+use super::paging;
 use super::schema::{audit_events, customer_keys, customers};
 use super::seal::SealingKey;
 
@@ -414,12 +415,9 @@ impl AuditStore for PgUnitOfWork {
         organization: OrganizationId,
         viewer: AuditViewer,
         filter: &AuditFilter,
+        most: u64,
     ) -> Result<u64, StoreError> {
-        shown(organization, viewer, filter)
-            .count()
-            .get_result(self.connection()?)
-            .await
-            .map(row_count)
-            .map_err(store_error)
+        let rows = shown(organization, viewer, filter).select(1.into_sql::<Integer>());
+        paging::count(rows, most, self.connection()?).await
     }
 }

@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use diesel::dsl::{exists, select};
 use diesel::pg::Pg;
 use diesel::prelude::*;
+use diesel::sql_types::Integer;
 use diesel_async::RunQueryDsl;
 use lessor_domain::access::Mode;
 use lessor_domain::customer::{Customer, Profile, Screening};
@@ -19,11 +20,11 @@ use lessor_domain::time::Day;
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
-use super::decode::{Place, json, row_count};
+use super::decode::{Place, json};
 use super::encode::{text, text_if};
 use super::error::store_error;
 use super::metadata::{OF_CUSTOMERS, has_each};
-use super::paging::{Mark, after};
+use super::paging::{self, Mark, after};
 use super::schema::customers;
 use super::secrets::SecretKeys;
 use super::version::{self, compare_and_set};
@@ -339,13 +340,14 @@ impl CustomerStore for PgUnitOfWork {
             .collect()
     }
 
-    async fn count(&mut self, scope: Scope, filter: &CustomerFilter) -> Result<u64, StoreError> {
-        shown(scope, filter)
-            .count()
-            .get_result(self.connection()?)
-            .await
-            .map(row_count)
-            .map_err(store_error)
+    async fn count(
+        &mut self,
+        scope: Scope,
+        filter: &CustomerFilter,
+        most: u64,
+    ) -> Result<u64, StoreError> {
+        let rows = shown(scope, filter).select(1.into_sql::<Integer>());
+        paging::count(rows, most, self.connection()?).await
     }
 
     async fn update(&mut self, customer: &mut Customer) -> Result<(), StoreError> {

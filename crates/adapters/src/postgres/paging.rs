@@ -1,11 +1,18 @@
-//! Pages that start after a record.
+//! Pages that start after a record, and how many records there are.
 
+use diesel::QueryResult;
 use diesel::dsl::{AsExprOf, sql};
 use diesel::expression::{SqlLiteral, UncheckedBind};
+use diesel::pg::Pg;
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Bool, Uuid as SqlUuid};
+use diesel_async::{AsyncPgConnection, RunQueryDsl as _};
 use lessor_domain::ids::OrganizationId;
-use lessor_domain::ports::SortOrder;
+use lessor_domain::ports::{SortOrder, StoreError};
 use uuid::Uuid;
+
+use super::decode::row_count;
+use super::error::store_error;
 
 /// A record that marks a place in a list that is sorted by a column and then by id, both the
 /// same way. Names of tables and columns come from the stores alone.
@@ -56,4 +63,48 @@ pub(super) fn after(mark: &Mark, order: SortOrder) -> SqlLiteral<Bool, OfId> {
     .sql(" AND place.id = ")
     .bind::<SqlUuid, _>(*id)
     .sql(")")
+}
+
+/// Counts the rows of a query, up to so many. The number is a part of the text: the plan goes by it, and there
+/// are few.
+struct Counted<Q> {
+    rows: Q,
+    most: u64,
+}
+
+impl<Q> QueryId for Counted<Q> {
+    type QueryId = ();
+
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl<Q> Query for Counted<Q> {
+    type SqlType = BigInt;
+}
+
+impl<Q: QueryFragment<Pg>> QueryFragment<Pg> for Counted<Q> {
+    fn walk_ast<'b>(&'b self, mut pass: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        pass.push_sql("SELECT count(*) FROM (");
+        self.rows.walk_ast(pass.reborrow())?;
+        if self.most < u64::MAX {
+            pass.push_sql(" LIMIT ");
+            pass.push_sql(&self.most.to_string());
+        }
+        pass.push_sql(") AS counted");
+        Ok(())
+    }
+}
+
+/// How many rows there are, counted up to `most`.
+pub(super) async fn count<Q>(
+    rows: Q,
+    most: u64,
+    connection: &mut AsyncPgConnection,
+) -> Result<u64, StoreError>
+where
+    Q: QueryFragment<Pg> + Send,
+{
+    let counted = Counted { rows, most };
+    let count: i64 = counted.get_result(connection).await.map_err(store_error)?;
+    Ok(row_count(count))
 }

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use diesel::dsl::{exists, select, sql};
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::Bool;
+use diesel::sql_types::{Bool, Integer};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::catalog::{Product, Review};
 use lessor_domain::ids::{OrganizationId, ProductPubId};
@@ -16,11 +16,11 @@ use lessor_domain::ports::{
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
-use super::decode::{Place, json, row_count};
+use super::decode::{Place, json};
 use super::encode::{percentage, text, text_if, texts};
 use super::error::store_error;
 use super::metadata::{OF_PRODUCTS, has_each};
-use super::paging::{Mark, after, within};
+use super::paging::{self, Mark, after, within};
 use super::schema::{product_variants, products};
 use super::search::{self, is_found};
 use super::version::{self, compare_and_set};
@@ -144,6 +144,17 @@ impl TryFrom<Row> for Product {
     }
 }
 
+/// Narrows a query to the rows with one of these values. One alone is a range of an index, in its order; of
+/// several the rows are sorted.
+macro_rules! is_any {
+    ($query:ident, $column:expr, $values:expr) => {
+        match $values.as_slice() {
+            [value] => $query.filter($column.eq(text(value))),
+            values => $query.filter($column.eq_any(texts(values))),
+        }
+    };
+}
+
 /// The organization's products that the filter shows.
 fn filtered(
     organization: OrganizationId,
@@ -156,10 +167,10 @@ fn filtered(
         // Written out: a bound value keeps the planner from the partial indexes.
         query = query.filter(sql::<Bool>("products.status <> 'archived'"));
     } else {
-        query = query.filter(products::status.eq_any(texts(&filter.statuses)));
+        query = is_any!(query, products::status, filter.statuses);
     }
     if !filter.types.is_empty() {
-        query = query.filter(products::product_type.eq_any(texts(&filter.types)));
+        query = is_any!(query, products::product_type, filter.types);
     }
     if let Some(waitlisted) = filter.is_waitlisted {
         query = query.filter(products::is_waitlisted.eq(waitlisted));
@@ -310,13 +321,10 @@ impl ProductStore for PgUnitOfWork {
         &mut self,
         organization: OrganizationId,
         filter: &ProductFilter,
+        most: u64,
     ) -> Result<u64, StoreError> {
-        filtered(organization, filter)
-            .count()
-            .get_result(self.connection()?)
-            .await
-            .map(row_count)
-            .map_err(store_error)
+        let rows = filtered(organization, filter).select(1.into_sql::<Integer>());
+        paging::count(rows, most, self.connection()?).await
     }
 
     async fn lock(

@@ -461,7 +461,10 @@ async fn doors_are_open_for_one_question() {
         let scope = lessor_domain::ports::Scope::from(&checkout);
         let filter = lessor_domain::ports::CheckoutFilter::default();
         assert_eq!(
-            work.checkouts().count(scope, &filter).await.unwrap(),
+            work.checkouts()
+                .count(scope, &filter, u64::MAX)
+                .await
+                .unwrap(),
             0,
             "{reach:?}"
         );

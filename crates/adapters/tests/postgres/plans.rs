@@ -8,7 +8,7 @@ use lessor_domain::access::Mode;
 use lessor_domain::audit::AuditViewer;
 use lessor_domain::catalog::VariantFilter;
 use lessor_domain::checkout::{
-    Attention, AttentionReason, Billing, Checkout, Effect, Lifecycle, Tracking,
+    Attention, AttentionReason, Billing, Checkout, Effect, Lifecycle, Tracking, WaitlistReason,
 };
 use lessor_domain::events::EventSubject;
 use lessor_domain::ids::ProductVariantPubId;
@@ -124,6 +124,8 @@ const INDEXES: &[&str] = &[
     "checkouts_open_key",
     "checkouts_customer_id_idx",
     "checkouts_that_need_attention_idx",
+    "checkouts_of_a_state_idx",
+    "checkouts_that_wait_idx",
     "checkouts_that_expire_idx",
     "checkouts_whose_lease_ends_idx",
     "checkouts_waiting_for_stock_idx",
@@ -295,18 +297,30 @@ async fn look_for_checkouts(
         store.find_by_tracking(tracking).await?;
     }
     store.under_way(10).await?;
-    let filter = CheckoutFilter {
-        needs_attention: Some(true),
-        ..CheckoutFilter::default()
-    };
     let page = Page {
         start: Start::Offset(0),
         limit: 10,
     };
     let (sort, order) = (CheckoutSort::CreatedAt, SortOrder::Descending);
-    store
-        .list(leasing.scope(), &filter, sort, order, page)
-        .await?;
+    for filter in [
+        CheckoutFilter {
+            needs_attention: Some(true),
+            ..CheckoutFilter::default()
+        },
+        CheckoutFilter {
+            lifecycles: vec![Lifecycle::Shipped],
+            ..CheckoutFilter::default()
+        },
+        CheckoutFilter {
+            waitlist_reason: Some(WaitlistReason::Inventory),
+            ..CheckoutFilter::default()
+        },
+    ] {
+        store
+            .list(leasing.scope(), &filter, sort, order, page)
+            .await?;
+        store.count(leasing.scope(), &filter, 1_001).await?;
+    }
     Ok(())
 }
 
@@ -334,7 +348,7 @@ async fn search(leasing: &Leasing, uow: &mut dyn UnitOfWork) -> Result<(), Store
         store
             .list(organization, &filter, ProductSort::CreatedAt, order, page)
             .await?;
-        store.count(organization, &filter).await?;
+        store.count(organization, &filter, 10_001).await?;
     }
     let filter = VariantFilter {
         metadata: labelled.clone(),
@@ -364,7 +378,7 @@ async fn search(leasing: &Leasing, uow: &mut dyn UnitOfWork) -> Result<(), Store
         ..CheckoutFilter::default()
     };
     let store = uow.checkouts();
-    store.count(leasing.scope(), &filter).await?;
+    store.count(leasing.scope(), &filter, 1_001).await?;
     Ok(())
 }
 

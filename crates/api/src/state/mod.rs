@@ -2,6 +2,7 @@
 
 pub mod feeds;
 pub mod pricing_summaries;
+pub mod product_totals;
 pub mod replica;
 mod sender;
 pub mod settle;
@@ -32,6 +33,7 @@ use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
 use crate::state::feeds::Feeds;
 use crate::state::pricing_summaries::SummaryCache;
+use crate::state::product_totals::ProductTotals;
 use crate::state::replica::Replica;
 
 pub(crate) use self::sender::Sender;
@@ -153,6 +155,8 @@ pub struct AppState {
     pub address_limits: Option<AddressLimits>,
     /// Pricing summaries.
     pub summaries: SummaryCache,
+    /// How many products long lists have.
+    pub product_totals: ProductTotals,
     /// The addresses of checkout pages.
     pub pages: CheckoutPageLinks,
     /// Who waits for events.
@@ -174,6 +178,7 @@ impl AppState {
                 AddressLimits::per_second(requests, settings.trusted_proxies.clone())
             }),
             summaries: SummaryCache::new(settings.summary_cache_ttl),
+            product_totals: ProductTotals::default(),
             pages: CheckoutPageLinks::new(
                 settings.server_keys.clone(),
                 settings.public_url.clone(),

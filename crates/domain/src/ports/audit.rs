@@ -46,11 +46,12 @@ pub trait AuditStore: Send {
         filter: &AuditFilter,
         page: Page,
     ) -> Result<Vec<AuditEvent>, StoreError>;
-    /// How many events the viewer sees and the filter shows.
+    /// How many events the viewer sees and the filter shows, counted up to `most`.
     async fn count(
         &mut self,
         organization: OrganizationId,
         viewer: AuditViewer,
         filter: &AuditFilter,
+        most: u64,
     ) -> Result<u64, StoreError>;
 }

@@ -176,8 +176,13 @@ pub trait CheckoutStore: Send {
         order: SortOrder,
         page: Page,
     ) -> Result<Vec<Checkout>, StoreError>;
-    /// How many checkouts the filter shows.
-    async fn count(&mut self, scope: Scope, filter: &CheckoutFilter) -> Result<u64, StoreError>;
+    /// How many checkouts the filter shows, counted up to `most`.
+    async fn count(
+        &mut self,
+        scope: Scope,
+        filter: &CheckoutFilter,
+        most: u64,
+    ) -> Result<u64, StoreError>;
     /// How many checkouts of the scope there are in each state that any is in, in the order of the states.
     async fn count_by_state(&mut self, scope: Scope) -> Result<Vec<(Lifecycle, u64)>, StoreError>;
     /// The checkout, locked until the end of the unit of work.

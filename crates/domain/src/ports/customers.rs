@@ -77,8 +77,13 @@ pub trait CustomerStore: Send {
         filter: &CustomerFilter,
         page: Page,
     ) -> Result<Vec<Customer>, StoreError>;
-    /// How many customers the filter shows.
-    async fn count(&mut self, scope: Scope, filter: &CustomerFilter) -> Result<u64, StoreError>;
+    /// How many customers the filter shows, counted up to `most`.
+    async fn count(
+        &mut self,
+        scope: Scope,
+        filter: &CustomerFilter,
+        most: u64,
+    ) -> Result<u64, StoreError>;
     /// Writes the customer if its version is still the stored one, and counts the
     /// version up.
     ///

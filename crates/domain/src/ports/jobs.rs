@@ -123,8 +123,8 @@ pub struct Backlog {
 pub trait JobStore: Send {
     /// Keeps new jobs, in this order.
     async fn push(&mut self, jobs: &[NewJob]) -> Result<(), StoreError>;
-    /// Takes up to so many jobs that are due by `now`, each the first open one of its
-    /// subject, and keeps others from taking them for the time of the lease.
+    /// Takes up to so many jobs that are due by `now`, those first that were due first, each the
+    /// first open one of its subject, and keeps others from taking them for the time of the lease.
     /// Counts their attempts up. Several workers take different ones.
     async fn claim(
         &mut self,

@@ -11,7 +11,7 @@ use crate::text::{ExternalId, SearchTerm, Sku};
 use crate::time::Span;
 
 /// Which products a list shows; an empty list of values filters nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct ProductFilter {
     pub types: Vec<ProductType>,
     /// Of these states; without any, all but the archived ones.
@@ -72,11 +72,12 @@ pub trait ProductStore: Send {
         order: SortOrder,
         page: Page,
     ) -> Result<Vec<Product>, StoreError>;
-    /// How many products the filter shows.
+    /// How many products the filter shows, counted up to `most`.
     async fn count(
         &mut self,
         organization: OrganizationId,
         filter: &ProductFilter,
+        most: u64,
     ) -> Result<u64, StoreError>;
     /// The organization's product, locked until the end of the unit of work.
     async fn lock(

@@ -149,16 +149,20 @@ impl UseCase for ListAudit {
                 return Err(unknown_start());
             }
         }
-        let total = uow
-            .audit()
-            .count(organization, viewer, &self.filter)
-            .await?;
         let page = self.page.and_one_more();
         let found = uow
             .audit()
             .list(organization, viewer, &self.filter, page)
             .await?;
-        Ok(Slice::cut(found, self.page, Some(total)))
+        let mut slice = Slice::found(found, self.page);
+        if let Some(most) = slice.to_be_counted(self.page) {
+            let counted = uow
+                .audit()
+                .count(organization, viewer, &self.filter, most)
+                .await?;
+            slice.count_with(counted);
+        }
+        Ok(slice)
     }
 }
 

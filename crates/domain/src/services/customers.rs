@@ -139,10 +139,13 @@ impl UseCase for ListCustomers {
                 other => other,
             })?;
         }
-        let total = uow.customers().count(scope, &self.filter).await?;
         let page = self.page.and_one_more();
         let found = uow.customers().list(scope, &self.filter, page).await?;
-        Ok(Slice::cut(found, self.page, Some(total)))
+        let mut slice = Slice::found(found, self.page);
+        if let Some(most) = slice.to_be_counted(self.page) {
+            slice.count_with(uow.customers().count(scope, &self.filter, most).await?);
+        }
+        Ok(slice)
     }
 }
 

@@ -26,6 +26,9 @@ use crate::ports::{
 use crate::text::{Description, ExternalId, Name, Notes, Sku, Url};
 use crate::time::Timestamp;
 
+/// Up to how many products are counted with a page.
+const COUNTED: u64 = 10_000;
+
 /// An option as a caller gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptionInput {
@@ -356,7 +359,7 @@ impl UseCase for GetProduct {
     }
 }
 
-/// A page of products and how many there are in all.
+/// A page of products, and how many there are in all where that is up to 10,000.
 ///
 /// # Errors
 /// [`Error::ForeignOrganization`], [`Error::Forbidden`]; [`Error::Invalid`] of a page that begins
@@ -403,13 +406,65 @@ impl UseCase for ListProducts {
         let Some(filter) = within(uow, ctx, self.filter, self.categories).await? else {
             return Ok(Slice::EMPTY);
         };
-        let total = uow.products().count(organization, &filter).await?;
         let page = self.page.and_one_more();
         let found = uow
             .products()
             .list(organization, &filter, self.sort, self.order, page)
             .await?;
-        Ok(Slice::cut(found, self.page, Some(total)))
+        let mut slice = Slice::found(found, self.page);
+        if slice.total.is_none() {
+            let most = COUNTED + 1;
+            let counted = uow.products().count(organization, &filter, most).await?;
+            slice.total = (counted < most).then_some(counted);
+        }
+        Ok(slice)
+    }
+}
+
+impl ListProducts {
+    /// What counts the list, however many it has.
+    #[must_use]
+    pub fn count(&self) -> CountProducts {
+        CountProducts {
+            organizations: self.organizations.clone(),
+            categories: self.categories.clone(),
+            filter: self.filter.clone(),
+        }
+    }
+}
+
+/// How many products a list has: what [`ListProducts`] does not say of one of more than 10,000.
+///
+/// # Errors
+/// [`Error::ForeignOrganization`], [`Error::Forbidden`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CountProducts {
+    organizations: Vec<OrganizationRef>,
+    categories: Option<Vec<ProductCategoryRef>>,
+    filter: ProductFilter,
+}
+
+#[async_trait]
+impl UseCase for CountProducts {
+    type Output = u64;
+
+    fn permission(&self) -> Permission {
+        Permission::ProductRead
+    }
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<u64, Error> {
+        for organization in &self.organizations {
+            own_organization(ctx, *organization)?;
+        }
+        ctx.access.require(self.permission())?;
+        let organization = ctx.access.organization_id;
+        let Some(filter) = within(uow, ctx, self.filter, self.categories).await? else {
+            return Ok(0);
+        };
+        Ok(uow
+            .products()
+            .count(organization, &filter, u64::MAX)
+            .await?)
     }
 }
 

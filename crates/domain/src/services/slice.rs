@@ -1,7 +1,11 @@
 //! Parts of lists.
 
 use super::Error;
-use crate::ports::Page;
+use crate::ports::{Page, Start};
+
+/// Up to how many are counted with a page. To count more costs more than the page itself, and who goes through
+/// so many is told where the next page is.
+const COUNTED: u64 = 1_000;
 
 /// Part of a list, and whether more comes after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,7 +14,7 @@ pub struct Slice<T> {
     pub items: Vec<T>,
     /// Whether the list goes on.
     pub has_more: bool,
-    /// How many the whole list has, where that is counted.
+    /// How many the whole list has, where that is known: the page shows it, or so few are counted.
     pub total: Option<u64>,
 }
 
@@ -34,6 +38,31 @@ impl<T> Slice<T> {
         }
     }
 
+    /// What was found of a page when [one more](Page::and_one_more) was asked for, of a list that is
+    /// [counted](Slice::count_with) where the page itself does not show how many it has.
+    pub(super) fn found(found: Vec<T>, page: Page) -> Self {
+        let mut slice = Self::cut(found, page, None);
+        let shown = u64::try_from(slice.items.len()).unwrap_or(u64::MAX);
+        if let Start::Offset(offset) = page.start
+            && !slice.has_more
+            && (shown > 0 || offset == 0)
+        {
+            slice.total = Some(u64::from(offset).saturating_add(shown));
+        }
+        slice
+    }
+
+    /// How far the list is to be counted, if at all. Who starts after a record has been told before.
+    pub(super) fn to_be_counted(&self, page: Page) -> Option<u64> {
+        let is_open = self.total.is_none() && matches!(page.start, Start::Offset(_));
+        is_open.then_some(COUNTED + 1)
+    }
+
+    /// Notes how many were counted so far: those of a list that has more were not.
+    pub(super) fn count_with(&mut self, counted: u64) {
+        self.total = (counted <= COUNTED).then_some(counted);
+    }
+
     /// Leaves out what is beyond so many: it comes after.
     pub fn shorten(&mut self, count: usize) {
         if count < self.items.len() {
@@ -46,4 +75,45 @@ impl<T> Slice<T> {
 /// The refusal of a page that is to come after what the list does not have.
 pub(super) fn unknown_start() -> Error {
     Error::invalid("startingAfter", "names no record of the list")
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn a_list_is_counted_where_the_page_does_not_show_how_many_it_has() {
+        let after = Start::After(Uuid::nil());
+        for (start, found, total, is_counted) in [
+            (Start::Offset(0), 0, Some(0), false),
+            (Start::Offset(0), 2, Some(2), false),
+            (Start::Offset(0), 3, None, true),
+            (Start::Offset(7), 1, Some(8), false),
+            // It may have three, or seven.
+            (Start::Offset(7), 0, None, true),
+            (after, 1, None, false),
+            (after, 3, None, false),
+        ] {
+            let page = Page { start, limit: 2 };
+            let slice = Slice::found(vec![(); found], page);
+            assert_eq!(slice.total, total, "{start:?} {found}");
+            assert_eq!(slice.has_more, found > 2);
+            assert_eq!(slice.to_be_counted(page).is_some(), is_counted);
+        }
+    }
+
+    #[test]
+    fn of_a_long_list_it_is_not_said_how_many_it_has() {
+        for (counted, total) in [(3, Some(3)), (1_000, Some(1_000)), (1_001, None)] {
+            let page = Page {
+                start: Start::Offset(0),
+                limit: 1,
+            };
+            let mut slice = Slice::found(vec![(); 2], page);
+            slice.count_with(counted);
+            assert_eq!(slice.total, total);
+        }
+    }
 }

@@ -85,7 +85,9 @@ async fn pages_of_customers_have_everyone_once() {
     let mut next = Some("/v1/customers?limit=4".to_owned());
     while let Some(path) = next {
         let page = client.get(&path).await;
-        assert_eq!(page.header("x-total-count"), "6");
+        let is_first = !path.contains("startingAfter");
+        let told = if is_first { "6" } else { "" };
+        assert_eq!(page.header("x-total-count"), told, "{path}");
         turned.extend(emails(&page.body));
         next = page.next_page().map(|address| {
             let path = address.strip_prefix(&client.url).map(str::to_owned);

@@ -1,11 +1,14 @@
 //! Pages of checkouts.
 
+use std::collections::BTreeSet;
+
+use chrono::TimeDelta;
 use diesel::dsl::{count_star, sql};
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::{Bool, Date, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Bool, Date, Integer, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use lessor_domain::checkout::{Checkout, Lifecycle};
+use lessor_domain::checkout::{Checkout, Lifecycle, WaitlistReason};
 use lessor_domain::ports::{
     CheckoutFilter, CheckoutSort, Page, Scope, SortOrder, Start, StoreError,
 };
@@ -16,8 +19,8 @@ use super::rows::{Query, find, load, whole, with_items};
 use crate::postgres::decode::{Place, row_count};
 use crate::postgres::error::store_error;
 use crate::postgres::metadata::{OF_CHECKOUTS, has_each};
-use crate::postgres::paging::within;
-use crate::postgres::schema::{checkout_waits, checkouts};
+use crate::postgres::paging::{self, within};
+use crate::postgres::schema::checkouts;
 
 /// The checkouts that the filter shows.
 fn shown<'a>(scope: Scope, filter: &'a CheckoutFilter) -> Query<'a> {
@@ -31,16 +34,22 @@ fn shown<'a>(scope: Scope, filter: &'a CheckoutFilter) -> Query<'a> {
     if let Some(customer) = filter.customer {
         query = query.filter(checkouts::customer_id.eq(customer.as_uuid()));
     }
-    if !filter.lifecycles.is_empty() {
-        let states: Vec<&str> = filter
-            .lifecycles
-            .iter()
-            .map(|state| state.as_str())
-            .collect();
-        query = query.filter(checkouts::lifecycle.eq_any(states));
-    }
+    query = match filter.lifecycles.as_slice() {
+        [] => query,
+        // One is a range of the index, in its order; of several the rows are sorted.
+        [state] => query.filter(checkouts::lifecycle.eq(state.as_str())),
+        states => {
+            let states: Vec<&str> = states.iter().map(|state| state.as_str()).collect();
+            query.filter(checkouts::lifecycle.eq_any(states))
+        }
+    };
     if let Some(reason) = filter.waitlist_reason {
-        query = query.filter(checkout_waits::reason.eq(reason.as_str()));
+        // Who waits is in a state that says for what. Written out, as the partial index needs it.
+        let condition = match reason {
+            WaitlistReason::Inventory => "checkouts.waits_for = 'inventory'",
+            WaitlistReason::Location => "checkouts.waits_for = 'location'",
+        };
+        query = query.filter(sql::<Bool>(condition));
     }
     if let Some(needs) = filter.needs_attention {
         // As the partial index says it.
@@ -60,6 +69,75 @@ fn shown<'a>(scope: Scope, filter: &'a CheckoutFilter) -> Query<'a> {
         query = query.filter(has);
     }
     query
+}
+
+/// Longer before or after the epoch no checkout is made.
+const EVER: TimeDelta = TimeDelta::days(700_000);
+
+/// The filter, where it is by several states and by nothing else.
+fn states_alone(filter: &CheckoutFilter) -> Option<Vec<&'static str>> {
+    let states: BTreeSet<&str> = filter
+        .lifecycles
+        .iter()
+        .map(|state| state.as_str())
+        .collect();
+    let alone = CheckoutFilter {
+        lifecycles: filter.lifecycles.clone(),
+        ..CheckoutFilter::default()
+    };
+    (states.len() > 1 && *filter == alone).then(|| states.into_iter().collect())
+}
+
+/// A page of the checkouts in several states, sorted by when they were made: merged from the front of each
+/// state's own list. By the list of all, those of rare states would be looked for among all others.
+async fn page_of_states(
+    connection: &mut AsyncPgConnection,
+    scope: Scope,
+    states: Vec<&'static str>,
+    after: Option<Cursor>,
+    order: SortOrder,
+    (offset, limit): (i64, i64),
+) -> Result<Vec<Checkout>, StoreError> {
+    let (direction, beyond, bound) = match order {
+        SortOrder::Ascending => ("ASC", ">", (Timestamp::UNIX_EPOCH - EVER, Uuid::nil())),
+        SortOrder::Descending => ("DESC", "<", (Timestamp::UNIX_EPOCH + EVER, Uuid::max())),
+    };
+    let (from, id) = after.map_or(bound, |cursor| (cursor.created_at, cursor.id));
+    let merged = sql::<Bool>(
+        "checkouts.id = ANY (ARRAY( \
+            SELECT one.id FROM unnest(",
+    )
+    .bind::<Array<Text>, _>(states)
+    .sql(
+        ") AS state (name) CROSS JOIN LATERAL ( \
+            SELECT c.created_at, c.id FROM checkouts AS c WHERE c.organization_id = ",
+    )
+    .bind::<BigInt, _>(scope.organization_id.get())
+    .sql(" AND c.mode = ")
+    .bind::<Text, _>(scope.mode.as_str())
+    .sql(" AND c.lifecycle = state.name AND (c.created_at, c.id) ")
+    .sql(beyond)
+    .sql(" (")
+    .bind::<Timestamptz, _>(from)
+    .sql(", ")
+    .bind::<SqlUuid, _>(id)
+    .sql(&format!(
+        ") ORDER BY c.created_at {direction}, c.id {direction} LIMIT "
+    ))
+    .bind::<BigInt, _>(offset.saturating_add(limit))
+    .sql(&format!(
+        ") AS one ORDER BY one.created_at {direction}, one.id {direction} LIMIT "
+    ))
+    .bind::<BigInt, _>(limit)
+    .sql(" OFFSET ")
+    .bind::<BigInt, _>(offset)
+    .sql("))");
+    let query = whole()
+        .filter(checkouts::organization_id.eq(scope.organization_id.get()))
+        .filter(checkouts::mode.eq(scope.mode.as_str()))
+        .filter(merged)
+        .into_boxed();
+    load(connection, sorted(query, CheckoutSort::CreatedAt, order)).await
 }
 
 /// In the order, ties by id; what has no value comes last both ways.
@@ -195,8 +273,13 @@ pub(super) async fn page(
     order: SortOrder,
     page: Page,
 ) -> Result<Vec<Checkout>, StoreError> {
+    let states = states_alone(filter).filter(|_| sort == CheckoutSort::CreatedAt);
     let after = match page.start {
         Start::Offset(offset) => {
+            let part = (i64::from(offset), i64::from(page.limit));
+            if let Some(states) = states {
+                return page_of_states(connection, scope, states, None, order, part).await;
+            }
             let query = sorted(shown(scope, filter), sort, order)
                 .offset(i64::from(offset))
                 .limit(i64::from(page.limit));
@@ -215,6 +298,10 @@ pub(super) async fn page(
     let Some(cursor) = cursor else {
         return Ok(Vec::new());
     };
+    if let Some(states) = states {
+        let part = (0, i64::from(page.limit));
+        return page_of_states(connection, scope, states, Some(cursor), order, part).await;
+    }
     let mut rows = Vec::new();
     if let Some(query) = cursor.behind_with_value(shown(scope, filter), sort, order) {
         let query = sorted(query, sort, order).limit(i64::from(page.limit));
@@ -230,18 +317,15 @@ pub(super) async fn page(
     with_items(connection, rows).await
 }
 
-/// How many checkouts the filter shows.
+/// How many checkouts the filter shows, counted up to `most`.
 pub(super) async fn count(
     connection: &mut AsyncPgConnection,
     scope: Scope,
     filter: &CheckoutFilter,
+    most: u64,
 ) -> Result<u64, StoreError> {
-    let count: i64 = shown(scope, filter)
-        .count()
-        .get_result(connection)
-        .await
-        .map_err(store_error)?;
-    Ok(row_count(count))
+    let rows = shown(scope, filter).select(1.into_sql::<Integer>());
+    paging::count(rows, most, connection).await
 }
 
 /// How many there are in each state, told by the index of states alone.

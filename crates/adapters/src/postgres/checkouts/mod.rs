@@ -338,8 +338,13 @@ impl CheckoutStore for PgUnitOfWork {
         list::page(connection, scope, filter, sort, order, page).await
     }
 
-    async fn count(&mut self, scope: Scope, filter: &CheckoutFilter) -> Result<u64, StoreError> {
-        list::count(self.connection()?, scope, filter).await
+    async fn count(
+        &mut self,
+        scope: Scope,
+        filter: &CheckoutFilter,
+        most: u64,
+    ) -> Result<u64, StoreError> {
+        list::count(self.connection()?, scope, filter, most).await
     }
 
     async fn count_by_state(&mut self, scope: Scope) -> Result<Vec<(Lifecycle, u64)>, StoreError> {

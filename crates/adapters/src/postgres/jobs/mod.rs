@@ -101,7 +101,7 @@ static CLAIM: LazyLock<String> = LazyLock::new(|| {
         "WITH taken AS MATERIALIZED (
             SELECT j.id FROM jobs AS j
             WHERE j.organization_id = $3 AND {is_due}
-            ORDER BY j.sequence LIMIT $4 FOR UPDATE SKIP LOCKED
+            ORDER BY j.available_at, j.sequence LIMIT $4 FOR UPDATE SKIP LOCKED
         ) {TAKE}"
     )
 });

@@ -93,7 +93,7 @@ struct ListProductsQuery {
 struct ProductList {
     /// The products.
     results: Vec<ProductRecord>,
-    /// How many there are in all.
+    /// How many there are in all. Of more than 10,000 it may be what was counted up to 30 seconds ago.
     total: u64,
 }
 
@@ -144,7 +144,7 @@ impl ListProductsQuery {
         description = "A page of products.",
         headers(
             ("Link" = String, description = "`rel=\"next\"`: the next page, if there is one."),
-            ("X-Total-Count" = u64, description = "How many there are in all.")
+            ("X-Total-Count" = u64, description = "How many there are in all, as `total` says.")
         )
     ))
 )]
@@ -153,7 +153,14 @@ pub(super) async fn list_products(
     call: Call,
     QueryParams(query): QueryParams<ListProductsQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let slice = call.list(query.command()?).await?;
+    let list = query.command()?;
+    let count = list.count();
+    let mut slice = call.list(list).await?;
+    if slice.total.is_none() {
+        let totals = &call.state().product_totals;
+        let key = (call.access().organization_id, count);
+        slice.total = Some(totals.total(&key, call.list(key.1.clone())).await?);
+    }
     let mut response = listed(&call, &slice, |product| product.id);
     Ok(response.json(ProductList {
         results: slice.items.iter().map(Into::into).collect(),

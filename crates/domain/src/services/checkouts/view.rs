@@ -89,17 +89,20 @@ impl UseCase for ListCheckouts {
             return Ok(Slice::EMPTY);
         };
         let scope = scope_of(ctx.access);
-        let total = uow.checkouts().count(scope, &filter).await?;
         let page = self.page.and_one_more();
         let found = uow
             .checkouts()
             .list(scope, &filter, self.sort, self.order, page)
             .await?;
+        let mut slice = Slice::found(found, self.page);
+        if let Some(most) = slice.to_be_counted(self.page) {
+            slice.count_with(uow.checkouts().count(scope, &filter, most).await?);
+        }
         let Slice {
             items,
             has_more,
             total,
-        } = Slice::cut(found, self.page, Some(total));
+        } = slice;
         Ok(Slice {
             items: views_of(uow, ctx, items).await?,
             has_more,
@@ -148,7 +151,7 @@ impl UseCase for SummarizeCheckouts {
         };
         Ok(CheckoutSummary {
             total: counts.values().sum(),
-            needs_attention: uow.checkouts().count(scope, &filter).await?,
+            needs_attention: uow.checkouts().count(scope, &filter, u64::MAX).await?,
             by_state: Lifecycle::ALL
                 .iter()
                 .map(|state| (*state, counts.get(state).copied().unwrap_or_default()))

@@ -129,8 +129,12 @@ impl ProductStore for TellingWork {
         &mut self,
         organization: OrganizationId,
         filter: &ProductFilter,
+        most: u64,
     ) -> Result<u64, StoreError> {
-        self.inner.products().count(organization, filter).await
+        self.inner
+            .products()
+            .count(organization, filter, most)
+            .await
     }
 
     async fn lock(
@@ -455,8 +459,13 @@ impl CustomerStore for TellingWork {
         self.inner.customers().list(scope, filter, page).await
     }
 
-    async fn count(&mut self, scope: Scope, filter: &CustomerFilter) -> Result<u64, StoreError> {
-        self.inner.customers().count(scope, filter).await
+    async fn count(
+        &mut self,
+        scope: Scope,
+        filter: &CustomerFilter,
+        most: u64,
+    ) -> Result<u64, StoreError> {
+        self.inner.customers().count(scope, filter, most).await
     }
 
     async fn update(&mut self, customer: &mut Customer) -> Result<(), StoreError> {
@@ -735,8 +744,13 @@ impl CheckoutStore for TellingWork {
             .await
     }
 
-    async fn count(&mut self, scope: Scope, filter: &CheckoutFilter) -> Result<u64, StoreError> {
-        self.inner.checkouts().count(scope, filter).await
+    async fn count(
+        &mut self,
+        scope: Scope,
+        filter: &CheckoutFilter,
+        most: u64,
+    ) -> Result<u64, StoreError> {
+        self.inner.checkouts().count(scope, filter, most).await
     }
 
     async fn count_by_state(&mut self, scope: Scope) -> Result<Vec<(Lifecycle, u64)>, StoreError> {

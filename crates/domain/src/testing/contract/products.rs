@@ -338,18 +338,14 @@ async fn lists_are_filtered(shop: &Shop<'_>) {
             .seen("products.list: reads", async |view| {
                 let store = view.products();
                 let organization = shop.organization.id;
-                Ok((
-                    store
-                        .list(
-                            organization,
-                            &filter,
-                            ProductSort::CreatedAt,
-                            SortOrder::Ascending,
-                            first(100),
-                        )
-                        .await?,
-                    store.count(organization, &filter).await?,
-                ))
+                let (sort, order) = (ProductSort::CreatedAt, SortOrder::Ascending);
+                let found = store
+                    .list(organization, &filter, sort, order, first(100))
+                    .await?;
+                let count = store.count(organization, &filter, u64::MAX).await?;
+                let one = store.count(organization, &filter, 1).await?;
+                assert_eq!(one, count.min(1), "products.count: up to so many");
+                Ok((found, count))
             })
             .await;
         assert_eq!(
@@ -517,7 +513,7 @@ async fn lists_are_searched(shop: &Shop<'_>) {
             let found = store
                 .list(organization, &filter, sort, order, first(100))
                 .await?;
-            Ok((found, store.count(organization, &filter).await?))
+            Ok((found, store.count(organization, &filter, u64::MAX).await?))
         })
         .await
     };

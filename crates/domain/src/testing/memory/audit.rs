@@ -114,9 +114,10 @@ impl AuditStore for Memory {
         organization: OrganizationId,
         viewer: AuditViewer,
         filter: &AuditFilter,
+        most: u64,
     ) -> Result<u64, StoreError> {
         let state = self.own();
         let count = shown(&state, organization, viewer, filter).count();
-        Ok(u64::try_from(count).unwrap_or(u64::MAX))
+        Ok(u64::try_from(count).unwrap_or(u64::MAX).min(most))
     }
 }

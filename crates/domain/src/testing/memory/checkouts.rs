@@ -393,12 +393,17 @@ impl CheckoutStore for Memory {
         .collect())
     }
 
-    async fn count(&mut self, scope: Scope, filter: &CheckoutFilter) -> Result<u64, StoreError> {
+    async fn count(
+        &mut self,
+        scope: Scope,
+        filter: &CheckoutFilter,
+        most: u64,
+    ) -> Result<u64, StoreError> {
         let state = self.own();
         let shown = all(&state)
             .filter(|checkout| is_of(checkout, scope) && shows(filter, checkout))
             .count();
-        Ok(u64::try_from(shown).unwrap_or(u64::MAX))
+        Ok(u64::try_from(shown).unwrap_or(u64::MAX).min(most))
     }
 
     async fn count_by_state(&mut self, scope: Scope) -> Result<Vec<(Lifecycle, u64)>, StoreError> {

@@ -136,13 +136,18 @@ impl CustomerStore for Memory {
         .collect())
     }
 
-    async fn count(&mut self, scope: Scope, filter: &CustomerFilter) -> Result<u64, StoreError> {
+    async fn count(
+        &mut self,
+        scope: Scope,
+        filter: &CustomerFilter,
+        most: u64,
+    ) -> Result<u64, StoreError> {
         let state = self.own();
         let shown = state
             .customers
             .values()
             .filter(|customer| is_of(customer, scope) && shows(filter, customer));
-        Ok(u64::try_from(shown.count()).unwrap_or(u64::MAX))
+        Ok(u64::try_from(shown.count()).unwrap_or(u64::MAX).min(most))
     }
 
     async fn update(&mut self, customer: &mut Customer) -> Result<(), StoreError> {

@@ -128,7 +128,10 @@ impl JobStore for Memory {
         let clock = self.told(now)?;
         let state = self.change_own()?;
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let firsts: Vec<usize> = due(&state.jobs, now, clock).take(limit).collect();
+        let mut firsts: Vec<usize> = due(&state.jobs, now, clock).collect();
+        firsts.sort_by_key(|place| state.jobs.get(*place).map(|row| row.job.new.available_at));
+        firsts.truncate(limit);
+        firsts.sort_unstable();
         let mut claimed = Vec::with_capacity(firsts.len());
         for place in firsts {
             let row = state.jobs.get_mut(place);

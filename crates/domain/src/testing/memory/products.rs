@@ -134,12 +134,13 @@ impl ProductStore for Memory {
         &mut self,
         organization: OrganizationId,
         filter: &ProductFilter,
+        most: u64,
     ) -> Result<u64, StoreError> {
         let state = self.own();
         let shown = state.products.values().filter(|product| {
             product.organization_id == organization && shows(&state, filter, product)
         });
-        Ok(u64::try_from(shown.count()).unwrap_or(u64::MAX))
+        Ok(u64::try_from(shown.count()).unwrap_or(u64::MAX).min(most))
     }
 
     async fn lock(

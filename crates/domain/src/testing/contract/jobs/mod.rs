@@ -41,6 +41,7 @@ pub async fn jobs(database: &dyn Database) {
     asking::what_holds_nothing_up_is_passed(&shop).await;
     asking::put_off_jobs_are_released(&shop).await;
     asking::held_jobs_wait_until_somebody_asks(&shop).await;
+    jobs_that_were_due_first_go_first(&shop).await;
     jobs_keep_their_units(&shop).await;
     jobs_that_are_done_are_purged(&shop).await;
 }
@@ -228,6 +229,25 @@ async fn jobs_of_a_subject_are_done_in_order(shop: &Shop<'_>) {
         1,
         "jobs.list: by state"
     );
+}
+
+async fn jobs_that_were_due_first_go_first(shop: &Shop<'_>) {
+    let (late, early) = (Queue::of(shop, &[]).await, Queue::of(shop, &[]).await);
+    // Those of others are taken.
+    late.claim(5, LEASE).await;
+    for (queue, seconds) in [(&late, 2), (&early, 1)] {
+        let mut job = queue.job(Effect::CheckCredit);
+        job.available_at = late.later(seconds);
+        queue.push(&[job]).await;
+    }
+    let now = late.later(5);
+    let claimed = shop
+        .done("jobs.claim: claims", async |uow| {
+            uow.jobs().claim(now, LEASE, 1).await
+        })
+        .await;
+    let clause = "jobs.claim: those that were due first go first";
+    assert_eq!(only(claimed, clause).new.subject, early.subject, "{clause}");
 }
 
 async fn jobs_keep_their_units(shop: &Shop<'_>) {

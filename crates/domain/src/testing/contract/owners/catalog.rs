@@ -126,7 +126,7 @@ async fn products(inquiry: &mut Inquiry<'_, '_>) {
         .await;
     inquiry
         .sees("products.count", async |uow| {
-            uow.products().count(id, &filter).await
+            uow.products().count(id, &filter, u64::MAX).await
         })
         .await;
     inquiry

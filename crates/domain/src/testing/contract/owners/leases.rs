@@ -108,7 +108,7 @@ async fn customers(inquiry: &mut Inquiry<'_, '_>) {
         .await;
     inquiry
         .sees("customers.count", async |uow| {
-            uow.customers().count(scope, &filter).await
+            uow.customers().count(scope, &filter, u64::MAX).await
         })
         .await;
 }
@@ -213,7 +213,7 @@ async fn checkouts_that_are_listed(inquiry: &mut Inquiry<'_, '_>) {
         .await;
     inquiry
         .sees("checkouts.count", async |uow| {
-            uow.checkouts().count(scope, &filter).await
+            uow.checkouts().count(scope, &filter, u64::MAX).await
         })
         .await;
     inquiry
@@ -713,7 +713,9 @@ async fn audit(inquiry: &mut Inquiry<'_, '_>) {
         .await;
     inquiry
         .sees("audit.count", async |uow| {
-            uow.audit().count(id, AuditViewer::Live, &filter).await
+            uow.audit()
+                .count(id, AuditViewer::Live, &filter, u64::MAX)
+                .await
         })
         .await;
 }
