@@ -13,6 +13,13 @@ const MANY: usize = 100;
 /// A request and what it carries.
 type Request = (&'static str, String, Option<Value>);
 
+/// But for what the server does meanwhile: it numbers events.
+fn of_requests(mut statements: Vec<String>) -> Vec<String> {
+    const OF_NUMBERS: [&str; 4] = ["WITH waiting", "event_feeds", "pg_notify", "NOTIFY"];
+    statements.retain(|sql| !OF_NUMBERS.iter().any(|of_numbers| sql.contains(of_numbers)));
+    statements
+}
+
 /// The fewest statements that are carried out while a request is answered, and the rows of the answer.
 /// What is prepared or looked up once, the key every few seconds, is in some of the answers and not in
 /// all.
@@ -30,7 +37,7 @@ async fn counted(
             None => client.send(method, path, &[], None).await,
         };
         answered.has(200);
-        let statements = tap.take();
+        let statements = of_requests(tap.take());
         if fewest
             .as_ref()
             .is_none_or(|fewest| statements.len() < fewest.len())
@@ -135,9 +142,12 @@ async fn lists_and_bulk_reads_take_as_many_statements_for_100_rows_as_for_one() 
             one.0,
             one.1.split(['=', ',']).next().unwrap_or_default()
         );
+        // A page that does not show how many the list has is counted.
+        let is_count = |sql: &&String| sql.starts_with("SELECT count(*) FROM (");
+        let but_counts = |all: &[String]| all.iter().filter(|sql| !is_count(sql)).count();
         assert_eq!(
-            for_one.len(),
-            for_all.len(),
+            but_counts(&for_one),
+            but_counts(&for_all),
             "{name}: {for_one:#?} {for_all:#?}"
         );
         if !name.contains("lease-terms") {
@@ -154,4 +164,63 @@ async fn lists_and_bulk_reads_take_as_many_statements_for_100_rows_as_for_one() 
             "{name}: {for_all:#?}"
         );
     }
+}
+
+/// The fewest statements of several requests that do the same to something else each time.
+async fn fewest<F>(tap: &Tap, request: impl Fn(usize) -> F) -> Vec<String>
+where
+    F: Future<Output = Value>,
+{
+    let mut fewest: Option<Vec<String>> = None;
+    for number in 0..5 {
+        drop(tap.take());
+        request(number).await;
+        let statements = of_requests(tap.take());
+        if fewest
+            .as_ref()
+            .is_none_or(|fewest| statements.len() < fewest.len())
+        {
+            fewest = Some(statements);
+        }
+    }
+    fewest.unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_takes_no_more_statements_than_it_took() {
+    let (server, tap) = Server::tapped(BINARY, &["--no-worker"]).await;
+    let client = &server.client().await;
+    let product = client.product(json!({})).await;
+    client.variant_of(&product, "ONE", json!({})).await;
+    let mut made = Vec::new();
+    for number in 0..5 {
+        let email = format!("made{number}@example.com");
+        made.push(text(&client.checkout("ONE", &email).await["id"]));
+    }
+    let path = |number: usize| {
+        let id = made.get(number).map_or("", String::as_str);
+        format!("/v1/checkouts/{id}")
+    };
+    let got = fewest(&tap, |number| {
+        let path = path(number);
+        async move { client.get(&path).await.ok() }
+    });
+    let got = got.await;
+    assert!(got.len() <= 5, "GET checkout {got:#?}");
+    // Of a customer who was not there.
+    let posted = fewest(&tap, |number| async move {
+        let email = format!("new{number}@example.com");
+        client.checkout("ONE", &email).await
+    });
+    let posted = posted.await;
+    assert!(posted.len() <= 23, "POST checkouts {posted:#?}");
+    let put = fewest(&tap, |number| {
+        let path = path(number);
+        async move {
+            let body = json!({ "lifecycle": "cancelled" });
+            client.put(&path, body).await.ok()
+        }
+    });
+    let put = put.await;
+    assert!(put.len() <= 38, "PUT lifecycle {put:#?}");
 }

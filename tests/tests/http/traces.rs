@@ -50,6 +50,8 @@ async fn a_request_is_a_part_of_its_callers_trace_and_so_is_what_the_processor_i
     let headers = [
         ("content-type", "application/json"),
         ("traceparent", traceparent.as_str()),
+        // Else the request is called as the trace is.
+        ("x-request-id", "req_4bf92f3577b34da6a3ce929d0e0e4736"),
     ];
     let body = json!({ "to": "documentsPending" }).to_string();
     let advanced = client
