@@ -13,7 +13,8 @@ use crate::demo::{self, Listener, LiveReport, Report, Step};
 use crate::middleware::WebOrigin;
 use crate::run::compose;
 use crate::run::config::{Config, ProcessorConfig};
-use crate::run::service::{self, Service};
+use crate::run::service::{self, Listeners, Service};
+use crate::run::systemd::{Notifier, Sockets};
 
 /// Where `python3 -m http.server` serves a shop's page: the demo lets it read prices.
 const STOREFRONT: &str = "http://localhost:8000";
@@ -64,17 +65,22 @@ pub(crate) fn run(config: &Config, output: Output, args: &DemoArgs) -> anyhow::R
     }
     let runtime = compose::runtime(service::threads(&config))?;
     let location = runtime.block_on(async {
-        let stop = service::stop_token()?;
-        let listener = match service::bind(&config.listen) {
+        let stop = service::stop_token(&Notifier::default())?;
+        let requests = match service::bind(&config.listen) {
             // Nobody asked for this very port.
             Err(_) if config.is_default("listen") => service::bind("127.0.0.1:0")?,
             bound => bound?,
         };
+        let sockets = Sockets {
+            requests: Some(requests),
+            operators: None,
+        };
+        let listeners = Listeners::bind(&config, sockets)?;
         let progress = move |step: &str| output.progress(&format!("{step} …"));
         let Some(mut location) = service::host(&config, &stop, progress).await? else {
             return Ok(None);
         };
-        let starting = Service::start(&config, &location, listener, progress);
+        let starting = Service::start(&config, &location, listeners, progress);
         let Some(started) = stop.run_until_cancelled(starting).await else {
             return Ok(Some(location));
         };

@@ -11,6 +11,8 @@ use lessor_domain::time::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::run::systemd::Notifier;
+
 /// What a command answers, in both forms.
 #[derive(Debug)]
 pub(crate) struct Reply {
@@ -178,6 +180,15 @@ impl Output {
     pub(crate) fn progress(self, step: &str) {
         if !self.json {
             to_stderr(&format!("{step}\n"));
+        }
+    }
+
+    /// Says what a process that starts is at, to people and to who started it.
+    pub(crate) fn starting(self, notifier: &Notifier) -> impl Fn(&str) + Clone + Send + 'static {
+        let notifier = notifier.clone();
+        move |step| {
+            self.progress(&format!("{step} …"));
+            notifier.status(step);
         }
     }
 

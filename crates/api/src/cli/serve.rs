@@ -7,7 +7,8 @@ use super::output::{Output, Reply};
 use crate::run::compose::{self, Location};
 use crate::run::config::Config;
 use crate::run::descriptors;
-use crate::run::service::{self, Service};
+use crate::run::service::{self, Listeners, Service};
+use crate::run::systemd::{Notifier, Sockets};
 
 /// Serve the HTTP interface, and carry out what it causes.
 #[derive(Debug, Args)]
@@ -26,21 +27,27 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
     let _traces = service::init_logs(config)?;
     let to_database = config.pool_size.get();
     descriptors::raise(to_database.saturating_add(config.max_connections.get()));
+    let (inherited, notifier) = (Sockets::inherited()?, Notifier::from_environment());
     let runtime = compose::runtime(service::threads(config))?;
     let location = runtime.block_on(async {
-        let stop = service::stop_token()?;
-        let listener = service::bind(&config.listen)?;
-        let progress = move |step: &str| output.progress(&format!("{step} …"));
-        let Some(mut location) = service::host(config, &stop, progress).await? else {
+        let stop = service::stop_token(&notifier)?;
+        let listeners = Listeners::bind(config, inherited)?;
+        let progress = output.starting(&notifier);
+        let Some(mut location) = service::host(config, &stop, progress.clone()).await? else {
             return Ok(None);
         };
-        let starting = Service::start(config, &location, listener, progress);
+        let starting = Service::start(config, &location, listeners, progress);
         let Some(started) = stop.run_until_cancelled(starting).await else {
             return Ok(Some(location));
         };
         let service = started?;
         service::log_start(&location);
         output.reply(&greeting(&service, &location))?;
+        notifier.ready(&format!(
+            "serves {}, {}",
+            service.url(),
+            location.describe()
+        ));
         service.run(&mut location, &stop).await?;
         anyhow::Ok(Some(location))
     });

@@ -15,6 +15,7 @@ use crate::run::descriptors;
 use crate::run::operators::{self, Operators};
 use crate::run::server_key;
 use crate::run::service;
+use crate::run::systemd::{Notifier, Sockets};
 use crate::telemetry::Metrics;
 
 /// Carry out what `lessor serve --no-worker` causes, on this or another machine.
@@ -29,11 +30,18 @@ pub(crate) struct WorkerArgs {}
 pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
     let _traces = service::init_logs(config)?;
     descriptors::raise(config.pool_size.get());
+    let (inherited, notifier) = (Sockets::inherited()?, Notifier::from_environment());
+    anyhow::ensure!(
+        inherited.requests.is_none(),
+        "a worker takes no requests: the one socket that is handed over to it bears \
+         `FileDescriptorName=operators`"
+    );
     let runtime = compose::runtime(service::threads(config))?;
     let location = runtime.block_on(async {
-        let stop = service::stop_token()?;
-        let progress = move |step: &str| output.progress(&format!("{step} …"));
-        let Some(mut location) = service::host(config, &stop, progress).await? else {
+        let stop = service::stop_token(&notifier)?;
+        let listener = operators::bind(config, inherited.operators)?;
+        let progress = output.starting(&notifier);
+        let Some(mut location) = service::host(config, &stop, progress.clone()).await? else {
             return Ok(None);
         };
         let database = compose::connect(config, location.url(), config.pool_size.get())?;
@@ -57,7 +65,7 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
         let composition = compose::compose(config, &database, &public_url)?;
         let mut following = composition.follow(&database, true);
         let worker = composition.worker(config, links)?;
-        let operators = match operators::bind(config)? {
+        let operators = match listener {
             Some(listener) => {
                 let metrics = Metrics::install().context("metrics")?;
                 tokio::spawn(metrics.clone().upkeep());
@@ -83,6 +91,7 @@ pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
             greeting["operatorsUrl"] = json!(url);
         }
         output.reply(&Reply::text(greeting, text))?;
+        notifier.ready(&format!("works, {database}"));
         let lost = service::until_stopped(&mut location, config, &stop).await;
         working.stop(service::drain_deadline(config)).await;
         drop(following);

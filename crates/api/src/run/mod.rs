@@ -10,4 +10,5 @@ pub(crate) mod operators;
 pub mod server_key;
 pub mod service;
 mod spans;
+pub mod systemd;
 pub mod worker;

@@ -67,12 +67,19 @@ impl Operators {
     }
 }
 
-/// The socket of the listener for operators, where one is set.
+/// The socket of the listener for operators: the one that the process was started with, else that of the address,
+/// where one is set.
 ///
 /// # Errors
 /// It is in use, or none of this machine.
-pub(crate) fn bind(config: &Config) -> anyhow::Result<Option<TcpListener>> {
-    config.ops_listen.as_deref().map(service::bind).transpose()
+pub(crate) fn bind(
+    config: &Config,
+    inherited: Option<TcpListener>,
+) -> anyhow::Result<Option<TcpListener>> {
+    match inherited {
+        Some(socket) => Ok(Some(socket)),
+        None => config.ops_listen.as_deref().map(service::bind).transpose(),
+    }
 }
 
 /// Whether the database answers and can be written to, by a connection for that alone: requests that wait for

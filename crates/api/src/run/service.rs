@@ -34,6 +34,7 @@ use crate::run::config::{Config, ProcessorConfig};
 use crate::run::lookout;
 use crate::run::operators::{self, Operators};
 use crate::run::server_key;
+use crate::run::systemd::{Notifier, Sockets};
 use crate::run::worker::{RunningWorker, Worker};
 use crate::state::{AppState, ProcessorSecrets, StateSettings};
 use crate::telemetry::{self, Metrics, Traces};
@@ -75,16 +76,17 @@ pub fn threads(config: &Config) -> usize {
     wanted.min(config.pool_size.get() / 2).max(1)
 }
 
-/// Cancelled by SIGTERM or SIGINT.
+/// Cancelled by SIGTERM or SIGINT, once who started the process was told.
 ///
 /// # Errors
 /// The signals cannot be listened to.
-pub fn stop_token() -> anyhow::Result<CancellationToken> {
+pub fn stop_token(notifier: &Notifier) -> anyhow::Result<CancellationToken> {
     let signal = server::stop_signal().context("cannot listen to signals")?;
     let token = CancellationToken::new();
-    let stop = token.clone();
+    let (stop, notifier) = (token.clone(), notifier.clone());
     tokio::spawn(async move {
         signal.await;
+        notifier.stopping();
         stop.cancel();
     });
     Ok(token)
@@ -96,6 +98,30 @@ pub fn stop_token() -> anyhow::Result<CancellationToken> {
 /// It is in use, or none of this machine.
 pub fn bind(address: &str) -> anyhow::Result<TcpListener> {
     TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))
+}
+
+/// Where a process that serves listens.
+pub struct Listeners {
+    /// Requests are taken here.
+    pub requests: TcpListener,
+    /// Operators are answered here, where they have a listener of their own.
+    pub operators: Option<TcpListener>,
+}
+
+impl Listeners {
+    /// The sockets that the process was started with; where it was with none, those of the addresses that are set.
+    ///
+    /// # Errors
+    /// An address is in use, or none of this machine.
+    pub fn bind(config: &Config, inherited: Sockets) -> anyhow::Result<Self> {
+        Ok(Self {
+            requests: match inherited.requests {
+                Some(socket) => socket,
+                None => bind(&config.listen)?,
+            },
+            operators: operators::bind(config, inherited.operators)?,
+        })
+    }
 }
 
 /// The database of a process that runs on; none when it is told to stop before that is ready.
@@ -225,12 +251,15 @@ impl Service {
     pub async fn start(
         config: &Config,
         location: &Location,
-        listener: TcpListener,
+        listeners: Listeners,
         mut progress: impl FnMut(&str) + Send + 'static,
     ) -> anyhow::Result<Self> {
         let threads = threads(config);
+        let Listeners {
+            requests: listener,
+            operators: for_operators,
+        } = listeners;
         let address = listener.local_addr().context("the listening socket")?;
-        let for_operators = operators::bind(config)?;
         let url = match &config.public_url {
             Some(url) => url.clone(),
             None => format!("http://{}", reachable(address)),

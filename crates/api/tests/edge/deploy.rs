@@ -240,6 +240,31 @@ fn values_can_be_used_and_leave_the_time_to_stop() {
     }
 }
 
+/// What a unit says behind the name.
+fn in_unit(unit: &str, name: &str) -> String {
+    let text = read(&format!("{FOLDER}/{unit}"));
+    let mut said = text.lines().filter_map(|line| line.strip_prefix(name));
+    let first = said.next().unwrap_or_else(|| panic!("{unit}: {name}"));
+    assert_eq!(said.next(), None, "{unit}: {name}");
+    first.to_owned()
+}
+
+/// Units wait for the word that the process is ready, and for longer than a start waits itself; the socket is where
+/// the settings say.
+#[test]
+fn units_are_told_when_the_process_is_ready() {
+    let config = config_of("lessor.toml");
+    for unit in ["lessor.service", "lessor-worker.service"] {
+        assert_eq!(in_unit(unit, "Type="), "notify");
+        let given = in_unit(unit, "TimeoutStartSec=").parse().unwrap();
+        assert!(Duration::from_secs(given) > config.migration_wait, "{unit}");
+        let watched: u32 = in_unit(unit, "WatchdogSec=").parse().unwrap();
+        assert!(watched > 1, "{unit}");
+    }
+    assert_eq!(in_unit("lessor.socket", "ListenStream="), config.listen);
+    assert_eq!(in_unit("lessor.service", "Requires="), "lessor.socket");
+}
+
 #[test]
 fn the_image_has_the_compiler_and_pods_the_version_of_the_repository() {
     let toolchain = read("rust-toolchain.toml");

@@ -9,3 +9,4 @@ mod process;
 mod reconcile;
 mod refusals;
 mod server_key;
+mod systemd;
