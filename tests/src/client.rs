@@ -159,6 +159,15 @@ impl Client {
         }
     }
 
+    /// The same with connections of its own.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        let (url, key) = (self.url.clone(), self.key.clone());
+        let organization = self.organization.clone();
+        let contract = Arc::clone(&self.contract);
+        Self::new(url, contract, organization, self.organization_number, key)
+    }
+
     /// What answers are compared with.
     #[must_use]
     pub fn contract(&self) -> &Arc<Contract> {

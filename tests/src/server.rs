@@ -42,6 +42,8 @@ enum Data {
     Pair(Box<ReplicaPair>, Tap),
     /// A folder, with the durable database that the binary runs itself.
     Embedded(Folder),
+    /// The database at this address, which another server here brought.
+    Beside(String),
 }
 
 /// Ends a process with this one, should nobody end it before: a static is never dropped.
@@ -156,6 +158,22 @@ impl Server {
         Self::serve(binary, Data::Embedded(Folder::new(name)), &[]).await
     }
 
+    /// Another server on the same database, with these flags. It ends before this one is dropped, or its database
+    /// is gone.
+    ///
+    /// # Panics
+    /// When it does not start, or the database is this process's own.
+    pub async fn beside(&self, flags: &[&str]) -> Self {
+        let url = match &self.data {
+            Data::Copy(database) => database.url().to_owned(),
+            Data::Tapped(_, tap) => tap.url.clone(),
+            Data::Pair(servers, _) => servers.url().to_owned(),
+            Data::Beside(url) => url.clone(),
+            Data::Embedded(_) => refuse("the embedded database is the server's own"),
+        };
+        Self::serve(self.binary, Data::Beside(url), flags).await
+    }
+
     async fn serve(binary: &'static str, data: Data, flags: &[&str]) -> Self {
         let child = Self::command_on(binary, &data)
             .env("LESSOR_TRACKING_WEBHOOK_SECRETS", TRACKING_SECRET)
@@ -222,6 +240,13 @@ impl Server {
                 command
             }
             Data::Embedded(folder) => lessor(binary, folder),
+            Data::Beside(url) => {
+                let mut command = bare(binary);
+                command
+                    .env("DATABASE_URL", url)
+                    .env("LESSOR_SERVER_SECRET", SERVER_KEY);
+                command
+            }
         }
     }
 
@@ -343,6 +368,7 @@ impl Server {
             Data::Copy(database) | Data::Tapped(database, _) => database.query(sql).await,
             Data::Pair(servers, _) => servers.query(sql).await,
             Data::Embedded(_) => refuse("the embedded database is the server's own"),
+            Data::Beside(_) => refuse("the database is another server's"),
         }
     }
 
@@ -448,7 +474,10 @@ impl Server {
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => return status.code(),
-                Ok(None) if Instant::now() < deadline => std::thread::yield_now(),
+                // It takes its time, and what it does needs the processor.
+                Ok(None) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
                 state => refuse(&format!("the server does not end: {state:?}")),
             }
         }

@@ -29,6 +29,7 @@ mod readme;
 mod receivers;
 mod replica;
 mod resets;
+mod rolling;
 mod statements;
 mod traces;
 mod variants;
