@@ -1,6 +1,9 @@
 //! What is deployed: the files of `docs/deploy`, and what the manual says of them, name nothing that there is not.
 //!
-//! YAML is read line by line, since nothing here parses it: what is asked for stands on lines of its own.
+//! What is in more than one kind of file is read line by line: it stands on lines of its own. The rest is read, here and
+//! by the programs that it is for, in [`judges`].
+
+mod judges;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
