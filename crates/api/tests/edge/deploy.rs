@@ -4,6 +4,7 @@
 //! by the programs that it is for, in [`judges`].
 
 mod judges;
+mod release;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

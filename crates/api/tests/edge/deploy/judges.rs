@@ -12,7 +12,7 @@ use super::*;
 const EXPOSURE: &str = "--threshold=13";
 
 /// What the program says; none where it is not installed, which is said.
-fn judged(program: &str, arguments: &[&str]) -> Option<Output> {
+pub(super) fn judged(program: &str, arguments: &[&str]) -> Option<Output> {
     // Those for administrators are not where those for everybody are looked for.
     let path = std::env::var("PATH").unwrap_or_default();
     let told = Command::new(program)
@@ -22,25 +22,31 @@ fn judged(program: &str, arguments: &[&str]) -> Option<Output> {
     let Ok(told) = told else {
         let required = std::env::var("LESSOR_REQUIRE_PEERS").is_ok_and(|value| value == "1");
         assert!(!required, "{program} is not installed");
-        // Not by a macro, whose output is captured when a test passes.
-        let said =
-            format!("SKIPPED what {program} says of what is deployed: it is not installed\n");
-        std::io::stderr().write_all(said.as_bytes()).unwrap();
+        skip(&format!(
+            "what {program} says of what is deployed: it is not installed"
+        ));
         return None;
     };
     Some(told)
 }
 
-fn said(output: &Output) -> String {
+/// Says that something is not tested here.
+pub(super) fn skip(what: &str) {
+    // Not by a macro, whose output is captured when a test passes.
+    let said = format!("SKIPPED {what}\n");
+    std::io::stderr().write_all(said.as_bytes()).unwrap();
+}
+
+pub(super) fn said(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     text(&output.stdout) + &text(&output.stderr)
 }
 
 /// A folder that goes with the value.
-struct Stage(PathBuf);
+pub(super) struct Stage(pub(super) PathBuf);
 
 impl Stage {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let name = format!("lessor-deploy-{name}-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         fs::create_dir_all(&folder).unwrap();
