@@ -24,10 +24,11 @@ pub(crate) struct ServeArgs {}
 
 /// Runs the command until it is told to stop.
 pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
+    let inherited = Sockets::inherited()?;
     let _traces = service::init_logs(config)?;
     let to_database = config.pool_size.get();
     descriptors::raise(to_database.saturating_add(config.max_connections.get()));
-    let (inherited, notifier) = (Sockets::inherited()?, Notifier::from_environment());
+    let notifier = Notifier::from_environment();
     let runtime = compose::runtime(service::threads(config))?;
     let location = runtime.block_on(async {
         let stop = service::stop_token(&notifier)?;

@@ -28,9 +28,10 @@ pub(crate) struct WorkerArgs {}
 
 /// Runs the command until it is told to stop.
 pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
+    let inherited = Sockets::inherited()?;
     let _traces = service::init_logs(config)?;
     descriptors::raise(config.pool_size.get());
-    let (inherited, notifier) = (Sockets::inherited()?, Notifier::from_environment());
+    let notifier = Notifier::from_environment();
     anyhow::ensure!(
         inherited.requests.is_none(),
         "a worker takes no requests: the one socket that is handed over to it bears \
