@@ -44,6 +44,24 @@ pub(crate) fn fitting<T: Serialize>(records: impl Iterator<Item = T>) -> Result<
     fitting_within(MAX_BYTES, records)
 }
 
+/// Up to how many records are rendered by the thread that serves.
+const FEW: usize = 20;
+
+/// Renders so many records; many of them by a thread beside those that serve, which others wait for.
+///
+/// # Errors
+/// Those of the rendering; 500 when there is no such thread.
+pub(crate) async fn aside<T: Send + 'static>(
+    records: usize,
+    render: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    if records <= FEW {
+        return render();
+    }
+    let rendered = actix_web::web::block(render).await;
+    rendered.map_err(ApiError::internal)?
+}
+
 fn fitting_within<T: Serialize>(
     most: usize,
     records: impl Iterator<Item = T>,

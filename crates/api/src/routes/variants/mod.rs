@@ -16,7 +16,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::{Body, PathId, QueryParams, Segment};
-use crate::wire::size::fitting;
+use crate::wire::size::{aside, fitting};
 use crate::wire::{BulkItem, JSON, ProductId, VariantId, bulk, listed};
 
 use body::ListVariantsOfProductQuery;
@@ -209,11 +209,15 @@ async fn list_variants_of_product(
 ) -> Result<HttpResponse, ApiError> {
     let mut slice = call.list(query.command(id)?).await?;
     let mode = call.access().mode;
-    let records = slice.items.iter();
-    let records = records.map(|priced| ProductVariantRecord::priced(priced, mode));
-    let fitting = fitting(records)?;
-    // Where there is room for fewer, the next page begins earlier.
-    slice.shorten(fitting.count);
+    let (slice, body) = aside(slice.items.len(), move || {
+        let records = slice.items.iter();
+        let records = records.map(|priced| ProductVariantRecord::priced(priced, mode));
+        let fitting = fitting(records)?;
+        // Where there is room for fewer, the next page begins earlier.
+        slice.shorten(fitting.count);
+        Ok((slice, fitting.body))
+    })
+    .await?;
     let mut response = listed(&call, &slice, |priced| priced.variant.id);
-    Ok(response.content_type(JSON).body(fitting.body))
+    Ok(response.content_type(JSON).body(body))
 }

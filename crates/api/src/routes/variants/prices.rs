@@ -22,7 +22,7 @@ use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::{Body, List, Lookup, Plain as _, QueryParams, Segment};
 use crate::state::pricing_summaries::{Summary, SummaryKey};
-use crate::wire::size::fitting;
+use crate::wire::size::{aside, fitting};
 use crate::wire::{DecimalString, JSON, MoneyText, ProductLookup, TermId, VariantLookup};
 
 /// The price of a variant for one term. All amounts are of `currency`.
@@ -133,12 +133,15 @@ pub(super) async fn list_variants_of_products(
     let ids = sought.filter_map(|sought| sought.id).collect();
     let priced = call.read(PriceProducts { ids }).await?;
     let mode = call.access().mode;
-    let records = priced.iter();
-    let records = records.map(|it| ProductVariantRecord::priced_with_product(it, mode));
-    let body = fitting(records)?.whole(
-        "productIds",
-        "ask for fewer products at once, or page through the variants of one",
-    )?;
+    let body = aside(priced.len(), move || {
+        let records = priced.iter();
+        let records = records.map(|it| ProductVariantRecord::priced_with_product(it, mode));
+        fitting(records)?.whole(
+            "productIds",
+            "ask for fewer products at once, or page through the variants of one",
+        )
+    })
+    .await?;
     Ok(HttpResponse::Ok().content_type(JSON).body(body))
 }
 
@@ -185,14 +188,19 @@ pub(super) async fn fetch_product_variants(
     let ids = wanted.ids.clone();
     let found = call.read(PriceVariants { ids }).await?;
     let mode = call.access().mode;
-    let records = found.iter();
-    let records = records.map(|priced| ProductVariantRecord::priced(priced, mode));
-    let results = fitting(records)?.whole("ids", "ask for fewer variants at once")?;
-    let results = String::from_utf8(results).map_err(ApiError::internal)?;
-    Ok(HttpResponse::Ok().json(FetchedProductVariants {
-        results: RawValue::from_string(results).map_err(ApiError::internal)?,
-        not_found: wanted.missing(&found),
-    }))
+    let body = aside(found.len(), move || {
+        let records = found.iter();
+        let records = records.map(|priced| ProductVariantRecord::priced(priced, mode));
+        let results = fitting(records)?.whole("ids", "ask for fewer variants at once")?;
+        let results = String::from_utf8(results).map_err(ApiError::internal)?;
+        let fetched = FetchedProductVariants {
+            results: RawValue::from_string(results).map_err(ApiError::internal)?,
+            not_found: wanted.missing(&found),
+        };
+        serde_json::to_vec(&fetched).map_err(ApiError::internal)
+    })
+    .await?;
+    Ok(HttpResponse::Ok().content_type(JSON).body(body))
 }
 
 /// The ids that a request asks for, each once, in order.
