@@ -11,6 +11,7 @@ pub mod mailbox;
 pub mod process;
 pub mod raw;
 pub mod receiver;
+pub mod running;
 pub mod schema;
 pub mod server;
 pub mod shop;
@@ -18,6 +19,7 @@ pub mod tap;
 
 pub use client::{Client, Reply};
 pub use process::{Folder, answer, lessor, run};
+pub use running::Running;
 pub use server::Server;
 
 use lessor_adapters::ambient::SystemClock;
@@ -37,7 +39,11 @@ pub fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
+/// Ends a test that cannot go on.
+///
+/// # Panics
+/// Always, with the reason.
 #[expect(clippy::panic, reason = "a test that cannot go on says why")]
-pub(crate) fn refuse(why: &str) -> ! {
+pub fn refuse(why: &str) -> ! {
     panic!("{why}")
 }

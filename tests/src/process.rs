@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rustix::process::Pid;
 use serde_json::Value;
 
 use crate::refuse;
@@ -75,6 +76,18 @@ pub fn lessor(binary: &str, data: &Folder) -> Command {
     let mut command = bare(binary);
     command.arg("--data-dir").arg(data.path().join("data"));
     command
+}
+
+/// The process of the embedded database in the folder, once that takes connections.
+#[must_use]
+pub fn postmaster(data: &Folder) -> Option<Pid> {
+    let file = data.path().join("data/data/postmaster.pid");
+    let said = std::fs::read_to_string(file).ok()?;
+    let lines: Vec<&str> = said.lines().map(str::trim).collect();
+    match lines.as_slice() {
+        [pid, .., "ready"] => pid.parse().ok().and_then(Pid::from_raw),
+        _ => None,
+    }
 }
 
 /// What a command of the binary answers with `--json`.

@@ -1,10 +1,9 @@
 //! A server on a database of its own.
 
 use std::fmt;
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lessor_adapters::testing::{ReplicaPair, TestDatabase};
 use rustix::process::{Pid, Signal};
@@ -13,7 +12,8 @@ use tokio::sync::OnceCell;
 
 use crate::client::Client;
 use crate::contract::Contract;
-use crate::process::{Folder, answer, bare, lessor, run};
+use crate::process::{Folder, answer, bare, lessor, postmaster, run};
+use crate::running::Running;
 use crate::tap::Tap;
 use crate::{refuse, text};
 
@@ -46,56 +46,10 @@ enum Data {
     Beside(String),
 }
 
-/// Ends a process with this one, should nobody end it before: a static is never dropped.
-struct Keeper {
-    child: Child,
-    /// Closed by the kernel when this process ends.
-    _line: Option<ChildStdin>,
-}
-
-impl Keeper {
-    fn of(pid: u32) -> Self {
-        let mut child = Command::new("sh")
-            .args([
-                "-c",
-                "read line; kill -9 \"$0\" 2>/dev/null",
-                &pid.to_string(),
-            ])
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap_or_else(|error| refuse(&format!("sh: {error}")));
-        let line = child.stdin.take();
-        Self { child, _line: line }
-    }
-}
-
-impl Drop for Keeper {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
-/// The binary, working beside a server on the same data.
-#[derive(Debug)]
-pub struct Worker {
-    child: Child,
-    /// Where operators reach it.
-    pub operators: String,
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
 /// The binary, serving.
 pub struct Server {
     binary: &'static str,
-    child: Child,
-    _keeper: Keeper,
+    process: Running,
     data: Data,
     contract: Arc<Contract>,
     /// Where it is reached.
@@ -175,7 +129,8 @@ impl Server {
     }
 
     async fn serve(binary: &'static str, data: Data, flags: &[&str]) -> Self {
-        let child = Self::command_on(binary, &data)
+        let mut command = Self::command_on(binary, &data);
+        command
             .env("LESSOR_TRACKING_WEBHOOK_SECRETS", TRACKING_SECRET)
             .env("LESSOR_MAIL_WEBHOOK_SECRET", TRACKING_SECRET)
             // Requests that wait for each other on a busy machine are not what most tests are about.
@@ -190,28 +145,18 @@ impl Server {
                 PROCESSOR_SANDBOX_SECRET,
             )
             .args(["--json", "serve", "--listen", "127.0.0.1:0"])
-            .args(flags)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn();
-        let mut child = child.unwrap_or_else(|error| refuse(&error.to_string()));
-        let keeper = Keeper::of(child.id());
-        let mut line = String::new();
-        if let Some(stdout) = child.stdout.take() {
-            drop(BufReader::new(stdout).read_line(&mut line));
-        }
-        let said: Value = serde_json::from_str(&line).unwrap_or_default();
-        let url = text(&said["url"]);
-        assert!(!url.is_empty(), "the server said {line:?}");
+            .args(flags);
+        let process = Running::start(&mut command);
+        let url = process.url.clone();
+        assert!(!url.is_empty(), "the server said {}", process.said);
         let contract = Contract::of(&url).await;
         Self {
             binary,
-            child,
-            _keeper: keeper,
+            operators: process.operators.clone(),
+            process,
             data,
             contract,
             url,
-            operators: text(&said["operatorsUrl"]),
         }
     }
 
@@ -263,22 +208,10 @@ impl Server {
     /// # Panics
     /// When it does not start.
     #[must_use]
-    pub fn worker(&self) -> Worker {
+    pub fn worker(&self) -> Running {
         let arguments = ["--json", "worker", "--ops-listen", "127.0.0.1:0"];
-        let child = self
-            .command(&arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn();
-        let mut child = child.unwrap_or_else(|error| refuse(&error.to_string()));
-        let mut line = String::new();
-        if let Some(stdout) = child.stdout.take() {
-            drop(BufReader::new(stdout).read_line(&mut line));
-        }
-        let said: Value = serde_json::from_str(&line).unwrap_or_default();
-        let operators = text(&said["operatorsUrl"]);
-        let worker = Worker { child, operators };
-        assert_eq!(said["status"], "working", "the worker said {line:?}");
+        let worker = Running::start(&mut self.command(&arguments));
+        assert_eq!(worker.said["status"], "working", "{}", worker.said);
         worker
     }
 
@@ -381,13 +314,7 @@ impl Server {
         let Data::Embedded(folder) = &self.data else {
             refuse("the database is not the embedded one");
         };
-        let file = folder.path().join("data/data/postmaster.pid");
-        let said = std::fs::read_to_string(file).ok()?;
-        let lines: Vec<&str> = said.lines().map(str::trim).collect();
-        match lines.as_slice() {
-            [pid, .., "ready"] => pid.parse().ok().and_then(Pid::from_raw),
-            _ => None,
-        }
+        postmaster(folder)
     }
 
     /// The database and its replica.
@@ -444,9 +371,7 @@ impl Server {
     /// # Panics
     /// When it is gone.
     pub fn signal(&self, signal: Signal) {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        let told = pid.map(|pid| rustix::process::kill_process(pid, signal));
-        assert_eq!(told, Some(Ok(())), "signal {signal:?}");
+        self.process.signal(signal);
     }
 
     /// The most memory that the process had since this was asked last, in KiB.
@@ -454,15 +379,7 @@ impl Server {
     /// # Panics
     /// When it is gone, or the system does not tell.
     pub fn peak_memory(&self) -> u64 {
-        let process = format!("/proc/{}", self.child.id());
-        let status = std::fs::read_to_string(format!("{process}/status")).unwrap_or_default();
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let peak = peak.and_then(|peak| peak.trim().strip_suffix(" kB")?.parse().ok());
-        // proc(5): the peak begins anew.
-        if let Err(error) = std::fs::write(format!("{process}/clear_refs"), "5") {
-            refuse(&format!("{process}/clear_refs: {error}"));
-        }
-        peak.unwrap_or_else(|| refuse(&format!("{process} does not tell: {status}")))
+        self.process.peak_memory()
     }
 
     /// Waits until the process has ended; answers its status.
@@ -470,17 +387,7 @@ impl Server {
     /// # Panics
     /// When it does not end.
     pub fn wait(&mut self) -> Option<i32> {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => return status.code(),
-                // It takes its time, and what it does needs the processor.
-                Ok(None) if Instant::now() < deadline => {
-                    std::thread::sleep(Duration::from_millis(5));
-                }
-                state => refuse(&format!("the server does not end: {state:?}")),
-            }
-        }
+        self.process.wait()
     }
 
     /// Kills the process and starts it again on the same data.
@@ -495,18 +402,14 @@ impl Server {
     ///
     /// # Panics
     /// When it does not start.
-    pub async fn kill_and_restart_with(mut self, flags: &[&str]) -> Self {
-        drop(self.child.kill());
-        drop(self.child.wait());
-        let data = std::mem::replace(&mut self.data, Data::Embedded(Folder::new("gone")));
-        Self::serve(self.binary, data, flags).await
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // Its database ends with it: nothing of either is needed any more.
-        drop(self.child.kill());
-        drop(self.child.wait());
+    pub async fn kill_and_restart_with(self, flags: &[&str]) -> Self {
+        let Self {
+            binary,
+            process,
+            data,
+            ..
+        } = self;
+        drop(process);
+        Self::serve(binary, data, flags).await
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use lessor::telemetry::{Kind, METRICS};
-use lessor_tests::Server;
-use lessor_tests::server::{PATIENCE, Worker};
+use lessor_tests::server::PATIENCE;
+use lessor_tests::{Running, Server};
 use serde_json::json;
 
 use crate::BINARY;
@@ -53,7 +53,7 @@ fn names(told: &[String]) -> BTreeSet<&str> {
 
 /// Between them server and worker tell of all that there is, and each of what is in the database; the worker counts
 /// from its start whatever values of labels are known.
-async fn everything_is_told(server: &Server, worker: &Worker) {
+async fn everything_is_told(server: &Server, worker: &Running) {
     let known = || METRICS.iter().filter(|it| !LATER.contains(&it.name));
     let is_of_database = |name: &&str| {
         name.starts_with("lessor_jobs_")
