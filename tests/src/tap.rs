@@ -19,6 +19,8 @@ const TLS_REQUEST: [u8; 4] = [4, 210, 22, 47];
 pub struct Tap {
     /// The database's address through the tap.
     pub url: String,
+    /// Where new connections lead.
+    to: Arc<Mutex<String>>,
     carried_out: Statements,
     flow: Arc<watch::Sender<Flow>>,
 }
@@ -63,20 +65,21 @@ impl Tap {
         let Some((login, place)) = database.rsplit_once('@') else {
             refuse("a database without a login")
         };
-        let Some((host, name)) = place.rsplit_once('/') else {
+        let Some((_, name)) = place.rsplit_once('/') else {
             refuse("a database without a name")
         };
         let carried_out = Statements::default();
         let tap = Self {
             url: format!("{login}@{address}/{name}"),
+            to: Arc::new(Mutex::new(host_of(database))),
             carried_out: carried_out.clone(),
             flow: Arc::new(watch::channel(Flow::Open).0),
         };
-        let host = decoded(host);
-        let flow = Arc::clone(&tap.flow);
+        let (to, flow) = (Arc::clone(&tap.to), Arc::clone(&tap.flow));
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let (host, carried_out) = (host.clone(), carried_out.clone());
+                let host = to.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let carried_out = carried_out.clone();
                 let flow = Arc::clone(&flow);
                 tokio::spawn(async move {
                     // A line that breaks is noticed at its ends.
@@ -85,6 +88,14 @@ impl Tap {
             }
         });
         tap
+    }
+
+    /// New connections lead to the database at this address, which has the same login and name.
+    ///
+    /// # Panics
+    /// When the address is none.
+    pub fn lead_to(&self, database: &str) {
+        *self.to.lock().unwrap_or_else(PoisonError::into_inner) = host_of(database);
     }
 
     /// From now on nothing passes, and no connection ends.
@@ -117,6 +128,15 @@ impl Tap {
                 .any(|word| sql.starts_with(word))
         });
         taken
+    }
+}
+
+/// The part of an address that says where its database listens.
+fn host_of(database: &str) -> String {
+    let place = database.rsplit_once('@').map(|(_, place)| place);
+    match place.and_then(|place| place.rsplit_once('/')) {
+        Some((host, _)) => decoded(host),
+        None => refuse("a database without a name"),
     }
 }
 

@@ -115,6 +115,33 @@ impl ReplicaPair {
         self.until(&self.replica_url, &there).await;
     }
 
+    /// Has the primary acknowledge nothing that the replica does not have.
+    ///
+    /// # Panics
+    /// When the replica does not follow any more.
+    pub async fn synchronous(&self) {
+        let wanted = "ALTER SYSTEM SET synchronous_standby_names = '*'";
+        administer(self.url(), wanted).await;
+        administer(self.url(), "SELECT pg_reload_conf()").await;
+        let is_so = "SELECT 't' FROM pg_stat_replication WHERE sync_state = 'sync'";
+        self.until(self.url(), is_so).await;
+    }
+
+    /// The primary's process.
+    #[must_use]
+    pub fn primary_pid(&self) -> u32 {
+        self.primary.server_pid()
+    }
+
+    /// Makes the replica a primary, and waits until it is one.
+    ///
+    /// # Panics
+    /// When it does not become one.
+    pub async fn promote(&self) {
+        let promoted = administer(&self.replica_url, "SELECT pg_promote()").await;
+        assert_eq!(promoted, ["t"], "{}", self.said());
+    }
+
     /// Ends the replica.
     pub fn end_replica(&mut self) {
         drop(self.replica.take());
