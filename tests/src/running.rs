@@ -2,13 +2,16 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::server::PATIENCE;
 use crate::{refuse, text};
+
+/// The pause between two looks at a process that is to end.
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
 /// Ends a process with this one, should nobody end it before: a static is never dropped.
 #[derive(Debug)]
@@ -110,7 +113,7 @@ impl Running {
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => return status.code(),
-                Ok(None) if Instant::now() < deadline => std::thread::yield_now(),
+                Ok(None) if Instant::now() < deadline => std::thread::sleep(LOOK_AGAIN),
                 state => refuse(&format!("the server does not end: {state:?}")),
             }
         }
