@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use lessor_adapters::testing::ReplicaPair;
 use lessor_tests::tap::Tap;
+use tokio::time::Instant;
 
 use crate::Siege;
 use crate::kills::kill;
@@ -29,14 +30,20 @@ pub(crate) async fn measure(siege: Siege) -> Vec<Row> {
     writers.acknowledged(BETWEEN).await;
     kill(pair.primary_pid());
     writers.interrupted();
+    let begun = Instant::now();
     pair.promote().await;
+    let promotion = begun.elapsed();
     line.lead_to(pair.replica_url());
     writers.acknowledged(BETWEEN).await;
     let pause = writers.longest_pause();
     let outcome = writers.end().await;
     vec![Row::new(
         NAME,
-        format!("{outcome}; writes again within {}", shown(pause)),
+        format!(
+            "{outcome}; writes again within {}, of which {} until it is promoted",
+            shown(pause),
+            shown(promotion)
+        ),
         format!("0 lost, none twice, ≤ {}", shown(MOST)),
         outcome.is_whole() && pause <= MOST,
     )]
