@@ -47,7 +47,7 @@ pub(crate) async fn measure(siege: Siege) -> Vec<Row> {
     writers.acknowledged(BETWEEN).await;
     let ballast = fill(&disk.0);
     let deadline = Instant::now() + PATIENCE;
-    while !matches!(shop.write().await, Answer::Refused) {
+    while !matches!(shop.write().await, Answer::Refused(_)) {
         assert!(Instant::now() < deadline, "the full disk is not noticed");
     }
     let full = Full::ask(&shop).await;
@@ -91,7 +91,7 @@ impl Full {
         let mut full = Self::default();
         for _ in 0..ASKED {
             let (written, read) = (shop.write().await, shop.read().await);
-            full.refused += u32::from(matches!(written, Answer::Refused));
+            full.refused += u32::from(matches!(written, Answer::Refused(_)));
             full.read += u32::from(matches!(read, Answer::Done(_)));
             for answer in [written, read] {
                 full.failed += u32::from(matches!(answer, Answer::Failed(_)));

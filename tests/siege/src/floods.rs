@@ -5,11 +5,11 @@ mod attack;
 use std::time::Duration;
 
 use self::attack::{Attack, Kind};
-use crate::Siege;
 use crate::load::{self, Ask, Tally, shown};
 use crate::report::Row;
 use crate::scene::Scene;
 use crate::shop::Shop;
+use crate::{Siege, system};
 
 /// How much slower it may be answered.
 const TIMES: u32 = 10;
@@ -34,11 +34,11 @@ pub(crate) async fn measure(siege: Siege) -> Vec<Row> {
             let attack = Attack::begin(kind, scene.address(), connections, *addresses);
             let attacked = healthy(&shop, rate, window).await;
             let memory = scene.server.peak_memory();
+            let held = system::held_for_connections();
             let (most, ended) = attack.end().await;
             let from = if *addresses == 1 { ", one address" } else { "" };
             let [before, after] = [&at_rest, &attacked].map(|tally| tally.answered_within(0.99));
-            let lost = attacked.refused + attacked.failed;
-            let failure = attacked.failure.as_deref().unwrap_or_default();
+            let (lost, why) = attacked.lost();
             let holds = after < before.max(floor) * TIMES
                 && lost == 0
                 && memory < MEMORY
@@ -46,16 +46,15 @@ pub(crate) async fn measure(siege: Siege) -> Vec<Row> {
             rows.push(Row::new(
                 &format!("flood of {connections}: {}{from}", kind.as_str()),
                 format!(
-                    "p99 {} → {}, {lost} of {} lost {failure}, {} MB; {most} held at most, {ended} ended",
+                    "p99 {} → {}, {lost} of {} lost{why}, {} MB and {} MB of the system's; \
+                     {most} connections at most, {ended} ended",
                     shown(before),
                     shown(after),
                     attacked.done() + lost,
-                    memory / 1024
+                    memory / 1024,
+                    held / 1024 / 1024
                 ),
-                format!(
-                    "p99 < {TIMES}×, 0 lost, < {} MB",
-                    MEMORY / 1024
-                ),
+                format!("p99 < {TIMES}×, 0 lost, < {} MB", MEMORY / 1024),
                 holds,
             ));
         }

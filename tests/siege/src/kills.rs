@@ -12,7 +12,7 @@ use crate::load::shown;
 use crate::report::Row;
 use crate::scene::{Data, Scene};
 use crate::writers::Writers;
-use crate::{Siege, cpu};
+use crate::{Siege, system};
 
 /// A job that a dead worker was at is taken up again so soon.
 const JOB_LEASE: [&str; 2] = ["--job-lease", "2s"];
@@ -123,7 +123,7 @@ fn backend(scene: &Scene) -> Option<u32> {
         let title = std::fs::read_to_string(format!("/proc/{pid}/cmdline"));
         title.is_ok_and(|title| title.contains(" lessor "))
     };
-    cpu::children(postmaster_of(scene)?)
+    system::children(postmaster_of(scene)?)
         .into_iter()
         .find(is_session)
 }

@@ -25,8 +25,8 @@ pub(crate) struct Tally {
     pub(crate) refused: u64,
     /// Requests that were answered with another error, or not at all.
     pub(crate) failed: u64,
-    /// What the first of these was told.
-    pub(crate) failure: Option<String>,
+    /// What the first of either was told.
+    why: Option<String>,
 }
 
 impl Tally {
@@ -38,7 +38,7 @@ impl Tally {
             in_time: 0,
             refused: 0,
             failed: 0,
-            failure: None,
+            why: None,
         }
     }
 
@@ -51,15 +51,22 @@ impl Tally {
                 self.answered += micros;
                 self.in_time += u64::from(after <= IN_TIME);
             }
-            Answer::Refused => {
+            Answer::Refused(why) => {
                 self.refused += 1;
+                self.why.get_or_insert(why);
                 self.answered += micros;
             }
             Answer::Failed(why) => {
                 self.failed += 1;
-                self.failure.get_or_insert(why);
+                self.why.get_or_insert(why);
             }
         }
+    }
+
+    /// How many did not succeed, and why the first of them.
+    pub(crate) fn lost(&self) -> (u64, String) {
+        let why = self.why.as_ref().map(|why| format!(" ({why})"));
+        (self.refused + self.failed, why.unwrap_or_default())
     }
 
     /// How many succeeded.
@@ -83,7 +90,7 @@ impl Tally {
         self.in_time += other.in_time;
         self.refused += other.refused;
         self.failed += other.failed;
-        self.failure = self.failure.take().or(other.failure);
+        self.why = self.why.take().or(other.why);
     }
 }
 

@@ -8,7 +8,6 @@
 
 mod binary;
 mod burst;
-mod cpu;
 mod disk;
 mod failover;
 mod floods;
@@ -22,6 +21,7 @@ mod rest;
 mod rolling;
 mod scene;
 mod shop;
+mod system;
 mod writers;
 
 use std::future::Future;

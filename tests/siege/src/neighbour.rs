@@ -28,11 +28,11 @@ pub(crate) async fn measure(siege: Siege) -> Vec<Row> {
     );
     let (before, after) = (alone.done_within(0.5), beside.done_within(0.5));
     let slower = after.as_secs_f64() / before.as_secs_f64();
-    let lost = beside.refused + beside.failed;
+    let (lost, why) = beside.lost();
     vec![Row::new(
         "noisy neighbour at 3× capacity: another's writes",
         format!(
-            "p50 {} → {} = {slower:.1}×, p99 {} → {}, {lost} lost; its own {:.0}/s of {capacity:.0}/s",
+            "p50 {} → {} = {slower:.1}×, p99 {} → {}, {lost} lost{why}; its own {:.0}/s of {capacity:.0}/s",
             shown(before),
             shown(after),
             shown(alone.done_within(0.99)),

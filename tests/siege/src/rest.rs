@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 use crate::load::shown;
 use crate::report::Row;
 use crate::scene::{Data, Scene};
-use crate::{Siege, cpu};
+use crate::{Siege, system};
 
 /// From the start of the process to `/readyz`, on a database that is there.
 const READY: Duration = Duration::from_millis(300);
@@ -70,12 +70,12 @@ pub(crate) async fn idle(siege: Siege) -> Vec<Row> {
     let database =
         postmaster(folder).and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok());
     let database = database.unwrap_or_default();
-    let used = || (cpu::used(server), cpu::used_with_children(database));
+    let used = || (system::used(server), system::used_with_children(database));
     let before = used();
     sleep(window).await;
     let after = used();
-    let of_server = cpu::percent(before.0, after.0, window);
-    let of_database = cpu::percent(before.1, after.1, window);
+    let of_server = system::percent(before.0, after.0, window);
+    let of_database = system::percent(before.1, after.1, window);
     let memory = scene.server.memory();
     vec![
         Row::new(

@@ -51,12 +51,11 @@ pub(crate) async fn measure(siege: Siege) -> Vec<Row> {
     let tally = asking
         .await
         .unwrap_or_else(|error| refuse(&error.to_string()));
-    let lost = tally.refused + tally.failed;
-    let failure = tally.failure.as_deref().unwrap_or_default();
+    let (lost, why) = tally.lost();
     vec![Row::new(
         &format!("rolling restart of {SERVERS} servers at {RATE:.0}/s"),
         format!(
-            "{lost} of {} failed {failure}; p99 {}, slowest {}",
+            "{lost} of {} failed{why}; p99 {}, slowest {}",
             tally.done() + lost,
             shown(tally.answered_within(0.99)),
             shown(tally.answered_within(1.0))

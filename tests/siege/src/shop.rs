@@ -21,7 +21,7 @@ pub(crate) enum Answer {
     /// A success, and its body where it was asked for.
     Done(Value),
     /// Refused for now: 503 or 429.
-    Refused,
+    Refused(String),
     /// Anything else.
     Failed(String),
 }
@@ -162,8 +162,14 @@ impl Shop {
         match status.as_u16() {
             200..300 if keeps => Answer::Done(serde_json::from_slice(&body).unwrap_or_default()),
             200..300 => Answer::Done(Value::Null),
-            429 | 503 => Answer::Refused,
-            status => Answer::Failed(format!("{status} {}", String::from_utf8_lossy(&body))),
+            status => {
+                let why = format!("{status} {}", String::from_utf8_lossy(&body));
+                if matches!(status, 429 | 503) {
+                    Answer::Refused(why)
+                } else {
+                    Answer::Failed(why)
+                }
+            }
         }
     }
 }

@@ -1,9 +1,9 @@
-//! What processes take of the processors, as the system tells.
+//! What processes and connections take, as the system tells.
 
 use std::fs;
 use std::time::Duration;
 
-use rustix::param::clock_ticks_per_second;
+use rustix::param::{clock_ticks_per_second, page_size};
 
 /// A process, as `/proc/PID/stat` tells of it.
 struct Stat {
@@ -65,4 +65,12 @@ fn ticks_per_second() -> f64 {
 /// The part of one processor that was used in a window, in percent.
 pub(crate) fn percent(before: Duration, after: Duration, window: Duration) -> f64 {
     100.0 * after.saturating_sub(before).as_secs_f64() / window.as_secs_f64()
+}
+
+/// What the system itself holds for connections of this machine, in bytes: no process is told to have it.
+pub(crate) fn held_for_connections() -> usize {
+    let told = fs::read_to_string("/proc/net/sockstat").unwrap_or_default();
+    let of_tcp = told.lines().find(|line| line.starts_with("TCP:"));
+    let pages = of_tcp.and_then(|line| line.rsplit_once(" mem ")?.1.trim().parse().ok());
+    pages.unwrap_or(0_usize) * page_size()
 }
