@@ -12,8 +12,8 @@ use crate::{Siege, system};
 
 /// Organizations that ask, each with a share that no rate limit is near to.
 const SHOPS: usize = 4;
-/// Clients who ask again once they are answered: as many as there are connections to the database.
-const CLIENTS: usize = 20;
+/// Clients who ask again once they are answered: twice as many as there are connections to the database, so that none is idle.
+const CLIENTS: usize = 40;
 /// How much more is asked for than can be done.
 const TIMES: f64 = 2.0;
 

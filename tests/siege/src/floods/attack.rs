@@ -48,6 +48,11 @@ impl Kind {
         }
     }
 
+    /// Whether answers are read.
+    pub(super) fn is_read(self) -> bool {
+        self != Self::UnreadAnswers
+    }
+
     /// From how many addresses it comes; from one as well where the server counts what an address asks for.
     pub(super) const fn addresses(self) -> &'static [usize] {
         match self {
@@ -133,7 +138,7 @@ async fn attack(kind: Kind, target: SocketAddr, from: Ipv4Addr, counts: Arc<Coun
 
 async fn connect(kind: Kind, target: SocketAddr, from: Ipv4Addr) -> Option<TcpStream> {
     let socket = TcpSocket::new_v4().ok()?;
-    if kind == Kind::UnreadAnswers {
+    if !kind.is_read() {
         socket.set_recv_buffer_size(WINDOW).ok()?;
     }
     socket.bind((from, 0).into()).ok()?;
@@ -148,9 +153,8 @@ async fn hold(kind: Kind, mut stream: TcpStream) {
     let mut drip = interval(DRIP);
     loop {
         // Who reads nothing notices that it was ended by writing.
-        let reads = kind != Kind::UnreadAnswers;
         let goes_on = tokio::select! {
-            readable = stream.readable(), if reads => readable.is_ok() && !is_ended(&stream),
+            readable = stream.readable(), if kind.is_read() => readable.is_ok() && !is_ended(&stream),
             _ = drip.tick() => !is_gone(&stream),
         };
         if !goes_on {
