@@ -41,6 +41,9 @@ use crate::telemetry::{self, Metrics, Traces};
 
 /// The part of the time to stop that is left for the embedded database, at most.
 const RESERVE: Duration = Duration::from_secs(2);
+/// What the system keeps of an answer for a client that does not read it, in bytes; it doubles that. Left to itself it
+/// takes a megabyte for each connection, whoever is at the other end, and nothing else is sent while it does.
+const SEND_BUFFER: usize = 64 * 1024;
 /// Where the secrets of the processor's messages are set.
 const LIVE_SECRETS: &str = "LESSOR_PROCESSOR_LIVE_WEBHOOK_SECRETS";
 const SANDBOX_SECRETS: &str = "LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS";
@@ -114,11 +117,15 @@ impl Listeners {
     /// # Errors
     /// An address is in use, or none of this machine.
     pub fn bind(config: &Config, inherited: Sockets) -> anyhow::Result<Self> {
+        let requests = match inherited.requests {
+            Some(socket) => socket,
+            None => bind(&config.listen)?,
+        };
+        // Its connections have it from their listener.
+        rustix::net::sockopt::set_socket_send_buffer_size(&requests, SEND_BUFFER)
+            .context("the listening socket")?;
         Ok(Self {
-            requests: match inherited.requests {
-                Some(socket) => socket,
-                None => bind(&config.listen)?,
-            },
+            requests,
             operators: operators::bind(config, inherited.operators)?,
         })
     }
