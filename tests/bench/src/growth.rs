@@ -1,0 +1,246 @@
+//! What lists cost as the tables grow: each page, filter and order.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::load::{Load, Source};
+use crate::measure::Meter;
+use crate::options::Options;
+use crate::paths::{checkout, customer, product, variant};
+use crate::seed::Shop;
+use crate::stage::Stage;
+
+/// Connections that lists are asked over.
+const CONNECTIONS: usize = 8;
+/// Each is asked for so long at the least, or the kernel's count is too coarse.
+const AT_LEAST: f64 = 0.5;
+
+/// What a list costs.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Cost {
+    pub(crate) path: String,
+    pub(crate) size: u32,
+    /// Processor time of a request in microseconds, of the server and of the database; none where it was refused.
+    pub(crate) server: Option<f64>,
+    pub(crate) database: Option<f64>,
+    pub(crate) p50: Option<f64>,
+    pub(crate) refused: u64,
+}
+
+impl Cost {
+    /// Both together.
+    pub(crate) fn all(&self) -> Option<f64> {
+        Some(self.server? + self.database?)
+    }
+}
+
+/// A list, by what is said of it and its address.
+struct List(String, String);
+
+/// Every list of records that grow, with each of its parameters.
+async fn lists(stage: &Stage, size: u32) -> anyhow::Result<Vec<List>> {
+    // Deep: nine of ten are newer.
+    let deep = size / 10;
+    // None of those has a value in some orders, and all in others.
+    let middle = 10 * (size / 20);
+    let organization = stage
+        .ask("GET", "/v1/organization", &serde_json::Value::Null)
+        .await?;
+    let organization = organization["publicId"]
+        .as_str()
+        .or(organization["id"].as_str())
+        .unwrap_or_default()
+        .to_owned();
+    let category = stage
+        .ask("GET", "/v1/product-categories", &serde_json::Value::Null)
+        .await?;
+    let category = category
+        .pointer("/0/id")
+        .or(category.pointer("/results/0/id"));
+    let category = category.map_or_else(String::new, |id| {
+        id.as_str().map_or_else(|| id.to_string(), str::to_owned)
+    });
+    let mut lists = Vec::new();
+    let mut list = |path: &str, query: String| {
+        // Ids, numbers and times differ by size, or say nothing.
+        let tells = |value: &str| !value.contains(|it: char| it.is_ascii_digit() || it == '_');
+        let shown = query.split('&').map(|it| match it.split_once('=') {
+            Some((name, value)) if !tells(value) => name.to_owned(),
+            _ => it.to_owned(),
+        });
+        let shown: Vec<String> = shown.filter(|it| !it.is_empty()).collect();
+        let name = if shown.is_empty() {
+            path.to_owned()
+        } else {
+            format!("{path}?{}", shown.join("&"))
+        };
+        lists.push(List(name, format!("/v1/{path}?{query}")));
+    };
+    for query in ["", "limit=100"] {
+        list("checkouts", query.to_owned());
+    }
+    let mark = checkout(deep);
+    list("checkouts", format!("startingAfter={mark}"));
+    for sort in [
+        "createdAt",
+        "updatedAt",
+        "lifecycle",
+        "externalOrderId",
+        "leaseStartDate",
+    ] {
+        for order in ["asc", "desc"] {
+            list("checkouts", format!("sortBy={sort}&sortOrder={order}"));
+            list(
+                "checkouts",
+                format!("sortBy={sort}&sortOrder={order}&startingAfter={mark}"),
+            );
+        }
+    }
+    for filter in [
+        format!("userId={}", customer(middle)),
+        format!("id={}", checkout(middle)),
+        format!("organizationId={organization}"),
+        format!("organizationIds={organization}"),
+        "lifecycle=leaseActive".to_owned(),
+        "lifecycle=created".to_owned(),
+        "lifecycle=expired".to_owned(),
+        "lifecycles=created,shipped".to_owned(),
+        format!("lifecycle=leaseActive&startingAfter={mark}"),
+        "waitlistReason=inventory".to_owned(),
+        "waitlistReason=location".to_owned(),
+        "needsAttention=true".to_owned(),
+        "needsAttention=false".to_owned(),
+        format!("externalOrderId=o{middle}"),
+        "createdAfter=2021-01-01T06:00:00Z".to_owned(),
+        "createdBefore=2021-01-01T06:00:00Z".to_owned(),
+        "updatedAfter=2023-01-02T00:00:00Z".to_owned(),
+        "updatedBefore=2023-06-01T00:00:00Z".to_owned(),
+        "metadata[line]=gravel".to_owned(),
+    ] {
+        list("checkouts", filter);
+    }
+    list("products", String::new());
+    let mark = product(deep);
+    list("products", format!("startingAfter={mark}"));
+    for sort in ["createdAt", "updatedAt", "name"] {
+        for order in ["asc", "desc"] {
+            list("products", format!("sortBy={sort}&sortOrder={order}"));
+            list(
+                "products",
+                format!("sortBy={sort}&sortOrder={order}&startingAfter={mark}"),
+            );
+        }
+    }
+    for filter in [
+        format!("organizationId={organization}"),
+        "productType=add-on".to_owned(),
+        "productType=leasable".to_owned(),
+        "status=active".to_owned(),
+        "status=inactive".to_owned(),
+        "status=archived".to_owned(),
+        "isWaitlisted=true".to_owned(),
+        "isWaitlisted=false".to_owned(),
+        format!("externalId=x{middle}"),
+        format!("productCategoryId={category}"),
+        format!("sku=p{middle}"),
+        format!("q=sku{middle:x}"),
+        "q=oak".to_owned(),
+        "createdAfter=2021-01-01T06:00:00Z".to_owned(),
+        "createdBefore=2021-01-01T06:00:00Z".to_owned(),
+        "updatedAfter=2023-01-02T00:00:00Z".to_owned(),
+        "updatedBefore=2023-06-01T00:00:00Z".to_owned(),
+    ] {
+        list("products", filter);
+    }
+    list(
+        &format!("products/{}/variants", product(middle)),
+        String::new(),
+    );
+    let products: Vec<String> = (1..26).map(|number| product(number * 10)).collect();
+    list(
+        "product-variants/bulk",
+        format!("productIds={}", products.join(",")),
+    );
+    list("customers", String::new());
+    list("customers", format!("email=c{middle}@example.com"));
+    list(
+        &format!("checkouts/{}/tracking", checkout(middle)),
+        String::new(),
+    );
+    list("checkouts/summary", String::new());
+    list(
+        &format!("product-variants/{}", variant(middle)),
+        String::new(),
+    );
+    Ok(lists)
+}
+
+/// Measures every list at this size.
+///
+/// # Errors
+/// The server ends.
+pub(crate) async fn costs(
+    stage: &Stage,
+    shop: &Shop,
+    options: &Options,
+    told: &dyn Fn(&str),
+) -> anyhow::Result<Vec<Cost>> {
+    let meter = Meter {
+        server: stage.server.counted(),
+        database: stage.database_counted()?,
+    };
+    let span = Duration::from_secs_f64((options.seconds / 2.0).max(AT_LEAST));
+    let mut costs = Vec::new();
+    for List(name, path) in lists(stage, shop.size).await? {
+        let path = path.trim_end_matches('?').to_owned();
+        told(&name);
+        // Ids differ by size.
+        let name = name
+            .split('/')
+            .map(|part| if part.contains('_') { "{id}" } else { part })
+            .collect::<Vec<_>>()
+            .join("/");
+        let make = |_| stage.get(&path);
+        let source = Source {
+            make: &make,
+            numbers: 0..1,
+            repeats: true,
+        };
+        let mut load = Load::open(&stage.server.address, CONNECTIONS).await?;
+        let rehearsed = load.run(&source, span / 10, None).await;
+        let before = meter.read()?;
+        let ran = match rehearsed {
+            Ok(_) => load.run(&source, span, None).await,
+            Err(refused) => Err(refused),
+        };
+        let cost = match ran {
+            Ok((turn, _)) => {
+                let spent = meter.read()?.since(before);
+                let (server, database) = spent.each(turn.answered);
+                Cost {
+                    path: name,
+                    size: shop.size,
+                    server: Some(server),
+                    database: Some(database),
+                    p50: Some(turn.millis(50.0)),
+                    refused: turn.refused,
+                }
+            }
+            Err(refused) => {
+                told(&format!("{path}: {refused:#}"));
+                Cost {
+                    path: name,
+                    size: shop.size,
+                    server: None,
+                    database: None,
+                    p50: None,
+                    refused: 1,
+                }
+            }
+        };
+        costs.push(cost);
+    }
+    Ok(costs)
+}
