@@ -232,3 +232,28 @@ fn opening(line: &Line, noted: &[Noted]) -> Vec<String> {
     }
     opening
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_found_in_statements() {
+        let id = Uuid::from_u128(7);
+        let sql = format!("EXECUTE one (1, '{id}', '2026-11-20T10:00:00Z', 'a-b')");
+        assert_eq!(ids_in(&sql).collect::<Vec<_>>(), [id]);
+    }
+
+    #[test]
+    fn arrays_are_read_as_they_are_bound() {
+        let mut array = [0_u8; 20].to_vec();
+        for element in [3_i64, -4] {
+            array.extend(8_u32.to_be_bytes());
+            array.extend(element.to_be_bytes());
+        }
+        let Some(Bind::BigInts(read)) = bind(1016, &array) else {
+            panic!("not read");
+        };
+        assert_eq!(read, [3, -4]);
+    }
+}

@@ -124,3 +124,19 @@ fn whole(bytes: &[u8]) -> io::Result<Option<Whole>> {
         content_type: header("content-type").unwrap_or_default().to_owned(),
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::whole;
+
+    #[test]
+    fn an_answer_is_whole_with_its_last_byte() {
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\ncontent-type: text/plain\r\n\r\nok";
+        for length in 0..answer.len() {
+            assert!(whole(&answer[..length]).unwrap().is_none(), "{length}");
+        }
+        let whole = whole(answer).unwrap().unwrap();
+        assert_eq!((whole.status, &answer[whole.body]), (200, &b"ok"[..]));
+        assert_eq!(whole.content_type, "text/plain");
+    }
+}

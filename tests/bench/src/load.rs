@@ -30,6 +30,8 @@ pub(crate) struct Turn {
     pub(crate) answered: u64,
     /// Requests that were answered otherwise.
     pub(crate) refused: u64,
+    /// What the first of those said.
+    refusal: String,
     /// How long it took.
     pub(crate) took: Duration,
     /// How long each took, in microseconds.
@@ -41,6 +43,7 @@ impl Turn {
         Ok(Self {
             answered: 0,
             refused: 0,
+            refusal: String::new(),
             took: Duration::ZERO,
             times: Histogram::new_with_bounds(1, LONGEST, 3)?,
         })
@@ -119,12 +122,15 @@ impl Load {
                             sent = at;
                         }
                     }
-                    let status = connection.ask(&request).await.context("a request")?.status;
+                    let answer = connection.ask(&request).await.context("a request")?;
                     let mut turn = turn.borrow_mut();
-                    if (200..300).contains(&status) {
+                    if (200..300).contains(&answer.status) {
                         turn.answered += 1;
                         turn.times.saturating_record(micros(sent.elapsed()));
                     } else {
+                        if turn.refused == 0 {
+                            turn.refusal = String::from_utf8_lossy(answer.body).into_owned();
+                        }
                         turn.refused += 1;
                     }
                 }
@@ -135,7 +141,7 @@ impl Load {
         let mut turn = turn.into_inner();
         turn.took = begun.elapsed();
         if turn.answered == 0 {
-            bail!("nothing was answered: {} refused", turn.refused);
+            bail!("{} refused, none answered: {}", turn.refused, turn.refusal);
         }
         Ok((turn, next.get()))
     }

@@ -70,7 +70,7 @@ async fn run(options: &Options) -> anyhow::Result<Report> {
         ..Report::default()
     };
     let binary = binary::find(options.binary.as_deref())?;
-    let stage = Stage::open(binary, &options.data_dir).await?;
+    let stage = Stage::open(binary.clone(), &options.data_dir).await?;
     let mut shop = Shop::open(&stage).await?;
     let mut sizes = options.sizes.clone();
     sizes.sort_unstable();
@@ -88,9 +88,11 @@ async fn run(options: &Options) -> anyhow::Result<Report> {
         told("what a server needs");
         report.resources = Some(resources::measure(&stage).await.context("resources")?);
     }
+    drop(stage);
     if options.wants("outbox") {
         told("jobs");
-        report.outbox = outbox::measure(&stage, &shop).await.context("outbox")?;
+        let stage = Stage::open(binary, &options.data_dir).await?;
+        report.outbox = outbox::measure(&stage).await.context("outbox")?;
     }
     report.after = processor_time::machine();
     Ok(report)

@@ -199,8 +199,11 @@ pub(crate) async fn paths(
                 *connections,
                 options.seconds,
             );
-            let ratio = ratio.await.with_context(|| path.path.name.to_owned())?;
-            ratios.push(ratio);
+            match ratio.await {
+                Ok(ratio) => ratios.push(ratio),
+                // The others can be measured all the same.
+                Err(error) => told(&format!("NOT MEASURED: {}: {error:#}", path.path.name)),
+            }
         }
     }
     Ok(ratios)

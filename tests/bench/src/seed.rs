@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use anyhow::Context as _;
+use lessor_domain::ids::{CheckoutPubId, ProductPubId, ProductVariantPubId, PublicId};
 use serde_json::{Value, json};
 use tokio_postgres::Client;
 use uuid::Uuid;
@@ -80,7 +81,8 @@ pub(crate) struct Shop {
     tables: Tables,
     product: Uuid,
     variant: Uuid,
-    customer: Uuid,
+    /// None where nothing was leased.
+    customer: Option<Uuid>,
     category: i64,
     /// Checkouts by their states.
     checkouts: HashMap<&'static str, Uuid>,
@@ -102,28 +104,49 @@ create or replace function pg_temp.tracking(number integer) returns text languag
     from lpad((number % 10000000)::text, 7, '0') digits $$;
 set session_replication_role = replica";
 
-fn uuid_of(value: &Value) -> anyhow::Result<Uuid> {
-    let text = value["id"].as_str().context("no id")?;
-    let (_, digits) = text.split_once('_').context("no public id")?;
-    // Base 62, as the domain writes it.
-    let number = digits.bytes().try_fold(0_u128, |number, digit| {
-        let digit = match digit {
-            b'0'..=b'9' => digit - b'0',
-            b'A'..=b'Z' => digit - b'A' + 10,
-            _ => digit.checked_sub(b'a')? + 36,
-        };
-        number.checked_mul(62)?.checked_add(u128::from(digit))
-    });
-    Ok(Uuid::from_u128(number.context("no id")?))
+/// The bits of a record's id.
+fn uuid_of<P: PublicId>(record: &Value) -> anyhow::Result<Uuid> {
+    let id = record["id"].as_str().context("no id")?;
+    let id: P = id.parse()?;
+    Ok(id.as_uuid())
 }
 
 impl Shop {
-    /// Has the server make one of each thing.
+    /// Has the server make one of each thing, and a lease in each state.
     ///
     /// # Errors
     /// It refuses to.
     pub(crate) async fn open(stage: &Stage) -> anyhow::Result<Self> {
-        let category = stage
+        let mut shop = Self::without_leases(stage).await?;
+        for (state, _) in STATES {
+            let made = lease(stage, state).await.context(state)?;
+            shop.checkouts.insert(state, made);
+        }
+        let sql = "select customer_id::text from checkouts limit 1";
+        let row = stage.sql.query_one(sql, &[]).await?;
+        shop.customer = Some(row.get::<_, String>(0).parse()?);
+        Ok(shop)
+    }
+
+    /// A shop of so many products, of which nothing was leased.
+    ///
+    /// # Errors
+    /// The server or the database refuses.
+    pub(crate) async fn of_catalog(stage: &Stage, size: u32) -> anyhow::Result<()> {
+        let shop = Self::without_leases(stage).await?;
+        stage.sql.batch_execute(FUNCTIONS).await?;
+        let numbers = format!("generate_series(1, {size}) as n");
+        shop.copy_catalog(&stage.sql, &numbers).await?;
+        stage
+            .sql
+            .batch_execute("reset session_replication_role")
+            .await?;
+        stage.sql.batch_execute("vacuum analyze").await?;
+        Ok(())
+    }
+
+    async fn without_leases(stage: &Stage) -> anyhow::Result<Self> {
+        stage
             .ask(
                 "POST",
                 "/v1/product-categories",
@@ -142,31 +165,17 @@ impl Shop {
             "price": "1299.00", "sku": "model", "options": [], "productImages": []
         });
         let variant = stage.ask("POST", "/v1/product-variants", &body).await?;
-        let mut checkouts = HashMap::new();
-        let mut customer = None;
-        for (state, _) in STATES {
-            let made = lease(stage, state)
-                .await
-                .with_context(|| state.to_owned())?;
-            checkouts.insert(state, made);
-            customer = Some(made);
-        }
-        let last = customer.context("no checkout")?;
-        let sql = "select customer_id::text from checkouts where id::text = $1";
-        let row = stage.sql.query_one(sql, &[&last.to_string()]).await?;
-        let customer = row.get::<_, String>(0).parse()?;
         let row = stage
             .sql
             .query_one("select category_id from product_categories", &[])
             .await?;
-        drop(category);
         Ok(Self {
             tables: tables(&stage.sql).await?,
-            product: uuid_of(&product)?,
-            variant: uuid_of(&variant)?,
-            customer,
+            product: uuid_of::<ProductPubId>(&product)?,
+            variant: uuid_of::<ProductVariantPubId>(&variant)?,
+            customer: None,
             category: row.get(0),
-            checkouts,
+            checkouts: HashMap::new(),
             size: 0,
             next_target: FIRST_TARGET,
         })
@@ -311,10 +320,11 @@ impl Shop {
     }
 
     async fn copy_customers(&self, sql: &Client, numbers: &str) -> anyhow::Result<()> {
+        let model = self.customer.context("nobody leased")?;
         self.copy(
             sql,
             "customers",
-            &format!("m.id = '{}'", self.customer),
+            &format!("m.id = '{model}'"),
             numbers,
             &[
                 ("id", &id_sql(Kind::Customer, "n")),
@@ -354,7 +364,8 @@ impl Shop {
         let at = n("timestamptz '2021-01-01' + {n} * interval '1 minute'");
         let changed =
             n("timestamptz '2023-01-01' + ({n} * 7919::bigint % 1000003) * interval '1 minute'");
-        let order = n("case when {n} % 2 = 0 then 'o' || {n} end");
+        // Statements that are replayed write it anew, and no two may have the same: targets have none.
+        let order = n("case when {n} % 2 = 0 and {n} < 2000000 then 'o' || {n} end");
         let lease_start = n("m.lease_start - {n} % 1000");
         self.copy(
             sql,
@@ -525,5 +536,23 @@ async fn lease(stage: &Stage, state: &str) -> anyhow::Result<Uuid> {
     }
     let now = stage.ask("GET", &path, &json!({})).await?;
     anyhow::ensure!(now["lifecycle"] == state, "it came to {}", now["lifecycle"]);
-    uuid_of(&made)
+    uuid_of::<CheckoutPubId>(&made)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, id, tracking_number};
+
+    #[test]
+    fn tracking_numbers_have_their_check_digit() {
+        // A published one.
+        assert_eq!(tracking_number(9_275_159), "1Z410E7W0392751591");
+    }
+
+    #[test]
+    fn ids_are_in_the_order_of_numbers() {
+        assert!(id(Kind::Checkout, 255) < id(Kind::Product, 256));
+        let text = id(Kind::Variant, 0x12ab).to_string();
+        assert_eq!(text, "000012ab-000b-7000-8000-000000000000");
+    }
 }

@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
@@ -27,7 +28,9 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn under(parent: &Path) -> anyhow::Result<Self> {
-        let path = parent.join(format!("lessor-bench-{}", std::process::id()));
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = parent.join(format!("lessor-bench-{}-{number}", std::process::id()));
         fs::create_dir_all(&path).with_context(|| path.display().to_string())?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
         Ok(Self(path))

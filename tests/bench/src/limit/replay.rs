@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Context as _;
-use deadpool::managed::{self, Metrics, RecycleError, RecycleResult};
+use deadpool::managed::{self, Metrics, Object, RecycleError, RecycleResult};
 use futures_util::future::try_join_all;
 use futures_util::pin_mut;
 use futures_util::stream::StreamExt as _;
@@ -238,16 +238,28 @@ impl Replay {
     pub(super) async fn run(&self, number: usize, pool: &Pool) -> anyhow::Result<()> {
         let target = self.targets.get(number).context("no target is left")?;
         let made: Vec<Uuid> = self.made.iter().map(|id| another(*id)).collect();
-        let mut session = pool
-            .get()
-            .await
-            .map_err(|error| anyhow::anyhow!("no session: {error}"))?;
+        let session = pool.get().await;
+        let mut session = session.map_err(|error| anyhow::anyhow!("no session: {error}"))?;
+        let played = self.play(&mut session, target, &made).await;
+        if played.is_err() {
+            // Nobody else goes on in its transaction.
+            drop(Object::take(session));
+        }
+        played
+    }
+
+    async fn play(
+        &self,
+        session: &mut Session,
+        target: &[Mark],
+        made: &[Uuid],
+    ) -> anyhow::Result<()> {
         for line in self.flights.iter().flatten() {
             session.prepare(line).await?;
         }
         for flight in &self.flights {
-            let session: &Session = &session;
-            let sent = flight.iter().map(|line| session.send(line, target, &made));
+            let session: &Session = session;
+            let sent = flight.iter().map(|line| session.send(line, target, made));
             try_join_all(sent).await?;
         }
         Ok(())
@@ -292,5 +304,23 @@ impl Session {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_and_ids_are_written_over_wherever_they_stand() {
+        let (old, made, new, other) = (1, 2, 3, 4);
+        let [old, made, new, other] = [old, made, new, other].map(Uuid::from_u128);
+        let text = |id: Uuid, mark: &str| format!("({id}, '{mark}')").into_bytes();
+        let marks = [Mark::Id(old), Mark::Text("1Z7".to_owned())];
+        let target = [Mark::Id(new), Mark::Text("1Z8".to_owned())];
+        let template = Template::new(text(old, "1Z7"), &marks, &[made]);
+        assert_eq!(template.filled(&target, &[other]), text(new, "1Z8"));
+        let template = Template::new(made.as_bytes().to_vec(), &marks, &[made]);
+        assert_eq!(template.filled(&target, &[other]), other.as_bytes());
     }
 }

@@ -193,3 +193,18 @@ impl Prices {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Select;
+
+    #[test]
+    fn a_statement_is_cut_where_something_is_bound() {
+        let select = Select::new(
+            "select a from b where c = $1 and d = $12 limit $3",
+            Vec::new(),
+        );
+        let pieces = ["select a from b where c = ", " and d = ", " limit ", ""];
+        assert_eq!(select.pieces, pieces);
+    }
+}
