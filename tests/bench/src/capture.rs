@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use tokio::time::sleep;
 use uuid::Uuid;
 
@@ -11,8 +11,8 @@ use crate::http::{Connection, Request};
 use crate::line::{Line, Noted};
 use crate::spec::{Bind, Mark, Said, Script};
 
-/// How often a request is sent until two were answered by the same statements.
-const TRIES: u32 = 24;
+/// How often a request is sent of which two are to be answered by the same statements.
+const TRIES: u32 = 12;
 /// What follows an answer comes within this time.
 const SETTLED: Duration = Duration::from_millis(30);
 
@@ -160,8 +160,9 @@ fn elements<T>(array: &[u8], read: impl Fn(&[u8]) -> Option<T>) -> Option<Vec<T>
     Some(elements)
 }
 
-/// The statements of a write, once two of different targets had the same: what differs between them the request made.
-/// Answers them, what was answered, and what sessions have to begin with.
+/// The statements of a write: of several requests the fewest that two of different targets had alike, since what the
+/// server does besides at times is in some and not in all. What differs between the two the request made. Answers them,
+/// what was answered, and what sessions have to begin with.
 ///
 /// # Errors
 /// It is refused, or no two had the same.
@@ -173,28 +174,30 @@ pub(crate) async fn script(
     let mut captures: Vec<(Capture, Vec<Mark>)> = Vec::new();
     for _ in 0..TRIES {
         let (request, marks) = next().context("no target is left")?;
-        let capture = Capture::of(line, address, &request).await?;
-        let alike = captures
-            .iter()
-            .find(|(other, _)| other.shape() == capture.shape());
-        if let Some((other, _)) = alike {
-            let (ids, of_other) = (capture.ids(), other.ids());
-            let made = ids
-                .difference(&of_other)
-                .copied()
-                .filter(|id| !marks.contains(&Mark::Id(*id)));
-            let script = Script {
-                flights: flights(&capture.noted),
-                made: made.collect(),
-                marks,
-                targets: Vec::new(),
-            };
-            let opening = opening(line, &capture.noted);
-            return Ok((script, capture, opening));
-        }
-        captures.push((capture, marks));
+        captures.push((Capture::of(line, address, &request).await?, marks));
     }
-    bail!("no two requests had the same statements");
+    captures.sort_by_key(|(capture, _)| capture.noted.len());
+    let (place, of_other) = captures
+        .iter()
+        .enumerate()
+        .find_map(|(place, (capture, _))| {
+            let (_, rest) = captures.split_at(place + 1);
+            let alike = |other: &&(Capture, _)| other.0.shape() == capture.shape();
+            let (other, _) = rest.iter().find(alike)?;
+            Some((place, other.ids()))
+        })
+        .context("no two requests had the same statements")?;
+    let (capture, marks) = captures.swap_remove(place);
+    let ids = capture.ids();
+    let made = ids.difference(&of_other).copied();
+    let script = Script {
+        flights: flights(&capture.noted),
+        made: made.filter(|id| !marks.contains(&Mark::Id(*id))).collect(),
+        marks,
+        targets: Vec::new(),
+    };
+    let opening = opening(line, &capture.noted);
+    Ok((script, capture, opening))
 }
 
 fn flights(noted: &[Noted]) -> Vec<Vec<Said>> {

@@ -30,6 +30,7 @@ use clap::Parser as _;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use self::options::{Arguments, Command, Options};
+use self::paths::Path;
 use self::report::{Form, Report};
 use self::seed::Shop;
 use self::stage::Stage;
@@ -77,12 +78,16 @@ async fn run(options: &Options) -> anyhow::Result<Report> {
     for size in sizes {
         told(&format!("{size} of each"));
         shop.grow(&stage.sql, size).await?;
-        let measured = measure::paths(&stage, &mut shop, options, &told).await?;
+        let reads = |path: &Path| path.write().is_none();
+        let measured = measure::paths(&stage, &mut shop, options, reads, &told).await?;
         report.ratios.extend(measured);
         if options.wants("growth") {
             let measured = growth::costs(&stage, &shop, options, &told).await?;
             report.lists.extend(measured);
         }
+        let writes = |path: &Path| path.write().is_some();
+        let measured = measure::paths(&stage, &mut shop, options, writes, &told).await?;
+        report.ratios.extend(measured);
     }
     if options.wants("resources") {
         told("what a server needs");
