@@ -79,7 +79,7 @@ pub fn init_logs(
     })?;
     let traces = collector.map_or(Ok(Traces::NONE), Traces::to)?;
     match traces.tracer() {
-        // A filter of all costs less than one of the lines.
+        // What no line is written of is not even begun.
         None => Registry::default()
             .with(filter)
             .with(lines(format))

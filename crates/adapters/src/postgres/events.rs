@@ -31,8 +31,8 @@ use super::seal::SealingKey;
 
 /// How many events a statement keeps.
 const ROWS_OF_A_STATEMENT: usize = 100;
-/// Up to how many are written one by one, by the statement that the session has prepared for one: to read and plan
-/// another costs as much as to carry it out.
+/// Up to how many are written one by one, by the statement that the session has prepared for one, which is read and
+/// planned once.
 const FEW: usize = 4;
 /// That statement, and its columns in their order.
 const ONE: &str = "lessor_event";
