@@ -458,3 +458,35 @@ async fn variants_of_a_product_are_newest_first() {
     let pages = followed(&client, &format!("{path}?limit=2")).await;
     assert_eq!(pages.concat(), made);
 }
+
+/// Beyond 10,000 a total is told for a while as it was counted; a list that has fewer is counted with each page.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_total_of_many_products_is_told_as_it_was_counted_a_moment_ago() {
+    let server = Server::start(BINARY, &["--no-worker"]).await;
+    let client = server.client().await;
+    let made = client.product(json!({})).await;
+    // No trigger fires: nobody searches for them.
+    server
+        .query(
+            "SET session_replication_role = replica; \
+             INSERT INTO products SELECT (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid()))).* \
+             FROM products AS p, generate_series(1, 10000)",
+        )
+        .await;
+    let total = async |query: &str| {
+        let page = client.get(&format!("/v1/products?limit=1{query}")).await;
+        let told = page.header("x-total-count").to_owned();
+        let body = page.ok();
+        assert_eq!(told, body["total"].to_string(), "{query}");
+        body["total"].clone()
+    };
+    assert_eq!(total("").await, json!(10_001));
+    client.product(json!({})).await;
+    assert_eq!(total("").await, json!(10_001), "as it was a moment ago");
+    let after = format!("&startingAfter={}", text(&made["id"]));
+    assert_eq!(total(&after).await, json!(10_001), "the same list");
+    let few = "&createdAfter=2999-01-01T00:00:00Z";
+    assert_eq!(total(few).await, json!(0));
+    client.product(json!({ "productType": "add-on" })).await;
+    assert_eq!(total("&productType=add-on").await, json!(1));
+}
