@@ -117,8 +117,9 @@ impl Chore for Gauges {
         "gauges"
     }
 
+    /// As often as they are usually collected.
     fn every(&self) -> Duration {
-        Duration::from_secs(10)
+        Duration::from_secs(15)
     }
 
     async fn run(&self) -> Result<Done, ChoreError> {
