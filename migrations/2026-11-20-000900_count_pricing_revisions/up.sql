@@ -20,6 +20,11 @@ begin
     perform set_config('lessor.organization', owner::text, true);
     insert into pricing_revisions as known (organization_id, revision) values (owner, 1)
     on conflict (organization_id) do update set revision = known.revision + 1;
+    -- Whoever has prices in memory hears of it with the commit. Of a transaction it is said once, however much it changes. Not
+    -- on a cluster: what says something cannot be committed in two phases, and other nodes say it than the one that is listened to.
+    if not exists (select from pg_extension where extname = 'citus') then
+        perform pg_notify('lessor_prices', owner::text);
+    end if;
     perform set_config('lessor.organization', working_for, true);
 end
 $$;

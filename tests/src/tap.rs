@@ -1,8 +1,9 @@
 //! A tap on the line between the server and its database: writes down what is carried out there, and
 //! can be turned off.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -39,14 +40,94 @@ enum Flow {
     Nothing,
 }
 
+/// A statement as it went over the line.
+#[derive(Clone, Debug)]
+pub struct Carried {
+    /// What was asked.
+    pub sql: String,
+    /// The round trip that it was part of: those that went behind each other, without waiting for an answer in between,
+    /// are of one.
+    pub trip: u64,
+    /// Whether it was to be read and planned first, which is a round trip of its own.
+    pub is_new: bool,
+}
+
 /// The statements in the order in which they were carried out.
 #[derive(Clone, Debug, Default)]
-struct Statements(Arc<Mutex<Vec<String>>>);
+struct Statements {
+    noted: Arc<Mutex<Vec<Carried>>>,
+    trips: Arc<AtomicU64>,
+}
 
 impl Statements {
-    fn note(&self, sql: String) {
-        let mut statements = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        statements.push(sql);
+    fn note(&self, carried: Carried) {
+        let mut statements = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        statements.push(carried);
+    }
+
+    fn next_trip(&self) -> u64 {
+        self.trips.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// What a line's questions wait for.
+#[derive(Debug, Default)]
+struct Unanswered {
+    questions: AtomicUsize,
+    /// Whether the next byte says if there will be TLS, and belongs to no message.
+    byte: AtomicBool,
+}
+
+impl Unanswered {
+    fn is_any(&self) -> bool {
+        self.questions.load(Ordering::Relaxed) > 0
+    }
+
+    /// Another question is asked.
+    fn ask(&self) {
+        self.questions.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One is answered.
+    fn answer(&self) {
+        self.questions.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Finds the ends of answers in what the database says: the server is ready for the next question.
+#[derive(Debug, Default)]
+struct Answers {
+    head: Vec<u8>,
+    /// How much of a message is still to come.
+    rest: usize,
+}
+
+impl Answers {
+    const HEAD: usize = 5;
+
+    /// How many answers end in these bytes.
+    fn ends(&mut self, mut bytes: &[u8]) -> usize {
+        let mut ends = 0;
+        while !bytes.is_empty() {
+            if self.rest > 0 {
+                let part = self.rest.min(bytes.len());
+                self.rest -= part;
+                bytes = bytes.get(part..).unwrap_or_default();
+                continue;
+            }
+            let part = (Self::HEAD - self.head.len()).min(bytes.len());
+            let (head, after) = bytes.split_at(part);
+            self.head.extend_from_slice(head);
+            bytes = after;
+            if let [kind, length @ ..] = self.head.as_slice()
+                && let Ok(length) = <[u8; 4]>::try_from(length)
+            {
+                ends += usize::from(*kind == b'Z');
+                self.rest = (u32::from_be_bytes(length) as usize).saturating_sub(4);
+                self.head.clear();
+            }
+        }
+        ends
     }
 }
 
@@ -118,14 +199,21 @@ impl Tap {
     /// and end a transaction and say whom it reaches.
     #[must_use]
     pub fn take(&self) -> Vec<String> {
-        let mut statements = (self.carried_out.0)
+        let carried = self.take_carried().into_iter();
+        carried.map(|carried| carried.sql).collect()
+    }
+
+    /// Like [`take`](Self::take), with what is known of how they went over the line.
+    #[must_use]
+    pub fn take_carried(&self) -> Vec<Carried> {
+        let mut statements = (self.carried_out.noted)
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let mut taken = std::mem::take(&mut *statements);
-        taken.retain(|sql| {
+        taken.retain(|carried| {
             !["BEGIN", "COMMIT", "ROLLBACK", "SET LOCAL lessor."]
                 .iter()
-                .any(|word| sql.starts_with(word))
+                .any(|word| carried.sql.starts_with(word))
         });
         taken
     }
@@ -180,12 +268,18 @@ async fn both(
     carried_out: &Statements,
     flow: &watch::Sender<Flow>,
 ) -> io::Result<()> {
+    let unanswered = Unanswered::default();
     let answering = async {
+        let mut ends = Answers::default();
         let mut chunk = [0; 4096];
         loop {
             let length = answers.read(&mut chunk).await?;
             if length == 0 {
                 return Ok(());
+            }
+            let first = usize::from(unanswered.byte.swap(false, Ordering::Relaxed));
+            for _ in 0..ends.ends(chunk.get(first..length).unwrap_or_default()) {
+                unanswered.answer();
             }
             until(flow, |now| matches!(now, Flow::Open | Flow::UntilCommit(_))).await;
             to.write_all(chunk.get(..length).unwrap_or_default())
@@ -193,7 +287,7 @@ async fn both(
         }
     };
     tokio::select! {
-        ended = count(from, asked, carried_out, flow) => ended,
+        ended = count(from, asked, carried_out, &unanswered, flow) => ended,
         ended = answering => ended,
     }
 }
@@ -209,9 +303,12 @@ async fn count(
     mut from: impl AsyncRead + Unpin,
     mut asked: impl AsyncWrite + Unpin,
     carried_out: &Statements,
+    unanswered: &Unanswered,
     flow: &watch::Sender<Flow>,
 ) -> io::Result<()> {
     let mut prepared: HashMap<String, String> = HashMap::new();
+    let mut fresh: HashSet<String> = HashSet::new();
+    let mut trip = carried_out.next_trip();
     let mut inserts = String::new();
     let mut started = false;
     loop {
@@ -232,16 +329,26 @@ async fn count(
             // Parse: a name and its statement.
             Some(b'P') => {
                 let name = words.next().unwrap_or_default();
+                fresh.insert(name.clone());
                 prepared.insert(name, words.next().unwrap_or_default());
             }
+            // Sync: it is answered.
+            Some(b'S') => unanswered.ask(),
+            None if message == TLS_REQUEST => unanswered.byte.store(true, Ordering::Relaxed),
+            // The startup.
+            None => unanswered.ask(),
             // Bind: a portal, and the name of the statement that is carried out there.
             Some(b'B') => {
                 let name = words.nth(1).unwrap_or_default();
+                let is_new = fresh.remove(&name);
                 let sql = prepared.get(&name).cloned().unwrap_or(name);
                 if sql.starts_with("INSERT") {
                     inserts.push_str(&sql);
                 }
-                carried_out.note(sql);
+                if !unanswered.is_any() {
+                    trip = carried_out.next_trip();
+                }
+                carried_out.note(Carried { sql, trip, is_new });
             }
             // Query of the simple protocol.
             Some(b'Q') => {
@@ -260,7 +367,12 @@ async fn count(
                         is_last
                     });
                 }
-                carried_out.note(sql);
+                if !unanswered.is_any() {
+                    trip = carried_out.next_trip();
+                }
+                unanswered.ask();
+                let is_new = false;
+                carried_out.note(Carried { sql, trip, is_new });
             }
             _ => {}
         }

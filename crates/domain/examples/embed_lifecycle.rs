@@ -181,6 +181,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         external_order_id: Some("order-1".parse()?),
         redirects: Redirects::default(),
         metadata: lessor_domain::metadata::Metadata::default(),
+        page: None,
     };
     let (checkout, is_new) = input.run(uow.as_mut(), &shop.context()).await?;
     uow.commit().await?;

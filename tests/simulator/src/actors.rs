@@ -103,6 +103,7 @@ impl Crew {
             external_order_id: None,
             redirects: lessor_domain::checkout::Redirects::default(),
             metadata: lessor_domain::metadata::Metadata::default(),
+            page: None,
         };
         let mut uow = self.begin().await?;
         let (checkout, _) = input.run(uow.as_mut(), &self.ctx()).await?;

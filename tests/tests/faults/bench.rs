@@ -235,6 +235,7 @@ impl Bench {
             external_order_id: None,
             redirects: Redirects::default(),
             metadata: lessor_domain::metadata::Metadata::default(),
+            page: None,
         };
         let mut uow = self.begin().await;
         let (checkout, _) = input.run(uow.as_mut(), &self.ctx()).await.unwrap();

@@ -73,7 +73,7 @@ impl Desk {
             let inserted = uow.customers().insert(&customer).await.unwrap();
             let (InsertedCustomer::New(customer) | InsertedCustomer::Existing(customer)) = inserted;
             let checkout = make.checkout(&customer, &variant).term(&term).build();
-            uow.checkouts().insert(&checkout).await.unwrap();
+            uow.checkouts().insert(&checkout, &[]).await.unwrap();
             checkouts.push(checkout.id);
             holder = Some(customer);
         }

@@ -1,7 +1,12 @@
-//! The number of statements does not grow with the rows: counted on the line to the database.
+//! The number of statements does not grow with the rows, and requests wait for few answers: counted on the line to the
+//! database.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
 
 use lessor_tests::client::Client;
-use lessor_tests::tap::Tap;
+use lessor_tests::server::PATIENCE;
+use lessor_tests::tap::{Carried, Tap};
 use lessor_tests::{Server, text};
 use serde_json::{Value, json};
 
@@ -15,7 +20,7 @@ type Request = (&'static str, String, Option<Value>);
 
 /// But for what ends a transaction, and for what the server does meanwhile: it numbers events, and looks who follows
 /// them.
-fn of_requests(mut statements: Vec<String>) -> Vec<String> {
+fn of_requests(mut statements: Vec<Carried>) -> Vec<Carried> {
     const OF_EVENTS: [&str; 5] = [
         "WITH waiting",
         "event_feeds",
@@ -23,21 +28,33 @@ fn of_requests(mut statements: Vec<String>) -> Vec<String> {
         "NOTIFY",
         "FROM \"webhook_endpoints\"",
     ];
-    statements.retain(|sql| {
+    statements.retain(|Carried { sql, .. }| {
         sql != "SELECT; COMMIT" && !OF_EVENTS.iter().any(|of_events| sql.contains(of_events))
     });
     statements
 }
 
+fn sql_of(statements: Vec<Carried>) -> Vec<String> {
+    statements.into_iter().map(|carried| carried.sql).collect()
+}
+
+/// How often somebody waited for an answer.
+fn trips(statements: &[Carried]) -> usize {
+    let trips: BTreeSet<u64> = statements.iter().map(|carried| carried.trip).collect();
+    trips.len() + statements.iter().filter(|carried| carried.is_new).count()
+}
+
 /// The fewest statements that are carried out while a request is answered, and the rows of the answer.
 /// What is prepared or looked up once, the key every few seconds, is in some of the answers and not in
-/// all.
+/// all. Notes what is planned for every one.
 async fn counted(
     tap: &Tap,
     client: &Client,
     (method, path, body): &Request,
+    planned: &mut Vec<String>,
 ) -> (Vec<String>, usize) {
     let mut fewest: Option<Vec<String>> = None;
+    let mut new: Option<Vec<String>> = None;
     let mut rows = 0;
     for _ in 0..5 {
         drop(tap.take());
@@ -46,7 +63,13 @@ async fn counted(
             None => client.send(method, path, &[], None).await,
         };
         answered.has(200);
-        let statements = of_requests(tap.take());
+        let statements = of_requests(tap.take_carried());
+        let are_new = statements.iter().filter(|carried| carried.is_new);
+        let are_new: Vec<String> = are_new.map(|carried| carried.sql.clone()).collect();
+        if new.as_ref().is_none_or(|new| are_new.len() < new.len()) {
+            new = Some(are_new);
+        }
+        let statements = sql_of(statements);
         if fewest
             .as_ref()
             .is_none_or(|fewest| statements.len() < fewest.len())
@@ -55,6 +78,9 @@ async fn counted(
         }
         let list = answered.body.get("results").unwrap_or(&answered.body);
         rows = list.as_array().map_or(1, Vec::len);
+    }
+    for again in new.unwrap_or_default() {
+        planned.push(format!("{method} {path}: {again}"));
     }
     (fewest.unwrap_or_default(), rows)
 }
@@ -143,9 +169,10 @@ async fn lists_and_bulk_reads_take_as_many_statements_for_100_rows_as_for_one() 
     let (server, tap) = Server::tapped(BINARY, &["--no-worker"]).await;
     let (small, few) = shop(&server, 1).await;
     let (large, many) = shop(&server, MANY).await;
+    let mut planned = Vec::new();
     for (one, all) in few.iter().zip(&many) {
-        let (for_one, _) = counted(&tap, &small, one).await;
-        let (for_all, rows) = counted(&tap, &large, all).await;
+        let (for_one, _) = counted(&tap, &small, one, &mut planned).await;
+        let (for_all, rows) = counted(&tap, &large, all, &mut planned).await;
         let name = format!(
             "{} {}",
             one.0,
@@ -173,21 +200,26 @@ async fn lists_and_bulk_reads_take_as_many_statements_for_100_rows_as_for_one() 
             "{name}: {for_all:#?}"
         );
     }
+    let none = Vec::<String>::new();
+    assert_eq!(
+        planned, none,
+        "what was asked before is not read and planned again"
+    );
 }
 
-/// The fewest statements of several requests that do the same to something else each time.
-async fn fewest<F>(tap: &Tap, request: impl Fn(usize) -> F) -> Vec<String>
+/// The statements of the one of several requests, which do the same to something else each time, that waited least.
+async fn fewest<F>(tap: &Tap, request: impl Fn(usize) -> F) -> Vec<Carried>
 where
     F: Future<Output = Value>,
 {
-    let mut fewest: Option<Vec<String>> = None;
+    let mut fewest: Option<Vec<Carried>> = None;
     for number in 0..5 {
         drop(tap.take());
         request(number).await;
-        let statements = of_requests(tap.take());
+        let statements = of_requests(tap.take_carried());
         if fewest
             .as_ref()
-            .is_none_or(|fewest| statements.len() < fewest.len())
+            .is_none_or(|fewest| trips(&statements) < trips(fewest))
         {
             fewest = Some(statements);
         }
@@ -196,7 +228,7 @@ where
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_takes_no_more_statements_than_it_took() {
+async fn a_request_waits_for_few_answers_of_the_database() {
     let (server, tap) = Server::tapped(BINARY, &["--no-worker"]).await;
     let client = &server.client().await;
     let product = client.product(json!({})).await;
@@ -215,14 +247,14 @@ async fn a_request_takes_no_more_statements_than_it_took() {
         async move { client.get(&path).await.ok() }
     });
     let got = got.await;
-    assert!(got.len() <= 5, "GET checkout {got:#?}");
+    assert!(trips(&got) <= 2, "GET checkout {got:#?}");
     // Of a customer who was not there.
     let posted = fewest(&tap, |number| async move {
         let email = format!("new{number}@example.com");
         client.checkout("ONE", &email).await
     });
     let posted = posted.await;
-    assert!(posted.len() <= 23, "POST checkouts {posted:#?}");
+    assert!(trips(&posted) <= 9, "POST checkouts {posted:#?}");
     let put = fewest(&tap, |number| {
         let path = path(number);
         async move {
@@ -231,5 +263,53 @@ async fn a_request_takes_no_more_statements_than_it_took() {
         }
     });
     let put = put.await;
-    assert!(put.len() <= 34, "PUT lifecycle {put:#?}");
+    assert!(trips(&put) <= 10, "PUT lifecycle {put:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn prices_that_are_known_are_answered_without_the_database() {
+    let (server, tap) = Server::tapped(BINARY, &["--no-worker"]).await;
+    let client = &server.client().await;
+    let product = client.product(json!({})).await;
+    let variant = client.variant_of(&product, "ONE", json!({})).await;
+    let id = text(&variant["id"]);
+    let summary = format!("/v1/product-variants/{id}/pricing-summary");
+    let lowest = format!("/v1/product-variants/{id}/lowest");
+    for path in [&summary, &lowest] {
+        let mut fewest = usize::MAX;
+        for _ in 0..8 {
+            drop(tap.take());
+            client.get(path).await.ok();
+            let asked = of_requests(tap.take_carried());
+            fewest = fewest.min(asked.len());
+        }
+        assert_eq!(fewest, 0, "GET {path}");
+    }
+    // What this process writes is shown at once.
+    for price in ["1500.00", "1600.00", "1700.00"] {
+        let path = format!("/v1/product-variants/{id}");
+        client.put(&path, json!({ "price": price })).await.ok();
+        for _ in 0..2 {
+            let shown = client.get(&summary).await.ok();
+            let msrp = &shown["pricing"]["12"]["msrp"];
+            assert_eq!(msrp, &json!(price), "{shown}");
+        }
+    }
+    // And what others write as soon as they say so.
+    let other = server.beside(&["--no-worker"]).await;
+    let path = format!("/v1/product-variants/{id}");
+    for price in ["1800.00", "1900.00"] {
+        let mut of_other = client.clone();
+        of_other.url.clone_from(&other.url);
+        of_other.put(&path, json!({ "price": price })).await.ok();
+        until_shown(client, &summary, price).await;
+    }
+}
+
+/// Waits until the summary shows the price.
+async fn until_shown(client: &Client, summary: &str, price: &str) {
+    let begun = Instant::now();
+    while client.get(summary).await.ok()["pricing"]["12"]["msrp"] != json!(price) {
+        assert!(begun.elapsed() < PATIENCE, "{price} is not shown");
+    }
 }

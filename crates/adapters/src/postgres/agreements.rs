@@ -19,6 +19,7 @@ use super::decode::Place;
 use super::encode::{text, text_if};
 use super::endpoints::EndpointRow;
 use super::error::store_error;
+use super::kept::Keep as _;
 use super::schema::{
     agreement_events as events, agreement_terms as terms, agreements, organizations, signers,
 };
@@ -329,6 +330,7 @@ impl AgreementStore for PgUnitOfWork {
                 agreements::consent_version.eq(&signed.consent_version),
                 agreements::signer_reference.eq(text_if(signed.reference.as_ref())),
             ))
+            .kept()
             .execute(self.connection()?)
             .await
             .map_err(store_error)?;

@@ -13,6 +13,7 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Integer};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::join;
 use lessor_domain::audit::{
     AuditActor, AuditActorKind, AuditChange, AuditEvent, AuditMembers, AuditViewer, Origin,
 };
@@ -27,7 +28,7 @@ use super::PgUnitOfWork;
 use super::decode::{Place, json};
 use super::encode::{text, text_if};
 use super::error::store_error;
-use super::kept;
+use super::kept::{self, Keep as _};
 use super::paging;
 use super::schema::{audit_events, customer_keys, customers};
 use super::seal::SealingKey;
@@ -53,6 +54,24 @@ struct Row {
     before: Option<Value>,
     after: Option<Value>,
     sealed: Option<Vec<u8>>,
+}
+
+/// The key that a customer's events are sealed with.
+#[derive(Insertable)]
+#[diesel(table_name = customer_keys)]
+struct KeyRow {
+    organization_id: i64,
+    customer_id: Uuid,
+    key: Vec<u8>,
+    created_at: Timestamp,
+}
+
+/// What a unit of work writes down at its end: all of its events at once, and the keys of customers who were made
+/// in it.
+#[derive(Default)]
+pub(super) struct Notes {
+    events: Vec<Row>,
+    keys: Vec<KeyRow>,
 }
 
 /// What is sealed of an event.
@@ -245,6 +264,7 @@ async fn newest_first(
     };
     query
         .select(Row::as_select())
+        .kept()
         .load(connection)
         .await
         .map_err(store_error)
@@ -260,6 +280,7 @@ impl PgUnitOfWork {
         if customers.is_empty() {
             return Ok(BTreeMap::new());
         }
+        self.write_down().await?;
         let customers: Vec<Uuid> = customers.iter().copied().collect();
         let rows: Vec<(Uuid, Vec<u8>)> = customer_keys::table
             .filter(customer_keys::organization_id.eq(organization))
@@ -274,6 +295,32 @@ impl PgUnitOfWork {
                 Ok((customer, SealingKey::from_bytes(key)))
             })
             .collect()
+    }
+
+    /// Writes down what was noted.
+    pub(super) async fn write_down(&mut self) -> Result<(), StoreError> {
+        let Notes { events, keys } = std::mem::take(&mut self.notes);
+        if events.is_empty() && keys.is_empty() {
+            return Ok(());
+        }
+        let connection: &AsyncPgConnection = self.connection()?;
+        let keys = async {
+            if keys.is_empty() {
+                return Ok(0);
+            }
+            let insert = diesel::insert_into(customer_keys::table).values(&keys);
+            kept::insert(keys.len(), insert, connection).await
+        };
+        let events = async {
+            for part in events.chunks(ROWS_OF_A_STATEMENT) {
+                let insert = diesel::insert_into(audit_events::table).values(part);
+                kept::insert(part.len(), insert, connection).await?;
+            }
+            Ok(())
+        };
+        let (keys, events) = join(keys, events).await;
+        keys.map_err(store_error)?;
+        events.map_err(store_error)
     }
 
     /// A new key for a customer who has none; none once they are erased.
@@ -328,12 +375,24 @@ impl PgUnitOfWork {
             return Ok(known.clone());
         }
         let id = customer.as_uuid();
-        let mut known = self
-            .sealing_keys(organization, &BTreeSet::from([id]))
-            .await?;
-        let key = match known.remove(&id) {
-            Some(key) => Some(key),
-            None => self.make_sealing_key(organization, id, now).await?,
+        let key = if self.born.contains(&customer) {
+            // Nobody else knows of them: there is no other key, and nobody who erases them.
+            let key = SealingKey::random();
+            self.notes.keys.push(KeyRow {
+                organization_id: organization,
+                customer_id: id,
+                key: key.as_bytes().to_vec(),
+                created_at: now,
+            });
+            Some(key)
+        } else {
+            let mut known = self
+                .sealing_keys(organization, &BTreeSet::from([id]))
+                .await?;
+            match known.remove(&id) {
+                Some(key) => Some(key),
+                None => self.make_sealing_key(organization, id, now).await?,
+            }
         };
         self.sealing.insert(customer, key.clone());
         Ok(key)
@@ -371,18 +430,10 @@ impl PgUnitOfWork {
 impl AuditStore for PgUnitOfWork {
     async fn append(&mut self, events: &[AuditEvent]) -> Result<(), StoreError> {
         let keys = self.keys_to_seal(events).await?;
-        for part in events.chunks(ROWS_OF_A_STATEMENT) {
-            let rows: Vec<Row> = part
-                .iter()
-                .map(|event| {
-                    let customer = event.customer.map(|customer| customer.as_uuid());
-                    row(event, customer.and_then(|customer| keys.get(&customer)))
-                })
-                .collect::<Result<_, _>>()?;
-            let insert = diesel::insert_into(audit_events::table).values(&rows);
-            kept::insert(rows.len(), insert, self.connection()?)
-                .await
-                .map_err(store_error)?;
+        for event in events {
+            let customer = event.customer.map(|customer| customer.as_uuid());
+            let key = customer.and_then(|customer| keys.get(&customer));
+            self.notes.events.push(row(event, key)?);
         }
         Ok(())
     }
@@ -392,6 +443,7 @@ impl AuditStore for PgUnitOfWork {
         organization: OrganizationId,
         id: AuditEventPubId,
     ) -> Result<Option<AuditEvent>, StoreError> {
+        self.write_down().await?;
         let found = find(self.connection()?, organization, id).await?;
         let rows = found.into_iter().collect();
         let events = self.opened(organization, rows).await?;
@@ -405,6 +457,7 @@ impl AuditStore for PgUnitOfWork {
         filter: &AuditFilter,
         page: Page,
     ) -> Result<Vec<AuditEvent>, StoreError> {
+        self.write_down().await?;
         let shown = shown(organization, viewer, filter);
         let rows = newest_first(self.connection()?, shown, page).await?;
         self.opened(organization, rows).await
@@ -417,6 +470,7 @@ impl AuditStore for PgUnitOfWork {
         filter: &AuditFilter,
         most: u64,
     ) -> Result<u64, StoreError> {
+        self.write_down().await?;
         let rows = shown(organization, viewer, filter).select(1.into_sql::<Integer>());
         paging::count(rows, most, self.connection()?).await
     }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
 use lessor_domain::credit::{CreditKind, CreditPolicy, CreditRules, Qualification};
 use lessor_domain::ids::{ApiKeyPubId, CheckoutPubId, CustomerPubId, OrganizationId};
@@ -17,6 +17,7 @@ use super::decode::{Place, row_count};
 use super::encode::{text, text_if, texts};
 use super::endpoints::EndpointRow;
 use super::error::store_error;
+use super::kept::Keep as _;
 use super::schema::{checkouts, credit_policies, qualifications};
 
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
@@ -214,6 +215,28 @@ impl TryFrom<QualificationRow> for Qualification {
     }
 }
 
+/// The latest decision for each of the checkouts that has one.
+pub(super) async fn latest(
+    mut connection: &AsyncPgConnection,
+    owner: i64,
+    checkouts: &[CheckoutPubId],
+) -> Result<Vec<Qualification>, StoreError> {
+    if checkouts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids: Vec<Uuid> = checkouts.iter().map(CheckoutPubId::as_uuid).collect();
+    let rows: Vec<QualificationRow> = qualifications::table
+        .filter(qualifications::organization_id.eq(owner))
+        .filter(qualifications::checkout_id.eq_any(ids))
+        .distinct_on(qualifications::checkout_id)
+        .order((qualifications::checkout_id, qualifications::sequence.desc()))
+        .select(QualificationRow::as_select())
+        .load(&mut connection)
+        .await
+        .map_err(store_error)?;
+    rows.into_iter().map(TryInto::try_into).collect()
+}
+
 #[async_trait]
 impl QualificationStore for PgUnitOfWork {
     async fn insert(&mut self, kept: &Qualification) -> Result<(), StoreError> {
@@ -244,21 +267,8 @@ impl QualificationStore for PgUnitOfWork {
         &mut self,
         checkouts: &[CheckoutPubId],
     ) -> Result<Vec<Qualification>, StoreError> {
-        if checkouts.is_empty() {
-            return Ok(Vec::new());
-        }
-        let ids: Vec<Uuid> = checkouts.iter().map(CheckoutPubId::as_uuid).collect();
         let owner = self.owner();
-        let rows: Vec<QualificationRow> = qualifications::table
-            .filter(qualifications::organization_id.eq(owner))
-            .filter(qualifications::checkout_id.eq_any(ids))
-            .distinct_on(qualifications::checkout_id)
-            .order((qualifications::checkout_id, qualifications::sequence.desc()))
-            .select(QualificationRow::as_select())
-            .load(self.connection()?)
-            .await
-            .map_err(store_error)?;
-        rows.into_iter().map(TryInto::try_into).collect()
+        latest(self.connection()?, owner, checkouts).await
     }
 
     async fn of_customer(
@@ -286,6 +296,7 @@ impl QualificationStore for PgUnitOfWork {
             .filter(qualifications::ended_at.is_null());
         let ended = diesel::update(counting)
             .set(qualifications::ended_at.eq(Some(at)))
+            .kept()
             .execute(self.connection()?)
             .await
             .map_err(store_error)?;

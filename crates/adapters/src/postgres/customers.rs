@@ -23,6 +23,7 @@ use super::PgUnitOfWork;
 use super::decode::{Place, json};
 use super::encode::{text, text_if};
 use super::error::store_error;
+use super::kept::Keep as _;
 use super::metadata::{OF_CUSTOMERS, has_each};
 use super::paging::{self, Mark, after};
 use super::schema::customers;
@@ -246,11 +247,13 @@ impl CustomerStore for PgUnitOfWork {
             ))
             .do_nothing()
             .returning((customers::user_id, Columns::as_returning()))
+            .kept()
             .get_result(self.connection()?)
             .await
             .optional()
             .map_err(store_error)?;
         if let Some(row) = kept {
+            self.born.insert(new.id);
             return entity(row, &self.secrets).map(InsertedCustomer::New);
         }
         CustomerStore::find_by_email(self, scope, &new.email)

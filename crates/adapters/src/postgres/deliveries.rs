@@ -25,7 +25,7 @@ use super::PgUnitOfWork;
 use super::decode::{Place, counted};
 use super::encode::text;
 use super::error::store_error;
-use super::kept::Kept;
+use super::kept::{Keep as _, Kept};
 use super::schema::{deliveries, webhook_endpoint_health as health};
 
 diesel::define_sql_function! {
@@ -435,6 +435,7 @@ impl DeliveryStore for PgUnitOfWork {
     async fn hand_back(&mut self, delivery: &Delivery) -> Result<(), StoreError> {
         diesel::update(deliveries::table.filter(is_claim(delivery)))
             .set(deliveries::claimed_until.eq(None::<Timestamp>))
+            .kept()
             .execute(self.connection()?)
             .await
             .map(|_| ())
@@ -500,6 +501,7 @@ impl DeliveryStore for PgUnitOfWork {
         };
         diesel::update(health::table.find((self.owner(), endpoint.as_uuid())))
             .set(row)
+            .kept()
             .execute(self.connection()?)
             .await
             .map(|written| written > 0)
@@ -524,6 +526,7 @@ impl DeliveryStore for PgUnitOfWork {
                 deliveries::error.eq(reason),
                 deliveries::updated_at.eq(at),
             ))
+            .kept()
             .execute(self.connection()?)
             .await
             .map(|written| u64::try_from(written).unwrap_or(u64::MAX))

@@ -26,6 +26,7 @@ use super::PgUnitOfWork;
 use super::decode::{Place, row_count};
 use super::encode::{text, texts};
 use super::error::store_error;
+use super::kept::Keep as _;
 use super::schema::{event_feeds, events};
 use super::seal::SealingKey;
 
@@ -344,6 +345,7 @@ async fn give_numbers(
     if counted.number > 0 {
         diesel::update(event_feeds::table.find((organization, mode)))
             .set(event_feeds::last_sequence.eq(last.saturating_add(counted.number)))
+            .kept()
             .execute(connection)
             .await
             .map_err(store_error)?;

@@ -12,6 +12,7 @@ use lessor_domain::time::Timestamp;
 use super::PgUnitOfWork;
 use super::decode::{Place, row_count};
 use super::error::store_error;
+use super::kept::Keep as _;
 use super::schema::inbox_messages;
 
 const MISSING: StoreError = StoreError::Missing("message");
@@ -91,6 +92,7 @@ impl PgUnitOfWork {
                 inbox_messages::handled_at.eq(at),
                 inbox_messages::problem.eq(problem),
             ))
+            .kept()
             .execute(self.connection()?)
             .await
             .map_err(store_error)?;
@@ -189,6 +191,7 @@ impl InboxStore for PgUnitOfWork {
     ) -> Result<(), StoreError> {
         let written = diesel::update(inbox_messages::table.find((source, id)))
             .set(inbox_messages::due_at.eq(until))
+            .kept()
             .execute(self.connection()?)
             .await
             .map_err(store_error)?;

@@ -13,15 +13,15 @@ const FEW: usize = 8;
 pub(super) async fn insert<'a, Q>(
     rows: usize,
     insert: Q,
-    connection: &'a mut AsyncPgConnection,
+    mut connection: &'a AsyncPgConnection,
 ) -> QueryResult<usize>
 where
     Q: QueryFragment<Pg> + QueryId + Send + 'a,
 {
     if rows <= FEW {
-        Kept(insert).execute(connection).await
+        Kept(insert).execute(&mut connection).await
     } else {
-        insert.execute(connection).await
+        insert.execute(&mut connection).await
     }
 }
 
@@ -29,6 +29,18 @@ where
 /// prepares updates and upserts anew each time, since their text may follow what they write; a row whose
 /// `None` is written as NULL, not as DEFAULT, has one text. So it does with what is written as SQL.
 pub(super) struct Kept<Q>(pub(super) Q);
+
+/// Whatever has one of a few texts.
+pub(super) trait Keep: Sized {
+    /// The statement, [kept](Kept).
+    fn kept(self) -> Kept<Self>;
+}
+
+impl<Q: QueryFragment<Pg>> Keep for Q {
+    fn kept(self) -> Kept<Self> {
+        Kept(self)
+    }
+}
 
 impl<Q> QueryId for Kept<Q> {
     type QueryId = ();

@@ -122,8 +122,24 @@ fn entity((lease_term_id, row): Row) -> Result<LeaseTerm, StoreError> {
 /// The organization with each of its terms, or with none.
 type WithOrganization = (i64, organizations::Columns, Option<i64>, Option<Columns>);
 
-async fn with_organization(
-    connection: &mut AsyncPgConnection,
+/// The organization and its terms.
+pub(super) async fn with_organization(
+    connection: &AsyncPgConnection,
+    organization: OrganizationId,
+) -> Result<Option<(Organization, Vec<LeaseTerm>)>, StoreError> {
+    let rows = rows_with_organization(connection, organization).await?;
+    let mut owner = None;
+    let mut terms = Vec::with_capacity(rows.len());
+    for (id, row, number, term) in rows {
+        owner = Some((id, row));
+        terms.extend(number.zip(term).map(entity).transpose()?);
+    }
+    let owner = owner.map(organizations::entity).transpose()?;
+    Ok(owner.map(|organization| (organization, terms)))
+}
+
+async fn rows_with_organization(
+    mut connection: &AsyncPgConnection,
     organization: OrganizationId,
 ) -> Result<Vec<WithOrganization>, StoreError> {
     schema::organizations::table
@@ -138,7 +154,7 @@ async fn with_organization(
             lease_terms::lease_term_id.nullable(),
             Option::<Columns>::as_select(),
         ))
-        .load(connection)
+        .load(&mut connection)
         .await
         .map_err(store_error)
 }
@@ -208,15 +224,7 @@ impl LeaseTermStore for PgUnitOfWork {
         &mut self,
         organization: OrganizationId,
     ) -> Result<Option<(Organization, Vec<LeaseTerm>)>, StoreError> {
-        let rows = with_organization(self.connection()?, organization).await?;
-        let mut owner = None;
-        let mut terms = Vec::with_capacity(rows.len());
-        for (id, row, number, term) in rows {
-            owner = Some((id, row));
-            terms.extend(number.zip(term).map(entity).transpose()?);
-        }
-        let owner = owner.map(organizations::entity).transpose()?;
-        Ok(owner.map(|organization| (organization, terms)))
+        with_organization(self.connection()?, organization).await
     }
 
     async fn lock(

@@ -6,16 +6,17 @@
 //! waits is told, as when the line breaks.
 
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use diesel::connection::{Instrumentation, InstrumentationEvent};
 use diesel::pg::data_types::PgLsn as Lsn;
-use diesel::{ConnectionError, QueryResult};
+use diesel::{ConnectionError, ExpressionMethods as _, QueryDsl as _, QueryResult};
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection};
 use lessor_domain::cause::chain;
+use lessor_domain::ids::OrganizationId;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
@@ -23,11 +24,23 @@ use tokio_postgres::{Client, Connection};
 
 use super::position::pg_current_wal_insert_lsn;
 
+diesel::table! {
+    /// The extensions of the database, as PostgreSQL lists them.
+    pg_extension (oid) {
+        oid -> Oid,
+        extname -> Text,
+    }
+}
+
 /// How often it is looked whether a statement is overdue.
 const LOOK: Duration = Duration::from_secs(1);
 /// How much later than the database itself a statement is given up here: its own word leaves the
 /// connection in use, and says more.
 const GRACE: Duration = Duration::from_secs(1);
+
+/// The most statements that a session keeps prepared: the server's own are some hundreds, and the plan of each takes some
+/// ten to hundred KiB of the database's memory.
+const MOST_KEPT: u32 = 1_000;
 
 /// When a line to one database was last found silent: those that nobody used since are silent too.
 #[derive(Debug, Default)]
@@ -49,11 +62,15 @@ impl Silence {
 #[derive(Debug)]
 struct Line {
     opened: Instant,
-    /// When the statement under way began, in milliseconds after the opening, and one; 0: there is
-    /// none.
+    /// When the statement under way that was put on the line last began, in milliseconds after the opening, and
+    /// one; 0: there is none.
     begun: AtomicU64,
+    /// How many are under way: several may be put on the line one behind the other.
+    under_way: AtomicU32,
     /// The milliseconds that a statement may take; 0: as long as it needs.
     limit: AtomicU64,
+    /// How many statements the session keeps prepared.
+    kept: AtomicU32,
     is_over: AtomicBool,
     let_go: Notify,
 }
@@ -103,14 +120,23 @@ struct Timekeeper(Arc<Line>);
 
 impl Instrumentation for Timekeeper {
     fn on_connection_event(&mut self, event: InstrumentationEvent<'_>) {
-        let begun = match event {
+        let line = &self.0;
+        match event {
             InstrumentationEvent::StartQuery { .. } => {
-                millis(self.0.opened.elapsed()).saturating_add(1)
+                line.under_way.fetch_add(1, Ordering::Relaxed);
+                let now = millis(line.opened.elapsed()).saturating_add(1);
+                line.begun.store(now, Ordering::Relaxed);
             }
-            InstrumentationEvent::FinishQuery { .. } => 0,
-            _ => return,
-        };
-        self.0.begun.store(begun, Ordering::Relaxed);
+            InstrumentationEvent::FinishQuery { .. }
+                if line.under_way.fetch_sub(1, Ordering::Relaxed) <= 1 =>
+            {
+                line.begun.store(0, Ordering::Relaxed);
+            }
+            InstrumentationEvent::CacheQuery { .. } => {
+                line.kept.fetch_add(1, Ordering::Relaxed);
+            }
+            _ => {}
+        }
     }
 }
 
@@ -134,6 +160,12 @@ pub(super) struct Session {
     end: End,
     /// The names of the statements that it has prepared; none where nothing stays prepared.
     prepared: Option<Vec<&'static str>>,
+    /// Whether it is of a cluster, where what is set for a session is set on one node; none where nobody asked yet.
+    is_of_a_cluster: Option<bool>,
+    /// Whose rows it shows outside of transactions.
+    shows: Option<OrganizationId>,
+    /// Whose were asked for last.
+    asked: Option<OrganizationId>,
 }
 
 impl Session {
@@ -152,7 +184,9 @@ impl Session {
         let line = Arc::new(Line {
             opened: Instant::now(),
             begun: AtomicU64::new(0),
+            under_way: AtomicU32::new(0),
             limit: AtomicU64::new(millis(limit.saturating_add(GRACE))),
+            kept: AtomicU32::new(0),
             is_over: AtomicBool::new(false),
             let_go: Notify::new(),
         });
@@ -169,6 +203,9 @@ impl Session {
             connection,
             end,
             prepared: None,
+            is_of_a_cluster: None,
+            shows: None,
+            asked: None,
         })
     }
 
@@ -196,6 +233,43 @@ impl Session {
         Ok(true)
     }
 
+    /// Whether the session shows the organization's rows without a transaction that says so. One that is asked
+    /// for the same organization again does so from then on, so that a statement of a view is all that is sent; whoever has the
+    /// session next says otherwise in a transaction.
+    ///
+    /// It is waited for: a session shows what it is known to show. On a cluster none does.
+    pub(super) async fn shows(&mut self, organization: OrganizationId) -> QueryResult<bool> {
+        let is_again = self.asked == Some(organization);
+        if self.shows != Some(organization) && is_again && !self.is_of_a_cluster().await? {
+            self.shows = None;
+            self.connection
+                .batch_execute(&format!("SET lessor.organization = '{organization}'"))
+                .await?;
+            self.shows = Some(organization);
+        }
+        self.asked = Some(organization);
+        Ok(self.shows == Some(organization))
+    }
+
+    /// Whether it is a session of a cluster.
+    pub(super) async fn is_of_a_cluster(&mut self) -> QueryResult<bool> {
+        use diesel_async::RunQueryDsl as _;
+
+        if let Some(known) = self.is_of_a_cluster {
+            return Ok(known);
+        }
+        let citus = pg_extension::table.filter(pg_extension::extname.eq("citus"));
+        let is_there = diesel::select(diesel::dsl::exists(citus));
+        let is_there = is_there.get_result(&mut self.connection).await?;
+        self.is_of_a_cluster = Some(is_there);
+        Ok(is_there)
+    }
+
+    /// Whether it shows somebody's rows outside of transactions.
+    pub(super) const fn shows_any(&self) -> bool {
+        self.shows.is_some()
+    }
+
     /// The connection, for statements.
     pub(super) const fn connection(&mut self) -> &mut AsyncPgConnection {
         &mut self.connection
@@ -207,12 +281,17 @@ impl Session {
     /// At its first poll the library puts them on the line, and the answers to what nobody waits
     /// for any more it throws away.
     pub(super) fn send_ahead(&mut self, sql: &str) {
-        let begun = self.end.line.begun.load(Ordering::Relaxed);
+        let line = Arc::clone(&self.end.line);
+        let (begun, under_way) = (
+            line.begun.load(Ordering::Relaxed),
+            line.under_way.load(Ordering::Relaxed),
+        );
         let mut sent = pin!(self.connection.batch_execute(sql));
         let _ = sent.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         // Noted as begun, they would never be noted as ended. A statement before them of which
         // nobody awaited the end stays noted.
-        self.end.line.begun.store(begun, Ordering::Relaxed);
+        line.begun.store(begun, Ordering::Relaxed);
+        line.under_way.store(under_way, Ordering::Relaxed);
     }
 
     /// Carries out statements, and asks behind them on the line how far the database's log has come
@@ -238,6 +317,12 @@ impl Session {
             Poll::Pending => executed.await,
         };
         (executed, located)
+    }
+
+    /// Whether it keeps so many statements prepared that it is better ended: who asks for a list in ever other ways has the
+    /// database keep a plan for each.
+    pub(super) fn keeps_too_many(&self) -> bool {
+        self.end.line.kept.load(Ordering::Relaxed) > MOST_KEPT
     }
 
     /// Whether the line is closed.

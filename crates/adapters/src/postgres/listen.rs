@@ -1,14 +1,18 @@
 //! Hearing what other processes do.
 
-use lessor_domain::ports::{Scope, StoreError};
+use lessor_domain::ids::OrganizationId;
+use lessor_domain::ports::{Reach, Scope, StoreError};
 use tokio::sync::Notify;
 
 use super::PgDatabase;
+use super::error::store_error;
 use super::events::{self, feed_of};
 use super::pooling::Pooling;
 
 /// Where it is told that there are jobs to be done, whose they are not.
 const JOBS: &str = "lessor_jobs";
+/// Where the database tells whose prices have changed: the organization's number.
+const PRICES: &str = "lessor_prices";
 
 /// What is heard of other processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +23,9 @@ pub enum Heard {
     Feed(Scope),
     /// There are jobs to be done that there were not.
     Jobs,
+    /// The organization's prices have changed. On a cluster nobody hears of that: other nodes say it than the one that
+    /// is listened to.
+    Prices(OrganizationId),
 }
 
 impl PgDatabase {
@@ -26,6 +33,15 @@ impl PgDatabase {
     #[must_use]
     pub fn can_listen(&self) -> bool {
         self.pool.pooling() == Pooling::Session
+    }
+
+    /// Whether it is a cluster, whose nodes keep the rows between them.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] when it does not answer.
+    pub async fn is_cluster(&self) -> Result<bool, StoreError> {
+        let mut connection = self.pool.get(Reach::Server).await?;
+        connection.is_of_a_cluster().await.map_err(store_error)
     }
 
     /// Listens to whoever numbers events and has something to be done, this process among them, by a
@@ -48,6 +64,13 @@ impl PgDatabase {
                 None => Some(Heard::Nothing),
                 Some((events::CHANNEL, payload)) => feed_of(payload).map(Heard::Feed),
                 Some((JOBS, _)) => Some(Heard::Jobs),
+                Some((PRICES, owner)) => {
+                    let owner = owner
+                        .parse()
+                        .ok()
+                        .and_then(|it| OrganizationId::new(it).ok());
+                    owner.map(Heard::Prices)
+                }
                 Some(_) => None,
             };
             if let Some(said) = said {
@@ -56,7 +79,7 @@ impl PgDatabase {
         };
         self.pool
             .listen(
-                &[events::CHANNEL, JOBS],
+                &[events::CHANNEL, JOBS, PRICES],
                 left.map(|left| (JOBS, left)),
                 told,
             )

@@ -27,6 +27,7 @@ use super::PgUnitOfWork;
 use super::decode::{Place, counted};
 use super::encode::text;
 use super::error::store_error;
+use super::kept::Keep as _;
 use super::schema::{mail_suppressions, mails};
 
 /// To be sent, word for word as the partial indexes say it.
@@ -308,6 +309,7 @@ impl PgUnitOfWork {
     pub(super) async fn forget_recipients(&mut self, ended: &[Uuid]) -> Result<usize, StoreError> {
         diesel::update(of_customers!(self.owner(), ended))
             .set(mails::recipient_mark.eq(None::<Vec<u8>>))
+            .kept()
             .execute(self.connection()?)
             .await
             .map_err(store_error)
@@ -374,6 +376,7 @@ impl MailStore for PgUnitOfWork {
         };
         diesel::update(mails::table.filter(is_claim(mail)))
             .set(settled)
+            .kept()
             .execute(self.connection()?)
             .await
             .map(|written| written == 1)
@@ -383,6 +386,7 @@ impl MailStore for PgUnitOfWork {
     async fn hand_back(&mut self, mail: &Mail) -> Result<(), StoreError> {
         diesel::update(mails::table.filter(is_claim(mail)))
             .set(mails::claimed_until.eq(None::<Timestamp>))
+            .kept()
             .execute(self.connection()?)
             .await
             .map(|_| ())
@@ -468,6 +472,7 @@ impl MailStore for PgUnitOfWork {
                 mails::updated_at.eq(at),
                 mails::reason.eq(None::<String>),
             ))
+            .kept()
             .execute(self.connection()?)
             .await
             .map_err(store_error)?;

@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::decode::row_count;
 use super::error::store_error;
+use super::kept::Keep as _;
 
 /// A record that marks a place in a list that is sorted by a column and then by id, both the
 /// same way. Names of tables and columns come from the stores alone.
@@ -105,6 +106,10 @@ where
     Q: QueryFragment<Pg> + Send,
 {
     let counted = Counted { rows, most };
-    let count: i64 = counted.get_result(connection).await.map_err(store_error)?;
+    let count: i64 = counted
+        .kept()
+        .get_result(connection)
+        .await
+        .map_err(store_error)?;
     Ok(row_count(count))
 }

@@ -326,6 +326,7 @@ impl PgUnitOfWork {
             .filter(k::customer_id.eq(person.customer));
         // What is sealed afterwards is sealed for nobody.
         self.sealing.clear();
+        self.born.clear();
         diesel::delete(own)
             .execute(self.connection()?)
             .await
@@ -404,6 +405,8 @@ impl PgUnitOfWork {
 #[async_trait]
 impl PersonalDataStore for PgUnitOfWork {
     async fn erase(&mut self, scope: Scope, erasure: &Erasure) -> Result<Removal, StoreError> {
+        // What was noted of them is taken away as well.
+        self.write_down().await?;
         let person = Person::of(scope, erasure);
         let mut tables = BTreeSet::new();
         macro_rules! take {

@@ -24,7 +24,7 @@ use super::line::{Session, Silence};
 use super::pooling::Pooling;
 use super::secrets::SecretKeys;
 use super::turns::{Late, Turn, Turns};
-use super::unit_of_work::in_the_name_of;
+use super::unit_of_work::{IN_NOBODYS_NAME, in_the_name_of};
 use super::url::InvalidUrl;
 
 /// A connection that was idle for longer is asked whether it lives before it is
@@ -58,12 +58,15 @@ pub struct PgSettings {
     pub pooling: Pooling,
     /// What organizations' secrets are sealed with.
     pub secrets: SecretKeys,
+    /// Whether nothing is ever written. A view is then no transaction where its session shows the organization's rows
+    /// already, and the sessions refuse to write.
+    pub reads_alone: bool,
 }
 
 impl PgSettings {
     /// Ten connections; 3 s to get one, 5 s to connect, 5 s for a lock, 30 s for a
     /// statement and for an idle transaction, 5 min for others who migrate; sessions of its own;
-    /// no key for secrets.
+    /// no key for secrets; for reads and writes.
     #[must_use]
     pub fn new(url: impl Into<String>) -> Self {
         Self {
@@ -77,6 +80,7 @@ impl PgSettings {
             migration_wait: Duration::from_secs(300),
             pooling: Pooling::Session,
             secrets: SecretKeys::none(),
+            reads_alone: false,
         }
     }
 
@@ -109,8 +113,14 @@ impl PgSettings {
                 "BEGIN PERFORM set_config('{name}', '{value}', {is_local}); EXCEPTION WHEN OTHERS THEN NULL; END;"
             )
         };
+        // Where it is off, it is for whoever runs the database to say.
+        let read_only = if self.reads_alone {
+            format!("{set} default_transaction_read_only = on; ")
+        } else {
+            String::new()
+        };
         format!(
-            "{set} statement_timeout = {}; {set} lock_timeout = {}; \
+            "{read_only}{set} statement_timeout = {}; {set} lock_timeout = {}; \
              {set} idle_in_transaction_session_timeout = {}; \
              DO $$ BEGIN {} {} \
              IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') \
@@ -144,6 +154,7 @@ impl fmt::Debug for PgSettings {
             .field("migration_wait", &self.migration_wait)
             .field("pooling", &self.pooling)
             .field("secrets", &self.secrets)
+            .field("reads_alone", &self.reads_alone)
             .finish_non_exhaustive()
     }
 }
@@ -194,6 +205,7 @@ impl DerefMut for Connection {
 pub(super) struct PgManager {
     options: ConnectOptions,
     pooling: Pooling,
+    reads_alone: bool,
     opening_sql: String,
     statement_timeout: Duration,
     silence: Arc<Silence>,
@@ -235,6 +247,11 @@ impl Manager for PgManager {
         if session.is_under_way() {
             // Of a request that was cut off. What comes next would wait for it.
             return Err(RecycleError::message("a statement is under way"));
+        }
+        if session.keeps_too_many() {
+            return Err(RecycleError::message(
+                "it keeps too many statements prepared",
+            ));
         }
         let unused = metrics.last_used();
         if self.silence.covers(unused) {
@@ -295,6 +312,7 @@ impl PgPool {
         let manager = PgManager {
             options: ConnectOptions::parse(&settings.url, settings.connect_timeout)?,
             pooling: settings.pooling,
+            reads_alone: settings.reads_alone,
             opening_sql: settings.opening_sql(shows),
             statement_timeout: settings.statement_timeout,
             silence: Arc::default(),
@@ -345,18 +363,26 @@ impl PgPool {
         self.pool.manager().pooling
     }
 
+    /// Whether views may do without a transaction.
+    pub(super) fn reads_alone(&self) -> bool {
+        let manager = self.pool.manager();
+        manager.reads_alone && manager.pooling == Pooling::Session
+    }
+
     /// How a transaction begins: messages that follow each other on the line, in one round trip.
     ///
     /// For whom it works is said by a message of its own: a cluster hands each node on which the
     /// transaction goes on the whole message that a setting came with.
-    pub(super) fn opening(&self, begin: &str, reach: Reach) -> Vec<String> {
+    pub(super) fn opening(&self, begin: &str, reach: Reach, session: &Session) -> Vec<String> {
         let manager = self.pool.manager();
         let mut opening = vec![format!("{begin} ISOLATION LEVEL READ COMMITTED")];
         if manager.pooling == Pooling::Transaction {
             opening.push(manager.opening_sql.clone());
         }
-        if let Reach::Organization(organization) = reach {
-            opening.push(in_the_name_of(organization));
+        match reach {
+            Reach::Organization(organization) => opening.push(in_the_name_of(organization)),
+            Reach::Server if session.shows_any() => opening.push(IN_NOBODYS_NAME.to_owned()),
+            Reach::Server => {}
         }
         opening
     }

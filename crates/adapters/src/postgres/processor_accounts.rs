@@ -16,6 +16,7 @@ use uuid::Uuid;
 use super::PgUnitOfWork;
 use super::decode::Place;
 use super::error::store_error;
+use super::kept::Keep as _;
 use super::schema::{customers, processor_accounts};
 use super::version::next;
 
@@ -208,6 +209,7 @@ impl ProcessorAccountStore for PgUnitOfWork {
             processor_accounts::updated_at.eq(account.updated_at),
             processor_accounts::version.eq(version),
         ))
+        .kept()
         .execute(self.connection()?)
         .await
         .map_err(store_error)?;
@@ -271,6 +273,7 @@ impl ProcessorAccountStore for PgUnitOfWork {
                 customers::processor_id.eq(None::<String>),
                 customers::version.eq(customers::version + 1),
             ))
+            .kept()
             .execute(self.connection()?)
             .await
             .map(|written| u64::try_from(written).unwrap_or(u64::MAX))

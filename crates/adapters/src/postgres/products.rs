@@ -8,6 +8,7 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Integer};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::join;
 use lessor_domain::catalog::{Product, Review};
 use lessor_domain::ids::{OrganizationId, ProductPubId};
 use lessor_domain::ports::{
@@ -19,6 +20,7 @@ use super::PgUnitOfWork;
 use super::decode::{Place, json};
 use super::encode::{percentage, text, text_if, texts};
 use super::error::store_error;
+use super::kept::Keep as _;
 use super::metadata::{OF_PRODUCTS, has_each};
 use super::paging::{self, Mark, after, within};
 use super::schema::{product_variants, products};
@@ -229,12 +231,13 @@ fn sorted(
 /// of this one type: to the compiler each new type of statement over this many columns
 /// costs seconds.
 async fn load(
-    connection: &mut AsyncPgConnection,
+    mut connection: &AsyncPgConnection,
     query: products::BoxedQuery<'static, Pg>,
 ) -> Result<Vec<Product>, StoreError> {
     let rows: Vec<Row> = query
         .select(Row::as_select())
-        .load(connection)
+        .kept()
+        .load(&mut connection)
         .await
         .map_err(store_error)?;
     rows.into_iter().map(Product::try_from).collect()
@@ -242,7 +245,7 @@ async fn load(
 
 /// The product of the organization with this id.
 async fn load_one(
-    connection: &mut AsyncPgConnection,
+    connection: &AsyncPgConnection,
     organization: OrganizationId,
     id: Uuid,
 ) -> Result<Option<Product>, StoreError> {
@@ -257,20 +260,19 @@ async fn load_one(
 /// sees what the holder before committed.
 macro_rules! locked {
     ($work:expr, $organization:expr, $id:expr, $lock:ident) => {{
-        let connection = $work.connection()?;
-        let held: Option<Uuid> = products::table
+        let connection: &AsyncPgConnection = $work.connection()?;
+        let mut first = connection;
+        let held = products::table
             .filter(products::organization_id.eq($organization.get()))
             .filter(products::id.eq($id.as_uuid()))
             .select(products::id)
             .$lock()
-            .first(connection)
-            .await
-            .optional()
-            .map_err(store_error)?;
-        match held {
-            Some(held) => load_one(connection, $organization, held).await,
-            None => Ok(None),
-        }
+            .first::<Uuid>(&mut first);
+        // Behind the other on the line: it sees what the holder before committed.
+        let locked = load_one(connection, $organization, $id.as_uuid());
+        let (held, locked) = join(held, locked).await;
+        let held = held.optional().map_err(store_error)?;
+        Ok(locked?.filter(|_| held.is_some()))
     }};
 }
 

@@ -167,7 +167,7 @@ impl PgReplica {
             Err(PoolError::Timeout(TimeoutType::Wait)) => return Ok(ReplicaView::Busy),
             taken => taken.map_err(no_connection)?,
         };
-        let opening = self.pool.opening("BEGIN READ ONLY", reach);
+        let opening = self.pool.opening("BEGIN READ ONLY", reach, &connection);
         let mut view = PgUnitOfWork::view(connection, &opening, reach);
         view.secrets = self.server.secrets.clone();
         // Each statement of the view sees what was replayed before it, so that what is there now stays.

@@ -1,6 +1,6 @@
 //! A transaction as a value, and where it comes from.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -17,6 +17,7 @@ use lessor_domain::ports::{
     WebhookEndpointStore,
 };
 
+use super::audit::Notes;
 use super::error::store_error;
 use super::line::Session;
 use super::pool::{Connection, PgPool, PgSettings, PoolStatus, no_connection};
@@ -132,10 +133,10 @@ impl PgDatabase {
         connection: Connection,
         reach: Reach,
     ) -> Result<PgUnitOfWork, StoreError> {
+        let mut opening = self.pool.opening("BEGIN", reach, &connection);
         let mut work = PgUnitOfWork::new(connection, reach, Kind::Work);
         work.last_commit.clone_from(&self.last_commit);
         work.secrets = self.secrets.clone();
-        let mut opening = self.pool.opening("BEGIN", reach);
         let last = opening.pop().unwrap_or_default();
         for ahead in opening {
             work.session()?.send_ahead(&ahead);
@@ -151,12 +152,17 @@ pub(super) fn in_the_name_of(organization: OrganizationId) -> String {
     format!("SET LOCAL lessor.organization = '{organization}'")
 }
 
+/// Where a session shows somebody's rows by itself, a transaction in nobody's name says so.
+pub(super) const IN_NOBODYS_NAME: &str = "SET LOCAL lessor.organization = ''";
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// It changes something, and is done when it is committed.
     Work,
     /// It only reads: nothing of it is to be kept, or to be waited for.
     View,
+    /// It only reads, each statement by itself, in a session that shows the organization's rows.
+    Glances,
 }
 
 /// A unit of work on Postgres, which is every store as well: a transaction that
@@ -180,6 +186,10 @@ pub struct PgUnitOfWork {
     pub(super) checkouts: HashMap<CheckoutPubId, Checkout>,
     /// What its stores have learned of customers' keys in that name; none of who has none any more.
     pub(super) sealing: HashMap<CustomerPubId, Option<SealingKey>>,
+    /// Customers whom it has made in that name.
+    pub(super) born: HashSet<CustomerPubId>,
+    /// What it writes down in that name at its end.
+    pub(super) notes: Notes,
 }
 
 impl PgUnitOfWork {
@@ -194,6 +204,8 @@ impl PgUnitOfWork {
             secrets: SecretKeys::none(),
             checkouts: HashMap::new(),
             sealing: HashMap::new(),
+            born: HashSet::new(),
+            notes: Notes::default(),
         }
     }
 
@@ -253,8 +265,10 @@ impl PgUnitOfWork {
 
     pub(crate) async fn finish(mut self) -> Result<(), StoreError> {
         if self.kind == Kind::Work {
-            self.last_words.push(COMMIT.to_owned());
-            let words = std::mem::take(&mut self.last_words).join("; ");
+            let mut words = std::mem::take(&mut self.last_words);
+            self.write_down().await?;
+            words.push(COMMIT.to_owned());
+            let words = words.join("; ");
             match self.last_commit.take() {
                 Some(last_commit) => self.commit_noted(&words, &last_commit).await?,
                 None => self.execute(&words).await?,
@@ -285,10 +299,14 @@ impl Drop for PgUnitOfWork {
         let Some(mut connection) = self.connection.take() else {
             return;
         };
-        if self.kind == Kind::View && !connection.is_under_way() {
-            // Whoever has the connection next need not wait for it either.
-            connection.send_ahead("COMMIT");
-            return;
+        match self.kind {
+            Kind::View if !connection.is_under_way() => {
+                // Whoever has the connection next need not wait for it either.
+                connection.send_ahead("COMMIT");
+                return;
+            }
+            Kind::Glances if !connection.is_under_way() => return,
+            Kind::View | Kind::Glances | Kind::Work => {}
         }
         // The pool takes a connection back as it is: with the transaction open, and
         // with every lock that it holds, until somebody happens to take it again. A
@@ -305,11 +323,22 @@ impl Database for PgDatabase {
     }
 
     /// The transaction of a view begins with its first statement's round trip, and its end is
-    /// nobody's to wait for: it costs no more of them than reading without one.
+    /// nobody's to wait for: it costs no more of them than reading without one. Where nothing is ever written, a session that is asked
+    /// for the same organization again needs none.
     async fn read(&self, reach: Reach) -> Result<Box<dyn UnitOfWork>, StoreError> {
-        let connection = self.pool.get(reach).await?;
-        let opening = self.pool.opening("BEGIN READ ONLY", reach);
-        let mut view = PgUnitOfWork::view(connection, &opening, reach);
+        let mut connection = self.pool.get(reach).await?;
+        let needs_none = match reach {
+            Reach::Organization(organization) if self.pool.reads_alone() => {
+                connection.shows(organization).await.map_err(store_error)?
+            }
+            Reach::Organization(_) | Reach::Server => false,
+        };
+        let mut view = if needs_none {
+            PgUnitOfWork::new(connection, reach, Kind::Glances)
+        } else {
+            let opening = self.pool.opening("BEGIN READ ONLY", reach, &connection);
+            PgUnitOfWork::view(connection, &opening, reach)
+        };
         view.secrets = self.secrets.clone();
         Ok(Box::new(view))
     }
@@ -429,10 +458,12 @@ impl UnitOfWork for PgUnitOfWork {
             ));
         }
         if self.reach != entered {
+            self.write_down().await?;
             self.session()?.send_ahead(&in_the_name_of(organization));
             self.reach = entered;
             self.checkouts.clear();
             self.sealing.clear();
+            self.born.clear();
         }
         Ok(())
     }
@@ -444,6 +475,7 @@ impl UnitOfWork for PgUnitOfWork {
     async fn roll_back(mut self: Box<Self>) -> Result<(), StoreError> {
         if self.kind == Kind::Work {
             self.last_words.clear();
+            self.notes = Notes::default();
             self.execute("ROLLBACK").await?;
             self.connection = None;
         }

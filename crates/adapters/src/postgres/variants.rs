@@ -9,13 +9,16 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::{join, join4};
 use lessor_domain::access::Mode;
 use lessor_domain::catalog::{
     Inventory, OptionSelection, Product, ProductVariant, Stock, StockTaken, VariantFilter,
     folded_combination,
 };
 use lessor_domain::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
-use lessor_domain::ports::{Page, SortOrder, Start, StoreError, VariantSelection, VariantStore};
+use lessor_domain::ports::{
+    Offer, Page, SortOrder, Start, StoreError, VariantSelection, VariantStore,
+};
 use lessor_domain::quantity::Quantity;
 use lessor_domain::text::{ExternalId, Sku};
 use sha2::{Digest, Sha256};
@@ -25,6 +28,8 @@ use super::PgUnitOfWork;
 use super::decode::{self, Place, counted};
 use super::encode::{percentage, text, text_if, texts};
 use super::error::store_error;
+use super::kept::Keep as _;
+use super::lease_terms::with_organization;
 use super::metadata::is_of_variant;
 use super::paging::{Mark, after, within};
 use super::schema::{product_variants, products};
@@ -219,12 +224,13 @@ fn all_of(organization: OrganizationId) -> Query {
 /// this one type: to the compiler each new type of statement over this many columns
 /// costs seconds.
 async fn load(
-    connection: &mut AsyncPgConnection,
+    mut connection: &AsyncPgConnection,
     query: Query,
 ) -> Result<Vec<ProductVariant>, StoreError> {
     let rows: Vec<Row> = query
         .select(Row::as_select())
-        .load(connection)
+        .kept()
+        .load(&mut connection)
         .await
         .map_err(store_error)?;
     rows.into_iter().map(ProductVariant::try_from).collect()
@@ -232,11 +238,18 @@ async fn load(
 
 /// The first variant that the query finds.
 async fn load_one(
-    connection: &mut AsyncPgConnection,
+    mut connection: &AsyncPgConnection,
     query: Query,
 ) -> Result<Option<ProductVariant>, StoreError> {
-    let found = load(connection, query.limit(1)).await?;
-    Ok(found.into_iter().next())
+    let row: Option<Row> = query
+        .limit(1)
+        .select(Row::as_select())
+        .kept()
+        .get_result(&mut connection)
+        .await
+        .optional()
+        .map_err(store_error)?;
+    row.map(ProductVariant::try_from).transpose()
 }
 
 /// Product by product, oldest first.
@@ -252,23 +265,19 @@ fn by_product(query: Query) -> Query {
 /// sees what the holder before committed.
 macro_rules! locked {
     ($work:expr, $organization:expr, $id:expr, $lock:ident) => {{
-        let connection = $work.connection()?;
-        let held: Option<Uuid> = product_variants::table
+        let connection: &AsyncPgConnection = $work.connection()?;
+        let mut first = connection;
+        let held = product_variants::table
             .filter(product_variants::organization_id.eq($organization.get()))
             .filter(product_variants::id.eq($id.as_uuid()))
             .select(product_variants::id)
             .$lock()
-            .first(connection)
-            .await
-            .optional()
-            .map_err(store_error)?;
-        match held {
-            Some(held) => {
-                let one = all_of($organization).filter(product_variants::id.eq(held));
-                load_one(connection, one).await
-            }
-            None => Ok(None),
-        }
+            .first::<Uuid>(&mut first);
+        // Behind the other on the line: it sees what the holder before committed.
+        let one = all_of($organization).filter(product_variants::id.eq($id.as_uuid()));
+        let (held, locked) = join(held, load_one(connection, one)).await;
+        let held = held.optional().map_err(store_error)?;
+        Ok(locked?.filter(|_| held.is_some()))
     }};
 }
 
@@ -276,11 +285,12 @@ fn uuids(ids: &[ProductVariantPubId]) -> Vec<Uuid> {
     ids.iter().map(ProductVariantPubId::as_uuid).collect()
 }
 
-async fn with_products(
-    connection: &mut AsyncPgConnection,
+/// Those variants of the organization with their products.
+pub(super) async fn with_products(
+    mut connection: &AsyncPgConnection,
     organization: OrganizationId,
     selected: &VariantSelection,
-) -> Result<Vec<(Row, super::products::Row)>, StoreError> {
+) -> Result<Vec<(ProductVariant, Product)>, StoreError> {
     let of_variant = products::organization_id
         .eq(product_variants::organization_id)
         .and(products::id.eq(product_variants::product_id));
@@ -308,7 +318,14 @@ async fn with_products(
                 .limit(i64::from(*most))
         }
     };
-    wanted.load(connection).await.map_err(store_error)
+    let rows: Vec<(Row, super::products::Row)> = wanted
+        .kept()
+        .load(&mut connection)
+        .await
+        .map_err(store_error)?;
+    rows.into_iter()
+        .map(|(variant, product)| Ok((variant.try_into()?, product.try_into()?)))
+        .collect()
 }
 
 #[async_trait]
@@ -370,10 +387,7 @@ impl VariantStore for PgUnitOfWork {
         organization: OrganizationId,
         selected: &VariantSelection,
     ) -> Result<Vec<(ProductVariant, Product)>, StoreError> {
-        let rows = with_products(self.connection()?, organization, selected).await?;
-        rows.into_iter()
-            .map(|(variant, product)| Ok((variant.try_into()?, product.try_into()?)))
-            .collect()
+        with_products(self.connection()?, organization, selected).await
     }
 
     async fn of_products(
@@ -446,6 +460,47 @@ impl VariantStore for PgUnitOfWork {
         id: ProductVariantPubId,
     ) -> Result<Option<ProductVariant>, StoreError> {
         locked!(self, organization, id, for_share)
+    }
+
+    async fn hold_offer(
+        &mut self,
+        organization: OrganizationId,
+        id: ProductVariantPubId,
+        product: ProductPubId,
+    ) -> Result<Option<Offer>, StoreError> {
+        let connection: &AsyncPgConnection = self.connection()?;
+        let (mut first, mut second) = (connection, connection);
+        let product_held = products::table
+            .filter(products::organization_id.eq(organization.get()))
+            .filter(products::id.eq(product.as_uuid()))
+            .select(products::id)
+            .for_share()
+            .first::<Uuid>(&mut first);
+        let held = product_variants::table
+            .filter(product_variants::organization_id.eq(organization.get()))
+            .filter(product_variants::id.eq(id.as_uuid()))
+            .select(product_variants::id)
+            .for_share()
+            .first::<Uuid>(&mut second);
+        // Behind the others on the line: it sees what the holders before committed.
+        let both = VariantSelection::IdsWithArchived(vec![id]);
+        let both = with_products(connection, organization, &both);
+        let own = with_organization(connection, organization);
+        let (product_held, held, both, own) = join4(product_held, held, both, own).await;
+        let product_held = product_held.optional().map_err(store_error)?;
+        let held = held.optional().map_err(store_error)?;
+        let (mut both, own) = (both?, own?);
+        if product_held.is_none() || held.is_none() {
+            return Ok(None);
+        }
+        let is_it = |(_, of): &(ProductVariant, Product)| of.id == product;
+        let offer = |((variant, product), (organization, terms))| Offer {
+            variant,
+            product,
+            organization,
+            terms,
+        };
+        Ok(both.pop().filter(is_it).zip(own).map(offer))
     }
 
     async fn update(&mut self, variant: &mut ProductVariant) -> Result<(), StoreError> {
@@ -529,7 +584,7 @@ impl VariantStore for PgUnitOfWork {
                     stock.eq(stock - units),
                     product_variants::version.eq(product_variants::version + 1),
                 ))
-                .execute(connection)
+                .kept().execute(connection)
                 .await
         })
         .map_err(store_error)?;
@@ -556,7 +611,7 @@ impl VariantStore for PgUnitOfWork {
                     stock.eq(stock + units),
                     product_variants::version.eq(product_variants::version + 1),
                 ))
-                .execute(connection)
+                .kept().execute(connection)
                 .await
         })
         .map_err(store_error)?;

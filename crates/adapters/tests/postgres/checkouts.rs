@@ -42,7 +42,7 @@ async fn one_open_checkout_for_a_customer_variant_and_term() {
             racers.collect(),
             |database, checkout| async move {
                 let mut uow = database.begin(checkout.organization_id.into()).await?;
-                let inserted = uow.checkouts().insert(&checkout).await?;
+                let inserted = uow.checkouts().insert(&checkout, &[]).await?;
                 uow.commit().await?;
                 Ok::<_, StoreError>((checkout.id, inserted))
             },
@@ -80,7 +80,7 @@ async fn one_checkout_for_an_order() {
         racers,
         |database, checkout| async move {
             let mut uow = database.begin(checkout.organization_id.into()).await?;
-            let inserted = uow.checkouts().insert(&checkout).await?;
+            let inserted = uow.checkouts().insert(&checkout, &[]).await?;
             uow.commit().await?;
             Ok::<_, StoreError>(inserted)
         },
@@ -113,13 +113,13 @@ async fn a_refused_order_leaves_the_unit_of_work_usable() {
         .order("PO-2")
         .build();
     let mut uow = leasing.shop.begin().await;
-    let refused = uow.checkouts().insert(&second).await;
+    let refused = uow.checkouts().insert(&second, &[]).await;
     assert!(matches!(
         refused,
         Err(StoreError::Conflict(UniqueField::ExternalOrderId))
     ));
     assert_eq!(
-        uow.checkouts().insert(&other).await.unwrap(),
+        uow.checkouts().insert(&other, &[]).await.unwrap(),
         InsertedCheckout::New
     );
     uow.commit().await.unwrap();
@@ -139,12 +139,12 @@ async fn an_insert_waits_for_one_that_is_not_committed() {
         let first = leasing.checkout().build();
         let second = leasing.checkout().build();
         let mut uow = leasing.shop.begin().await;
-        uow.checkouts().insert(&first).await.unwrap();
+        uow.checkouts().insert(&first, &[]).await.unwrap();
         let waiting = tokio::spawn({
             let (database, second) = (database.clone(), second.clone());
             async move {
                 let mut uow = database.begin(second.organization_id.into()).await.unwrap();
-                let inserted = uow.checkouts().insert(&second).await.unwrap();
+                let inserted = uow.checkouts().insert(&second, &[]).await.unwrap();
                 uow.commit().await.unwrap();
                 inserted
             }

@@ -685,7 +685,7 @@ async fn nobody_who_was_erased_orders_anything() {
     let late = shop.make.checkout(&customer, &bureau.variant).build();
     bureau.erase(customer.id).await;
     let refused = shop
-        .run(async |uow| uow.checkouts().insert(&late).await)
+        .run(async |uow| uow.checkouts().insert(&late, &[]).await)
         .await;
     // What a node of a cluster says at the commit nobody is told.
     let is_refused = match &refused {

@@ -112,7 +112,7 @@ impl Leasing {
 
 pub(crate) async fn insert(database: &PgDatabase, checkout: &Checkout) {
     let inserted = run(database, checkout.organization_id, async |uow| {
-        uow.checkouts().insert(checkout).await
+        uow.checkouts().insert(checkout, &[]).await
     })
     .await
     .unwrap();

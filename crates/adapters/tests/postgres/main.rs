@@ -14,6 +14,7 @@ mod contract;
 mod deliveries;
 mod erasure;
 mod events;
+mod glances;
 mod jobs;
 mod leasing;
 mod ledger;

@@ -142,6 +142,26 @@ async fn whom_work_reaches_is_said_without_waiting() {
     });
     assert_eq!(read.await, 1, "a read is one question");
 
+    let alone = PgDatabase::new(&PgSettings {
+        reads_alone: true,
+        ..settings.clone()
+    })
+    .unwrap();
+    for _ in 0..2 {
+        // From the second on the session shows the organization's rows by itself.
+        drop(alone.read(organization.into()).await.unwrap());
+    }
+    let read = fewest(&line, async || {
+        let mut view = alone.read(organization.into()).await.unwrap();
+        let found = view.products().get(organization, product.id).await.unwrap();
+        assert!(found.is_some());
+    });
+    assert_eq!(
+        read.await,
+        1,
+        "a read without a transaction is one question"
+    );
+
     let nobodys = fewest(&line, async || {
         let mut view = database.read(Reach::Server).await.unwrap();
         let found = view.organizations().get(organization).await.unwrap();

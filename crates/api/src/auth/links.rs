@@ -66,13 +66,13 @@ impl CheckoutPageLinks {
         token(self.keys.first(), &checkout.page_nonce)
     }
 
-    /// What is stored of the tokens of the checkout's page, one for each key: during a rotation a process
+    /// What is stored of the tokens of the page of this nonce, one for each key: during a rotation a process
     /// that prefers the other key shows an address that lasts as well.
     #[must_use]
-    pub fn hashes(&self, checkout: &Checkout) -> Vec<[u8; 32]> {
+    pub fn hashes(&self, page_nonce: &[u8; NONCE]) -> Vec<[u8; 32]> {
         self.keys
             .all()
-            .map(|key| hash(&token(key, &checkout.page_nonce)))
+            .map(|key| hash(&token(key, page_nonce)))
             .collect()
     }
 

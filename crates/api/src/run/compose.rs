@@ -25,6 +25,7 @@ use lessor_adapters::simulated::{self, SimulatedProcessor};
 use lessor_domain::cause::chain;
 use lessor_domain::ports::{
     Database, Entropy, EventListener, EventRecords, MailSender, MailWriter, ProviderSet, Providers,
+    Scope,
 };
 use lessor_domain::services::events::TellingDatabase;
 use lessor_domain::workers::Engine;
@@ -49,6 +50,7 @@ use crate::run::worker::{
     Reconciliation, SimulatedInvoices, WakeUp, WakingDatabase, Worker, keep_doing,
 };
 use crate::state::feeds::Feeds;
+use crate::state::price_revisions::PriceRevisions;
 use crate::state::replica::Replica;
 
 /// What live mode lacks: nobody has written an adapter for a credit bureau.
@@ -217,20 +219,22 @@ pub fn connect(config: &Config, url: &str, connections: usize) -> anyhow::Result
     Ok(PgDatabase::new(&settings)?)
 }
 
-/// How long requests have the database work for them.
+/// What a process that answers requests has connections for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// They read.
+    /// Requests that read.
     Reads,
-    /// They change something.
+    /// Requests that change something.
     Writes,
+    /// Whether the database can be written to.
+    Readiness,
 }
 
 impl Use {
-    /// The longest that one statement of a request may take.
+    /// The longest that one statement may take.
     const fn statement(self) -> Duration {
         match self {
-            Self::Reads => Duration::from_secs(5),
+            Self::Reads | Self::Readiness => Duration::from_secs(5),
             Self::Writes => Duration::from_secs(10),
         }
     }
@@ -249,6 +253,7 @@ pub fn connect_for(
     let mut settings = PgSettings::new(url);
     settings.max_connections = connections;
     settings.statement_timeout = purpose.statement();
+    settings.reads_alone = purpose == Use::Reads;
     settings.wait_timeout = config.database_wait;
     settings.migration_wait = config.migration_wait;
     settings.pooling = config.database_pooling;
@@ -363,6 +368,22 @@ pub struct Composition {
     records: Arc<dyn EventRecords>,
     /// Who is told of it in this process.
     pub feeds: Feeds,
+    /// Which prices of organizations this process knows.
+    pub prices: PriceRevisions,
+}
+
+/// Who is told in this process of what it writes.
+struct Told {
+    feeds: Feeds,
+    prices: PriceRevisions,
+}
+
+impl EventListener for Told {
+    fn written(&self, scope: Scope) {
+        // It may have been a price: whoever reads it next sees it, also before the database says so.
+        self.prices.changed(scope.organization_id);
+        self.feeds.written(scope);
+    }
 }
 
 /// Who writes mails, and who sends them.
@@ -449,7 +470,12 @@ pub fn compose(
         .then(|| SimulatedProcessor::new(database.clone(), Arc::clone(&entropy)));
     let waking = WakingDatabase::new(Arc::new(database.clone()), wake_up.clone());
     let feeds = Feeds::default();
-    let telling = telling(Arc::new(waking), public_url, Arc::new(feeds.clone()));
+    let prices = PriceRevisions::default();
+    let told = Told {
+        feeds: feeds.clone(),
+        prices: prices.clone(),
+    };
+    let telling = telling(Arc::new(waking), public_url, Arc::new(told));
     let telling = telling.with_mail(config.mail.modes());
     let telling = Arc::new(telling);
     Ok(Composition {
@@ -470,6 +496,7 @@ pub fn compose(
         telling,
         records: Arc::new(EventRenderer::new(public_url)),
         feeds,
+        prices,
     })
 }
 
@@ -590,22 +617,28 @@ impl Composition {
         ));
         if database.can_listen() {
             let (feeds, wake_up) = (self.feeds.clone(), self.wake_up.clone());
-            let database = database.clone();
+            let (database, prices) = (database.clone(), self.prices.clone());
             following.spawn(async move {
                 let left = (!has_worker).then(|| wake_up.told());
                 loop {
+                    // Where nobody knows whether prices are heard of, they are not.
+                    let says_prices = database.is_cluster().await.is_ok_and(|is_cluster| !is_cluster);
                     let heard = |said: Heard| match said {
                         // Whatever was told before is to be looked for.
                         Heard::Nothing => {
+                            prices.listening(says_prices);
                             feeds.ring(None);
                             wake_up.now();
                         }
+                        Heard::Prices(organization) => prices.changed(organization),
                         Heard::Feed(feed) => feeds.ring(Some(feed)),
                         Heard::Jobs if has_worker => wake_up.now(),
                         // It may have told so itself.
                         Heard::Jobs => {}
                     };
-                    if let Err(error) = database.listen(left, heard).await {
+                    let ended = database.listen(left, heard).await;
+                    prices.listening(false);
+                    if let Err(error) = ended {
                         tracing::debug!(error = %chain(&error), "what other processes do is looked for");
                     }
                     sleep(LISTEN_AGAIN).await;

@@ -92,7 +92,7 @@ pub(crate) fn readiness(
     location: &Location,
     draining: &Draining,
 ) -> anyhow::Result<Readiness> {
-    let database = compose::connect_for(Use::Reads, config, location.url(), 1)?;
+    let database = compose::connect_for(Use::Readiness, config, location.url(), 1)?;
     // Connections belong to the runtime that opened them.
     let (runtime, draining) = (Handle::current(), draining.clone());
     Ok(Readiness::new(move || {

@@ -322,7 +322,8 @@ impl Service {
             settings.provider_pages = vec![origin];
         }
         let state = AppState::new(engine.clone(), mutations.clone(), settings)
-            .following(composition.feeds.clone());
+            .following(composition.feeds.clone())
+            .hearing_of(composition.prices.clone());
         let draining = Draining::default();
         let readiness = operators::readiness(config, location, &draining)?;
         let operators = for_operators

@@ -1,6 +1,7 @@
 //! What handlers work with: the ports, and what is kept between requests.
 
 pub mod feeds;
+pub mod price_revisions;
 pub mod pricing_summaries;
 pub mod product_totals;
 pub mod replica;
@@ -32,6 +33,7 @@ use crate::http::error::ApiError;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
 use crate::state::feeds::Feeds;
+use crate::state::price_revisions::PriceRevisions;
 use crate::state::pricing_summaries::SummaryCache;
 use crate::state::product_totals::ProductTotals;
 use crate::state::replica::Replica;
@@ -155,6 +157,8 @@ pub struct AppState {
     pub address_limits: Option<AddressLimits>,
     /// Pricing summaries.
     pub summaries: SummaryCache,
+    /// Which of them are true still.
+    pub prices: PriceRevisions,
     /// How many products long lists have.
     pub product_totals: ProductTotals,
     /// The addresses of checkout pages.
@@ -178,6 +182,7 @@ impl AppState {
                 AddressLimits::per_second(requests, settings.trusted_proxies.clone())
             }),
             summaries: SummaryCache::new(settings.summary_cache_ttl),
+            prices: PriceRevisions::default(),
             product_totals: ProductTotals::default(),
             pages: CheckoutPageLinks::new(
                 settings.server_keys.clone(),
@@ -192,6 +197,13 @@ impl AppState {
     #[must_use]
     pub fn following(mut self, feeds: Feeds) -> Self {
         self.feeds = feeds;
+        self
+    }
+
+    /// The same state, which is told when prices change.
+    #[must_use]
+    pub fn hearing_of(mut self, prices: PriceRevisions) -> Self {
+        self.prices = prices;
         self
     }
 

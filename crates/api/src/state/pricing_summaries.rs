@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use actix_web::web::Bytes;
 use lessor_domain::access::KeyKind;
 use lessor_domain::ids::OrganizationId;
+use lessor_domain::services::pricing::Otherwise;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use sha2::{Digest as _, Sha256};
@@ -24,15 +25,18 @@ pub(crate) struct Summary {
     pub(crate) revision: i64,
     pub(crate) body: Bytes,
     pub(crate) etag: String,
+    /// The lowest payment, as it is answered; none where the variant is offered for no term.
+    pub(crate) lowest: Option<Bytes>,
 }
 
 impl Summary {
-    pub(crate) fn new(revision: i64, body: Vec<u8>) -> Self {
+    pub(crate) fn new(revision: i64, body: Vec<u8>, lowest: Option<Vec<u8>>) -> Self {
         let hash = Sha256::digest(&body);
         Self {
             revision,
             etag: format!("\"{}\"", hex::encode(&hash[..16])),
             body: body.into(),
+            lowest: lowest.map(Bytes::from),
         }
     }
 }
@@ -44,6 +48,8 @@ pub(crate) struct SummaryKey {
     pub(crate) kind: KeyKind,
     pub(crate) organization: OrganizationId,
     pub(crate) identifier: String,
+    /// What the identifier is where it is no public id.
+    pub(crate) otherwise: Otherwise,
 }
 
 /// Pricing summaries that were asked for lately.
@@ -66,7 +72,9 @@ struct Memory;
 
 impl Weighter<SummaryKey, Kept> for Memory {
     fn weight(&self, key: &SummaryKey, kept: &Kept) -> u64 {
-        let bytes = key.identifier.len() + kept.summary.body.len() + kept.summary.etag.len();
+        let lowest = kept.summary.lowest.as_ref().map_or(0, Bytes::len);
+        let answers = kept.summary.body.len() + kept.summary.etag.len() + lowest;
+        let bytes = key.identifier.len() + answers;
         (bytes + 128) as u64
     }
 }

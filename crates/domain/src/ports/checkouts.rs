@@ -4,12 +4,16 @@ use async_trait::async_trait;
 
 use super::{Page, SortOrder, StoreError};
 use crate::access::Mode;
+use crate::catalog::{Product, ProductVariant};
 use crate::checkout::{Checkout, Lifecycle, Tracking, Transition, WaitlistReason, WayOut};
+use crate::credit::Qualification;
 use crate::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
 };
+use crate::lease_term::LeaseTerm;
 use crate::metadata::Metadata;
 use crate::names::named_enum;
+use crate::organization::Organization;
 use crate::text::ExternalId;
 use crate::time::{Day, Span, Timestamp};
 
@@ -98,6 +102,20 @@ named_enum! {
     }
 }
 
+/// What checkouts of an organization are shown with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Surroundings {
+    /// Whose they are.
+    pub organization: Organization,
+    /// Its terms, as [`LeaseTermStore::list`](super::LeaseTermStore::list) gives them.
+    pub terms: Vec<LeaseTerm>,
+    /// The variants that were asked for, archived or not, with their products.
+    pub variants: Vec<(ProductVariant, Product)>,
+    /// The latest decision for each of the checkouts that has one, as
+    /// [`QualificationStore::latest`](super::QualificationStore::latest) gives them.
+    pub decided: Vec<Qualification>,
+}
+
 /// A transition with its place in the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryEntry {
@@ -112,13 +130,28 @@ pub struct HistoryEntry {
 pub trait CheckoutStore: Send {
     /// Keeps a new checkout with its items, unless there is one of the same order, customer,
     /// variant and term, in whatever state, or one of the same mode, customer, variant and term
-    /// that has not ended and is no lease yet: under any race there is one.
+    /// that has not ended and is no lease yet: under any race there is one. Its page opens to the tokens of these
+    /// SHA-256, as after [`set_page_tokens`](Self::set_page_tokens).
     ///
     /// # Errors
     /// [`StoreError::Conflict`] of the external order id that another wish has.
-    async fn insert(&mut self, checkout: &Checkout) -> Result<InsertedCheckout, StoreError>;
+    async fn insert(
+        &mut self,
+        checkout: &Checkout,
+        page_tokens: &[[u8; 32]],
+    ) -> Result<InsertedCheckout, StoreError>;
     /// The checkout of this id.
     async fn get(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError>;
+    /// What the checkouts are shown with, and these variants: all that is asked for of several at once.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] when there is no such organization.
+    async fn surroundings(
+        &mut self,
+        organization: OrganizationId,
+        checkouts: &[CheckoutPubId],
+        variants: &[ProductVariantPubId],
+    ) -> Result<Surroundings, StoreError>;
     /// The checkout whose page the token opens.
     async fn find_by_page_token(
         &mut self,

@@ -45,6 +45,7 @@ pub use audit::{AuditFilter, AuditStore};
 pub use categories::{CategoryStore, NewCategory};
 pub use checkouts::{
     CheckoutFilter, CheckoutSort, CheckoutStore, HistoryEntry, InsertedCheckout, PageToken, Scope,
+    Surroundings,
 };
 pub use credit::{CreditPolicyStore, QualificationStore};
 pub use cursors::CursorStore;
@@ -86,7 +87,7 @@ pub use providers::{
 pub use shipments::ShipmentStore;
 pub use store_error::{StoreError, UniqueField};
 pub use unit_of_work::{Database, Reach, UnitOfWork};
-pub use variants::{VariantSelection, VariantStore};
+pub use variants::{Offer, VariantSelection, VariantStore};
 pub use webhook_endpoints::WebhookEndpointStore;
 
 #[cfg(feature = "mock")]

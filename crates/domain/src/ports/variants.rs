@@ -6,6 +6,8 @@ use super::{Page, StoreError};
 use crate::access::Mode;
 use crate::catalog::{Product, ProductVariant, StockTaken, VariantFilter};
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
+use crate::lease_term::LeaseTerm;
+use crate::organization::Organization;
 use crate::quantity::Quantity;
 use crate::text::{ExternalId, Sku};
 
@@ -23,6 +25,16 @@ pub enum VariantSelection {
         /// The most variants that are read.
         most: u32,
     },
+}
+
+/// What a variant is offered by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Offer {
+    pub variant: ProductVariant,
+    pub product: Product,
+    pub organization: Organization,
+    /// Every term of the organization, as [`LeaseTermStore::list`](super::LeaseTermStore::list) gives them.
+    pub terms: Vec<LeaseTerm>,
 }
 
 /// Variants and their stock.
@@ -101,6 +113,14 @@ pub trait VariantStore: Send {
         organization: OrganizationId,
         id: ProductVariantPubId,
     ) -> Result<Option<ProductVariant>, StoreError>;
+    /// What the variant is offered by. The product, and then the variant, are [kept from changing](Self::lock_shared). None unless
+    /// all is there.
+    async fn hold_offer(
+        &mut self,
+        organization: OrganizationId,
+        id: ProductVariantPubId,
+        product: ProductPubId,
+    ) -> Result<Option<Offer>, StoreError>;
     /// Writes the variant if its version is still the stored one, and counts the
     /// version up.
     ///

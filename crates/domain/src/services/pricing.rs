@@ -285,11 +285,14 @@ pub fn lowest(prices: &PriceTable) -> Result<(TermMonths, &TermPrice), Error> {
         .iter()
         .min_by_key(|(months, price)| (price.quote.total_monthly_payment.minor(), **months))
         .map(|(months, price)| (*months, price))
-        .ok_or(Error::not_found("lease term for this product variant"))
+        .ok_or(NOT_OFFERED)
 }
 
+/// That a variant is offered for no term.
+pub const NOT_OFFERED: Error = Error::not_found("lease term for this product variant");
+
 /// What an identifier of a variant can be besides its public id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Otherwise {
     Sku,
     ExternalId,

@@ -654,6 +654,7 @@ fn order(world: &World, profile: Profile) -> CreateCheckout {
             ..Redirects::default()
         },
         metadata: metadata(&[("gift", "yes")]),
+        page: None,
     }
 }
 

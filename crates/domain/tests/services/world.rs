@@ -259,6 +259,7 @@ impl World {
             external_order_id: None,
             redirects: lessor_domain::checkout::Redirects::default(),
             metadata: Metadata::default(),
+            page: None,
         };
         change(&mut input);
         let mut uow = self.begin().await;

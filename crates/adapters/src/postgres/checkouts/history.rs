@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use crate::postgres::decode::Place;
 use crate::postgres::error::store_error;
+use crate::postgres::kept;
 use crate::postgres::schema::checkout_transitions;
 
 #[derive(Queryable, Selectable)]
@@ -76,9 +77,8 @@ pub(super) async fn record(
             reason: transition.reason.as_ref().map(Line::as_str),
         })
         .collect();
-    diesel::insert_into(checkout_transitions::table)
-        .values(rows)
-        .execute(connection)
+    let insert = diesel::insert_into(checkout_transitions::table).values(&rows);
+    kept::insert(rows.len(), insert, connection)
         .await
         .map_err(store_error)?;
     Ok(())

@@ -15,7 +15,7 @@ use lessor_domain::ports::{
 use lessor_domain::time::{Day, Timestamp};
 use uuid::Uuid;
 
-use super::rows::{Query, find, load, whole, with_items};
+use super::rows::{Query, ids, load, load_all, whole};
 use crate::postgres::decode::{Place, row_count};
 use crate::postgres::error::store_error;
 use crate::postgres::metadata::{OF_CHECKOUTS, has_each};
@@ -283,7 +283,8 @@ pub(super) async fn page(
             let query = sorted(shown(scope, filter), sort, order)
                 .offset(i64::from(offset))
                 .limit(i64::from(page.limit));
-            return load(connection, query).await;
+            let found = ids(connection, query).await?;
+            return load_all(connection, scope.organization_id.get(), found).await;
         }
         Start::After(after) => after,
     };
@@ -302,19 +303,19 @@ pub(super) async fn page(
         let part = (0, i64::from(page.limit));
         return page_of_states(connection, scope, states, Some(cursor), order, part).await;
     }
-    let mut rows = Vec::new();
+    let mut found = Vec::new();
     if let Some(query) = cursor.behind_with_value(shown(scope, filter), sort, order) {
         let query = sorted(query, sort, order).limit(i64::from(page.limit));
-        rows = find(connection, query).await?;
+        found = ids(connection, query).await?;
     }
     let missing =
-        i64::from(page.limit).saturating_sub(i64::try_from(rows.len()).unwrap_or(i64::MAX));
+        i64::from(page.limit).saturating_sub(i64::try_from(found.len()).unwrap_or(i64::MAX));
     if missing > 0
         && let Some(query) = cursor.behind_without_value(shown(scope, filter), sort, order)
     {
-        rows.extend(find(connection, sorted(query, sort, order).limit(missing)).await?);
+        found.extend(ids(connection, sorted(query, sort, order).limit(missing)).await?);
     }
-    with_items(connection, rows).await
+    load_all(connection, scope.organization_id.get(), found).await
 }
 
 /// How many checkouts the filter shows, counted up to `most`.

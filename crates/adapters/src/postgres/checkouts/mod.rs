@@ -11,6 +11,7 @@ use diesel::dsl::{exists, not, select};
 use diesel::prelude::*;
 use diesel::sql_types::Timestamptz;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::{join, join3};
 use lessor_domain::access::Mode;
 use lessor_domain::checkout::{Checkout, Lifecycle, Tracking, Transition, WayOut};
 use lessor_domain::ids::{
@@ -18,7 +19,7 @@ use lessor_domain::ids::{
 };
 use lessor_domain::ports::{
     CheckoutFilter, CheckoutSort, CheckoutStore, HistoryEntry, InsertedCheckout, Page, PageToken,
-    Scope, SortOrder, StoreError, UniqueField,
+    Scope, SortOrder, StoreError, Surroundings, UniqueField, VariantSelection,
 };
 use lessor_domain::text::ExternalId;
 use lessor_domain::time::{Day, Timestamp};
@@ -29,9 +30,13 @@ pub(super) use self::queues::{
     owners_under_way, owners_untouched, states,
 };
 use super::PgUnitOfWork;
+use super::credit::latest;
 use super::decode::Place;
 use super::error::store_error;
+use super::kept::Keep as _;
+use super::lease_terms::with_organization;
 use super::schema::{checkout_applications, checkout_shipments, checkouts, ended_checkout_links};
+use super::variants::with_products;
 
 /// An id that no checkout has.
 const MISSING: StoreError = StoreError::Missing("checkout");
@@ -48,13 +53,9 @@ struct Wish {
     term: Option<LeaseTermPubId>,
 }
 
-/// The customer's checkout of the variant and term that has not ended: the lease, or the one that
-/// is none yet. Each goes by an index of its own, which a condition over both would not imply.
-async fn find_open(
-    connection: &mut AsyncPgConnection,
-    wish: Wish,
-    is_leased: bool,
-) -> Result<Option<Checkout>, StoreError> {
+/// The customer's checkouts of the variant and term that have not ended: those that are leases, or those that are
+/// none yet. Each goes by an index of its own, which a condition over both would not imply.
+fn open_ones<'a>(wish: Wish, are_leased: bool) -> rows::Query<'a> {
     let open = rows::whole()
         .filter(checkouts::organization_id.eq(wish.scope.organization_id.get()))
         .filter(checkouts::mode.eq(wish.scope.mode.as_str()))
@@ -63,17 +64,17 @@ async fn find_open(
         .filter(checkouts::term_id.is_not_distinct_from(wish.term.map(|term| term.as_uuid())))
         .filter(not(checkouts::is_ended))
         .order((checkouts::created_at.desc(), checkouts::id.desc()))
+        .limit(1)
         .into_boxed();
-    let open = if is_leased {
+    if are_leased {
         open.filter(checkouts::is_leased)
     } else {
         open.filter(not(checkouts::is_leased))
-    };
-    rows::load_one(connection, open).await
+    }
 }
 
 async fn find_by_external_order(
-    connection: &mut AsyncPgConnection,
+    connection: &AsyncPgConnection,
     scope: Scope,
     id: &ExternalId,
 ) -> Result<Option<Checkout>, StoreError> {
@@ -85,7 +86,7 @@ async fn find_by_external_order(
 }
 
 async fn find_by_page_token(
-    connection: &mut AsyncPgConnection,
+    connection: &AsyncPgConnection,
     owner: i64,
     token: &PageToken,
 ) -> Result<Option<Checkout>, StoreError> {
@@ -99,18 +100,6 @@ async fn find_by_page_token(
         one = one.filter(kept.contains(vec![hash.as_slice()]));
     }
     rows::load_one(connection, one).await
-}
-
-/// The whole checkout of this id.
-async fn get(
-    connection: &mut AsyncPgConnection,
-    owner: i64,
-    id: Uuid,
-) -> Result<Option<Checkout>, StoreError> {
-    let one = rows::whole()
-        .filter(checkouts::organization_id.eq(owner))
-        .filter(checkouts::id.eq(id));
-    rows::load_one(connection, one.into_boxed()).await
 }
 
 impl PgUnitOfWork {
@@ -138,7 +127,11 @@ impl PgUnitOfWork {
 
 #[async_trait]
 impl CheckoutStore for PgUnitOfWork {
-    async fn insert(&mut self, checkout: &Checkout) -> Result<InsertedCheckout, StoreError> {
+    async fn insert(
+        &mut self,
+        checkout: &Checkout,
+        page_tokens: &[[u8; 32]],
+    ) -> Result<InsertedCheckout, StoreError> {
         let scope = Scope {
             organization_id: checkout.organization_id,
             mode: checkout.mode,
@@ -151,7 +144,7 @@ impl CheckoutStore for PgUnitOfWork {
         };
         for _ in 0..INSERT_TRIES {
             let connection = self.connection()?;
-            if write::insert(connection, checkout).await? {
+            if write::insert(connection, checkout, page_tokens).await? {
                 self.remember(checkout);
                 return Ok(InsertedCheckout::New);
             }
@@ -163,7 +156,7 @@ impl CheckoutStore for PgUnitOfWork {
             let is_same = |known: &Checkout| known.is_for(wish.customer, wish.variant, wish.term);
             let existing = match of_order.filter(is_same) {
                 Some(existing) => Some(existing),
-                None => find_open(connection, wish, false).await?,
+                None => rows::load_one(connection, open_ones(wish, false)).await?,
             };
             if let Some(existing) = existing {
                 return Ok(InsertedCheckout::Existing(Box::new(existing)));
@@ -177,8 +170,35 @@ impl CheckoutStore for PgUnitOfWork {
     }
 
     async fn get(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError> {
+        let key = (self.owner(), id.as_uuid());
+        rows::get(self.connection()?, key).await
+    }
+
+    async fn surroundings(
+        &mut self,
+        organization: OrganizationId,
+        checkouts: &[CheckoutPubId],
+        variants: &[ProductVariantPubId],
+    ) -> Result<Surroundings, StoreError> {
         let owner = self.owner();
-        get(self.connection()?, owner, id.as_uuid()).await
+        let connection: &AsyncPgConnection = self.connection()?;
+        let leased = VariantSelection::IdsWithArchived(variants.to_vec());
+        let leased = async {
+            if variants.is_empty() {
+                return Ok(Vec::new());
+            }
+            with_products(connection, organization, &leased).await
+        };
+        let own = with_organization(connection, organization);
+        let (own, leased, decided) = join3(own, leased, latest(connection, owner, checkouts)).await;
+        let (own, variants, decided) = (own?, leased?, decided?);
+        let (organization, terms) = own.ok_or(StoreError::Missing("organization"))?;
+        Ok(Surroundings {
+            organization,
+            terms,
+            variants,
+            decided,
+        })
     }
 
     async fn find_by_page_token(
@@ -198,6 +218,7 @@ impl CheckoutStore for PgUnitOfWork {
         let hashes: Vec<&[u8]> = hashes.iter().map(<[u8; 32]>::as_slice).collect();
         diesel::update(checkout_applications::table.find(key))
             .set(checkout_applications::page_token_hashes.eq(hashes))
+            .kept()
             .execute(self.connection()?)
             .await
             .map(|_| ())
@@ -235,6 +256,7 @@ impl CheckoutStore for PgUnitOfWork {
         let noted = diesel::update(checkout_applications::table.find(key))
             .filter(last.is_distinct_from(way.as_str()))
             .set(last.eq(way.as_str()))
+            .kept()
             .execute(self.connection()?)
             .await
             .map_err(store_error)?;
@@ -270,11 +292,14 @@ impl CheckoutStore for PgUnitOfWork {
             variant,
             term,
         };
-        let connection = self.connection()?;
-        match find_open(connection, wish, false).await? {
-            Some(begun) => Ok(Some(begun)),
-            None => find_open(connection, wish, true).await,
-        }
+        let connection: &AsyncPgConnection = self.connection()?;
+        let [begun, leased] =
+            [false, true].map(|are_leased| rows::find(connection, open_ones(wish, are_leased)));
+        let (begun, leased) = join(begun, leased).await;
+        let (begun, leased) = (begun?, leased?);
+        let first = begun.into_iter().chain(leased).take(1).collect();
+        let found = rows::with_items(connection, first).await?;
+        Ok(found.into_iter().next())
     }
 
     async fn find_by_external_order(
@@ -355,22 +380,20 @@ impl CheckoutStore for PgUnitOfWork {
         if let Some(known) = self.checkouts.get(&id) {
             return Ok(Some(known.clone()));
         }
-        let owner = self.owner();
-        let connection = self.connection()?;
+        let key = (self.owner(), id.as_uuid());
+        let connection: &AsyncPgConnection = self.connection()?;
+        let mut first = connection;
         // Whoever only refers to the checkout (an event, a job) is not kept waiting.
-        let held: Option<Uuid> = checkouts::table
-            .find((owner, id.as_uuid()))
+        let held = checkouts::table
+            .find(key)
             .select(checkouts::id)
             .for_no_key_update()
-            .first(connection)
-            .await
-            .optional()
-            .map_err(store_error)?;
-        // Read by a statement of its own, which sees what the holder before committed.
-        let Some(held) = held else {
-            return Ok(None);
-        };
-        let locked = get(connection, owner, held).await?;
+            .first::<Uuid>(&mut first);
+        // Read by a statement of its own, which sees what the holder before committed. It goes behind the other on
+        // the line.
+        let (held, locked) = join(held, rows::get(connection, key)).await;
+        let held = held.optional().map_err(store_error)?;
+        let locked = locked?.filter(|_| held.is_some());
         locked.iter().for_each(|locked| self.remember(locked));
         Ok(locked)
     }

@@ -5,6 +5,8 @@ use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Timestamptz};
 use diesel::upsert::excluded;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, join_all};
 use lessor_domain::checkout::Checkout;
 use lessor_domain::ports::StoreError;
 use uuid::Uuid;
@@ -13,7 +15,7 @@ use super::rows::{
     ApplicationRow, BillingRow, DepositRow, ItemRow, ReturnRow, Rows, ShipmentRow, WaitRow,
 };
 use crate::postgres::error::store_error;
-use crate::postgres::kept::Kept;
+use crate::postgres::kept::{self, Kept};
 use crate::postgres::schema::{
     checkout_applications, checkout_billing, checkout_deposits, checkout_items, checkout_returns,
     checkout_shipments, checkout_waits, checkouts,
@@ -28,7 +30,7 @@ type Key = (i64, Uuid);
 macro_rules! parts {
     ($($put:ident: $row:ident of $table:ident,)*) => {$(
         async fn $put(
-            connection: &mut AsyncPgConnection,
+            mut connection: &AsyncPgConnection,
             key: Key,
             row: Option<&$row>,
         ) -> Result<(), StoreError> {
@@ -39,11 +41,11 @@ macro_rules! parts {
                         .on_conflict(($table::organization_id, $table::checkout_id))
                         .do_update()
                         .set(row);
-                    Kept(put).execute(connection).await
+                    Kept(put).execute(&mut connection).await
                 }
                 None => {
                     diesel::delete($table::table.find(key))
-                        .execute(connection)
+                        .execute(&mut connection)
                         .await
                 }
             };
@@ -61,8 +63,8 @@ parts! {
     put_return: ReturnRow of checkout_returns,
 }
 
-async fn put_items(connection: &mut AsyncPgConnection, rows: &[ItemRow]) -> Result<(), StoreError> {
-    diesel::insert_into(checkout_items::table)
+async fn put_items(connection: &AsyncPgConnection, rows: &[ItemRow]) -> Result<(), StoreError> {
+    let put = diesel::insert_into(checkout_items::table)
         .values(rows)
         .on_conflict((checkout_items::organization_id, checkout_items::id))
         .do_update()
@@ -72,15 +74,15 @@ async fn put_items(connection: &mut AsyncPgConnection, rows: &[ItemRow]) -> Resu
             checkout_items::sku.eq(excluded(checkout_items::sku)),
             checkout_items::name.eq(excluded(checkout_items::name)),
             checkout_items::serial_number.eq(excluded(checkout_items::serial_number)),
-        ))
-        .execute(connection)
+        ));
+    kept::insert(rows.len(), put, connection)
         .await
         .map(|_| ())
         .map_err(store_error)
 }
 
 async fn drop_other_items(
-    connection: &mut AsyncPgConnection,
+    mut connection: &AsyncPgConnection,
     (organization, id): Key,
     kept: &[ItemRow],
 ) -> Result<(), StoreError> {
@@ -89,29 +91,30 @@ async fn drop_other_items(
         .filter(checkout_items::organization_id.eq(organization))
         .filter(checkout_items::checkout_id.eq(id));
     diesel::delete(of_checkout.filter(checkout_items::id.ne_all(kept)))
-        .execute(connection)
+        .execute(&mut connection)
         .await
         .map(|_| ())
         .map_err(store_error)
 }
 
-/// Writes the parts and items that are not as they were; all of them when nobody knows how they
-/// were.
+/// Writes the parts and items that are not as they were, all of them when nobody knows how they
+/// were: one behind the other on the line, in one round trip.
 async fn put_parts(
-    connection: &mut AsyncPgConnection,
+    connection: &AsyncPgConnection,
     before: Option<&Rows>,
     now: &Rows,
 ) -> Result<(), StoreError> {
     let key = now.checkout.key();
+    let mut writes: Vec<BoxFuture<'_, Result<(), StoreError>>> = Vec::new();
     macro_rules! put {
         ($($put:ident: $part:ident,)*) => {$(
             if before.is_none_or(|before| before.$part != now.$part) {
-                $put(connection, key, now.$part.as_ref()).await?;
+                writes.push($put(connection, key, now.$part.as_ref()).boxed());
             }
         )*};
     }
     if before.is_none_or(|before| before.application != now.application) {
-        put_application(connection, key, Some(&now.application)).await?;
+        writes.push(put_application(connection, key, Some(&now.application)).boxed());
     }
     put! {
         put_wait: wait,
@@ -121,16 +124,38 @@ async fn put_parts(
         put_return: return_,
     }
     if before.is_none_or(|before| before.items != now.items) {
-        drop_other_items(connection, key, &now.items).await?;
-        put_items(connection, &now.items).await?;
+        writes.push(drop_other_items(connection, key, &now.items).boxed());
+        writes.push(put_items(connection, &now.items).boxed());
     }
-    Ok(())
+    all_of(writes).await
+}
+
+/// Waits for every one of them, so that none is under way any more when one failed.
+async fn all_of(writes: Vec<BoxFuture<'_, Result<(), StoreError>>>) -> Result<(), StoreError> {
+    join_all(writes).await.into_iter().collect()
+}
+
+/// Writes what is ordered, with the hashes of the tokens that open the checkout's page.
+async fn insert_application(
+    mut connection: &AsyncPgConnection,
+    row: &ApplicationRow,
+    page_tokens: &[[u8; 32]],
+) -> Result<(), StoreError> {
+    let hashes: Vec<&[u8]> = page_tokens.iter().map(<[u8; 32]>::as_slice).collect();
+    let insert = diesel::insert_into(checkout_applications::table)
+        .values((row, checkout_applications::page_token_hashes.eq(hashes)));
+    Kept(insert)
+        .execute(&mut connection)
+        .await
+        .map(|_| ())
+        .map_err(store_error)
 }
 
 /// A new checkout, unless something unique is taken. Tells whether it was written.
 pub(super) async fn insert(
-    connection: &mut AsyncPgConnection,
+    mut connection: &AsyncPgConnection,
     checkout: &Checkout,
+    page_tokens: &[[u8; 32]],
 ) -> Result<bool, StoreError> {
     let rows = Rows::of(checkout)?;
     let waiting_since = checkout
@@ -143,17 +168,18 @@ pub(super) async fn insert(
         .values((&rows.checkout, checkouts::waiting_since.eq(waiting_since)))
         .on_conflict_do_nothing();
     let written = Kept(insert)
-        .execute(connection)
+        .execute(&mut connection)
         .await
         .map_err(store_error)?;
     if written == 0 {
         return Ok(false);
     }
-    put_application(connection, rows.checkout.key(), Some(&rows.application)).await?;
+    let key = rows.checkout.key();
+    let mut writes = vec![insert_application(connection, &rows.application, page_tokens).boxed()];
     macro_rules! put {
         ($($put:ident: $part:ident,)*) => {$(
             if rows.$part.is_some() {
-                $put(connection, rows.checkout.key(), rows.$part.as_ref()).await?;
+                writes.push($put(connection, key, rows.$part.as_ref()).boxed());
             }
         )*};
     }
@@ -164,7 +190,8 @@ pub(super) async fn insert(
         put_shipment: shipment,
         put_return: return_,
     }
-    put_items(connection, &rows.items).await?;
+    writes.push(put_items(connection, &rows.items).boxed());
+    all_of(writes).await?;
     Ok(true)
 }
 

@@ -20,7 +20,7 @@ use uuid::Uuid;
 use self::row::{JobRow, NewJobRow, columns_of};
 use super::PgUnitOfWork;
 use super::error::store_error;
-use super::kept;
+use super::kept::{self, Keep as _};
 use super::schema::jobs;
 
 async fn load(
@@ -243,6 +243,7 @@ impl JobStore for PgUnitOfWork {
             .sql(" * interval '1 microsecond'");
         diesel::update(jobs::table.filter(is_attempt(job)))
             .set(jobs::claimed_until.eq(until))
+            .kept()
             .execute(self.connection()?)
             .await
             .map(|written| written == 1)
@@ -256,6 +257,7 @@ impl JobStore for PgUnitOfWork {
                 jobs::done_at.eq(at),
                 jobs::claimed_until.eq(None::<Timestamp>),
             ))
+            .kept()
             .execute(self.connection()?)
             .await
             .map(|written| written == 1)
@@ -275,6 +277,7 @@ impl JobStore for PgUnitOfWork {
                 jobs::last_error.eq(error),
                 jobs::claimed_until.eq(None::<Timestamp>),
             ))
+            .kept()
             .execute(self.connection()?)
             .await
             .map(|_| ())
@@ -288,6 +291,7 @@ impl JobStore for PgUnitOfWork {
                 jobs::last_error.eq(error),
                 jobs::claimed_until.eq(None::<Timestamp>),
             ))
+            .kept()
             .execute(self.connection()?)
             .await
             .map(|_| ())
@@ -307,6 +311,7 @@ impl JobStore for PgUnitOfWork {
                 jobs::claimed_until.eq(None::<Timestamp>),
                 jobs::done_at.eq(at),
             ))
+            .kept()
             .execute(self.connection()?)
             .await
             .map(|written| written == 1)
@@ -349,6 +354,7 @@ impl JobStore for PgUnitOfWork {
                 let held = is(JobState::Held).and(is_free());
                 diesel::update(jobs::table.find((owner, id)).filter(due.or(held)))
                     .set(again)
+                    .kept()
                     .execute(self.connection()?)
                     .await
             }
@@ -357,6 +363,7 @@ impl JobStore for PgUnitOfWork {
                 // The index has those alone that are open.
                 diesel::update(own.filter(sql::<Bool>(IS_OPEN)).filter(due))
                     .set(again)
+                    .kept()
                     .execute(self.connection()?)
                     .await
             }
@@ -387,6 +394,7 @@ impl JobStore for PgUnitOfWork {
                 )
                 .otherwise(jobs::available_at)),
             ))
+            .kept()
             .execute(self.connection()?)
             .await
             .map(|written| u64::try_from(written).unwrap_or(u64::MAX))

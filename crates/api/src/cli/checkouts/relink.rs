@@ -37,7 +37,12 @@ pub(super) async fn run(
     };
     let ctx = session.operator(&access);
     relink(uow.as_mut(), &ctx, &mut checkout).await?;
-    set_page(uow.as_mut(), checkout.id, &links.hashes(&checkout)).await?;
+    set_page(
+        uow.as_mut(),
+        checkout.id,
+        &links.hashes(&checkout.page_nonce),
+    )
+    .await?;
     uow.commit().await?;
     let (id, url) = (checkout.id.to_string(), links.url(&checkout));
     Reply::record(

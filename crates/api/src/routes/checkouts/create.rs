@@ -9,7 +9,7 @@ use lessor_domain::ids::ProductVariantPubId;
 use lessor_domain::ports::{DialingPlan, UnitOfWork};
 use lessor_domain::quantity::Quantity;
 use lessor_domain::services::checkouts::{
-    CreateCheckout, PurchaseItemInput, VariantRef, set_page, view_of,
+    CreateCheckout, NewPage, PurchaseItemInput, VariantRef, view_of,
 };
 use lessor_domain::services::{Context, Error, UseCase as _};
 use serde::Deserialize;
@@ -139,6 +139,7 @@ impl CreateCheckoutBody {
                 failure: self.failure_url.plain(),
             },
             metadata: wire::metadata(self.metadata)?,
+            page: None,
         })
     }
 }
@@ -186,10 +187,16 @@ impl TwoPhases for CreateWithPage {
         ctx: &Context<'_>,
         viewer: Viewer<'_>,
     ) -> Result<FirstPhase<CheckoutRecord, Infallible>, Error> {
-        let (checkout, is_new) = self.0.run(uow, ctx).await?;
-        if is_new {
-            set_page(uow, checkout.id, &viewer.links.hashes(&checkout)).await?;
-        }
+        let mut nonce = [0; 16];
+        ctx.entropy.fill(&mut nonce);
+        let create = CreateCheckout {
+            page: Some(NewPage {
+                nonce,
+                token_hashes: viewer.links.hashes(&nonce),
+            }),
+            ..self.0
+        };
+        let (checkout, is_new) = create.run(uow, ctx).await?;
         let view = view_of(uow, ctx, checkout).await?;
         let record = CheckoutRecord::new(&view, viewer);
         Ok(if is_new {

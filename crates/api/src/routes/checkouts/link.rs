@@ -39,7 +39,7 @@ impl TwoPhases for RelinkWithPage {
         viewer: Viewer<'_>,
     ) -> Result<FirstPhase<CheckoutRecord, Infallible>, Error> {
         let checkout = self.0.run(uow, ctx).await?;
-        set_page(uow, checkout.id, &viewer.links.hashes(&checkout)).await?;
+        set_page(uow, checkout.id, &viewer.links.hashes(&checkout.page_nonce)).await?;
         let view = view_of(uow, ctx, checkout).await?;
         Ok(FirstPhase::Done(CheckoutRecord::new(&view, viewer)))
     }

@@ -45,35 +45,29 @@ impl UpdateCheckoutBody {
     }
 }
 
-/// Updates the checkout. The term, metadata and an operator's move are one transaction. A sandbox key's move
-/// may take several, as the steps that it plays do; whether it is possible is said before any.
+/// Updates the checkout. The term, metadata and an operator's move are one transaction. A sandbox key's move in
+/// which a provider takes part takes several, as the steps that it plays do; whether it is possible is said before any.
 pub(super) async fn update(
     runner: &Runner,
     update: UpdateCheckout,
 ) -> Result<CheckoutRecord, Error> {
     let id = update.id;
     let organization = runner.access.organization_id;
-    let (from, target) = match runner.once(update).await? {
-        Updated::Whole(view) => return Ok(CheckoutRecord::new(&view, runner.viewer())),
-        Updated::ToBeMoved { from, to } => (from, to),
-    };
-    match runner.access.mode {
+    let sandbox = runner.state.engine.sandbox();
+    let ctx = runner.context(runner.state.engine.clock.now());
+    let played = match (runner.once(update).await?, runner.access.mode) {
+        (Updated::Whole(view), _) => return Ok(CheckoutRecord::new(&view, runner.viewer())),
         // A delivery that was confirmed by hand: the lease is active once it is billed.
-        Mode::Live => settle(&runner.state, organization, JobSubject::Checkout(id)).await,
-        Mode::Sandbox => {
-            tracing::debug!(state = %from, %target, "playing");
-            let ctx = runner.context(runner.state.engine.clock.now());
-            let played = runner
-                .state
-                .engine
-                .sandbox()
-                .move_to(&ctx, id, target)
-                .await?;
-            // Where a worker was quicker its work is waited for, as with a live key.
-            if !played.lifecycle().is_at_provider() {
-                settle(&runner.state, organization, JobSubject::Checkout(id)).await;
-            }
+        (_, Mode::Live) => None,
+        (Updated::ToBeSettled, Mode::Sandbox) => Some(sandbox.settle(&ctx, id).await?),
+        (Updated::ToBeMoved { from, to }, Mode::Sandbox) => {
+            tracing::debug!(state = %from, target = %to, "playing");
+            Some(sandbox.move_to(&ctx, id, to).await?)
         }
+    };
+    // Where a worker was quicker its work is waited for, as with a live key.
+    if played.is_none_or(|played| !played.lifecycle().is_at_provider()) {
+        settle(&runner.state, organization, JobSubject::Checkout(id)).await;
     }
     record_now(runner, id).await
 }

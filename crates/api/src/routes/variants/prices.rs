@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, ETAG, HeaderMap, IF_NONE_MATCH, VARY};
-use actix_web::web::Json;
 use actix_web::{HttpRequest, HttpResponse, get, post};
 use lessor_domain::ids::ProductVariantPubId;
 use lessor_domain::services::pricing::{
     self, Otherwise, PriceProducts, PriceSince, PriceTable, PriceVariant, PriceVariants,
     PricedVariant, Prices, TermPrice,
 };
+use lessor_domain::services::{Error, UseCase as _};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -283,6 +283,69 @@ impl From<&PricedVariant> for PricingSummary {
     }
 }
 
+impl LowestPayment {
+    /// None where the variant is offered for no term.
+    fn of(priced: &PricedVariant) -> Option<Self> {
+        let (months, price) = pricing::lowest(&priced.prices).ok()?;
+        Some(Self {
+            product_variant_id: priced.variant.id.to_string(),
+            term_in_months: months.get(),
+            total_monthly_payment: price.quote.total_monthly_payment.into(),
+            currency: price.quote.currency.code(),
+        })
+    }
+}
+
+/// What the variant costs, made anew where a price has changed since.
+async fn priced(
+    call: &Call,
+    identifier: Result<Segment, ApiError>,
+    otherwise: Otherwise,
+) -> Result<Arc<Summary>, ApiError> {
+    let Segment(identifier) = identifier.map_err(|_| ApiError::not_found(VARIANT))?;
+    let (state, access) = (call.state(), call.access());
+    let key = SummaryKey {
+        kind: access.kind,
+        organization: access.organization_id,
+        identifier,
+        otherwise,
+    };
+    let price = PriceVariant {
+        identifier: key.identifier.clone(),
+        otherwise,
+    };
+    let kept = state.summaries.get(&key);
+    let current = state.prices.current(key.organization);
+    if let Some(kept) = kept.as_ref().filter(|kept| current == Some(kept.revision)) {
+        access
+            .require_to_look(price.permission())
+            .map_err(Error::from)?;
+        return Ok(Arc::clone(kept));
+    }
+    let silence = state.prices.silence();
+    let known = kept.as_ref().map(|summary| summary.revision);
+    let summary = match (call.read(PriceSince { price, known }).await?, kept) {
+        (Prices::Known, Some(summary)) => summary,
+        (Prices::Known, None) => return Err(ApiError::internal("nothing is known of the prices")),
+        (Prices::New { revision, priced }, _) => {
+            let body = serde_json::to_vec(&PricingSummary::from(&*priced));
+            let lowest = LowestPayment::of(&priced);
+            let lowest = lowest.map(|lowest| serde_json::to_vec(&lowest)).transpose();
+            let (body, lowest) = (
+                body.map_err(ApiError::internal)?,
+                lowest.map_err(ApiError::internal)?,
+            );
+            let summary = Arc::new(Summary::new(revision, body, lowest));
+            state.summaries.insert(key.clone(), Arc::clone(&summary));
+            summary
+        }
+    };
+    state
+        .prices
+        .read(silence, key.organization, summary.revision);
+    Ok(summary)
+}
+
 /// Read what a variant costs, in short.
 ///
 /// May be kept by the caller for five minutes. What the service keeps itself is thrown away as soon
@@ -310,30 +373,7 @@ pub(super) async fn get_pricing_summary(
     identifier: Result<Segment, ApiError>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    let identifier = identifier.map_err(|_| ApiError::not_found(VARIANT))?;
-    let key = SummaryKey {
-        kind: call.access().kind,
-        organization: call.access().organization_id,
-        identifier: identifier.0,
-    };
-    let cache = &call.state().summaries;
-    let kept = cache.get(&key);
-    let price = PriceVariant {
-        identifier: key.identifier.clone(),
-        otherwise: Otherwise::Sku,
-    };
-    let known = kept.as_ref().map(|summary| summary.revision);
-    let summary = match (call.read(PriceSince { price, known }).await?, kept) {
-        (Prices::Known, Some(summary)) => summary,
-        (Prices::Known, None) => return Err(ApiError::internal("nothing is known of the prices")),
-        (Prices::New { revision, priced }, _) => {
-            let body = serde_json::to_vec(&PricingSummary::from(&*priced));
-            let summary = Summary::new(revision, body.map_err(ApiError::internal)?);
-            let summary = Arc::new(summary);
-            cache.insert(key, Arc::clone(&summary));
-            summary
-        }
-    };
+    let summary = priced(&call, identifier, Otherwise::Sku).await?;
     let known = names(request.headers(), &summary.etag);
     let mut response = HttpResponse::build(if known {
         StatusCode::NOT_MODIFIED
@@ -384,21 +424,11 @@ pub(super) struct LowestPayment {
 pub(super) async fn get_lowest_payment(
     call: Call,
     identifier: Result<Segment, ApiError>,
-) -> Result<Json<LowestPayment>, ApiError> {
-    let Segment(identifier) = identifier.map_err(|_| ApiError::not_found(VARIANT))?;
-    let otherwise = Otherwise::ExternalId;
-    let price = PriceVariant {
-        identifier,
-        otherwise,
-    };
-    let priced = call.read(price).await?;
-    let (months, price) = pricing::lowest(&priced.prices)?;
-    Ok(Json(LowestPayment {
-        product_variant_id: priced.variant.id.to_string(),
-        term_in_months: months.get(),
-        total_monthly_payment: price.quote.total_monthly_payment.into(),
-        currency: price.quote.currency.code(),
-    }))
+) -> Result<HttpResponse, ApiError> {
+    let summary = priced(&call, identifier, Otherwise::ExternalId).await?;
+    let lowest = summary.lowest.clone();
+    let lowest = lowest.ok_or(pricing::NOT_OFFERED)?;
+    Ok(HttpResponse::Ok().content_type(JSON).body(lowest))
 }
 
 /// Whether `If-None-Match` names the tag.

@@ -16,11 +16,11 @@ use crate::money::{Amount, Money};
 use crate::organization::Organization;
 use crate::percentage::TermMonths;
 use crate::ports::{
-    InsertedCheckout, InsertedCustomer, NewCustomer, StoreError, UnitOfWork, VariantSelection,
+    InsertedCheckout, InsertedCustomer, NewCustomer, Offer, StoreError, UnitOfWork,
+    VariantSelection,
 };
 use crate::quantity::Quantity;
 use crate::services::audit::{self, Entry};
-use crate::services::pricing::organization_with_terms;
 use crate::services::products::price_in;
 use crate::services::{Context, Error, UseCase, customers, person, waitlist};
 use crate::text::{Email, ExternalId, Name, Sku};
@@ -83,6 +83,17 @@ pub struct CreateCheckout {
     pub redirects: Redirects,
     /// What the caller keeps beside it; one that there is already stays as it is.
     pub metadata: Metadata,
+    /// The page of a new one; without it, one that is [opened](super::set_page) later.
+    pub page: Option<NewPage>,
+}
+
+/// The page of a checkout that is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewPage {
+    /// What its address is derived from, by chance.
+    pub nonce: [u8; 16],
+    /// By which tokens it is found, as SHA-256.
+    pub token_hashes: Vec<[u8; 32]>,
 }
 
 #[async_trait]
@@ -112,21 +123,21 @@ impl UseCase for CreateCheckout {
                 uow.variants().find_by_sku(organization_id, sku).await?,
             ),
         };
-        let variant_id = found.ok_or(Error::not_found("product variant"))?;
+        let found = found.ok_or(Error::not_found("product variant"))?;
         ctx.access.require(match self.customer {
             Some(_) => Permission::CheckoutCreateWithCustomer,
             None => Permission::CheckoutWrite,
         })?;
         // Kept from changing until the checkout is there: nobody adds stock past one
         // who is about to wait.
-        let product = uow
-            .products()
-            .lock_shared(organization_id, variant_id.product_id)
-            .await?
-            .ok_or(Error::not_found("product variant"))?;
-        let variant = uow
+        let Offer {
+            variant,
+            product,
+            organization,
+            terms,
+        } = uow
             .variants()
-            .lock_shared(organization_id, variant_id.id)
+            .hold_offer(organization_id, found.id, found.product_id)
             .await?
             .ok_or(Error::not_found("product variant"))?;
         let available = availability(&product, &variant, ctx.access.mode, self.quantity)
@@ -135,7 +146,6 @@ impl UseCase for CreateCheckout {
         if self.redirects.any_insecure(ctx.access.mode) {
             return Err(insecure_redirect(&self.redirects, ctx));
         }
-        let (organization, terms) = organization_with_terms(uow, organization_id).await?;
         let term = match self.term {
             Some(months) => Some(offered_term(&terms, &product.id, months)?),
             None => None,
@@ -166,8 +176,14 @@ impl UseCase for CreateCheckout {
         if is_ordered {
             return Err(StoreError::Conflict(crate::ports::UniqueField::ExternalOrderId).into());
         }
-        let mut page_nonce = [0_u8; 16];
-        ctx.entropy.fill(&mut page_nonce);
+        let page = self.page.unwrap_or_else(|| {
+            let mut nonce = [0_u8; 16];
+            ctx.entropy.fill(&mut nonce);
+            NewPage {
+                nonce,
+                token_hashes: Vec::new(),
+            }
+        });
         let new = NewCheckout {
             term,
             purchase_items,
@@ -182,7 +198,7 @@ impl UseCase for CreateCheckout {
                 CheckoutItemPubId::from_uuid(ctx.ids.next()),
                 &customer,
                 &variant,
-                page_nonce,
+                page.nonce,
             )
             .times(self.quantity, || {
                 CheckoutItemPubId::from_uuid(ctx.ids.next())
@@ -196,7 +212,11 @@ impl UseCase for CreateCheckout {
         };
         let opening = opening(&new, &customer, &organization, available);
         let checkout = Checkout::open(new, opening, ctx.now);
-        match uow.checkouts().insert(&checkout).await? {
+        match uow
+            .checkouts()
+            .insert(&checkout, &page.token_hashes)
+            .await?
+        {
             InsertedCheckout::New => {
                 let made = Entry::created(AuditAction::CheckoutCreated, &checkout);
                 audit::note(uow, ctx, made).await?;

@@ -8,7 +8,7 @@ mod view;
 
 pub(crate) use change::set_term;
 pub use change::{Annotate, CancelCheckout, ChooseTerm, MoveCheckout, SetInsurance};
-pub use create::{CreateCheckout, CustomerInput, PurchaseItemInput, VariantRef};
+pub use create::{CreateCheckout, CustomerInput, NewPage, PurchaseItemInput, VariantRef};
 pub use link::{RelinkCheckout, relink};
 pub use rates::quote_of;
 pub(crate) use rates::{Rates, all_of, quotes_by, quotes_of};

@@ -22,13 +22,40 @@ pub(crate) struct Rates {
 }
 
 /// What the checkouts lease that have no price of their own yet.
-fn unpriced(checkouts: &[Checkout]) -> impl Iterator<Item = &Checkout> {
+fn unpriced<'a>(
+    checkouts: impl IntoIterator<Item = &'a Checkout>,
+) -> impl Iterator<Item = &'a Checkout> {
     checkouts
-        .iter()
+        .into_iter()
         .filter(|checkout| checkout.quote.is_none() && checkout.term.is_some())
 }
 
+/// The variants that the checkouts lease which have no price of their own yet.
+pub(crate) fn leased_unpriced<'a>(
+    checkouts: impl IntoIterator<Item = &'a Checkout>,
+) -> BTreeSet<ProductVariantPubId> {
+    unpriced(checkouts)
+        .map(|checkout| checkout.variant_id)
+        .collect()
+}
+
 impl Rates {
+    /// What the variants are priced by.
+    pub(crate) fn new(
+        organization: Organization,
+        terms: Vec<LeaseTerm>,
+        variants: Vec<(ProductVariant, Product)>,
+    ) -> Self {
+        Self {
+            organization,
+            terms,
+            variants: variants
+                .into_iter()
+                .map(|(variant, product)| (variant.id, (variant, product)))
+                .collect(),
+        }
+    }
+
     /// Those of checkouts of one organization; none where every price is frozen, or none is asked for. The
     /// number of queries does not grow with them.
     ///
@@ -36,30 +63,22 @@ impl Rates {
     /// [`Error::Store`].
     pub(crate) async fn of(
         uow: &mut dyn UnitOfWork,
-        checkouts: &[Checkout],
+        checkouts: &[&Checkout],
     ) -> Result<Option<Self>, Error> {
-        let Some(first) = unpriced(checkouts).next() else {
+        let Some(first) = unpriced(checkouts.iter().copied()).next() else {
             return Ok(None);
         };
         let id = first.organization_id;
         let (organization, terms) = organization_with_terms(uow, id).await?;
-        let leased: BTreeSet<ProductVariantPubId> = unpriced(checkouts)
-            .map(|checkout| checkout.variant_id)
-            .collect();
-        let leased = VariantSelection::IdsWithArchived(leased.into_iter().collect());
+        let leased = leased_unpriced(checkouts.iter().copied());
+        let leased = leased.into_iter().collect();
+        let leased = VariantSelection::IdsWithArchived(leased);
         let variants = uow.variants().with_products(id, &leased).await?;
-        Ok(Some(Self {
-            organization,
-            terms,
-            variants: variants
-                .into_iter()
-                .map(|(variant, product)| (variant.id, (variant, product)))
-                .collect(),
-        }))
+        Ok(Some(Self::new(organization, terms, variants)))
     }
 
     /// Whether all of the checkouts can be priced by them.
-    pub(crate) fn cover(&self, checkouts: &[Checkout]) -> bool {
+    pub(crate) fn cover<'a>(&self, checkouts: impl IntoIterator<Item = &'a Checkout>) -> bool {
         unpriced(checkouts).all(|checkout| self.variants.contains_key(&checkout.variant_id))
     }
 
@@ -82,16 +101,28 @@ impl Rates {
 ///
 /// # Errors
 /// [`Error::Pricing`].
-pub(crate) fn quotes_by(
+pub(crate) fn quotes_by<'a>(
     rates: Option<&Rates>,
-    checkouts: &[Checkout],
+    checkouts: impl IntoIterator<Item = &'a Checkout>,
 ) -> Result<Vec<Option<Quote>>, Error> {
-    let quote = |checkout: &Checkout| match (checkout.quote, rates) {
+    // Those that follow each other are often the same lease, as it was and as it is.
+    let mut last = None;
+    let quote = |checkout: &'a Checkout| match (checkout.quote, rates) {
         (Some(frozen), _) => Ok(Some(frozen)),
-        (None, Some(rates)) => rates.quote(checkout),
+        (None, Some(rates)) => {
+            let lease = (checkout.variant_id, checkout.term, checkout.quantity());
+            if let Some((same, known)) = last
+                && same == lease
+            {
+                return Ok(known);
+            }
+            let quote = rates.quote(checkout)?;
+            last = Some((lease, quote));
+            Ok(quote)
+        }
         (None, None) => Ok(None),
     };
-    checkouts.iter().map(quote).collect()
+    checkouts.into_iter().map(quote).collect()
 }
 
 /// What the leases of checkouts of one organization cost, in their order; the number of queries does not
@@ -103,8 +134,9 @@ pub(crate) async fn quotes_of(
     uow: &mut dyn UnitOfWork,
     checkouts: &[Checkout],
 ) -> Result<Vec<Option<Quote>>, Error> {
-    let rates = Rates::of(uow, checkouts).await?;
-    quotes_by(rates.as_ref(), checkouts)
+    let all: Vec<&Checkout> = checkouts.iter().collect();
+    let rates = Rates::of(uow, &all).await?;
+    quotes_by(rates.as_ref(), all)
 }
 
 /// What a checkout's lease costs, all of its items: the frozen quote, else by today's catalog; none

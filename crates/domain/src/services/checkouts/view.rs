@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 
-use super::rates::{Rates, quotes_by};
+use super::rates::{Rates, leased_unpriced, quotes_by};
 use super::{scope_of, visible};
 use crate::access::Permission;
 use crate::checkout::{Checkout, ChosenTerm, Due, Lifecycle};
 use crate::credit::Qualification;
-use crate::ids::{CheckoutPubId, OrganizationRef};
+use crate::ids::{CheckoutPubId, OrganizationRef, ProductVariantPubId};
 use crate::money::MoneyError;
 use crate::organization::Organization;
-use crate::ports::{CheckoutFilter, CheckoutSort, Page, SortOrder, Start, StoreError, UnitOfWork};
+use crate::ports::{
+    CheckoutFilter, CheckoutSort, Page, SortOrder, Start, Surroundings, UnitOfWork,
+};
 use crate::pricing::{PricingError, Quote};
 use crate::services::pricing::TermPrice;
 use crate::services::products::own_organization;
@@ -206,21 +208,21 @@ pub(crate) async fn views_of(
     if checkouts.is_empty() {
         return Ok(Vec::new());
     }
-    let rates = Rates::of(uow, &checkouts).await?;
-    let quotes = quotes_by(rates.as_ref(), &checkouts)?;
-    let organization = match rates {
-        Some(rates) => rates.organization,
-        None => uow
-            .organizations()
-            .get(ctx.access.organization_id)
-            .await?
-            .ok_or(Error::Store(StoreError::Missing("organization")))?,
-    };
     let ids: Vec<CheckoutPubId> = checkouts.iter().map(|checkout| checkout.id).collect();
-    let mut decided: BTreeMap<CheckoutPubId, Qualification> = uow
-        .qualifications()
-        .latest(&ids)
-        .await?
+    let leased: Vec<ProductVariantPubId> = leased_unpriced(&checkouts).into_iter().collect();
+    let Surroundings {
+        organization,
+        terms,
+        variants,
+        decided,
+    } = uow
+        .checkouts()
+        .surroundings(ctx.access.organization_id, &ids, &leased)
+        .await?;
+    let rates = Rates::new(organization, terms, variants);
+    let quotes = quotes_by(Some(&rates), &checkouts)?;
+    let organization = rates.organization;
+    let mut decided: BTreeMap<CheckoutPubId, Qualification> = decided
         .into_iter()
         .filter(Qualification::counts)
         .map(|it| (it.checkout, it))

@@ -9,12 +9,13 @@ use crate::checkout::{Checkout, Transition};
 use crate::credit::Qualification;
 use crate::customer::Customer;
 use crate::ids::{
-    CheckoutPubId, CustomerPubId, LeaseTermPubId, ProductPubId, ProductVariantPubId,
-    WebhookEndpointPubId,
+    CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductPubId,
+    ProductVariantPubId, WebhookEndpointPubId,
 };
 use crate::lease_term::LeaseTerm;
 use crate::ledger::Entry;
 use crate::organization::Organization;
+use crate::ports::Surroundings;
 use crate::services::checkouts::Rates;
 use crate::webhooks::WebhookEndpoint;
 
@@ -74,11 +75,19 @@ impl<I: Ord + Copy, E: Counted> Kept<I, E> {
         self.written.contains_key(&id)
     }
 
-    /// What was read of it. A write of this version succeeds only where that is what is stored, so that
-    /// it is what was there before.
-    pub(super) fn read(&self, id: I, version: i64) -> Option<E> {
-        let read = self.read.get(&id);
-        read.filter(|read| read.version() == version).cloned()
+    /// What was read of it, for one who is about to write it. A write of this version succeeds only where that is what
+    /// is stored, so that it is what was there before.
+    pub(super) fn take(&mut self, id: I, version: i64) -> Option<E> {
+        let read = self.read.remove(&id);
+        read.filter(|read| read.version() == version)
+    }
+
+    /// What is stored of it, as far as the unit of work knows: as it was written last, else as it was read.
+    pub(super) fn known(&self, id: I) -> Option<&E> {
+        match self.written.get(&id) {
+            Some(written) => written.after.as_ref(),
+            None => self.read.get(&id),
+        }
     }
 
     fn write(&mut self, turn: usize, id: I, before: Option<E>, after: Option<E>) {
@@ -149,10 +158,12 @@ pub(super) struct Seen {
     pub(super) rows: BTreeMap<String, Option<Entry>>,
     /// What counted of the checkout's credit before that was written.
     pub(super) decided: BTreeMap<CheckoutPubId, (usize, Option<Qualification>)>,
-    /// What counts now, where it was read or cannot be otherwise.
-    pub(super) counts: BTreeMap<CheckoutPubId, Option<Qualification>>,
+    /// What was decided last, where it was read or cannot be otherwise.
+    pub(super) latest: BTreeMap<CheckoutPubId, Option<Qualification>>,
     /// What open checkouts were priced by, until something of the catalog was written.
     pub(super) rates: Option<Rates>,
+    /// Whether something was written past these stores, so that what was read is not to be read from here.
+    pub(super) is_outdated: bool,
 }
 
 macro_rules! writes {
@@ -199,6 +210,92 @@ impl Seen {
         self.rates = None;
         let turn = self.turn();
         self.variants.write(turn, id, before, after);
+    }
+
+    /// The organization, where it was read.
+    pub(super) fn organization(&self, id: OrganizationId) -> Option<&Organization> {
+        let known = self.organization.as_ref();
+        known.filter(|known| known.id == id && !self.is_outdated)
+    }
+
+    /// The customer, where it was read.
+    pub(super) fn customer(&self, id: CustomerPubId) -> Option<&Customer> {
+        let known = self.customers.known(id);
+        known.filter(|_| !self.is_outdated)
+    }
+
+    /// The checkout, where it was read.
+    pub(super) fn checkout(&self, id: CheckoutPubId) -> Option<&Checkout> {
+        let known = self.checkouts.known(id);
+        known.filter(|_| !self.is_outdated)
+    }
+
+    /// What was decided last of these, where it was read of each.
+    pub(super) fn decisions(&self, checkouts: &[CheckoutPubId]) -> Option<Vec<Qualification>> {
+        let decided = checkouts.iter().map(|id| self.latest.get(id));
+        let decided: Option<Vec<_>> = decided.collect();
+        let decided = decided.filter(|_| !self.is_outdated)?;
+        Some(decided.into_iter().flatten().cloned().collect())
+    }
+
+    /// What prices are made of but for variants, where it was read.
+    pub(super) fn terms(&self, id: OrganizationId) -> Option<(Organization, Vec<LeaseTerm>)> {
+        let rates = self.rates.as_ref();
+        let rates = rates.filter(|rates| rates.organization.id == id && !self.is_outdated)?;
+        Some((rates.organization.clone(), rates.terms.clone()))
+    }
+
+    /// The variants with their products, where both were read.
+    pub(super) fn leased(
+        &self,
+        variants: &[ProductVariantPubId],
+    ) -> Option<Vec<(ProductVariant, Product)>> {
+        if self.is_outdated {
+            return None;
+        }
+        let leased = |id: &ProductVariantPubId| {
+            // How many there are changes with what is taken of them.
+            if self.stock.contains_key(id) {
+                return None;
+            }
+            let rates = self.rates.as_ref();
+            let priced = rates.and_then(|rates| rates.variants.get(id));
+            let read = || {
+                let variant = self.variants.known(*id)?;
+                let product = self.products.known(variant.product_id)?;
+                Some((variant.clone(), product.clone()))
+            };
+            priced.cloned().or_else(read)
+        };
+        variants.iter().map(leased).collect()
+    }
+
+    /// What the checkouts are shown with, where all of it was read.
+    pub(super) fn surroundings(
+        &self,
+        organization: OrganizationId,
+        checkouts: &[CheckoutPubId],
+        variants: &[ProductVariantPubId],
+    ) -> Option<Surroundings> {
+        let (organization, terms) = self.terms(organization)?;
+        Some(Surroundings {
+            organization,
+            terms,
+            variants: self.leased(variants)?,
+            decided: self.decisions(checkouts)?,
+        })
+    }
+
+    /// These were decided last of the checkouts, and nothing of the others.
+    pub(super) fn read_decisions(
+        &mut self,
+        checkouts: &[CheckoutPubId],
+        decided: &[Qualification],
+    ) {
+        for id in checkouts {
+            let its = decided.iter().find(|it| it.checkout == *id);
+            self.latest.insert(*id, its.cloned());
+        }
     }
 
     /// Something was priced by these terms of the organization.
@@ -251,7 +348,7 @@ impl Seen {
     pub(super) fn decide(&mut self, id: CheckoutPubId, before: Option<Qualification>) {
         let turn = self.turn();
         self.decided.entry(id).or_insert((turn, before));
-        self.counts.remove(&id);
+        self.latest.remove(&id);
     }
 
     /// Whether nobody has to be told of anything.

@@ -1,5 +1,6 @@
 //! The stores of a unit of work that tells of what it changes: they do as those inside, and note what
-//! was read and written.
+//! was read and written. What they know they are not asked for again: within a unit of work a record that nobody locks or
+//! writes stays as it was read first.
 
 use async_trait::async_trait;
 
@@ -20,9 +21,9 @@ use crate::organization::Organization;
 use crate::ports::{
     CheckoutFilter, CheckoutSort, CheckoutStore, CustomerFilter, CustomerStore, DeletedTerm,
     HistoryEntry, InsertedCheckout, InsertedCustomer, LeaseTermStore, LedgerStore, NewCustomer,
-    NewLeaseTerm, NewOrganization, OrganizationStore, Page, PageToken, ProductFilter, ProductSort,
-    ProductStore, QualificationStore, Scope, SortOrder, StoreError, VariantSelection, VariantStore,
-    WebhookEndpointStore,
+    NewLeaseTerm, NewOrganization, Offer, OrganizationStore, Page, PageToken, ProductFilter,
+    ProductSort, ProductStore, QualificationStore, Scope, SortOrder, StoreError, Surroundings,
+    VariantSelection, VariantStore, WebhookEndpointStore,
 };
 use crate::quantity::Quantity;
 use crate::text::{Email, ExternalId, Sku};
@@ -39,10 +40,7 @@ impl TellingWork {
 
     /// What counts of the checkout's credit now.
     async fn counting(&mut self, id: CheckoutPubId) -> Result<Option<Qualification>, StoreError> {
-        if let Some(known) = self.seen.counts.get(&id) {
-            return Ok(known.clone());
-        }
-        let latest = self.inner.qualifications().latest(&[id]).await?;
+        let latest = QualificationStore::latest(self, &[id]).await?;
         Ok(latest.into_iter().find(Qualification::counts))
     }
 }
@@ -54,6 +52,9 @@ impl OrganizationStore for TellingWork {
     }
 
     async fn get(&mut self, id: OrganizationId) -> Result<Option<Organization>, StoreError> {
+        if let Some(known) = self.seen.organization(id) {
+            return Ok(Some(known.clone()));
+        }
         let found = self.inner.organizations().get(id).await?;
         self.note_organization(found.as_ref());
         Ok(found)
@@ -162,7 +163,7 @@ impl ProductStore for TellingWork {
     }
 
     async fn update(&mut self, product: &mut Product) -> Result<(), StoreError> {
-        let before = match self.seen.products.read(product.id, product.version) {
+        let before = match self.seen.products.take(product.id, product.version) {
             Some(before) => Some(before),
             None if self.seen.products.is_written(product.id) => None,
             None => {
@@ -256,6 +257,12 @@ impl VariantStore for TellingWork {
         organization: OrganizationId,
         selected: &VariantSelection,
     ) -> Result<Vec<(ProductVariant, Product)>, StoreError> {
+        if let VariantSelection::IdsWithArchived(ids) = selected
+            && let Some(known) = self.seen.leased(ids)
+        {
+            self.seen.read_leased(&known);
+            return Ok(known);
+        }
         let found = self
             .inner
             .variants()
@@ -326,8 +333,25 @@ impl VariantStore for TellingWork {
         Ok(found)
     }
 
+    async fn hold_offer(
+        &mut self,
+        organization: OrganizationId,
+        id: ProductVariantPubId,
+        product: ProductPubId,
+    ) -> Result<Option<Offer>, StoreError> {
+        let variants = self.inner.variants();
+        let found = variants.hold_offer(organization, id, product).await?;
+        if let Some(offer) = &found {
+            self.seen.variants.note(offer.variant.id, &offer.variant);
+            self.seen.products.note(offer.product.id, &offer.product);
+            self.note_organization(Some(&offer.organization));
+            self.seen.read_terms(&offer.organization, &offer.terms);
+        }
+        Ok(found)
+    }
+
     async fn update(&mut self, variant: &mut ProductVariant) -> Result<(), StoreError> {
-        let before = match self.seen.variants.read(variant.id, variant.version) {
+        let before = match self.seen.variants.take(variant.id, variant.version) {
             Some(before) => Some(before),
             None if self.seen.variants.is_written(variant.id) => None,
             None => {
@@ -403,6 +427,9 @@ impl CustomerStore for TellingWork {
     }
 
     async fn get(&mut self, id: CustomerPubId) -> Result<Option<Customer>, StoreError> {
+        if let Some(known) = self.seen.customer(id) {
+            return Ok(Some(known.clone()));
+        }
         let found = self.inner.customers().get(id).await?;
         if let Some(found) = &found {
             self.seen.customers.note(found.id, found);
@@ -469,7 +496,7 @@ impl CustomerStore for TellingWork {
     }
 
     async fn update(&mut self, customer: &mut Customer) -> Result<(), StoreError> {
-        let before = match self.seen.customers.read(customer.id, customer.version) {
+        let before = match self.seen.customers.take(customer.id, customer.version) {
             Some(before) => Some(before),
             None if self.seen.customers.is_written(customer.id) => None,
             None => self.inner.customers().get(customer.id).await?,
@@ -509,6 +536,9 @@ impl LeaseTermStore for TellingWork {
         &mut self,
         organization: OrganizationId,
     ) -> Result<Option<(Organization, Vec<LeaseTerm>)>, StoreError> {
+        if let Some(known) = self.seen.terms(organization) {
+            return Ok(Some(known));
+        }
         let found = self
             .inner
             .lease_terms()
@@ -534,7 +564,7 @@ impl LeaseTermStore for TellingWork {
     }
 
     async fn update(&mut self, term: &mut LeaseTerm) -> Result<(), StoreError> {
-        let before = match self.seen.terms.read(term.id, term.version) {
+        let before = match self.seen.terms.take(term.id, term.version) {
             Some(before) => Some(before),
             None if self.seen.terms.is_written(term.id) => None,
             None => {
@@ -601,7 +631,7 @@ impl WebhookEndpointStore for TellingWork {
     }
 
     async fn update(&mut self, endpoint: &mut WebhookEndpoint) -> Result<(), StoreError> {
-        let before = match self.seen.endpoints.read(endpoint.id, endpoint.version) {
+        let before = match self.seen.endpoints.take(endpoint.id, endpoint.version) {
             Some(before) => Some(before),
             None if self.seen.endpoints.is_written(endpoint.id) => None,
             None => {
@@ -622,14 +652,18 @@ impl WebhookEndpointStore for TellingWork {
 
 #[async_trait]
 impl CheckoutStore for TellingWork {
-    async fn insert(&mut self, checkout: &Checkout) -> Result<InsertedCheckout, StoreError> {
-        let inserted = self.inner.checkouts().insert(checkout).await?;
+    async fn insert(
+        &mut self,
+        checkout: &Checkout,
+        page_tokens: &[[u8; 32]],
+    ) -> Result<InsertedCheckout, StoreError> {
+        let inserted = self.inner.checkouts().insert(checkout, page_tokens).await?;
         match &inserted {
             InsertedCheckout::New => {
                 self.seen
                     .write_checkout(checkout.id, None, Some(checkout.clone()));
                 // Nobody has decided anything about it.
-                self.seen.counts.insert(checkout.id, None);
+                self.seen.latest.insert(checkout.id, None);
             }
             InsertedCheckout::Existing(checkout) => {
                 self.seen.checkouts.note(checkout.id, checkout);
@@ -639,10 +673,35 @@ impl CheckoutStore for TellingWork {
     }
 
     async fn get(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError> {
+        if let Some(known) = self.seen.checkout(id) {
+            return Ok(Some(known.clone()));
+        }
         let found = self.inner.checkouts().get(id).await?;
         if let Some(found) = &found {
             self.seen.checkouts.note(found.id, found);
         }
+        Ok(found)
+    }
+
+    async fn surroundings(
+        &mut self,
+        organization: OrganizationId,
+        checkouts: &[CheckoutPubId],
+        variants: &[ProductVariantPubId],
+    ) -> Result<Surroundings, StoreError> {
+        if let Some(known) = self.seen.surroundings(organization, checkouts, variants) {
+            self.seen.read_leased(&known.variants);
+            return Ok(known);
+        }
+        let found = self
+            .inner
+            .checkouts()
+            .surroundings(organization, checkouts, variants)
+            .await?;
+        self.note_organization(Some(&found.organization));
+        self.seen.read_terms(&found.organization, &found.terms);
+        self.seen.read_leased(&found.variants);
+        self.seen.read_decisions(checkouts, &found.decided);
         Ok(found)
     }
 
@@ -766,7 +825,7 @@ impl CheckoutStore for TellingWork {
     }
 
     async fn update(&mut self, checkout: &mut Checkout) -> Result<(), StoreError> {
-        let before = match self.seen.checkouts.read(checkout.id, checkout.version) {
+        let before = match self.seen.checkouts.take(checkout.id, checkout.version) {
             Some(before) => Some(before),
             None if self.seen.checkouts.is_written(checkout.id) => None,
             None => self.inner.checkouts().get(checkout.id).await?,
@@ -907,12 +966,11 @@ impl QualificationStore for TellingWork {
         &mut self,
         checkouts: &[CheckoutPubId],
     ) -> Result<Vec<Qualification>, StoreError> {
-        let found = self.inner.qualifications().latest(checkouts).await?;
-        for id in checkouts {
-            let its = found.iter().find(|it| it.checkout == *id);
-            let counts = its.filter(|it| it.counts()).cloned();
-            self.seen.counts.insert(*id, counts);
+        if let Some(known) = self.seen.decisions(checkouts) {
+            return Ok(known);
         }
+        let found = self.inner.qualifications().latest(checkouts).await?;
+        self.seen.read_decisions(checkouts, &found);
         Ok(found)
     }
 

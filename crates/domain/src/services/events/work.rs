@@ -456,23 +456,25 @@ impl TellingWork {
         told: &mut Vec<Told>,
     ) -> Result<(), StoreError> {
         let counts = self.qualifications_of(&mut seen, &written).await?;
-        let all: Vec<Checkout> = written
+        let all: Vec<&Checkout> = written
             .values()
             .flat_map(|written| [&written.before, &written.after])
-            .filter_map(Clone::clone)
+            .flatten()
             .collect();
-        let known = seen.rates.take().filter(|rates| rates.cover(&all));
+        let cover = |rates: &Rates| rates.cover(all.iter().copied());
+        let known = seen.rates.take().filter(cover);
         let rates = match known {
             Some(known) => Ok(Some(known)),
             None => Rates::of(&mut *self.inner, &all).await,
         };
-        let mut quotes = match rates.and_then(|rates| quotes_by(rates.as_ref(), &all)) {
-            Ok(quotes) => quotes,
-            Err(Error::Store(error)) => return Err(error),
-            // What cannot be priced is not priced on GET either; what was frozen is known.
-            Err(_) => all.iter().map(|checkout| checkout.quote).collect(),
-        }
-        .into_iter();
+        let mut quotes =
+            match rates.and_then(|rates| quotes_by(rates.as_ref(), all.iter().copied())) {
+                Ok(quotes) => quotes,
+                Err(Error::Store(error)) => return Err(error),
+                // What cannot be priced is not priced on GET either; what was frozen is known.
+                Err(_) => all.iter().map(|checkout| checkout.quote).collect(),
+            }
+            .into_iter();
         for (id, written) in written {
             let mut view = |checkout: Option<Checkout>,
                             qualification: Option<Qualification>|
@@ -531,18 +533,21 @@ impl TellingWork {
         seen: &mut Seen,
         written: &BTreeMap<CheckoutPubId, Written<Checkout>>,
     ) -> Result<BTreeMap<CheckoutPubId, Option<Qualification>>, StoreError> {
-        let mut counts = std::mem::take(&mut seen.counts);
+        let mut latest = std::mem::take(&mut seen.latest);
         let unknown: Vec<CheckoutPubId> = written
             .keys()
-            .filter(|id| !counts.contains_key(id))
+            .filter(|id| !latest.contains_key(id))
             .copied()
             .collect();
         if !unknown.is_empty() {
-            let latest = self.inner.qualifications().latest(&unknown).await?;
-            let latest = latest.into_iter().filter(Qualification::counts);
-            counts.extend(latest.map(|it| (it.checkout, Some(it))));
+            let found = self.inner.qualifications().latest(&unknown).await?;
+            latest.extend(found.into_iter().map(|it| (it.checkout, Some(it))));
         }
-        Ok(counts)
+        let counting = |latest: Option<Qualification>| latest.filter(Qualification::counts);
+        Ok(latest
+            .into_iter()
+            .map(|(id, latest)| (id, counting(latest)))
+            .collect())
     }
 
     /// Says of refunds whether they are of the deposit: the row of what was paid tells.
@@ -631,8 +636,13 @@ impl UnitOfWork for TellingWork {
         events: EventStore,
         deliveries: DeliveryStore,
         mails: MailStore,
-        personal_data: PersonalDataStore,
         doors: Doors,
+    }
+
+    fn personal_data(&mut self) -> &mut dyn PersonalDataStore {
+        // It takes what is personal out of every record of a customer.
+        self.seen.is_outdated = true;
+        self.inner.personal_data()
     }
 
     fn asked_by(&mut self, request_id: &str) {

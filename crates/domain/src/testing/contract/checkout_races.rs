@@ -25,7 +25,7 @@ async fn one_checkout_under_a_race(shop: &Shop<'_>) {
     let inserted = join_all(racers.iter().map(async |checkout| {
         loop {
             let inserted = shop
-                .run(async |uow| uow.checkouts().insert(checkout).await)
+                .run(async |uow| uow.checkouts().insert(checkout, &[]).await)
                 .await;
             match inserted {
                 Err(StoreError::Contended) => {}
@@ -71,7 +71,7 @@ async fn one_order_under_a_race(shop: &Shop<'_>) {
     let kept = join_all(racers.iter().map(async |checkout| {
         loop {
             let inserted = shop
-                .run(async |uow| uow.checkouts().insert(checkout).await)
+                .run(async |uow| uow.checkouts().insert(checkout, &[]).await)
                 .await;
             match inserted {
                 Err(StoreError::Contended) => {}

@@ -103,7 +103,7 @@ async fn checkouts_are_of_their_customers_mode(shop: &Shop<'_>) {
         let checkout = shop.make.checkout(&customer, &variant);
         let stray = checkout.clone().with(|it| it.mode = other).build();
         let refused = shop
-            .run(async |uow| uow.checkouts().insert(&stray).await)
+            .run(async |uow| uow.checkouts().insert(&stray, &[]).await)
             .await;
         must_be_missing(refused, "checkouts.insert: of a customer of the other mode");
         assert_eq!(
@@ -127,7 +127,7 @@ async fn one_checkout_runs_for_an_intent(shop: &Shop<'_>) {
     let again = || make.checkout(&customer, &variant);
     let insert = async |checkout: Checkout| {
         shop.done("checkouts.insert: answers", async |uow| {
-            uow.checkouts().insert(&checkout).await
+            uow.checkouts().insert(&checkout, &[]).await
         })
         .await
     };
@@ -211,7 +211,7 @@ async fn a_second_unit_is_ordered_beside_a_lease(shop: &Shop<'_>) {
     let again = |order: &str| make.checkout(&customer, &variant).term(&term).order(order);
     let insert = async |checkout: Checkout| {
         shop.done("checkouts.insert: answers", async |uow| {
-            uow.checkouts().insert(&checkout).await
+            uow.checkouts().insert(&checkout, &[]).await
         })
         .await
     };
@@ -259,7 +259,7 @@ async fn external_orders_are_unique(shop: &Shop<'_>) {
         .await;
     let insert = async |builder: crate::testing::CheckoutBuilder| {
         let checkout = builder.build();
-        shop.run(async |uow| uow.checkouts().insert(&checkout).await)
+        shop.run(async |uow| uow.checkouts().insert(&checkout, &[]).await)
             .await
     };
     let another = async |mode| {
@@ -353,6 +353,25 @@ async fn pages_open_to_their_tokens(shop: &Shop<'_>, id: CheckoutPubId, other: C
             opened,
             "checkouts.find_by_page_token: {why}"
         );
+    }
+    let (customer, variant) = (shop.anybody().await, shop.any_variant().await);
+    let new = shop.make.checkout(&customer, &variant).build();
+    shop.done("checkouts.insert: keeps a checkout", async |uow| {
+        uow.checkouts().insert(&new, &kept).await
+    })
+    .await;
+    for hash in kept {
+        let token = PageToken::Unproven {
+            nonce: new.page_nonce,
+            hash,
+        };
+        let clause = "checkouts.insert: opens the page to the tokens that it is given";
+        let found = shop
+            .seen(clause, async |view| {
+                view.checkouts().find_by_page_token(&token).await
+            })
+            .await;
+        assert_eq!(found.map(|found| found.id), Some(new.id), "{clause}");
     }
 }
 

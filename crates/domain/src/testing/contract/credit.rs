@@ -4,13 +4,14 @@ use chrono::TimeDelta;
 
 use super::shop::{Shop, must_be_missing};
 use crate::access::Mode;
+use crate::checkout::Checkout;
 use crate::credit::{
     AdverseReason, CreditDecision, CreditPolicy, CreditRules, Qualification, QualificationSource,
 };
 use crate::endpoint::Endpoint;
-use crate::ids::ApiKeyPubId;
+use crate::ids::{ApiKeyPubId, CheckoutPubId, OrganizationId, ProductVariantPubId};
 use crate::money::{Currency, Money};
-use crate::ports::{Database, IdGenerator};
+use crate::ports::{Database, IdGenerator, StoreError, Surroundings, VariantSelection};
 use crate::secret::Secret;
 use crate::testing::contract::full::parsed;
 use crate::time::Timestamp;
@@ -86,11 +87,7 @@ async fn policies_are_kept_for_each_mode(shop: &Shop<'_>) {
 }
 
 /// An approval for the checkout.
-pub(super) fn approval(
-    shop: &Shop<'_>,
-    checkout: &crate::checkout::Checkout,
-    at: Timestamp,
-) -> Qualification {
+pub(super) fn approval(shop: &Shop<'_>, checkout: &Checkout, at: Timestamp) -> Qualification {
     Qualification {
         id: shop.make.ids().next(),
         checkout: checkout.id,
@@ -146,6 +143,7 @@ async fn decisions_are_kept_as_they_are(shop: &Shop<'_>) {
         .await;
     found.sort_by_key(|it| it.id != approved.id);
     assert_eq!(found, [approved.clone(), of_other], "{clause}");
+    are_shown_with_what_they_stand_among(shop, &[first.clone(), other]).await;
     let clause = "qualifications.of_customer: knows all of the customer in their order";
     let found = shop
         .seen(clause, async |uow| {
@@ -153,6 +151,56 @@ async fn decisions_are_kept_as_they_are(shop: &Shop<'_>) {
         })
         .await;
     assert_eq!(found, [declined, approved], "{clause}");
+}
+
+/// Of checkouts about which something was decided.
+async fn are_shown_with_what_they_stand_among(shop: &Shop<'_>, checkouts: &[Checkout]) {
+    let clause = "checkouts.surroundings: are what each store has of them";
+    let organization = shop.organization.id;
+    let ids: Vec<CheckoutPubId> = checkouts.iter().map(|checkout| checkout.id).collect();
+    let variants: Vec<ProductVariantPubId> = checkouts
+        .iter()
+        .map(|checkout| checkout.variant_id)
+        .collect();
+    for leased in [variants.as_slice(), &[]] {
+        let (mut shown, each) = shop
+            .seen(clause, async |uow| {
+                let shown = uow
+                    .checkouts()
+                    .surroundings(organization, &ids, leased)
+                    .await?;
+                let own = uow.lease_terms().list_with_organization(organization);
+                let (organization, terms) = own.await?.ok_or(StoreError::Missing("own"))?;
+                let selected = VariantSelection::IdsWithArchived(leased.to_vec());
+                let each = Surroundings {
+                    organization,
+                    terms,
+                    variants: uow
+                        .variants()
+                        .with_products(shop.organization.id, &selected)
+                        .await?,
+                    decided: uow.qualifications().latest(&ids).await?,
+                };
+                Ok((shown, each))
+            })
+            .await;
+        shown
+            .decided
+            .sort_by_key(|decided| each.decided.iter().position(|it| it == decided));
+        assert_eq!(shown, each, "{clause}");
+        assert_eq!(shown.decided.len(), ids.len(), "{clause}");
+        assert_eq!(shown.variants.is_empty(), leased.is_empty(), "{clause}");
+    }
+    let missing = shop
+        .run(async |uow| {
+            let nobody = OrganizationId::new(i64::MAX).map_err(StoreError::internal)?;
+            uow.checkouts().surroundings(nobody, &ids, &[]).await
+        })
+        .await;
+    assert!(
+        matches!(missing, Err(StoreError::Missing("organization"))),
+        "checkouts.surroundings: of an organization that there is: {missing:?}"
+    );
 }
 
 async fn decisions_end_with_their_person(shop: &Shop<'_>) {

@@ -272,7 +272,7 @@ impl<'d> Shop<'d> {
         let checkout = builder.build();
         let inserted = self
             .done("checkouts.insert: keeps a checkout", async |uow| {
-                uow.checkouts().insert(&checkout).await
+                uow.checkouts().insert(&checkout, &[]).await
             })
             .await;
         assert_eq!(

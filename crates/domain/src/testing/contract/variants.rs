@@ -93,6 +93,19 @@ async fn variants_are_kept_as_they_are(shop: &Shop<'_>) {
                 .await?;
             let locked = uow.variants().lock(shop.organization.id, full.id).await?;
             assert_eq!(shared, locked, "variants.lock_shared: reads the same");
+            let clause = "variants.hold_offer: is what each store has";
+            let id = shop.organization.id;
+            let product = uow.products().get(id, full.product_id).await?;
+            let own = uow.lease_terms().list_with_organization(id).await?;
+            let offer = uow.variants().hold_offer(id, full.id, full.product_id);
+            let offer = offer.await?.map(|offer| {
+                let own = (offer.organization, offer.terms);
+                ((offer.variant, offer.product), own)
+            });
+            assert_eq!(offer, locked.clone().zip(product).zip(own), "{clause}");
+            let of_another = shop.make.id();
+            let none = uow.variants().hold_offer(id, full.id, of_another).await?;
+            assert_eq!(none, None, "{clause}");
             Ok(locked)
         })
         .await;

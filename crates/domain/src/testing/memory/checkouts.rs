@@ -16,8 +16,9 @@ use crate::ids::{
     CheckoutPubId, CustomerPubId, LeaseTermPubId, OrganizationId, ProductVariantPubId,
 };
 use crate::ports::{
-    CheckoutFilter, CheckoutSort, CheckoutStore, HistoryEntry, InsertedCheckout, Page, PageToken,
-    Scope, SortOrder, StoreError, UniqueField,
+    CheckoutFilter, CheckoutSort, CheckoutStore, HistoryEntry, InsertedCheckout, LeaseTermStore,
+    Page, PageToken, QualificationStore, Scope, SortOrder, StoreError, Surroundings, UniqueField,
+    VariantSelection, VariantStore,
 };
 use crate::text::ExternalId;
 use crate::time::{Day, Timestamp};
@@ -237,7 +238,11 @@ fn waiting_for_stock(
 
 #[async_trait]
 impl CheckoutStore for Memory {
-    async fn insert(&mut self, checkout: &Checkout) -> Result<InsertedCheckout, StoreError> {
+    async fn insert(
+        &mut self,
+        checkout: &Checkout,
+        page_tokens: &[[u8; 32]],
+    ) -> Result<InsertedCheckout, StoreError> {
         let state = self.change_of(checkout.organization_id)?;
         let customer = state.customers.get(&checkout.customer_id);
         if customer.is_none_or(|customer| customer.mode != checkout.mode) {
@@ -265,7 +270,7 @@ impl CheckoutStore for Memory {
             checkout.id,
             CheckoutRow {
                 checkout: checkout.clone(),
-                page_tokens: Vec::new(),
+                page_tokens: page_tokens.to_vec(),
                 ended_pages: Vec::new(),
                 way_out: None,
                 history: Vec::new(),
@@ -291,6 +296,23 @@ impl CheckoutStore for Memory {
         let state = self.own();
         let row = state.checkouts.values().find(|row| opens(token, row));
         Ok(row.map(|row| row.checkout.clone()))
+    }
+
+    async fn surroundings(
+        &mut self,
+        organization: OrganizationId,
+        checkouts: &[CheckoutPubId],
+        variants: &[ProductVariantPubId],
+    ) -> Result<Surroundings, StoreError> {
+        let found = LeaseTermStore::list_with_organization(self, organization).await?;
+        let (own, terms) = found.ok_or(StoreError::Missing("organization"))?;
+        let leased = VariantSelection::IdsWithArchived(variants.to_vec());
+        Ok(Surroundings {
+            organization: own,
+            terms,
+            variants: VariantStore::with_products(self, organization, &leased).await?,
+            decided: QualificationStore::latest(self, checkouts).await?,
+        })
     }
 
     async fn set_page_tokens(

@@ -14,7 +14,10 @@ use crate::catalog::{
 };
 use crate::checkout::Checkout;
 use crate::ids::{OrganizationId, ProductPubId, ProductVariantPubId};
-use crate::ports::{Page, SortOrder, StoreError, UniqueField, VariantSelection, VariantStore};
+use crate::ports::{
+    LeaseTermStore, Offer, Page, ProductStore, SortOrder, StoreError, UniqueField,
+    VariantSelection, VariantStore,
+};
 use crate::quantity::Quantity;
 use crate::text::{ExternalId, Sku};
 
@@ -294,6 +297,26 @@ impl VariantStore for Memory {
         id: ProductVariantPubId,
     ) -> Result<Option<ProductVariant>, StoreError> {
         Ok(find(&*self.lock_own()?, organization, id))
+    }
+
+    async fn hold_offer(
+        &mut self,
+        organization: OrganizationId,
+        id: ProductVariantPubId,
+        product: ProductPubId,
+    ) -> Result<Option<Offer>, StoreError> {
+        let product = ProductStore::lock_shared(self, organization, product).await?;
+        let variant = VariantStore::lock_shared(self, organization, id).await?;
+        let own = LeaseTermStore::list_with_organization(self, organization).await?;
+        let both = product.zip(variant);
+        let both = both.filter(|(product, variant)| variant.product_id == product.id);
+        let offer = |((product, variant), (organization, terms))| Offer {
+            variant,
+            product,
+            organization,
+            terms,
+        };
+        Ok(both.zip(own).map(offer))
     }
 
     async fn update(&mut self, variant: &mut ProductVariant) -> Result<(), StoreError> {

@@ -9,13 +9,14 @@ mod play;
 mod samples;
 mod ways;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 
 use self::play::{has_asked, play, stuck, tell};
-use self::ways::{Way, check_move, check_way, not_possible, reached, ways};
+use self::ways::{Way, check_way, not_possible, reached, ways};
 use super::jobs::{JobResult, JobRunner, Towards};
 use crate::access::{Mode, Permission};
 use crate::checkout::{Actor, Checkout, EventKind, Lifecycle};
@@ -129,8 +130,10 @@ pub struct UpdateCheckout {
 pub enum Updated {
     /// All of it.
     Whole(Box<CheckoutView>),
-    /// The checkout is not in the state that was asked for yet: with a live key what providers do about it
-    /// is missing, and a sandbox key's move is [played](Sandbox::move_to) afterwards.
+    /// The checkout is where it was asked for, and something follows from it that is to be done.
+    ToBeSettled,
+    /// The checkout is not in the state that was asked for yet: what providers do about it is missing. With a sandbox key
+    /// that is [played](Sandbox::move_to) afterwards.
     ToBeMoved {
         /// The state that it is in.
         from: Lifecycle,
@@ -158,15 +161,23 @@ impl UseCase for UpdateCheckout {
             let changes = self.metadata;
             checkout = checkouts::Annotate { id, changes }.run(uow, ctx).await?;
         }
+        let mut is_moved = false;
         match (self.target, ctx.access.mode) {
             (None, _) => {}
             (Some(target), Mode::Live) => {
                 checkout = checkouts::MoveCheckout { id, target }.run(uow, ctx).await?;
             }
-            (Some(target), Mode::Sandbox) => check_move(uow, ctx, &checkout, target).await?,
+            (Some(target), Mode::Sandbox) if checkout.lifecycle() == target => {}
+            (Some(target), Mode::Sandbox) => {
+                (is_moved, _) = move_by_event(uow, ctx, &mut checkout, target).await?;
+                let goes_on = is_moved && !checkout.lifecycle().is_at_provider();
+                if goes_on && is_anything_open(uow, id).await? {
+                    return Ok(Updated::ToBeSettled);
+                }
+            }
         }
         let from = checkout.lifecycle();
-        match self.target.filter(|target| *target != from) {
+        match self.target.filter(|target| *target != from && !is_moved) {
             Some(to) => Ok(Updated::ToBeMoved { from, to }),
             None => {
                 let view = checkouts::view_of(uow, ctx, checkout).await?;
@@ -174,6 +185,40 @@ impl UseCase for UpdateCheckout {
             }
         }
     }
+}
+
+/// Moves the locked checkout to the state, where one event does that; a provider's part is left to be played. Tells
+/// whether it was moved, and where else it could have been.
+///
+/// # Errors
+/// [`Error::Rule`] naming the states that are possible.
+async fn move_by_event(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    checkout: &mut Checkout,
+    target: Lifecycle,
+) -> Result<(bool, BTreeMap<Lifecycle, Way>), Error> {
+    // What is found about the customer is written over what is known: nobody changes it meanwhile.
+    moving::lock_customer_of(uow, checkout).await?;
+    let mut ways = ways(uow, ctx, checkout).await?;
+    match ways.remove(&target) {
+        Some(Way::Event(event)) => {
+            tell(uow, ctx, checkout, *event, target).await?;
+            Ok((true, ways))
+        }
+        Some(Way::Provider) => Ok((false, ways)),
+        None => Err(not_possible(checkout, target, &ways)),
+    }
+}
+
+/// Whether a job of the checkout is left that somebody waits for.
+async fn is_anything_open(uow: &mut dyn UnitOfWork, id: CheckoutPubId) -> Result<bool, Error> {
+    let filter = JobFilter {
+        state: None,
+        subject: Some(JobSubject::Checkout(id)),
+    };
+    let open = uow.jobs().list(&filter, SEVERAL).await?;
+    Ok(!open.iter().all(|job| job.new.effect.holds_nothing_up()))
 }
 
 impl Sandbox {
@@ -250,7 +295,10 @@ impl Sandbox {
 
     /// Lets the jobs that are left be done, except those that would move on a
     /// checkout that was told to stay.
-    async fn settle(&self, ctx: &Context<'_>, id: CheckoutPubId) -> Result<Checkout, Error> {
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Store`].
+    pub async fn settle(&self, ctx: &Context<'_>, id: CheckoutPubId) -> Result<Checkout, Error> {
         let checkout = self.read(ctx, id).await?;
         if checkout.lifecycle().is_at_provider() {
             return Ok(checkout);
@@ -378,13 +426,7 @@ impl Sandbox {
             .database
             .read(ctx.access.organization_id.into())
             .await?;
-        let filter = JobFilter {
-            state: None,
-            subject: Some(JobSubject::Checkout(id)),
-        };
-        let open = view.jobs().list(&filter, SEVERAL).await?;
-        // What holds nothing up nobody waits for.
-        Ok(open.iter().all(|job| job.new.effect.holds_nothing_up()))
+        Ok(!is_anything_open(view.as_mut(), id).await?)
     }
 
     fn report_of(&self, ctx: &Context<'_>, status: TrackingStatus) -> CarrierReport {
@@ -443,29 +485,17 @@ impl Sandbox {
                 checkout.lifecycle()
             )));
         }
-        // What is found about the customer is written over what is known: nobody changes it meanwhile.
-        moving::lock_customer_of(uow.as_mut(), &checkout).await?;
-        let mut ways = ways(uow.as_mut(), ctx, &checkout).await?;
-        match ways.remove(&target) {
-            Some(Way::Event(event)) => {
-                tell(uow.as_mut(), ctx, &mut checkout, *event, target).await?;
-                uow.commit().await?;
-                self.settle(ctx, id).await
-            }
-            Some(Way::Provider) => {
-                uow.commit().await?;
-                self.have_made(ctx, id, target).await?;
-                let moved = self.read(ctx, id).await?;
-                if moved.lifecycle() == target {
-                    self.settle(ctx, id).await
-                } else {
-                    Err(not_possible(&moved, target, &ways))
-                }
-            }
-            None => {
-                uow.commit().await?;
-                Err(not_possible(&checkout, target, &ways))
-            }
+        let (is_moved, ways) = move_by_event(uow.as_mut(), ctx, &mut checkout, target).await?;
+        uow.commit().await?;
+        if is_moved {
+            return self.settle(ctx, id).await;
+        }
+        self.have_made(ctx, id, target).await?;
+        let moved = self.read(ctx, id).await?;
+        if moved.lifecycle() == target {
+            self.settle(ctx, id).await
+        } else {
+            Err(not_possible(&moved, target, &ways))
         }
     }
 

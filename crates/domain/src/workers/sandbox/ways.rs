@@ -318,24 +318,3 @@ pub(super) fn not_possible(
         "the checkout is {state} and cannot be moved to {target}; possible now: {next}"
     ))
 }
-
-/// Whether a sandbox key can move the checkout to the state.
-///
-/// # Errors
-/// [`Error::Rule`] naming the states that are possible; [`Error::Store`].
-pub(super) async fn check_move(
-    uow: &mut dyn UnitOfWork,
-    ctx: &Context<'_>,
-    checkout: &Checkout,
-    target: Lifecycle,
-) -> Result<(), Error> {
-    if checkout.lifecycle() == target {
-        return Ok(());
-    }
-    let ways = ways(uow, ctx, checkout).await?;
-    if ways.contains_key(&target) {
-        Ok(())
-    } else {
-        Err(not_possible(checkout, target, &ways))
-    }
-}

@@ -20,6 +20,7 @@ use diesel::dsl::{IntoBoxed, auto_type};
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::join;
 use lessor_domain::checkout::{Checkout, Snapshot};
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::StoreError;
@@ -35,6 +36,7 @@ pub(super) use self::shipment::ShipmentRow;
 pub(super) use self::wait::WaitRow;
 use crate::postgres::decode::Place;
 use crate::postgres::error::store_error;
+use crate::postgres::kept::Keep as _;
 use crate::postgres::schema::{
     checkout_applications, checkout_billing, checkout_deposits, checkout_items, checkout_returns,
     checkout_shipments, checkout_waits, checkouts,
@@ -124,7 +126,7 @@ impl Rows {
 
 /// The rows that the query finds, in its order.
 pub(super) async fn find(
-    connection: &mut AsyncPgConnection,
+    mut connection: &AsyncPgConnection,
     query: Query<'_>,
 ) -> Result<Vec<Found>, StoreError> {
     query
@@ -137,7 +139,24 @@ pub(super) async fn find(
             Option::<ShipmentRow>::as_select(),
             Option::<ReturnRow>::as_select(),
         ))
-        .load(connection)
+        .kept()
+        .load(&mut connection)
+        .await
+        .map_err(store_error)
+}
+
+/// The items of checkouts, in their order.
+async fn items_of(
+    mut connection: &AsyncPgConnection,
+    organizations: Vec<i64>,
+    checkouts: Vec<Uuid>,
+) -> Result<Vec<ItemRow>, StoreError> {
+    checkout_items::table
+        .filter(checkout_items::organization_id.eq_any(organizations))
+        .filter(checkout_items::checkout_id.eq_any(checkouts))
+        .order(checkout_items::position)
+        .select(ItemRow::as_select())
+        .load(&mut connection)
         .await
         .map_err(store_error)
 }
@@ -145,7 +164,7 @@ pub(super) async fn find(
 /// The checkouts that the query finds, in its order, with their items: two statements,
 /// however many they are.
 pub(super) async fn load(
-    connection: &mut AsyncPgConnection,
+    connection: &AsyncPgConnection,
     query: Query<'_>,
 ) -> Result<Vec<Checkout>, StoreError> {
     let found = find(connection, query).await?;
@@ -154,43 +173,98 @@ pub(super) async fn load(
 
 /// The one checkout that the query finds.
 pub(super) async fn load_one(
-    connection: &mut AsyncPgConnection,
+    connection: &AsyncPgConnection,
     query: Query<'_>,
 ) -> Result<Option<Checkout>, StoreError> {
     let found = load(connection, query.limit(1)).await?;
     Ok(found.into_iter().next())
 }
 
+/// The checkout of this key: it and its items in one round trip.
+pub(super) async fn get(
+    connection: &AsyncPgConnection,
+    (organization, id): (i64, Uuid),
+) -> Result<Option<Checkout>, StoreError> {
+    let one = whole()
+        .filter(checkouts::organization_id.eq(organization))
+        .filter(checkouts::id.eq(id))
+        .into_boxed()
+        .limit(1);
+    let items = items_of(connection, vec![organization], vec![id]);
+    let (found, items) = join(find(connection, one), items).await;
+    let items = items?;
+    let found = found?.into_iter().next();
+    found.map(|rows| restore(rows, items)).transpose()
+}
+
 /// The checkouts of these rows, in their order.
 pub(super) async fn with_items(
-    connection: &mut AsyncPgConnection,
+    connection: &AsyncPgConnection,
     found: Vec<Found>,
 ) -> Result<Vec<Checkout>, StoreError> {
     let (mut organizations, ids): (Vec<i64>, Vec<Uuid>) =
         found.iter().map(|(checkout, ..)| checkout.key()).unzip();
     organizations.sort_unstable();
     organizations.dedup();
-    let mut items: HashMap<Uuid, Vec<ItemRow>> = HashMap::new();
-    if !ids.is_empty() {
-        let rows: Vec<ItemRow> = checkout_items::table
-            .filter(checkout_items::organization_id.eq_any(organizations))
-            .filter(checkout_items::checkout_id.eq_any(ids))
-            .order(checkout_items::position)
-            .select(ItemRow::as_select())
-            .load(connection)
-            .await
-            .map_err(store_error)?;
-        for item in rows {
-            items.entry(item.checkout_id()).or_default().push(item);
-        }
+    let items = if ids.is_empty() {
+        Vec::new()
+    } else {
+        items_of(connection, organizations, ids).await?
+    };
+    restored(found, items)
+}
+
+/// The checkouts of these rows, in their order, each with those of the items that are its own.
+fn restored(found: Vec<Found>, items: Vec<ItemRow>) -> Result<Vec<Checkout>, StoreError> {
+    let mut of_each: HashMap<Uuid, Vec<ItemRow>> = HashMap::new();
+    for item in items {
+        of_each.entry(item.checkout_id()).or_default().push(item);
     }
     found
         .into_iter()
         .map(|rows| {
             let (_, id) = rows.0.key();
-            restore(rows, items.remove(&id).unwrap_or_default())
+            restore(rows, of_each.remove(&id).unwrap_or_default())
         })
         .collect()
+}
+
+/// The ids of the checkouts that the query finds, in its order. A page is found by them, since of a part of a list whose
+/// length the database is told later it plans to join more than it shows.
+pub(super) async fn ids(
+    mut connection: &AsyncPgConnection,
+    query: Query<'_>,
+) -> Result<Vec<Uuid>, StoreError> {
+    query
+        .select(checkouts::id)
+        .kept()
+        .load(&mut connection)
+        .await
+        .map_err(store_error)
+}
+
+/// The checkouts of these ids, in their order: they and their items in one round trip.
+pub(super) async fn load_all(
+    connection: &AsyncPgConnection,
+    organization: i64,
+    ids: Vec<Uuid>,
+) -> Result<Vec<Checkout>, StoreError> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let those = whole()
+        .filter(checkouts::organization_id.eq(organization))
+        .filter(checkouts::id.eq_any(ids.clone()))
+        .into_boxed();
+    let items = items_of(connection, vec![organization], ids.clone());
+    let (found, items) = join(find(connection, those), items).await;
+    let (mut found, items) = (found?, items?);
+    let places: HashMap<Uuid, usize> = ids.into_iter().zip(0..).collect();
+    found.sort_by_key(|rows| {
+        let (_, id) = rows.0.key();
+        places.get(&id).copied()
+    });
+    restored(found, items)
 }
 
 /// The checkout of the rows.

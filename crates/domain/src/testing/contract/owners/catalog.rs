@@ -253,6 +253,13 @@ async fn variants_in_stock(inquiry: &mut Inquiry<'_, '_>) {
             uow.variants().lock_shared(id, variant).await
         })
         .await;
+    let product = estate.variant.product_id;
+    inquiry
+        .sees("variants.hold_offer", async |uow| {
+            let offer = uow.variants().hold_offer(id, variant, product).await?;
+            Ok(offer.map(|offer| offer.variant))
+        })
+        .await;
     for owner in [None, inquiry.thief()] {
         let mut changed = estate.variant.clone();
         changed.name = parsed("Changed");

@@ -146,13 +146,29 @@ async fn checkouts(inquiry: &mut Inquiry<'_, '_>) {
         let new = new.build();
         inquiry
             .keeps("checkouts.insert", async |uow| {
-                uow.checkouts().insert(&new).await
+                uow.checkouts().insert(&new, &[]).await
             })
             .await;
     }
     inquiry
         .sees("checkouts.get", async |uow| {
             uow.checkouts().get(full.id).await
+        })
+        .await;
+    inquiry
+        .sees("checkouts.surroundings", async |uow| {
+            let (organization, variant) = (full.organization_id, full.variant_id);
+            let found = uow
+                .checkouts()
+                .surroundings(organization, &[full.id], &[variant])
+                .await?;
+            // The organization itself is nobody's.
+            let told: [Vec<String>; 3] = [
+                found.terms.iter().map(|it| format!("{it:?}")).collect(),
+                found.variants.iter().map(|it| format!("{it:?}")).collect(),
+                found.decided.iter().map(|it| format!("{it:?}")).collect(),
+            ];
+            Ok(told.concat())
         })
         .await;
     let nonce = full.page_nonce;
