@@ -164,6 +164,8 @@ pub(super) struct Session {
     is_of_a_cluster: Option<bool>,
     /// Whose rows it shows outside of transactions.
     shows: Option<OrganizationId>,
+    /// Whether it may show somebody's, also where that was to be changed and failed.
+    may_show: bool,
     /// Whose were asked for last.
     asked: Option<OrganizationId>,
 }
@@ -205,6 +207,7 @@ impl Session {
             prepared: None,
             is_of_a_cluster: None,
             shows: None,
+            may_show: false,
             asked: None,
         })
     }
@@ -242,6 +245,7 @@ impl Session {
         let is_again = self.asked == Some(organization);
         if self.shows != Some(organization) && is_again && !self.is_of_a_cluster().await? {
             self.shows = None;
+            self.may_show = true;
             self.connection
                 .batch_execute(&format!("SET lessor.organization = '{organization}'"))
                 .await?;
@@ -265,9 +269,9 @@ impl Session {
         Ok(is_there)
     }
 
-    /// Whether it shows somebody's rows outside of transactions.
-    pub(super) const fn shows_any(&self) -> bool {
-        self.shows.is_some()
+    /// Whether it may show somebody's rows outside of transactions.
+    pub(super) const fn may_show_any(&self) -> bool {
+        self.may_show
     }
 
     /// The connection, for statements.

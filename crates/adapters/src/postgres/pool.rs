@@ -381,7 +381,7 @@ impl PgPool {
         }
         match reach {
             Reach::Organization(organization) => opening.push(in_the_name_of(organization)),
-            Reach::Server if session.shows_any() => opening.push(IN_NOBODYS_NAME.to_owned()),
+            Reach::Server if session.may_show_any() => opening.push(IN_NOBODYS_NAME.to_owned()),
             Reach::Server => {}
         }
         opening
