@@ -38,4 +38,8 @@ mod webhooks;
 mod workers;
 mod wrong_input;
 
+/// That of the binary: what is measured in this process is measured with it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const BINARY: &str = env!("CARGO_BIN_EXE_lessor-under-test");

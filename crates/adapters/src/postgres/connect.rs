@@ -10,6 +10,7 @@ use std::future::{pending, poll_fn};
 use std::pin::pin;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use diesel::ConnectionError;
@@ -139,27 +140,20 @@ impl ConnectOptions {
         let bad = |error: tokio_postgres::Error| {
             ConnectionError::BadConnection(chain(&error).to_string())
         };
-        if let Some(tls) = self.tls.clone() {
-            let (client, connection) = self.config.connect(tls).await.map_err(bad)?;
-            Session::over(client, connection, limit, silence).await
-        } else {
-            let (client, connection) = self.config.connect(NoTls).await.map_err(bad)?;
-            Session::over(client, connection, limit, silence).await
-        }
+        let (client, wire) = self.open().await.map_err(bad)?;
+        Session::over(client, wire, limit, silence).await
     }
 
     /// Opens a connection by which tables are copied; a task of the current runtime drives it until its
     /// client is dropped.
     pub(super) async fn client(&self) -> Result<Client, tokio_postgres::Error> {
-        if let Some(tls) = self.tls.clone() {
-            let (client, connection) = self.config.connect(tls).await?;
-            tokio::spawn(drive(connection));
-            Ok(client)
-        } else {
-            let (client, connection) = self.config.connect(NoTls).await?;
-            tokio::spawn(drive(connection));
-            Ok(client)
-        }
+        let (client, wire) = self.open().await?;
+        tokio::spawn(async move {
+            if let Err(error) = wire.await {
+                tracing::debug!(error = %chain(&error), "a connection to the database broke");
+            }
+        });
+        Ok(client)
     }
 
     /// Listens to channels until the connection ends. Tells when it has begun to, without a message,
@@ -171,23 +165,45 @@ impl ConnectOptions {
         tell: Option<(&str, &Notify)>,
         heard: impl FnMut(Option<(&str, &str)>) + Send,
     ) -> Result<(), tokio_postgres::Error> {
-        if let Some(tls) = self.tls.clone() {
-            let (client, connection) = self.config.connect(tls).await?;
-            hear(&client, connection, channels, tell, heard).await
-        } else {
-            let (client, connection) = self.config.connect(NoTls).await?;
-            hear(&client, connection, channels, tell, heard).await
-        }
+        let (client, wire) = self.open().await?;
+        hear(&client, wire, channels, tell, heard).await
+    }
+
+    async fn open(&self) -> Result<(Client, Box<dyn Wire>), tokio_postgres::Error> {
+        Ok(match self.tls.clone() {
+            Some(tls) => {
+                let (client, connection) = self.config.connect(tls).await?;
+                (client, Box::new(connection))
+            }
+            None => {
+                let (client, connection) = self.config.connect(NoTls).await?;
+                (client, Box::new(connection))
+            }
+        })
     }
 }
 
-async fn drive<S, T>(connection: Connection<S, T>)
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-    T: AsyncRead + AsyncWrite + Unpin,
+/// What goes over a connection, encrypted or not. It goes as long as it is polled.
+pub(super) trait Wire:
+    Future<Output = Result<(), tokio_postgres::Error>> + Send + Unpin
 {
-    if let Err(error) = connection.await {
-        tracing::debug!(error = %chain(&error), "a connection to the database broke");
+    /// The next message that answers nothing; none once the connection has ended.
+    fn poll_message(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<AsyncMessage, tokio_postgres::Error>>>;
+}
+
+impl<S, T> Wire for Connection<S, T>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send,
+    T: AsyncRead + AsyncWrite + Unpin + Send,
+{
+    fn poll_message(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<AsyncMessage, tokio_postgres::Error>>> {
+        Connection::poll_message(self, context)
     }
 }
 
@@ -206,17 +222,13 @@ async fn keep_telling(
     }
 }
 
-async fn hear<S, T>(
+async fn hear(
     client: &Client,
-    mut connection: Connection<S, T>,
+    mut wire: Box<dyn Wire>,
     channels: &[&str],
     tell: Option<(&str, &Notify)>,
     mut heard: impl FnMut(Option<(&str, &str)>) + Send,
-) -> Result<(), tokio_postgres::Error>
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-    T: AsyncRead + AsyncWrite + Unpin,
-{
+) -> Result<(), tokio_postgres::Error> {
     let listen = channels.iter().map(|channel| format!("LISTEN {channel}"));
     let listen = listen.collect::<Vec<_>>().join("; ");
     let mut asked = pin!(client.batch_execute(&listen));
@@ -233,7 +245,7 @@ where
                 let Err(error) = ended;
                 return Err(error);
             }
-            message = poll_fn(|context| connection.poll_message(context)) => match message {
+            message = poll_fn(|context| wire.poll_message(context)) => match message {
                 Some(Ok(AsyncMessage::Notification(told))) => {
                     heard(Some((told.channel(), told.payload())));
                 }

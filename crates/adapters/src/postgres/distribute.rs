@@ -21,6 +21,20 @@ const EVERYWHERE: [&str; 3] = ["lifecycle_states", "organizations", "api_keys"];
 /// The table beside whose shards those of the others lie.
 const FIRST: &str = "checkouts";
 
+diesel::table! {
+    /// The extensions of the database, as PostgreSQL lists them.
+    pg_extension (oid) {
+        oid -> Oid,
+        extname -> Text,
+    }
+}
+
+/// Whether the database's tables are, or may any moment be, spread over a cluster's nodes.
+#[diesel::dsl::auto_type]
+pub(super) fn is_spreadable() -> _ {
+    diesel::dsl::exists(pg_extension::table.filter(pg_extension::extname.eq("citus")))
+}
+
 #[derive(QueryableByName)]
 struct Named {
     #[diesel(sql_type = Text)]
@@ -68,8 +82,8 @@ fn names(connection: &mut Blocking, sql: &str) -> Result<Vec<String>, MigrateErr
 }
 
 fn spread(connection: &mut Blocking, wait: Duration) -> Result<usize, MigrateError> {
-    let extensions = "SELECT extname::text AS name FROM pg_extension WHERE extname = 'citus'";
-    if names(connection, extensions)?.is_empty() {
+    let is_cluster = diesel::select(is_spreadable()).get_result::<bool>(connection);
+    if !is_cluster.map_err(failed)? {
         return Err(MigrateError::NoCluster);
     }
     lock(connection, wait)?;

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use chrono::SecondsFormat;
 use diesel::dsl::min;
 use diesel::pg::Pg;
@@ -180,19 +182,17 @@ fn event(row: Row, keys: &BTreeMap<Uuid, SealingKey>) -> Result<NumberedEvent, S
     })
 }
 
-/// Bytes as SQL, whatever they are and however the server reads strings.
+/// Bytes as SQL, whatever they are and however the server reads strings. The server reads every character, so that
+/// there are as few as may be.
 fn bytes_literal(bytes: &[u8]) -> String {
-    format!("E'\\\\x{}'", hex::encode(bytes))
+    format!("decode('{}', 'base64')", STANDARD.encode(bytes))
 }
 
 /// A text as SQL, however the server reads strings. One with a zero byte, which no text of PostgreSQL has, it
 /// refuses.
 fn text_literal(text: &str) -> String {
     if text.contains('\0') {
-        return format!(
-            "convert_from({}::bytea, 'UTF8')",
-            bytes_literal(text.as_bytes())
-        );
+        return format!("convert_from({}, 'UTF8')", bytes_literal(text.as_bytes()));
     }
     let text = text.replace('\\', "\\\\").replace('\'', "''");
     format!("E'{text}'")
@@ -581,7 +581,7 @@ mod tests {
             ("\\'", "E'\\\\'''"),
             ("\\u0000\n", "E'\\\\u0000\n'"),
             ("„ü“", "E'„ü“'"),
-            ("\0'", "convert_from(E'\\\\x0027'::bytea, 'UTF8')"),
+            ("\0'", "convert_from(decode('ACc=', 'base64'), 'UTF8')"),
         ] {
             assert_eq!(text_literal(text), literal);
         }

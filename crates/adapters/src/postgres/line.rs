@@ -13,24 +13,17 @@ use std::time::Duration;
 
 use diesel::connection::{Instrumentation, InstrumentationEvent};
 use diesel::pg::data_types::PgLsn as Lsn;
-use diesel::{ConnectionError, ExpressionMethods as _, QueryDsl as _, QueryResult};
+use diesel::{ConnectionError, QueryResult};
 use diesel_async::{AsyncConnection as _, AsyncPgConnection, SimpleAsyncConnection};
 use lessor_domain::cause::chain;
 use lessor_domain::ids::OrganizationId;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
-use tokio_postgres::{Client, Connection};
+use tokio_postgres::Client;
 
+use super::connect::Wire;
+use super::distribute::is_spreadable;
 use super::position::pg_current_wal_insert_lsn;
-
-diesel::table! {
-    /// The extensions of the database, as PostgreSQL lists them.
-    pg_extension (oid) {
-        oid -> Oid,
-        extname -> Text,
-    }
-}
 
 /// How often it is looked whether a statement is overdue.
 const LOOK: Duration = Duration::from_secs(1);
@@ -94,13 +87,9 @@ impl Line {
     }
 
     /// Drives the connection until it ends, is let go of, or a statement is overdue.
-    async fn drive<S, T>(&self, connection: Connection<S, T>, silence: &Silence)
-    where
-        S: AsyncRead + AsyncWrite + Unpin,
-        T: AsyncRead + AsyncWrite + Unpin,
-    {
+    async fn drive(&self, wire: Box<dyn Wire>, silence: &Silence) {
         tokio::select! {
-            ended = connection => {
+            ended = wire => {
                 if let Err(error) = ended {
                     tracing::debug!(error = %chain(&error), "a connection to the database broke");
                 }
@@ -173,16 +162,12 @@ pub(super) struct Session {
 impl Session {
     /// A session over a connection that was made. A task of the current runtime drives it. A
     /// statement is to be answered within `limit`, which the database keeps as well.
-    pub(super) async fn over<S, T>(
+    pub(super) async fn over(
         client: Client,
-        connection: Connection<S, T>,
+        wire: Box<dyn Wire>,
         limit: Duration,
         silence: &Arc<Silence>,
-    ) -> Result<Self, ConnectionError>
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
+    ) -> Result<Self, ConnectionError> {
         let line = Arc::new(Line {
             opened: Instant::now(),
             begun: AtomicU64::new(0),
@@ -198,7 +183,7 @@ impl Session {
         };
         let silence = Arc::clone(silence);
         let keeper = Timekeeper(Arc::clone(&line));
-        tokio::spawn(async move { line.drive(connection, &silence).await });
+        tokio::spawn(async move { line.drive(wire, &silence).await });
         let mut connection = AsyncPgConnection::try_from(client).await?;
         connection.set_instrumentation(keeper);
         Ok(Self {
@@ -262,11 +247,10 @@ impl Session {
         if let Some(known) = self.is_of_a_cluster {
             return Ok(known);
         }
-        let citus = pg_extension::table.filter(pg_extension::extname.eq("citus"));
-        let is_there = diesel::select(diesel::dsl::exists(citus));
-        let is_there = is_there.get_result(&mut self.connection).await?;
-        self.is_of_a_cluster = Some(is_there);
-        Ok(is_there)
+        let is_so = diesel::select(is_spreadable());
+        let is_so = is_so.get_result(&mut self.connection).await?;
+        self.is_of_a_cluster = Some(is_so);
+        Ok(is_so)
     }
 
     /// Whether it may show somebody's rows outside of transactions.

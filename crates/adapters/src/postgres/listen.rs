@@ -35,7 +35,7 @@ impl PgDatabase {
         self.pool.pooling() == Pooling::Session
     }
 
-    /// Whether it is a cluster, whose nodes keep the rows between them.
+    /// Whether its tables are, or may any moment be, spread over a cluster's nodes.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] when it does not answer.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use deadpool::managed::{PoolError, TimeoutType};
 use diesel::pg::data_types::PgLsn as Lsn;
-use diesel::sql_types::{BigInt, Bool};
+use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl as _;
 use lessor_domain::cause::tried;
 use lessor_domain::ports::{Reach, StoreError, UnitOfWork};
@@ -71,12 +71,6 @@ pub enum ReplicaError {
 }
 
 #[derive(diesel::QueryableByName)]
-struct Answer {
-    #[diesel(sql_type = Bool)]
-    is_so: bool,
-}
-
-#[derive(diesel::QueryableByName)]
 struct Identity {
     #[diesel(sql_type = BigInt)]
     system_identifier: i64,
@@ -114,7 +108,7 @@ impl PgReplica {
     /// # Errors
     /// [`ReplicaError`]; after [`ReplicaError::Unreachable`] it may be one all the same.
     pub async fn check(&self, primary: &PgDatabase) -> Result<(), ReplicaError> {
-        if is_spread(primary).await.map_err(ReplicaError::Primary)? {
+        if primary.is_cluster().await.map_err(ReplicaError::Primary)? {
             return Err(ReplicaError::Distributed);
         }
         let is_replica = is_in_recovery(&self.server).await;
@@ -187,14 +181,6 @@ impl PgReplica {
             _ => Ok(ReplicaView::Behind),
         }
     }
-}
-
-/// Whether the database's tables are, or may any moment be, spread over a cluster's nodes.
-async fn is_spread(database: &PgDatabase) -> Result<bool, StoreError> {
-    let mut session = database.pool.get(Reach::Server).await?;
-    let sql = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS is_so";
-    let asked = diesel::sql_query(sql).get_result::<Answer>(session.connection());
-    asked.await.map(|answer| answer.is_so).map_err(store_error)
 }
 
 async fn is_in_recovery(database: &PgDatabase) -> Result<bool, StoreError> {

@@ -38,8 +38,8 @@ fn json(record: &impl Serialize) -> Result<String, StoreError> {
     serde_json::to_string(record).map_err(StoreError::internal)
 }
 
-/// The members of a record, unread.
-fn members(record: &str) -> Result<BTreeMap<String, &RawValue>, StoreError> {
+/// The members of a record, unread. Their names are ours, with nothing that JSON escapes.
+fn members(record: &str) -> Result<BTreeMap<&str, &RawValue>, StoreError> {
     serde_json::from_str(record).map_err(StoreError::internal)
 }
 
@@ -64,7 +64,7 @@ impl EventRecords for EventRenderer {
     fn previous(&self, before: &str, now: &str) -> Result<Option<String>, StoreError> {
         let mut before = members(before)?;
         let now = members(now)?;
-        let is_as_before = |name: &String, value: &&RawValue| {
+        let is_as_before = |name: &&str, value: &&RawValue| {
             now.get(name).is_some_and(|now| now.get() == value.get())
         };
         let is_new = now.keys().any(|name| !before.contains_key(name));

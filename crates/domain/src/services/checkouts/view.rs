@@ -1,6 +1,7 @@
 //! Checkouts as callers see them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 
@@ -167,7 +168,7 @@ impl UseCase for SummarizeCheckouts {
 pub struct CheckoutView {
     pub checkout: Checkout,
     /// Whose it is.
-    pub organization: Organization,
+    pub organization: Arc<Organization>,
     /// What its lease costs; none while no term is chosen.
     pub cost: Option<Cost>,
     /// What was decided of its customer's credit, while that counts.
@@ -221,7 +222,7 @@ pub(crate) async fn views_of(
         .await?;
     let rates = Rates::new(organization, terms, variants);
     let quotes = quotes_by(Some(&rates), &checkouts)?;
-    let organization = rates.organization;
+    let organization = Arc::new(rates.organization);
     let mut decided: BTreeMap<CheckoutPubId, Qualification> = decided
         .into_iter()
         .filter(Qualification::counts)
@@ -243,7 +244,7 @@ pub(crate) async fn views_of(
 /// What is due cannot be counted.
 pub(crate) fn view_with(
     checkout: Checkout,
-    organization: &Organization,
+    organization: &Arc<Organization>,
     quote: Option<Quote>,
     qualification: Option<Qualification>,
 ) -> Result<CheckoutView, PricingError> {
@@ -253,7 +254,7 @@ pub(crate) fn view_with(
     };
     Ok(CheckoutView {
         checkout,
-        organization: organization.clone(),
+        organization: Arc::clone(organization),
         cost,
         qualification,
     })

@@ -47,11 +47,14 @@ pub(super) struct Written<E> {
     pub(super) after: Option<E>,
 }
 
+/// Those of a kind. A map makes room for ten neighbours of whatever it keeps, and a unit of work mostly keeps one.
+pub(super) type AllWritten<I, E> = BTreeMap<I, Box<Written<E>>>;
+
 /// The records of a kind.
 #[derive(Debug)]
 pub(super) struct Kept<I, E> {
-    read: BTreeMap<I, E>,
-    written: BTreeMap<I, Written<E>>,
+    read: BTreeMap<I, Box<E>>,
+    written: AllWritten<I, E>,
 }
 
 impl<I, E> Default for Kept<I, E> {
@@ -67,7 +70,7 @@ impl<I: Ord + Copy, E: Counted> Kept<I, E> {
     /// It was read, or locked.
     pub(super) fn note(&mut self, id: I, entity: &E) {
         if !self.written.contains_key(&id) {
-            self.read.insert(id, entity.clone());
+            self.read.insert(id, Box::new(entity.clone()));
         }
     }
 
@@ -78,7 +81,7 @@ impl<I: Ord + Copy, E: Counted> Kept<I, E> {
     /// What was read of it, for one who is about to write it. A write of this version succeeds only where that is what
     /// is stored, so that it is what was there before.
     pub(super) fn take(&mut self, id: I, version: i64) -> Option<E> {
-        let read = self.read.remove(&id);
+        let read = self.read.remove(&id).map(|read| *read);
         read.filter(|read| read.version() == version)
     }
 
@@ -86,7 +89,7 @@ impl<I: Ord + Copy, E: Counted> Kept<I, E> {
     pub(super) fn known(&self, id: I) -> Option<&E> {
         match self.written.get(&id) {
             Some(written) => written.after.as_ref(),
-            None => self.read.get(&id),
+            None => self.read.get(&id).map(Box::as_ref),
         }
     }
 
@@ -97,17 +100,17 @@ impl<I: Ord + Copy, E: Counted> Kept<I, E> {
             None => {
                 self.written.insert(
                     id,
-                    Written {
+                    Box::new(Written {
                         turn,
                         before,
                         after,
-                    },
+                    }),
                 );
             }
         }
     }
 
-    pub(super) fn into_written(self) -> BTreeMap<I, Written<E>> {
+    pub(super) fn into_written(self) -> AllWritten<I, E> {
         self.written
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::names::{self, Booked, CheckoutChange, Names};
-use super::seen::{Seen, Written};
+use super::seen::{AllWritten, Seen, Written};
 use crate::access::Mode;
 use crate::catalog::ProductVariant;
 use crate::checkout::Checkout;
@@ -243,7 +243,7 @@ impl TellingWork {
         if variants.is_empty() && checkouts.is_empty() {
             return Ok(told);
         }
-        let organization = match seen.organization.take() {
+        let organization = Arc::new(match seen.organization.take() {
             Some(organization) => organization,
             None => self
                 .inner
@@ -251,7 +251,7 @@ impl TellingWork {
                 .get(organization_id)
                 .await?
                 .ok_or(StoreError::Missing("organization"))?,
-        };
+        });
         for (id, written) in &variants {
             self.tell_of_variant(&organization, *id, written, &mut told)?;
         }
@@ -354,7 +354,7 @@ impl TellingWork {
         &mut self,
         organization: OrganizationId,
         seen: &mut Seen,
-    ) -> Result<BTreeMap<ProductVariantPubId, Written<ProductVariant>>, StoreError> {
+    ) -> Result<AllWritten<ProductVariantPubId, ProductVariant>, StoreError> {
         let mut written = std::mem::take(&mut seen.variants).into_written();
         for (id, (turn, moved)) in std::mem::take(&mut seen.stock) {
             if written.get(&id).is_some_and(|known| known.after.is_none()) {
@@ -371,11 +371,11 @@ impl TellingWork {
                     let (before, after) = (Some(before), Some(after));
                     written.insert(
                         id,
-                        Written {
+                        Box::new(Written {
                             turn,
                             before,
                             after,
-                        },
+                        }),
                     );
                 }
             }
@@ -424,7 +424,7 @@ impl TellingWork {
     async fn changed_checkouts(
         &mut self,
         seen: &mut Seen,
-    ) -> Result<BTreeMap<CheckoutPubId, Written<Checkout>>, StoreError> {
+    ) -> Result<AllWritten<CheckoutPubId, Checkout>, StoreError> {
         let mut written = std::mem::take(&mut seen.checkouts).into_written();
         let decided = seen.decided.iter().map(|(id, (turn, _))| (*id, *turn));
         let booked = seen.booked.iter().map(|(id, (turn, _))| (*id, *turn));
@@ -437,11 +437,11 @@ impl TellingWork {
                 let (before, after) = (Some(checkout.clone()), Some(checkout));
                 written.insert(
                     id,
-                    Written {
+                    Box::new(Written {
                         turn,
                         before,
                         after,
-                    },
+                    }),
                 );
             }
         }
@@ -450,9 +450,9 @@ impl TellingWork {
 
     async fn tell_of_checkouts(
         &mut self,
-        organization: &Organization,
+        organization: &Arc<Organization>,
         mut seen: Seen,
-        written: BTreeMap<CheckoutPubId, Written<Checkout>>,
+        written: AllWritten<CheckoutPubId, Checkout>,
         told: &mut Vec<Told>,
     ) -> Result<(), StoreError> {
         let counts = self.qualifications_of(&mut seen, &written).await?;
@@ -531,7 +531,7 @@ impl TellingWork {
     async fn qualifications_of(
         &mut self,
         seen: &mut Seen,
-        written: &BTreeMap<CheckoutPubId, Written<Checkout>>,
+        written: &AllWritten<CheckoutPubId, Checkout>,
     ) -> Result<BTreeMap<CheckoutPubId, Option<Qualification>>, StoreError> {
         let mut latest = std::mem::take(&mut seen.latest);
         let unknown: Vec<CheckoutPubId> = written
