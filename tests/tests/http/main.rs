@@ -21,6 +21,7 @@ mod mail;
 mod metadata;
 mod openapi;
 mod organization;
+mod outages;
 mod page;
 mod products;
 mod publishable;
