@@ -23,6 +23,7 @@ mod openapi;
 mod organization;
 mod outages;
 mod page;
+mod pooler;
 mod products;
 mod publishable;
 mod races;
