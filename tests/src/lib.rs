@@ -5,6 +5,7 @@
 //! compared with the OpenAPI document of the server ([`contract::Contract`]), so that every call of
 //! the suite is a test of it.
 
+pub mod begun;
 pub mod client;
 pub mod contract;
 pub mod mailbox;
@@ -17,6 +18,7 @@ pub mod server;
 pub mod shop;
 pub mod tap;
 
+pub use begun::Begun;
 pub use client::{Client, Reply};
 pub use process::{Folder, answer, lessor, run};
 pub use running::Running;

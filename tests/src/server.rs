@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use lessor_adapters::testing::pooler::Pooler;
 use lessor_adapters::testing::{ReplicaPair, TestDatabase};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
@@ -38,6 +39,8 @@ enum Data {
     Copy(TestDatabase),
     /// The same, with a tap on the line to it.
     Tapped(TestDatabase, Tap),
+    /// The same, behind a pooler that hands sessions on with each transaction.
+    Pooled(TestDatabase, Pooler),
     /// A database with a replica, and a tap on the line to that.
     Pair(Box<ReplicaPair>, Tap),
     /// A folder, with the durable database that the binary runs itself.
@@ -104,6 +107,14 @@ impl Server {
         Some((Self::serve(binary, data, &[]).await, tap))
     }
 
+    /// A server of the caller's own, behind a pooler that hands sessions on with each transaction.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub async fn pooled(binary: &'static str, database: TestDatabase, pooler: Pooler) -> Self {
+        Self::serve(binary, Data::Pooled(database, pooler), &[]).await
+    }
+
     /// A server of the caller's own, with the embedded, durable database.
     ///
     /// # Panics
@@ -121,6 +132,7 @@ impl Server {
         let url = match &self.data {
             Data::Copy(database) => database.url().to_owned(),
             Data::Tapped(_, tap) => tap.url.clone(),
+            Data::Pooled(_, pooler) => pooler.url().to_owned(),
             Data::Pair(servers, _) => servers.url().to_owned(),
             Data::Beside(url) => url.clone(),
             Data::Embedded(_) => refuse("the embedded database is the server's own"),
@@ -181,6 +193,14 @@ impl Server {
                 command
                     .env("DATABASE_URL", servers.url())
                     .env("LESSOR_REPLICA_URL", &tap.url)
+                    .env("LESSOR_SERVER_SECRET", SERVER_KEY);
+                command
+            }
+            Data::Pooled(_, pooler) => {
+                let mut command = bare(binary);
+                command
+                    .env("DATABASE_URL", pooler.url())
+                    .env("LESSOR_DATABASE_POOLING", "transaction")
                     .env("LESSOR_SERVER_SECRET", SERVER_KEY);
                 command
             }
@@ -298,7 +318,9 @@ impl Server {
     /// When the database is the embedded one, or the query fails.
     pub async fn query(&self, sql: &str) -> Vec<String> {
         match &self.data {
-            Data::Copy(database) | Data::Tapped(database, _) => database.query(sql).await,
+            Data::Copy(database) | Data::Tapped(database, _) | Data::Pooled(database, _) => {
+                database.query(sql).await
+            }
             Data::Pair(servers, _) => servers.query(sql).await,
             Data::Embedded(_) => refuse("the embedded database is the server's own"),
             Data::Beside(_) => refuse("the database is another server's"),
@@ -315,6 +337,18 @@ impl Server {
             refuse("the database is not the embedded one");
         };
         postmaster(folder)
+    }
+
+    /// The pooler in front of its database.
+    ///
+    /// # Panics
+    /// When there is none.
+    #[must_use]
+    pub fn pooler(&self) -> &Pooler {
+        match &self.data {
+            Data::Pooled(_, pooler) => pooler,
+            _ => refuse("there is no pooler in front of the database"),
+        }
     }
 
     /// The database and its replica.

@@ -38,6 +38,8 @@ enum Flow {
     Questions,
     /// Nothing. Connections stay open, and new ones are taken.
     Nothing,
+    /// Nothing: connections end, and new ones do too.
+    Away,
 }
 
 /// A statement as it went over the line.
@@ -184,13 +186,18 @@ impl Tap {
         self.flow.send_replace(Flow::Nothing);
     }
 
+    /// From now on the database is away: connections end, and none that is made lasts.
+    pub fn away(&self) {
+        self.flow.send_replace(Flow::Away);
+    }
+
     /// The next transaction that inserts into the table and is committed is the last of which anything
     /// is heard: that it was, is not.
     pub fn freeze_at_commit(&self, table: &'static str) {
         self.flow.send_replace(Flow::UntilCommit(table));
     }
 
-    /// Everything passes again, what was held back first.
+    /// Everything passes again, what was held back first; new connections, where the database was away.
     pub fn thaw(&self) {
         self.flow.send_replace(Flow::Open);
     }
@@ -289,6 +296,7 @@ async fn both(
     tokio::select! {
         ended = count(from, asked, carried_out, &unanswered, flow) => ended,
         ended = answering => ended,
+        () = until(flow, |now| now == Flow::Away) => Ok(()),
     }
 }
 

@@ -17,6 +17,7 @@
 #![expect(clippy::panic, reason = "tests have nothing to do without a database")]
 
 mod cluster;
+pub mod pooler;
 mod replica;
 
 use std::fmt::Debug;

@@ -1,6 +1,7 @@
 //! Logs and metrics.
 
 mod known;
+pub(crate) mod outage;
 mod process;
 pub(crate) mod traces;
 

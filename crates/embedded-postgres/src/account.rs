@@ -1,4 +1,5 @@
-//! The user that the server runs as. PostgreSQL refuses root; an ordinary user runs it as itself.
+//! The user that the server runs as. PostgreSQL refuses root; an ordinary user runs it as itself, and has to have a name
+//! where a cluster is made.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Gid, Uid};
 use rustix::process::geteuid;
 
-use crate::Error;
+use crate::{Error, process};
 
 /// A user of this machine other than the one this process runs as.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +35,8 @@ impl Account {
                         me.as_raw()
                     ),
                 }),
-                _ => Ok(None),
+                Some(_) => Ok(None),
+                None => Self::expect_name(cluster).map(|()| None),
             };
         }
         let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
@@ -45,6 +47,34 @@ impl Account {
                      as an ordinary user, or set DATABASE_URL"
                 .to_owned(),
         })
+    }
+
+    /// Refuses a user of this process who has no name, as one has that a container was given by its number. `initdb` and
+    /// a server of one session look it up whatever they are told, and end; one that serves does without.
+    pub(crate) fn expect_name(cluster: &Path) -> Result<(), Error> {
+        let me = geteuid();
+        let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
+        if Self::has_name(&passwd, me, name_by_id) {
+            return Ok(());
+        }
+        Err(Error::DataDir {
+            path: cluster.to_owned(),
+            reason: format!(
+                "PostgreSQL makes no database for a user without a name, and user {}, as whom Lessor runs, has none: run \
+                 it as a user with an entry in /etc/passwd (a container without `--user`), give this user one, or set \
+                 DATABASE_URL",
+                me.as_raw()
+            ),
+        })
+    }
+
+    /// Whether a user has a name, in `/etc/passwd` or wherever else this system has its users. `ask` answers what they
+    /// are called, which is their number or nothing for one without a name; `None` where nobody can be asked.
+    fn has_name(passwd: &str, user: Uid, ask: impl FnOnce() -> Option<String>) -> bool {
+        let mut listed = passwd.lines().filter_map(Self::parse);
+        listed.any(|account| account.uid == user)
+            // Then PostgreSQL says so itself.
+            || ask().is_none_or(|name| !name.is_empty() && name != user.as_raw().to_string())
     }
 
     fn pick(passwd: &str, owner: Option<u32>) -> Option<Self> {
@@ -95,8 +125,22 @@ impl Account {
     }
 }
 
+/// What the user of this process is called, as POSIX has a program for: nothing where it fails.
+fn name_by_id() -> Option<String> {
+    let said = process::command(Path::new("id"), None).arg("-un").output();
+    let said = said.ok()?;
+    let name = said.status.success().then_some(said.stdout);
+    Some(
+        String::from_utf8_lossy(&name.unwrap_or_default())
+            .trim()
+            .to_owned(),
+    )
+}
+
 #[cfg(test)]
 mod tests {
+    use rustix::fs::Uid;
+
     use super::Account;
 
     const PASSWD: &str = "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65533::/:/bin/false\n\
@@ -111,6 +155,19 @@ mod tests {
         let without = PASSWD.replace("postgres:x", "someone:x");
         assert_eq!(name(&without, None).as_deref(), Some("nobody"));
         assert_eq!(name("root:x:0:0::/:/bin/sh\n", None), None);
+    }
+
+    #[test]
+    fn a_user_has_a_name_who_is_listed_or_known_elsewhere() {
+        let known = |uid, said: Option<&str>| {
+            Account::has_name(PASSWD, Uid::from_raw(uid), || said.map(str::to_owned))
+        };
+        assert!(known(1000, Some("")));
+        assert!(known(4711, Some("directory.user")));
+        assert!(known(4711, None));
+        // GNU's fails, Apple's says the number.
+        assert!(!known(4711, Some("")));
+        assert!(!known(4711, Some("4711")));
     }
 
     #[test]

@@ -208,6 +208,9 @@ impl Workshop<'_> {
 
     /// Executes one statement in a server of one session, which recovers the cluster first where needed.
     fn single_user(&self, statement: &str) -> Result<(), Error> {
+        if self.account.is_none() {
+            Account::expect_name(&self.layout.data())?;
+        }
         let mut postgres = self.binaries.command("postgres", self.account);
         postgres
             .arg("--single")

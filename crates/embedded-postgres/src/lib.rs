@@ -35,6 +35,9 @@
 //! else as `nobody`; that user must be able to walk to the data directory, which the home of root usually forbids.
 //! There is no fallback to a user namespace: where neither user exists, run as an ordinary user or bring a database.
 //!
+//! An ordinary user has to have a name where a cluster or a database is made, since `initdb` looks for one and takes no
+//! other for it. An existing cluster runs without.
+//!
 //! # Limits
 //!
 //! Unix only. No upgrade across major versions of PostgreSQL: an existing cluster decides which one is run.

@@ -73,7 +73,9 @@ pub enum BackupError {
         role: String,
     },
     /// There is nothing to be kept.
-    #[error("the database has no tables of Lessor")]
+    #[error(
+        "the database has no tables of Lessor: is it the right one? `lessor migrate` makes them"
+    )]
     NoTables,
     /// The file cannot be read or written.
     #[error("the file cannot be read or written")]

@@ -96,7 +96,8 @@ impl Line {
             }
             () = self.overdue() => {
                 silence.note();
-                tracing::warn!("the database did not answer a statement in time: its connection is given up");
+                // Whoever waits for the statement is told too, and says it: so do all that are on other lines.
+                tracing::debug!("the database did not answer a statement in time: its connection is given up");
             }
             () = self.let_go.notified() => {}
         }

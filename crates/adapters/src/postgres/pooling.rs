@@ -8,9 +8,10 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use diesel::ConnectionError;
-use diesel::IntoSql as _;
-use diesel::sql_types::Integer;
+use diesel::pg::Pg;
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::sql_types::Text;
+use diesel::{ConnectionError, QueryResult};
 use diesel_async::{RunQueryDsl as _, SimpleAsyncConnection as _};
 use lessor_domain::access::UnknownName;
 use lessor_domain::ports::IdGenerator as _;
@@ -131,9 +132,8 @@ async fn keeps_settings(one: &mut Session, other: &mut Session) -> bool {
 
 /// Whether the one's statement is known when the other has begun a transaction.
 async fn keeps_statements(one: &mut Session, other: &mut Session) -> bool {
-    // A statement of this form is prepared once and known by its name afterwards.
-    let ask = || diesel::select(1.into_sql::<Integer>());
-    let prepared: Result<i32, _> = ask().get_result(one.connection()).await;
+    let mark = UuidV7Generator.next().to_string();
+    let prepared: Result<String, _> = Marked(&mark).get_result(one.connection()).await;
     // The answer is there before the statement's end: what comes next comes after that.
     let over = one.connection().batch_execute("SELECT").await;
     if prepared.is_err()
@@ -142,8 +142,31 @@ async fn keeps_statements(one: &mut Session, other: &mut Session) -> bool {
     {
         return false;
     }
-    let again = async { ask().get_result::<i32>(one.connection()).await };
+    let again = async { Marked(&mark).get_result::<String>(one.connection()).await };
     let known = timeout(WAIT, again).await;
     let ended = other.connection().batch_execute("ROLLBACK").await;
-    matches!((known, ended), (Ok(Ok(_)), Ok(())))
+    matches!((known, ended), (Ok(Ok(said)), Ok(())) if said == mark)
+}
+
+/// A statement that is prepared once, known by its name afterwards, and says which one it is: names are numbers, and a
+/// session may know one of the same number by a process that was there before.
+struct Marked<'a>(&'a str);
+
+impl QueryFragment<Pg> for Marked<'_> {
+    fn walk_ast<'b>(&'b self, mut pass: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        pass.push_sql("SELECT '");
+        pass.push_sql(self.0);
+        pass.push_sql("'::text");
+        Ok(())
+    }
+}
+
+impl Query for Marked<'_> {
+    type SqlType = Text;
+}
+
+impl QueryId for Marked<'_> {
+    type QueryId = ();
+
+    const HAS_STATIC_QUERY_ID: bool = false;
 }

@@ -24,7 +24,7 @@ use lessor_domain::cause::chain;
 use serde::Serialize;
 
 pub use super::code::Code;
-use super::outage;
+use crate::telemetry::outage;
 
 /// The path of the page that explains the codes, relative to the public address.
 pub const DOCS_PATH: &str = "/docs/errors";

@@ -10,7 +10,6 @@ mod error_map;
 pub mod head;
 pub mod mutation;
 pub mod openapi;
-pub(crate) mod outage;
 pub mod pace;
 pub(crate) mod position;
 pub mod public_url;

@@ -11,7 +11,6 @@ use async_trait::async_trait;
 use lessor_adapters::postgres::{LastCommit, Position};
 use lessor_domain::access::{Access, Permission};
 use lessor_domain::audit::Origin;
-use lessor_domain::cause::chain;
 use lessor_domain::ids::UserPubId;
 use lessor_domain::ports::{IdempotencyKey, StoreError, UnitOfWork};
 use lessor_domain::services::{Context, Error, UseCase};
@@ -24,6 +23,7 @@ use crate::http::error::ApiError;
 use crate::http::position::position_of;
 use crate::middleware::Caller;
 use crate::state::{AppState, Sender};
+use crate::telemetry::outage;
 
 /// A request of somebody who may use the service, and the way to the stores. An extractor.
 #[derive(Clone, Debug)]
@@ -213,9 +213,8 @@ impl Call {
             };
             let finished = match P::second(&runner, rest).await {
                 Ok(Some(record)) => Answer::ok(&record),
-                Ok(None) => interim.ok_or_else(|| {
-                    StoreError::internal("the second phase gave no answer").into()
-                }),
+                Ok(None) => interim
+                    .ok_or_else(|| StoreError::internal("the second phase gave no answer").into()),
                 Err(error) => Err(error),
             };
             runner.note_now().await;
@@ -229,7 +228,10 @@ impl Call {
                 (Err(_), Some(once)) => runner.forget(once).await,
             };
             if let Err(error) = kept {
-                tracing::warn!(error = %chain(&error), "the answer is not kept for a repetition of the request");
+                outage::hinders(
+                    "the answer is not kept for a repetition of the request",
+                    &error,
+                );
             }
             Ok(finished?)
         });

@@ -1,8 +1,7 @@
 //! How far the database had come when a request was answered.
 
-use lessor_domain::cause::chain;
-
 use super::runner::Runner;
+use crate::telemetry::outage;
 
 impl Runner {
     /// Notes how far the log has come by now, where callers are told: what a second phase answers shows
@@ -13,7 +12,10 @@ impl Runner {
         }
         let noted = async { self.begin().await?.commit().await };
         if let Err(error) = noted.await {
-            tracing::warn!(error = %chain(&error), "the caller is told of the request's own commits alone");
+            outage::hinders(
+                "the caller is told of the request's own commits alone",
+                &error,
+            );
         }
     }
 }

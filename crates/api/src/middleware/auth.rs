@@ -11,7 +11,6 @@ use actix_web::middleware::Next;
 use actix_web::web::Data;
 use actix_web::{Error, HttpMessage as _, HttpRequest};
 use lessor_domain::access::{Access, KeyHash, KeyKind};
-use lessor_domain::cause::chain;
 use lessor_domain::ports::{KeyHolder, StoreError};
 use lessor_domain::time::Timestamp;
 
@@ -21,6 +20,7 @@ use crate::auth::keys::KeyText;
 use crate::http::error::ApiError;
 use crate::middleware::RouteTable;
 use crate::state::AppState;
+use crate::telemetry::outage;
 
 /// Who a request acts for, among the request's extensions.
 #[derive(Clone, Debug)]
@@ -185,7 +185,8 @@ fn note_use(state: &AppState, holder: &KeyHolder, now: Timestamp) {
             work.commit().await
         };
         if let Err(error) = touch.await {
-            tracing::warn!(key = %id, error = %chain(&error), "the use of an API key was not noted");
+            let span = tracing::info_span!("key", %id);
+            span.in_scope(|| outage::hinders("the use of an API key was not noted", &error));
         }
     });
 }

@@ -21,14 +21,13 @@ use crate::http::connection::UnderWay;
 use crate::http::draining::Draining;
 use crate::http::error::ApiError;
 use crate::http::head;
-use crate::http::outage;
 use crate::http::public_url::PublicUrl;
 use crate::http::request_id::RequestId;
 use crate::http::slices::sliced;
 use crate::middleware::cors::{Cors, Grant};
 use crate::middleware::fallback::Matched;
 use crate::state::AppState;
-use crate::telemetry::traces;
+use crate::telemetry::{outage, traces};
 
 /// When a client is told to come again after its request took too long.
 const COME_BACK: Duration = Duration::from_secs(1);

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use lessor_domain::cause::chain;
 use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::{JobFilter, JobState, JobSubject};
 use lessor_domain::services::Error;
@@ -11,6 +10,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::state::AppState;
+use crate::telemetry::outage;
 
 /// How long a request waits for providers.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -28,7 +28,8 @@ pub(crate) async fn settle(state: &AppState, organization: OrganizationId, subje
     let runner = state.engine.jobs();
     within_patience(state, "a job", async move {
         if let Err(error) = finish(&runner, organization, subject).await {
-            tracing::warn!(error = %chain(&error), ?subject, "jobs are left to the worker");
+            let span = tracing::info_span!("settle", ?subject);
+            span.in_scope(|| outage::hinders("jobs are left to the worker", &error));
         }
     })
     .await;

@@ -288,6 +288,59 @@ fn the_image_has_the_compiler_and_pods_the_version_of_the_repository() {
     assert!(files["kubernetes/migrate.yaml"].contains(&job), "{job}");
 }
 
+/// What the compiler read of the repository to make the program, as it has noted beside what it made.
+fn compiled() -> BTreeSet<PathBuf> {
+    let folder = std::env::current_exe().unwrap();
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(folder.parent().unwrap()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        // `lessor-0f3a….d`, and those of the crates that it depends on.
+        if !name.starts_with("lessor") || !name.ends_with(".d") {
+            continue;
+        }
+        let noted = fs::read_to_string(&path).unwrap();
+        let read = noted.lines().filter_map(|line| line.strip_suffix(':'));
+        // What was read once, and is not there any more, is of an earlier version.
+        let read = read.filter_map(|file| fs::canonicalize(root().join(file)).ok());
+        found.extend(read);
+    }
+    let root = fs::canonicalize(root()).unwrap();
+    let ours = found
+        .iter()
+        .filter_map(|file| file.strip_prefix(&root).ok());
+    // The one that lints reads its settings too.
+    ours.filter(|file| !file.starts_with("target") && !file.ends_with("clippy.toml"))
+        .map(Path::to_owned)
+        .collect()
+}
+
+/// The image is built of what is copied into its first stage: a file that the program is made of and that is not there
+/// would be missed nowhere else.
+#[test]
+fn the_image_is_built_of_all_that_the_program_is_made_of() {
+    let files = files();
+    let builder = files["Dockerfile"].split("\nFROM ").nth(1).unwrap();
+    let copied: Vec<&str> = (builder.lines())
+        .filter_map(|line| line.strip_prefix("COPY "))
+        .flat_map(|words| words.rsplit_once(' ').unwrap().0.split(' '))
+        .collect();
+    let rules: Vec<&str> = files["Dockerfile.dockerignore"].lines().collect();
+    for source in &copied {
+        assert!(
+            rules.contains(&&*format!("!{source}")),
+            "{source} is left out"
+        );
+    }
+    let left_out = |file: &Path| rules.iter().any(|rule| file.starts_with(rule));
+    let read = compiled();
+    assert!(read.contains(Path::new("README.md")), "{read:?}");
+    let missing: Vec<&PathBuf> = (read.iter())
+        .filter(|file| left_out(file) || !copied.iter().any(|source| file.starts_with(source)))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 /// The metrics of the manual's table.
 fn metrics() -> BTreeSet<String> {
     let manual = read(MANUAL);

@@ -13,16 +13,23 @@ use crate::support::{Folder, Session, eventually, lives};
 /// The last number before the reserved one: of nobody on most systems, and of no account that owns anything.
 const ORDINARY: u32 = 65534;
 
+/// Of no account: as a container is given a user by its number.
+const NAMELESS: u32 = 12345;
+
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
 /// A folder that the ordinary user owns, with a copy of this program in it.
 fn ordinary_users_folder() -> (Folder, std::path::PathBuf) {
+    folder_of(ORDINARY)
+}
+
+fn folder_of(user: u32) -> (Folder, std::path::PathBuf) {
     let folder = Folder::new();
     let program = folder.path().join("it");
     fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
-    chown(folder.path(), Some(ORDINARY), Some(ORDINARY)).unwrap();
+    chown(folder.path(), Some(user), Some(user)).unwrap();
     (folder, program)
 }
 
@@ -187,7 +194,7 @@ fn a_cluster_that_root_restored_is_given_to_the_servers_user() {
     let first = start(&settings, |_| ()).unwrap();
     Session::open(first.url()).execute("CREATE TABLE kept ()");
     first.stop();
-    take_back(&folder.data_dir());
+    give_tree(&folder.data_dir(), 0);
     let second = start(&settings, |_| ()).unwrap();
     assert_eq!(
         Session::open(second.url()).number("SELECT count(*) FROM kept"),
@@ -195,12 +202,40 @@ fn a_cluster_that_root_restored_is_given_to_the_servers_user() {
     );
 }
 
-/// As a copy made by root would be.
-fn take_back(path: &std::path::Path) {
-    chown(path, Some(0), Some(0)).unwrap();
+/// As a copy made by this user would be.
+fn give_tree(path: &std::path::Path, user: u32) {
+    chown(path, Some(user), Some(user)).unwrap();
     if path.is_dir() {
         for entry in fs::read_dir(path).unwrap() {
-            take_back(&entry.unwrap().path());
+            give_tree(&entry.unwrap().path(), user);
         }
     }
+}
+
+/// `initdb` looks the user's name up, and so does a server of one session; a server does not.
+#[test]
+fn a_user_without_a_name_runs_a_cluster_and_makes_none() {
+    if !is_root() {
+        return;
+    }
+    let (folder, program) = folder_of(NAMELESS);
+    let is_told = |data_dir: &std::path::Path| {
+        let mut user = Helper::spawn_as("start", data_dir, &program, NAMELESS);
+        let refused = user.wait_for("error --data-dir");
+        for part in ["user 12345", "/etc/passwd", "--user", "DATABASE_URL"] {
+            assert!(refused.contains(part), "{part} is not in: {refused}");
+        }
+    };
+    is_told(&folder.data_dir());
+    let made: Vec<_> = fs::read_dir(folder.data_dir()).unwrap().collect();
+    assert!(made.is_empty(), "{made:?}");
+
+    start(&Settings::new(folder.data_dir()), |_| ())
+        .unwrap()
+        .stop();
+    give_tree(&folder.data_dir(), NAMELESS);
+    Helper::spawn_as("start", &folder.data_dir(), &program, NAMELESS).wait_for("url ");
+    // Only that server can give it another.
+    fs::remove_file(folder.data_dir().join("password")).unwrap();
+    is_told(&folder.data_dir());
 }

@@ -10,3 +10,5 @@ mod reconcile;
 mod refusals;
 mod server_key;
 mod systemd;
+mod untouched;
+mod waits;

@@ -7,7 +7,6 @@ use actix_web::{HttpRequest, post};
 use lessor_adapters::processor::signature::{WebhookSecret, check_form};
 use lessor_adapters::processor::{SIGNATURE_HEADER, parse_event_head};
 use lessor_domain::access::Mode;
-use lessor_domain::cause::chain;
 use lessor_domain::ids::{IdRef, OrganizationId, OrganizationPubId};
 use lessor_domain::ports::{InboxMessage, Reach};
 use lessor_domain::services::Error;
@@ -20,7 +19,7 @@ use crate::idempotency::Tries;
 use crate::request::{Segment, Signature, SignedBody};
 use crate::state::settle::within_patience;
 use crate::state::{AppState, ProcessorSecrets};
-use crate::telemetry::{MESSAGES, MESSAGES_REFUSED};
+use crate::telemetry::{MESSAGES, MESSAGES_REFUSED, outage};
 
 /// What the processor sends. Its other members are its own.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -203,7 +202,8 @@ async fn take(
             match inbox.handle(&message).await {
                 Err(error) if tries.again(&error) => {}
                 Err(error) => {
-                    tracing::warn!(id = message.id, error = %chain(&error), "a message is left to the worker");
+                    let span = tracing::info_span!("message", id = message.id);
+                    span.in_scope(|| outage::hinders("a message is left to the worker", &error));
                     return;
                 }
                 Ok(_) => return,

@@ -3,7 +3,6 @@
 use actix_web::web::Json;
 use actix_web::{HttpRequest, post};
 use lessor_domain::access::Mode;
-use lessor_domain::cause::chain;
 use lessor_domain::checkout::Tracking;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{InboxMessage, JobSubject, Reach};
@@ -20,6 +19,7 @@ use crate::idempotency::Tries;
 use crate::request::{Plain as _, SignedBody};
 use crate::state::AppState;
 use crate::state::settle::settle;
+use crate::telemetry::outage;
 use crate::wire::{Carrier, EventText, Line, Time, TrackingNumber, TrackingStatus};
 
 /// Who the messages are kept from.
@@ -146,7 +146,8 @@ async fn settle_reported(state: &AppState, id: CheckoutPubId) {
         Ok(Some(owner)) => settle(state, owner, JobSubject::Checkout(id)).await,
         Ok(None) => {}
         Err(error) => {
-            tracing::warn!(error = %chain(&error), checkout = %id, "jobs are left to the worker");
+            let span = tracing::info_span!("settle", checkout = %id);
+            span.in_scope(|| outage::hinders("jobs are left to the worker", &error));
         }
     }
 }

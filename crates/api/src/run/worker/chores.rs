@@ -1,6 +1,8 @@
 //! What is done from time to time.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error as _;
+use std::iter;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,6 +21,7 @@ use lessor_domain::workers::inbox::Inbox;
 use lessor_domain::workers::reconcile::{Reconciler, Report};
 
 use crate::state::feeds::Feeds;
+use crate::telemetry::outage::IsOutage;
 use crate::telemetry::{CHECKOUTS, as_gauge};
 
 /// Answers to repeated requests are kept for so long.
@@ -66,6 +69,19 @@ pub enum ChoreError {
     /// A provider failed.
     #[error(transparent)]
     Provider(#[from] Doubt),
+}
+
+impl IsOutage for ChoreError {
+    fn is_outage(&self) -> bool {
+        match self {
+            Self::Service(error) => error.is_outage(),
+            Self::Store(error) => error.is_outage(),
+            // The simulated ones keep what they know in the database.
+            Self::Provider(doubt) => iter::successors(doubt.source(), |&cause| cause.source())
+                .filter_map(|cause| cause.downcast_ref::<StoreError>())
+                .any(IsOutage::is_outage),
+        }
+    }
 }
 
 /// Expiry, renewal and check of deposits, what is overdue, ends of leases, polled carriers.

@@ -6,7 +6,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lessor_domain::cause::chain;
 use lessor_domain::services::Error;
 use lessor_domain::webhooks::Delivery;
 use lessor_domain::workers::couriers::{Courier, Delivered, Round};
@@ -16,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
-use super::LONGEST_PAUSE;
+use super::{LONGEST_PAUSE, note_access};
 use crate::state::feeds::Feeds;
-use crate::telemetry::{DELIVERIES, ENDPOINTS_DISABLED};
+use crate::telemetry::{DELIVERIES, ENDPOINTS_DISABLED, outage};
 
 /// How often it is looked for deliveries that are due without anybody saying so: those that are tried again,
 /// and those of other processes.
@@ -88,7 +87,9 @@ impl Dispatcher {
             let limit = free.available_permits().saturating_add(AHEAD);
             drop(place);
             let limit = u32::try_from(limit).unwrap_or(u32::MAX);
-            match self.couriers.courier.take_in(&mut round, limit).await {
+            let taken = self.couriers.courier.take_in(&mut round, limit).await;
+            note_access(&taken);
+            match taken {
                 Ok(taken) if taken.is_empty() => {
                     pause = POLL;
                     self.couriers.feeds.wait_to_deliver(POLL).await;
@@ -98,7 +99,7 @@ impl Dispatcher {
                     ahead.extend(taken);
                 }
                 Err(error) => {
-                    tracing::warn!(error = %chain(&error), "the worker cannot take deliveries");
+                    outage::hinders("the worker cannot take deliveries", &error);
                     sleep(pause).await;
                     pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
                 }
@@ -128,7 +129,7 @@ impl Dispatcher {
 async fn hand_back(courier: &Courier, delivery: &Delivery) {
     match courier.hand_back(delivery).await {
         Ok(()) => tracing::info!("handed back"),
-        Err(error) => tracing::warn!(error = %chain(&error), "cannot be handed back"),
+        Err(error) => outage::hinders("cannot be handed back", &error),
     }
 }
 
@@ -195,7 +196,7 @@ async fn deliver(
         }
         Ok(Delivered::Moot) => "moot",
         Err(error) => {
-            tracing::warn!(error = %chain(&error), "what became of the delivery cannot be written down");
+            outage::hinders("what became of the delivery cannot be written down", &error);
             "unknown"
         }
     };

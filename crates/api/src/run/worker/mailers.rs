@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lessor_domain::cause::chain;
 use lessor_domain::mail::{Mail, MailState};
 use lessor_domain::ports::StoreError;
 use lessor_domain::workers::mailers::{Mailed, Mailer};
@@ -14,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
-use super::LONGEST_PAUSE;
-use crate::telemetry::MAILS;
+use super::{LONGEST_PAUSE, note_access};
+use crate::telemetry::{MAILS, outage};
 
 /// How often it is looked for mails that are due.
 const POLL: Duration = Duration::from_secs(3);
@@ -50,14 +49,16 @@ impl Dispatcher {
                 // Nobody closes the semaphore.
                 return;
             };
-            match self.take_with(&free, first).await {
+            let taken = self.take_with(&free, first).await;
+            note_access(&taken);
+            match taken {
                 Ok(0) => {
                     pause = POLL;
                     sleep(POLL).await;
                 }
                 Ok(_) => pause = POLL,
                 Err(error) => {
-                    tracing::warn!(error = %chain(&error), "the worker cannot take mails");
+                    outage::hinders("the worker cannot take mails", &error);
                     sleep(pause).await;
                     pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
                 }
@@ -99,7 +100,7 @@ async fn send(mailer: &Mailer, mail: Mail, cut: &CancellationToken) {
     let Some(tried) = cut.run_until_cancelled(mailer.send(mail.clone())).await else {
         match mailer.hand_back(&mail).await {
             Ok(()) => tracing::info!("handed back"),
-            Err(error) => tracing::warn!(error = %chain(&error), "cannot be handed back"),
+            Err(error) => outage::hinders("cannot be handed back", &error),
         }
         return;
     };
@@ -122,7 +123,7 @@ async fn send(mailer: &Mailer, mail: Mail, cut: &CancellationToken) {
         }
         Ok(Mailed::Moot) => "moot",
         Err(error) => {
-            tracing::warn!(error = %chain(&error), "what became of the mail cannot be written down");
+            outage::hinders("what became of the mail cannot be written down", &error);
             "unknown"
         }
     };

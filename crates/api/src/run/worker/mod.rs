@@ -13,7 +13,6 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lessor_domain::cause::chain;
 use lessor_domain::ports::{Clock, Job};
 use lessor_domain::workers::jobs::{JobResult, JobRunner};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -22,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
+use crate::telemetry::outage;
 use crate::telemetry::{CHORE_FINISHED, JOBS, as_gauge};
 
 pub use chores::{
@@ -152,14 +152,16 @@ impl Dispatcher {
                 // Nobody closes the semaphore.
                 return;
             };
-            match self.take_with(first).await {
+            let taken = self.take_with(first).await;
+            note_access(&taken);
+            match taken {
                 Ok(0) => {
                     pause = POLL;
                     self.wake_up.wait(POLL).await;
                 }
                 Ok(_) => pause = POLL,
                 Err(error) => {
-                    tracing::warn!(error = %chain(&error), "the worker cannot take jobs");
+                    outage::hinders("the worker cannot take jobs", &error);
                     sleep(pause).await;
                     pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
                 }
@@ -203,7 +205,7 @@ async fn carry_out(runner: &JobRunner, job: &Job, cut: &CancellationToken) {
     let Some(tried) = cut.run_until_cancelled(runner.carry_out(job)).await else {
         match runner.hand_back(job).await {
             Ok(()) => tracing::info!("handed back"),
-            Err(error) => tracing::warn!(error = %chain(&error), "cannot be handed back"),
+            Err(error) => outage::hinders("cannot be handed back", &error),
         }
         return;
     };
@@ -221,17 +223,25 @@ async fn carry_out(runner: &JobRunner, job: &Job, cut: &CancellationToken) {
             "dead"
         }
         Err(error) => {
-            tracing::warn!(error = %chain(&error), "what became of the job cannot be written down");
+            outage::hinders("what became of the job cannot be written down", &error);
             "unknown"
         }
     };
     metrics::counter!(JOBS, "outcome" => outcome).increment(1);
 }
 
+/// An outage is over for whoever took what there is, or saw that there is nothing.
+fn note_access<T, E>(taken: &Result<T, E>) {
+    if taken.is_ok() {
+        outage::answered();
+    }
+}
+
 /// Does the chore again and again, and says when it was last done. Never ends.
 pub(crate) async fn keep_doing(chore: Box<dyn Chore>, clock: Arc<dyn Clock>) {
     loop {
         let done = chore.run().await;
+        note_access(&done);
         if done.is_ok() {
             metrics::gauge!(CHORE_FINISHED, "chore" => chore.name())
                 .set(as_gauge(clock.now().timestamp()));
@@ -240,7 +250,8 @@ pub(crate) async fn keep_doing(chore: Box<dyn Chore>, clock: Arc<dyn Clock>) {
             Ok(Done::More) => Duration::ZERO,
             Ok(Done::ForNow) => chore.every(),
             Err(error) => {
-                tracing::warn!(chore = chore.name(), error = %chain(&error), "will be done later");
+                let span = tracing::info_span!("chore", chore = chore.name());
+                span.in_scope(|| outage::hinders("will be done later", &error));
                 chore.every()
             }
         };
